@@ -1,0 +1,12 @@
+/* How long to wait after the n-th failure in a row. Pure: dice come in, a delay goes out. */
+#pragma once
+
+#include <stdint.h>
+
+struct backoff {
+    int64_t first_ms; /* delay after the first failure */
+    int64_t max_ms;   /* cap, before jitter */
+};
+
+/* Doubles from first to max, then jittered down by up to a quarter: dice 0 gives the full delay. failures >= 1. */
+int64_t backoff_delay_ms(const struct backoff *b, unsigned failures, uint32_t dice);

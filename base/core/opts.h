@@ -1,0 +1,50 @@
+/* Options of a program from one table: a row is the flag, the environment variable, the key in a configuration file,
+ * the help text and the place in a struct. Parsing, --help and the tests that compare docs with programs walk the same
+ * rows. Precedence: flag, environment, file, default. All mistakes are reported at once. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+
+enum opt_type {
+    OPT_FLAG,   /* bool; given without a value, or =true/=false */
+    OPT_STR,    /* char *, owned by the struct: free with opts_release */
+    OPT_U32,    /* uint32_t in [min, max] */
+    OPT_CHOICE, /* int; index into choices */
+};
+
+struct opt {
+    const char *flag;      /* "api-host": --api-host VALUE or --api-host=VALUE */
+    char letter;           /* 'H' for -H VALUE, or 0 */
+    const char *env;       /* "VIPU_CLI_API_HOST", or NULL */
+    enum opt_type type;
+    size_t offset;         /* in the options struct */
+    const char *fallback;  /* text form of the default, or NULL for zero/NULL */
+    const char *arg;       /* name of the value in help: "HOST" */
+    const char *help;      /* one sentence without period */
+    unsigned min, max;     /* OPT_U32 */
+    const char *const *choices; /* OPT_CHOICE, NULL-terminated */
+};
+
+struct opts_spec {
+    const char *program;
+    const char *usage;     /* after "Usage: ", may hold several lines */
+    const char *about;     /* one paragraph */
+    const struct opt *rows; /* ends with flag NULL */
+    const char *footer;    /* printed after the options in --help, or NULL */
+};
+
+enum opts_result { OPTS_RUN, OPTS_HELP, OPTS_VERSION, OPTS_BAD };
+
+/* Fills `target` with defaults, then environment, then argv[1..]. Words that are no options go to `words` (borrowed
+ * pointers into argv); after "--" everything does; with stop_at_word the first word ends option parsing.
+ * OPTS_BAD: `problems` holds one sentence per mistake. getenv is a parameter so that parsing is pure. */
+enum opts_result opts_parse(const struct opts_spec *spec, int argc, char **argv, const char *(*env)(const char *),
+                            bool stop_at_word, void *target, struct strv *words, struct strv *problems);
+void opts_help(const struct opts_spec *spec, struct str *out);
+/* Sets one row from text, for configuration files. ERR_INVALID names the flag and what would fit. */
+MUST_USE bool opts_set(const struct opt *row, void *target, const char *text, struct err *err);
+void opts_release(const struct opts_spec *spec, void *target);

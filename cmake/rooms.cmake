@@ -1,0 +1,37 @@
+# A room is a static library whose include path exists only for those who link it, so an include against the
+# direction of the arrows in README.md does not compile. Headers are included as "room/part/file.h".
+
+option(WARNINGS_AS_ERRORS "Treat compiler warnings as errors" ON)
+
+add_library(house_flags INTERFACE)
+target_compile_features(house_flags INTERFACE c_std_17)
+target_compile_definitions(house_flags INTERFACE _GNU_SOURCE IPU_OPERATOR_VERSION="${PROJECT_VERSION}")
+target_compile_options(house_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
+    -Wswitch-enum -Wformat=2 -Wundef -ffunction-sections -fdata-sections
+    $<$<BOOL:${WARNINGS_AS_ERRORS}>:-Werror>)
+target_link_options(house_flags INTERFACE -Wl,--gc-sections)
+
+# room_lib(NAME base_core DIR base/core SOURCES ... [USES ...])
+# DIR is the room's path from the top of the tree; only its own headers become visible to those who USE it.
+function(room_lib)
+    cmake_parse_arguments(ARG "" "NAME;DIR" "SOURCES;USES" ${ARGN})
+    add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
+    set(view ${PROJECT_BINARY_DIR}/rooms/${ARG_NAME})
+    get_filename_component(parent ${view}/${ARG_DIR} DIRECTORY)
+    file(MAKE_DIRECTORY ${parent})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${ARG_DIR} ${view}/${ARG_DIR} SYMBOLIC)
+    target_include_directories(${ARG_NAME} PUBLIC ${view})
+    target_link_libraries(${ARG_NAME} PUBLIC ${ARG_USES} PRIVATE house_flags)
+endfunction()
+
+# room_program(NAME vipu SOURCES ... USES ... [STATIC])
+function(room_program)
+    cmake_parse_arguments(ARG "STATIC" "NAME" "SOURCES;USES" ${ARGN})
+    add_executable(${ARG_NAME} ${ARG_SOURCES})
+    target_link_libraries(${ARG_NAME} PRIVATE ${ARG_USES} house_flags)
+    if(ARG_STATIC)
+        target_link_options(${ARG_NAME} PRIVATE -static)
+    endif()
+    install(TARGETS ${ARG_NAME} RUNTIME DESTINATION bin)
+endfunction()
