@@ -1,0 +1,51 @@
+/* What a controller has left, seen from outside: derived from its list of partitions and its number of IPUs.
+ * Pure; it answers "how many more of this size fit now", "could it ever fit" and "who is in the way" without
+ * asking anybody.
+ *
+ * Placement is a buddy tree per IPU-Link domain: a partition of up to 64 IPUs takes one block aligned to its
+ * size in one domain; a larger one takes whole consecutive domains. A controller whose IPU ids are missing,
+ * repeated or out of range is only counted (`placed` false): answers are then upper bounds. The view keeps no
+ * pointer to its inputs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vipu/model/partition.h"
+
+struct vipu_pool_shape {
+    uint32_t total_ipus;      /* from vipu_agents, or as the admin declares */
+    uint32_t ipus_per_domain; /* 0: the smaller of 64 and the total */
+};
+
+struct vipu_pool_view {
+    uint32_t total_ipus;
+    uint32_t used_ipus;
+    uint32_t free_ipus;
+    bool placed;
+    size_t domain_count;
+    struct vipu_pool_domain *domains;
+};
+
+struct vipu_pool_view vipu_pool_view_of(const struct vipu_partitions *list, struct vipu_pool_shape shape);
+void vipu_pool_view_release(struct vipu_pool_view *view);
+
+static inline void vipu_pool_view_auto(struct vipu_pool_view *view)
+{
+    vipu_pool_view_release(view);
+}
+
+/* How many more partitions of `size` fit now, if nothing else changes. 0 for a size that no controller
+ * accepts. */
+uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);
+/* The largest size that fits now; 0 when full. */
+uint32_t vipu_pool_largest_free(const struct vipu_pool_view *view);
+/* The largest size that would fit if the controller were empty: more than this is ExceedsCapacity. */
+uint32_t vipu_pool_capacity(const struct vipu_pool_view *view);
+
+/* Fills `blocker` (list->count entries) with the indices of the partitions whose removal would make room for
+ * `size` at the least cost in IPUs, in list order, and returns how many; 0 when it fits already, could never
+ * fit, or the view is only counted. `list` must be the one the view was made of. */
+size_t vipu_pool_blockers(const struct vipu_pool_view *view, const struct vipu_partitions *list,
+                          uint32_t size, size_t *blocker);
