@@ -1,0 +1,47 @@
+/* Who we are and where the API server is: from a kubeconfig or from the files a pod is given. Refuses what it
+ * cannot do (exec and auth-provider plugins) with a sentence instead of connecting without credentials.
+ *
+ * Token, CA and certificate files are read again when they change (identity_refresh); `generation` counts the
+ * changes that need new connections. All strings are owned by the identity. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+
+struct identity_sources;
+
+struct identity {
+    char *server; /* "https://host:port", no trailing slash */
+    char *ca_pem; /* NULL: the system's */
+    char *cert_pem;
+    char *key_pem;
+    char *token;       /* NULL: none */
+    char *server_name; /* tls-server-name, or NULL */
+    char *proxy_url;
+    char *ns;     /* the context's or the pod's namespace; "default" when none is given */
+    char *origin; /* "context kind-dev of /home/x/.kube/config" or "the pod's service account", for the log */
+    bool insecure; /* insecure-skip-tls-verify: say so in the log */
+    unsigned generation;
+    struct identity_sources *sources;
+};
+
+typedef const char *(*identity_env_fn)(const char *name);
+
+struct identity_options {
+    const char *kubeconfig; /* one path, or several joined by ':'; NULL: see identity_load */
+    const char *context;    /* NULL: current-context */
+    identity_env_fn env;    /* getenv of the program */
+    const char *pod_dir;    /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
+};
+
+/* options.kubeconfig, else in a pod the service account, else KUBECONFIG, else ~/.kube/config. Errors are one
+ * line: file, line, what is wrong. ERR_NOT_FOUND when there is none of these, ERR_INVALID when one is not
+ * usable. */
+MUST_USE bool identity_load(const struct identity_options *options, struct identity *ret, struct err *err);
+
+/* Reads the files again whose change time differs (all of them when `force`). True also when nothing changed;
+ * on failure the old values stay. Compare `generation` before and after. */
+MUST_USE bool identity_refresh(struct identity *identity, bool force, struct err *err);
+void identity_release(struct identity *identity);

@@ -1,0 +1,33 @@
+/* Cuts the items out of a list answer while its bytes arrive, so that a list of 10,000 objects never exists
+ * as one text or tree. What is left without the items (kind, metadata) is small and is kept as text. Pure.
+ * Items and envelope have caps. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+#define ITEMS_ENVELOPE_MAX_BYTES ((size_t)64 * 1024)
+
+/* One item's bytes, borrowed. False ends the cutting with the error it set. */
+typedef bool (*items_fn)(void *ctx, struct slice item, struct err *err);
+
+struct items {
+    struct str envelope; /* the document with an empty items array */
+    struct str item;     /* of one item, what has arrived */
+    struct str key;      /* the current member's name at the top */
+    unsigned depth;      /* open braces and brackets, outside of items */
+    unsigned item_depth; /* inside of an item; 0 between items */
+    int place;           /* private */
+    bool in_string, is_escaped, is_key, has_items, wants_item;
+};
+
+void items_init(struct items *items, size_t max_item);
+void items_release(struct items *items);
+/* ERR_INVALID: not a list, or something larger than its cap. */
+MUST_USE bool items_push(struct items *items, const char *bytes, size_t len, items_fn fn, void *ctx,
+                         struct err *err);
+/* After the last byte: the envelope as a tree (yours). ERR_INVALID when the document is not complete. */
+MUST_USE cJSON *items_end(struct items *items, struct err *err);

@@ -1,0 +1,39 @@
+/* What the API server said when it refused: a metav1.Status turned into an error kind that tells the caller
+ * what to do next, and into one text that tells the user everything (each cause with its field path). Pure.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+#define KUBE_MESSAGE_MAX_BYTES ((size_t)4096)
+
+/* ERR_DENIED has reasons that want different patience. */
+enum kube_denial {
+    KUBE_DENIAL_NONE,
+    KUBE_DENIAL_RULES,                 /* RBAC or an admission policy */
+    KUBE_DENIAL_QUOTA,                 /* "exceeded quota": try again when something has gone */
+    KUBE_DENIAL_NAMESPACE_TERMINATING, /* final */
+    KUBE_DENIAL_CREDENTIALS,           /* 401 */
+    KUBE_DENIAL_LEASE,                 /* ours: the lease is not held, nothing was sent */
+};
+
+struct kube_status {
+    struct err err; /* kind, HTTP status and the message, cut to what an err holds */
+    enum kube_denial denial;
+    char *reason;           /* "AlreadyExists"; "" when the server gave none */
+    char *message;          /* the whole message with all causes, at most KUBE_MESSAGE_MAX_BYTES */
+    int64_t retry_after_ms; /* -1 when the server asked for nothing */
+};
+
+/* Reads a refusal. `body` may be NULL or no Status at all: then the kind comes from the HTTP status alone.
+ *   404 NOT_FOUND · 409 AlreadyExists EXISTS, else CONFLICT · 410 GONE · 400, 413, 415, 422 INVALID · 401,
+ * 403 DENIED 408, 504 TIMEOUT · 429, 503 BUSY · any other 4xx INVALID, 5xx IO */
+void kube_status_read(int http_status, const cJSON *body, int64_t retry_after_ms, struct kube_status *ret);
+void kube_status_release(struct kube_status *status);
+
+/* Finds the enum of a Status object inside a watch stream, where no HTTP status tells. */
+int kube_status_code(const cJSON *status);
