@@ -1,8 +1,9 @@
-/* A failure is one value: what kind it is (what the caller does next), a code from where it arose, and one line for
- * people. It is a plain struct: no allocation, no free, copyable into a status condition.
+/* A failure is one value: what kind it is (what the caller does next), a code from where it arose, and one
+ * line for people. It is a plain struct: no allocation, no free, copyable into a status condition.
  *
- * Fallible functions return bool (or a pointer) and take `struct err *err` last, never NULL. On failure they fill it
- * and leave their ret_* outputs untouched; on success they leave it alone. Whoever handles a failure logs it, once. */
+ * Fallible functions return bool (or a pointer) and take `struct err *err` last, never NULL. On failure they
+ * fill it and leave their ret_* outputs untouched; on success they leave it alone. Whoever handles a failure
+ * logs it, once. */
 #pragma once
 
 #include <stdarg.h>
@@ -35,7 +36,8 @@ bool err_set(struct err *err, enum err_kind kind, const char *fmt, ...) __attrib
 bool err_set_code(struct err *err, enum err_kind kind, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* ERR_IO (or ERR_NOT_FOUND, ERR_DENIED, ERR_EXISTS, ERR_TIMEOUT where errno says so) with strerror's text appended. */
+/* ERR_IO (or ERR_NOT_FOUND, ERR_DENIED, ERR_EXISTS, ERR_TIMEOUT where errno says so) with strerror's text
+ * appended. */
 bool err_errno(struct err *err, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts the subject in front: "partition p7: <old message>". */

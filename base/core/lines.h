@@ -1,5 +1,7 @@
-/* Cuts a byte stream into lines, however it arrives. A line longer than the cap is an error (ERR_INVALID), so memory
- * is bounded by the cap. Lines end in \n; one \r before it is dropped; empty lines are skipped. */
+/* Cuts a byte stream into lines, however it arrives. A line longer than the cap (bytes before its \n) is an
+ * error (ERR_INVALID), so memory is bounded by the cap and the largest piece pushed. Lines end in \n; one \r
+ * before it is dropped; empty lines are skipped. Take all lines between two pushes; after an error only
+ * lines_release is left. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +13,7 @@
 struct lines {
     struct str buf;
     size_t taken; /* bytes of buf already handed out */
-    size_t scanned;
+    size_t whole; /* bytes of buf that are whole lines */
     size_t max_line;
 };
 

@@ -13,10 +13,12 @@ struct map {
     size_t cap;
 };
 
-void *map_get(const struct map *map, const char *key);         /* NULL when absent */
-void *map_set(struct map *map, const char *key, void *value);  /* returns the value replaced, or NULL; value not NULL */
-void *map_remove(struct map *map, const char *key);            /* returns the value removed, or NULL */
+void *map_get(const struct map *map, const char *key); /* NULL when absent */
+void *map_set(struct map *map, const char *key,
+              void *value);                         /* returns the value replaced, or NULL; value not NULL */
+void *map_remove(struct map *map, const char *key); /* returns the value removed, or NULL */
 void map_release(struct map *map);
 
-/* for (size_t i = 0; map_next(&map, &i, &key, &value);) - do not add or remove while walking. key may be NULL. */
+/* for (size_t i = 0; map_next(&map, &i, &key, &value);) - do not add or remove while walking. key may be
+ * NULL. */
 bool map_next(const struct map *map, size_t *pos, const char **key, void **value);

@@ -9,24 +9,24 @@
 #define AUTO(kind) __attribute__((cleanup(kind##_auto)))
 
 /* Moves the value out of a pointer variable: `return TAKE(name);` */
-#define TAKE(ptr)                                                                                                 \
-    __extension__({                                                                                               \
-        __typeof__(ptr) taken_ = (ptr);                                                                           \
-        (ptr) = NULL;                                                                                             \
-        taken_;                                                                                                   \
+#define TAKE(ptr)                                                                                            \
+    __extension__({                                                                                          \
+        __typeof__(ptr) taken_ = (ptr);                                                                      \
+        (ptr) = NULL;                                                                                        \
+        taken_;                                                                                              \
     })
 
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-void *mem_alloc(size_t size);                             /* zeroed */
-void *mem_grow(void *old, size_t count, size_t size);     /* realloc to count * size; checks the product */
-void *mem_dup(const void *bytes, size_t size);            /* NULL for NULL */
-char *mem_strdup(const char *text);                       /* NULL for NULL */
+void *mem_alloc(size_t size);                         /* zeroed */
+void *mem_grow(void *old, size_t count, size_t size); /* realloc to count * size; checks the product */
+void *mem_dup(const void *bytes, size_t size);        /* NULL for NULL */
+char *mem_strdup(const char *text);                   /* NULL for NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void mem_free(void *ptr);                                 /* NULL is fine */
-void mem_set_str(char **slot, const char *value);         /* frees the old, duplicates the new (may be NULL) */
+void mem_free(void *ptr);                         /* NULL is fine */
+void mem_set_str(char **slot, const char *value); /* frees the old, duplicates the new (may be NULL) */
 
 #define NEW(type) ((type *)mem_alloc(sizeof(type)))
 

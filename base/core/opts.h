@@ -1,6 +1,7 @@
-/* Options of a program from one table: a row is the flag, the environment variable, the key in a configuration file,
- * the help text and the place in a struct. Parsing, --help and the tests that compare docs with programs walk the same
- * rows. Precedence: flag, environment, file, default. All mistakes are reported at once. */
+/* Options of a program from one table: a row is the flag, the environment variable, the key in a
+ * configuration file, the help text and the place in a struct. Parsing, --help and the tests that compare
+ * docs with programs walk the same rows. Precedence: flag, environment, file, default. All mistakes are
+ * reported at once. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,33 +18,44 @@ enum opt_type {
 };
 
 struct opt {
-    const char *flag;      /* "api-host": --api-host VALUE or --api-host=VALUE */
-    char letter;           /* 'H' for -H VALUE, or 0 */
-    const char *env;       /* "VIPU_CLI_API_HOST", or NULL */
+    const char *flag; /* "api-host": --api-host VALUE or --api-host=VALUE */
+    char letter;      /* 'H' for -H VALUE, or 0 */
+    const char *env;  /* "VIPU_CLI_API_HOST", or NULL */
     enum opt_type type;
-    size_t offset;         /* in the options struct */
-    const char *fallback;  /* text form of the default, or NULL for zero/NULL */
-    const char *arg;       /* name of the value in help: "HOST" */
-    const char *help;      /* one sentence without period */
-    unsigned min, max;     /* OPT_U32 */
+    size_t offset;        /* in the options struct */
+    const char *fallback; /* text form of the default, or NULL for zero/NULL */
+    const char *arg;      /* name of the value in help: "HOST" */
+    const char *help;     /* one sentence without period; NULL: works, but is not shown (an old spelling) */
+    unsigned min, max;    /* OPT_U32 */
     const char *const *choices; /* OPT_CHOICE, NULL-terminated */
 };
 
 struct opts_spec {
     const char *program;
-    const char *usage;     /* after "Usage: ", may hold several lines */
-    const char *about;     /* one paragraph */
+    const char *usage;      /* after "Usage: ", may hold several lines */
+    const char *about;      /* one paragraph */
     const struct opt *rows; /* ends with flag NULL */
-    const char *footer;    /* printed after the options in --help, or NULL */
+    const char *footer;     /* printed after the options in --help, or NULL */
 };
 
 enum opts_result { OPTS_RUN, OPTS_HELP, OPTS_VERSION, OPTS_BAD };
 
-/* Fills `target` with defaults, then environment, then argv[1..]. Words that are no options go to `words` (borrowed
- * pointers into argv); after "--" everything does; with stop_at_word the first word ends option parsing.
- * OPTS_BAD: `problems` holds one sentence per mistake. getenv is a parameter so that parsing is pure. */
-enum opts_result opts_parse(const struct opts_spec *spec, int argc, char **argv, const char *(*env)(const char *),
-                            bool stop_at_word, void *target, struct strv *words, struct strv *problems);
+/* Fills `target` (zeroed before, or filled by the same table) with defaults, then environment, then
+ * argv[1..]. Words that are no options go to `words` (copied); after "--" everything does; with stop_at_word
+ * the first word ends option parsing. --help, -h and --version are always there, -h unless a row has that
+ * letter. An empty variable counts as unset. OPTS_BAD: `problems` holds one sentence per mistake. getenv is a
+ * parameter so that parsing is pure. */
+enum opts_result opts_parse(const struct opts_spec *spec, int argc, char **argv,
+                            const char *(*env)(const char *), bool stop_at_word, void *target,
+                            struct strv *words, struct strv *problems);
+/* The two halves of opts_parse. A program with a configuration file parses once to learn its path, then
+ * starts over: opts_defaults, opts_set for each key of the file, opts_overlay for environment and arguments.
+ */
+void opts_defaults(const struct opts_spec *spec, void *target);
+enum opts_result opts_overlay(const struct opts_spec *spec, int argc, char **argv,
+                              const char *(*env)(const char *), bool stop_at_word, void *target,
+                              struct strv *words, struct strv *problems);
+const struct opt *opts_find(const struct opts_spec *spec, const char *flag); /* NULL: no such row */
 void opts_help(const struct opts_spec *spec, struct str *out);
 /* Sets one row from text, for configuration files. ERR_INVALID names the flag and what would fit. */
 MUST_USE bool opts_set(const struct opt *row, void *target, const char *text, struct err *err);

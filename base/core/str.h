@@ -1,6 +1,7 @@
 /* Bytes. `struct str` owns a growing, always terminated buffer with a cap; `struct slice` borrows.
  * A zeroed struct str is empty and valid; max 0 means STR_DEFAULT_MAX. An append that would pass the cap adds
- * nothing, sets `full` and returns false; later appends fail too, so a builder may check `full` once at the end. */
+ * nothing, sets `full` and returns false; later appends fail too, so a builder may check `full` once at the
+ * end. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,7 +35,7 @@ bool str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf,
 void str_drop(struct str *s, size_t len); /* removes len bytes from the front */
 void str_clear(struct str *s);            /* keeps the buffer, forgets `full` */
 void str_release(struct str *s);
-char *str_take(struct str *s);            /* yours; "" when empty; s is empty afterwards */
+char *str_take(struct str *s);             /* yours; "" when empty; s is empty afterwards */
 const char *str_text(const struct str *s); /* "" when empty */
 struct slice str_slice(const struct str *s);
 
@@ -43,7 +44,8 @@ static inline void str_auto(struct str *s)
     str_release(s);
 }
 
-/* A NULL-terminated vector of owned strings. A zeroed struct strv is empty; use strv_argv() to get `char **`. */
+/* A NULL-terminated vector of owned strings. A zeroed struct strv is empty; use strv_argv() to get `char **`.
+ */
 struct strv {
     char **items;
     size_t count;

@@ -11,5 +11,5 @@ const char *timefmt_rfc3339(int64_t unix_seconds, char out[TIMEFMT_RFC3339_SIZE]
 /* "2026-11-21T10:00:00.123456Z", metav1.MicroTime */
 const char *timefmt_rfc3339_micro(int64_t unix_micros, char out[TIMEFMT_RFC3339_SIZE]);
 bool timefmt_parse_rfc3339(const char *text, int64_t *ret_unix_seconds);
-/* "45s", "3m20s", "2h5m", as kubectl writes ages */
+/* "45s", "3m20s", "125m", "3h5m", "2d4h", as kubectl writes ages; below zero is "0s" */
 const char *timefmt_age(int64_t seconds, char out[TIMEFMT_RFC3339_SIZE]);

@@ -1,5 +1,5 @@
-/* JSON over cJSON: parsing with limits, reading by path, building. A document is a cJSON tree and is owned by whoever
- * parsed or created it. Failed allocations abort. Numbers are doubles: keep 64-bit ids as strings. */
+/* JSON over cJSON: parsing with limits, reading by path, building. A document is a cJSON tree and is owned by
+ * whoever parsed or created it. Failed allocations abort. Numbers are doubles: keep 64-bit ids as strings. */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -16,7 +16,8 @@
 MUST_USE cJSON *json_parse(struct slice text, struct err *err);
 char *json_print(const cJSON *node);        /* compact, yours */
 char *json_print_pretty(const cJSON *node); /* yours */
-bool json_equal(const cJSON *a, const cJSON *b); /* deep; object order does not matter; NULL equals only NULL */
+bool json_equal(const cJSON *a,
+                const cJSON *b); /* deep; object order does not matter; NULL equals only NULL */
 cJSON *json_dup(const cJSON *node);
 
 static inline void json_auto(cJSON **doc)
@@ -24,8 +25,9 @@ static inline void json_auto(cJSON **doc)
     cJSON_Delete(*doc);
 }
 
-/* Reading. `path` is keys joined by '/' without a leading one ("metadata/name"); "~1" in a key means '/', "~0" '~'.
- * All are NULL-safe and return the default when the path or the type does not fit. Strings are borrowed. */
+/* Reading. `path` is keys joined by '/' without a leading one ("metadata/name"); "~1" in a key means '/',
+ * "~0" '~'. All are NULL-safe and return the default when the path or the type does not fit. Strings are
+ * borrowed. */
 const cJSON *json_at(const cJSON *node, const char *path);
 cJSON *json_at_mut(cJSON *node, const char *path);
 const char *json_str(const cJSON *node, const char *path, const char *fallback);
@@ -33,18 +35,21 @@ bool json_bool(const cJSON *node, const char *path, bool fallback);
 int64_t json_i64(const cJSON *node, const char *path, int64_t fallback); /* whole numbers only */
 const char *json_key(const cJSON *node);                                 /* the member's own key, or NULL */
 
-#define JSON_EACH(item, array) for (const cJSON *item = (array) ? (array)->child : NULL; item; item = item->next)
+#define JSON_EACH(item, array)                                                                               \
+    for (const cJSON *item = (array) ? (array)->child : NULL; item; item = item->next)
 
 /* Building. They return the child that was added (borrowed, owned by the parent); NULL text adds nothing. */
 cJSON *json_object(void);
 cJSON *json_array(void);
 cJSON *json_put_str(cJSON *object, const char *key, const char *text);
-cJSON *json_put_strf(cJSON *object, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+cJSON *json_put_strf(cJSON *object, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 cJSON *json_put_i64(cJSON *object, const char *key, int64_t value);
 cJSON *json_put_bool(cJSON *object, const char *key, bool value);
 cJSON *json_put_object(cJSON *object, const char *key);
 cJSON *json_put_array(cJSON *object, const char *key);
-cJSON *json_put_take(cJSON *object, const char *key, cJSON *value); /* moves value in; replaces an older member */
+cJSON *json_put_take(cJSON *object, const char *key,
+                     cJSON *value); /* moves value in; replaces an older member */
 cJSON *json_push_take(cJSON *array, cJSON *value);
 cJSON *json_push_str(cJSON *array, const char *text);
 void json_drop(cJSON *object, const char *key);

@@ -1,6 +1,7 @@
-/* YAML into the same trees as JSON, by libyaml. Plain scalars are numbers, true/false and null as in YAML 1.2's core
- * schema (no yes/no/on/off); quoted ones are strings. Depth, size and aliases are limited (aliases are refused), keys
- * must be unique. One document per text. Each node remembers its line, for messages about configuration files. */
+/* YAML into the same trees as JSON, by libyaml. Plain scalars are numbers, true/false and null as in
+ * YAML 1.2's core schema (no yes/no/on/off); quoted ones are strings. Depth, size and aliases are limited
+ * (aliases are refused), keys must be unique. One document per text. Each node remembers its line, for
+ * messages about configuration files. */
 #pragma once
 
 #include "base/doc/json.h"

@@ -1,9 +1,10 @@
-/* HTTP client: libcurl's multi interface on the loop. One struct http is one pool of connections with one set of
- * credentials' transport settings (TLS, proxy); requests on it share connections (HTTP/2 where the peer offers it).
- * Redirects are off, TLS is verified, every request has a time and a size limit. No request blocks the loop.
+/* HTTP client: libcurl's multi interface on the loop. One struct http is one pool of connections with one set
+ * of credentials' transport settings (TLS, proxy); requests on it share connections (HTTP/2 where the peer
+ * offers it). Redirects are off, TLS is verified, every request has a time and a size limit. No request
+ * blocks the loop.
  *
- * Callbacks run from the loop, never from inside http_send. After on_done the request is gone; after http_cancel no
- * callback of it runs. Callbacks may send and cancel requests, but must not free the pool. */
+ * Callbacks run from the loop, never from inside http_send. After on_done the request is gone; after
+ * http_cancel no callback of it runs. Callbacks may send and cancel requests, but must not free the pool. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,12 +20,12 @@ struct loop;
 /* All borrowed during http_new only. PEM bytes, not paths: rotation makes a new pool. */
 struct http_options {
     const char *user_agent;
-    const char *ca_pem;      /* NULL: the system's */
-    const char *cert_pem;    /* client certificate and key, or NULL */
+    const char *ca_pem;   /* NULL: the system's */
+    const char *cert_pem; /* client certificate and key, or NULL */
     const char *key_pem;
-    const char *server_name; /* name to verify and send by SNI instead of the URL's host, or NULL */
-    const char *proxy_url;   /* NULL: none; the environment's proxies are not used */
-    bool insecure;           /* do not verify the peer: kubeconfig's insecure-skip-tls-verify */
+    const char *server_name;  /* name to verify and send by SNI instead of the URL's host, or NULL */
+    const char *proxy_url;    /* NULL: none; the environment's proxies are not used */
+    bool insecure;            /* do not verify the peer: kubeconfig's insecure-skip-tls-verify */
     unsigned max_connections; /* to one host; 0 means 2 */
 };
 
@@ -36,25 +37,26 @@ struct http_response {
     struct slice warning;     /* the first Warning header's text; empty when absent */
 };
 
-/* err->kind is ERR_NONE when a complete response arrived, whatever its status. Else the transport failed: ERR_TIMEOUT,
- * ERR_IO, ERR_DENIED (TLS verification), ERR_INVALID (too large); res->status is 0 or what had arrived. */
+/* err->kind is ERR_NONE when a complete response arrived, whatever its status. Else the transport failed:
+ * ERR_TIMEOUT, ERR_IO, ERR_DENIED (TLS verification), ERR_INVALID (too large); res->status is 0 or what had
+ * arrived. */
 typedef void (*http_done_fn)(void *ctx, const struct http_response *res, const struct err *err);
-/* Bytes of a response with a 2xx status as they arrive; return false to end the call (on_done follows, ERR_INVALID).
- * Bodies of other statuses are collected for on_done. */
+/* Bytes of a response with a 2xx status as they arrive; return false to end the call (on_done follows,
+ * ERR_INVALID). Bodies of other statuses are collected for on_done. */
 typedef bool (*http_bytes_fn)(void *ctx, int status, const char *bytes, size_t len);
 
 struct http_request {
-    const char *method;           /* "GET"... */
+    const char *method; /* "GET"... */
     const char *url;
-    const char *content_type;     /* of the body, or NULL */
-    const char *accept;           /* or NULL: application/json */
-    const char *bearer_token;     /* or NULL; never logged */
-    struct slice body;            /* copied */
-    const char *const *headers;   /* further "Name: value" lines, NULL-terminated, or NULL; copied */
-    int64_t timeout_ms;           /* whole request; 0: none (streams) */
-    int64_t silence_ms;           /* ends with ERR_TIMEOUT when no byte arrives for so long; 0: none. At least 1000 */
-    size_t max_body;              /* of a collected body; 0 means 4 MiB */
-    http_bytes_fn on_bytes;       /* or NULL */
+    const char *content_type;   /* of the body, or NULL */
+    const char *accept;         /* or NULL: application/json */
+    const char *bearer_token;   /* or NULL; never logged */
+    struct slice body;          /* copied */
+    const char *const *headers; /* further "Name: value" lines, NULL-terminated, or NULL; copied */
+    int64_t timeout_ms;         /* whole request; 0: none (streams) */
+    int64_t silence_ms; /* ends with ERR_TIMEOUT when no byte arrives for so long; 0: none. At least 1000 */
+    size_t max_body;    /* of a collected body; 0 means 4 MiB */
+    http_bytes_fn on_bytes; /* or NULL */
     http_done_fn on_done;
     void *ctx;
 };
@@ -63,7 +65,8 @@ MUST_USE struct http *http_new(struct loop *loop, const struct http_options *opt
 void http_free(struct http *http); /* cancels what is in flight */
 struct http_call *http_send(struct http *http, const struct http_request *request);
 void http_cancel(struct http_call *call); /* NULL is fine; call must not have finished */
-/* Closes every connection, busy ones included, at once: for the loss of a lease. Calls in flight end with ERR_IO. */
+/* Closes every connection, busy ones included, at once: for the loss of a lease. Calls in flight end with
+ * ERR_IO. */
 void http_abort_connections(struct http *http);
 unsigned http_in_flight(const struct http *http);
 

@@ -1,6 +1,6 @@
-/* Logging for the shells of our programs: one line per fact on stderr, text (`level message key=value`) or JSON.
- * Values are quoted when needed and control characters escaped, so bytes from outside cannot forge a line.
- *     log_warn("watch ended", KV("kind", "pods"), KVF("after_s", "%d", 12)); */
+/* Logging for the shells of our programs: one line per fact on stderr, text (`level message key=value`) or
+ * JSON. Values are quoted when needed and control characters escaped, so bytes from outside cannot forge a
+ * line. log_warn("watch ended", KV("kind", "pods"), KVF("after_s", "%d", 12)); */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,10 @@
-/* The event loop: a thin face over libuv, so that every source in a program hangs on one thread and one clock.
+/* The event loop: a thin face over libuv, so that every source in a program hangs on one thread and one
+ * clock.
  *
  * Time is CLOCK_BOOTTIME in milliseconds (a suspended machine's lease runs out too), read once per turn.
- * A stopped timer's callback never runs, even when it was due in the same turn; timers may be stopped and their owner
- * freed from inside their own callback. The owner embeds a struct loop_timer (zeroed before first use) and must stop
- * it before it is freed. */
+ * A stopped timer's callback never runs, even when it was due in the same turn; timers may be stopped and
+ * their owner freed from inside their own callback. The owner embeds a struct loop_timer (zeroed before first
+ * use) and must stop it before it is freed. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,16 +23,16 @@ struct loop_timer {
     loop_timer_fn fn;
 };
 
-struct loop *loop_new(void);
+struct loop *loop_new(void);       /* from now on the process ignores SIGPIPE */
 void loop_free(struct loop *loop); /* lets pending close callbacks run; all sources must be stopped */
-void loop_run(struct loop *loop);  /* until loop_stop */
+void loop_run(struct loop *loop);  /* until loop_stop, or until nothing is left that could happen */
 void loop_stop(struct loop *loop);
 struct uv_loop_s *loop_uv(struct loop *loop);
 
-int64_t loop_now_ms(const struct loop *loop);       /* this turn's CLOCK_BOOTTIME */
-int64_t loop_clock_ms(void);                        /* CLOCK_BOOTTIME right now, for checks just before a send */
-int64_t loop_unix_micros(void);                     /* wall clock, for timestamps people read; never for decisions */
-uint32_t loop_dice(void);                           /* random bits for jitter */
+int64_t loop_now_ms(const struct loop *loop); /* this turn's CLOCK_BOOTTIME */
+int64_t loop_clock_ms(void);                  /* CLOCK_BOOTTIME right now, for checks just before a send */
+int64_t loop_unix_micros(void); /* wall clock, for timestamps people read; never for decisions */
+uint32_t loop_dice(void);       /* random bits for jitter */
 
 /* Fires once, delay_ms from now (0: next turn). Starting a running timer moves it. */
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, loop_timer_fn fn);

@@ -1,5 +1,5 @@
-/* A small HTTP/1.1 server: libwebsockets on the loop. Routes are exact paths; a handler answers at once or later by
- * serve_reply. Request bodies, header sizes, connections and idle times are limited. */
+/* A small HTTP/1.1 server: libwebsockets on the loop. Routes are exact paths; a handler answers at once or
+ * later by serve_reply. Request bodies, header sizes, connections and idle times are limited. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,8 @@ struct serve_view {
 
 /* Must lead to exactly one serve_reply on `request`, now or later. view is borrowed for the call. */
 typedef void (*serve_fn)(void *ctx, struct serve_request *request, const struct serve_view *view);
-/* The peer went away before the reply: forget the request. May be NULL when the handler always answers at once. */
+/* The peer went away before the reply: forget the request. May be NULL when the handler always answers at
+ * once. */
 typedef void (*serve_gone_fn)(void *ctx, struct serve_request *request);
 
 struct serve_route {
@@ -33,8 +34,8 @@ struct serve_route {
 };
 
 struct serve_options {
-    const char *address; /* NULL: all, IPv4 and IPv6 */
-    uint16_t port;       /* 0: any free one, see serve_port */
+    const char *address;              /* NULL: all, IPv4 and IPv6 */
+    uint16_t port;                    /* 0: any free one, see serve_port */
     const struct serve_route *routes; /* ends with path NULL; must outlive the server */
 };
 

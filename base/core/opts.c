@@ -1,0 +1,345 @@
+#include "base/core/opts.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
+
+static void *place(const struct opt *row, void *target)
+{
+    return (char *)target + row->offset;
+}
+
+static bool set_flag(const struct opt *row, void *target, const char *text, struct err *err)
+{
+    bool on = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+
+    if (!on && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
+        return err_set(err, ERR_INVALID, "--%s: \"%s\" is neither true nor false", row->flag, text);
+    *(bool *)place(row, target) = on;
+    return true;
+}
+
+static bool set_u32(const struct opt *row, void *target, const char *text, struct err *err)
+{
+    if (!parse_u32(text, row->min, row->max, place(row, target)))
+        return err_set(err, ERR_INVALID, "--%s: \"%s\" is not a whole number from %u to %u", row->flag, text,
+                       row->min, row->max);
+    return true;
+}
+
+static bool set_choice(const struct opt *row, void *target, const char *text, struct err *err)
+{
+    AUTO(str) struct str all = {0};
+
+    for (int i = 0; row->choices[i]; i++) {
+        if (strcmp(row->choices[i], text) == 0) {
+            *(int *)place(row, target) = i;
+            return true;
+        }
+        (void)str_addf(&all, "%s%s", i ? ", " : "", row->choices[i]);
+    }
+    return err_set(err, ERR_INVALID, "--%s: \"%s\" is not one of: %s", row->flag, text, str_text(&all));
+}
+
+bool opts_set(const struct opt *row, void *target, const char *text, struct err *err)
+{
+    switch (row->type) {
+    case OPT_FLAG:
+        return set_flag(row, target, text, err);
+    case OPT_STR:
+        mem_set_str(place(row, target), text);
+        return true;
+    case OPT_U32:
+        return set_u32(row, target, text, err);
+    case OPT_CHOICE:
+        return set_choice(row, target, text, err);
+    }
+    return err_set(err, ERR_INTERNAL, "--%s: the table row has no type", row->flag);
+}
+
+static void clear(const struct opt *row, void *target)
+{
+    switch (row->type) {
+    case OPT_FLAG:
+        *(bool *)place(row, target) = false;
+        break;
+    case OPT_STR:
+        mem_set_str(place(row, target), NULL);
+        break;
+    case OPT_U32:
+        *(uint32_t *)place(row, target) = 0;
+        break;
+    case OPT_CHOICE:
+        *(int *)place(row, target) = 0;
+        break;
+    }
+}
+
+void opts_defaults(const struct opts_spec *spec, void *target)
+{
+    struct err err;
+
+    for (const struct opt *row = spec->rows; row->flag; row++) {
+        bool fits = true;
+
+        if (row->fallback)
+            fits = opts_set(row, target, row->fallback, &err);
+        else
+            clear(row, target);
+        assert(fits); /* a default that does not fit its own row is a bug of the table */
+        (void)fits;
+    }
+}
+
+void opts_release(const struct opts_spec *spec, void *target)
+{
+    for (const struct opt *row = spec->rows; row->flag; row++) {
+        if (row->type == OPT_STR)
+            mem_set_str(place(row, target), NULL);
+    }
+}
+
+static const struct opt *find_flag(const struct opts_spec *spec, const char *name, size_t len)
+{
+    for (const struct opt *row = spec->rows; row->flag; row++) {
+        if (strlen(row->flag) == len && strncmp(row->flag, name, len) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+const struct opt *opts_find(const struct opts_spec *spec, const char *flag)
+{
+    return find_flag(spec, flag, strlen(flag));
+}
+
+static const struct opt *find_letter(const struct opts_spec *spec, char letter)
+{
+    for (const struct opt *row = spec->rows; row->flag; row++) {
+        if (row->letter == letter)
+            return row;
+    }
+    return NULL;
+}
+
+/* One walk over argv. */
+struct scan {
+    const struct opts_spec *spec;
+    char **argv;
+    int argc;
+    int at; /* the argument being read */
+    void *target;
+    struct strv *words;
+    struct strv *problems;
+    enum opts_result asked; /* OPTS_HELP or OPTS_VERSION once seen */
+};
+
+static void give(struct scan *scan, const struct opt *row, const char *text)
+{
+    struct err err;
+
+    if (!opts_set(row, scan->target, text, &err))
+        strv_push(scan->problems, err.msg);
+}
+
+/* The value of the row: what stands in the same argument, or the next argument. */
+static void take_value(struct scan *scan, const struct opt *row, const char *attached)
+{
+    if (attached)
+        give(scan, row, attached);
+    else if (row->type == OPT_FLAG)
+        give(scan, row, "true");
+    else if (scan->at + 1 < scan->argc)
+        give(scan, row, scan->argv[++scan->at]);
+    else
+        strv_pushf(scan->problems, "--%s needs a value: --%s %s", row->flag, row->flag,
+                   row->arg ? row->arg : "VALUE");
+}
+
+static void scan_long(struct scan *scan, const char *name)
+{
+    const char *equals = strchr(name, '=');
+    size_t len = equals ? (size_t)(equals - name) : strlen(name);
+    const struct opt *row = find_flag(scan->spec, name, len);
+
+    if (row)
+        take_value(scan, row, equals ? equals + 1 : NULL);
+    else if (strcmp(name, "help") == 0)
+        scan->asked = OPTS_HELP;
+    else if (strcmp(name, "version") == 0)
+        scan->asked = OPTS_VERSION;
+    else
+        strv_pushf(scan->problems, "unknown option --%.*s; %s --help lists all", (int)(len < 200 ? len : 200),
+                   name, scan->spec->program);
+}
+
+/* "-xyz": flags may be bundled; the first letter that takes a value has the rest of the argument, or the next
+ * one. */
+static void scan_letters(struct scan *scan, const char *letters)
+{
+    for (; *letters; letters++) {
+        const struct opt *row = find_letter(scan->spec, *letters);
+        if (row && row->type != OPT_FLAG) {
+            const char *rest = letters[1] == '=' ? letters + 2 : letters + 1;
+            take_value(scan, row, letters[1] ? rest : NULL);
+            return;
+        }
+        if (row) {
+            give(scan, row, "true");
+        } else if (*letters == 'h') {
+            scan->asked = OPTS_HELP;
+        } else {
+            strv_pushf(scan->problems, "unknown option -%.200s; %s --help lists all", letters,
+                       scan->spec->program);
+            return;
+        }
+    }
+}
+
+static void scan_environment(struct scan *scan, const char *(*env)(const char *))
+{
+    for (const struct opt *row = scan->spec->rows; row->flag; row++) {
+        const char *text = row->env ? env(row->env) : NULL;
+        struct err err;
+
+        if (text && *text && !opts_set(row, scan->target, text, &err)) {
+            (void)err_wrap(&err, "variable %s", row->env);
+            strv_push(scan->problems, err.msg);
+        }
+    }
+}
+
+static void scan_words(struct scan *scan, int from)
+{
+    for (scan->at = from; scan->at < scan->argc; scan->at++)
+        strv_push(scan->words, scan->argv[scan->at]);
+}
+
+static void scan_arguments(struct scan *scan, bool stop_at_word)
+{
+    for (scan->at = 1; scan->at < scan->argc; scan->at++) {
+        const char *arg = scan->argv[scan->at];
+
+        if (strcmp(arg, "--") == 0) {
+            scan_words(scan, scan->at + 1);
+        } else if (arg[0] == '-' && arg[1] == '-') {
+            scan_long(scan, arg + 2);
+        } else if (arg[0] == '-' && arg[1]) {
+            scan_letters(scan, arg + 1);
+        } else if (stop_at_word) {
+            scan_words(scan, scan->at);
+        } else {
+            strv_push(scan->words, arg);
+        }
+    }
+}
+
+enum opts_result opts_overlay(const struct opts_spec *spec, int argc, char **argv,
+                              const char *(*env)(const char *), bool stop_at_word, void *target,
+                              struct strv *words, struct strv *problems)
+{
+    struct scan scan = {.spec = spec,
+                        .argv = argv,
+                        .argc = argc,
+                        .target = target,
+                        .words = words,
+                        .problems = problems,
+                        .asked = OPTS_RUN};
+    size_t known = problems->count;
+
+    if (env)
+        scan_environment(&scan, env);
+    scan_arguments(&scan, stop_at_word);
+    if (scan.asked != OPTS_RUN)
+        return scan.asked;
+    return problems->count > known ? OPTS_BAD : OPTS_RUN;
+}
+
+enum opts_result opts_parse(const struct opts_spec *spec, int argc, char **argv,
+                            const char *(*env)(const char *), bool stop_at_word, void *target,
+                            struct strv *words, struct strv *problems)
+{
+    opts_defaults(spec, target);
+    return opts_overlay(spec, argc, argv, env, stop_at_word, target, words, problems);
+}
+
+static void pad(struct str *out, size_t line_start, size_t column)
+{
+    while (out->len - line_start < column && str_addc(out, ' ')) {
+    }
+}
+
+/* Breaks text at blanks so that it stays right of HELP_COLUMN. */
+static void add_wrapped(struct str *out, size_t line_start, const char *text)
+{
+    while (*text) {
+        size_t word = strcspn(text, " ");
+
+        if (out->len - line_start > HELP_COLUMN && out->len - line_start + word > HELP_WIDTH) {
+            (void)str_addc(out, '\n');
+            line_start = out->len;
+            pad(out, line_start, HELP_COLUMN);
+        }
+        (void)str_add(out, text, word);
+        text += word;
+        if (*text == ' ') {
+            (void)str_addc(out, ' ');
+            text++;
+        }
+    }
+}
+
+static void describe(const struct opt *row, struct str *text)
+{
+    (void)str_adds(text, row->help);
+    if (row->type == OPT_CHOICE) {
+        (void)str_adds(text, ":");
+        for (int i = 0; row->choices[i]; i++)
+            (void)str_addf(text, "%s %s", i ? "," : "", row->choices[i]);
+    }
+    if (row->fallback && row->type != OPT_FLAG)
+        (void)str_addf(text, " (default %s)", row->fallback);
+    if (row->env)
+        (void)str_addf(text, " [%s]", row->env);
+}
+
+static void add_row(struct str *out, char letter, const char *flag, const char *arg, const char *text)
+{
+    size_t line_start = out->len;
+
+    if (letter)
+        (void)str_addf(out, "  -%c, --%s", letter, flag);
+    else
+        (void)str_addf(out, "      --%s", flag);
+    if (arg)
+        (void)str_addf(out, " %s", arg);
+    if (out->len - line_start + 2 > HELP_COLUMN) {
+        (void)str_addc(out, '\n');
+        line_start = out->len;
+    }
+    pad(out, line_start, HELP_COLUMN);
+    add_wrapped(out, line_start, text);
+    (void)str_addc(out, '\n');
+}
+
+void opts_help(const struct opts_spec *spec, struct str *out)
+{
+    (void)str_addf(out, "Usage: %s\n\n%s\n\nOptions:\n", spec->usage, spec->about);
+    for (const struct opt *row = spec->rows; row->flag; row++) {
+        AUTO(str) struct str text = {0};
+
+        if (!row->help)
+            continue;
+        describe(row, &text);
+        const char *arg = row->type == OPT_FLAG ? NULL : row->arg ? row->arg : "VALUE";
+        add_row(out, row->letter, row->flag, arg, str_text(&text));
+    }
+    add_row(out, find_letter(spec, 'h') ? 0 : 'h', "help", NULL, "print this text and exit");
+    if (!opts_find(spec, "version"))
+        add_row(out, 0, "version", NULL, "print the version and exit");
+    if (spec->footer)
+        (void)str_addf(out, "\n%s\n", spec->footer);
+}

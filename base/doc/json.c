@@ -1,0 +1,295 @@
+#include "base/doc/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* cJSON asks for its memory here, so that running out of it aborts instead of looking like a syntax error. */
+static void *json_memory(size_t size)
+{
+    return mem_grow(NULL, size, 1);
+}
+
+/* Before main, because a tree may be built with cJSON's own calls before any of ours. */
+__attribute__((constructor)) static void hook_memory(void)
+{
+    cJSON_Hooks hooks = {.malloc_fn = json_memory, .free_fn = mem_free};
+
+    cJSON_InitHooks(&hooks);
+}
+
+/* cJSON ends a string at \u0000 and would let "a\u0000b" pass as "a". */
+static const char *find_nul(struct slice text)
+{
+    static const char escape[] = "\\u0000";
+    const char *end = text.ptr + text.len;
+    const char *raw = memchr(text.ptr, '\0', text.len);
+
+    if (raw)
+        return raw;
+    for (const char *at = text.ptr; (at = memmem(at, (size_t)(end - at), escape, sizeof escape - 1)); at++) {
+        size_t backslashes = 0;
+        while (at - backslashes > text.ptr && at[-1 - (ptrdiff_t)backslashes] == '\\')
+            backslashes++;
+        if (backslashes % 2 == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static bool is_blank(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
+        at++;
+    return at == end;
+}
+
+cJSON *json_parse(struct slice text, struct err *err)
+{
+    const char *stop = NULL;
+
+    if (text.len == 0) {
+        err_set(err, ERR_INVALID, "empty text where JSON was expected");
+        return NULL;
+    }
+    if (text.len > JSON_MAX_BYTES) {
+        err_set(err, ERR_INVALID, "JSON of %zu bytes is over the limit of %zu", text.len, JSON_MAX_BYTES);
+        return NULL;
+    }
+    const char *nul = find_nul(text);
+    if (nul) {
+        err_set(err, ERR_INVALID, "JSON has a NUL character at byte %td", nul - text.ptr);
+        return NULL;
+    }
+    AUTO(json) cJSON *doc = cJSON_ParseWithLengthOpts(text.ptr, text.len, &stop, false);
+    if (!doc || !is_blank(stop, text.ptr + text.len)) {
+        err_set(err, ERR_INVALID, "not JSON at byte %td", stop ? stop - text.ptr : 0);
+        return NULL;
+    }
+    return TAKE(doc);
+}
+
+static char *print(const cJSON *node, bool pretty)
+{
+    enum { FIRST_BYTES = 1024 };
+    char *text = cJSON_PrintBuffered(node, FIRST_BYTES, pretty);
+
+    assert(text); /* only a tree with a broken node cannot be printed */
+    return text;
+}
+
+char *json_print(const cJSON *node)
+{
+    return print(node, false);
+}
+
+char *json_print_pretty(const cJSON *node)
+{
+    return print(node, true);
+}
+
+static int kind_of(const cJSON *node)
+{
+    return node->type & 0xFF;
+}
+
+static size_t count_of(const cJSON *node)
+{
+    size_t count = 0;
+
+    JSON_EACH(item, node)
+    count++;
+    return count;
+}
+
+static bool objects_equal(const cJSON *a, const cJSON *b)
+{
+    if (count_of(a) != count_of(b))
+        return false;
+    JSON_EACH(item, a)
+    {
+        if (!json_equal(item, cJSON_GetObjectItemCaseSensitive(b, item->string)))
+            return false;
+    }
+    return true;
+}
+
+static bool arrays_equal(const cJSON *a, const cJSON *b)
+{
+    const cJSON *left = a->child;
+    const cJSON *right = b->child;
+
+    for (; left && right; left = left->next, right = right->next) {
+        if (!json_equal(left, right))
+            return false;
+    }
+    return !left && !right;
+}
+
+bool json_equal(const cJSON *a, const cJSON *b)
+{
+    if (!a || !b)
+        return a == b;
+    if (kind_of(a) != kind_of(b))
+        return false;
+    switch (kind_of(a)) {
+    case cJSON_Number:
+        return !(a->valuedouble < b->valuedouble) && !(a->valuedouble > b->valuedouble);
+    case cJSON_String:
+    case cJSON_Raw:
+        return strcmp(a->valuestring, b->valuestring) == 0;
+    case cJSON_Object:
+        return objects_equal(a, b);
+    case cJSON_Array:
+        return arrays_equal(a, b);
+    default:
+        return true;
+    }
+}
+
+cJSON *json_dup(const cJSON *node)
+{
+    return node ? cJSON_Duplicate(node, true) : NULL;
+}
+
+/* Compares a key with one segment of a path, which has '~' and '/' written as "~0" and "~1". */
+static bool key_is(const char *key, const char *segment, size_t len)
+{
+    for (size_t i = 0; i < len; i++, key++) {
+        char c = segment[i];
+        if (c == '~' && i + 1 < len && (segment[i + 1] == '0' || segment[i + 1] == '1'))
+            c = segment[++i] == '0' ? '~' : '/';
+        if (*key != c)
+            return false;
+    }
+    return *key == '\0';
+}
+
+const cJSON *json_at(const cJSON *node, const char *path)
+{
+    while (node && *path) {
+        size_t len = strcspn(path, "/");
+        const cJSON *child = cJSON_IsObject(node) ? node->child : NULL;
+
+        while (child && !key_is(child->string, path, len))
+            child = child->next;
+        node = child;
+        path += path[len] ? len + 1 : len;
+    }
+    return node;
+}
+
+cJSON *json_at_mut(cJSON *node, const char *path)
+{
+    return (cJSON *)(uintptr_t)json_at(node, path);
+}
+
+const char *json_str(const cJSON *node, const char *path, const char *fallback)
+{
+    const cJSON *at = json_at(node, path);
+
+    return cJSON_IsString(at) ? at->valuestring : fallback;
+}
+
+bool json_bool(const cJSON *node, const char *path, bool fallback)
+{
+    const cJSON *at = json_at(node, path);
+
+    return cJSON_IsBool(at) ? cJSON_IsTrue(at) : fallback;
+}
+
+int64_t json_i64(const cJSON *node, const char *path, int64_t fallback)
+{
+    const double exact = 9007199254740992.0; /* 2^53: above it, doubles skip whole numbers */
+    const cJSON *at = json_at(node, path);
+
+    if (!cJSON_IsNumber(at) || !(fabs(at->valuedouble) <= exact))
+        return fallback;
+    int64_t whole = (int64_t)at->valuedouble;
+    return (double)whole < at->valuedouble || (double)whole > at->valuedouble ? fallback : whole;
+}
+
+const char *json_key(const cJSON *node)
+{
+    return node ? node->string : NULL;
+}
+
+cJSON *json_object(void)
+{
+    return cJSON_CreateObject();
+}
+
+cJSON *json_array(void)
+{
+    return cJSON_CreateArray();
+}
+
+cJSON *json_put_take(cJSON *object, const char *key, cJSON *value)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    bool added = cJSON_AddItemToObject(object, key, value);
+    assert(added); /* fails for a NULL part, or a value put into itself: bugs of the caller */
+    (void)added;
+    return value;
+}
+
+cJSON *json_push_take(cJSON *array, cJSON *value)
+{
+    bool added = cJSON_AddItemToArray(array, value);
+
+    assert(added);
+    (void)added;
+    return value;
+}
+
+cJSON *json_put_str(cJSON *object, const char *key, const char *text)
+{
+    return text ? json_put_take(object, key, cJSON_CreateString(text)) : NULL;
+}
+
+cJSON *json_put_strf(cJSON *object, const char *key, const char *fmt, ...)
+{
+    AUTO(mem) char *text = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    int len = vasprintf(&text, fmt, args);
+    va_end(args);
+    assert(len >= 0);
+    (void)len;
+    return json_put_str(object, key, text);
+}
+
+cJSON *json_put_i64(cJSON *object, const char *key, int64_t value)
+{
+    /* cJSON writes larger ones with an exponent, which readers of integers refuse. */
+    assert(value > -1000000000000000 && value < 1000000000000000);
+    return json_put_take(object, key, cJSON_CreateNumber((double)value));
+}
+
+cJSON *json_put_bool(cJSON *object, const char *key, bool value)
+{
+    return json_put_take(object, key, cJSON_CreateBool(value));
+}
+
+cJSON *json_put_object(cJSON *object, const char *key)
+{
+    return json_put_take(object, key, json_object());
+}
+
+cJSON *json_put_array(cJSON *object, const char *key)
+{
+    return json_put_take(object, key, json_array());
+}
+
+cJSON *json_push_str(cJSON *array, const char *text)
+{
+    return text ? json_push_take(array, cJSON_CreateString(text)) : NULL;
+}
+
+void json_drop(cJSON *object, const char *key)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+}

@@ -1,0 +1,228 @@
+#include "base/io/loop.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <time.h>
+#include <uv.h>
+
+#include "base/core/mem.h"
+
+/* libuv's handle outlives the owner's struct loop_timer: stopped handles wait in a list for the next start.
+ */
+struct loop_timer_handle {
+    uv_timer_t uv;
+    struct loop *loop;
+    struct loop_timer *timer;       /* NULL while idle */
+    struct loop_timer_handle *next; /* in the idle list */
+};
+
+struct loop_signal {
+    uv_signal_t uv;
+    loop_signal_fn fn;
+    void *ctx;
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_prepare_t turn;
+    int64_t boot_offset_ms; /* CLOCK_BOOTTIME less libuv's clock; grows when the machine sleeps */
+    struct loop_timer_handle *idle;
+    size_t running;
+};
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    int failed = clock_gettime(clock, &now);
+
+    assert(!failed);
+    (void)failed;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t loop_clock_ms(void)
+{
+    return clock_ms(CLOCK_BOOTTIME);
+}
+
+int64_t loop_unix_micros(void)
+{
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_REALTIME, &now);
+
+    assert(!failed);
+    (void)failed;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+uint32_t loop_dice(void)
+{
+    uint32_t dice = 0;
+    ssize_t got = getrandom(&dice, sizeof dice, 0);
+
+    assert(got == sizeof dice);
+    (void)got;
+    return dice;
+}
+
+/* Reading two clocks one after the other jitters by a millisecond; only a sleeping machine moves the offset.
+ */
+static int64_t boot_offset(int64_t known)
+{
+    int64_t fresh = clock_ms(CLOCK_BOOTTIME) - clock_ms(CLOCK_MONOTONIC);
+
+    return fresh > known + 2 || fresh < known - 2 ? fresh : known;
+}
+
+static void on_turn(uv_prepare_t *handle)
+{
+    struct loop *loop = CONTAINER_OF(handle, struct loop, turn);
+
+    loop->boot_offset_ms = boot_offset(loop->boot_offset_ms);
+}
+
+int64_t loop_now_ms(const struct loop *loop)
+{
+    return (int64_t)uv_now(&loop->uv) + boot_offset(loop->boot_offset_ms);
+}
+
+struct loop *loop_new(void)
+{
+    struct loop *loop = NEW(struct loop);
+
+    /* A peer that hangs up is an error of one write, not the end of the program. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (uv_loop_init(&loop->uv) || uv_prepare_init(&loop->uv, &loop->turn) ||
+        uv_prepare_start(&loop->turn, on_turn))
+        abort(); /* no descriptors or memory at start-up */
+    uv_unref((uv_handle_t *)&loop->turn);
+    loop->boot_offset_ms = clock_ms(CLOCK_BOOTTIME) - clock_ms(CLOCK_MONOTONIC);
+    return loop;
+}
+
+static void free_idle(uv_handle_t *handle)
+{
+    mem_free(CONTAINER_OF(handle, struct loop_timer_handle, uv));
+}
+
+static void free_signal(uv_handle_t *handle)
+{
+    mem_free(CONTAINER_OF(handle, struct loop_signal, uv));
+}
+
+static void close_signal(uv_handle_t *handle, void *ctx)
+{
+    (void)ctx;
+    if (handle->type == UV_SIGNAL && !uv_is_closing(handle))
+        uv_close(handle, free_signal);
+}
+
+void loop_free(struct loop *loop)
+{
+    if (!loop)
+        return;
+    assert(loop->running == 0); /* a running timer's owner would be called after its end */
+    while (loop->idle) {
+        struct loop_timer_handle *handle = loop->idle;
+        loop->idle = handle->next;
+        uv_close((uv_handle_t *)&handle->uv, free_idle);
+    }
+    uv_walk(&loop->uv, close_signal, NULL);
+    uv_close((uv_handle_t *)&loop->turn, NULL);
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    int busy = uv_loop_close(&loop->uv);
+    assert(!busy);
+    (void)busy;
+    mem_free(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void loop_stop(struct loop *loop)
+{
+    uv_stop(&loop->uv);
+}
+
+struct uv_loop_s *loop_uv(struct loop *loop)
+{
+    return &loop->uv;
+}
+
+static struct loop_timer_handle *take_idle(struct loop *loop)
+{
+    struct loop_timer_handle *handle = loop->idle;
+
+    if (handle) {
+        loop->idle = handle->next;
+        return handle;
+    }
+    handle = NEW(struct loop_timer_handle);
+    handle->loop = loop;
+    (void)uv_timer_init(&loop->uv, &handle->uv);
+    return handle;
+}
+
+/* Parts the handle from its timer, so that nothing can call the owner any more. */
+static void park(struct loop_timer_handle *handle)
+{
+    (void)uv_timer_stop(&handle->uv);
+    handle->timer->handle = NULL;
+    handle->timer = NULL;
+    handle->next = handle->loop->idle;
+    handle->loop->idle = handle;
+    handle->loop->running--;
+}
+
+static void on_timer(uv_timer_t *uv)
+{
+    struct loop_timer_handle *handle = CONTAINER_OF(uv, struct loop_timer_handle, uv);
+    struct loop_timer *timer = handle->timer;
+
+    park(handle);
+    timer->fn(timer);
+}
+
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, loop_timer_fn fn)
+{
+    if (!timer->handle) {
+        timer->handle = take_idle(loop);
+        timer->handle->timer = timer;
+        loop->running++;
+    }
+    timer->fn = fn;
+    (void)uv_timer_start(&timer->handle->uv, on_timer, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
+}
+
+void loop_timer_stop(struct loop_timer *timer)
+{
+    if (timer->handle)
+        park(timer->handle);
+}
+
+bool loop_timer_is_running(const struct loop_timer *timer)
+{
+    return timer->handle != NULL;
+}
+
+static void on_signal(uv_signal_t *uv, int signum)
+{
+    struct loop_signal *sig = CONTAINER_OF(uv, struct loop_signal, uv);
+
+    sig->fn(sig->ctx, signum);
+}
+
+void loop_on_signal(struct loop *loop, int signum, loop_signal_fn fn, void *ctx)
+{
+    struct loop_signal *sig = NEW(struct loop_signal);
+
+    sig->fn = fn;
+    sig->ctx = ctx;
+    (void)uv_signal_init(&loop->uv, &sig->uv);
+    int failed = uv_signal_start(&sig->uv, on_signal, signum);
+    assert(!failed);
+    (void)failed;
+}
