@@ -1,0 +1,137 @@
+"""The command line of deploy/cluster."""
+
+import argparse
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+from . import cluster, images, places, programs
+from .problem import Problem
+
+DESCRIPTION = """\
+A real Kubernetes on this machine: etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
+kubelet, containerd, runc, CNI, kube-proxy and DNS. Several clusters of different names can run at once.
+"""
+EPILOG = """\
+A first run builds the Kubernetes programs (usually 4-6 minutes on 2 cores) and keeps them in
+${XDG_CACHE_HOME:-~/.cache}/ipu-operator; later ones start in seconds. A cluster keeps its files in
+${XDG_STATE_HOME:-~/.local/state}/ipu-operator/NAME until `down`. KUBEBUILDER_ASSETS may name a folder
+with ready etcd and kube-apiserver (and others); they are used instead of built ones.
+A node cannot reach the network beyond this machine: its images come by `load`.
+
+  deploy/cluster up
+  export KUBECONFIG=$(deploy/cluster kubeconfig) PATH=$(deploy/cluster bin):$PATH
+  kubectl get nodes
+  deploy/cluster down
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        raise Problem(f"{message[0].upper()}{message[1:]} (`deploy/cluster --help` lists what there is).")
+
+
+def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        chosen = _parser().parse_args(arguments)
+        return chosen.run(chosen) or 0
+    except Problem as problem:
+        print(f"deploy/cluster: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("deploy/cluster: interrupted; what was begun has been taken back.", file=sys.stderr)
+        return 130
+
+
+def _interrupt(_number, _frame):
+    raise KeyboardInterrupt
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="deploy/cluster", description=DESCRIPTION, epilog=EPILOG,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command", parser_class=Parser)
+
+    def command(name: str, run, help: str, named: bool = True) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help, description=help)
+        added.set_defaults(run=run)
+        if named:
+            added.add_argument("--name", default="local", help="the cluster (default: local)")
+        return added
+
+    up = command("up", _up, "make the cluster, or bring it back after a crash; says so if it already runs")
+    up.add_argument("--no-node", action="store_true", help="the control plane only: pods are accepted, none runs")
+    up.add_argument("--bare", action="store_true", help="with --no-node: etcd and the API server only")
+    command("down", _down, "end and remove everything of the cluster")
+    command("status", _status, "what runs; exit status 1 unless all of it is well")
+    command("kubeconfig", _kubeconfig, "print the path of the administrator's kubeconfig")
+    load = command("load", _load, "import an image archive (docker-archive or OCI layout tar) into the node")
+    load.add_argument("image", metavar="IMAGE.tar")
+    logs = command("logs", _logs, "print the log of a component")
+    logs.add_argument("component", metavar="COMPONENT")
+    command("bin", _bin, "print the folder with kubectl, helm (4), helm3 and the Kubernetes programs", named=False)
+    command("build", _build, "build and cache the programs, start nothing", named=False)
+    return parser
+
+
+def _up(chosen) -> None:
+    if chosen.bare and not chosen.no_node:
+        raise Problem("--bare is for a cluster without a node: say --no-node --bare.")
+    running = cluster.up(chosen.name, with_node=not chosen.no_node, bare=chosen.bare)
+    print(f"cluster '{chosen.name}' is up: {running.control_plane.server} ({running.record.shape})\n"
+          f"  export KUBECONFIG={running.places.kubeconfig}", file=sys.stderr)
+
+
+def _down(chosen) -> None:
+    cluster.down(chosen.name)
+
+
+def _status(chosen) -> int:
+    found = cluster.find(chosen.name)
+    dead = found.dead_components()
+    healthy = found.is_healthy()
+    print(f"cluster     {chosen.name} ({found.record.shape}): {'running' if healthy else 'not whole'}")
+    print(f"api server  {found.control_plane.server}")
+    print(f"kubeconfig  {found.places.kubeconfig}")
+    wanted = dict(found.control_plane.components)
+    for node in found.nodes:
+        wanted |= node.components
+    for component in wanted:
+        print(f"  {component:32} {'dead' if component in dead else 'running'}")
+    if not healthy:
+        print(f"`deploy/cluster up --name {chosen.name}` brings it back.")
+    return 0 if healthy else 1
+
+
+def _kubeconfig(chosen) -> None:
+    print(cluster.find(chosen.name).places.kubeconfig)
+
+
+def _load(chosen) -> None:
+    found = cluster.find(chosen.name)
+    if not found.nodes:
+        raise Problem(f"The cluster '{chosen.name}' has no node to load an image into.")
+    for node in found.nodes:
+        for name in images.load(node, Path(chosen.image)):
+            print(name)
+
+
+def _logs(chosen) -> None:
+    where = cluster.find(chosen.name).places
+    log = where.log(chosen.component)
+    known = sorted(path.stem for path in where.logs.glob("*.log"))
+    if chosen.component not in known:
+        raise Problem(f"'{chosen.component}' is no component of the cluster '{chosen.name}': "
+                      f"there is {', '.join(known)}.")
+    with log.open("rb") as stream:
+        shutil.copyfileobj(stream, sys.stdout.buffer)
+
+
+def _bin(_chosen) -> None:
+    print(programs.cached())
+
+
+def _build(_chosen) -> None:
+    print(f"the programs are in {programs.cached()}", file=sys.stderr)

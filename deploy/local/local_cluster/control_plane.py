@@ -1,0 +1,146 @@
+"""etcd, the API server, the controller manager and the scheduler, as processes of the host."""
+
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from . import processes, programs, waiting
+from .addresses import Addresses
+from .api import Api
+from .certificates import Authority, Pair, write_kubeconfig
+from .places import Places
+
+LOOPBACK = "127.0.0.1"
+READY_SECONDS = 60
+# Without a node a cluster serves component tests and benchmarks: the built-in limits
+# of 20 and 50 requests a second would be all that they measure.
+UNLIMITED = ["--kube-api-qps=2000", "--kube-api-burst=4000"]
+
+
+@dataclass(frozen=True)
+class ControlPlane:
+    places: Places
+    addresses: Addresses
+    with_node: bool
+    bare: bool
+
+    @cached_property
+    def authority(self) -> Authority:
+        return Authority(self.places.pki)
+
+    @property
+    def host(self) -> str:
+        """Nodes come from their own network: with nodes, the bridge's address is the one that all can reach."""
+        return self.addresses.bridge_ip if self.with_node else LOOPBACK
+
+    @property
+    def server(self) -> str:
+        return f"https://{self.host}:{self.addresses.api_port}"
+
+    @property
+    def components(self) -> dict[str, str]:
+        """Component -> program."""
+        names = ["etcd", "kube-apiserver"]
+        if not self.bare:
+            names += ["kube-controller-manager", "kube-scheduler"]
+        return {name: name for name in names}
+
+    @cached_property
+    def api(self) -> Api:
+        return Api(self.host, self.addresses.api_port, self.authority.pair.certificate, self._admin())
+
+    def prepare(self) -> None:
+        """Keys, certificates and the administrator's kubeconfig."""
+        self.authority.create()
+        write_kubeconfig(self.places.kubeconfig, f"ipu-{self.places.name}", self.server, self.authority, self._admin())
+
+    def start_store(self) -> None:
+        address, peer = (f"http://{LOOPBACK}:{port}" for port in
+                         (self.addresses.etcd_port, self.addresses.etcd_peer_port))
+        self.places.etcd.mkdir(mode=0o700, exist_ok=True)
+        self._start("etcd", [
+            "--name=local", f"--data-dir={self.places.etcd}", "--unsafe-no-fsync",
+            f"--listen-client-urls={address}", f"--advertise-client-urls={address}",
+            f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=local={peer}",
+            "--quota-backend-bytes=4294967296", "--auto-compaction-retention=10m", "--log-level=warn",
+        ], port=self.addresses.etcd_port)
+
+    def start_servers(self) -> None:
+        """The API server, and once it is ready the two that work through it."""
+        process = self._spawn("kube-apiserver", self._api_server_options())
+        waiting.until("The API server's readiness", self.api.is_ready, self.places.log("kube-apiserver"),
+                      READY_SECONDS, process)
+        if not self.bare:
+            self._start("kube-controller-manager", self._controller_manager_options(),
+                        port=self.addresses.controller_manager_port)
+            self._start("kube-scheduler", self._scheduler_options(), port=self.addresses.scheduler_port)
+            waiting.until("The service account of the default namespace",
+                          lambda: self.api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
+                          self.places.log("kube-controller-manager"), READY_SECONDS)
+
+    def kubeconfig_for(self, component: str, user: str, group: str = "") -> Path:
+        """A kubeconfig by which that component speaks to the API server."""
+        client = self.authority.client(component, user, group)
+        return write_kubeconfig(self.places.pki / f"{component}.kubeconfig", self.places.name, self.server,
+                                self.authority, client)
+
+    def _admin(self) -> Pair:
+        return self.authority.client("admin", "admin", "system:masters")
+
+    def _api_server_options(self) -> list[str]:
+        own = self.addresses
+        serving = self.authority.server(
+            "kube-apiserver",
+            ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+             "kubernetes.default.svc.cluster.local"],
+            [LOOPBACK, own.kubernetes_service_ip, own.bridge_ip])
+        to_kubelet = self.authority.client("kube-apiserver-kubelet-client", "kube-apiserver", "system:masters")
+        front_proxy = self.authority.client("front-proxy", "front-proxy")
+        authority, key = self.authority.pair, self.authority.service_account_key
+        return [
+            f"--bind-address={self.host}", f"--secure-port={own.api_port}", f"--advertise-address={own.bridge_ip}",
+            f"--etcd-servers=http://{LOOPBACK}:{own.etcd_port}", f"--service-cluster-ip-range={own.services}",
+            f"--tls-cert-file={serving.certificate}", f"--tls-private-key-file={serving.key}",
+            f"--client-ca-file={authority.certificate}",
+            f"--kubelet-client-certificate={to_kubelet.certificate}", f"--kubelet-client-key={to_kubelet.key}",
+            f"--kubelet-certificate-authority={authority.certificate}",
+            "--kubelet-preferred-address-types=InternalIP",
+            f"--requestheader-client-ca-file={authority.certificate}", "--requestheader-allowed-names=front-proxy",
+            "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={front_proxy.certificate}", f"--proxy-client-key-file={front_proxy.key}",
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+            f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
+            "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
+            "--profiling=false",
+        ]
+
+    def _controller_manager_options(self) -> list[str]:
+        kubeconfig = self.kubeconfig_for("kube-controller-manager", "system:kube-controller-manager")
+        authority = self.authority.pair
+        return self._worker_options(kubeconfig, self.addresses.controller_manager_port) + [
+            "--use-service-account-credentials", f"--root-ca-file={authority.certificate}",
+            f"--service-account-private-key-file={self.authority.service_account_key}",
+            f"--cluster-signing-cert-file={authority.certificate}", f"--cluster-signing-key-file={authority.key}",
+        ]
+
+    def _scheduler_options(self) -> list[str]:
+        kubeconfig = self.kubeconfig_for("kube-scheduler", "system:kube-scheduler")
+        return self._worker_options(kubeconfig, self.addresses.scheduler_port)
+
+    def _worker_options(self, kubeconfig: Path, port: int) -> list[str]:
+        return [
+            f"--kubeconfig={kubeconfig}", f"--authentication-kubeconfig={kubeconfig}",
+            f"--authorization-kubeconfig={kubeconfig}", f"--bind-address={LOOPBACK}", f"--secure-port={port}",
+            "--leader-elect=false", "--profiling=false",
+        ] + ([] if self.with_node else UNLIMITED)
+
+    def _start(self, component: str, options: list[str], port: int) -> None:
+        process = self._spawn(component, options)
+        waiting.until(f"{component} listening on {LOOPBACK}:{port}", lambda: waiting.answers(LOOPBACK, port),
+                      self.places.log(component), READY_SECONDS, process)
+
+    def _spawn(self, component: str, options: list[str]) -> subprocess.Popen:
+        return processes.start(self.places, self.addresses.slot, component,
+                               [str(programs.find(component)), *options], directory=self.places.folder)

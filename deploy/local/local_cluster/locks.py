@@ -1,0 +1,40 @@
+"""One at a time: a lock that the kernel drops when its holder dies."""
+
+import contextlib
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def held(path: Path, waiting_for: str):
+    """Holds the lock file; it is gone from the disk again afterwards."""
+    descriptor = _acquire(path, waiting_for)
+    try:
+        yield
+    finally:
+        # Unlinked while held: a waiter that gets this inode notices below.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _acquire(path: Path, waiting_for: str) -> int:
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting: {waiting_for}", file=sys.stderr, flush=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _is_still(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

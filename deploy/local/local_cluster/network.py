@@ -1,0 +1,69 @@
+"""The host's side of a cluster's network, and what is already taken on this machine."""
+
+import contextlib
+import json
+import subprocess
+from pathlib import Path
+
+from . import addresses, locks, places
+from .addresses import Addresses
+from .external import run
+from .problem import Problem
+
+
+def slots_being_chosen():
+    """Held from the choice of a slot until the cluster visibly uses it."""
+    return locks.held(Path("/tmp/ipu-operator-slots.lock"), "another cluster is choosing its subnet and ports")
+
+
+def taken_networks() -> set[addresses.Network]:
+    routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all") or "[]")
+    links = json.loads(run("ip", "-json", "-4", "address", "show") or "[]")
+    return addresses.parse_networks(routes, links)
+
+
+def taken_ports() -> set[int]:
+    ports = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(FileNotFoundError):  # no IPv6 on this machine
+            ports |= addresses.parse_listening_ports(Path(table).read_text())
+    return ports
+
+
+def claimed_slots(but: str) -> set[int]:
+    """The slots of all other clusters that have a folder, running or not."""
+    slots = set()
+    for cluster in places.known_clusters():
+        if cluster.name != but:
+            with contextlib.suppress(OSError, ValueError, KeyError):  # being made or removed just now
+                slots.add(int(json.loads(cluster.record.read_text())["slot"]))
+    return slots
+
+
+def create_bridge(own: Addresses) -> None:
+    run("ip", "link", "add", "name", own.bridge, "type", "bridge")
+    run("ip", "address", "add", f"{own.bridge_ip}/24", "dev", own.bridge)
+    run("ip", "link", "set", own.bridge, "up")
+
+
+def connect_node(own: Addresses, index: int, namespace_pid: int) -> None:
+    """A veth from the bridge to eth0 of the node, and the host's ways to its pods and services."""
+    veth, node_ip = own.veth(index), own.node_ip(index)
+    run("ip", "link", "add", "name", veth, "type", "veth", "peer", "name", "eth0", "netns", str(namespace_pid))
+    run("ip", "link", "set", veth, "master", own.bridge, "up")
+    run("ip", "route", "add", own.node_pods(index), "via", node_ip, "dev", own.bridge)
+    if index == 1:
+        run("ip", "route", "add", own.services, "via", node_ip, "dev", own.bridge)
+
+
+def links_of(own: Addresses) -> list[str]:
+    names = [link["ifname"] for link in json.loads(run("ip", "-json", "link", "show") or "[]")]
+    return [name for name in names if name == own.bridge or name.startswith(own.bridge + "-")]
+
+
+def remove_links(own: Addresses) -> None:
+    for name in links_of(own):
+        done = subprocess.run(["ip", "link", "delete", name], capture_output=True, text=True, check=False)
+        # A veth goes by itself with the namespace of its peer, at any moment.
+        if done.returncode != 0 and name in links_of(own):
+            raise Problem(f"The network link {name} cannot be deleted: {done.stderr.strip()}")

@@ -1,0 +1,97 @@
+"""The processes of a cluster.
+
+Every process is marked in its environment with the cluster and the component it belongs to.
+The kernel keeps that mark, so a process is found whatever happened to the program that
+started it, and no file of process ids can be stale. Only marked processes are ever ended.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .places import Places
+from .problem import Problem
+
+CLUSTER_MARK = "IPU_OPERATOR_LOCAL_CLUSTER"
+COMPONENT_MARK = "IPU_OPERATOR_LOCAL_COMPONENT"
+SLOT_MARK = "IPU_OPERATOR_LOCAL_SLOT"
+END_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    program: str
+    component: str
+    slot: int
+
+
+def start(places: Places, slot: int, component: str, command: list[str], directory: Path) -> subprocess.Popen:
+    """Starts a daemon in a session of its own; its output is appended to its log."""
+    environment = {
+        "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin",
+        "HOME": "/root",
+        CLUSTER_MARK: str(places.folder),
+        COMPONENT_MARK: component,
+        SLOT_MARK: str(slot),
+    }
+    places.logs.mkdir(parents=True, exist_ok=True)
+    with places.log(component).open("ab") as log:
+        try:
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
+                                    cwd=directory, start_new_session=True)
+        except OSError as error:
+            raise Problem(f"{component} cannot be started: {command[0]}: {error.strerror}") from error
+
+
+def find(places: Places) -> list[Process]:
+    """Every living process that carries the mark of this cluster."""
+    found = (_read(int(entry), str(places.folder)) for entry in os.listdir("/proc") if entry.isdigit())
+    return [process for process in found if process is not None]
+
+
+def running(places: Places, component: str, program: str) -> Process | None:
+    """The process of that component that runs that program (the kernel keeps 15 letters of the name)."""
+    for process in find(places):
+        if process.component == component and process.program == program[:15]:
+            return process
+    return None
+
+
+def _read(pid: int, cluster: str) -> Process | None:
+    folder = Path(f"/proc/{pid}")
+    try:
+        marks = dict(
+            item.split("=", 1)
+            for item in (folder / "environ").read_bytes().decode(errors="replace").split("\0")
+            if item.startswith("IPU_OPERATOR_LOCAL_") and "=" in item
+        )
+        if marks.get(CLUSTER_MARK) != cluster or _is_dead(folder):
+            return None
+        program = (folder / "comm").read_text().strip()
+        return Process(pid, program, marks.get(COMPONENT_MARK, ""), int(marks.get(SLOT_MARK, "0")))
+    except (OSError, ValueError):
+        return None  # gone meanwhile, or another user's
+
+
+def _is_dead(folder: Path) -> bool:
+    state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+    return state in "ZX"
+
+
+def end_all(places: Places) -> None:
+    """Ends every process of the cluster and waits until the last one is gone."""
+    deadline = time.monotonic() + END_SECONDS
+    while remaining := find(places):
+        for process in remaining:
+            try:
+                os.kill(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        if time.monotonic() > deadline:
+            names = ", ".join(f"{process.program} ({process.pid})" for process in remaining)
+            raise Problem(f"These processes do not end although they were killed: {names}.")
+        time.sleep(0.02)

