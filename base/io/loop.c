@@ -130,7 +130,9 @@ void loop_free(struct loop *loop)
     }
     uv_walk(&loop->uv, close_signal, NULL);
     uv_close((uv_handle_t *)&loop->turn, NULL);
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    while (
+        uv_run(&loop->uv, UV_RUN_DEFAULT)) { /* a loop_stop nobody waited for would end the first run early */
+    }
     int busy = uv_loop_close(&loop->uv);
     assert(!busy);
     (void)busy;
