@@ -2,6 +2,7 @@
 # direction of the arrows in README.md does not compile. Headers are included as "room/part/file.h".
 
 option(WARNINGS_AS_ERRORS "Treat compiler warnings as errors" ON)
+option(FUZZ "Also build libFuzzer programs (clang only)" OFF)
 
 add_library(house_flags INTERFACE)
 target_compile_features(house_flags INTERFACE c_std_17)
@@ -11,6 +12,9 @@ target_compile_options(house_flags INTERFACE
     -Wswitch-enum -Wformat=2 -Wundef -ffunction-sections -fdata-sections
     $<$<BOOL:${WARNINGS_AS_ERRORS}>:-Werror>)
 target_link_options(house_flags INTERFACE -Wl,--gc-sections)
+if(FUZZ)
+    target_compile_options(house_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # room_lib(NAME base_core DIR base/core SOURCES ... [USES ...])
 # DIR is the room's path from the top of the tree; only its own headers become visible to those who USE it.

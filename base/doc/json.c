@@ -99,8 +99,8 @@ static size_t count_of(const cJSON *node)
 {
     size_t count = 0;
 
-    JSON_EACH(item, node)
-    count++;
+    JSON_EACH (item, node)
+        count++;
     return count;
 }
 
@@ -108,8 +108,7 @@ static bool objects_equal(const cJSON *a, const cJSON *b)
 {
     if (count_of(a) != count_of(b))
         return false;
-    JSON_EACH(item, a)
-    {
+    JSON_EACH (item, a) {
         if (!json_equal(item, cJSON_GetObjectItemCaseSensitive(b, item->string)))
             return false;
     }
