@@ -18,6 +18,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/template"
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
@@ -46,7 +47,7 @@ func run(command *cobra.Command) {
 }
 
 func coredns() {
-	dnsserver.Directives = []string{"bind", "errors", "cache", "kubernetes"}
+	dnsserver.Directives = []string{"bind", "errors", "cache", "template", "kubernetes"}
 	coremain.Run()
 }
 

@@ -5,7 +5,6 @@ The record is written before anything is made that outlives this program, and sa
 from the marks of the processes; so both ways up and down begin from whatever is there.
 """
 
-import contextlib
 import json
 import os
 import shutil
@@ -123,14 +122,13 @@ def down(name: str) -> None:
     where = Places(places.checked_name(name))
     with lock(name):
         _stop(where)
-        shutil.rmtree(where.folder, ignore_errors=False) if where.folder.exists() else None
+        _remove_folder(where)
 
 
 def _make(where: Places, with_node: bool, bare: bool) -> Cluster:
     _fetch_programs(with_node, bare)
     _stop(where)
-    if where.folder.exists():
-        shutil.rmtree(where.folder)
+    _remove_folder(where)
     try:
         with network.slots_being_chosen():
             own = addresses.free(network.claimed_slots(but=where.name), network.taken_networks(),
@@ -169,7 +167,7 @@ def _recover(cluster: Cluster) -> Cluster:
 def _start_control_plane(cluster: Cluster) -> None:
     _say("starting the control plane (usually 5 seconds)")
     if cluster.nodes:
-        network.create_bridge(cluster.addresses)
+        network.create_bridge(cluster.addresses, str(cluster.places.folder))
     plane = cluster.control_plane
     plane.prepare()
     try:
@@ -205,10 +203,15 @@ def _stop(where: Places) -> None:
     if record is not None:
         slots.add(record.slot)
     processes.end_all(where)
-    for slot in slots:
-        own = Addresses(slot)
-        network.remove_links(own)
-        cgroups.remove(own.cgroup)
+    for own in map(Addresses, slots):
+        if not network.belongs_to_another(own, str(where.folder)):
+            network.remove_links(own)
+            cgroups.remove(own.cgroup)
+
+
+def _remove_folder(where: Places) -> None:
+    if where.folder.exists():
+        shutil.rmtree(where.folder)
 
 
 def _remove_all_but_logs(where: Places) -> None:

@@ -26,6 +26,8 @@ A node cannot reach the network beyond this machine: its images come by `load`.
   deploy/cluster down
 """
 
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
@@ -33,7 +35,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: list[str]) -> int:
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in INTERRUPTS:
+        signal.signal(number, _interrupt)
     try:
         chosen = _parser().parse_args(arguments)
         return chosen.run(chosen) or 0
@@ -46,6 +49,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _interrupt(_number, _frame):
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)  # what was begun is taken back in peace
     raise KeyboardInterrupt
 
 

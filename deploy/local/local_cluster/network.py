@@ -10,6 +10,8 @@ from .addresses import Addresses
 from .external import run
 from .problem import Problem
 
+LONGEST_ALIAS = 255
+
 
 def slots_being_chosen():
     """Held from the choice of a slot until the cluster visibly uses it."""
@@ -40,8 +42,10 @@ def claimed_slots(but: str) -> set[int]:
     return slots
 
 
-def create_bridge(own: Addresses) -> None:
+def create_bridge(own: Addresses, owner: str) -> None:
+    """The bridge tells its owner, the cluster's folder, by its alias."""
     run("ip", "link", "add", "name", own.bridge, "type", "bridge")
+    run("ip", "link", "set", own.bridge, "alias", owner[:LONGEST_ALIAS])
     run("ip", "address", "add", f"{own.bridge_ip}/24", "dev", own.bridge)
     run("ip", "link", "set", own.bridge, "up")
 
@@ -56,9 +60,20 @@ def connect_node(own: Addresses, index: int, namespace_pid: int) -> None:
         run("ip", "route", "add", own.services, "via", node_ip, "dev", own.bridge)
 
 
+def belongs_to_another(own: Addresses, owner: str) -> bool:
+    """Whether that slot's bridge was made for another cluster: the slot of a cluster that does not
+    run can be taken by one whose folder is elsewhere."""
+    aliases = {link["ifname"]: link.get("ifalias", "") for link in _links()}
+    return aliases.get(own.bridge, "") not in ("", owner[:LONGEST_ALIAS])
+
+
 def links_of(own: Addresses) -> list[str]:
-    names = [link["ifname"] for link in json.loads(run("ip", "-json", "link", "show") or "[]")]
+    names = [link["ifname"] for link in _links()]
     return [name for name in names if name == own.bridge or name.startswith(own.bridge + "-")]
+
+
+def _links() -> list[dict]:
+    return json.loads(run("ip", "-json", "link", "show") or "[]")
 
 
 def remove_links(own: Addresses) -> None:

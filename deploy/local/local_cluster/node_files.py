@@ -112,12 +112,21 @@ disabled_plugins = [
         }, indent=2))
 
     def coredns(self, kubeconfig: Path) -> Path:
-        return self._write("Corefile", f""". {{
-    bind {self.addresses.node_ip(self.index)}
+        """Names beyond the cluster do not exist: the node has no way there."""
+        address = self.addresses.node_ip(self.index)
+        return self._write("Corefile", f"""cluster.local in-addr.arpa {{
+    bind {address}
     errors
     cache 5
     kubernetes cluster.local in-addr.arpa {{
         kubeconfig {kubeconfig}
+    }}
+}}
+. {{
+    bind {address}
+    errors
+    template ANY ANY {{
+        rcode NXDOMAIN
     }}
 }}
 """)

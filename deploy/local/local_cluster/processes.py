@@ -33,7 +33,7 @@ def start(places: Places, slot: int, component: str, command: list[str], directo
     """Starts a daemon in a session of its own; its output is appended to its log."""
     environment = {
         "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin",
-        "HOME": "/root",
+        "HOME": str(Path.home()),
         CLUSTER_MARK: str(places.folder),
         COMPONENT_MARK: component,
         SLOT_MARK: str(slot),
