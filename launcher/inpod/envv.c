@@ -1,0 +1,114 @@
+#include "launcher/inpod/envv.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+
+static void reserve(struct envv *env, size_t count)
+{
+    if (count + 1 <= env->cap)
+        return;
+    env->cap = count + 32;
+    env->items = mem_grow(env->items, env->cap, sizeof(*env->items));
+}
+
+void envv_init(struct envv *env, char *const *inherited)
+{
+    size_t count = 0;
+
+    while (inherited[count])
+        count++;
+    *env = (struct envv){0};
+    reserve(env, count);
+    memcpy(env->items, inherited, (count + 1) * sizeof(*inherited));
+    env->count = count;
+}
+
+void envv_release(struct envv *env)
+{
+    mem_free(env->items);
+    strv_release(&env->added);
+    *env = (struct envv){0};
+}
+
+static size_t name_len(const char *entry)
+{
+    const char *equals = strchr(entry, '=');
+
+    return equals ? (size_t)(equals - entry) : 0;
+}
+
+static char **find(const struct envv *env, const char *name, size_t len)
+{
+    for (size_t i = 0; i < env->count; i++) {
+        if (strncmp(env->items[i], name, len) == 0 && env->items[i][len] == '=')
+            return &env->items[i];
+    }
+    return NULL;
+}
+
+const char *envv_get(const struct envv *env, const char *name)
+{
+    size_t len = strlen(name);
+    char **entry = find(env, name, len);
+
+    return entry ? *entry + len + 1 : NULL;
+}
+
+static bool is_wrapped(const char *entry, const char *prefix)
+{
+    return str_has_prefix(entry, prefix) && name_len(entry) > strlen(prefix);
+}
+
+size_t envv_count(const struct envv *env, const char *prefix)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < env->count; i++)
+        count += is_wrapped(env->items[i], prefix);
+    return count;
+}
+
+void envv_set(struct envv *env, const char *name, const char *value)
+{
+    char **entry = find(env, name, strlen(name));
+
+    strv_pushf(&env->added, "%s=%s", name, value);
+    if (!entry) {
+        reserve(env, env->count + 1);
+        entry = &env->items[env->count++];
+        env->items[env->count] = NULL;
+    }
+    *entry = env->added.items[env->added.count - 1];
+}
+
+void envv_default(struct envv *env, const char *name, const char *value)
+{
+    if (!find(env, name, strlen(name)))
+        envv_set(env, name, value);
+}
+
+/* The entry without the prefix, now owned; NULL when its name is taken. */
+static char *unwrap(struct envv *env, const char *entry)
+{
+    if (find(env, entry, name_len(entry)))
+        return NULL;
+    strv_push(&env->added, entry);
+    return env->added.items[env->added.count - 1];
+}
+
+void envv_unwrap(struct envv *env, const char *prefix)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < env->count; i++) {
+        char *entry = env->items[i];
+
+        if (is_wrapped(entry, prefix))
+            entry = unwrap(env, entry + strlen(prefix));
+        if (entry)
+            env->items[kept++] = entry;
+    }
+    env->count = kept;
+    env->items[kept] = NULL;
+}

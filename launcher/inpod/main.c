@@ -1,0 +1,188 @@
+/* ipu-launch: the parent of the command of a job's first container. Words come in, one of five verbs goes
+ * out. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "launcher/inpod/command.h"
+#include "launcher/inpod/install.h"
+#include "launcher/inpod/jobenv.h"
+#include "launcher/inpod/self.h"
+#include "launcher/inpod/supervise.h"
+
+static const char usage[] =
+    "Usage: ipu-launch run [--] COMMAND [ARG]...\n"
+    "       ipu-launch exec [--] COMMAND [ARG]...\n"
+    "       ipu-launch env | hold | install DIR | --help | --version\n"
+    "\n"
+    "Runs the command of an IPU job's container with the job's environment.\n"
+    "\n"
+    "  run      start COMMAND, pass signals on, reap orphans, end with its exit status\n"
+    "  exec     become COMMAND, with the environment that run gives it: for kubectl exec\n"
+    "  env      print the variables that run would set, one NAME=value per line\n"
+    "  hold     keep the pod alive until SIGTERM, for an interactive worker\n"
+    "  install  copy this program into DIR\n"
+    "\n"
+    "Exit status: COMMAND's own; 128 + n if signal n ended it; 125 if ipu-launch itself\n"
+    "fails; 126 if COMMAND cannot be started; 127 if there is no such command.\n";
+
+/* One write, so that the line stays whole beside what others write. */
+static int fail(const struct err *err, int status)
+{
+    AUTO(str) struct str line = {0};
+
+    str_addf(&line, "ipu-launch: %s\n", err->msg);
+    (void)!write(STDERR_FILENO, str_text(&line), line.len);
+    return status;
+}
+
+static int fail_usage(const char *problem)
+{
+    struct err err;
+
+    err_set(&err, ERR_INVALID, "%s; see ipu-launch --help", problem);
+    return fail(&err, COMMAND_EXIT_LAUNCHER);
+}
+
+static int print(const struct str *text)
+{
+    struct err err;
+    size_t done = 0;
+
+    while (done < text->len) {
+        ssize_t put = write(STDOUT_FILENO, text->ptr + done, text->len - done);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0) {
+            err_errno(&err, errno, "cannot write to standard output");
+            return fail(&err, COMMAND_EXIT_LAUNCHER);
+        }
+        done += (size_t)put;
+    }
+    return 0;
+}
+
+static int print_text(const char *text)
+{
+    AUTO(str) struct str out = {0};
+
+    str_adds(&out, text);
+    return print(&out);
+}
+
+static bool complete(struct envv *env, struct err *err)
+{
+    AUTO(mem) char *dir = self_dir();
+
+    envv_init(env, environ);
+    return jobenv_complete(env, dir, err);
+}
+
+/* The words after the verb; "--" may stand before them. NULL when there is no command. */
+static char **command_words(char **words)
+{
+    if (words[0] && strcmp(words[0], "--") == 0)
+        words++;
+    else if (words[0] && words[0][0] == '-')
+        return NULL;
+    return words[0] ? words : NULL;
+}
+
+static int run(char **words)
+{
+    AUTO(envv) struct envv env = {0};
+    struct command command = {.argv = command_words(words)};
+    struct err err;
+    int status;
+
+    if (!command.argv)
+        return fail_usage("run needs a command: ipu-launch run -- COMMAND [ARG]...");
+    if (!complete(&env, &err))
+        return fail(&err, COMMAND_EXIT_LAUNCHER);
+    command.envp = env.items;
+    if (!supervise_command(&command, &status, &err))
+        return fail(&err, command_exit_status(&err));
+    return status;
+}
+
+static int become(char **words)
+{
+    AUTO(envv) struct envv env = {0};
+    struct command command = {.argv = command_words(words)};
+    struct err err;
+
+    if (!command.argv)
+        return fail_usage("exec needs a command: ipu-launch exec -- COMMAND [ARG]...");
+    if (!complete(&env, &err))
+        return fail(&err, COMMAND_EXIT_LAUNCHER);
+    command.envp = env.items;
+    command_become(&command, &err);
+    return fail(&err, command_exit_status(&err));
+}
+
+static int print_env(char **words)
+{
+    AUTO(envv) struct envv env = {0};
+    AUTO(str) struct str out = {0};
+    struct err err;
+
+    if (words[0])
+        return fail_usage("env takes no words");
+    if (!complete(&env, &err))
+        return fail(&err, COMMAND_EXIT_LAUNCHER);
+    for (size_t i = 0; i < env.added.count; i++)
+        str_addf(&out, "%s\n", env.added.items[i]);
+    return print(&out);
+}
+
+static int hold(char **words)
+{
+    if (words[0])
+        return fail_usage("hold takes no words; run starts a command");
+    supervise_hold();
+    return 0;
+}
+
+static int install(char **words)
+{
+    struct err err;
+
+    if (!words[0] || words[1])
+        return fail_usage("install needs one directory");
+    return install_into(words[0], &err) ? 0 : fail(&err, COMMAND_EXIT_LAUNCHER);
+}
+
+static int help(char **words)
+{
+    (void)words;
+    return print_text(usage);
+}
+
+static int version(char **words)
+{
+    (void)words;
+    return print_text("ipu-launch " IPU_OPERATOR_VERSION "\n");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *word;
+        int (*act)(char **words);
+    } verbs[] = {
+        {"run", run},         {"exec", become}, {"env", print_env},     {"hold", hold},
+        {"install", install}, {"--help", help}, {"--version", version},
+    };
+
+    if (argc < 2)
+        return fail_usage("what to do is missing");
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+        if (strcmp(argv[1], verbs[i].word) == 0)
+            return verbs[i].act(argv + 2);
+    }
+    return fail_usage("the first word is none of run, exec, env, hold, install, --help and --version");
+}
