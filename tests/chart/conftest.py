@@ -1,0 +1,73 @@
+"""What the chart tests share: the programs, and one API server for the tests that need a real one."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "charts" / "ipu-operator"
+CRD_FILE = CHART / "crds" / "ipujobs.graphcore.ai.yaml"
+CLUSTER = ROOT / "deploy" / "cluster"
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The folder with kubectl, helm (4) and helm3."""
+    done = subprocess.run([CLUSTER, "bin"], check=True, stdout=subprocess.PIPE, text=True)
+    return Path(done.stdout.strip())
+
+
+class ApiServer:
+    """A real API server, spoken to by kubectl as a user would."""
+
+    def __init__(self, kubectl, kubeconfig):
+        self._kubectl = kubectl
+        self._env = {**os.environ, "KUBECONFIG": kubeconfig}
+
+    def kubectl(self, *args, stdin=None, namespace=None):
+        """Runs kubectl and returns the finished process, whatever its exit status."""
+        where = ["-n", namespace] if namespace else []
+        return subprocess.run(
+            [self._kubectl, *where, *args], input=stdin, env=self._env, capture_output=True, text=True, timeout=60
+        )
+
+    def must(self, *args, **kwargs):
+        """Runs kubectl, which has to succeed, and returns what it printed."""
+        done = self.kubectl(*args, **kwargs)
+        assert done.returncode == 0, f"kubectl {' '.join(args)}: {done.stderr}"
+        return done.stdout
+
+    def create(self, job, namespace):
+        return self.kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(job), namespace=namespace)
+
+    def get(self, name, namespace):
+        return json.loads(self.must("get", "ipujob", name, "-o", "json", namespace=namespace))
+
+
+@pytest.fixture(scope="session")
+def api(programs):
+    """An API server with the resource definition installed, gone when the tests are over."""
+    name = f"chart-{os.getpid()}"
+    subprocess.run([CLUSTER, "up", "--no-node", "--bare", "--name", name], check=True)
+    try:
+        kubeconfig = subprocess.run(
+            [CLUSTER, "kubeconfig", "--name", name], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout.strip()
+        server = ApiServer(programs / "kubectl", kubeconfig)
+        server.must("apply", "-f", str(CRD_FILE))
+        server.must("wait", "--for=condition=Established", "crd/ipujobs.graphcore.ai", "--timeout=30s")
+        yield server
+    finally:
+        subprocess.run([CLUSTER, "down", "--name", name], check=True)
+
+
+@pytest.fixture
+def namespace(api):
+    """A namespace of the test's own."""
+    made = json.loads(
+        api.must("create", "-f", "-", "-o", "json", stdin='{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "chart-"}}')
+    )
+    return made["metadata"]["name"]

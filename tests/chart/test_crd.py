@@ -1,0 +1,387 @@
+"""The IPUJob resource definition on a real API server: what it accepts, keeps, explains and refuses."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from conftest import CRD_FILE
+
+DEFINITION = yaml.safe_load(CRD_FILE.read_text())
+SCHEMA = DEFINITION["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+SEED_JOBS = list(yaml.safe_load_all((Path(__file__).parent / "seed_jobs.yaml").read_text()))
+
+
+def job(name="job", **spec):
+    """A small valid job, with these fields of its spec set."""
+    template = {"spec": {"containers": [{"name": "main", "image": "example/train"}]}}
+    spec = {"jobInstances": 1, "ipusPerJobInstance": 4, "workers": {"template": template}, **spec}
+    return {
+        "apiVersion": "graphcore.ai/v1alpha1",
+        "kind": "IPUJob",
+        "metadata": {"name": name},
+        "spec": {field: value for field, value in spec.items() if value is not None},
+    }
+
+
+def workers(template=None, **fields):
+    return {"template": template or {"spec": {"containers": [{"name": "main"}]}}, **fields}
+
+
+def created(api, namespace, made):
+    done = api.create(made, namespace)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def messages(schema):
+    """Every validation message in the schema."""
+    if isinstance(schema, dict):
+        for rule in schema.get("x-kubernetes-validations", []):
+            yield rule["message"]
+        for key, part in schema.items():
+            if key != "x-kubernetes-validations":
+                yield from messages(part)
+
+
+# ---- what the file is ----------------------------------------------------------------------------------------------
+
+
+def test_definition_is_small_enough_for_client_side_apply():
+    assert len(json.dumps(DEFINITION)) < 64 * 1024
+
+
+def test_original_columns_come_first_and_more_are_wide():
+    columns = DEFINITION["spec"]["versions"][0]["additionalPrinterColumns"]
+    plain = [column["name"] for column in columns if not column.get("priority")]
+    wide = [column["name"] for column in columns if column.get("priority")]
+    assert plain == ["status", "current", "desired", "LastMessage", "Age"]
+    assert wide == ["Partition", "IPUs", "Controller", "Reason"]
+
+
+def test_scale_has_all_three_paths():
+    assert DEFINITION["spec"]["versions"][0]["subresources"]["scale"] == {
+        "specReplicasPath": ".spec.jobInstances",
+        "statusReplicasPath": ".status.desiredReplicas",
+        "labelSelectorPath": ".status.selector",
+    }
+
+
+# ---- what is accepted and kept -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEED_JOBS, ids=lambda seed: seed["metadata"]["generateName"].strip("-"))
+def test_jobs_of_the_original_are_accepted_and_kept_as_they_are(api, namespace, seed):
+    made = created(api, namespace, seed)
+    expected = copy.deepcopy(seed["spec"])
+    expected["workers"]["replicas"] = 1
+    assert made["spec"] == expected
+    assert made["metadata"]["name"].startswith(seed["metadata"]["generateName"])
+
+
+@pytest.mark.parametrize("count", [8, "8"], ids=["integer", "string"])
+@pytest.mark.parametrize("field", ["ipusPerJobInstance", "workersPerJobInstance", "modelReplicasPerWorker"])
+def test_counts_are_digits_or_integers_and_stay_what_they_were(api, namespace, field, count):
+    made = created(api, namespace, job(**{"ipusPerJobInstance": 8, field: count}))
+    assert made["spec"][field] == count
+
+
+@pytest.mark.parametrize("ipus", [1, 2, 4, 8, 16, 32, 64, 128, 192, "1024"])
+def test_sizes_that_a_partition_can_have_are_accepted(api, namespace, ipus):
+    created(api, namespace, job(ipusPerJobInstance=ipus))
+
+
+def test_every_field_of_the_superset_is_accepted(api, namespace):
+    made = job(
+        ipusPerJobInstance="64",
+        workersPerJobInstance="2",
+        modelReplicasPerWorker="4",
+        jobInstances=0,
+        launcher={
+            "command": ["mpirun", "train"],
+            "env": [{"name": "A", "value": "1"}],
+            "template": {"spec": {"nodeSelector": {"pool": "head"}}},
+        },
+        restartPolicy={"type": "ExitCode", "exitCodes": "1-5,137", "backOffLimit": 2},
+        cleanPodPolicy="Workers",
+        interactive={"ttl": 600},
+        suspend=True,
+        managedBy="example.com/controller",
+        ttlSecondsAfterFinished=0,
+        activeDeadlineSeconds=3600,
+        startDeadlineSeconds=60,
+        partition={
+            "reconfigurable": False,
+            "gcds": 2,
+            "syncType": "pod-native-default",
+            "routing": "ringswnc",
+            "allocation": "research",
+        },
+        workers=workers(
+            replicas=2,
+            strategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 0}},
+        ),
+    )
+    stored = created(api, namespace, made)
+    assert stored["spec"] == made["spec"]
+
+
+def test_defaults_of_the_original_are_filled_in(api, namespace):
+    made = created(api, namespace, job(restartPolicy={"type": "OnFailure"}))
+    assert made["spec"]["workers"]["replicas"] == 1
+    assert made["spec"]["restartPolicy"]["backOffLimit"] == 3
+    stored = api.get("job", namespace)
+    assert stored["status"]["launcherStatus"] == "Pending"
+
+
+def test_unknown_pod_fields_are_kept_at_every_level(api, namespace):
+    future = {"futureField": {"deep": [1, "two", None, {"ключ": "значение"}]}}
+    template = {
+        **future,
+        "metadata": {**future, "labels": {"team": "vision"}, "annotations": {"note": "x"}},
+        "spec": {
+            **future,
+            "schedulingGates": [{"name": "example.com/gate"}],
+            "containers": [
+                {
+                    **future,
+                    "name": "main",
+                    "env": [{**future, "name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+                    "resources": {**future, "limits": {"cpu": 2, "memory": "1Gi"}},
+                    "livenessProbe": {"grpc": {"port": 1}, "terminationGracePeriodSeconds": 1},
+                }
+            ],
+            "initContainers": [{**future, "name": "side", "restartPolicy": "Always"}],
+            "volumes": [{**future, "name": "data", "image": {"reference": "example/data"}}],
+            "tolerations": [{**future, "operator": "Exists"}],
+            "nodeSelector": {"pool": "a"},
+        },
+    }
+    made = created(api, namespace, job(workers=workers(template)))
+    assert made["spec"]["workers"]["template"] == template
+
+
+def test_unknown_fields_of_the_job_itself_are_refused_by_strict_clients(api, namespace):
+    done = api.create(job(ipusPerJobInstnace=4), namespace)
+    assert done.returncode != 0
+    assert 'unknown field "spec.ipusPerJobInstnace"' in done.stderr
+
+
+def test_status_of_the_design_is_stored_whole(api, namespace):
+    created(api, namespace, job())
+    now = "2026-01-02T03:04:05Z"
+    status = {
+        "launcherStatus": "Running",
+        "lastMessage": "1 of 1 instances run",
+        "reason": "PodsRunning",
+        "observedGeneration": 1,
+        "currentReplicas": 1,
+        "desiredReplicas": 1,
+        "selector": "graphcore.ai/job-name=job,graphcore.ai/worker=0",
+        "iPUPartitionCreated": True,
+        "partitions": [
+            {"id": "p-job-ns-0", "controller": "vipu:8090", "instance": 0, "attempt": 0, "ipus": 4, "gcds": 1,
+             "state": "Active", "message": "ready"}
+        ],
+        "partitionCounts": {"total": 1, "active": 1},
+        "workersStatus": {"active": 1, "succeeded": 0, "failed": 0},
+        "restartCount": 0,
+        "startTime": now,
+        "completionTime": now,
+        "lastReconcileTime": now,
+        "conditions": [
+            {"type": "Running", "status": "True", "reason": "PodsRunning", "message": "yes", "observedGeneration": 1,
+             "lastTransitionTime": now, "lastUpdateTime": now}
+        ],
+        "failure": [
+            {"instance": 0, "attempt": 0, "pod": "job-worker-0", "container": "main", "exitCode": 137, "signal": 9,
+             "reason": "OOMKilled", "message": "killed", "time": now}
+        ],
+    }
+    api.must("patch", "ipujob", "job", "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}),
+             namespace=namespace)
+    assert api.get("job", namespace)["status"] == status
+    wide = api.must("get", "ij", "job", "-o", "wide", "--no-headers", namespace=namespace)
+    for shown in ["Running", "p-job-ns-0", "4", "vipu:8090", "PodsRunning"]:
+        assert shown in wide.split()
+
+
+def test_scale_changes_job_instances_and_all_lists_jobs(api, namespace):
+    created(api, namespace, job())
+    api.must("scale", "ipujob/job", "--replicas=3", namespace=namespace)
+    assert api.get("job", namespace)["spec"]["jobInstances"] == 3
+    assert "ipujob.graphcore.ai/job" in api.must("get", "all", "-o", "name", namespace=namespace)
+
+
+def test_two_field_managers_own_two_containers(api, namespace):
+    def applied(manager, container):
+        part = job()
+        part["spec"]["workers"]["template"]["spec"]["containers"] = [container]
+        api.must("apply", "--server-side", "--field-manager", manager, "-f", "-", stdin=json.dumps(part),
+                 namespace=namespace)
+
+    applied("user", {"name": "main", "image": "example/train"})
+    applied("injector", {"name": "proxy", "image": "example/proxy"})
+    applied("user", {"name": "main", "image": "example/train:2"})
+    containers = api.get("job", namespace)["spec"]["workers"]["template"]["spec"]["containers"]
+    assert containers == [
+        {"name": "main", "image": "example/train:2"},
+        {"name": "proxy", "image": "example/proxy"},
+    ]
+
+
+# ---- what it says about itself -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path, words",
+    [
+        ("ipujob.spec", ["ipusPerJobInstance", "How many IPUs each instance gets", "managedBy"]),
+        ("ipujob.spec.workers.template", ["metadata", "Every field of a Kubernetes pod is accepted"]),
+        ("ipujob.spec.workers.template.spec", ["containers", "The first one runs", "tolerations"]),
+        ("ipujob.spec.workers.template.spec.containers", ["command", "not through a shell", "resources"]),
+        ("ipujob.spec.workers.template.spec.containers.env", ["value", "valueFrom"]),
+        ("ipujob.spec.launcher.template.spec.containers", ["image"]),
+        ("ipujob.status.conditions", ["lastTransitionTime", "lastUpdateTime"]),
+    ],
+)
+def test_explain_reads_well_down_into_containers(api, path, words):
+    # Descriptions are wrapped to the terminal's width.
+    text = " ".join(api.must("explain", path).split())
+    for word in words:
+        assert word in text
+
+
+def test_every_field_has_a_description():
+    missing = []
+
+    def walk(schema, path):
+        for name, part in schema.get("properties", {}).items():
+            if "description" not in part and f"{path}.{name}" != ".metadata":
+                missing.append(f"{path}.{name}")
+            walk(part, f"{path}.{name}")
+            walk(part.get("items", {}), f"{path}.{name}[]")
+
+    walk(SCHEMA, "")
+    assert missing == []
+
+
+# ---- what it refuses -----------------------------------------------------------------------------------------------
+
+NOT_DIGITS = "must be a whole number from 1 to 999999"
+NOT_A_SIZE = "must be 1, 2, 4, 8, 16, 32, 64 or a multiple of 64"
+NOT_EVEN = "ipusPerJobInstance must divide evenly"
+TWO_COUNTS = "workersPerJobInstance and workers.replicas both say"
+BAD_CODES = "must be exit codes from 0 to 255"
+BAD_STEP = "must be a number such as 1 or a percentage such as 25%"
+
+REFUSED = [
+    *[(f"size {size!r}", job(ipusPerJobInstance=size), NOT_DIGITS)
+      for size in [0, -4, 1000000, "0", "-4", "", "four", "4.0", " 4", "4Gi", "04", "9" * 400]],
+    *[(f"size {size!r}", job(ipusPerJobInstance=size), NOT_A_SIZE) for size in [3, "12", 63, 65, 96, 100]],
+    *[(f"workers {n!r}", job(workersPerJobInstance=n), NOT_DIGITS) for n in [0, -1, "two", ""]],
+    *[(f"replicas {n!r}", job(modelReplicasPerWorker=n), NOT_DIGITS) for n in [0, "-1", "1e3"]],
+    ("size is no whole number", job(ipusPerJobInstance=4.5), "spec.ipusPerJobInstance"),
+    ("shares of workers", job(ipusPerJobInstance=4, workersPerJobInstance=3), NOT_EVEN),
+    ("shares of workers.replicas", job(ipusPerJobInstance=4, workers=workers(replicas=8)), NOT_EVEN),
+    ("shares of model replicas", job(ipusPerJobInstance="8", workersPerJobInstance="2", modelReplicasPerWorker="8"),
+     NOT_EVEN),
+    ("two counts of workers", job(workersPerJobInstance=2, workers=workers(replicas=4)), TWO_COUNTS),
+    ("no workers", job(workers=workers(replicas=0)), "spec.workers.replicas"),
+    ("no instances given", job(jobInstances=None), "spec.jobInstances: Required value"),
+    ("negative instances", job(jobInstances=-1), "spec.jobInstances"),
+    ("no size", job(ipusPerJobInstance=None), "spec.ipusPerJobInstance: Required value"),
+    ("no container", job(workers=workers({"spec": {"containers": []}})), "should have at least 1 items"),
+    ("no name", job(workers=workers({"spec": {"containers": [{"image": "a"}]}})), "containers[0].name: Required value"),
+    ("bad container name", job(workers=workers({"spec": {"containers": [{"name": "Main_1"}]}})), "containers[0].name"),
+    ("two containers of one name", job(workers=workers({"spec": {"containers": [{"name": "a"}, {"name": "a"}]}})),
+     "containers[1]: Duplicate value"),
+    ("value is no string", job(workers=workers({"spec": {"containers": [{"name": "a", "env": [{"name": "N", "value": 1}]}]}})),
+     "containers[0].env[0].value"),
+    ("bad quantity", job(workers=workers({"spec": {"containers": [{"name": "a", "resources": {"limits": {"memory": "4 GB"}}}]}})),
+     "limits.memory"),
+    ("name leaves no room", job(name="n" * 55), "metadata.name is too long"),
+    ("name leaves no room for ten workers", job(name="n" * 54, workersPerJobInstance="16", ipusPerJobInstance="16"),
+     "metadata.name is too long"),
+    ("name leaves no room for a launcher", job(name="n" * 53, launcher={"command": ["a"]}), "metadata.name is too long"),
+    ("launcher without a command", job(launcher={}), "spec.launcher.command: Required value"),
+    ("restart type", job(restartPolicy={"type": "Sometimes"}), 'supported values: "Always"'),
+    ("no exit codes", job(restartPolicy={"type": "ExitCode"}), "exitCodes must say which exit codes to restart on"),
+    *[(f"exit codes {codes!r}", job(restartPolicy={"type": "ExitCode", "exitCodes": codes}), BAD_CODES)
+      for codes in ["", "one", "1,", "1-", "-1", "256", "1-300", "1 2", "1,,2"]],
+    ("backwards exit codes", job(restartPolicy={"type": "ExitCode", "exitCodes": "3,9-5"}),
+     "a range of exit codes must begin with the smaller number"),
+    ("clean-up policy", job(cleanPodPolicy="Some"), 'supported values: "None"'),
+    ("no time to live", job(interactive={}), "spec.interactive.ttl: Required value"),
+    *[(f"managed by {name!r}", job(managedBy=name), "must be a domain, a slash and a name")
+      for name in ["kueue", "example.com/", "/name", "Example.com/x", "a/b/c"]],
+    ("no step", job(workers=workers(strategy={"rollingUpdate": {"maxSurge": "0%", "maxUnavailable": 0}})),
+     "must not both be zero"),
+    ("surge", job(workers=workers(strategy={"rollingUpdate": {"maxSurge": "half"}})), BAD_STEP),
+    ("unavailable", job(workers=workers(strategy={"rollingUpdate": {"maxUnavailable": -1}})), BAD_STEP),
+    ("gcds", job(partition={"gcds": 3}), "partition.gcds must divide ipusPerJobInstance evenly"),
+    ("reconfigurable with gcds", job(partition={"reconfigurable": True, "gcds": 2}), "has exactly one graph compilation domain"),
+    ("reconfigurable sync", job(partition={"reconfigurable": True, "syncType": "pod-native-default"}), "needs the syncType c2-compatible"),
+    ("reconfigurable over domains", job(ipusPerJobInstance=128, partition={"reconfigurable": True}), "at most 64"),
+]
+
+
+@pytest.mark.parametrize("bad, says", [row[1:] for row in REFUSED], ids=[row[0][:40] for row in REFUSED])
+def test_refused_with_a_sentence(api, namespace, bad, says):
+    done = api.create(bad, namespace)
+    assert done.returncode != 0
+    assert says in done.stderr
+    # A rule that fails to evaluate would say so instead of speaking to the user.
+    assert "rule:" not in done.stderr and "no such" not in done.stderr and "conversion" not in done.stderr
+
+
+def test_every_mistake_is_named_at_once(api, namespace):
+    bad = job(ipusPerJobInstance="12", modelReplicasPerWorker="x", managedBy="me", restartPolicy={"type": "ExitCode"})
+    done = api.create(bad, namespace)
+    for says in [NOT_A_SIZE, NOT_DIGITS, "must be a domain", "exitCodes must say"]:
+        assert says in done.stderr
+
+
+def test_longest_names_that_fit_are_accepted(api, namespace):
+    created(api, namespace, job(name="n" * 54))
+    created(api, namespace, job(name="m" * 52, launcher={"command": ["a"]}))
+
+
+SHAPE = {"ipusPerJobInstance": "8", "workersPerJobInstance": "2", "modelReplicasPerWorker": "2"}
+NEW_JOB = "create a new job instead"
+
+IMMUTABLE = [
+    ("size", SHAPE, {"ipusPerJobInstance": "16"}, "cannot change once the job exists; " + NEW_JOB),
+    ("workers", SHAPE, {"workersPerJobInstance": "4"}, "the number of worker pods of an instance"),
+    ("workers removed", SHAPE, {"workersPerJobInstance": None}, "the number of worker pods of an instance"),
+    ("workers.replicas", {}, {"workers": {"replicas": 2}}, "the number of worker pods of an instance"),
+    ("model replicas", SHAPE, {"modelReplicasPerWorker": "4"}, "modelReplicasPerWorker cannot change"),
+    ("model replicas added", {}, {"modelReplicasPerWorker": "1"}, "modelReplicasPerWorker cannot change"),
+    ("partition added", {}, {"partition": {"gcds": 1}}, "partition cannot be added, changed or removed"),
+    ("partition changed", {"partition": {"gcds": 1}}, {"partition": {"gcds": 2}}, "partition cannot be added, changed"),
+    ("launcher added", {}, {"launcher": {"command": ["a"]}}, "launcher cannot be added to or removed"),
+    ("managedBy", {"managedBy": "a.b/c"}, {"managedBy": "a.b/d"}, "managedBy cannot change once the job exists"),
+    ("managedBy removed", {"managedBy": "a.b/c"}, {"managedBy": None}, "managedBy cannot change once the job exists"),
+]
+
+
+@pytest.mark.parametrize("before, change, says", [row[1:] for row in IMMUTABLE], ids=[row[0] for row in IMMUTABLE])
+def test_fields_that_shape_the_partition_cannot_change(api, namespace, before, change, says):
+    created(api, namespace, job(**before))
+    done = api.kubectl("patch", "ipujob", "job", "--type=merge", "-p", json.dumps({"spec": change}), namespace=namespace)
+    assert done.returncode != 0
+    assert says in done.stderr
+
+
+def test_what_means_the_same_may_be_written_differently(api, namespace):
+    created(api, namespace, job(ipusPerJobInstance=8, workersPerJobInstance=1, modelReplicasPerWorker=2))
+    same = {"ipusPerJobInstance": "8", "workersPerJobInstance": None, "modelReplicasPerWorker": "2"}
+    api.must("patch", "ipujob", "job", "--type=merge", "-p", json.dumps({"spec": same}), namespace=namespace)
+
+
+def test_every_rule_of_the_definition_has_a_case_here():
+    said = [row[-1] for row in REFUSED + IMMUTABLE]
+    untested = [message for message in set(messages(SCHEMA)) if not any(part in message for part in said)]
+    assert untested == []
