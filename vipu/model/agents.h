@@ -3,6 +3,7 @@
  * vipu_agents_release. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

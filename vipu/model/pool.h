@@ -14,6 +14,8 @@
 
 #include "vipu/model/partition.h"
 
+#define VIPU_POOL_MAX_DOMAINS 1024u /* a larger controller is only counted */
+
 struct vipu_pool_shape {
     uint32_t total_ipus;      /* from vipu_agents, or as the admin declares */
     uint32_t ipus_per_domain; /* 0: the smaller of 64 and the total */
@@ -23,6 +25,7 @@ struct vipu_pool_view {
     uint32_t total_ipus;
     uint32_t used_ipus;
     uint32_t free_ipus;
+    uint32_t ipus_per_domain;
     bool placed;
     size_t domain_count;
     struct vipu_pool_domain *domains;

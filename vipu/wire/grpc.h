@@ -1,0 +1,56 @@
+/* What gRPC adds to HTTP/2, as pure functions: the five bytes before a message, status codes and what they
+ * mean for a caller, the percent-encoded status text, the timeout header. It knows no connection and no
+ * message type. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+
+#define GRPC_PREFIX_BYTES 5u
+#define GRPC_TEXT_MAX 4096u /* longest status text kept */
+
+enum grpc_status {
+    GRPC_OK = 0,
+    GRPC_CANCELLED = 1,
+    GRPC_UNKNOWN = 2,
+    GRPC_INVALID_ARGUMENT = 3,
+    GRPC_DEADLINE_EXCEEDED = 4,
+    GRPC_NOT_FOUND = 5,
+    GRPC_ALREADY_EXISTS = 6,
+    GRPC_PERMISSION_DENIED = 7,
+    GRPC_RESOURCE_EXHAUSTED = 8,
+    GRPC_FAILED_PRECONDITION = 9,
+    GRPC_ABORTED = 10,
+    GRPC_OUT_OF_RANGE = 11,
+    GRPC_UNIMPLEMENTED = 12,
+    GRPC_INTERNAL = 13,
+    GRPC_UNAVAILABLE = 14,
+    GRPC_DATA_LOSS = 15,
+    GRPC_UNAUTHENTICATED = 16,
+};
+
+const char *grpc_status_name(int status); /* "NOT_FOUND"; "UNKNOWN" for a number that gRPC does not have */
+/* What a failed call's caller does next. Statuses that a proxy or a library may answer after the request took
+ * effect (CANCELLED, UNKNOWN, INTERNAL, UNAVAILABLE, DATA_LOSS) are ERR_IO: the outcome is unknown. */
+enum err_kind grpc_status_kind(int status);
+/* The reverse, for a server that refuses with an error of ours. */
+int grpc_status_of_kind(enum err_kind kind);
+/* A grpc-status header's number; GRPC_UNKNOWN for what is none. */
+int grpc_status_parse(struct slice text);
+
+bool grpc_frame(struct str *out,
+                struct slice message); /* appends prefix and message; false when out is full */
+/* The one message that is the whole body. ERR_IO: compressed, cut off, or more than one. Borrowed from body.
+ */
+MUST_USE bool grpc_unframe(struct slice body, struct slice *ret, struct err *err);
+
+void grpc_text_encode(const char *text,
+                      struct str *out); /* percent-encodes; at most GRPC_TEXT_MAX bytes of text */
+void grpc_text_decode(struct slice text, struct str *out); /* control characters become '?' */
+
+/* "1500m". A timeout in any unit is rounded up to milliseconds; false for what is none. */
+const char *grpc_timeout_format(int64_t ms, char out[16]);
+bool grpc_timeout_parse(struct slice text, int64_t *ret_ms);
