@@ -86,9 +86,9 @@ bool jobenv_complete(struct envv *env, const char *dir, struct err *err)
     if (envv_count(env, JOBENV_DEFAULT_PREFIX) > JOBENV_DEFAULTS_MAX)
         return err_set(err, ERR_INVALID, "more than %d variables begin with %s; remove those of your own",
                        JOBENV_DEFAULTS_MAX, JOBENV_DEFAULT_PREFIX);
+    envv_unwrap(env, JOBENV_DEFAULT_PREFIX);
     if (!shape_read(env, &shape, err))
         return false;
-    envv_unwrap(env, JOBENV_DEFAULT_PREFIX);
     add_shape(env, &shape);
     lengthen_path(env, dir);
     return true;

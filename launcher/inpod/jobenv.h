@@ -16,6 +16,6 @@
 /* What container runtimes give a container whose image has no PATH. */
 #define JOBENV_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* dir is where the launcher's companions are, or NULL. ERR_INVALID when the shape makes no sense; env is
- * unchanged then. */
+/* dir is where the launcher's companions are, or NULL. ERR_INVALID when the shape makes no sense; env is of
+ * no use then. */
 MUST_USE bool jobenv_complete(struct envv *env, const char *dir, struct err *err);
