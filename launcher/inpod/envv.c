@@ -57,7 +57,9 @@ const char *envv_get(const struct envv *env, const char *name)
 
 static bool is_wrapped(const char *entry, const char *prefix)
 {
-    return str_has_prefix(entry, prefix) && name_len(entry) > strlen(prefix);
+    size_t len = strlen(prefix);
+
+    return str_has_prefix(entry, prefix) && name_len(entry) > len && !str_has_prefix(entry + len, prefix);
 }
 
 size_t envv_count(const struct envv *env, const char *prefix)
@@ -69,17 +71,38 @@ size_t envv_count(const struct envv *env, const char *prefix)
     return count;
 }
 
+static char **new_entry(struct envv *env)
+{
+    reserve(env, env->count + 1);
+    env->items[env->count + 1] = NULL;
+    return &env->items[env->count++];
+}
+
+/* What was put in once is replaced where it stands, so that `added` names nothing twice. */
+static void replace(struct envv *env, char **entry, char *text)
+{
+    for (size_t i = 0; i < env->added.count; i++) {
+        if (env->added.items[i] == *entry) {
+            mem_free(*entry);
+            *entry = env->added.items[i] = text;
+            return;
+        }
+    }
+    strv_push_take(&env->added, text);
+    *entry = text;
+}
+
 void envv_set(struct envv *env, const char *name, const char *value)
 {
+    char *text = mem_printf("%s=%s", name, value); /* value may be what it replaces */
     char **entry = find(env, name, strlen(name));
 
-    strv_pushf(&env->added, "%s=%s", name, value);
-    if (!entry) {
-        reserve(env, env->count + 1);
-        entry = &env->items[env->count++];
-        env->items[env->count] = NULL;
+    if (entry) {
+        replace(env, entry, text);
+        return;
     }
-    *entry = env->added.items[env->added.count - 1];
+    strv_push_take(&env->added, text);
+    *new_entry(env) = text;
 }
 
 void envv_default(struct envv *env, const char *name, const char *value)

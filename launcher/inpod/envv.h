@@ -25,7 +25,8 @@ static inline void envv_auto(struct envv *env)
 }
 
 const char *envv_get(const struct envv *env, const char *name); /* NULL when absent; borrowed */
-size_t envv_count(const struct envv *env, const char *prefix);  /* entries whose name starts so and goes on */
+/* How many entries envv_unwrap would take: their name is the prefix, once, and something more. */
+size_t envv_count(const struct envv *env, const char *prefix);
 
 void envv_set(struct envv *env, const char *name, const char *value);
 /* Sets what is not there yet; a value that is there, even an empty one, stays. */

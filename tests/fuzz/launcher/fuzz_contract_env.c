@@ -41,6 +41,8 @@ static void check_single(const struct envv *before, const struct envv *after)
         AUTO(mem) char *name = mem_strndup(entry, strcspn(entry, "="));
 
         assert(str_eq(name, "PATH") || !envv_get(before, name));
+        for (size_t j = 0; j < i; j++)
+            assert(strncmp(entry, after->added.items[j], strlen(name) + 1) != 0);
         assert(str_eq(envv_get(after, name), entry + strlen(name) + 1));
     }
 }

@@ -58,12 +58,27 @@ TEST(set_replaces_in_place_and_default_keeps)
     CHECK_INT_EQ(env.added.count, 2);
 }
 
+TEST(what_was_put_in_is_named_once)
+{
+    const char *const want[] = {"A=longer:last", "EMPTY=", "no-equals", "A=2", "AB=3", "=odd", NULL};
+    AUTO(envv) struct envv env = {0};
+
+    envv_init(&env, inherited);
+    envv_set(&env, "A", "first");
+    envv_set(&env, "A", envv_get(&env, "A"));
+    envv_set(&env, "A", "longer:last");
+    check_items(&env, want);
+    CHECK_INT_EQ(env.added.count, 1);
+    CHECK_STR_EQ(env.added.items[0], "A=longer:last");
+}
+
 TEST(wrapped_entries_become_defaults)
 {
-    static char *const wrapped[] = {"D_SET=ours",  "SET=users", "D_FREE=ours", "D_FREE=again", "D_=nameless",
-                                    "D_EMPTY=not", "EMPTY=",    "D_no-equals", "D_EQ=a=b",     NULL};
+    static char *const wrapped[] = {"D_SET=ours",  "SET=users",   "D_FREE=ours", "D_FREE=again",
+                                    "D_=nameless", "D_EMPTY=not", "EMPTY=",      "D_no-equals",
+                                    "D_EQ=a=b",    "D_D_TWICE=1", NULL};
     const char *const want[] = {
-        "SET=users", "FREE=ours", "D_=nameless", "EMPTY=", "D_no-equals", "EQ=a=b", NULL};
+        "SET=users", "FREE=ours", "D_=nameless", "EMPTY=", "D_no-equals", "EQ=a=b", "D_D_TWICE=1", NULL};
     AUTO(envv) struct envv env = {0};
 
     envv_init(&env, wrapped);
