@@ -1,0 +1,101 @@
+{{- define "ipu-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- /* Kept to 40 characters: the longest name made from it, <fullname>-controller-manager, must fit in 63 with a pod's suffix. */}}
+{{- define "ipu-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "ipu-operator.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Objects without a namespace carry it in their name, so that two installations do not collide. */}}
+{{- define "ipu-operator.clusterName" -}}
+{{- printf "%s-%s-controller" .Release.Namespace (include "ipu-operator.fullname" .) -}}
+{{- end -}}
+
+{{- define "ipu-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "ipu-operator.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "ipu-operator.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "ipu-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: ipu-operator
+{{- end -}}
+
+{{- define "ipu-operator.serviceAccountName" -}}
+{{- if .Values.controller.serviceAccount.name -}}
+{{- .Values.controller.serviceAccount.name -}}
+{{- else if .Values.controller.serviceAccount.create -}}
+{{- include "ipu-operator.fullname" . }}-controller
+{{- else -}}
+default
+{{- end -}}
+{{- end -}}
+
+{{- define "ipu-operator.registry" -}}
+{{- with .Values.global.imageRegistry }}{{ trimSuffix "/" . }}/{{ end -}}
+{{- end -}}
+
+{{- define "ipu-operator.image" -}}
+{{- with .Values.controller.image -}}
+{{ include "ipu-operator.registry" $ }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "ipu-operator.launcherImage" -}}
+{{- with .Values.global -}}
+{{ include "ipu-operator.registry" $ }}{{ .launcherImage }}:{{ .launcherImageTag | default $.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "ipu-operator.vipuServerHost" -}}
+{{- printf "%s-vipu-server.%s.svc" (include "ipu-operator.fullname" .) .Release.Namespace -}}
+{{- end -}}
+
+{{- /* The V-IPU controllers as the operator reads them; nothing when there are none. */}}
+{{- define "ipu-operator.vipuControllers" -}}
+{{- $controllers := list -}}
+{{- if kindIs "string" .Values.global.vipuControllers -}}
+{{- range $entry := splitList "," .Values.global.vipuControllers -}}
+{{- with trim $entry -}}
+{{- $parts := regexFindAll "^(\\[[^]]+\\]|[^:]+):([0-9]+):([^=]+=.*)$" . -1 -}}
+{{- if not $parts -}}
+{{- fail (printf "global.vipuControllers: %q is not host:port:label=value" .) -}}
+{{- end -}}
+{{- $selector := regexReplaceAll "^(\\[[^]]+\\]|[^:]+):[0-9]+:" . "" -}}
+{{- $address := trimSuffix (printf ":%s" $selector) . -}}
+{{- $controllers = append $controllers (dict "host" (regexReplaceAll ":[0-9]+$" $address "" | trimAll "[]") "port" (regexFind "[0-9]+$" $address | int) "selector" $selector) -}}
+{{- end -}}
+{{- end -}}
+{{- else -}}
+{{- $controllers = .Values.global.vipuControllers -}}
+{{- end -}}
+{{- if .Values.vipuServer.enabled -}}
+{{- $controllers = append $controllers (dict "host" (include "ipu-operator.vipuServerHost" .) "port" 8090 "selector" .Values.vipuServer.nodeLabel) -}}
+{{- end -}}
+{{- with $controllers }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{- define "ipu-operator.restrictedPod" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "ipu-operator.restrictedContainer" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}

@@ -1,0 +1,321 @@
+"""What the chart renders and refuses, with Helm 4 and Helm 3. No cluster is needed."""
+
+import re
+import subprocess
+
+import pytest
+import yaml
+
+import values_table
+from conftest import CHART, ROOT
+
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+
+# The vendor's chart 1.2.0, each value at something else than its default there.
+OLD_VALUES = {
+    "fullnameOverride": "ipu",
+    "global": {
+        "imagePullSecrets": [{"name": "pull"}],
+        "vipuControllers": "pod1:8090:vipu-ctrl=a, [fd00::1]:8091:vipu-ctrl=b",
+        "launcherImagePullPolicy": "Always",
+        "kubectlVersion": "v1.27.0",
+    },
+    "controller": {
+        "develLogs": True,
+        "serviceAccount": {"create": True, "annotations": {"a": "b"}, "name": "operator"},
+        "rbac": {"create": True},
+        "service": {"type": "ClusterIP", "port": 8443},
+        "resources": {"limits": {"memory": "1Gi"}, "requests": {"cpu": "200m", "memory": "1Gi"}},
+        "podAnnotations": {"note": "x"},
+        "podSecurityContext": {"runAsUser": 1000},
+        "securityContext": {"runAsUser": 1001},
+        "nodeSelector": {"pool": "system"},
+        "tolerations": [{"operator": "Exists"}],
+        "affinity": {"nodeAffinity": {}},
+    },
+    "vipuProxy": {"logLevel": 3, "proxyPort": 8080, "proxyWriteTimeoutSeconds": 300},
+    "admissionWebhooks": {"failurePolicy": "Fail", "port": 9443},
+    "worker": {"hostNetwork": False},
+}
+SIMULATED = {"vipuServer": {"enabled": True}}
+MAXIMAL = {
+    **OLD_VALUES,
+    "nameOverride": "operator",
+    "global": {
+        **OLD_VALUES["global"],
+        "imageRegistry": "registry.example.com/team/",
+        "launcherImage": "launch",
+        "launcherImageTag": "1",
+    },
+    "controller": {
+        **OLD_VALUES["controller"],
+        "serviceAccount": {"create": False, "name": "operator", "annotations": {"a": "b"}},
+        "rbac": {"create": False},
+        "image": {"repository": "operator", "tag": "2", "pullPolicy": "Never"},
+        "logLevel": "warn",
+        "replicas": 2,
+        "logFormat": "json",
+        "priorityClassName": "system-cluster-critical",
+        "podLabels": {"team": "infra"},
+        "extraArgs": ["--some=thing"],
+        "partitionPrefix": "east",
+        "holdSeconds": 60,
+    },
+    "vipuServer": {
+        "enabled": True,
+        "nodeLabel": "vipu-ctrl=simulated",
+        "storage": {"hostPath": {"path": "/var/lib/vipu"}},
+        "resources": {"limits": {"memory": "1Gi"}},
+        "nodeSelector": {"pool": "system"},
+        "tolerations": [{"operator": "Exists"}],
+    },
+}
+
+
+@pytest.fixture(params=["helm", "helm3"])
+def helm(request, programs, tmp_path):
+    """Runs Helm's `verb` on the chart with these values; returns the finished process."""
+
+    def run(verb, values, *args):
+        file = tmp_path / "values.yaml"
+        file.write_text(yaml.safe_dump(values))
+        release = ["release"] if verb != "lint" else []
+        return subprocess.run(
+            [programs / request.param, verb, *release, CHART, "--namespace", "ipus", "--values", file, *args],
+            capture_output=True, text=True, timeout=60,
+        )
+
+    return run
+
+
+@pytest.fixture
+def render(helm):
+    """The rendered objects, by kind and name."""
+
+    def run(values):
+        done = helm("template", values)
+        assert done.returncode == 0, done.stderr
+        objects = [thing for thing in yaml.safe_load_all(done.stdout) if thing]
+        named = {(thing["kind"], thing["metadata"]["name"]): thing for thing in objects}
+        assert len(named) == len(objects), "two objects share a name"
+        return named
+
+    return run
+
+
+def manager(objects, name="ipu-operator"):
+    return objects["Deployment", f"{name}-controller-manager"]["spec"]["template"]["spec"]
+
+
+def arguments(pod):
+    return dict(arg.removeprefix("--").split("=", 1) for arg in pod["containers"][0]["args"])
+
+
+def controllers(objects, name="ipu-operator"):
+    return yaml.safe_load(objects["ConfigMap", f"{name}-vipu-controllers"]["data"]["controllers.yaml"])["vipuControllers"]
+
+
+@pytest.mark.parametrize("values", [{}, SIMULATED, OLD_VALUES, MAXIMAL], ids=["none", "simulated", "old", "maximal"])
+def test_lint_finds_nothing(helm, values):
+    done = helm("lint", values, "--strict")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_defaults_install_the_operator_alone(render):
+    assert set(render({})) == {
+        ("ServiceAccount", "ipu-operator-controller"),
+        ("ConfigMap", "ipu-operator-vipu-controllers"),
+        ("ClusterRole", "ipus-ipu-operator-controller"),
+        ("ClusterRoleBinding", "ipus-ipu-operator-controller"),
+        ("Role", "ipu-operator-controller"),
+        ("RoleBinding", "ipu-operator-controller"),
+        ("Deployment", "ipu-operator-controller-manager"),
+    }
+
+
+def test_flags_of_the_operator_follow_the_values(render):
+    plain = arguments(manager(render({})))
+    assert plain == {
+        "config": "/etc/ipu-operator/controllers.yaml",
+        "namespace": "ipus",
+        "lease-name": "ipu-operator",
+        "launcher-image": "ipu-operator/ipu-launch:0.1.0",
+        "launcher-pull-policy": "IfNotPresent",
+        "host-network": "true",
+        "health-port": "8081",
+        "log-level": "info",
+        "log-format": "text",
+        "partition-prefix": "p",
+        "hold-seconds": "300",
+    }
+    changed = arguments(manager(render(MAXIMAL), "ipu"))
+    assert changed == {
+        **plain,
+        "lease-name": "ipu",
+        "launcher-image": "registry.example.com/team/launch:1",
+        "launcher-pull-policy": "Always",
+        "host-network": "false",
+        "log-level": "debug",
+        "log-format": "json",
+        "partition-prefix": "east",
+        "hold-seconds": "60",
+        "some": "thing",
+    }
+
+
+def test_pods_of_the_chart_are_restricted(render):
+    objects = render(SIMULATED)
+    for name in ["controller-manager", "vipu-server"]:
+        pod = objects["Deployment", f"ipu-operator-{name}"]["spec"]["template"]["spec"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in pod["containers"]:
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            assert container["resources"]["limits"]["memory"]
+
+
+def test_every_old_value_that_applies_reaches_the_pod(render):
+    objects = render(OLD_VALUES)
+    template = objects["Deployment", "ipu-controller-manager"]["spec"]["template"]
+    pod, old = template["spec"], OLD_VALUES["controller"]
+    assert template["metadata"]["annotations"]["note"] == "x"
+    assert pod["imagePullSecrets"] == [{"name": "pull"}]
+    assert pod["serviceAccountName"] == "operator"
+    assert pod["securityContext"]["runAsUser"] == 1000
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["containers"][0]["securityContext"]["runAsUser"] == 1001
+    assert pod["containers"][0]["resources"]["limits"] == old["resources"]["limits"]
+    for field in ["nodeSelector", "tolerations", "affinity"]:
+        assert pod[field] == old[field]
+
+
+def test_controllers_of_the_old_string_become_a_list(render):
+    assert controllers(render(OLD_VALUES), "ipu") == [
+        {"host": "pod1", "port": 8090, "selector": "vipu-ctrl=a"},
+        {"host": "fd00::1", "port": 8091, "selector": "vipu-ctrl=b"},
+    ]
+
+
+def test_simulated_controller_is_appended_to_those_given(render):
+    given = [{"host": "pod1", "port": 8090, "selector": "vipu-ctrl=a"}]
+    objects = render({**SIMULATED, "global": {"vipuControllers": given}})
+    built_in = {"host": "ipu-operator-vipu-server.ipus.svc", "port": 8090, "selector": "vipu-ctrl=vctl1"}
+    assert controllers(objects) == [*given, built_in]
+    service = objects["Service", "ipu-operator-vipu-server"]["spec"]
+    labels = objects["Deployment", "ipu-operator-vipu-server"]["spec"]["template"]["metadata"]["labels"]
+    assert service["ports"][0]["port"] == 8090
+    assert service["selector"].items() <= labels.items()
+
+
+def test_new_controllers_restart_the_operator(render):
+    def checksum(values):
+        template = render(values)["Deployment", "ipu-operator-controller-manager"]["spec"]["template"]
+        return template["metadata"]["annotations"]["checksum/controllers"]
+
+    assert checksum({}) != checksum(SIMULATED)
+
+
+def test_storage_is_an_empty_dir_unless_told(render):
+    def volume(values, name):
+        volumes = render(values)["Deployment", f"{name}-vipu-server"]["spec"]["template"]["spec"]["volumes"]
+        return next(volume for volume in volumes if volume["name"] == "storage")
+
+    assert volume(SIMULATED, "ipu-operator") == {"name": "storage", "emptyDir": {}}
+    assert volume(MAXIMAL, "ipu") == {"name": "storage", "hostPath": {"path": "/var/lib/vipu"}}
+
+
+def test_accounts_and_roles_can_be_left_to_the_admin(render):
+    kinds = {kind for kind, _ in render({"controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
+    assert kinds == {"ConfigMap", "Deployment"}
+
+
+def test_two_installations_share_no_cluster_wide_name(render):
+    def wide(values):
+        return {key for key in render(values) if key[0].startswith("Cluster")}
+
+    assert not wide({}) & wide({"fullnameOverride": "other"})
+
+
+def test_no_rule_reaches_secrets_or_wildcards(render):
+    for (kind, _), thing in render(SIMULATED).items():
+        if kind not in ("ClusterRole", "Role"):
+            continue
+        for rule in thing["rules"]:
+            assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
+            assert not {"secrets", "pods/exec"} & set(rule["resources"])
+
+
+@pytest.mark.parametrize(
+    "values, word",
+    [
+        ({"controler": {}}, "controler"),
+        ({"controller": {"image": {"repo": "x"}}}, "repo"),
+        ({"global": {"vipuControllers": [{"host": "a", "port": 0, "selector": "a=b"}]}}, "vipuControllers"),
+        ({"global": {"vipuControllers": "pod1:8090"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "pod1:http:a=b"}}, "is not host:port:label=value"),
+        ({"controller": {"logLevel": "loud"}}, "logLevel"),
+        ({"vipuServer": {"nodeLabel": "no label"}}, "nodeLabel"),
+        ({"worker": {"hostNetwork": "yes"}}, "hostNetwork"),
+    ],
+)
+def test_wrong_values_are_refused_by_name(helm, values, word):
+    done = helm("template", values)
+    assert done.returncode != 0
+    assert word in done.stderr
+
+
+NOTED_ONLY = {"global.kubectlVersion", "controller.service", "vipuProxy", "admissionWebhooks"}
+
+
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_every_value_changes_what_is_rendered(helm):
+    described = values_table.described_values((CHART / "values.yaml").read_text())
+    plain = helm("template", SIMULATED).stdout
+    unused = []
+    for keys in [path.split(".") for path, _, _ in described if path not in NOTED_ONLY]:
+        values = {"vipuServer": {"enabled": keys != ["vipuServer", "enabled"]}}
+        place = values
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+        place.setdefault(keys[-1], values_table.value_at(MAXIMAL, keys))
+        done = helm("template", values)
+        assert done.returncode == 0, done.stderr
+        if done.stdout == plain:
+            unused.append(".".join(keys))
+    assert unused == []
+
+
+def test_readme_has_the_table_of_the_values():
+    readme = (CHART / "README.md").read_text()
+    assert values_table.BEGIN + values_table.table() + values_table.END in readme
+
+
+def test_every_value_is_described():
+    described = {path for path, _, _ in values_table.described_values((CHART / "values.yaml").read_text())}
+    undescribed = [path for path in values_table.leaf_paths(VALUES)
+                   if not any(path == one or path.startswith(one + ".") for one in described)]
+    assert undescribed == []
+
+
+def test_versions_of_chart_and_programs_agree():
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    project = re.search(r"project\(ipu-operator VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    assert chart["version"] == chart["appVersion"] == project
+
+
+# Helm 3 asks a cluster even for a dry run.
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_notes_tell_the_next_step_and_what_has_no_effect(helm):
+    def notes(values):
+        done = helm("install", values, "--dry-run=client")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.partition("NOTES:")[2]
+
+    assert "no V-IPU controller is configured" in notes({})
+    simulated = notes(SIMULATED)
+    assert "kubectl label node NODE vipu-ctrl=vctl1" in simulated
+    assert "WARNING" not in simulated and "no effect" not in simulated
+    for path in ["vipuProxy.logLevel", "admissionWebhooks.port", "controller.service.type", "global.kubectlVersion"]:
+        assert path in notes(OLD_VALUES)
