@@ -59,12 +59,15 @@ class ControlPlane:
         address, peer = (f"http://{LOOPBACK}:{port}" for port in
                          (self.addresses.etcd_port, self.addresses.etcd_peer_port))
         self.places.etcd.mkdir(mode=0o700, exist_ok=True)
-        self._start("etcd", [
+        process = self._spawn("etcd", [
             "--name=local", f"--data-dir={self.places.etcd}", "--unsafe-no-fsync",
             f"--listen-client-urls={address}", f"--advertise-client-urls={address}",
             f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=local={peer}",
             "--quota-backend-bytes=4294967296", "--auto-compaction-retention=10m", "--log-level=warn",
-        ], port=self.addresses.etcd_port)
+        ])
+        # It listens before it has read its data.
+        waiting.until("etcd's health", lambda: waiting.is_healthy(LOOPBACK, self.addresses.etcd_port, "/health"),
+                      self.places.log("etcd"), READY_SECONDS, process)
 
     def start_servers(self) -> None:
         """The API server, and once it is ready the two that work through it."""
@@ -72,9 +75,9 @@ class ControlPlane:
         waiting.until("The API server's readiness", self.api.is_ready, self.places.log("kube-apiserver"),
                       READY_SECONDS, process)
         if not self.bare:
-            self._start("kube-controller-manager", self._controller_manager_options(),
-                        port=self.addresses.controller_manager_port)
-            self._start("kube-scheduler", self._scheduler_options(), port=self.addresses.scheduler_port)
+            self._start_worker("kube-controller-manager", self._controller_manager_options(),
+                               self.addresses.controller_manager_port)
+            self._start_worker("kube-scheduler", self._scheduler_options(), self.addresses.scheduler_port)
             waiting.until("The service account of the default namespace",
                           lambda: self.api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
                           self.places.log("kube-controller-manager"), READY_SECONDS)
@@ -136,7 +139,7 @@ class ControlPlane:
             "--leader-elect=false", "--profiling=false",
         ] + ([] if self.with_node else UNLIMITED)
 
-    def _start(self, component: str, options: list[str], port: int) -> None:
+    def _start_worker(self, component: str, options: list[str], port: int) -> None:
         process = self._spawn(component, options)
         waiting.until(f"{component} listening on {LOOPBACK}:{port}", lambda: waiting.answers(LOOPBACK, port),
                       self.places.log(component), READY_SECONDS, process)

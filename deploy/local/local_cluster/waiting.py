@@ -37,11 +37,11 @@ def answers(host: str, port: int) -> bool:
         return False
 
 
-def is_healthy(host: str, port: int) -> bool:
-    """Whether /healthz there says so."""
+def is_healthy(host: str, port: int, path: str = "/healthz") -> bool:
+    """Whether the health page there, in plain HTTP, says so."""
     connection = http.client.HTTPConnection(host, port, timeout=1)
     try:
-        connection.request("GET", "/healthz")
+        connection.request("GET", path)
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False
