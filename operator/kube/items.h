@@ -17,11 +17,11 @@ typedef bool (*items_fn)(void *ctx, struct slice item, struct err *err);
 struct items {
     struct str envelope; /* the document with an empty items array */
     struct str item;     /* of one item, what has arrived */
-    struct str key;      /* the current member's name at the top */
-    unsigned depth;      /* open braces and brackets, outside of items */
-    unsigned item_depth; /* inside of an item; 0 between items */
-    int place;           /* private */
-    bool in_string, is_escaped, is_key, has_items, wants_item;
+    unsigned depth;      /* open braces and brackets in the envelope */
+    unsigned item_depth; /* the same in an item; 0 between items */
+    char key[8];         /* the latest string at depth 1, as far as it fits: the member's name */
+    size_t key_len;
+    bool in_items, had_items, in_string, is_escaped;
 };
 
 void items_init(struct items *items, size_t max_item);

@@ -35,5 +35,5 @@ struct kube_status {
 void kube_status_read(int http_status, const cJSON *body, int64_t retry_after_ms, struct kube_status *ret);
 void kube_status_release(struct kube_status *status);
 
-/* Finds the enum of a Status object inside a watch stream, where no HTTP status tells. */
+/* The HTTP status that a Status object inside a watch stream stands for; 500 when it does not say. */
 int kube_status_code(const cJSON *status);

@@ -1,0 +1,9 @@
+/* Base64 as kubeconfig's *-data fields have it: the standard alphabet, padded, line breaks allowed. Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/str.h"
+
+/* Appends the bytes; false when the text is not base64 or ret is full. */
+bool base64_decode(struct slice text, struct str *ret);

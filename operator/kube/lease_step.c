@@ -1,0 +1,184 @@
+#include "operator/kube/lease_step.h"
+
+#include "base/core/mem.h"
+
+#define DURATION_MS ((int64_t)15000)
+#define RENEW_DEADLINE_MS ((int64_t)10000)
+#define RETRY_MS ((int64_t)2000)
+#define LONGEST_LEASE_S ((int64_t)3600)
+
+void lease_state_init(struct lease_state *state, const char *self)
+{
+    *state = (struct lease_state){
+        .self = self,
+        .duration_ms = DURATION_MS,
+        .renew_deadline_ms = RENEW_DEADLINE_MS,
+        .retry_ms = RETRY_MS,
+    };
+}
+
+void lease_state_release(struct lease_state *state)
+{
+    mem_free(state->resource_version);
+    mem_free(state->other);
+    *state = (struct lease_state){0};
+}
+
+int64_t lease_deadline_ms(const struct lease_state *state)
+{
+    return state->is_held ? state->renewed_ms + state->renew_deadline_ms : INT64_MAX;
+}
+
+bool lease_state_is_held(const struct lease_state *state, int64_t clock_ms)
+{
+    return clock_ms < lease_deadline_ms(state);
+}
+
+static void lose(struct lease_state *state, struct lease_output *out)
+{
+    out->was_lost = state->is_held;
+    state->is_held = false;
+}
+
+static void wait(struct lease_output *out, int64_t wait_ms)
+{
+    out->act = LEASE_WAIT;
+    out->wait_ms = wait_ms;
+}
+
+static void retry(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
+{
+    int64_t left_ms = lease_deadline_ms(state) - now_ms;
+
+    wait(out, left_ms > 0 && left_ms < state->retry_ms ? left_ms : state->retry_ms);
+}
+
+static void check_deadline(struct lease_state *state, int64_t now_ms, struct lease_output *out)
+{
+    *out = (struct lease_output){.act = LEASE_WAIT};
+    if (state->is_held && now_ms >= lease_deadline_ms(state))
+        lose(state, out);
+}
+
+/* A lease that we do not hold may have changed while we waited: look before writing. */
+void lease_on_time(struct lease_state *state, int64_t now_ms, struct lease_output *ret)
+{
+    check_deadline(state, now_ms, ret);
+    ret->act = state->is_held && state->resource_version != NULL ? LEASE_WRITE : LEASE_READ;
+}
+
+static void remember(struct lease_state *state, const struct lease_record *record, int64_t now_ms)
+{
+    bool changed = !str_eq(state->resource_version, record->resource_version);
+
+    mem_set_str(&state->resource_version, record->resource_version);
+    state->transitions = record->transitions;
+    state->other_lasts_ms = record->duration_ms;
+    if (changed || !str_eq(state->other, record->holder))
+        state->other_seen_ms = now_ms;
+    mem_set_str(&state->other, record->holder);
+}
+
+static bool is_free(const struct lease_state *state, const struct lease_record *record, int64_t now_ms)
+{
+    return record->holder[0] == '\0' || now_ms - state->other_seen_ms >= state->other_lasts_ms;
+}
+
+static void leave_or_end(const struct lease_state *state, const struct lease_record *record,
+                         struct lease_output *out)
+{
+    bool is_ours = record != NULL && str_eq(record->holder, state->self);
+
+    out->act = is_ours ? LEASE_RELEASE : LEASE_END;
+}
+
+static void found(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
+                  struct lease_output *out)
+{
+    remember(state, record, now_ms);
+    if (str_eq(record->holder, state->self)) {
+        out->act = LEASE_WRITE;
+        return;
+    }
+    if (state->is_held)
+        lose(state, out);
+    if (is_free(state, record, now_ms))
+        out->act = LEASE_WRITE;
+    else
+        wait(out, state->retry_ms);
+}
+
+void lease_on_read(struct lease_state *state, const struct lease_record *record, const struct err *err,
+                   int64_t now_ms, struct lease_output *ret)
+{
+    check_deadline(state, now_ms, ret);
+    if (state->is_leaving && record != NULL)
+        mem_set_str(&state->resource_version, record->resource_version);
+    if (state->is_leaving)
+        leave_or_end(state, record, ret);
+    else if (record != NULL)
+        found(state, record, now_ms, ret);
+    else if (err->kind == ERR_NOT_FOUND)
+        ret->act = LEASE_CREATE;
+    else
+        retry(state, now_ms, ret);
+}
+
+static void written(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
+                    struct lease_output *out)
+{
+    remember(state, record, now_ms);
+    state->renewed_ms = state->sent_ms;
+    out->has_started = !state->is_held && now_ms < state->sent_ms + state->renew_deadline_ms;
+    state->is_held = state->is_held || out->has_started;
+    wait(out, state->retry_ms);
+}
+
+/* The record is not as we thought, or a write of unknown outcome changed it. */
+static void look_again(struct lease_state *state, struct lease_output *out)
+{
+    mem_set_str(&state->resource_version, NULL);
+    out->act = LEASE_READ;
+}
+
+void lease_on_written(struct lease_state *state, const struct lease_record *record, const struct err *err,
+                      int64_t now_ms, struct lease_output *ret)
+{
+    check_deadline(state, now_ms, ret);
+    if (state->is_leaving && (record != NULL || err->kind != ERR_CONFLICT))
+        ret->act = LEASE_END;
+    else if (record != NULL)
+        written(state, record, now_ms, ret);
+    else if (err->kind == ERR_CONFLICT || err->kind == ERR_EXISTS || err->kind == ERR_NOT_FOUND)
+        look_again(state, ret);
+    else
+        retry(state, now_ms, ret);
+}
+
+void lease_leave(struct lease_state *state, struct lease_output *ret)
+{
+    *ret = (struct lease_output){.act = LEASE_END};
+    if (state->is_held && state->resource_version != NULL)
+        ret->act = LEASE_RELEASE;
+    state->is_leaving = true;
+    state->is_held = false;
+}
+
+bool lease_record_read(const cJSON *lease, struct lease_record *ret)
+{
+    const cJSON *spec = json_at(lease, "spec");
+    const char *version = json_str(lease, "metadata/resourceVersion", "");
+    int64_t seconds = json_i64(spec, "leaseDurationSeconds", 0);
+
+    if (!str_eq(json_str(lease, "kind", ""), "Lease") || version[0] == '\0')
+        return false;
+    if (seconds <= 0 || seconds > LONGEST_LEASE_S)
+        seconds = DURATION_MS / 1000;
+    *ret = (struct lease_record){
+        .resource_version = version,
+        .holder = json_str(spec, "holderIdentity", ""),
+        .duration_ms = seconds * 1000,
+        .transitions = json_i64(spec, "leaseTransitions", 0),
+    };
+    return true;
+}

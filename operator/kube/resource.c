@@ -1,0 +1,20 @@
+#include "operator/kube/resource.h"
+
+const struct kube_resource KUBE_PODS = {"", "v1", "pods", "Pod"};
+const struct kube_resource KUBE_CONFIGMAPS = {"", "v1", "configmaps", "ConfigMap"};
+const struct kube_resource KUBE_SERVICES = {"", "v1", "services", "Service"};
+const struct kube_resource KUBE_SECRETS = {"", "v1", "secrets", "Secret"};
+const struct kube_resource KUBE_NODES = {"", "v1", "nodes", "Node"};
+const struct kube_resource KUBE_NAMESPACES = {"", "v1", "namespaces", "Namespace"};
+const struct kube_resource KUBE_LEASES = {"coordination.k8s.io", "v1", "leases", "Lease"};
+const struct kube_resource KUBE_EVENTS = {"events.k8s.io", "v1", "events", "Event"};
+const struct kube_resource KUBE_CRDS = {"apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                        "CustomResourceDefinition"};
+const struct kube_resource KUBE_IPUJOBS = {"graphcore.ai", "v1alpha1", "ipujobs", "IPUJob"};
+
+void kube_api_version_add(struct str *out, const struct kube_resource *resource)
+{
+    if (resource->group[0] != '\0')
+        str_addf(out, "%s/", resource->group);
+    str_adds(out, resource->version);
+}
