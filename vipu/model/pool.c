@@ -189,6 +189,16 @@ struct vipu_pool_view vipu_pool_view_of(const struct vipu_partitions *list, stru
     return view;
 }
 
+struct vipu_pool_view vipu_pool_view_copy(const struct vipu_pool_view *from)
+{
+    struct vipu_pool_view copy = *from;
+
+    copy.domains = mem_dup(from->domains, from->domain_count * sizeof(*from->domains));
+    for (size_t d = 0; d < copy.domain_count; d++)
+        copy.domains[d].cluster_id = mem_strdup(from->domains[d].cluster_id);
+    return copy;
+}
+
 void vipu_pool_view_release(struct vipu_pool_view *view)
 {
     if (!view)
@@ -235,6 +245,37 @@ static uint32_t count_fit(const struct vipu_pool_view *view, uint32_t size, bool
 uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size)
 {
     return count_fit(view, size, false);
+}
+
+bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size)
+{
+    return count_fit(view, size, true) > 0;
+}
+
+static void occupy(struct vipu_pool_view *view, uint32_t size, const struct vipu_place *at)
+{
+    uint32_t domains = domains_for(size);
+    uint64_t block = vipu_block_mask(at->start, size / domains);
+
+    for (uint32_t d = 0; d < domains; d++)
+        view->domains[at->domain + d].map.busy |= block;
+}
+
+bool vipu_pool_take(struct vipu_pool_view *view, uint32_t size)
+{
+    if (vipu_pool_fit_count(view, size) == 0)
+        return false;
+    if (view->placed) {
+        AUTO(mem) struct vipu_domain *maps = maps_of(view, false);
+        struct vipu_place at;
+
+        if (!vipu_place_find(maps, view->domain_count, size, domains_for(size), &at))
+            return false;
+        occupy(view, size, &at);
+    }
+    view->used_ipus += size;
+    view->free_ipus -= size;
+    return true;
 }
 
 static uint32_t largest(const struct vipu_pool_view *view, bool empty)

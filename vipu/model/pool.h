@@ -32,6 +32,7 @@ struct vipu_pool_view {
 };
 
 struct vipu_pool_view vipu_pool_view_of(const struct vipu_partitions *list, struct vipu_pool_shape shape);
+struct vipu_pool_view vipu_pool_view_copy(const struct vipu_pool_view *from); /* deep */
 void vipu_pool_view_release(struct vipu_pool_view *view);
 
 static inline void vipu_pool_view_auto(struct vipu_pool_view *view)
@@ -42,6 +43,11 @@ static inline void vipu_pool_view_auto(struct vipu_pool_view *view)
 /* How many more partitions of `size` fit now, if nothing else changes. 0 for a size that no controller
  * accepts. */
 uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);
+/* Would one fit if the controller were empty? */
+bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size);
+/* Takes room for one, as a controller that breaks up the least would: for looking ahead over several
+ * requests. False, and no change, when it does not fit. */
+bool vipu_pool_take(struct vipu_pool_view *view, uint32_t size);
 /* The largest size that fits now; 0 when full. */
 uint32_t vipu_pool_largest_free(const struct vipu_pool_view *view);
 /* The largest size that would fit if the controller were empty: more than this is ExceedsCapacity. */

@@ -1,0 +1,371 @@
+#include "operator/api/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/api/names.h"
+
+#define IPUS_PER_DOMAIN 64
+#define IPUS_MAX (1u << 16)
+#define WORKERS_MAX 4096
+#define INSTANCES_MAX 65536
+
+/* The three counts are strings in the original's schema; digits as a number are accepted as well. */
+static bool count_read(const cJSON *value, uint32_t *ret)
+{
+    if (cJSON_IsString(value))
+        return parse_u32(value->valuestring, 0, UINT32_MAX, ret);
+    if (!cJSON_IsNumber(value) || value->valuedouble < 0 || value->valuedouble > UINT32_MAX ||
+        value->valuedouble != (double)(uint32_t)value->valuedouble)
+        return false;
+    *ret = (uint32_t)value->valuedouble;
+    return true;
+}
+
+static void problem_with_value(struct job *job, const char *field, const cJSON *value, const char *what)
+{
+    AUTO(mem) char *shown = value ? json_print(value) : mem_strdup("nothing");
+
+    strv_pushf(&job->problems, "spec.%s: %s, got %.60s", field, what, shown);
+}
+
+/* Reads an optional count in [min, max]; a bad one is a problem and leaves the fallback. */
+static uint32_t count_field(struct job *job, const cJSON *spec, const char *field, uint32_t min, uint32_t max,
+                            uint32_t fallback)
+{
+    const cJSON *value = json_at(spec, field);
+    uint32_t count;
+
+    if (!value || cJSON_IsNull(value))
+        return fallback;
+    if (!count_read(value, &count) || count < min || count > max) {
+        AUTO(mem) char *what = mem_printf("must be a whole number from %u to %u", min, max);
+        problem_with_value(job, field, value, what);
+        return fallback;
+    }
+    return count;
+}
+
+static bool is_power_of_two(uint32_t n)
+{
+    return n && (n & (n - 1)) == 0;
+}
+
+static void read_ipus(struct job *job, const cJSON *spec)
+{
+    const cJSON *value = json_at(spec, "ipusPerJobInstance");
+    uint32_t ipus = 0;
+
+    if (!value || !count_read(value, &ipus) || ipus == 0 || ipus > IPUS_MAX ||
+        (ipus <= IPUS_PER_DOMAIN ? !is_power_of_two(ipus) : ipus % IPUS_PER_DOMAIN != 0)) {
+        problem_with_value(job, "ipusPerJobInstance", value,
+                           "must be a power of two from 1 to 64, or a multiple of 64 above that");
+        return;
+    }
+    job->spec.ipus_per_instance = ipus;
+}
+
+/* workersPerJobInstance; if absent workers.replicas, whose default 1 counts as absent. */
+static void read_workers(struct job *job, const cJSON *spec)
+{
+    uint32_t per_instance = count_field(job, spec, "workersPerJobInstance", 1, WORKERS_MAX, 0);
+    uint32_t replicas = count_field(job, spec, "workers/replicas", 1, WORKERS_MAX, 1);
+
+    if (per_instance && replicas != 1 && replicas != per_instance)
+        strv_pushf(&job->problems,
+                   "spec.workers.replicas: is %u, but spec.workersPerJobInstance is %u; give one of them, or "
+                   "make them equal",
+                   replicas, per_instance);
+    job->spec.workers_per_instance = per_instance ? per_instance : replicas;
+}
+
+static void check_shares(struct job *job)
+{
+    const struct job_spec *spec = &job->spec;
+    uint32_t replicas = spec->replicas_per_worker ? spec->replicas_per_worker : 1;
+    uint64_t shares = (uint64_t)spec->workers_per_instance * replicas;
+
+    if (!spec->ipus_per_instance || !job_has_popdist(spec))
+        return;
+    if (spec->ipus_per_instance % shares != 0)
+        strv_pushf(
+            &job->problems,
+            "spec.ipusPerJobInstance: %u IPUs cannot be shared equally by %u worker(s) x %u model replica(s)",
+            spec->ipus_per_instance, spec->workers_per_instance, replicas);
+    else if (!is_power_of_two((uint32_t)(spec->ipus_per_instance / shares)) &&
+             spec->ipus_per_instance <= IPUS_PER_DOMAIN)
+        strv_pushf(&job->problems,
+                   "spec.ipusPerJobInstance: %u IPUs over %u worker(s) x %u model replica(s) gives %u IPUs "
+                   "per replica, which is no power of two",
+                   spec->ipus_per_instance, spec->workers_per_instance, replicas,
+                   (uint32_t)(spec->ipus_per_instance / shares));
+    else if (!is_power_of_two(spec->workers_per_instance))
+        strv_pushf(&job->problems,
+                   "spec.workersPerJobInstance: must be a power of two, because every worker gets one GCD of "
+                   "the partition, got %u",
+                   spec->workers_per_instance);
+}
+
+static enum restart_type read_restart_type(struct job *job, const char *text)
+{
+    static const char *const names[] = {"Never", "Always", "OnFailure", "ExitCode"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (str_eq(text, names[i]))
+            return (enum restart_type)i;
+    }
+    strv_pushf(&job->problems,
+               "spec.restartPolicy.type: must be Always, OnFailure, Never or ExitCode, got \"%.40s\"", text);
+    return RESTART_NEVER;
+}
+
+/* Walks "1-5,137"; returns false when it is not that. With code >= 0, *ret_hit tells whether it is in the
+ * list. */
+static bool exit_codes_walk(const char *text, int code, bool *ret_hit)
+{
+    *ret_hit = false;
+    while (*text) {
+        char *end;
+        long low = strtol(text, &end, 10), high = low;
+
+        if (end == text)
+            return false;
+        if (*end == '-') {
+            text = end + 1;
+            high = strtol(text, &end, 10);
+            if (end == text)
+                return false;
+        }
+        if (low < 0 || high > 255 || low > high)
+            return false;
+        *ret_hit = *ret_hit || (code >= low && code <= high);
+        if (*end == ',' && end[1])
+            end++;
+        else if (*end)
+            return false;
+        text = end;
+    }
+    return true;
+}
+
+bool job_exit_code_matches(const char *exit_codes, int code)
+{
+    bool hit = false;
+
+    return exit_codes && exit_codes_walk(exit_codes, code, &hit) && hit;
+}
+
+static void read_restart(struct job *job, const cJSON *spec)
+{
+    const cJSON *policy = json_at(spec, "restartPolicy");
+    const char *codes = json_str(policy, "exitCodes", NULL);
+    bool hit;
+
+    job->spec.restart = read_restart_type(job, json_str(policy, "type", "Never"));
+    job->spec.backoff_limit = count_field(job, spec, "restartPolicy/backOffLimit", 0, INT32_MAX, 3);
+    job->spec.exit_codes = mem_strdup(codes);
+    if (codes && (!*codes || !exit_codes_walk(codes, -1, &hit)))
+        strv_pushf(&job->problems,
+                   "spec.restartPolicy.exitCodes: must be codes from 0 to 255 and ranges such as "
+                   "\"1-5,137\", got \"%.60s\"",
+                   codes);
+    if (job->spec.restart == RESTART_EXIT_CODE && !codes)
+        strv_push(&job->problems, "spec.restartPolicy.exitCodes: is required when type is ExitCode");
+}
+
+static void read_partition(struct job *job, const cJSON *spec)
+{
+    const cJSON *partition = json_at(spec, "partition");
+    const cJSON *reconfigurable = json_at(partition, "reconfigurable");
+
+    job->spec.reconfigurable = cJSON_IsBool(reconfigurable) ? cJSON_IsTrue(reconfigurable) : -1;
+    job->spec.gcds = count_field(job, spec, "partition/gcds", 1, WORKERS_MAX, 0);
+    job->spec.sync_type = mem_strdup(json_str(partition, "syncType", NULL));
+    job->spec.routing = mem_strdup(json_str(partition, "routing", NULL));
+    job->spec.allocation = mem_strdup(json_str(partition, "allocation", NULL));
+    if (job->spec.gcds && job->spec.ipus_per_instance % job->spec.gcds != 0)
+        strv_pushf(&job->problems,
+                   "spec.partition.gcds: %u does not divide the %u IPUs of spec.ipusPerJobInstance",
+                   job->spec.gcds, job->spec.ipus_per_instance);
+    if (job->spec.reconfigurable == 1 &&
+        (job->spec.gcds > 1 || job->spec.ipus_per_instance > IPUS_PER_DOMAIN))
+        strv_push(
+            &job->problems,
+            "spec.partition.reconfigurable: a reconfigurable partition has one GCD and at most 64 IPUs");
+}
+
+static void read_template(struct job *job, const cJSON *spec)
+{
+    const cJSON *pod_template = json_at(spec, "workers/template");
+    const cJSON *containers = json_at(pod_template, "spec/containers");
+
+    if (!cJSON_IsArray(containers) || !containers->child)
+        strv_push(&job->problems,
+                  "spec.workers.template.spec.containers: at least one container is required");
+    else if (!json_str(containers->child, "name", NULL))
+        strv_push(&job->problems, "spec.workers.template.spec.containers[0].name: is required");
+    job->template_json = pod_template ? json_print(pod_template) : mem_strdup("{}");
+}
+
+/* The longest worker name must fit a pod's host name. */
+static void check_name(struct job *job)
+{
+    uint32_t pods = job_pods(&job->spec);
+    AUTO(mem) char *last = name_worker_pod(job->name, pods ? pods - 1 : 0);
+    size_t length = strlen(last);
+
+    if (length > POD_NAME_MAX)
+        strv_pushf(&job->problems,
+                   "metadata.name: pod \"%s\" would have %zu characters, at most %d are possible; use a name "
+                   "of at most %zu",
+                   last, length, POD_NAME_MAX, strlen(job->name) - (length - POD_NAME_MAX));
+}
+
+/* The workers' host names live under a Service named after the job, and Service names hold no dots. */
+static void check_service_name(struct job *job)
+{
+    if (!job_has_several_workers(&job->spec))
+        return;
+    AUTO(mem) char *service = name_worker_service(job->name);
+    if (strchr(job->name, '.') || strlen(service) > POD_NAME_MAX ||
+        !(job->name[0] >= 'a' && job->name[0] <= 'z'))
+        strv_push(
+            &job->problems,
+            "metadata.name: a job with several workers per instance needs a name of at most 55 characters "
+            "that begins with a letter and has no dots, because its Service is named after it");
+}
+
+/* Said plainly instead of being ignored. */
+static void check_mode(struct job *job)
+{
+    if (job->spec.has_launcher)
+        strv_push(&job->problems, "spec.launcher: launcher jobs are not supported by this version of the "
+                                  "operator; leave it out to run a worker-only job");
+}
+
+static void read_spec(struct job *job, const cJSON *spec)
+{
+    const char *clean = json_str(spec, "cleanPodPolicy", "None");
+
+    job->spec.instances = count_field(job, spec, "jobInstances", 0, INSTANCES_MAX, 0);
+    if (!json_at(spec, "jobInstances"))
+        strv_push(&job->problems, "spec.jobInstances: is required");
+    read_ipus(job, spec);
+    read_workers(job, spec);
+    job->spec.replicas_per_worker = count_field(job, spec, "modelReplicasPerWorker", 1, IPUS_MAX, 0);
+    check_shares(job);
+    read_restart(job, spec);
+    job->spec.clean = str_eq(clean, "All")       ? CLEAN_ALL
+                      : str_eq(clean, "Workers") ? CLEAN_WORKERS
+                                                 : CLEAN_NONE;
+    job->spec.suspend = json_bool(spec, "suspend", false);
+    job->spec.managed_by = mem_strdup(json_str(spec, "managedBy", NULL));
+    job->spec.has_launcher = cJSON_IsObject(json_at(spec, "launcher"));
+    job->spec.interactive_ttl_s = (int32_t)count_field(job, spec, "interactive/ttl", 0, INT32_MAX, 0);
+    read_partition(job, spec);
+    read_template(job, spec);
+    check_name(job);
+    check_service_name(job);
+    check_mode(job);
+}
+
+static void read_finalizers(struct job *job, const cJSON *metadata)
+{
+    JSON_EACH (item, json_at(metadata, "finalizers")) {
+        if (cJSON_IsString(item))
+            strv_push(&job->finalizers, item->valuestring);
+    }
+    job->has_finalizer = strv_has(&job->finalizers, API_FINALIZER);
+}
+
+struct job *job_parse(const cJSON *object)
+{
+    const cJSON *metadata = json_at(object, "metadata");
+    const cJSON *status = json_at(object, "status");
+
+    if (!json_str(metadata, "name", NULL) || !json_str(metadata, "uid", NULL))
+        return NULL;
+
+    struct job *job = NEW(struct job);
+
+    job->ns = mem_strdup(json_str(metadata, "namespace", ""));
+    job->name = mem_strdup(json_str(metadata, "name", ""));
+    job->uid = mem_strdup(json_str(metadata, "uid", ""));
+    job->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
+    job->generation = json_i64(metadata, "generation", 0);
+    timefmt_parse_rfc3339(json_str(metadata, "creationTimestamp", ""), &job->created_s);
+    job->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
+    job->key = mem_printf("%s/%s", job->ns, job->name);
+    read_finalizers(job, metadata);
+    job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
+    job->status_json = cJSON_IsObject(status) ? json_print(status) : mem_strdup("{}");
+    read_spec(job, json_at(object, "spec"));
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    mem_free(job->ns);
+    mem_free(job->name);
+    mem_free(job->uid);
+    mem_free(job->resource_version);
+    mem_free(job->release);
+    mem_free(job->spec.exit_codes);
+    mem_free(job->spec.managed_by);
+    mem_free(job->spec.sync_type);
+    mem_free(job->spec.routing);
+    mem_free(job->spec.allocation);
+    strv_release(&job->problems);
+    strv_release(&job->finalizers);
+    mem_free(job->key);
+    mem_free(job->template_json);
+    mem_free(job->status_json);
+    mem_free(job);
+}
+
+uint32_t job_pods(const struct job_spec *spec)
+{
+    return spec->instances * spec->workers_per_instance;
+}
+
+bool job_has_several_workers(const struct job_spec *spec)
+{
+    return spec->workers_per_instance > 1;
+}
+
+bool job_has_popdist(const struct job_spec *spec)
+{
+    return spec->replicas_per_worker > 0 || job_has_several_workers(spec);
+}
+
+bool job_is_reconfigurable(const struct job_spec *spec)
+{
+    if (spec->reconfigurable >= 0)
+        return spec->reconfigurable == 1;
+    return !job_has_popdist(spec) && spec->gcds <= 1 && spec->ipus_per_instance <= IPUS_PER_DOMAIN;
+}
+
+uint32_t job_gcds(const struct job_spec *spec)
+{
+    if (spec->gcds)
+        return spec->gcds;
+    if (spec->reconfigurable == 1)
+        return 1;
+    if (job_has_popdist(spec))
+        return spec->workers_per_instance;
+    /* At least one GCD per IPU-Link domain (V-IPU user guide). */
+    return spec->ipus_per_instance > IPUS_PER_DOMAIN ? spec->ipus_per_instance / IPUS_PER_DOMAIN : 1;
+}
+
+uint32_t job_vipu_replicas(const struct job_spec *spec)
+{
+    uint32_t gcds = job_gcds(spec);
+
+    if (job_has_popdist(spec) && gcds == spec->workers_per_instance && spec->replicas_per_worker)
+        return spec->workers_per_instance * spec->replicas_per_worker;
+    return gcds;
+}

@@ -1,0 +1,70 @@
+/* What the operator knows of an IPUJob: a small view of spec and metadata, with every mistake found in it.
+ * Pure. The pod template is kept as the bytes the API server sent, so that fields we do not know pass
+ * through. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+enum restart_type { RESTART_NEVER, RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_EXIT_CODE };
+enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
+
+/* The shape of a job, all sizes checked against each other when `problems` is empty. */
+struct job_spec {
+    uint32_t instances;            /* jobInstances; 0 is a job scaled to nothing */
+    uint32_t ipus_per_instance;    /* power of two, or a multiple of 64 above 64 */
+    uint32_t workers_per_instance; /* pods per instance, >= 1 */
+    uint32_t replicas_per_worker;  /* modelReplicasPerWorker; 0 when not given */
+
+    enum restart_type restart;
+    uint32_t backoff_limit;
+    char *exit_codes; /* "1-5,137" or NULL */
+    enum clean_policy clean;
+    bool suspend;
+    char *managed_by; /* or NULL */
+    bool has_launcher;
+    int32_t interactive_ttl_s; /* 0 when not interactive */
+
+    /* spec.partition: what overrides the reading of the shape */
+    int reconfigurable;                     /* -1 not given, 0, 1 */
+    uint32_t gcds;                          /* 0 when not given */
+    char *sync_type, *routing, *allocation; /* as given, or NULL */
+};
+
+struct job {
+    char *ns, *name, *uid, *resource_version;
+    int64_t generation;
+    int64_t created_s; /* Unix seconds */
+    bool deleting;     /* deletionTimestamp is set */
+    struct strv finalizers;
+    bool has_finalizer; /* ours is among them */
+    char *release; /* annotation graphcore.ai/release: ids an admin lets go of, comma-separated; or NULL */
+    struct job_spec spec;
+    struct strv problems; /* "spec.field: what is wrong", every one; empty for a valid spec */
+    char *key;            /* "namespace/name" */
+    char *template_json;  /* spec.workers.template, compact */
+    char *status_json;    /* status, compact; "{}" when absent */
+};
+
+/* Never fails for an object of the right kind: a bad spec is a view with problems. NULL only without name or
+ * uid. */
+struct job *job_parse(const cJSON *object);
+void job_free(struct job *job);
+
+static inline void job_auto(struct job **job)
+{
+    job_free(*job);
+}
+
+uint32_t job_pods(const struct job_spec *spec); /* of one instance times instances */
+bool job_has_several_workers(const struct job_spec *spec);
+bool job_has_popdist(const struct job_spec *spec);       /* replicas given, or several workers */
+bool job_is_reconfigurable(const struct job_spec *spec); /* the partition it asks for */
+uint32_t job_gcds(const struct job_spec *spec);
+uint32_t job_vipu_replicas(const struct job_spec *spec);
+/* Is this exit code one of "1-5,137"? */
+bool job_exit_code_matches(const char *exit_codes, int code);

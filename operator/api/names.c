@@ -1,0 +1,59 @@
+#include "operator/api/names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+char *name_worker_pod(const char *job, uint32_t n)
+{
+    return mem_printf("%s-worker-%u", job, n);
+}
+
+char *name_worker_service(const char *job)
+{
+    return mem_printf("%s-workers", job);
+}
+
+char *name_partition(const char *prefix, const char *job, const char *ns, uint32_t instance)
+{
+    AUTO(mem) char *id = mem_printf("%s-%s-%s-%u", prefix, job, ns, instance);
+
+    if (strlen(id) > PARTITION_ID_MAX)
+        return NULL;
+    return TAKE(id);
+}
+
+static void first_hex_digits(const char *uid, char out[11])
+{
+    size_t n = 0;
+
+    for (; *uid && n < 10; uid++) {
+        if (isxdigit((unsigned char)*uid))
+            out[n++] = *uid;
+    }
+    out[n] = '\0';
+}
+
+char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,
+                            uint32_t attempt)
+{
+    char hex[11];
+
+    first_hex_digits(uid, hex);
+    AUTO(mem) char *tail = mem_printf("-%s-%u-%u", hex, instance, attempt);
+    size_t taken = strlen(prefix) + 1 + strlen(tail);
+    size_t room = taken < PARTITION_ID_MAX ? PARTITION_ID_MAX - taken : 1;
+
+    return mem_printf("%s-%.*s%s", prefix, (int)room, job, tail);
+}
+
+uint16_t name_master_port(const char *uid, uint32_t instance)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+
+    for (const char *p = uid; *p; p++)
+        hash = (hash ^ (uint8_t)*p) * 16777619u;
+    hash = (hash ^ instance) * 16777619u;
+    return (uint16_t)(20000 + hash % 10000);
+}

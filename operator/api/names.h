@@ -1,0 +1,39 @@
+/* Every name, label, annotation and finalizer that the operator writes or looks for, and how names are made.
+ * Pure. Names are deterministic, so that a crashed operator finds its own work again: a 409 is an answer. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define API_GROUP_VERSION "graphcore.ai/v1alpha1"
+#define API_KIND "IPUJob"
+#define API_FINALIZER "graphcore.ai/ipu-partitions"
+#define API_FIELD_MANAGER "ipu-operator"
+
+#define LABEL_JOB_NAME "graphcore.ai/job-name"
+#define LABEL_JOB_UID "graphcore.ai/job-uid"
+#define LABEL_ROLE "graphcore.ai/role"
+#define LABEL_INSTANCE "graphcore.ai/instance"
+#define LABEL_WORKER "graphcore.ai/worker"
+#define LABEL_RECORD "graphcore.ai/partition-record"
+#define ANNOTATION_PARTITION "graphcore.ai/partition"
+#define ANNOTATION_RUN "graphcore.ai/run"
+#define ANNOTATION_RELEASE "graphcore.ai/release"
+#define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
+
+/* Longest id that is kept readable; V-IPU states no limit, but users saw trouble with long ones. */
+#define PARTITION_ID_MAX 63
+#define POD_NAME_MAX 63
+
+/* "<job>-worker-<n>", yours. */
+char *name_worker_pod(const char *job, uint32_t n);
+/* "<job>-workers": the headless Service of a job with several workers per instance, yours. */
+char *name_worker_service(const char *job);
+/* The readable id "<prefix>-<job>-<namespace>-<instance>", or NULL when it is longer than PARTITION_ID_MAX.
+ * Yours. */
+char *name_partition(const char *prefix, const char *job, const char *ns, uint32_t instance);
+/* "<prefix>-<job, cut>-<10 hex of uid>-<instance>-<attempt>", never longer than PARTITION_ID_MAX. Yours. */
+char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,
+                            uint32_t attempt);
+/* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */
+uint16_t name_master_port(const char *uid, uint32_t instance);

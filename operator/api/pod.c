@@ -1,0 +1,205 @@
+#include "operator/api/pod.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "base/core/timefmt.h"
+#include "operator/api/names.h"
+
+/* A message travels into status and events; a kubelet's own limit for termination messages is 4 KiB. */
+#define MESSAGE_MAX 2048
+
+static enum pod_phase phase_of(const char *text)
+{
+    static const char *const names[] = {"Pending", "Running", "Succeeded", "Failed"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (str_eq(text, names[i]))
+            return (enum pod_phase)i;
+    }
+    return POD_UNKNOWN;
+}
+
+static void read_owner(struct pod *pod, const cJSON *metadata)
+{
+    JSON_EACH (owner, json_at(metadata, "ownerReferences")) {
+        if (!json_bool(owner, "controller", false) || !str_eq(json_str(owner, "kind", ""), API_KIND))
+            continue;
+        if (!str_has_prefix(json_str(owner, "apiVersion", ""), "graphcore.ai/"))
+            continue;
+        mem_set_str(&pod->job_uid, json_str(owner, "uid", NULL));
+        mem_set_str(&pod->job_name, json_str(owner, "name", NULL));
+    }
+}
+
+static uint32_t metadata_number(const cJSON *metadata, const char *path)
+{
+    uint32_t n = 0;
+
+    parse_u32(json_str(metadata, path, ""), 0, UINT32_MAX, &n);
+    return n;
+}
+
+static void keep_tail(char **slot, const char *text)
+{
+    size_t len = strlen(text);
+    const char *from = len > MESSAGE_MAX ? text + len - MESSAGE_MAX : text;
+
+    while (((unsigned char)*from & 0xC0) == 0x80) /* never start inside a UTF-8 sequence */
+        from++;
+    mem_set_str(slot, from);
+}
+
+static void read_termination(struct pod *pod, const cJSON *status, const cJSON *terminated)
+{
+    int code = (int)json_i64(terminated, "exitCode", 0);
+    int64_t at = 0;
+
+    if (timefmt_parse_rfc3339(json_str(terminated, "finishedAt", ""), &at) && at > pod->finished_s)
+        pod->finished_s = at;
+    if (code == 0 || pod->failed_container)
+        return;
+    pod->exit_code = code;
+    pod->exit_signal = (int)json_i64(terminated, "signal", 0);
+    pod->oom_killed = str_eq(json_str(terminated, "reason", ""), "OOMKilled");
+    mem_set_str(&pod->failed_container, json_str(status, "name", NULL));
+    if (pod->oom_killed && !pod->reason)
+        mem_set_str(&pod->reason, "OOMKilled");
+    keep_tail(&pod->message, json_str(terminated, "message", ""));
+}
+
+static bool is_image_trouble(const char *reason)
+{
+    return strstr(reason, "Image") != NULL || str_eq(reason, "CreateContainerConfigError") ||
+           str_eq(reason, "CreateContainerError");
+}
+
+static void read_waiting(struct pod *pod, const cJSON *waiting)
+{
+    const char *reason = json_str(waiting, "reason", "");
+
+    if (!is_image_trouble(reason))
+        return;
+    pod->image_trouble = true;
+    mem_set_str(&pod->reason, reason);
+    keep_tail(&pod->message, json_str(waiting, "message", reason));
+}
+
+/* Sees one list of container statuses; returns whether all of them have terminated. */
+static bool read_statuses(struct pod *pod, const cJSON *statuses)
+{
+    bool all_terminated = true;
+
+    JSON_EACH (status, statuses) {
+        const cJSON *terminated = json_at(status, "state/terminated");
+        const cJSON *waiting = json_at(status, "state/waiting");
+        bool running = json_at(status, "state/running") != NULL;
+
+        pod->any_started = pod->any_started || running || terminated;
+        if (running)
+            pod->started_all_terminated = false;
+        if (!terminated)
+            all_terminated = false;
+        if (terminated)
+            read_termination(pod, status, terminated);
+        if (waiting)
+            read_waiting(pod, waiting);
+    }
+    return all_terminated;
+}
+
+static bool is_ready(const cJSON *status)
+{
+    JSON_EACH (condition, json_at(status, "conditions")) {
+        if (str_eq(json_str(condition, "type", ""), "Ready"))
+            return str_eq(json_str(condition, "status", ""), "True");
+    }
+    return false;
+}
+
+static void read_unschedulable(struct pod *pod, const cJSON *status)
+{
+    JSON_EACH (condition, json_at(status, "conditions")) {
+        if (!str_eq(json_str(condition, "type", ""), "PodScheduled") ||
+            !str_eq(json_str(condition, "reason", ""), "Unschedulable"))
+            continue;
+        mem_set_str(&pod->reason, "Unschedulable");
+        keep_tail(&pod->message, json_str(condition, "message", ""));
+    }
+}
+
+static void read_status(struct pod *pod, const cJSON *status)
+{
+    const cJSON *containers = json_at(status, "containerStatuses");
+
+    pod->phase = phase_of(json_str(status, "phase", "Pending"));
+    mem_set_str(&pod->reason, json_str(status, "reason", NULL));
+    if (json_str(status, "message", NULL))
+        keep_tail(&pod->message, json_str(status, "message", ""));
+    pod->started_all_terminated = true;
+    read_statuses(pod, json_at(status, "initContainerStatuses"));
+    pod->main_done = read_statuses(pod, containers) && containers && containers->child;
+    pod->ready = is_ready(status);
+    if (pod->phase == POD_PENDING && !pod->reason)
+        read_unschedulable(pod, status);
+}
+
+struct pod *pod_parse(const cJSON *object)
+{
+    const cJSON *metadata = json_at(object, "metadata");
+
+    if (!json_str(metadata, "name", NULL) || !json_str(metadata, "uid", NULL))
+        return NULL;
+
+    struct pod *pod = NEW(struct pod);
+
+    pod->ns = mem_strdup(json_str(metadata, "namespace", ""));
+    pod->name = mem_strdup(json_str(metadata, "name", ""));
+    pod->uid = mem_strdup(json_str(metadata, "uid", ""));
+    pod->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
+    pod->partition = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1partition", NULL));
+    pod->run = metadata_number(metadata, "annotations/graphcore.ai~1run");
+    pod->instance = metadata_number(metadata, "labels/graphcore.ai~1instance");
+    pod->worker = metadata_number(metadata, "labels/graphcore.ai~1worker");
+    pod->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
+    pod->node = mem_strdup(json_str(object, "spec/nodeName", NULL));
+    read_owner(pod, metadata);
+    pod->job_key = pod->job_name ? mem_printf("%s/%s", pod->ns, pod->job_name) : mem_strdup("");
+    read_status(pod, json_at(object, "status"));
+    return pod;
+}
+
+void pod_free(struct pod *pod)
+{
+    if (!pod)
+        return;
+    mem_free(pod->ns);
+    mem_free(pod->name);
+    mem_free(pod->uid);
+    mem_free(pod->resource_version);
+    mem_free(pod->job_uid);
+    mem_free(pod->job_name);
+    mem_free(pod->job_key);
+    mem_free(pod->partition);
+    mem_free(pod->node);
+    mem_free(pod->boot_id);
+    mem_free(pod->failed_container);
+    mem_free(pod->reason);
+    mem_free(pod->message);
+    mem_free(pod);
+}
+
+bool pod_is_terminal(const struct pod *pod)
+{
+    return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+bool pod_is_quiet(const struct pod *pod, bool gone, bool node_is_fenced)
+{
+    if (node_is_fenced)
+        return true;
+    if (!pod->node)
+        return gone;
+    return pod_is_terminal(pod) && pod->started_all_terminated;
+}

@@ -1,0 +1,52 @@
+/* What the operator knows of a pod, and the one question that decides when IPUs may be given back: is it
+ * quiet? Pure. See docs/ARCHITECTURE.md, "When IPUs may be given back". */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/doc/json.h"
+
+enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
+
+struct pod {
+    char *ns, *name, *uid, *resource_version;
+    char *job_uid;   /* of the controlling IPUJob, or NULL */
+    char *job_name;  /* owner's name, or NULL */
+    char *job_key;   /* "namespace/name" of the owner; "" without one */
+    char *partition; /* annotation: the partition id it was started on, or NULL */
+    char *node;      /* or NULL */
+    char *boot_id;   /* of the node when this pod was first seen there; filled in by the store, or NULL */
+    uint32_t run;    /* annotation: which start on that partition */
+    uint32_t instance, worker;
+    enum pod_phase phase;
+    bool deleting;
+    bool ready;
+    bool started_all_terminated; /* every container that started has state.terminated */
+    bool any_started;
+    bool image_trouble; /* a container waits in ErrImagePull, ImagePullBackOff, InvalidImageName... */
+    bool main_done;     /* the first container, and every other that is no sidecar, has terminated */
+    int64_t finished_s; /* Unix seconds of the last container's end; 0 when none has ended */
+    int exit_code;      /* of the first container that failed, else 0 */
+    int exit_signal;
+    bool oom_killed;
+    char *failed_container; /* its name, or NULL */
+    char *reason;           /* the pod's or container's own reason ("Evicted", "OOMKilled", ...), or NULL */
+    char *message;          /* last lines of the failing container, or why it waits; or NULL */
+};
+
+struct pod *pod_parse(const cJSON *object);
+void pod_free(struct pod *pod);
+
+static inline void pod_auto(struct pod **pod)
+{
+    pod_free(*pod);
+}
+
+bool pod_is_terminal(const struct pod *pod);
+
+/* node_is_fenced: its node carries the out-of-service taint or came back with another boot id.
+ * True when no process of this pod can be using IPUs any more: it never had a node and is gone, or it is
+ * terminal and every container that started has ended, or its node is fenced. The phase alone proves nothing:
+ * the pod garbage collector sets Failed without looking. */
+bool pod_is_quiet(const struct pod *pod, bool gone, bool node_is_fenced);

@@ -1,0 +1,31 @@
+/* Makes worker pods and the Service of a job's workers from its template. Pure: what the template says stays,
+ * byte for byte where we do not know it; what is added is named in docs/environment.md. */
+#pragma once
+
+#include "operator/api/job.h"
+
+struct podspec_options {
+    const char *launcher_image;
+    const char *launcher_pull_policy;
+    const char *const *pull_secrets; /* names, NULL-terminated, or NULL */
+    bool host_network;
+};
+
+/* Where the partition is and what it looks like. */
+struct podspec_place {
+    const char *partition; /* id */
+    uint32_t run;          /* of the record */
+    const char *vipu_host;
+    uint16_t vipu_port;
+    const char *node_label; /* key, or NULL: pods may run anywhere */
+    const char *node_value;
+    bool reconfigurable;
+    const char *target_options; /* JSON text for POPLAR_TARGET_OPTIONS, or NULL */
+};
+
+/* Worker `worker` of `instance`. ERR_INVALID when the template cannot be turned into a pod. Yours. */
+MUST_USE cJSON *podspec_worker(const struct job *job, uint32_t instance, uint32_t worker,
+                               const struct podspec_place *place, const struct podspec_options *options,
+                               struct err *err);
+/* The headless Service that gives workers stable names. Yours. */
+cJSON *podspec_service(const struct job *job);

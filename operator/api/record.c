@@ -1,0 +1,133 @@
+#include "operator/api/record.h"
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "operator/api/names.h"
+
+static uint32_t number(const cJSON *data, const char *key)
+{
+    uint32_t n = 0;
+
+    parse_u32(json_str(data, key, ""), 0, UINT32_MAX, &n);
+    return n;
+}
+
+static bool flag(const cJSON *data, const char *key)
+{
+    return str_eq(json_str(data, key, ""), "true");
+}
+
+struct record *record_parse(const cJSON *configmap)
+{
+    const cJSON *metadata = json_at(configmap, "metadata");
+    const cJSON *data = json_at(configmap, "data");
+
+    if (!json_str(data, "jobUid", NULL) || !json_str(data, "controller", NULL) ||
+        !json_str(metadata, "name", NULL))
+        return NULL;
+
+    struct record *record = NEW(struct record);
+
+    record->name = mem_strdup(json_str(metadata, "name", ""));
+    record->uid = mem_strdup(json_str(metadata, "uid", ""));
+    record->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
+    record->controller = mem_strdup(json_str(data, "controller", ""));
+    record->job_ns = mem_strdup(json_str(data, "jobNamespace", ""));
+    record->job_name = mem_strdup(json_str(data, "jobName", ""));
+    record->job_uid = mem_strdup(json_str(data, "jobUid", ""));
+    record->instance = number(data, "instance");
+    record->attempt = number(data, "attempt");
+    record->run = number(data, "run");
+    record->restarts = number(data, "restarts");
+    record->job_key = mem_printf("%s/%s", record->job_ns, record->job_name);
+    record->workers = number(data, "workers");
+    record->size = number(data, "size");
+    record->gcds = number(data, "gcds");
+    record->replicas = number(data, "replicas");
+    record->reconfigurable = flag(data, "reconfigurable");
+    record->started = flag(data, "started");
+    record->unsettled = flag(data, "unsettled");
+    record->releasing = flag(data, "releasing");
+    record->reason = mem_strdup(json_str(data, "reason", NULL));
+    return record;
+}
+
+void record_free(struct record *record)
+{
+    if (!record)
+        return;
+    mem_free(record->name);
+    mem_free(record->uid);
+    mem_free(record->resource_version);
+    mem_free(record->controller);
+    mem_free(record->job_ns);
+    mem_free(record->job_name);
+    mem_free(record->job_uid);
+    mem_free(record->job_key);
+    mem_free(record->reason);
+    mem_free(record);
+}
+
+struct record *record_copy(const struct record *from)
+{
+    struct record *copy = mem_dup(from, sizeof(*from));
+
+    copy->name = mem_strdup(from->name);
+    copy->uid = mem_strdup(from->uid);
+    copy->resource_version = mem_strdup(from->resource_version);
+    copy->controller = mem_strdup(from->controller);
+    copy->job_ns = mem_strdup(from->job_ns);
+    copy->job_name = mem_strdup(from->job_name);
+    copy->job_key = mem_strdup(from->job_key);
+    copy->job_uid = mem_strdup(from->job_uid);
+    copy->reason = mem_strdup(from->reason);
+    return copy;
+}
+
+static void put_changing(cJSON *data, const struct record *record)
+{
+    json_put_strf(data, "run", "%u", record->run);
+    json_put_strf(data, "restarts", "%u", record->restarts);
+    json_put_str(data, "started", record->started ? "true" : "false");
+    json_put_str(data, "unsettled", record->unsettled ? "true" : "false");
+    json_put_str(data, "releasing", record->releasing ? "true" : "false");
+    json_put_str(data, "reason", record->reason);
+}
+
+cJSON *record_build(const struct record *record, const char *operator_ns)
+{
+    cJSON *configmap = json_object();
+    cJSON *metadata, *labels, *data;
+
+    json_put_str(configmap, "apiVersion", "v1");
+    json_put_str(configmap, "kind", "ConfigMap");
+    metadata = json_put_object(configmap, "metadata");
+    json_put_str(metadata, "name", record->name);
+    json_put_str(metadata, "namespace", operator_ns);
+    labels = json_put_object(metadata, "labels");
+    json_put_str(labels, LABEL_RECORD, "true");
+    json_put_str(labels, LABEL_JOB_UID, record->job_uid);
+    data = json_put_object(configmap, "data");
+    json_put_str(data, "controller", record->controller);
+    json_put_str(data, "jobNamespace", record->job_ns);
+    json_put_str(data, "jobName", record->job_name);
+    json_put_str(data, "jobUid", record->job_uid);
+    json_put_strf(data, "instance", "%u", record->instance);
+    json_put_strf(data, "attempt", "%u", record->attempt);
+    json_put_strf(data, "workers", "%u", record->workers);
+    json_put_strf(data, "size", "%u", record->size);
+    json_put_strf(data, "gcds", "%u", record->gcds);
+    json_put_strf(data, "replicas", "%u", record->replicas);
+    json_put_str(data, "reconfigurable", record->reconfigurable ? "true" : "false");
+    put_changing(data, record);
+    return configmap;
+}
+
+cJSON *record_patch(const struct record *record)
+{
+    cJSON *patch = json_object();
+
+    json_put_str(json_put_object(patch, "metadata"), "uid", record->uid);
+    put_changing(json_put_object(patch, "data"), record);
+    return patch;
+}

@@ -1,0 +1,43 @@
+/* The record of a partition: a ConfigMap in the operator's namespace, named after the partition. It is the
+ * only proof that the partition is ours, and etcd's unique names arbitrate who may use an id. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/doc/json.h"
+
+struct record {
+    char *name; /* = the partition's id */
+    char *uid;  /* of the ConfigMap */
+    char *resource_version;
+    char *controller; /* "host:port" */
+    char *job_ns, *job_name, *job_uid;
+    char *job_key; /* "namespace/name" */
+    uint32_t instance;
+    uint32_t attempt;  /* counts ids used for this instance, from 0 */
+    uint32_t run;      /* counts the times its pods were started on it; pods carry it */
+    uint32_t restarts; /* failures that were answered by a restart, over all attempts of the instance */
+    uint32_t workers;  /* pods of the instance */
+    uint32_t size, gcds, replicas;
+    bool reconfigurable;
+    bool started;   /* all pods of this run were seen to exist */
+    bool unsettled; /* a create or remove was sent whose outcome nobody knows */
+    bool releasing; /* a tombstone: the partition goes, the id is not used again before the record has gone */
+    char *reason;   /* why it is releasing, or NULL */
+};
+
+struct record *record_parse(const cJSON *configmap); /* NULL when it is no record */
+void record_free(struct record *record);
+
+static inline void record_auto(struct record **record)
+{
+    record_free(*record);
+}
+
+/* The ConfigMap to create, yours. uid and resource_version of `record` are not used. */
+cJSON *record_build(const struct record *record, const char *operator_ns);
+/* A merge patch that turns what changes over a record's life into what `record` says, preconditioned on its
+ * uid. Yours. */
+cJSON *record_patch(const struct record *record);
+struct record *record_copy(const struct record *record);

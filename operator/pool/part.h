@@ -1,0 +1,35 @@
+/* What the pool knows of one partition, as plain data for decisions. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A partition as the last list that began after our last write shows it. */
+enum part_state {
+    PART_UNKNOWN, /* no such list yet */
+    PART_ABSENT,
+    PART_PENDING,
+    PART_ACTIVE,
+    PART_ERROR,
+};
+
+enum part_refusal {
+    PART_NOT_REFUSED,
+    PART_REFUSED_ROOM,    /* no room right now */
+    PART_REFUSED_FOREIGN, /* the id belongs to somebody else: it existed before our very first create */
+    PART_REFUSED_INVALID, /* the controller will never make such a partition */
+};
+
+/* What this process knows of a partition and of its own calls about it. All zero: nothing. */
+struct part_view {
+    enum part_state state;
+    bool busy;  /* a call about it is in flight, or its effect is awaited */
+    bool quiet; /* this process knows that no pod was created on it in this run, or it created them */
+    bool fresh; /* this process saw it become active by a create or reset in this run */
+    enum part_refusal refusal;
+    const char *trouble;  /* the last failure's text, or NULL */
+    int64_t retry_at_ms;  /* not before: after a failure */
+    bool unsettled;       /* a write with unknown outcome */
+    int64_t settle_at_ms; /* when that can no longer take effect */
+    uint32_t size, gcds;  /* as listed; 0 when not */
+};

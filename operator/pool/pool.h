@@ -1,0 +1,77 @@
+/* The V-IPU controllers: keeps a recent list of each one's partitions, sends creates, resets and removes, and
+ * follows them to their end. It decides nothing: it is told what to send, and tells what it saw (struct
+ * part_view).
+ *
+ * Only a list that began after our last write says what is there; error texts prove nothing. A write whose
+ * outcome is unknown is remembered until it can no longer take effect. One slow or dead controller delays
+ * nobody else: every controller has a connection of its own and no call blocks. */
+#pragma once
+
+#include "operator/pool/config.h"
+#include "operator/pool/part.h"
+#include "vipu/client/client.h"
+#include "vipu/model/pool.h"
+
+struct loop;
+struct pool;
+
+/* Long enough for any answer; short enough to be over before a lease could be. */
+#define POOL_DEADLINE_MS 4000
+/* A request that was given up may still be on its way for so long. */
+#define POOL_STRAY_MS 30000
+
+struct pool_options {
+    const struct pool_config *config;                                   /* borrowed for ever */
+    bool (*may_send)(void *ctx);                                        /* asked right before each write */
+    void (*on_part)(void *ctx, const char *controller, const char *id); /* what is known of it has changed */
+    void (*on_room)(void *ctx); /* some controller's room, size or state has changed */
+    void *ctx;
+};
+
+struct pool *pool_new(struct loop *loop, const struct pool_options *options);
+void pool_free(struct pool *pool);
+void pool_abort(struct pool *pool); /* resets all connections at once: the lease is lost */
+
+/* What a controller looks like now; index as in the configuration. Borrowed until the loop's next turn. */
+struct pool_controller {
+    const struct vipu_controller_config *config;
+    bool is_known; /* the last list succeeded */
+    char *trouble; /* why not, or NULL */
+    int64_t trouble_since_unix_s;
+    uint32_t total_ipus;                  /* 0: it does not tell */
+    const struct vipu_partitions *listed; /* the last good list */
+};
+size_t pool_count(const struct pool *pool);
+const struct pool_controller *pool_controller(const struct pool *pool, size_t index);
+int pool_find(const struct pool *pool, const char *controller); /* -1: not configured */
+/* Room as the last list shows it, less what tracked partitions reserve that it does not show yet. Yours. */
+struct vipu_pool_view pool_room(const struct pool *pool, size_t index);
+/* Somebody waits for IPUs: look more often. */
+void pool_set_waiting(struct pool *pool, bool waiting);
+/* Does the last good list of the controller hold this id? */
+bool pool_lists(const struct pool *pool, const char *controller, const char *id);
+
+/* ---- partitions with a record ---- */
+
+struct pool_track {
+    const char *controller;
+    const char *id;
+    uint32_t size;
+    bool is_ours_fresh; /* this process made the record: a first create that finds it there means it is
+                           foreign */
+    bool started;       /* record.started */
+    bool is_unsettled;  /* record.unsettled, or an earlier process may have sent something just before its end
+                         */
+    bool reserves;      /* its size counts as taken before it is listed */
+};
+/* Starts following it, or updates size and flags. */
+void pool_follow(struct pool *pool, const struct pool_track *track);
+void pool_forget(struct pool *pool, const char *controller, const char *id);
+/* A new run of pods is about to be started by this process: nothing runs on it, and it has to be reset first.
+ */
+void pool_begin_run(struct pool *pool, const char *controller, const char *id);
+struct part_view pool_part(const struct pool *pool, const char *controller, const char *id);
+
+void pool_create(struct pool *pool, const char *controller, const struct vipu_requirements *requirements);
+void pool_reset(struct pool *pool, const char *controller, const char *id);
+void pool_remove(struct pool *pool, const char *controller, const char *id);

@@ -1,0 +1,341 @@
+#include "operator/reconcile/decide.h"
+
+#include "base/core/mem.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/instance.h"
+#include "operator/reconcile/status.h"
+
+/* The value of spec.managedBy that means us. */
+#define MANAGED_BY_US "graphcore.ai/ipu-operator"
+
+static bool is_ours(const struct job *job)
+{
+    return !job->spec.managed_by || !*job->spec.managed_by || str_eq(job->spec.managed_by, MANAGED_BY_US);
+}
+
+static char *join(const struct strv *lines)
+{
+    struct str out = {0};
+
+    for (size_t i = 0; i < lines->count; i++)
+        str_addf(&out, "%s%s", i ? "; " : "", lines->items[i]);
+    return str_take(&out);
+}
+
+/* What is left of earlier attempts, removed instances and jobs that are gone. */
+static void decide_leftovers(const struct job_view *view, struct plan *plan, char **ret_text)
+{
+    for (size_t i = 0; i < view->extra_count; i++)
+        plan_pod_delete(plan, view->extra_pods[i]);
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        char *text = tombstone_decide(view, &view->tombstones[i], plan);
+
+        if (*ret_text)
+            mem_free(text);
+        else
+            *ret_text = text;
+    }
+}
+
+/* ---- endings ---- */
+
+/* Stops all instances; returns what is still to be done, or NULL. */
+static char *stop_all(const struct job_view *view, bool keep_finished, struct plan *plan)
+{
+    char *first = NULL;
+
+    for (size_t i = 0; i < view->instance_count; i++) {
+        char *text = instance_stop(view, &view->instances[i], keep_finished, plan);
+
+        if (first)
+            mem_free(text);
+        else
+            first = text;
+    }
+    return first;
+}
+
+static void count_pods(const struct job_view *view, struct verdict *v)
+{
+    for (size_t i = 0; i < view->instance_count; i++) {
+        struct instance_result result = {0};
+
+        instance_count_pods(view, &view->instances[i], &result);
+        v->active += result.active;
+        v->succeeded += result.succeeded;
+        v->failed += result.failed;
+    }
+}
+
+static void read_ended(const cJSON *status, struct verdict *v)
+{
+    indexset_parse(&v->done, json_str(status, "completedInstances", ""));
+    indexset_parse(&v->broken, json_str(status, "failedInstances", ""));
+    v->restarts = (uint32_t)json_i64(status, "restartCount", 0);
+}
+
+static bool has_records(const struct job_view *view)
+{
+    for (size_t i = 0; i < view->instance_count; i++) {
+        if (view->instances[i].record)
+            return true;
+    }
+    return view->tombstone_count > 0;
+}
+
+static void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
+    char *text = stop_all(view, false, plan);
+    char *left = NULL;
+
+    decide_leftovers(view, plan, &left);
+    if (!has_records(view)) {
+        plan_add(plan, OP_FINALIZER_REMOVE);
+    } else {
+        read_ended(status, &v);
+        count_pods(view, &v);
+        v.message = mem_printf("Being deleted: %s", text ? text : left ? left : "IPUs are being given back");
+        status_decide(view, status, &v, plan);
+    }
+    mem_free(text);
+    mem_free(left);
+    verdict_release(&v);
+}
+
+static void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
+    char *text = stop_all(view, true, plan);
+
+    decide_leftovers(view, plan, &text);
+    read_ended(status, &v);
+    count_pods(view, &v);
+    v.message = text ? mem_printf("Suspended: %s", text)
+                     : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    status_decide(view, status, &v, plan);
+    mem_free(text);
+    verdict_release(&v);
+}
+
+/* Its story is told; what it still holds goes back. */
+static void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    bool keeps_pods = view->job->spec.clean == CLEAN_NONE;
+    struct verdict v = {.reason = json_str(status, "reason", "Completed")};
+    char *text = stop_all(view, keeps_pods, plan);
+
+    decide_leftovers(view, plan, &text);
+    mem_free(text);
+    if (!has_records(view)) {
+        if (view->job->has_finalizer)
+            plan_add(plan, OP_FINALIZER_REMOVE);
+    }
+    read_ended(status, &v);
+    v.state = str_eq(json_str(status, "launcherStatus", ""), "Completed") ? JOB_COMPLETED : JOB_FAILED;
+    v.message = mem_strdup(json_str(status, "lastMessage", ""));
+    v.active = (uint32_t)json_i64(status, "workersStatus/active", 0);
+    v.succeeded = (uint32_t)json_i64(status, "workersStatus/succeeded", 0);
+    v.failed = (uint32_t)json_i64(status, "workersStatus/failed", 0);
+    status_decide(view, status, &v, plan);
+    verdict_release(&v);
+}
+
+static void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {.state = JOB_FAILED, .reason = "InvalidSpec"};
+    char *text = NULL;
+
+    decide_leftovers(view, plan, &text);
+    mem_free(text);
+    v.message = join(&view->job->problems);
+    status_decide(view, status, &v, plan);
+    verdict_release(&v);
+}
+
+/* ---- the ordinary course ---- */
+
+struct tally {
+    uint32_t phases[INSTANCE_FAILED + 1];
+    struct instance_result
+        first[INSTANCE_FAILED + 1]; /* of each phase, for its reason and text; texts owned */
+    bool fatal;
+};
+
+static void tally_add(struct tally *tally, struct instance_result *result)
+{
+    enum instance_phase phase = result->phase;
+
+    tally->fatal = tally->fatal || (phase == INSTANCE_FAILED && result->is_fatal);
+    if (tally->phases[phase]++ == 0)
+        tally->first[phase] = *result;
+    else
+        mem_free(result->text);
+}
+
+static void tally_release(struct tally *tally)
+{
+    for (size_t i = 0; i < COUNT_OF(tally->first); i++)
+        mem_free(tally->first[i].text);
+}
+
+static void decide_instances(const struct job_view *view, struct verdict *v, struct plan *plan,
+                             struct tally *tally)
+{
+    v->all_partitions = view->instance_count > 0;
+    for (size_t i = 0; i < view->instance_count; i++) {
+        const struct instance_view *inst = &view->instances[i];
+        struct instance_result result = {0};
+
+        if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
+            mem_free(instance_stop(view, inst, true, plan));
+            instance_count_pods(view, inst, &result);
+            result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
+        } else {
+            instance_decide(view, inst, plan, &result);
+            if (result.phase == INSTANCE_DONE)
+                indexset_add(&v->done, inst->index);
+            if (result.phase == INSTANCE_FAILED && !result.is_fatal)
+                indexset_add(&v->broken, inst->index);
+            if (result.failed_pod)
+                v->failed_pod = result.failed_pod;
+            if (inst->record && inst->record->restarts > v->restarts)
+                v->restarts = inst->record->restarts;
+        }
+        v->with_partition += result.has_partition;
+        if (!result.has_partition && result.phase != INSTANCE_DONE)
+            v->all_partitions = false;
+        v->active += result.active;
+        v->succeeded += result.succeeded;
+        v->failed += result.failed;
+        tally_add(tally, &result);
+    }
+}
+
+/* Which phase speaks for the whole job: what keeps it from running first. */
+static const struct instance_result *spokesman(const struct tally *tally, enum job_state *ret_state)
+{
+    static const struct {
+        enum instance_phase phase;
+        enum job_state state;
+    } order[] = {
+        {INSTANCE_HOLDING, JOB_RESTARTING},
+        {INSTANCE_RESTARTING, JOB_RESTARTING},
+        {INSTANCE_STARTING, JOB_STARTING},
+        {INSTANCE_WAITING, JOB_PENDING},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        if (tally->phases[order[i].phase] == 0)
+            continue;
+        *ret_state = order[i].state;
+        return &tally->first[order[i].phase];
+    }
+    return NULL;
+}
+
+static void conclude_end(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                         struct verdict *v)
+{
+    const struct instance_result *failed = &tally->first[INSTANCE_FAILED];
+
+    if (tally->phases[INSTANCE_FAILED] == 0) {
+        v->state = JOB_COMPLETED;
+        v->reason = "Completed";
+        v->message = mem_strdup("All instances done");
+        return;
+    }
+    v->state = JOB_FAILED;
+    v->reason = failed->reason ? failed->reason : json_str(status, "failedReason", "InstanceFailed");
+    if (failed->text && view->instance_count == 1)
+        v->message = mem_strdup(failed->text);
+    else
+        v->message =
+            mem_printf("%u of %zu instances failed%s%s", tally->phases[INSTANCE_FAILED], view->instance_count,
+                       failed->text ? "; " : "; see status.failure", failed->text ? failed->text : "");
+}
+
+static void conclude(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                     struct verdict *v)
+{
+    uint32_t ended = tally->phases[INSTANCE_DONE] + tally->phases[INSTANCE_FAILED];
+    const struct instance_result *speaker = spokesman(tally, &v->state);
+
+    v->running = tally->phases[INSTANCE_RUNNING];
+    if (view->instance_count == 0) {
+        v->state = JOB_PENDING;
+        v->reason = "NoInstances";
+        v->message = mem_strdup("spec.jobInstances is 0; scale the job up to start it");
+    } else if (tally->fatal) {
+        v->state = JOB_FAILED;
+        v->reason = tally->first[INSTANCE_FAILED].reason;
+        v->message = mem_strdup(tally->first[INSTANCE_FAILED].text);
+    } else if (ended == view->instance_count) {
+        conclude_end(view, status, tally, v);
+    } else if (speaker) {
+        v->reason = speaker->reason;
+        v->message = view->instance_count == 1
+                         ? mem_strdup(speaker->text)
+                         : mem_printf("%u of %zu instances running, %u done; %s", v->running,
+                                      view->instance_count, tally->phases[INSTANCE_DONE], speaker->text);
+        if (v->running && v->state != JOB_RESTARTING)
+            v->state = JOB_RUNNING;
+    } else {
+        v->state = JOB_RUNNING;
+        v->reason = "Running";
+        v->message = view->instance_count == 1
+                         ? mem_strdup("Running on its IPUs")
+                         : mem_printf("%u of %zu instances running, %u done", v->running,
+                                      view->instance_count, tally->phases[INSTANCE_DONE]);
+    }
+}
+
+static void decide_course(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {0};
+    struct tally tally = {0};
+    char *text = NULL;
+
+    if (!view->job->has_finalizer) {
+        plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before anything outside is touched */
+        return;
+    }
+    read_ended(status, &v);
+    decide_leftovers(view, plan, &text);
+    mem_free(text);
+    decide_instances(view, &v, plan, &tally);
+    conclude(view, status, &tally, &v);
+    if (view->dry_run != DRY_RUN_NEEDED ||
+        !plan_has(plan, OP_DRY_RUN)) /* the answer comes within milliseconds */
+        status_decide(view, status, &v, plan);
+    tally_release(&tally);
+    verdict_release(&v);
+}
+
+void job_decide(const struct job_view *view, struct plan *plan)
+{
+    const struct job *job = view->job;
+    char *text = NULL;
+
+    if (!job || !is_ours(job)) {
+        decide_leftovers(view, plan, &text);
+        mem_free(text);
+        return;
+    }
+
+    struct err err = {0};
+    AUTO(json) cJSON *status = json_parse(slice_of(job->status_json), &err);
+
+    if (job->deleting) {
+        if (job->has_finalizer)
+            decide_deletion(view, status, plan);
+    } else if (job->problems.count) {
+        decide_invalid(view, status, plan);
+    } else if (status_is_finished(status) && !status_is_stale_refusal(status, job->generation)) {
+        decide_finished(view, status, plan);
+    } else if (job->spec.suspend) {
+        decide_suspended(view, status, plan);
+    } else {
+        decide_course(view, status, plan);
+    }
+}

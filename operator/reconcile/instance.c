@@ -1,0 +1,555 @@
+#include "operator/reconcile/instance.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "operator/api/names.h"
+
+/* A restart waits 10 s after the first failure, twice as long after each further one, at most 5 min. */
+#define RESTART_FIRST_S 10
+#define RESTART_MAX_S 300
+
+static void say(struct instance_result *ret, enum instance_phase phase, const char *reason, const char *fmt,
+                ...) __attribute__((format(printf, 4, 5)));
+
+static void say(struct instance_result *ret, enum instance_phase phase, const char *reason, const char *fmt,
+                ...)
+{
+    va_list args;
+
+    ret->phase = phase;
+    ret->reason = reason;
+    mem_free(ret->text);
+    va_start(args, fmt);
+    if (vasprintf(&ret->text, fmt, args) < 0)
+        ret->text = NULL;
+    va_end(args);
+}
+
+static void patch_record(const struct instance_view *inst, struct plan *plan, void (*change)(struct record *))
+{
+    struct record *next = record_copy(inst->record);
+
+    change(next);
+    next->unsettled = next->unsettled || inst->part.unsettled; /* known to whoever comes after a crash */
+    plan_add(plan, OP_RECORD_PATCH)->record = next;
+}
+
+/* ---- summing up ---- */
+
+struct crew {
+    uint32_t present, never_seen, gone_quiet;
+    uint32_t running, ready, succeeded, failed;
+    uint32_t noisy; /* present and not quiet */
+    const struct pod *failed_pod, *waiting_pod;
+    const struct worker_view *lost; /* the one whose processes may live on, noticed last */
+    uint32_t lost_index;
+};
+
+static bool is_earlier(const struct pod *a, const struct pod *b)
+{
+    return !b || (a->finished_s && a->finished_s < b->finished_s);
+}
+
+static void sum_up_present(const struct worker_view *worker, struct crew *crew)
+{
+    const struct pod *pod = worker->pod;
+
+    crew->present++;
+    crew->running += pod->phase == POD_RUNNING;
+    crew->ready += pod->ready;
+    crew->succeeded += pod->phase == POD_SUCCEEDED;
+    if (!pod_is_quiet(pod, false, worker->node_fenced))
+        crew->noisy++;
+    if (pod->phase == POD_FAILED) {
+        crew->failed++;
+        if (is_earlier(pod, crew->failed_pod))
+            crew->failed_pod = pod;
+    }
+    if (pod->phase == POD_PENDING && pod->reason && !crew->waiting_pod)
+        crew->waiting_pod = pod;
+}
+
+static void sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+        bool is_lost = false;
+
+        switch (worker->state) {
+        case WORKER_PRESENT:
+            sum_up_present(worker, crew);
+            /* Asked to go long ago and still there: its node does not answer. */
+            is_lost = worker->pod->deleting && !pod_is_quiet(worker->pod, false, worker->node_fenced) &&
+                      view->now_ms >= worker->since_ms + view->hold_ms;
+            break;
+        case WORKER_GONE_QUIET:
+            crew->gone_quiet++;
+            break;
+        case WORKER_GONE_UNKNOWN:
+            is_lost = true;
+            break;
+        case WORKER_NEVER_SEEN:
+            crew->never_seen++;
+            is_lost = inst->record && inst->record->started; /* vanished while nobody watched */
+            break;
+        }
+        if (is_lost && (!crew->lost || worker->since_ms > crew->lost->since_ms)) {
+            crew->lost = worker;
+            crew->lost_index = w;
+        }
+    }
+}
+
+static void report_pods(const struct crew *crew, struct instance_result *ret)
+{
+    ret->active = crew->running;
+    ret->succeeded = crew->succeeded;
+    ret->failed = crew->failed;
+    ret->failed_pod = crew->failed_pod;
+}
+
+void instance_count_pods(const struct job_view *view, const struct instance_view *inst,
+                         struct instance_result *ret)
+{
+    struct crew crew = {0};
+
+    sum_up(view, inst, &crew);
+    for (size_t i = 0; i < inst->stale_count; i++) { /* of an ended instance, whose record has gone */
+        crew.succeeded += inst->stale_pods[i]->phase == POD_SUCCEEDED;
+        crew.failed += inst->stale_pods[i]->phase == POD_FAILED;
+    }
+    report_pods(&crew, ret);
+}
+
+static void delete_present(const struct job_view *view, const struct instance_view *inst, bool also_finished,
+                           struct plan *plan)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+
+        if (worker->state == WORKER_PRESENT && (also_finished || !pod_is_terminal(worker->pod)))
+            plan_pod_delete(plan, worker->pod);
+    }
+}
+
+/* ---- before there is a partition ---- */
+
+static struct record *new_record(const struct job_view *view, const struct instance_view *inst)
+{
+    const struct job *job = view->job;
+    struct record *record = NEW(struct record);
+    char *id =
+        inst->readable_taken ? NULL : name_partition(view->partition_prefix, job->name, job->ns, inst->index);
+
+    if (!id)
+        id = name_partition_hashed(view->partition_prefix, job->name, job->uid, inst->index,
+                                   inst->next_attempt);
+    record->name = id;
+    record->controller = mem_strdup(inst->granted);
+    record->job_ns = mem_strdup(job->ns);
+    record->job_name = mem_strdup(job->name);
+    record->job_uid = mem_strdup(job->uid);
+    record->instance = inst->index;
+    record->attempt = inst->next_attempt;
+    record->workers = job->spec.workers_per_instance;
+    record->size = job->spec.ipus_per_instance;
+    record->gcds = job_gcds(&job->spec);
+    record->replicas = job_vipu_replicas(&job->spec);
+    record->reconfigurable = job_is_reconfigurable(&job->spec);
+    return record;
+}
+
+static void claim_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                            struct instance_result *ret)
+{
+    plan_add(plan, OP_CLAIM)->instance = inst->index;
+    switch (inst->claim) {
+    case CLAIM_GRANTED:
+        plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
+        say(ret, INSTANCE_STARTING, "CreatingPartition",
+            "Creating a partition of %u IPUs on V-IPU controller %s", view->job->spec.ipus_per_instance,
+            inst->granted);
+        return;
+    case CLAIM_WAITING:
+        say(ret, INSTANCE_WAITING, inst->wait_reason, "%s", inst->wait_text);
+        return;
+    case CLAIM_NONE:
+        say(ret, INSTANCE_WAITING, "Queued", "Waiting for its turn");
+        return;
+    }
+}
+
+static void decide_without_record(const struct job_view *view, const struct instance_view *inst,
+                                  struct plan *plan, struct instance_result *ret)
+{
+    /* Whatever runs there has no partition that we could vouch for. */
+    for (size_t i = 0; i < inst->stale_count; i++)
+        plan_pod_delete(plan, inst->stale_pods[i]);
+    if (inst->stale_count) {
+        say(ret, INSTANCE_STARTING, "StoppingOldPods", "Pods of an earlier attempt are being stopped");
+        return;
+    }
+    switch (view->dry_run) {
+    case DRY_RUN_NEEDED:
+        if (!plan_has(plan, OP_DRY_RUN))
+            plan_add(plan, OP_DRY_RUN);
+        say(ret, INSTANCE_WAITING, "CheckingTemplate",
+            "Asking the API server whether it would take the pods");
+        return;
+    case DRY_RUN_FORBIDDEN:
+        if (view->now_ms >= view->dry_run_retry_at_ms && !plan_has(plan, OP_DRY_RUN))
+            plan_add(plan, OP_DRY_RUN);
+        else
+            plan_again_at(plan, view->dry_run_retry_at_ms);
+        say(ret, INSTANCE_WAITING, view->dry_run_reason, "The API server does not admit the pods yet: %s",
+            view->dry_run_text);
+        return;
+    case DRY_RUN_REFUSED:
+        say(ret, INSTANCE_FAILED, view->dry_run_reason, "%s", view->dry_run_text);
+        ret->is_fatal = true;
+        return;
+    case DRY_RUN_PASSED:
+        claim_partition(view, inst, plan, ret);
+        return;
+    }
+}
+
+/* ---- trouble ---- */
+
+static void mark_process_may_still_run(struct record *record)
+{
+    record->releasing = true;
+    mem_set_str(&record->reason, "ProcessMayStillRun");
+}
+
+static void mark_interrupted(struct record *record)
+{
+    record->releasing = true;
+    mem_set_str(&record->reason, "Interrupted");
+}
+
+/* Never reset, never reuse the id: hold the partition for a while, then remove it. The removal is the fence.
+ */
+static void decide_lost(const struct job_view *view, const struct instance_view *inst,
+                        const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    const struct worker_view *lost = crew->lost;
+    int64_t until = lost->since_ms + view->hold_ms;
+    AUTO(mem)
+    char *name = lost->pod_name
+                     ? mem_strdup(lost->pod_name)
+                     : name_worker_pod(view->job->name,
+                                       inst->index * view->job->spec.workers_per_instance + crew->lost_index);
+
+    delete_present(view, inst, false, plan);
+    say(ret, INSTANCE_HOLDING, "ProcessMayStillRun",
+        "Pod %s on node %s vanished without having ended; partition %s is held because its processes may "
+        "still run",
+        name, lost->node ? lost->node : "unknown", inst->record->name);
+    if (view->now_ms < until)
+        plan_again_at(plan, until);
+    else
+        patch_record(inst, plan, mark_process_may_still_run);
+}
+
+/* A crash came between the creation of pods and the note that they exist. What may have run meanwhile is cut
+ * off by removing the partition; a new id is used. */
+static void decide_interrupted(const struct job_view *view, const struct instance_view *inst,
+                               const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    delete_present(view, inst, false, plan);
+    say(ret, INSTANCE_STARTING, "Recovering",
+        "The operator was interrupted while it started pods; starting afresh");
+    if (crew->noisy == 0)
+        patch_record(inst, plan, mark_interrupted);
+}
+
+static void drop_record(const struct record *record, struct plan *plan)
+{
+    struct op *op = plan_add(plan, OP_RECORD_DELETE);
+
+    op->name = mem_strdup(record->name);
+    op->uid = mem_strdup(record->uid);
+}
+
+/* ---- from record to active partition ---- */
+
+static void decide_absent(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                          struct instance_result *ret)
+{
+    const struct record *record = inst->record;
+    const struct part_view *part = &inst->part;
+
+    if (part->refusal == PART_REFUSED_INVALID) {
+        say(ret, INSTANCE_FAILED, "PartitionRefused", "V-IPU controller %s refuses the partition: %s",
+            record->controller, part->trouble);
+        ret->is_fatal = true;
+        drop_record(record, plan);
+        return;
+    }
+    if (part->refusal == PART_REFUSED_ROOM)
+        say(ret, INSTANCE_WAITING, "InsufficientIPUs", "V-IPU controller %s has no room for %u IPUs: %s",
+            record->controller, record->size, part->trouble);
+    else if (part->trouble)
+        say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s", record->controller,
+            part->trouble);
+    if (view->now_ms < part->retry_at_ms) {
+        plan_again_at(plan, part->retry_at_ms);
+        return;
+    }
+    struct op *op = plan_add(plan, OP_PARTITION_CREATE);
+    op->name = mem_strdup(record->name);
+    op->record = record_copy(record);
+}
+
+static bool is_foreign(const struct instance_view *inst)
+{
+    const struct part_view *part = &inst->part;
+
+    if (part->refusal == PART_REFUSED_FOREIGN)
+        return true;
+    return part->state == PART_ACTIVE && !inst->record->started && part->size &&
+           (part->size != inst->record->size || (part->gcds && part->gcds != inst->record->gcds));
+}
+
+static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+{
+    if (view->now_ms < inst->part.retry_at_ms)
+        plan_again_at(plan, inst->part.retry_at_ms);
+    else
+        plan_add(plan, OP_PARTITION_RESET)->name = mem_strdup(inst->record->name);
+}
+
+static void create_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                        struct instance_result *ret)
+{
+    uint32_t workers = view->job->spec.workers_per_instance;
+
+    say(ret, INSTANCE_STARTING, "StartingPods", "Starting %u pod(s) on partition %s", workers,
+        inst->record->name);
+    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
+        plan_again_at(plan, view->create_retry_at_ms);
+        say(ret, INSTANCE_STARTING, "PodsNotCreated", "The API server does not take the pods: %s",
+            view->create_text);
+        return;
+    }
+    if (job_has_several_workers(&view->job->spec) && !view->has_service) {
+        if (!plan_has(plan, OP_SERVICE_CREATE))
+            plan_add(plan, OP_SERVICE_CREATE);
+        return;
+    }
+    for (uint32_t w = 0; w < workers; w++) {
+        if (inst->workers[w].state != WORKER_NEVER_SEEN)
+            continue;
+        struct op *op = plan_add(plan, OP_POD_CREATE);
+        op->instance = inst->index;
+        op->worker = w;
+        op->name = mem_strdup(inst->record->name);
+    }
+}
+
+/* Some pods of this run do not exist yet. */
+static void decide_starting(const struct job_view *view, const struct instance_view *inst,
+                            const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    const struct part_view *part = &inst->part;
+
+    say(ret, INSTANCE_STARTING, "CreatingPartition",
+        "Partition %s of %u IPUs is being made by V-IPU controller %s", inst->record->name,
+        inst->record->size, inst->record->controller);
+    for (size_t i = 0; i < inst->stale_count; i++)
+        plan_pod_delete(plan, inst->stale_pods[i]);
+    if (is_foreign(inst)) {
+        drop_record(inst->record, plan);
+        return;
+    }
+    if (part->busy || inst->stale_count)
+        return;
+    switch (part->state) {
+    case PART_UNKNOWN:
+        if (part->trouble)
+            say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s",
+                inst->record->controller, part->trouble);
+        return;
+    case PART_PENDING:
+        return;
+    case PART_ABSENT:
+        if (crew->present == 0)
+            decide_absent(view, inst, plan, ret);
+        return;
+    case PART_ERROR:
+        say(ret, INSTANCE_STARTING, "PartitionError", "Partition %s is in error and is being reset: %s",
+            inst->record->name, part->trouble ? part->trouble : "no reason given");
+        if (crew->present == 0)
+            reset_partition(view, inst, plan);
+        return;
+    case PART_ACTIVE:
+        if (part->fresh)
+            create_pods(view, inst, plan, ret);
+        else
+            reset_partition(view, inst, plan);
+        return;
+    }
+}
+
+/* ---- with all pods there ---- */
+
+static void mark_started(struct record *record)
+{
+    record->started = true;
+}
+
+static void mark_next_run(struct record *record)
+{
+    record->run++;
+    record->started = false;
+}
+
+static void mark_restart(struct record *record)
+{
+    mark_next_run(record);
+    record->restarts++;
+}
+
+static bool wants_restart(const struct job_spec *spec, const struct record *record, const struct pod *failed)
+{
+    if (record->restarts >= spec->backoff_limit)
+        return false;
+    switch (spec->restart) {
+    case RESTART_NEVER:
+        return false;
+    case RESTART_ALWAYS:
+        return true;
+    case RESTART_ON_FAILURE:
+        return failed != NULL;
+    case RESTART_EXIT_CODE:
+        return failed && job_exit_code_matches(spec->exit_codes, failed->exit_code);
+    }
+    return false;
+}
+
+static int64_t restart_delay_s(uint32_t restarts)
+{
+    int64_t delay = RESTART_FIRST_S;
+
+    while (restarts-- && delay < RESTART_MAX_S)
+        delay *= 2;
+    return delay < RESTART_MAX_S ? delay : RESTART_MAX_S;
+}
+
+static void restart(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                    int64_t ended_s, struct plan *plan, struct instance_result *ret)
+{
+    int64_t wait_s = ended_s + restart_delay_s(inst->record->restarts) - view->now_unix_s;
+
+    say(ret, INSTANCE_RESTARTING, "Restarting", "Instance %u is being restarted (%u of at most %u)",
+        inst->index, inst->record->restarts + 1, view->job->spec.backoff_limit);
+    delete_present(view, inst, false, plan);
+    if (crew->noisy)
+        return;
+    if (wait_s > 0 && wait_s <= RESTART_MAX_S)
+        plan_again_at(plan, view->now_ms + wait_s * 1000);
+    else
+        patch_record(inst, plan, mark_restart);
+}
+
+static void say_failed(const struct pod *pod, struct instance_result *ret)
+{
+    const char *container = pod->failed_container ? pod->failed_container : "unknown";
+
+    if (!pod->failed_container && pod->reason)
+        say(ret, INSTANCE_FAILED, "PodFailed", "Pod %s failed: %s%s%s", pod->name, pod->reason,
+            pod->message ? ": " : "", pod->message ? pod->message : "");
+    else if (pod->oom_killed)
+        say(ret, INSTANCE_FAILED, "OOMKilled", "Container %s of pod %s ran out of memory (exit code %d)",
+            container, pod->name, pod->exit_code);
+    else
+        say(ret, INSTANCE_FAILED, "ContainerFailed", "Container %s of pod %s ended with exit code %d",
+            container, pod->name, pod->exit_code);
+}
+
+static void decide_failed(const struct job_view *view, const struct instance_view *inst,
+                          const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    if (wants_restart(&view->job->spec, inst->record, crew->failed_pod)) {
+        restart(view, inst, crew, crew->failed_pod->finished_s, plan, ret);
+        return;
+    }
+    delete_present(view, inst, false, plan); /* peers of a failed worker would wait for it for ever */
+    say_failed(crew->failed_pod, ret);
+    if (crew->noisy)
+        ret->phase = INSTANCE_RUNNING; /* its end is told when it is one */
+}
+
+static void decide_succeeded(const struct job_view *view, const struct instance_view *inst,
+                             const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    if (crew->noisy)
+        say(ret, INSTANCE_RUNNING, "Ending", "Instance %u is ending", inst->index);
+    else if (wants_restart(&view->job->spec, inst->record, NULL))
+        restart(view, inst, crew, inst->workers[0].pod->finished_s, plan, ret);
+    else
+        say(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
+}
+
+/* Deleted by hand, evicted, preempted: it comes back, and with it the rest of its instance. */
+static void decide_comes_back(const struct job_view *view, const struct instance_view *inst,
+                              const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    say(ret, INSTANCE_RESTARTING, "PodGone",
+        "A pod of instance %u was deleted; its pods are being started again", inst->index);
+    delete_present(view, inst, false, plan);
+    if (crew->noisy == 0)
+        patch_record(inst, plan, mark_next_run);
+}
+
+static void decide_running(const struct job_view *view, const struct instance_view *inst,
+                           const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    uint32_t workers = view->job->spec.workers_per_instance;
+
+    if (!inst->record->started)
+        patch_record(inst, plan, mark_started);
+    if (crew->failed)
+        decide_failed(view, inst, crew, plan, ret);
+    else if (crew->succeeded == workers)
+        decide_succeeded(view, inst, crew, plan, ret);
+    else if (crew->running + crew->succeeded == workers)
+        say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
+    else if (crew->waiting_pod)
+        say(ret, INSTANCE_STARTING, crew->waiting_pod->image_trouble ? "ImageTrouble" : "PodsWaiting",
+            "Pod %s waits: %s%s%s", crew->waiting_pod->name, crew->waiting_pod->reason,
+            crew->waiting_pod->message ? ": " : "",
+            crew->waiting_pod->message ? crew->waiting_pod->message : "");
+    else
+        say(ret, INSTANCE_STARTING, "StartingPods", "%u of %u pod(s) of instance %u are running",
+            crew->running, workers, inst->index);
+}
+
+void instance_decide(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                     struct instance_result *ret)
+{
+    struct crew crew = {0};
+    bool knows_partition = inst->part.state == PART_ACTIVE || inst->part.state == PART_ERROR;
+
+    *ret = (struct instance_result){0};
+    if (!inst->record) {
+        decide_without_record(view, inst, plan, ret);
+        return;
+    }
+    sum_up(view, inst, &crew);
+    report_pods(&crew, ret);
+    ret->has_partition = inst->part.state == PART_ACTIVE;
+    if (crew.lost)
+        decide_lost(view, inst, &crew, plan, ret);
+    else if (crew.gone_quiet)
+        decide_comes_back(view, inst, &crew, plan, ret);
+    else if (crew.never_seen && knows_partition && !inst->part.quiet)
+        decide_interrupted(view, inst, &crew, plan, ret);
+    else if (crew.never_seen)
+        decide_starting(view, inst, &crew, plan, ret);
+    else
+        decide_running(view, inst, &crew, plan, ret);
+}

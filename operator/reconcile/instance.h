@@ -1,0 +1,40 @@
+/* One instance of a job: its partition and its workers. Pure parts of decide. */
+#pragma once
+
+#include "operator/api/indexset.h"
+#include "operator/reconcile/plan.h"
+#include "operator/reconcile/view.h"
+
+enum instance_phase {
+    INSTANCE_WAITING,    /* for IPUs, or for a controller */
+    INSTANCE_STARTING,   /* partition or pods are on their way */
+    INSTANCE_RUNNING,    /* all workers run */
+    INSTANCE_RESTARTING, /* its pods go, to be started again */
+    INSTANCE_HOLDING,    /* a process may still run on IPUs that cannot be given back yet */
+    INSTANCE_DONE,
+    INSTANCE_FAILED,
+};
+
+struct instance_result {
+    enum instance_phase phase;
+    const char *reason; /* CamelCase constant, or borrowed from the view */
+    char *text;         /* a sentence without period, owned; NULL when there is nothing to say */
+    bool has_partition; /* active */
+    uint32_t active, succeeded, failed; /* pods */
+    const struct pod *failed_pod;       /* the first that failed, for status */
+    bool is_fatal;                      /* FAILED for a reason that only another spec can mend */
+};
+
+/* Drives one instance that should run. */
+void instance_decide(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                     struct instance_result *ret);
+/* Ends an instance: pods go unless keep_finished and they have ended by themselves; when it is quiet, its
+ * IPUs go back. Returns a sentence about what is still to be done (owned), or NULL when nothing is left of
+ * it. */
+char *instance_stop(const struct job_view *view, const struct instance_view *inst, bool keep_finished,
+                    struct plan *plan);
+/* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
+char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan);
+
+void instance_count_pods(const struct job_view *view, const struct instance_view *inst,
+                         struct instance_result *ret);

@@ -1,0 +1,150 @@
+#include "operator/reconcile/memory.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+
+struct job_memory *memory_new(const char *key, const char *uid)
+{
+    struct job_memory *memory = NEW(struct job_memory);
+
+    memory->key = mem_strdup(key);
+    memory->uid = mem_strdup(uid);
+    return memory;
+}
+
+static void release_worker(struct worker_memory *worker)
+{
+    mem_free(worker->pod);
+    mem_free(worker->node);
+    mem_free(worker->boot_id);
+    *worker = (struct worker_memory){0};
+}
+
+static void free_part(struct part_memory *part)
+{
+    for (uint32_t i = 0; i < part->worker_count; i++)
+        release_worker(&part->workers[i]);
+    mem_free(part->workers);
+    mem_free(part);
+}
+
+static void free_claims(struct job_memory *memory)
+{
+    for (size_t i = 0; i < memory->claim_count; i++) {
+        mem_free(memory->claims[i].granted);
+        mem_free(memory->claims[i].text);
+    }
+    mem_free(memory->claims);
+}
+
+void memory_free(struct job_memory *memory)
+{
+    void *value;
+
+    if (!memory)
+        return;
+    for (size_t i = 0; map_next(&memory->parts, &i, NULL, &value);)
+        free_part(value);
+    map_release(&memory->parts);
+    map_release(&memory->taken);
+    for (size_t i = 0; i < memory->expectation_count; i++) {
+        mem_free(memory->expectations[i].key);
+        mem_free(memory->expectations[i].resource_version);
+    }
+    mem_free(memory->expectations);
+    for (size_t i = 0; i < MEMORY_VERSIONS; i++)
+        mem_free(memory->versions[i]);
+    free_claims(memory);
+    mem_free(memory->eligible);
+    mem_free(memory->dry_run_text);
+    mem_free(memory->create_text);
+    mem_free(memory->key);
+    mem_free(memory->uid);
+    mem_free(memory);
+}
+
+struct part_memory *memory_part(struct job_memory *memory, const char *id, int64_t now_ms)
+{
+    struct part_memory *part = map_get(&memory->parts, id);
+
+    if (!part) {
+        part = NEW(struct part_memory);
+        part->since_ms = now_ms;
+        map_set(&memory->parts, id, part);
+    }
+    return part;
+}
+
+void memory_forget_part(struct job_memory *memory, const char *id)
+{
+    struct part_memory *part = map_remove(&memory->parts, id);
+
+    if (part)
+        free_part(part);
+}
+
+struct worker_memory *part_worker(struct part_memory *part, uint32_t worker)
+{
+    if (worker >= part->worker_count) {
+        part->workers = mem_grow(part->workers, worker + 1, sizeof(*part->workers));
+        memset(part->workers + part->worker_count, 0,
+               (worker + 1 - part->worker_count) * sizeof(*part->workers));
+        part->worker_count = worker + 1;
+    }
+    return &part->workers[worker];
+}
+
+void part_begin_run(struct part_memory *part, uint32_t run)
+{
+    for (uint32_t i = 0; i < part->worker_count; i++)
+        release_worker(&part->workers[i]);
+    part->run = run;
+}
+
+void memory_saw_version(struct job_memory *memory, const char *resource_version)
+{
+    mem_set_str(&memory->versions[memory->version_next], resource_version);
+    memory->version_next = (memory->version_next + 1) % MEMORY_VERSIONS;
+}
+
+bool memory_has_seen_version(const struct job_memory *memory, const char *resource_version)
+{
+    for (size_t i = 0; i < MEMORY_VERSIONS; i++) {
+        if (memory->versions[i] && str_eq(memory->versions[i], resource_version))
+            return true;
+    }
+    return false;
+}
+
+void memory_expect(struct job_memory *memory, const struct store *store, const char *key,
+                   const char *resource_version, int64_t until_ms)
+{
+    struct expectation *expectation;
+
+    memory->expectations =
+        mem_grow(memory->expectations, memory->expectation_count + 1, sizeof(*memory->expectations));
+    expectation = &memory->expectations[memory->expectation_count++];
+    *expectation = (struct expectation){
+        .store = store,
+        .key = mem_strdup(key),
+        .resource_version = mem_strdup(resource_version),
+        .until_ms = until_ms,
+    };
+}
+
+void memory_drop_expectation(struct job_memory *memory, size_t index)
+{
+    mem_free(memory->expectations[index].key);
+    mem_free(memory->expectations[index].resource_version);
+    memory->expectations[index] = memory->expectations[--memory->expectation_count];
+}
+
+struct claim_memory *memory_claim(const struct job_memory *memory, uint32_t instance)
+{
+    for (size_t i = 0; i < memory->claim_count; i++) {
+        if (memory->claims[i].instance == instance)
+            return &memory->claims[i];
+    }
+    return NULL;
+}

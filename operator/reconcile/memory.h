@@ -1,0 +1,91 @@
+/* What this process remembers of a job beside what the API server tells: facts that were seen and are gone (a
+ * pod's last state), answers that need not be asked for twice (the dry run), and what our own writes must
+ * become visible as before we look again. All of it can be lost: a new process knows less and is more
+ * careful. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/map.h"
+#include "base/core/str.h"
+#include "operator/reconcile/view.h"
+
+struct store;
+
+/* One worker of the current run of a partition. */
+struct worker_memory {
+    enum worker_state state;
+    char *pod, *node, *boot_id;
+    bool deleting;
+    int64_t since_ms;
+};
+
+struct part_memory {
+    uint32_t run;
+    bool is_ours_fresh; /* this process made its record */
+    int64_t since_ms;   /* when this process first heard of the partition */
+    struct worker_memory *workers;
+    uint32_t worker_count;
+};
+
+/* A write of ours that the watch has to show before the job is looked at again. */
+struct expectation {
+    const struct store *store;
+    char *key;              /* in the store */
+    char *resource_version; /* to be seen; NULL: to be gone or deleting */
+    int64_t until_ms;
+};
+
+struct claim_memory {
+    uint32_t instance;
+    char *granted; /* controller, or NULL */
+    const char *reason;
+    char *text;
+};
+
+#define MEMORY_VERSIONS 64
+
+struct job_memory {
+    char *key, *uid;
+    struct map parts; /* partition id -> struct part_memory */
+    struct map taken; /* ids that belong to somebody else */
+
+    int64_t dry_run_generation; /* the generation that the answer is about; 0: none */
+    enum dry_run_state dry_run;
+    char *dry_run_text;
+    const char *dry_run_reason;
+    int64_t dry_run_retry_at_ms;
+
+    bool has_service;
+    bool create_refused;
+    char *create_text;
+    int64_t create_retry_at_ms;
+
+    struct claim_memory *claims;
+    size_t claim_count;
+    bool *eligible; /* per controller; of eligible_generation */
+    int64_t eligible_generation;
+
+    struct expectation *expectations;
+    size_t expectation_count;
+    char *versions[MEMORY_VERSIONS]; /* resource versions seen lately, a ring */
+    unsigned version_next;
+};
+
+struct job_memory *memory_new(const char *key, const char *uid);
+void memory_free(struct job_memory *memory);
+
+struct part_memory *memory_part(struct job_memory *memory, const char *id,
+                                int64_t now_ms); /* made when absent */
+void memory_forget_part(struct job_memory *memory, const char *id);
+struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /* made when absent */
+void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
+
+void memory_saw_version(struct job_memory *memory, const char *resource_version);
+void memory_expect(struct job_memory *memory, const struct store *store, const char *key,
+                   const char *resource_version, int64_t until_ms);
+bool memory_has_seen_version(const struct job_memory *memory, const char *resource_version);
+void memory_drop_expectation(struct job_memory *memory, size_t index);
+
+struct claim_memory *memory_claim(const struct job_memory *memory, uint32_t instance); /* NULL when absent */

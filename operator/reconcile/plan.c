@@ -1,0 +1,112 @@
+#include "operator/reconcile/plan.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "operator/api/pod.h"
+#include "operator/api/record.h"
+
+struct op *plan_add(struct plan *plan, enum op_kind kind)
+{
+    if (plan->count == plan->cap) {
+        plan->cap = plan->cap ? 2 * plan->cap : 8;
+        plan->ops = mem_grow(plan->ops, plan->cap, sizeof(*plan->ops));
+    }
+
+    struct op *op = &plan->ops[plan->count++];
+
+    *op = (struct op){.kind = kind};
+    return op;
+}
+
+void plan_pod_delete(struct plan *plan, const struct pod *pod)
+{
+    if (pod->deleting)
+        return;
+
+    struct op *op = plan_add(plan, OP_POD_DELETE);
+
+    op->name = mem_strdup(pod->name);
+    op->uid = mem_strdup(pod->uid);
+}
+
+void plan_again_at(struct plan *plan, int64_t at_ms)
+{
+    if (plan->again_at_ms == 0 || at_ms < plan->again_at_ms)
+        plan->again_at_ms = at_ms;
+}
+
+bool plan_has(const struct plan *plan, enum op_kind kind)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->ops[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static const char *kind_name(enum op_kind kind)
+{
+    static const char *const names[] = {
+        [OP_FINALIZER_ADD] = "finalizer-add",
+        [OP_FINALIZER_REMOVE] = "finalizer-remove",
+        [OP_CLAIM] = "claim",
+        [OP_DRY_RUN] = "dry-run",
+        [OP_SERVICE_CREATE] = "service-create",
+        [OP_RECORD_CREATE] = "record-create",
+        [OP_RECORD_PATCH] = "record-patch",
+        [OP_RECORD_DELETE] = "record-delete",
+        [OP_PARTITION_CREATE] = "partition-create",
+        [OP_PARTITION_RESET] = "partition-reset",
+        [OP_PARTITION_REMOVE] = "partition-remove",
+        [OP_POD_CREATE] = "pod-create",
+        [OP_POD_DELETE] = "pod-delete",
+        [OP_STATUS] = "status",
+        [OP_EVENT] = "event",
+    };
+
+    return names[kind];
+}
+
+static void print_op(const struct op *op, struct str *out)
+{
+    str_adds(out, kind_name(op->kind));
+    if (op->name)
+        str_addf(out, " %s", op->name);
+    if (op->kind == OP_CLAIM)
+        str_addf(out, " instance=%u", op->instance);
+    if (op->kind == OP_POD_CREATE)
+        str_addf(out, " instance=%u worker=%u", op->instance, op->worker);
+    if (op->record)
+        str_addf(out, " controller=%s size=%u gcds=%u%s%s", op->record->controller, op->record->size,
+                 op->record->gcds, op->record->started ? " started" : "",
+                 op->record->releasing ? " releasing" : "");
+    if (op->reason)
+        str_addf(out, " %s: %s", op->reason, op->text ? op->text : "");
+    if (op->body)
+        str_addf(out, " %s: %s", json_str(op->body, "launcherStatus", ""),
+                 json_str(op->body, "lastMessage", ""));
+    str_addc(out, '\n');
+}
+
+void plan_print(const struct plan *plan, struct str *out)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        print_op(&plan->ops[i], out);
+}
+
+void plan_release(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        struct op *op = &plan->ops[i];
+
+        mem_free(op->name);
+        mem_free(op->uid);
+        mem_free(op->reason);
+        mem_free(op->text);
+        record_free(op->record);
+        cJSON_Delete(op->body);
+    }
+    mem_free(plan->ops);
+    *plan = (struct plan){0};
+}

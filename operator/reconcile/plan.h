@@ -1,0 +1,61 @@
+/* What to do next about one job, as data: it can be printed, compared and interrupted. An empty plan means
+ * that the job is settled, or that something is awaited which will wake it up. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+struct pod;
+struct record;
+
+enum op_kind {
+    OP_FINALIZER_ADD,
+    OP_FINALIZER_REMOVE,
+    OP_CLAIM,   /* instance: waits for IPUs; keep its place in the queue */
+    OP_DRY_RUN, /* may pods of this template be created at all? */
+    OP_SERVICE_CREATE,
+    OP_RECORD_CREATE,    /* record */
+    OP_RECORD_PATCH,     /* record */
+    OP_RECORD_DELETE,    /* name, uid */
+    OP_PARTITION_CREATE, /* name, record */
+    OP_PARTITION_RESET,  /* name */
+    OP_PARTITION_REMOVE, /* name */
+    OP_POD_CREATE,       /* instance, worker, name = partition */
+    OP_POD_DELETE,       /* name, uid */
+    OP_STATUS,           /* body: the whole status */
+    OP_EVENT,            /* reason, text, warning */
+};
+
+struct op {
+    enum op_kind kind;
+    char *name; /* of the pod, record or partition */
+    char *uid;
+    uint32_t instance, worker;
+    struct record *record; /* owned */
+    cJSON *body;           /* owned */
+    char *reason, *text;
+    bool warning;
+};
+
+struct plan {
+    struct op *ops;
+    size_t count, cap;
+    int64_t again_at_ms; /* look again at this time; 0: only when something changes */
+};
+
+struct op *plan_add(struct plan *plan,
+                    enum op_kind kind); /* zeroed but for kind; borrowed until the next add */
+void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
+void plan_again_at(struct plan *plan, int64_t at_ms);           /* the earliest wins */
+bool plan_has(const struct plan *plan, enum op_kind kind);
+void plan_print(const struct plan *plan, struct str *out); /* one line per op, for goldens and debugging */
+void plan_release(struct plan *plan);
+
+static inline void plan_auto(struct plan *plan)
+{
+    plan_release(plan);
+}

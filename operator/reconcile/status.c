@@ -1,0 +1,354 @@
+#include "operator/reconcile/status.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/api/names.h"
+
+const char *job_state_name(enum job_state state)
+{
+    static const char *const names[] = {
+        [JOB_PENDING] = "Pending",       [JOB_STARTING] = "Starting",       [JOB_RUNNING] = "Running",
+        [JOB_RESTARTING] = "Restarting", [JOB_SUSPENDED] = "Suspended",     [JOB_COMPLETED] = "Completed",
+        [JOB_FAILED] = "Failed",         [JOB_TERMINATING] = "Terminating",
+    };
+
+    return names[state];
+}
+
+static const cJSON *find_condition(const cJSON *status, const char *type)
+{
+    JSON_EACH (condition, json_at(status, "conditions")) {
+        if (str_eq(json_str(condition, "type", ""), type))
+            return condition;
+    }
+    return NULL;
+}
+
+static bool condition_is_true(const cJSON *status, const char *type)
+{
+    return str_eq(json_str(find_condition(status, type), "status", ""), "True");
+}
+
+bool status_is_finished(const cJSON *status)
+{
+    return condition_is_true(status, "Completed") || condition_is_true(status, "Failed");
+}
+
+bool status_is_stale_refusal(const cJSON *status, int64_t generation)
+{
+    static const char *const mendable[] = {"InvalidSpec", "PodTemplateRefused", "PartitionRefused"};
+    const cJSON *failed = find_condition(status, "Failed");
+    const char *reason = json_str(failed, "reason", "");
+
+    if (!condition_is_true(status, "Failed") || json_i64(failed, "observedGeneration", 0) == generation)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(mendable); i++) {
+        if (str_eq(reason, mendable[i]))
+            return true;
+    }
+    return false;
+}
+
+/* ---- conditions ---- */
+
+struct condition {
+    const char *type;
+    bool holds;
+    const char *reason;
+    const char *message;
+};
+
+static void put_condition(cJSON *conditions, const cJSON *before, const struct condition *want,
+                          const struct job_view *view)
+{
+    const cJSON *old = find_condition(before, want->type);
+    const char *status = want->holds ? "True" : "False";
+    bool same_status = str_eq(json_str(old, "status", ""), status);
+    bool same = same_status && str_eq(json_str(old, "reason", ""), want->reason) &&
+                str_eq(json_str(old, "message", ""), want->message);
+    cJSON *condition = json_push_take(conditions, json_object());
+    char now[TIMEFMT_RFC3339_SIZE];
+
+    timefmt_rfc3339(view->now_unix_s, now);
+    json_put_str(condition, "type", want->type);
+    json_put_str(condition, "status", status);
+    json_put_str(condition, "reason", want->reason);
+    json_put_str(condition, "message", want->message);
+    json_put_i64(condition, "observedGeneration", view->job->generation);
+    json_put_str(condition, "lastTransitionTime",
+                 same_status ? json_str(old, "lastTransitionTime", now) : now);
+    json_put_str(condition, "lastUpdateTime", same ? json_str(old, "lastUpdateTime", now) : now);
+}
+
+static bool has_ended(const struct verdict *v)
+{
+    return v->state == JOB_COMPLETED || v->state == JOB_FAILED;
+}
+
+static void put_conditions(cJSON *status, const cJSON *before, const struct verdict *v,
+                           const struct job_view *view)
+{
+    cJSON *conditions = json_put_array(status, "conditions");
+    bool ended = has_ended(v), running = v->state == JOB_RUNNING;
+    const char *why = ended ? "JobEnded" : v->reason;
+    const char *text = ended ? "The job has ended" : v->message;
+    const struct condition rows[] = {
+        {"PartitionsReady", !ended && v->all_partitions, !ended && v->all_partitions ? "AllActive" : why,
+         !ended && v->all_partitions ? "Every instance has its partition" : text},
+        {"PodsReady", running, running ? "AllRunning" : why, running ? "All pods are running" : text},
+        {"Running", v->running > 0, v->running > 0 ? "InstancesRunning" : why,
+         v->running > 0 ? "At least one instance is running" : text},
+        {"Completed", v->state == JOB_COMPLETED, v->state == JOB_COMPLETED ? "Completed" : v->reason,
+         v->message},
+        {"Failed", v->state == JOB_FAILED, v->state == JOB_FAILED ? v->reason : "NotFailed",
+         v->state == JOB_FAILED ? v->message : ""},
+        {"Suspended", v->state == JOB_SUSPENDED, v->state == JOB_SUSPENDED ? "Suspended" : "NotSuspended",
+         v->state == JOB_SUSPENDED ? v->message : ""},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        put_condition(conditions, before, &rows[i], view);
+}
+
+/* ---- lists ---- */
+
+static const char *part_state_name(const struct part_view *part)
+{
+    switch (part->state) {
+    case PART_ACTIVE:
+        return "Active";
+    case PART_PENDING:
+        return "Creating";
+    case PART_ERROR:
+        return "Error";
+    case PART_ABSENT:
+        return part->busy ? "Creating" : "Absent";
+    case PART_UNKNOWN:
+        break;
+    }
+    return "Unknown";
+}
+
+static void put_partition(cJSON *list, const struct record *record, const char *state)
+{
+    cJSON *item;
+
+    if (cJSON_GetArraySize(list) >= STATUS_PARTITIONS_MAX)
+        return;
+    item = json_push_take(list, json_object());
+    json_put_str(item, "id", record->name);
+    json_put_str(item, "controller", record->controller);
+    json_put_i64(item, "instance", record->instance);
+    json_put_i64(item, "attempt", record->attempt);
+    json_put_i64(item, "ipus", record->size);
+    json_put_i64(item, "gcds", record->gcds);
+    json_put_str(item, "state", state);
+}
+
+static void put_partitions(cJSON *status, const struct verdict *v, const struct job_view *view)
+{
+    cJSON *list = json_put_array(status, "partitions");
+    cJSON *counts = json_put_object(status, "partitionCounts");
+    int64_t total = 0;
+
+    for (size_t i = 0; i < view->instance_count; i++) {
+        const struct instance_view *inst = &view->instances[i];
+        bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
+
+        if (!inst->record || has_ended(v)) /* an end is told once; what goes back afterwards is no news */
+            continue;
+        total++;
+        put_partition(list, inst->record, is_over ? "Removing" : part_state_name(&inst->part));
+    }
+    for (size_t i = 0; i < view->tombstone_count && !has_ended(v); i++, total++)
+        put_partition(list, view->tombstones[i].record, view->tombstones[i].held ? "Held" : "Removing");
+    json_put_i64(counts, "total", total);
+    json_put_i64(counts, "active", has_ended(v) ? 0 : v->with_partition);
+}
+
+static bool is_recorded(const cJSON *failures, const struct pod *pod)
+{
+    JSON_EACH (item, failures) {
+        if (str_eq(json_str(item, "pod", ""), pod->name) && json_i64(item, "attempt", -1) == pod->run)
+            return true;
+    }
+    return false;
+}
+
+static cJSON *failure_of(const struct pod *pod)
+{
+    cJSON *item = json_object();
+    char when[TIMEFMT_RFC3339_SIZE];
+
+    json_put_i64(item, "instance", pod->instance);
+    json_put_i64(item, "attempt", pod->run);
+    json_put_str(item, "pod", pod->name);
+    json_put_str(item, "container", pod->failed_container);
+    if (pod->failed_container)
+        json_put_i64(item, "exitCode", pod->exit_code);
+    if (pod->exit_signal || pod->exit_code > 128)
+        json_put_i64(item, "signal", pod->exit_signal ? pod->exit_signal : pod->exit_code - 128);
+    json_put_str(item, "reason", pod->reason ? pod->reason : "Error");
+    json_put_str(item, "message", pod->message);
+    if (pod->finished_s)
+        json_put_str(item, "time", timefmt_rfc3339(pod->finished_s, when));
+    return item;
+}
+
+/* The newest first, of the last three attempts. */
+static void put_failures(cJSON *status, const cJSON *before, const struct verdict *v)
+{
+    const cJSON *old = json_at(before, "failure");
+    cJSON *list;
+
+    if (!old && !v->failed_pod)
+        return;
+    list = json_put_array(status, "failure");
+    if (v->failed_pod && !is_recorded(old, v->failed_pod))
+        json_push_take(list, failure_of(v->failed_pod));
+    JSON_EACH (item, old) {
+        if (cJSON_GetArraySize(list) < STATUS_FAILURES_MAX)
+            json_push_take(list, json_dup(item));
+    }
+}
+
+static void put_set(cJSON *status, const char *key, const struct indexset *set)
+{
+    AUTO(mem) char *text = indexset_print(set);
+
+    if (*text)
+        json_put_str(status, key, text);
+}
+
+/* ---- the whole ---- */
+
+static bool had_partitions(const cJSON *before, const struct verdict *v)
+{
+    if (!has_ended(v))
+        return v->all_partitions;
+    return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
+}
+
+static cJSON *build(const struct job_view *view, const cJSON *before, const struct verdict *v)
+{
+    const struct job *job = view->job;
+    cJSON *status = json_object(), *workers;
+    char now[TIMEFMT_RFC3339_SIZE];
+
+    timefmt_rfc3339(view->now_unix_s, now);
+    json_put_str(status, "launcherStatus", job_state_name(v->state));
+    json_put_str(status, "lastMessage", v->message);
+    json_put_str(status, "reason", v->reason);
+    json_put_i64(status, "observedGeneration", job->generation);
+    json_put_i64(status, "currentReplicas", v->running);
+    json_put_i64(status, "desiredReplicas", job->spec.instances);
+    json_put_strf(status, "selector", "%s=%s,%s=0", LABEL_JOB_NAME, job->name, LABEL_WORKER);
+    json_put_bool(status, "iPUPartitionCreated", had_partitions(before, v));
+    put_partitions(status, v, view);
+    workers = json_put_object(status, "workersStatus");
+    json_put_i64(workers, "active", v->active);
+    json_put_i64(workers, "succeeded", v->succeeded);
+    json_put_i64(workers, "failed", v->failed);
+    json_put_i64(status, "restartCount", v->restarts);
+    json_put_str(status, "startTime", json_str(before, "startTime", now));
+    if (has_ended(v))
+        json_put_str(status, "completionTime", json_str(before, "completionTime", now));
+    put_set(status, "completedInstances", &v->done);
+    put_set(status, "failedInstances", &v->broken);
+    put_failures(status, before, v);
+    put_conditions(status, before, v, view);
+    json_put_str(status, "lastReconcileTime", now);
+    return status;
+}
+
+static void without_times(cJSON *status)
+{
+    json_drop(status, "lastReconcileTime");
+    for (cJSON *c = json_at_mut(status, "conditions") ? json_at_mut(status, "conditions")->child : NULL; c;
+         c = c->next)
+        json_drop(c, "lastUpdateTime");
+}
+
+static void without_sentences(cJSON *status)
+{
+    json_drop(status, "lastMessage");
+    for (cJSON *c = json_at_mut(status, "conditions") ? json_at_mut(status, "conditions")->child : NULL; c;
+         c = c->next)
+        json_drop(c, "message");
+}
+
+enum difference { SAME, ONLY_SENTENCES, DIFFERENT };
+
+static enum difference compare(const cJSON *before, const cJSON *after)
+{
+    AUTO(json) cJSON *a = json_dup(before);
+    AUTO(json) cJSON *b = json_dup(after);
+
+    without_times(a);
+    without_times(b);
+    if (json_equal(a, b))
+        return SAME;
+    without_sentences(a);
+    without_sentences(b);
+    return json_equal(a, b) ? ONLY_SENTENCES : DIFFERENT;
+}
+
+/* A merge patch keeps what it does not name: what is gone has to be named. */
+static void name_what_is_gone(const cJSON *before, cJSON *patch)
+{
+    JSON_EACH (member, before) {
+        if (!cJSON_GetObjectItemCaseSensitive(patch, json_key(member)))
+            json_put_take(patch, json_key(member), cJSON_CreateNull());
+    }
+}
+
+static void tell(const cJSON *before, const struct verdict *v, struct plan *plan)
+{
+    bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
+    bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
+    struct op *event;
+
+    /* Steps on the way up follow each other too quickly to be told one by one. */
+    if (same_state && (same_reason || v->state == JOB_STARTING))
+        return;
+    event = plan_add(plan, OP_EVENT);
+    event->reason = mem_strdup(v->reason);
+    event->text = mem_strdup(v->message);
+    event->warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING;
+}
+
+void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
+                   struct plan *plan)
+{
+    cJSON *after = build(view, before, v);
+    int64_t written_s = 0;
+
+    switch (compare(before, after)) {
+    case SAME:
+        cJSON_Delete(after);
+        return;
+    case ONLY_SENTENCES:
+        timefmt_parse_rfc3339(json_str(before, "lastReconcileTime", ""), &written_s);
+        if (view->now_unix_s >= written_s && view->now_unix_s < written_s + STATUS_QUIET_S) {
+            plan_again_at(plan, view->now_ms + (written_s + STATUS_QUIET_S - view->now_unix_s) * 1000);
+            cJSON_Delete(after);
+            return;
+        }
+        break;
+    case DIFFERENT:
+        break;
+    }
+    tell(before, v, plan);
+    name_what_is_gone(before, after);
+    plan_add(plan, OP_STATUS)->body = after;
+}
+
+void verdict_release(struct verdict *v)
+{
+    mem_free(v->message);
+    indexset_release(&v->done);
+    indexset_release(&v->broken);
+    *v = (struct verdict){0};
+}

@@ -1,0 +1,49 @@
+/* The status of a job as users see it: built from a verdict and the status before. Pure. Output only, with
+ * one exception: which instances have ended, because their pods may be gone by the time somebody asks. */
+#pragma once
+
+#include "operator/api/indexset.h"
+#include "operator/reconcile/plan.h"
+#include "operator/reconcile/view.h"
+
+#define STATUS_PARTITIONS_MAX 16
+#define STATUS_FAILURES_MAX 3
+/* Numbers inside a sentence change at most this often; a changed state or reason is told at once. */
+#define STATUS_QUIET_S 60
+
+enum job_state {
+    JOB_PENDING,
+    JOB_STARTING,
+    JOB_RUNNING,
+    JOB_RESTARTING,
+    JOB_SUSPENDED,
+    JOB_COMPLETED,
+    JOB_FAILED,
+    JOB_TERMINATING,
+};
+
+struct verdict {
+    enum job_state state;
+    const char *reason; /* CamelCase; borrowed */
+    char *message;      /* owned */
+    uint32_t running;   /* instances */
+    uint32_t with_partition;
+    bool all_partitions;
+    uint32_t active, succeeded, failed; /* pods */
+    uint32_t restarts;
+    struct indexset done, broken; /* instances that completed, that failed for good */
+    const struct pod *failed_pod; /* of the newest failure that can still be seen, or NULL */
+};
+
+const char *job_state_name(enum job_state state);
+
+/* What the status of the job says about its end. */
+bool status_is_finished(const cJSON *status);
+/* Failed for a reason that another spec may mend (InvalidSpec and the like), and the spec has changed since.
+ */
+bool status_is_stale_refusal(const cJSON *status, int64_t generation);
+
+/* Adds OP_STATUS to the plan when the job's status should change, and the events that tell it. */
+void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *verdict,
+                   struct plan *plan);
+void verdict_release(struct verdict *verdict);

@@ -1,0 +1,80 @@
+/* Everything that is known about one job at one moment: what decide looks at, and nothing else. Plain
+ * borrowed data; observe.c fills it from the stores and the pool, tests fill it by hand. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "operator/api/job.h"
+#include "operator/api/pod.h"
+#include "operator/api/record.h"
+#include "operator/pool/part.h"
+
+/* One worker of an instance in its current run. */
+enum worker_state {
+    WORKER_NEVER_SEEN, /* no pod, and this process never saw one on this partition in this run */
+    WORKER_PRESENT,
+    WORKER_GONE_QUIET,   /* was seen, is gone, and nothing of it can be running */
+    WORKER_GONE_UNKNOWN, /* was seen and is gone, but its processes may live on */
+};
+
+struct worker_view {
+    enum worker_state state;
+    const struct pod *pod; /* PRESENT: it; GONE_*: NULL */
+    bool node_fenced;      /* PRESENT: its node is out of service or has booted anew */
+    const char *pod_name;  /* GONE_UNKNOWN: for messages */
+    const char *node;
+    int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when it was asked to go */
+};
+
+enum claim_answer { CLAIM_NONE, CLAIM_GRANTED, CLAIM_WAITING };
+
+struct instance_view {
+    uint32_t index;
+    const struct record *record; /* the id in use; NULL: none */
+    uint32_t next_attempt;       /* for the next hashed id */
+    bool readable_taken; /* a record or partition of the readable id is somebody else's, or a tombstone */
+    struct part_view part;
+    struct worker_view *workers; /* spec.workers_per_instance of them */
+    struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
+    size_t stale_count;
+    enum claim_answer claim;
+    const char *granted;     /* controller's name */
+    const char *wait_reason; /* CamelCase */
+    const char *wait_text;   /* a sentence without period */
+};
+
+/* A record that only waits to go away: of an earlier attempt, a removed instance, or a job that is gone. */
+struct tombstone_view {
+    const struct record *record;
+    struct part_view part;
+    bool all_quiet;        /* no pod that ran on it can be running */
+    bool held;             /* a pod may still run: hold it... */
+    int64_t hold_since_ms; /* ...since then */
+    const char *held_by;   /* pod and node, for messages */
+};
+
+enum dry_run_state { DRY_RUN_NEEDED, DRY_RUN_PASSED, DRY_RUN_REFUSED, DRY_RUN_FORBIDDEN };
+
+struct job_view {
+    const struct job *job; /* NULL: gone, only tombstones are left */
+    const char *ns, *name;
+    struct instance_view *instances;
+    size_t instance_count;
+    struct tombstone_view *tombstones;
+    size_t tombstone_count;
+    struct pod **extra_pods; /* ours, but of no instance the job has now */
+    size_t extra_count;
+    enum dry_run_state dry_run;
+    const char *dry_run_text;    /* the API server's words */
+    const char *dry_run_reason;  /* CamelCase */
+    int64_t dry_run_retry_at_ms; /* FORBIDDEN: when to ask again */
+    bool has_service;            /* the headless Service of its workers is known to exist */
+    bool create_refused;         /* the API server would not take a pod although the dry run passed */
+    const char *create_text;
+    int64_t create_retry_at_ms;
+    const char *partition_prefix;
+    int64_t hold_ms;
+    int64_t now_ms;     /* the loop's clock, for delays */
+    int64_t now_unix_s; /* for timestamps people read */
+};
