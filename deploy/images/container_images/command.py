@@ -1,0 +1,95 @@
+"""The command line of deploy/image."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from local_cluster.places import REPOSITORY
+from local_cluster.problem import Problem
+
+from . import build, recipe
+
+DESCRIPTION = "Makes this project's container images without a Docker engine."
+EPILOG = """\
+An archive is a docker-archive tar: `deploy/cluster load`, `ctr images import` and `docker load` take it.
+It is kept in ${XDG_CACHE_HOME:-~/.cache}/ipu-operator/images and made again only when its recipe
+(deploy/images/NAME.toml), its programs or its Debian packages change. Equal inputs give equal bytes.
+
+  deploy/cluster load $(deploy/image build ipu-operator)
+  deploy/image push ipu-operator registry.example.com/team
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        raise Problem(f"{message[0].upper()}{message[1:]} (`deploy/image --help` lists what there is).")
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        chosen = _parser().parse_args(arguments)
+        chosen.run(chosen)
+        return 0
+    except Problem as problem:
+        print(f"deploy/image: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("deploy/image: interrupted.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="deploy/image", description=DESCRIPTION, epilog=EPILOG,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+
+    listing = commands.add_parser("list", help="the images there are recipes for")
+    listing.set_defaults(run=_list)
+
+    making = commands.add_parser("build", help="make an image's archive and print its path")
+    making.add_argument("--output", metavar="FILE.tar", type=Path, help="also copy the archive there")
+    making.set_defaults(run=_build)
+
+    pushing = commands.add_parser("push", help="make an image and push it to a registry, with skopeo")
+    pushing.set_defaults(run=_push)
+
+    for command in [making, pushing]:
+        command.add_argument("name", metavar="NAME", help="one of those that `deploy/image list` names")
+        command.add_argument("--tag", default=build.version(), help="tag of the image (default: %(default)s)")
+        command.add_argument("--build-dir", type=Path, help="folder with the built programs (default: $IPU_BUILD_DIR, "
+                             "or build/release)")
+    pushing.add_argument("prefix", metavar="PREFIX", help="registry and path, such as registry.example.com/team")
+    pushing.add_argument("--insecure", action="store_true", help="allow a registry without TLS")
+    return parser
+
+
+def _list(_chosen) -> None:
+    for name in recipe.names():
+        print(f"{name:14} {recipe.load(name).about}")
+
+
+def _made(chosen) -> Path:
+    folder = chosen.build_dir or Path(os.environ.get("IPU_BUILD_DIR") or REPOSITORY / "build" / "release")
+    return build.build(recipe.load(chosen.name), folder, chosen.tag)
+
+
+def _build(chosen) -> None:
+    made = _made(chosen)
+    if chosen.output:
+        shutil.copyfile(made, chosen.output)
+    print(chosen.output or made)
+
+
+def _push(chosen) -> None:
+    if not shutil.which("skopeo"):
+        raise Problem("skopeo, which pushes images, is not installed; `deploy/prerequisites images` installs it.")
+    address = f"{chosen.prefix.rstrip('/')}/ipu-operator/{chosen.name}:{chosen.tag}"
+    options = ["--dest-tls-verify=false"] if chosen.insecure else []
+    done = subprocess.run(["skopeo", "copy", "--insecure-policy", *options, f"docker-archive:{_made(chosen)}",
+                           f"docker://{address}"], check=False, stdout=sys.stderr)
+    if done.returncode:
+        raise Problem(f"The image could not be pushed to {address}; skopeo says why above.")
+    print(address)

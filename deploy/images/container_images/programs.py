@@ -1,0 +1,55 @@
+"""Programs that CMake built, stripped, and the shared libraries that they and their plug-ins need."""
+
+import glob
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from local_cluster.problem import Problem
+
+from .tree import Tree
+
+BUILD_HINT = "build it with `cmake --workflow --preset release`, or name the build folder with --build-dir"
+
+
+def add(tree: Tree, programs: dict[str, str], plugins: list[str], build: Path) -> None:
+    libraries: set[str] = set()
+    for path, name in sorted(programs.items()):
+        program = find(name, build)
+        tree.add_file(path, _stripped(program), 0o755)
+        libraries |= needed(program)
+    for pattern in plugins:
+        found = sorted(glob.glob(pattern))
+        if not found:
+            raise Problem(f"No file {pattern} is on this machine; `deploy/prerequisites build` installs it.")
+        libraries |= {*found, *(library for plugin in found for library in needed(Path(plugin)))}
+    for library in sorted(libraries):
+        tree.add_file(library, Path(library).read_bytes(), 0o755)
+
+
+def find(name: str, build: Path) -> Path:
+    found = [file for file in build.rglob(name) if file.is_file() and os.access(file, os.X_OK)]
+    if len(found) != 1:
+        what = "is not there" if not found else f"is there {len(found)} times"
+        raise Problem(f"The program {name} {what} in {build}: {BUILD_HINT}.")
+    return found[0]
+
+
+def needed(program: Path) -> set[str]:
+    """The paths of the shared libraries that the dynamic linker would load, itself included."""
+    done = subprocess.run(["ldd", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    missing = re.findall(r"(\S+) => not found", done.stdout)
+    if missing:
+        raise Problem(f"{program} needs {', '.join(missing)}, which is not on this machine.")
+    if done.returncode:
+        return set()  # ldd's answer to a static program
+    return set(re.findall(r"(/\S+) \(0x", done.stdout))
+
+
+def _stripped(program: Path) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / program.name
+        subprocess.run(["strip", "-o", target, program], check=True)
+        return target.read_bytes()

@@ -1,0 +1,202 @@
+"""Images made without a Docker engine: what is in them, and that equal inputs give equal bytes."""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGE = ROOT / "deploy" / "image"
+sys.path[:0] = [str(ROOT / "deploy" / "images"), str(ROOT / "deploy" / "local")]
+
+from container_images import archive, build, programs, recipe  # noqa: E402
+from container_images.tree import Tree  # noqa: E402
+from local_cluster.problem import Problem  # noqa: E402
+
+
+def run(*args, **environment):
+    return subprocess.run([IMAGE, *args], capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
+
+
+def layer_of(image):
+    with tarfile.open(image) as tar:
+        manifest = json.load(tar.extractfile("manifest.json"))[0]
+        config = json.load(tar.extractfile(manifest["Config"]))
+        layer = tar.extractfile(manifest["Layers"][0]).read()
+    assert config["rootfs"]["diff_ids"] == ["sha256:" + hashlib.sha256(layer).hexdigest()]
+    return manifest, config, tarfile.open(fileobj=io.BytesIO(layer))
+
+
+def unpacked(image, folder):
+    _, _, layer = layer_of(image)
+    layer.extractall(folder, filter="fully_trusted")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def examples():
+    done = run("build", "ipu-examples")
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.strip())
+
+
+@pytest.fixture
+def built(tmp_path):
+    """A build folder with small programs under the names of ours."""
+    folder = tmp_path / "build"
+    for name, flags in [("ipu-operator", []), ("vipu-server", ["-lsqlite3"]), ("vipu", []), ("ipu-launch", ["-static"])]:
+        place = folder / name.split("-")[0]
+        place.mkdir(parents=True, exist_ok=True)
+        source = tmp_path / f"{name}.c"
+        source.write_text(f'#include <stdio.h>\nint main(void) {{ return puts("{name}") < 0; }}\n')
+        subprocess.run(["gcc", "-o", place / name, source, "-Wl,--no-as-needed", *flags], check=True)
+    return folder
+
+
+# ---- the tree ------------------------------------------------------------------------------------------------------
+
+
+def test_links_among_the_parents_are_followed():
+    tree = Tree()
+    tree.add_link("/lib", "usr/lib")
+    tree.add_file("/lib/x86/libc.so", b"c")
+    tree.add_directory("/lib")
+    assert tree.entries["/lib"].kind == "link"
+    assert tree.entries["/usr/lib/x86/libc.so"].content == b"c"
+    assert tree.entries["/usr"].kind == "directory"
+
+
+def test_the_last_file_of_a_path_wins():
+    tree = Tree()
+    tree.add_file("/a/b", b"first")
+    tree.add_file("a/./b", b"second", 0o755)
+    assert tree.entries["/a/b"].content == b"second"
+    assert tree.entries["/a/b"].mode == 0o755
+
+
+def test_equal_trees_make_equal_bytes_whatever_the_order(tmp_path):
+    about = recipe.Recipe(about="test", entrypoint=["/a"])
+    for name, paths in [("one", ["/a", "/b/c"]), ("two", ["/b/c", "/a"])]:
+        tree = Tree()
+        for path in paths:
+            tree.add_file(path, path.encode())
+        archive.write(tmp_path / name, tree, about, "docker.io/test/test:1")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    _, _, layer = layer_of(tmp_path / "one")
+    assert layer.getnames() == ["a", "b", "b/c"]
+    assert {(member.mtime, member.uid, member.gid) for member in layer} == {(0, 0, 0)}
+
+
+# ---- recipes and programs ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ('about = "x"\nentry = ["/a"]\n', "unknown key entry"),
+        ('about = "x"\n[debian]\npackage = []\n', "unknown key debian.package"),
+        ('about = \n', "line 1"),
+        ("user = 'x'\n", "about"),
+    ],
+)
+def test_wrong_recipes_are_refused_with_the_reason(tmp_path, text, says):
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    with pytest.raises(Problem, match=says):
+        recipe.read(file)
+
+
+@pytest.mark.parametrize("count, says", [(0, "is not there"), (2, "is there 2 times")])
+def test_a_program_must_be_there_once(tmp_path, count, says):
+    for number in range(count):
+        file = tmp_path / str(number) / "vipu"
+        file.parent.mkdir()
+        file.touch(0o755)
+    with pytest.raises(Problem, match=says):
+        programs.find("vipu", tmp_path)
+
+
+def test_an_unknown_image_is_refused_by_name():
+    done = run("build", "ipu-unknown")
+    assert done.returncode == 1
+    assert "There is no image 'ipu-unknown'; there are ipu-examples, ipu-launch, ipu-operator." in done.stderr
+
+
+# ---- the images ----------------------------------------------------------------------------------------------------
+
+
+def test_operator_image_runs_in_an_empty_root(built, tmp_path):
+    done = run("build", "ipu-operator", "--build-dir", built, "--output", tmp_path / "image.tar",
+               XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    manifest, config, layer = layer_of(tmp_path / "image.tar")
+    assert manifest["RepoTags"] == [f"docker.io/ipu-operator/ipu-operator:{build.version()}"]
+    assert config["config"]["Entrypoint"] == ["/usr/bin/ipu-operator"]
+    assert config["config"]["User"] == "65532:65532"
+    assert any(name.endswith("/libwebsockets-evlib_uv.so") for name in layer.getnames())
+    assert layer.getmember("tmp").mode == 0o1777
+    root = unpacked(tmp_path / "image.tar", tmp_path / "root")
+    for name in ["ipu-operator", "vipu-server", "vipu"]:
+        ran = subprocess.run(["chroot", root, f"/usr/bin/{name}"], capture_output=True, text=True, check=True)
+        assert ran.stdout == f"{name}\n"
+
+
+def test_launcher_image_holds_one_static_file(built, tmp_path):
+    done = run("build", "ipu-launch", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    _, _, layer = layer_of(done.stdout.strip())
+    assert layer.getnames() == ["ipu-launch"]
+
+
+def test_same_programs_give_the_same_image_and_others_another(built, tmp_path):
+    def digest():
+        done = run("build", "ipu-launch", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
+        return hashlib.sha256(Path(done.stdout.strip()).read_bytes()).hexdigest()
+
+    first = digest()
+    shutil.rmtree(tmp_path / "cache")
+    assert digest() == first
+    shutil.copyfile(built / "vipu" / "vipu", built / "ipu" / "ipu-launch")
+    assert digest() != first
+
+
+def test_examples_image_is_small_and_has_what_jobs_use(examples, tmp_path):
+    _, _, layer = layer_of(examples)
+    assert sum(member.size for member in layer) < 150e6
+    root = unpacked(examples, tmp_path)
+    script = "set -e; echo ready | grep read | sed s/ready/fine/; tar --version >/dev/null; sh -c 'sleep 0'; id -u"
+    ran = subprocess.run(["chroot", root, "/bin/bash", "-c", script], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "fine\n0\n"), ran.stderr
+
+
+def test_digits_example_learns_to_read(examples, tmp_path):
+    root = unpacked(examples, tmp_path)
+    environment = {"PATH": "/usr/sbin:/usr/bin", "IPUOF_VIPU_API_PARTITION_ID": "p-digits-default-0"}
+    ran = subprocess.run(["chroot", "--userspec=65532:65532", root, "/usr/bin/python3", "/examples/digits.py",
+                          "--replicas", "4"], capture_output=True, text=True, env=environment, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert "IPUOF_VIPU_API_PARTITION_ID=p-digits-default-0\n" in ran.stdout
+    epochs = [line.split() for line in ran.stdout.splitlines() if line.startswith("epoch")]
+    assert len(epochs) == 12
+    assert float(epochs[-1][-1]) > 0.9
+    assert float(epochs[-1][-3]) < float(epochs[0][-3])
+
+
+def test_digits_example_fails_when_it_learns_nothing(examples, tmp_path):
+    root = unpacked(examples, tmp_path)
+    ran = subprocess.run(["chroot", root, "/usr/bin/python3", "/examples/digits.py", "--epochs", "1", "--rate", "0"],
+                         capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 1
+    assert "is below 0.9: training has failed" in ran.stderr
+
+
+def test_example_job_uses_the_image_that_is_built():
+    manifest = (ROOT / "deploy" / "examples" / "digits.yaml").read_text()
+    assert f"image: ipu-operator/ipu-examples:{build.version()}\n" in manifest
