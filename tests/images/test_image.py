@@ -37,6 +37,7 @@ def layer_of(image):
 def unpacked(image, folder):
     _, _, layer = layer_of(image)
     layer.extractall(folder, filter="fully_trusted")
+    folder.chmod(0o755)  # pytest's folders are root's alone
     return folder
 
 
