@@ -25,6 +25,7 @@ class ApiServer:
 
     def __init__(self, kubectl, kubeconfig):
         self._kubectl = kubectl
+        self.kubeconfig = kubeconfig
         self._env = {**os.environ, "KUBECONFIG": kubeconfig}
 
     def kubectl(self, *args, stdin=None, namespace=None):

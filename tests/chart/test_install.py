@@ -1,0 +1,90 @@
+"""The chart on a real API server, with Helm 4 and Helm 3: installed, allowed just what it needs, removed."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import CHART
+
+ACCOUNT = "ipu-operator-controller"
+
+ALLOWED = [
+    ("patch", "ipujobs.graphcore.ai", "*"),
+    ("watch", "ipujobs.graphcore.ai", "*"),
+    ("patch", "ipujobs.graphcore.ai/status", "*"),
+    ("update", "ipujobs.graphcore.ai/finalizers", "*"),
+    ("create", "pods", "*"),
+    ("delete", "pods", "*"),
+    ("create", "services", "*"),
+    ("watch", "nodes", "*"),
+    ("create", "events.events.k8s.io", "*"),
+    ("create", "configmaps", "own"),
+    ("delete", "configmaps", "own"),
+    ("update", "leases.coordination.k8s.io", "own"),
+]
+REFUSED = [
+    ("delete", "ipujobs.graphcore.ai", "*"),
+    ("update", "ipujobs.graphcore.ai", "*"),
+    ("get", "secrets", "*"),
+    ("get", "secrets", "own"),
+    ("create", "pods/exec", "*"),
+    ("get", "pods/log", "*"),
+    ("patch", "nodes", "*"),
+    ("get", "configmaps", "default"),
+    ("create", "leases.coordination.k8s.io", "default"),
+    ("create", "serviceaccounts", "*"),
+    ("bind", "clusterroles.rbac.authorization.k8s.io", "*"),
+]
+
+
+@pytest.fixture(params=["helm", "helm3"])
+def installed(request, api, programs, namespace):
+    """The namespace in which the chart is installed, under rules as strict as Kubernetes has them for pods."""
+    api.must("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    # No controller manager runs here to make it.
+    api.must("create", "serviceaccount", "default", namespace=namespace)
+
+    def helm(*args):
+        done = subprocess.run([programs / request.param, *args, "--namespace", namespace], capture_output=True, text=True,
+                              env={**os.environ, "KUBECONFIG": api.kubeconfig}, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    printed = helm("install", "release", CHART, "--set", "vipuServer.enabled=true")
+    assert f"kubectl -n {namespace} rollout status" in printed
+    yield namespace
+    helm("uninstall", "release")
+    left = api.must("get", "deployments,configmaps,services,roles,rolebindings,serviceaccounts", "-o", "name",
+                    namespace=namespace)
+    assert [name for name in left.split() if "ipu-operator" in name] == []
+    wide = api.must("get", "clusterroles,clusterrolebindings", "-o", "name")
+    assert f"{namespace}-ipu-operator" not in wide
+
+
+def test_install_is_restricted_and_least_privileged(api, installed):
+    _check_pods(api, installed)
+    _check_permissions(api, installed)
+
+
+def _check_pods(api, namespace):
+    deployments = json.loads(api.must("get", "deployments", "-o", "json", namespace=namespace))["items"]
+    assert {each["metadata"]["name"] for each in deployments} == {
+        "ipu-operator-controller-manager", "ipu-operator-vipu-server"}
+    for each in deployments:
+        pod = {"apiVersion": "v1", "kind": "Pod", **each["spec"]["template"]}
+        pod["metadata"]["name"] = "judged"
+        api.must("create", "--dry-run=server", "--validate=strict", "-f", "-", stdin=json.dumps(pod), namespace=namespace)
+
+
+def _check_permissions(api, namespace):
+    user = f"system:serviceaccount:{namespace}:{ACCOUNT}"
+    answers = {}
+    for verb, resource, where in ALLOWED + REFUSED:
+        scope = ["--all-namespaces"] if where == "*" else ["-n", namespace if where == "own" else where]
+        resource, _, sub = resource.partition("/")
+        part = [f"--subresource={sub}"] if sub else []
+        done = api.kubectl("auth", "can-i", verb, resource, *part, *scope, "--as", user)
+        answers[verb, "/".join(filter(None, [resource, sub])), where] = done.stdout.strip()
+    assert {question for question, answer in answers.items() if answer == "yes"} == set(ALLOWED)
