@@ -31,7 +31,7 @@ int64_t lease_deadline_ms(const struct lease_state *state)
 
 bool lease_state_is_held(const struct lease_state *state, int64_t clock_ms)
 {
-    return clock_ms < lease_deadline_ms(state);
+    return state->is_held && clock_ms < lease_deadline_ms(state);
 }
 
 static void lose(struct lease_state *state, struct lease_output *out)

@@ -1,0 +1,231 @@
+#include "operator/kube/identity.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "base/io/file.h"
+#include "lib/check.h"
+
+static const char *env_host, *env_port, *env_kubeconfig, *env_home;
+
+static const char *env(const char *name)
+{
+    if (str_eq(name, "KUBERNETES_SERVICE_HOST"))
+        return env_host;
+    if (str_eq(name, "KUBERNETES_SERVICE_PORT"))
+        return env_port;
+    if (str_eq(name, "KUBECONFIG"))
+        return env_kubeconfig;
+    return str_eq(name, "HOME") ? env_home : NULL;
+}
+
+static char *path_of(const char *name)
+{
+    return mem_printf("%s/%s", check_tmpdir(), name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    AUTO(mem) char *path = path_of(name);
+    struct err err = {0};
+
+    CHECK_OK(file_write(path, 0600, slice_of(text), &err), err);
+}
+
+static bool load(const char *paths, const char *context, struct identity *ret, struct err *err)
+{
+    return identity_load(&(struct identity_options){.kubeconfig = paths, .context = context, .env = env}, ret,
+                         err);
+}
+
+static const char CONFIG[] = "apiVersion: v1\n"
+                             "kind: Config\n"
+                             "current-context: dev\n"
+                             "clusters:\n"
+                             "- name: c\n"
+                             "  cluster:\n"
+                             "    server: https://10.0.0.1:6443/\n"
+                             "    certificate-authority-data: Q0E=\n"
+                             "    tls-server-name: api.test\n"
+                             "- name: loose\n"
+                             "  cluster:\n"
+                             "    server: https://[::1]:6443\n"
+                             "    insecure-skip-tls-verify: true\n"
+                             "    proxy-url: http://proxy:3128\n"
+                             "users:\n"
+                             "- name: u\n"
+                             "  user:\n"
+                             "    token: secret\n"
+                             "- name: files\n"
+                             "  user:\n"
+                             "    tokenFile: my.token\n"
+                             "    client-certificate: my.crt\n"
+                             "    client-key-data: S0VZ\n"
+                             "- name: plugin\n"
+                             "  user:\n"
+                             "    exec:\n"
+                             "      command: aws\n"
+                             "contexts:\n"
+                             "- name: dev\n"
+                             "  context: {cluster: c, user: u, namespace: team}\n"
+                             "- name: files\n"
+                             "  context: {cluster: loose, user: files}\n"
+                             "- name: plugin\n"
+                             "  context: {cluster: c, user: plugin}\n"
+                             "- name: broken\n"
+                             "  context: {cluster: nowhere, user: u}\n";
+
+TEST(a_kubeconfig_gives_all_its_fields)
+{
+    AUTO(mem) char *path = path_of("config");
+    struct identity identity;
+    struct err err = {0};
+
+    write_file("config", CONFIG);
+    CHECK_OK(load(path, NULL, &identity, &err), err);
+    CHECK_STR_EQ(identity.server, "https://10.0.0.1:6443");
+    CHECK_STR_EQ(identity.ca_pem, "CA");
+    CHECK_STR_EQ(identity.server_name, "api.test");
+    CHECK_STR_EQ(identity.token, "secret");
+    CHECK_STR_EQ(identity.ns, "team");
+    CHECK(!identity.insecure);
+    CHECK_HAS(identity.origin, "context dev of ");
+    identity_release(&identity);
+}
+
+TEST(files_are_found_beside_the_kubeconfig_and_followed)
+{
+    AUTO(mem) char *path = path_of("config");
+    struct identity identity;
+    struct err err = {0};
+    unsigned generation;
+
+    write_file("config", CONFIG);
+    write_file("my.token", "one\n");
+    write_file("my.crt", "CERT");
+    CHECK_OK(load(path, "files", &identity, &err), err);
+    CHECK_STR_EQ(identity.token, "one");
+    CHECK_STR_EQ(identity.cert_pem, "CERT");
+    CHECK_STR_EQ(identity.key_pem, "KEY");
+    CHECK_STR_EQ(identity.proxy_url, "http://proxy:3128");
+    CHECK_STR_EQ(identity.ns, "default");
+    CHECK(identity.insecure);
+    generation = identity.generation;
+    write_file("my.token", "two\n");
+    CHECK_OK(identity_refresh(&identity, false, &err), err);
+    CHECK_STR_EQ(identity.token, "two");
+    CHECK_INT_EQ(identity.generation, generation);
+    write_file("my.crt", "CERT 2");
+    CHECK_OK(identity_refresh(&identity, false, &err), err);
+    CHECK_STR_EQ(identity.cert_pem, "CERT 2");
+    CHECK_INT_EQ(identity.generation, generation + 1);
+    write_file("my.token", "");
+    CHECK_ERR(identity_refresh(&identity, false, &err), err, ERR_INVALID);
+    CHECK_STR_EQ(identity.token, "two"); /* half-written files change nothing */
+    identity_release(&identity);
+}
+
+TEST(what_cannot_be_used_is_named_with_file_and_line)
+{
+    static const struct {
+        const char *text, *context, *want;
+    } rows[] = {
+        {CONFIG, "plugin", "line 27: credentials by \"exec\" are not supported"},
+        {CONFIG, "broken", "line 36: the context names the cluster \"nowhere\", which is nowhere defined"},
+        {CONFIG, "missing", "line 1: no context \"missing\""},
+        {"clusters: []\n", NULL, "line 1: no current-context"},
+        {"- a\n", NULL, "line 1: not a kubeconfig"},
+        {"a: [\n", NULL, "line 2"},
+        {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
+         "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: ftp://x\n",
+         NULL, "line 9: the cluster's server is not an http(s) address"},
+        {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
+         "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: https://x\n"
+         "    certificate-authority-data: '%%%'\n",
+         NULL, "line 10: certificate-authority-data is not base64"},
+        {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
+         "users: [{name: u, user: {client-key-data: S0VZ}}]\nclusters:\n- name: c\n  cluster:\n"
+         "    server: https://x\n",
+         NULL, "line 5: a client certificate and its key are needed together"},
+    };
+    AUTO(mem) char *path = path_of("bad");
+
+    CHECK_ROWS (row, rows) {
+        struct identity identity;
+        struct err err = {0};
+
+        write_file("bad", row->text);
+        CHECK_ERR(load(path, row->context, &identity, &err), err, ERR_INVALID);
+        CHECK_HAS(err.msg, path);
+        CHECK_HAS(err.msg, row->want);
+    }
+}
+
+TEST(the_first_of_several_files_wins)
+{
+    AUTO(mem) char *first = path_of("first");
+    AUTO(mem) char *second = path_of("config");
+    AUTO(mem) char *both = mem_printf("%s/absent:%s:%s", check_tmpdir(), first, second);
+    struct identity identity;
+    struct err err = {0};
+
+    write_file("config", CONFIG);
+    write_file("first", "clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\n");
+    env_kubeconfig = both;
+    CHECK_OK(load(NULL, NULL, &identity, &err), err);
+    env_kubeconfig = NULL;
+    CHECK_STR_EQ(identity.server, "http://127.0.0.1:1");
+    CHECK_STR_EQ(identity.token, "secret");
+    identity_release(&identity);
+}
+
+TEST(without_any_place_it_says_where_it_looked)
+{
+    struct identity identity;
+    struct err err = {0};
+
+    env_home = check_tmpdir();
+    CHECK_ERR(load(NULL, NULL, &identity, &err), err, ERR_NOT_FOUND);
+    CHECK_HAS(err.msg, "KUBECONFIG is not set");
+    CHECK_ERR(load("/nowhere/config", NULL, &identity, &err), err, ERR_NOT_FOUND);
+    CHECK_HAS(err.msg, "/nowhere/config");
+}
+
+static bool load_pod(const char *host, const char *port, struct identity *ret, struct err *err)
+{
+    AUTO(mem) char *dir = path_of("pod");
+    bool good;
+
+    env_host = host;
+    env_port = port;
+    good = identity_load(&(struct identity_options){.env = env, .pod_dir = dir}, ret, err);
+    env_host = env_port = NULL;
+    return good;
+}
+
+TEST(a_pod_knows_its_cluster)
+{
+    AUTO(mem) char *dir = path_of("pod");
+    struct identity identity;
+    struct err err = {0};
+
+    CHECK_INT_EQ(mkdir(dir, 0700), 0);
+    CHECK_ERR(load_pod("10.96.0.1", "443", &identity, &err), err, ERR_NOT_FOUND);
+    CHECK_HAS(err.msg, "pod/token");
+    write_file("pod/token", "t\n");
+    write_file("pod/ca.crt", "CA");
+    CHECK_ERR(load_pod("10.96.0.1", NULL, &identity, &err), err, ERR_INVALID);
+    CHECK_OK(load_pod("10.96.0.1", "443", &identity, &err), err);
+    CHECK_STR_EQ(identity.server, "https://10.96.0.1:443");
+    CHECK_STR_EQ(identity.token, "t");
+    CHECK_STR_EQ(identity.ns, "default");
+    identity_release(&identity);
+    write_file("pod/namespace", "ops\n");
+    CHECK_OK(load_pod("fd00::1", "443", &identity, &err), err);
+    CHECK_STR_EQ(identity.server, "https://[fd00::1]:443");
+    CHECK_STR_EQ(identity.ns, "ops");
+    identity_release(&identity);
+}

@@ -1,0 +1,385 @@
+#include "operator/kube/lease_step.h"
+
+#include "lib/check.h"
+
+/* A candidate on a clock of its own. Each helper feeds one input and keeps the answer. */
+struct candidate {
+    struct lease_state state;
+    struct lease_output out;
+    int64_t now_ms;
+};
+
+static const struct err NONE = {0};
+
+static void candidate_init(struct candidate *c)
+{
+    *c = (struct candidate){.now_ms = 1000};
+    lease_state_init(&c->state, "me");
+    lease_on_time(&c->state, c->now_ms, &c->out);
+    CHECK_INT_EQ(c->out.act, LEASE_READ);
+}
+
+static void reads(struct candidate *c, const char *version, const char *holder)
+{
+    struct lease_record record = {version, holder, 15000, 3};
+
+    lease_on_read(&c->state, &record, &NONE, c->now_ms, &c->out);
+}
+
+static void reads_error(struct candidate *c, enum err_kind kind)
+{
+    struct err err = {.kind = kind};
+
+    lease_on_read(&c->state, NULL, &err, c->now_ms, &c->out);
+}
+
+static void sends(struct candidate *c)
+{
+    c->state.sent_ms = c->now_ms;
+}
+
+static void writes(struct candidate *c, const char *version)
+{
+    struct lease_record record = {version, "me", 15000, 3};
+
+    lease_on_written(&c->state, &record, &NONE, c->now_ms, &c->out);
+}
+
+static void writes_error(struct candidate *c, enum err_kind kind)
+{
+    struct err err = {.kind = kind};
+
+    lease_on_written(&c->state, NULL, &err, c->now_ms, &c->out);
+}
+
+static void time_passes(struct candidate *c, int64_t ms)
+{
+    c->now_ms += ms;
+    lease_on_time(&c->state, c->now_ms, &c->out);
+}
+
+static void takes(struct candidate *c)
+{
+    candidate_init(c);
+    reads_error(c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c->out.act, LEASE_CREATE);
+    sends(c);
+    writes(c, "1");
+    CHECK(c->out.has_started);
+}
+
+TEST(a_missing_lease_is_made)
+{
+    struct candidate c;
+
+    takes(&c);
+    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    CHECK_INT_EQ(c.out.wait_ms, 2000);
+    CHECK(lease_state_is_held(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
+TEST(a_holder_renews_without_reading)
+{
+    struct candidate c;
+
+    takes(&c);
+    time_passes(&c, 2000);
+    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+    sends(&c);
+    writes(&c, "2");
+    CHECK(!c.out.has_started);
+    CHECK_INT_EQ(lease_deadline_ms(&c.state), 3000 + 10000);
+    lease_state_release(&c.state);
+}
+
+TEST(time_counts_from_when_the_renewal_was_sent)
+{
+    struct candidate c;
+
+    takes(&c);
+    time_passes(&c, 2000);
+    sends(&c);
+    c.now_ms += 4000; /* the answer took long */
+    writes(&c, "2");
+    CHECK_INT_EQ(lease_deadline_ms(&c.state), 3000 + 10000);
+    CHECK(lease_state_is_held(&c.state, 12999));
+    CHECK(!lease_state_is_held(&c.state, 13000));
+    lease_state_release(&c.state);
+}
+
+TEST(a_live_holder_is_left_alone_until_its_time_has_passed_here)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    reads(&c, "1", "other");
+    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    for (int64_t waited = 2000; waited < 15000; waited += 2000) {
+        time_passes(&c, 2000);
+        CHECK_INT_EQ(c.out.act, LEASE_READ);
+        reads(&c, "1", "other");
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    }
+    time_passes(&c, 2000);
+    reads(&c, "1", "other");
+    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+    lease_state_release(&c.state);
+}
+
+TEST(a_renewing_holder_is_never_overtaken)
+{
+    static const char *const versions[] = {"1", "2"};
+    struct candidate c;
+
+    candidate_init(&c);
+    for (int i = 0; i < 100; i++) {
+        reads(&c, versions[i % 2], "other");
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+        time_passes(&c, 14000);
+    }
+    lease_state_release(&c.state);
+}
+
+TEST(a_released_lease_is_taken_at_once)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    reads(&c, "5", "");
+    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+    sends(&c);
+    writes(&c, "6");
+    CHECK(c.out.has_started);
+    lease_state_release(&c.state);
+}
+
+TEST(of_two_takers_the_slower_one_looks_again)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    reads(&c, "5", "");
+    sends(&c);
+    writes_error(&c, ERR_CONFLICT);
+    CHECK_INT_EQ(c.out.act, LEASE_READ);
+    reads(&c, "6", "other");
+    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    CHECK(!lease_state_is_held(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
+TEST(without_renewal_it_is_lost_at_the_deadline)
+{
+    struct candidate c;
+
+    takes(&c);
+    time_passes(&c, 2000);
+    sends(&c);
+    c.now_ms += 5000;
+    writes_error(&c, ERR_TIMEOUT);
+    CHECK(!c.out.was_lost);
+    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    time_passes(&c, c.out.wait_ms);
+    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+    sends(&c);
+    time_passes(&c, 1000); /* the deadline comes while it is in flight */
+    CHECK(c.out.was_lost);
+    CHECK_INT_EQ(c.out.act, LEASE_READ);
+    CHECK(!lease_state_is_held(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
+TEST(a_retry_never_sleeps_past_the_deadline)
+{
+    struct candidate c;
+
+    takes(&c);
+    time_passes(&c, 8500);
+    sends(&c);
+    c.now_ms += 500;
+    writes_error(&c, ERR_IO);
+    CHECK_INT_EQ(c.out.wait_ms, 1000);
+    lease_state_release(&c.state);
+}
+
+TEST(a_renewal_of_unknown_outcome_heals)
+{
+    struct candidate c;
+
+    takes(&c);
+    time_passes(&c, 2000);
+    sends(&c);
+    writes_error(&c, ERR_IO); /* it had arrived */
+    time_passes(&c, 2000);
+    sends(&c);
+    writes_error(&c, ERR_CONFLICT);
+    CHECK_INT_EQ(c.out.act, LEASE_READ);
+    reads(&c, "2", "me");
+    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+    CHECK(!c.out.was_lost);
+    sends(&c);
+    writes(&c, "3");
+    CHECK(!c.out.has_started);
+    CHECK(lease_state_is_held(&c.state, c.now_ms + 9999));
+    lease_state_release(&c.state);
+}
+
+TEST(another_holder_ends_it_at_once)
+{
+    struct candidate c;
+
+    takes(&c);
+    time_passes(&c, 2000);
+    sends(&c);
+    writes_error(&c, ERR_CONFLICT);
+    reads(&c, "9", "thief");
+    CHECK(c.out.was_lost);
+    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    lease_state_release(&c.state);
+}
+
+TEST(a_late_answer_does_not_start_a_lease_that_is_over)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    reads(&c, "5", "");
+    sends(&c);
+    c.now_ms += 10000;
+    writes(&c, "6");
+    CHECK(!c.out.has_started);
+    CHECK(!lease_state_is_held(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
+TEST(leaving_gives_it_back)
+{
+    struct candidate c;
+
+    takes(&c);
+    lease_leave(&c.state, &c.out);
+    CHECK_INT_EQ(c.out.act, LEASE_RELEASE);
+    CHECK(!lease_state_is_held(&c.state, c.now_ms));
+    writes_error(&c, ERR_CONFLICT);
+    CHECK_INT_EQ(c.out.act, LEASE_READ);
+    reads(&c, "2", "me");
+    CHECK_INT_EQ(c.out.act, LEASE_RELEASE);
+    writes(&c, "3");
+    CHECK_INT_EQ(c.out.act, LEASE_END);
+    lease_state_release(&c.state);
+}
+
+TEST(leaving_touches_nothing_that_is_not_ours)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    lease_leave(&c.state, &c.out);
+    CHECK_INT_EQ(c.out.act, LEASE_END);
+    lease_state_release(&c.state);
+    takes(&c);
+    lease_leave(&c.state, &c.out);
+    writes_error(&c, ERR_CONFLICT);
+    reads(&c, "9", "other");
+    CHECK_INT_EQ(c.out.act, LEASE_END);
+    lease_state_release(&c.state);
+}
+
+TEST(records_are_read_with_limits)
+{
+    static const struct {
+        const char *text;
+        bool good;
+        const char *holder;
+        int64_t duration_ms;
+    } rows[] = {
+        {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"holderIdentity\":\"x\","
+         "\"leaseDurationSeconds\":20}}",
+         true, "x", 20000},
+        {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"}}", true, "", 15000},
+        {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"leaseDurationSeconds\":"
+         "99999999}}",
+         true, "", 15000},
+        {"{\"kind\":\"Lease\",\"metadata\":{}}", false, NULL, 0},
+        {"{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"1\"}}", false, NULL, 0},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct err err = {0};
+        AUTO(json) cJSON *doc = json_parse(slice_of(row->text), &err);
+        struct lease_record record = {0};
+
+        CHECK_INT_EQ(lease_record_read(doc, &record), row->good);
+        if (!row->good)
+            continue;
+        CHECK_STR_EQ(record.holder, row->holder);
+        CHECK_INT_EQ(record.duration_ms, row->duration_ms);
+    }
+}
+
+/* Two candidates on one record, with answers lost at random: never do both believe that they hold it. */
+TEST(two_candidates_never_hold_it_together)
+{
+    struct candidate pair[2];
+    char version[2] = {'0', '\0'};
+    const char *names[] = {"me", "you"};
+    const char *holder = "";
+    bool exists = false;
+    uint32_t dice = 7;
+
+    for (int i = 0; i < 2; i++) {
+        pair[i] = (struct candidate){.now_ms = 1000};
+        lease_state_init(&pair[i].state, names[i]);
+        lease_on_time(&pair[i].state, 1000, &pair[i].out);
+    }
+    for (int n = 0; n < 50000; n++) {
+        struct candidate *c;
+        int who;
+        bool is_lost, is_known;
+        struct lease_record record = {.duration_ms = 15000};
+        struct err err = {0};
+
+        dice = dice * 1664525U + 1013904223U;
+        who = (int)(dice >> 31);
+        is_lost = (dice >> 20 & 7) == 0;
+        c = &pair[who];
+        pair[0].now_ms = pair[1].now_ms += (dice >> 10) % 700;
+        if (lease_state_is_held(&pair[0].state, pair[0].now_ms))
+            CHECK(!lease_state_is_held(&pair[1].state, pair[1].now_ms));
+        switch (c->out.act) {
+        case LEASE_READ:
+            record.resource_version = version;
+            record.holder = holder;
+            err.kind = is_lost ? ERR_IO : exists ? ERR_NONE : ERR_NOT_FOUND;
+            lease_on_read(&c->state, err.kind == ERR_NONE ? &record : NULL, &err, c->now_ms, &c->out);
+            break;
+        case LEASE_CREATE:
+        case LEASE_WRITE:
+            c->state.sent_ms = c->now_ms;
+            is_known = exists && str_eq(c->state.resource_version, version);
+            if (c->out.act == LEASE_CREATE ? !exists : is_known) {
+                exists = true;
+                holder = names[who];
+                version[0] = version[0] == '~' ? '0' : (char)(version[0] + 1);
+                err.kind = is_lost ? ERR_TIMEOUT : ERR_NONE;
+            } else {
+                err.kind = is_lost ? ERR_TIMEOUT : ERR_CONFLICT;
+            }
+            record.resource_version = version;
+            record.holder = holder;
+            lease_on_written(&c->state, err.kind == ERR_NONE ? &record : NULL, &err, c->now_ms, &c->out);
+            break;
+        case LEASE_WAIT:
+            if (c->now_ms >= lease_deadline_ms(&c->state) || (dice >> 5 & 3) == 0)
+                lease_on_time(&c->state, c->now_ms, &c->out);
+            break;
+        case LEASE_RELEASE:
+        case LEASE_END:
+            CHECK_FAIL("nobody leaves here");
+        }
+    }
+    CHECK(exists);
+    lease_state_release(&pair[0].state);
+    lease_state_release(&pair[1].state);
+}

@@ -1,0 +1,218 @@
+#include "operator/kube/queue.h"
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "lib/check.h"
+
+TEST(a_key_waits_once)
+{
+    struct queue *queue = queue_new();
+
+    queue_add(queue, "n/a");
+    queue_add(queue, "n/b");
+    queue_add(queue, "n/a");
+    CHECK_INT_EQ(queue_ready(queue), 2);
+    CHECK_STR_EQ(queue_take(queue, 0), "n/a");
+    CHECK_STR_EQ(queue_take(queue, 0), "n/b");
+    CHECK_STR_EQ(queue_take(queue, 0), NULL);
+    CHECK_INT_EQ(queue_due_ms(queue, 0), -1);
+    queue_free(queue);
+}
+
+TEST(a_taken_key_is_not_given_out_twice_but_runs_once_more)
+{
+    struct queue *queue = queue_new();
+
+    queue_add(queue, "n/a");
+    CHECK_STR_EQ(queue_take(queue, 0), "n/a");
+    queue_add(queue, "n/a");
+    queue_add(queue, "n/a");
+    CHECK_STR_EQ(queue_take(queue, 0), NULL);
+    CHECK_INT_EQ(queue_taken(queue), 1);
+    queue_done(queue, "n/a");
+    CHECK_STR_EQ(queue_take(queue, 0), "n/a");
+    queue_done(queue, "n/a");
+    CHECK_STR_EQ(queue_take(queue, 0), NULL);
+    CHECK_INT_EQ(queue_taken(queue), 0);
+    queue_free(queue);
+}
+
+TEST(the_earliest_time_wins)
+{
+    struct queue *queue = queue_new();
+
+    queue_add_at(queue, "n/a", 300);
+    queue_add_at(queue, "n/a", 100);
+    queue_add_at(queue, "n/a", 200);
+    CHECK_INT_EQ(queue_delayed(queue), 1);
+    CHECK_INT_EQ(queue_due_ms(queue, 0), 100);
+    CHECK_STR_EQ(queue_take(queue, 99), NULL);
+    CHECK_INT_EQ(queue_due_ms(queue, 100), 0);
+    CHECK_STR_EQ(queue_take(queue, 100), "n/a");
+    queue_done(queue, "n/a");
+    queue_add_at(queue, "n/a", 300);
+    queue_add(queue, "n/a");
+    CHECK_INT_EQ(queue_delayed(queue), 0);
+    CHECK_STR_EQ(queue_take(queue, 0), "n/a");
+    queue_free(queue);
+}
+
+TEST(a_delay_that_ends_while_taken_waits_for_done)
+{
+    struct queue *queue = queue_new();
+
+    queue_add(queue, "n/a");
+    CHECK_STR_EQ(queue_take(queue, 0), "n/a");
+    queue_add_at(queue, "n/a", 10);
+    CHECK_STR_EQ(queue_take(queue, 20), NULL);
+    CHECK_INT_EQ(queue_due_ms(queue, 20), -1);
+    queue_done(queue, "n/a");
+    CHECK_STR_EQ(queue_take(queue, 20), "n/a");
+    queue_free(queue);
+}
+
+TEST(failures_back_off_per_key_until_forgotten)
+{
+    static const int64_t want[] = {5, 10, 20, 40, 80};
+    struct queue *queue = queue_new();
+
+    for (size_t i = 0; i < COUNT_OF(want); i++)
+        CHECK_INT_EQ(queue_add_failed(queue, "n/a", 0, 0), want[i]);
+    CHECK_INT_EQ(queue_failures(queue, "n/a"), 5);
+    CHECK_INT_EQ(queue_add_failed(queue, "n/b", 0, 0), 5);
+    for (int i = 0; i < 100; i++)
+        CHECK(queue_add_failed(queue, "n/a", 0, 0) <= 120000);
+    CHECK_INT_EQ(queue_add_failed(queue, "n/a", 0, 0), 120000);
+    queue_forget(queue, "n/a");
+    CHECK_INT_EQ(queue_add_failed(queue, "n/a", 0, 0), 5);
+    queue_free(queue);
+}
+
+TEST(jitter_only_shortens)
+{
+    struct queue *queue = queue_new();
+
+    for (uint32_t dice = 0; dice < 1000; dice++) {
+        int64_t delay_ms;
+
+        queue_forget(queue, "n/a");
+        for (int i = 0; i < 10; i++)
+            queue_add_failed(queue, "n/a", 0, 0);
+        delay_ms = queue_add_failed(queue, "n/a", 0, dice * 4294967U);
+        CHECK(delay_ms <= 5120 && delay_ms >= 3840);
+    }
+    queue_free(queue);
+}
+
+TEST(a_dropped_key_is_gone)
+{
+    struct queue *queue = queue_new();
+
+    queue_add(queue, "n/a");
+    queue_add(queue, "n/b");
+    queue_add(queue, "n/c");
+    queue_drop(queue, "n/b");
+    queue_add_at(queue, "n/d", 5);
+    queue_drop(queue, "n/d");
+    queue_drop(queue, "n/never");
+    CHECK_STR_EQ(queue_take(queue, 10), "n/a");
+    queue_add(queue, "n/a");
+    queue_drop(queue, "n/a");
+    queue_done(queue, "n/a");
+    CHECK_STR_EQ(queue_take(queue, 10), "n/c");
+    CHECK_STR_EQ(queue_take(queue, 10), NULL);
+    queue_free(queue);
+}
+
+TEST(namespaces_take_turns)
+{
+    static const char *const want[] = {"a/1", "b/1", "c", "a/2", "b/2", "a/3", "a/4"};
+    struct queue *queue = queue_new();
+
+    queue_add(queue, "a/1");
+    queue_add(queue, "a/2");
+    queue_add(queue, "a/3");
+    queue_add(queue, "a/4");
+    queue_add(queue, "b/1");
+    queue_add(queue, "b/2");
+    queue_add(queue, "c");
+    for (size_t i = 0; i < COUNT_OF(want); i++)
+        CHECK_STR_EQ(queue_take(queue, 0), want[i]);
+    queue_free(queue);
+}
+
+/* Against a plain model: whatever is done to it, a key is given out when and only when the model says so. */
+TEST(it_agrees_with_a_plain_model)
+{
+    enum { KEYS = 12, STEPS = 20000 };
+    struct {
+        bool ready, taken, wanted;
+        int64_t due; /* -1: none */
+    } model[KEYS];
+    struct queue *queue = queue_new();
+    uint32_t dice = 1;
+    int64_t now = 0;
+
+    for (int i = 0; i < KEYS; i++)
+        model[i].ready = model[i].taken = model[i].wanted = false, model[i].due = -1;
+    for (int n = 0; n < STEPS; n++) {
+        dice = dice * 1664525U + 1013904223U;
+        int i = (int)(dice >> 8) % KEYS;
+        AUTO(mem) char *key = mem_printf("n%d/k%d", i % 3, i);
+
+        switch (dice >> 29) {
+        case 0:
+        case 1:
+            queue_add(queue, key);
+            model[i].due = -1;
+            *(model[i].taken ? &model[i].wanted : &model[i].ready) = true;
+            break;
+        case 2:
+        case 3:
+            queue_add_at(queue, key, now + (dice >> 16) % 50);
+            if (!model[i].ready && !model[i].wanted &&
+                (model[i].due < 0 || model[i].due > now + (int64_t)((dice >> 16) % 50)))
+                model[i].due = now + (int64_t)((dice >> 16) % 50);
+            break;
+        case 4:
+            queue_drop(queue, key);
+            model[i].ready = model[i].wanted = false;
+            model[i].due = -1;
+            break;
+        case 5:
+            queue_done(queue, key);
+            if (model[i].taken && model[i].wanted)
+                model[i].ready = true;
+            if (model[i].taken)
+                model[i].taken = model[i].wanted = false;
+            break;
+        default: {
+            const char *got = queue_take(queue, ++now);
+            size_t ready = 0;
+
+            for (int k = 0; k < KEYS; k++) {
+                if (model[k].due >= 0 && model[k].due <= now) {
+                    *(model[k].taken ? &model[k].wanted : &model[k].ready) = true;
+                    model[k].due = -1;
+                }
+                ready += model[k].ready;
+            }
+            if (got == NULL) {
+                CHECK_INT_EQ(ready, 0);
+                break;
+            }
+            for (int k = 0; k < KEYS; k++) {
+                AUTO(mem) char *name = mem_printf("n%d/k%d", k % 3, k);
+
+                if (!str_eq(name, got))
+                    continue;
+                CHECK(model[k].ready && !model[k].taken);
+                model[k].ready = false;
+                model[k].taken = true;
+            }
+            CHECK_INT_EQ(queue_ready(queue), ready - 1);
+        }
+        }
+    }
+    queue_free(queue);
+}

@@ -1,0 +1,450 @@
+#include "operator/kube/watch_step.h"
+
+#include "lib/check.h"
+
+struct world {
+    struct watch_state state;
+    struct watch_output out;
+    int64_t now_ms;
+};
+
+static void world_init(struct world *w)
+{
+    *w = (struct world){.now_ms = 1000};
+    watch_state_init(&w->state, "Pod");
+}
+
+static void feed(struct world *w, struct watch_input input)
+{
+    if (input.retry_after_ms == 0)
+        input.retry_after_ms = -1;
+    input.now_ms = w->now_ms;
+    watch_step(&w->state, &input, &w->out);
+}
+
+static void sends(struct world *w)
+{
+    feed(w, (struct watch_input){.what = WATCH_INPUT_SEND});
+}
+
+static void event(struct world *w, const char *text)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *object = json_parse(slice_of(text), &err);
+
+    CHECK(object != NULL);
+    feed(w, (struct watch_input){.what = WATCH_INPUT_EVENT, .object = object});
+    w->out.item = NULL;
+}
+
+static void page(struct world *w, const char *text)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *object = json_parse(slice_of(text), &err);
+
+    CHECK(object != NULL);
+    feed(w, (struct watch_input){.what = WATCH_INPUT_PAGE, .object = object});
+}
+
+static void closed(struct world *w, enum err_kind kind, int code, int64_t retry_after_ms)
+{
+    struct err err = {.kind = kind, .code = code, .msg = "as the test says"};
+
+    feed(w, (struct watch_input){.what = WATCH_INPUT_CLOSED, .err = &err, .retry_after_ms = retry_after_ms});
+}
+
+static void check_query(struct world *w, const char *want)
+{
+    AUTO(strv) struct strv query = {0};
+    AUTO(str) struct str got = {0};
+
+    watch_query(&w->state, "a=b", NULL, 0, &query);
+    for (size_t i = 0; i < query.count; i += 2)
+        str_addf(&got, "%s=%s&", query.items[i], query.items[i + 1]);
+    CHECK_STR_EQ(str_text(&got), want);
+}
+
+#define ADDED(version)                                                                                       \
+    "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" version "\"}}}"
+#define BOOKMARK(version)                                                                                    \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" version "\"}" \
+                                                                                                       "}}"
+#define LIST_END(version)                                                                                    \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" version "\"," \
+    "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}"
+#define ERROR_EVENT(code)                                                                                    \
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" code ",\"message\":\"m\"}}"
+#define PAGE(version, more)                                                                                  \
+    "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" more           \
+    "\"},\"items\":[]}"
+
+#define STREAM_QUERY "labelSelector=a=b&watch=true&allowWatchBookmarks=true&"
+
+static void follows(struct world *w)
+{
+    world_init(w);
+    sends(w);
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
+    event(w, LIST_END("10"));
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_END);
+}
+
+static void pages(struct world *w)
+{
+    world_init(w);
+    sends(w);
+    closed(w, ERR_INVALID, 422, -1);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    sends(w);
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
+}
+
+TEST(a_streamed_list_becomes_a_watch)
+{
+    struct world w;
+
+    world_init(&w);
+    sends(&w);
+    check_query(&w,
+                STREAM_QUERY "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=300&");
+    event(&w, ADDED("7"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_PUT);
+    CHECK_STR_EQ(w.state.position, NULL); /* an unfinished list is no position */
+    CHECK(!w.state.is_listed);
+    event(&w, LIST_END("10"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_END);
+    CHECK(!w.out.finish);
+    CHECK(w.state.is_listed);
+    CHECK_STR_EQ(w.state.position, "10");
+    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=300&");
+    watch_state_release(&w.state);
+}
+
+TEST(events_move_the_position)
+{
+    struct world w;
+
+    follows(&w);
+    event(&w, ADDED("11"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_PUT);
+    CHECK_STR_EQ(w.state.position, "11");
+    event(&w, BOOKMARK("30"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
+    CHECK_STR_EQ(w.state.position, "30");
+    event(&w,
+          "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"31\"}}}");
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_DELETE);
+    CHECK_STR_EQ(w.state.position, "31");
+    watch_state_release(&w.state);
+}
+
+TEST(strange_events_are_skipped)
+{
+    static const char *const rows[] = {
+        "{}",
+        "[1]",
+        "{\"type\":\"ADDED\"}",
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"metadata\":{\"resourceVersion\":\"99\"}}}",
+        "{\"type\":\"RENAMED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"99\"}}}",
+        "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\"}}",
+    };
+    struct world w;
+
+    follows(&w);
+    CHECK_ROWS (row, rows) {
+        event(&w, *row);
+        CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_SKIP);
+        CHECK(!w.out.finish);
+        CHECK_STR_EQ(w.state.position, "10");
+    }
+    watch_state_release(&w.state);
+}
+
+TEST(the_normal_end_of_a_watch_is_no_trouble)
+{
+    struct world w;
+
+    follows(&w);
+    w.now_ms += 300000;
+    closed(&w, ERR_NONE, 0, -1);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE); /* no list */
+    watch_state_release(&w.state);
+}
+
+TEST(a_watch_that_ends_at_once_is_asked_with_growing_patience)
+{
+    struct world w;
+    int64_t last_ms = 0;
+
+    follows(&w);
+    for (int i = 0; i < 5; i++) {
+        sends(&w);
+        w.now_ms += 10;
+        closed(&w, ERR_NONE, 0, -1);
+        CHECK(w.out.wait_ms > last_ms);
+        last_ms = w.out.wait_ms;
+    }
+    CHECK_STR_EQ(w.state.position, "10");
+    sends(&w);
+    event(&w, ADDED("11"));
+    closed(&w, ERR_NONE, 0, -1); /* cut in the middle, with something to show: go on at once */
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    watch_state_release(&w.state);
+}
+
+TEST(trouble_keeps_the_position)
+{
+    static const struct {
+        enum err_kind kind;
+        int code;
+        int64_t retry_after_ms, at_least_ms;
+    } rows[] = {
+        {ERR_IO, 56, -1, 100},         {ERR_TIMEOUT, 28, -1, 100},  {ERR_BUSY, 429, 7000, 7000},
+        {ERR_BUSY, 503, -1, 100},      {ERR_DENIED, 403, -1, 1000}, {ERR_IO, 500, -1, 100},
+        {ERR_NOT_FOUND, 404, -1, 500},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct world w;
+
+        follows(&w);
+        closed(&w, row->kind, row->code, row->retry_after_ms);
+        CHECK(w.out.wait_ms >= row->at_least_ms);
+        CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
+        CHECK_STR_EQ(w.state.position, "10");
+        CHECK_INT_EQ(w.state.trouble.kind, row->kind);
+        sends(&w);
+        event(&w, ADDED("11"));
+        CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+        watch_state_release(&w.state);
+    }
+}
+
+TEST(an_expired_position_is_listed_again)
+{
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+    CHECK_STR_EQ(w.state.position, NULL);
+    CHECK_INT_EQ(w.state.expirations, 1);
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_BEGIN);
+    event(&w, LIST_END("50"));
+    closed(&w, ERR_GONE, 410, -1); /* again, before any event: not without end */
+    CHECK(w.out.wait_ms > 0);
+    watch_state_release(&w.state);
+}
+
+TEST(error_events_mean_what_their_status_says)
+{
+    struct world w;
+
+    follows(&w);
+    event(&w, ERROR_EVENT("410"));
+    CHECK(w.out.finish);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_STR_EQ(w.state.position, NULL);
+    watch_state_release(&w.state);
+
+    follows(&w);
+    event(&w, "{\"type\":\"ERROR\",\"object\":{\"code\":429,\"details\":{\"retryAfterSeconds\":9}}}");
+    CHECK(w.out.finish);
+    CHECK_INT_EQ(w.out.wait_ms, 9000);
+    CHECK_STR_EQ(w.state.position, "10");
+    watch_state_release(&w.state);
+
+    follows(&w);
+    event(&w, "{\"type\":\"ERROR\"}");
+    CHECK(w.out.finish);
+    CHECK(w.out.wait_ms > 0);
+    CHECK_STR_EQ(w.state.position, "10");
+    watch_state_release(&w.state);
+}
+
+TEST(a_position_from_the_future_is_given_up)
+{
+    struct world w;
+
+    follows(&w);
+    event(&w, "{\"type\":\"ERROR\",\"object\":{\"code\":504,\"message\":\"Timeout: Too large resource "
+              "version: 9\"}}");
+    CHECK_STR_EQ(w.state.position, NULL);
+    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+    watch_state_release(&w.state);
+}
+
+TEST(a_401_renews_the_credentials_once)
+{
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_DENIED, 401, -1);
+    CHECK(w.out.renew);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    closed(&w, ERR_DENIED, 401, -1);
+    CHECK(!w.out.renew);
+    CHECK(w.out.wait_ms >= 1000);
+    sends(&w);
+    event(&w, ADDED("11"));
+    closed(&w, ERR_DENIED, 401, -1);
+    CHECK(w.out.renew);
+    watch_state_release(&w.state);
+}
+
+TEST(a_refused_stream_falls_back_to_pages)
+{
+    struct world w;
+
+    pages(&w);
+    check_query(&w, "labelSelector=a=b&limit=500&resourceVersion=0&");
+    page(&w, PAGE("20", "t1"));
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK(!w.state.is_listed);
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
+    check_query(&w, "labelSelector=a=b&limit=500&continue=t1&");
+    page(&w, PAGE("21", ""));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_END);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_STR_EQ(w.state.position, "20"); /* of the first page: nothing is missed */
+    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);        /* it stays refused */
+    check_query(&w, "labelSelector=a=b&limit=500&"); /* the most recent, not any */
+    watch_state_release(&w.state);
+}
+
+TEST(an_expired_page_restarts_the_list_in_one_piece)
+{
+    struct world w;
+
+    pages(&w);
+    page(&w, PAGE("20", "t1"));
+    sends(&w);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    check_query(&w, "labelSelector=a=b&");
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_BEGIN);
+    page(&w, PAGE("30", ""));
+    CHECK_STR_EQ(w.state.position, "30");
+    watch_state_release(&w.state);
+}
+
+TEST(a_broken_page_is_asked_again)
+{
+    struct world w;
+
+    pages(&w);
+    page(&w, PAGE("20", "t1"));
+    sends(&w);
+    closed(&w, ERR_IO, 56, -1);
+    CHECK(w.out.wait_ms > 0);
+    check_query(&w, "labelSelector=a=b&limit=500&continue=t1&");
+    watch_state_release(&w.state);
+}
+
+TEST(pages_that_are_no_lists_complete_nothing)
+{
+    static const char *const rows[] = {
+        "{\"kind\":\"PodList\",\"metadata\":{}}",
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"}}",
+        "{\"kind\":\"PodTemplateList\",\"metadata\":{\"resourceVersion\":\"1\"}}",
+        "{}",
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct world w;
+
+        pages(&w);
+        page(&w, *row);
+        CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
+        CHECK(w.out.wait_ms > 0);
+        CHECK(!w.state.is_listed);
+        CHECK_INT_EQ(w.state.trouble.kind, ERR_INVALID);
+        watch_state_release(&w.state);
+    }
+}
+
+TEST(a_streamed_list_without_an_end_becomes_pages_for_once)
+{
+    struct world w;
+
+    world_init(&w);
+    sends(&w);
+    event(&w, ADDED("7"));
+    feed(&w, (struct watch_input){.what = WATCH_INPUT_QUIET});
+    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    sends(&w);
+    page(&w, PAGE("20", ""));
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+    watch_state_release(&w.state);
+}
+
+TEST(a_streamed_list_that_keeps_breaking_becomes_pages)
+{
+    struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+        sends(&w);
+        event(&w, ADDED("7"));
+        closed(&w, ERR_NONE, 0, -1);
+        CHECK(w.out.wait_ms > 0);
+    }
+    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);
+    watch_state_release(&w.state);
+}
+
+TEST(a_silent_watch_goes_on_from_its_position)
+{
+    struct world w;
+
+    follows(&w);
+    feed(&w, (struct watch_input){.what = WATCH_INPUT_QUIET});
+    CHECK(w.out.wait_ms >= 0);
+    CHECK_STR_EQ(w.state.position, "10");
+    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
+    watch_state_release(&w.state);
+}
+
+TEST(a_position_that_the_server_refuses_is_given_up)
+{
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_INVALID, 400, -1);
+    CHECK_STR_EQ(w.state.position, NULL);
+    watch_state_release(&w.state);
+}
+
+TEST(reconnections_are_spread)
+{
+    struct world w;
+    bool seen[2] = {false, false};
+
+    follows(&w);
+    for (uint32_t dice = 0; dice < 1000; dice++) {
+        AUTO(strv) struct strv query = {0};
+        int64_t seconds = 0;
+
+        watch_query(&w.state, NULL, NULL, dice, &query);
+        CHECK(parse_i64(query.items[query.count - 1], 300, 600, &seconds));
+        seen[0] = seen[0] || seconds == 300;
+        seen[1] = seen[1] || seconds == 600;
+        CHECK(watch_timeout_ms(&w.state) > seconds * 1000);
+    }
+    CHECK(seen[0] && seen[1]);
+    watch_state_release(&w.state);
+}
