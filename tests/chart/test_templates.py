@@ -192,10 +192,9 @@ def test_every_old_value_that_applies_reaches_the_pod(render):
 
 
 def test_controllers_of_the_old_string_become_a_list(render):
-    assert controllers(render(OLD_VALUES), "ipu") == [
-        {"host": "pod1", "port": 8090, "selector": "vipu-ctrl=a"},
-        {"host": "fd00::1", "port": 8091, "selector": "vipu-ctrl=b"},
-    ]
+    assert controllers(render(OLD_VALUES), "ipu") == ["pod1:8090:vipu-ctrl=a", "[fd00::1]:8091:vipu-ctrl=b"]
+    assert controllers(render({"global": {"vipuControllers": "pod1,pod2:81, pod3:82:a.b/c="}})) == [
+        "pod1", "pod2:81", "pod3:82:a.b/c="]
 
 
 def test_simulated_controller_is_appended_to_those_given(render):
@@ -253,7 +252,8 @@ def test_no_rule_reaches_secrets_or_wildcards(render):
         ({"controler": {}}, "controler"),
         ({"controller": {"image": {"repo": "x"}}}, "repo"),
         ({"global": {"vipuControllers": [{"host": "a", "port": 0, "selector": "a=b"}]}}, "vipuControllers"),
-        ({"global": {"vipuControllers": "pod1:8090"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "pod1:8090:"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "pod1:8090:a"}}, "is not host:port:label=value"),
         ({"global": {"vipuControllers": "pod1:http:a=b"}}, "is not host:port:label=value"),
         ({"controller": {"logLevel": "loud"}}, "logLevel"),
         ({"vipuServer": {"nodeLabel": "no label"}}, "nodeLabel"),

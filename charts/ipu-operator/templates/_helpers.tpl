@@ -64,15 +64,12 @@ default
 {{- define "ipu-operator.vipuControllers" -}}
 {{- $controllers := list -}}
 {{- if kindIs "string" .Values.global.vipuControllers -}}
-{{- range $entry := splitList "," .Values.global.vipuControllers -}}
-{{- with trim $entry -}}
-{{- $parts := regexFindAll "^(\\[[^]]+\\]|[^:]+):([0-9]+):([^=]+=.*)$" . -1 -}}
-{{- if not $parts -}}
+{{- range splitList "," .Values.global.vipuControllers -}}
+{{- with trim . -}}
+{{- if not (regexMatch "^(\\[[^\\]\\s]+\\]|[^:\\[\\]\\s]+)(:[0-9]{1,5})?(:[^:=\\s]+=\\S*)?$" .) -}}
 {{- fail (printf "global.vipuControllers: %q is not host:port:label=value" .) -}}
 {{- end -}}
-{{- $selector := regexReplaceAll "^(\\[[^]]+\\]|[^:]+):[0-9]+:" . "" -}}
-{{- $address := trimSuffix (printf ":%s" $selector) . -}}
-{{- $controllers = append $controllers (dict "host" (regexReplaceAll ":[0-9]+$" $address "" | trimAll "[]") "port" (regexFind "[0-9]+$" $address | int) "selector" $selector) -}}
+{{- $controllers = append $controllers . -}}
 {{- end -}}
 {{- end -}}
 {{- else -}}
