@@ -14,16 +14,23 @@ static void ipu_release(struct vipu_agent_ipu *ipu)
     mem_free(ipu->attributes);
 }
 
+void vipu_agent_release(struct vipu_agent *agent)
+{
+    if (!agent)
+        return;
+    for (size_t i = 0; i < agent->ipu_count; i++)
+        ipu_release(&agent->ipus[i]);
+    mem_free(agent->ipus);
+    mem_free(agent->name);
+    *agent = (struct vipu_agent){0};
+}
+
 void vipu_agents_release(struct vipu_agents *agents)
 {
     if (!agents)
         return;
-    for (size_t a = 0; a < agents->count; a++) {
-        for (size_t i = 0; i < agents->items[a].ipu_count; i++)
-            ipu_release(&agents->items[a].ipus[i]);
-        mem_free(agents->items[a].ipus);
-        mem_free(agents->items[a].name);
-    }
+    for (size_t a = 0; a < agents->count; a++)
+        vipu_agent_release(&agents->items[a]);
     mem_free(agents->items);
     *agents = (struct vipu_agents){0};
 }

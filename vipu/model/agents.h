@@ -30,10 +30,16 @@ struct vipu_agents {
     uint32_t total_ipus;
 };
 
+void vipu_agent_release(struct vipu_agent *agent);
 void vipu_agents_release(struct vipu_agents *agents);
 void vipu_agents_sort(struct vipu_agents *agents); /* also sums total_ipus */
 /* Compares names with runs of digits read as numbers; usable with qsort through a wrapper. */
 int vipu_name_compare(const char *a, const char *b);
+
+static inline void vipu_agent_auto(struct vipu_agent *agent)
+{
+    vipu_agent_release(agent);
+}
 
 static inline void vipu_agents_auto(struct vipu_agents *agents)
 {

@@ -1,0 +1,29 @@
+/* The configuration of vipu-server: one YAML file, read as a whole; every mistake is reported with its line.
+ * Without a file there is one cluster "cl1": one torus domain of 16 agents, 64 IPUs. Owned contents. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "vipu/model/cluster.h"
+#include "vipu/server/controller.h"
+
+#define CONFIG_MAX_BYTES ((size_t)1024 * 1024)
+#define CONFIG_MAX_DOMAINS 1024u
+
+struct server_config {
+    char *listen;
+    char *storage;
+    struct controller_times times;
+    uint32_t max_auto_reset_retries;
+    struct vipu_clusters clusters;
+};
+
+/* The configuration when no file is given. */
+struct server_config server_config_default(void);
+/* `name` stands in the messages. False: `problems` has one sentence per mistake, and nothing is returned. */
+bool server_config_parse(struct slice text, const char *name, struct server_config *ret,
+                         struct strv *problems);
+void server_config_release(struct server_config *config);

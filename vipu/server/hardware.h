@@ -1,0 +1,15 @@
+/* What the simulated machines say about themselves: attributes of every IPU, and the devices of a partition
+ * as the IPUoF client wants them. Pure: the same cluster and place always give the same serial numbers. */
+#pragma once
+
+#include "base/core/err.h"
+#include "vipu/model/agents.h"
+#include "vipu/model/cluster.h"
+#include "vipu/model/ipuof.h"
+
+/* One machine of a domain with the attributes of its IPUs. The result is one agent, owned. */
+struct vipu_agent hardware_agent(const struct vipu_cluster_domain *domain, uint32_t machine);
+
+/* gcd -1: all of them. ERR_INVALID when the partition has no such GCD. */
+MUST_USE bool hardware_ipuof(const struct vipu_cluster *cluster, const struct vipu_partition *partition,
+                             int64_t gcd, struct vipu_ipuof_config *ret, struct err *err);

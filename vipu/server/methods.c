@@ -1,0 +1,342 @@
+#include "vipu/server/methods.h"
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "vipu/server/hardware.h"
+#include "vipu/wire/grpc.h"
+#include "vipu/wire/replies.h"
+#include "vipu/wire/requests.h"
+
+#define API_VERSION "1.18.0"
+#define LIST_MAX_BYTES ((size_t)64 << 20)
+
+/* A call whose change waits for the transaction. */
+struct waiting {
+    struct service_call *call;
+    struct str reply;
+};
+
+struct methods {
+    struct loop *loop;
+    const struct server_config *config;
+    struct controller *controller;
+    struct store *store;
+    void (*on_storage_failure)(void *ctx, const struct err *err);
+    void *ctx;
+    struct loop_timer commit;
+    struct loop_timer step;
+    struct waiting *waiting;
+    size_t waiting_count;
+};
+
+static void schedule_step(struct methods *m);
+
+static void refuse(struct service_call *call, const struct err *err)
+{
+    service_refuse(call, grpc_status_of_kind(err->kind), err->msg);
+}
+
+static void answer_waiting(struct methods *m, const struct err *err)
+{
+    for (size_t i = 0; i < m->waiting_count; i++) {
+        if (err)
+            refuse(m->waiting[i].call, err);
+        else
+            service_reply(m->waiting[i].call, str_slice(&m->waiting[i].reply));
+        str_release(&m->waiting[i].reply);
+    }
+    m->waiting_count = 0;
+}
+
+static bool save(struct methods *m)
+{
+    struct err err;
+
+    if (!controller_has_changes(m->controller))
+        return true;
+    if (store_save(m->store, m->controller, &err))
+        return true;
+    answer_waiting(m, &err);
+    m->on_storage_failure(m->ctx, &err);
+    return false;
+}
+
+static void on_commit(struct loop_timer *timer)
+{
+    struct methods *m = CONTAINER_OF(timer, struct methods, commit);
+
+    if (!save(m))
+        return;
+    answer_waiting(m, NULL);
+    schedule_step(m);
+}
+
+static void on_step(struct loop_timer *timer)
+{
+    schedule_step(CONTAINER_OF(timer, struct methods, step));
+}
+
+/* Does what is due and comes back for what is not. */
+static void schedule_step(struct methods *m)
+{
+    int64_t now = loop_now_ms(m->loop), next = controller_step(m->controller, now);
+
+    if (!save(m))
+        return;
+    if (next >= 0)
+        loop_timer_start(m->loop, &m->step, next - now, on_step);
+    else
+        loop_timer_stop(&m->step);
+}
+
+/* The reply goes out when the change is on disk. */
+static void answer_when_saved(struct methods *m, struct service_call *call, struct str *reply_take)
+{
+    m->waiting = mem_grow(m->waiting, m->waiting_count + 1, sizeof(*m->waiting));
+    m->waiting[m->waiting_count++] = (struct waiting){call, *reply_take};
+    *reply_take = (struct str){0};
+    loop_timer_start(m->loop, &m->commit, 0, on_commit);
+}
+
+static void reply(struct service_call *call, const struct str *message)
+{
+    if (message->full)
+        service_refuse(call, GRPC_RESOURCE_EXHAUSTED, "the reply would be too large");
+    else
+        service_reply(call, str_slice(message));
+}
+
+static bool get_version(struct methods *m, struct service_call *call, struct slice message,
+                        struct arena *arena, struct err *err)
+{
+    AUTO(str) struct str out = {0};
+
+    (void)m;
+    if (!wire_get_version_request(message, arena, err))
+        return false;
+    wire_put_version(API_VERSION, &out);
+    reply(call, &out);
+    return true;
+}
+
+static bool list_partitions(struct methods *m, struct service_call *call, struct slice message,
+                            struct arena *arena, struct err *err)
+{
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+    const struct vipu_cluster *cluster;
+    const char *allocation_id;
+
+    if (!wire_get_list(message, arena, &allocation_id, err))
+        return false;
+    if (*allocation_id && !vipu_clusters_allocation(m->controller->clusters, allocation_id, &cluster))
+        return err_set(err, ERR_NOT_FOUND, "there is no allocation \"%s\"", allocation_id);
+    for (size_t i = 0; i < m->controller->count; i++) {
+        const struct vipu_partition *p = &m->controller->list[i]->partition;
+
+        if (!*allocation_id || str_eq(p->allocation_id, allocation_id))
+            wire_put_partition(p, &out);
+    }
+    reply(call, &out);
+    return true;
+}
+
+static bool is_asked_for(const struct wire_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (str_eq(names->items[i], name))
+            return true;
+    return names->count == 0;
+}
+
+static void put_agents(const struct vipu_cluster_domain *domain, const struct wire_names *names,
+                       struct str *out)
+{
+    for (uint32_t machine = 0; machine < domain->machine_count; machine++) {
+        AUTO(vipu_agent) struct vipu_agent agent = {0};
+
+        if (!is_asked_for(names, domain->machines[machine].name))
+            continue;
+        agent = hardware_agent(domain, machine);
+        wire_put_agent(&agent, out);
+    }
+}
+
+static bool list_ipu_attributes(struct methods *m, struct service_call *call, struct slice message,
+                                struct arena *arena, struct err *err)
+{
+    const struct vipu_clusters *clusters = m->controller->clusters;
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+    struct wire_names names;
+
+    if (!wire_get_attributes_request(message, arena, &names, err))
+        return false;
+    for (size_t c = 0; c < clusters->count; c++)
+        for (size_t d = 0; d < clusters->items[c].domain_count; d++)
+            put_agents(&clusters->items[c].domains[d], &names, &out);
+    reply(call, &out);
+    return true;
+}
+
+static bool refuse_create(struct service_call *call, const struct strv *problems, const struct err *err)
+{
+    AUTO(str) struct str all = {.max = GRPC_TEXT_MAX};
+
+    for (size_t i = 0; i < problems->count; i++)
+        str_addf(&all, "%s%s", i ? "; " : "", problems->items[i]);
+    service_refuse(call, grpc_status_of_kind(err->kind), problems->count ? str_text(&all) : err->msg);
+    return true;
+}
+
+static bool create_partition(struct methods *m, struct service_call *call, struct slice message,
+                             struct arena *arena, struct err *err)
+{
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str out = {0};
+    struct vipu_requirements requirements;
+
+    if (!wire_get_create(message, arena, &requirements, err))
+        return false;
+    if (!controller_create(m->controller, &requirements, loop_now_ms(m->loop), &problems, err))
+        return refuse_create(call, &problems, err);
+    log_info("partition is being created", KV("partition", requirements.id),
+             KVF("ipus", "%u", requirements.size));
+    wire_put_partition_id(requirements.id, &out);
+    answer_when_saved(m, call, &out);
+    return true;
+}
+
+static bool remove_partition(struct methods *m, struct service_call *call, struct slice message,
+                             struct arena *arena, struct err *err)
+{
+    struct wire_partition_request request;
+
+    if (!wire_get_remove(message, arena, &request, err) ||
+        !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
+        return false;
+    log_info("partition is being removed", KV("partition", request.partition_id));
+    answer_when_saved(m, call, &(struct str){0});
+    return true;
+}
+
+static bool reset_partition(struct methods *m, struct service_call *call, struct slice message,
+                            struct arena *arena, struct err *err)
+{
+    struct wire_partition_request request;
+
+    if (!wire_get_reset(message, arena, &request, err) ||
+        !controller_reset(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
+        return false;
+    log_info("partition is being reset", KV("partition", request.partition_id));
+    answer_when_saved(m, call, &(struct str){0});
+    return true;
+}
+
+static bool get_status(struct methods *m, struct service_call *call, struct slice message,
+                       struct arena *arena, struct err *err)
+{
+    AUTO(str) struct str out = {0};
+    struct wire_partition_request request;
+    struct vipu_status status = {0};
+    const struct held *held;
+    char *error;
+
+    if (!wire_get_status_request(message, arena, &request, err) ||
+        !(held = controller_find(m->controller, request.partition_id, err)))
+        return false;
+    error = mem_strdup(held->error);
+    status = (struct vipu_status){
+        .partition_id = held->partition.id,
+        .ready_state = held->partition.ready_state,
+        .operation_state = held->operation,
+        .errors = &error,
+        .error_count = error ? 1 : 0,
+        .max_auto_reset_retries = held->disable_auto_reset ? 0 : m->controller->max_auto_reset_retries,
+    };
+    wire_put_status(&status, &out);
+    mem_free(error);
+    reply(call, &out);
+    return true;
+}
+
+static bool get_ipuof(struct methods *m, struct service_call *call, struct slice message, struct arena *arena,
+                      struct err *err)
+{
+    AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
+    AUTO(str) struct str out = {0};
+    struct wire_ipuof_request request;
+    const struct held *held;
+
+    if (!wire_get_ipuof_request(message, arena, &request, err) ||
+        !(held = controller_find(m->controller, request.partition_id, err)))
+        return false;
+    if (held->partition.ready_state != VIPU_READY_ACTIVE)
+        return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE", held->partition.id,
+                       vipu_ready_state_name(held->partition.ready_state));
+    if (!hardware_ipuof(held->cluster, &held->partition, request.has_gcd ? (int64_t)request.gcd : -1, &config,
+                        err))
+        return false;
+    wire_put_ipuof(&config, &out);
+    reply(call, &out);
+    return true;
+}
+
+/* False, with nothing answered, when err says why the call is refused. */
+typedef bool (*method_fn)(struct methods *m, struct service_call *call, struct slice message,
+                          struct arena *arena, struct err *err);
+
+static const struct {
+    const char *path;
+    method_fn fn;
+} table[] = {
+    {"/virmgrpc.VersionService/GetVersion", get_version},
+    {"/virmgrpc.UserService/ListPartitions", list_partitions},
+    {"/virmgrpc.UserService/ListIPUAttributes", list_ipu_attributes},
+    {"/virmgrpc.UserService/CreatePartition", create_partition},
+    {"/virmgrpc.UserService/RemovePartition", remove_partition},
+    {"/virmgrpc.UserService/ResetPartition", reset_partition},
+    {"/virmgrpc.UserService/GetPartitionIpuofConfig", get_ipuof},
+    {"/virmgrpc.UserService/GetPartitionStatus", get_status},
+};
+
+void methods_answer(void *ctx, struct service_call *call, struct slice path, struct slice message)
+{
+    AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
+    struct err err;
+
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        if (slice_eq(path, table[i].path)) {
+            if (!table[i].fn(ctx, call, message, &arena, &err))
+                refuse(call, &err);
+            return;
+        }
+    }
+    service_refuse(call, GRPC_UNIMPLEMENTED, "this server has no such method");
+}
+
+struct methods *methods_new(struct loop *loop, const struct server_config *config,
+                            struct controller *controller, struct store *store,
+                            void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx)
+{
+    struct methods *m = NEW(struct methods);
+
+    m->loop = loop;
+    m->config = config;
+    m->controller = controller;
+    m->store = store;
+    m->on_storage_failure = on_storage_failure;
+    m->ctx = ctx;
+    schedule_step(m);
+    return m;
+}
+
+void methods_free(struct methods *m)
+{
+    if (!m)
+        return;
+    loop_timer_stop(&m->commit);
+    loop_timer_stop(&m->step);
+    if (save(m))
+        answer_waiting(m, NULL);
+    mem_free(m->waiting);
+    mem_free(m);
+}

@@ -1,0 +1,22 @@
+/* vipu-server's answers: one function per method of the user API, between the wire and the controller. What a
+ * call changes is on disk before the caller hears of it; all calls of a turn of the loop share one
+ * transaction. */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/io/loop.h"
+#include "vipu/server/config.h"
+#include "vipu/server/controller.h"
+#include "vipu/server/store.h"
+#include "vipu/wire/service.h"
+
+struct methods;
+
+/* The three outlive the methods. `on_storage_failure` is called when a change could not be written: what the
+ * memory holds is then ahead of the disk, and the program has to end. */
+struct methods *methods_new(struct loop *loop, const struct server_config *config,
+                            struct controller *controller, struct store *store,
+                            void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx);
+void methods_free(struct methods *methods); /* after the service */
+/* A service_fn; ctx is the struct methods. */
+void methods_answer(void *ctx, struct service_call *call, struct slice path, struct slice message);

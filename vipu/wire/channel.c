@@ -1,0 +1,375 @@
+#include "vipu/wire/channel.h"
+
+#include <string.h>
+
+#include "base/core/backoff.h"
+#include "base/core/mem.h"
+#include "vipu/wire/dial.h"
+#include "vipu/wire/grpc.h"
+#include "vipu/wire/link.h"
+
+#define RETIRED_MAX 4u
+
+static const struct backoff pause_after_failure = {.first_ms = 100, .max_ms = 2000};
+
+struct channel {
+    struct loop *loop;
+    char *host;
+    char *authority;
+    char *user_agent;
+    uint32_t port;
+    uint32_t max_in_flight, in_flight;
+    unsigned silence_ms;
+    bool (*may_send)(void *ctx);
+    void *may_send_ctx;
+    struct dial *dial;
+    struct loop_timer redial; /* runs while backing off */
+    unsigned failures;        /* connections in a row that never heard from the peer */
+    int64_t not_before_ms;
+    struct link *link;                 /* takes new calls */
+    struct link *retired[RETIRED_MAX]; /* finish theirs */
+    struct call_list waiting, finished;
+    struct loop_timer deliver;
+    bool *freed; /* set while callbacks run */
+};
+
+static void connect_now(struct channel *channel);
+
+/* Off the channel's books. */
+static void call_retire(struct channel_call *call)
+{
+    loop_timer_stop(&call->deadline);
+    call_move(call, NULL);
+    call->channel->in_flight--;
+}
+
+static void call_free(struct channel_call *call)
+{
+    response_release(&call->response);
+    str_release(&call->frame);
+    mem_free(call->path);
+    mem_free(call->ctx);
+    mem_free(call);
+}
+
+static void on_deliver(struct loop_timer *timer)
+{
+    struct channel *channel = CONTAINER_OF(timer, struct channel, deliver);
+    struct channel_call *call;
+    bool freed = false;
+
+    channel->freed = &freed;
+    while (!freed && (call = TAILQ_FIRST(&channel->finished))) {
+        struct channel_reply reply = {.err = call->err, .sent = call->sent};
+
+        if (call->err.kind == ERR_NONE)
+            reply.message = call->message;
+        call_retire(call);
+        call->done(call->ctx, &reply);
+        call_free(call);
+    }
+    if (!freed)
+        channel->freed = NULL;
+}
+
+/* The call's err is set; its callback runs in the next turn. */
+static void finish(struct channel_call *call)
+{
+    struct channel *channel = call->channel;
+
+    loop_timer_stop(&call->deadline);
+    call_move(call, &channel->finished);
+    loop_timer_start(channel->loop, &channel->deliver, 0, on_deliver);
+}
+
+static void finish_all(struct call_list *calls, const struct err *err)
+{
+    struct channel_call *call;
+
+    while ((call = TAILQ_FIRST(calls))) {
+        call->err = *err;
+        call->err.code = err->kind == ERR_TIMEOUT ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE;
+        finish(call);
+    }
+}
+
+static void on_call_over(void *ctx, struct channel_call *call)
+{
+    (void)ctx;
+    finish(call);
+}
+
+static bool is_retired_full(const struct channel *channel)
+{
+    return channel->retired[RETIRED_MAX - 1] != NULL;
+}
+
+/* From inside the link's callbacks: nothing is freed here. With too many unfinished links this one stays in
+ * use, and its calls fail as not sent until one of the others is done. */
+static void on_retiring(void *ctx, struct link *link)
+{
+    struct channel *channel = ctx;
+
+    if (link != channel->link || is_retired_full(channel))
+        return;
+    for (size_t i = 0; i < RETIRED_MAX; i++) {
+        if (!channel->retired[i]) {
+            channel->retired[i] = link;
+            break;
+        }
+    }
+    channel->link = NULL;
+}
+
+static void forget(struct channel *channel, const struct link *link)
+{
+    size_t kept = 0;
+
+    if (channel->link == link)
+        channel->link = NULL;
+    for (size_t i = 0; i < RETIRED_MAX; i++) {
+        struct link *other = channel->retired[i];
+
+        channel->retired[i] = NULL;
+        if (other && other != link)
+            channel->retired[kept++] = other;
+    }
+}
+
+static void back_off(struct channel *channel)
+{
+    int64_t delay = backoff_delay_ms(&pause_after_failure, ++channel->failures, loop_dice());
+
+    channel->not_before_ms = loop_now_ms(channel->loop) + delay;
+}
+
+static void drop_link(struct channel *channel, struct link *link, bool reset, const struct err *why)
+{
+    struct call_list orphans = TAILQ_HEAD_INITIALIZER(orphans);
+
+    forget(channel, link);
+    link_free(link, reset, &orphans);
+    finish_all(&orphans, why);
+}
+
+static void on_broken(void *ctx, struct link *link, const struct err *err)
+{
+    struct channel *channel = ctx;
+    struct err why = *err;
+
+    err_wrap(&why, "%s", channel->authority);
+    if (link_has_heard(link))
+        channel->failures = 0;
+    else
+        back_off(channel);
+    drop_link(channel, link, false, &why);
+}
+
+static const struct link_owner link_owner = {on_call_over, on_retiring, on_broken};
+
+static void submit_waiting(struct channel *channel)
+{
+    struct channel_call *call;
+
+    while (channel->link && (call = TAILQ_FIRST(&channel->waiting)))
+        link_submit(channel->link, call);
+    connect_now(channel); /* for those left behind by a link that broke or was told to go */
+}
+
+static void on_dialled(void *ctx, int fd, const struct err *err)
+{
+    struct channel *channel = ctx;
+    struct link_options options = {
+        .authority = channel->authority,
+        .user_agent = channel->user_agent,
+        .owner = &link_owner,
+        .ctx = channel,
+        .may_send = channel->may_send,
+        .may_send_ctx = channel->may_send_ctx,
+    };
+
+    channel->dial = NULL;
+    if (fd < 0) {
+        struct err why = *err;
+
+        err_wrap(&why, "%s", channel->authority);
+        back_off(channel);
+        finish_all(&channel->waiting, &why);
+        return;
+    }
+    channel->link = link_new_take(channel->loop, fd, &options);
+    submit_waiting(channel);
+}
+
+static void on_redial(struct loop_timer *timer)
+{
+    connect_now(CONTAINER_OF(timer, struct channel, redial));
+}
+
+static void connect_now(struct channel *channel)
+{
+    int64_t wait = channel->not_before_ms - loop_now_ms(channel->loop);
+
+    if (channel->dial || TAILQ_EMPTY(&channel->waiting))
+        return;
+    if (wait > 0)
+        loop_timer_start(channel->loop, &channel->redial, wait, on_redial);
+    else
+        channel->dial =
+            dial_start(channel->loop, channel->host, channel->port, channel->silence_ms, on_dialled, channel);
+}
+
+static bool is_silent(const struct link *link, const struct channel_call *call)
+{
+    return !link_has_heard(link) || link_heard_ms(link) < call->submitted_ms;
+}
+
+static void on_deadline(struct loop_timer *timer)
+{
+    struct channel_call *call = CONTAINER_OF(timer, struct channel_call, deadline);
+    struct channel *channel = call->channel;
+    struct link *link = call->link;
+    struct err why;
+
+    err_set_code(&why, ERR_TIMEOUT, GRPC_DEADLINE_EXCEEDED, "%s: no %s within %lld ms", channel->authority,
+                 link ? "answer" : "connection", (long long)call->deadline_ms);
+    if (link && is_silent(link, call)) {
+        /* Not a word since this call went out: the peer is gone, and the others on the link wait in vain. */
+        back_off(channel);
+        drop_link(channel, link, true, &why);
+        return;
+    }
+    if (link)
+        link_withdraw(link, call);
+    call->err = why;
+    finish(call);
+}
+
+struct channel *channel_new(struct loop *loop, const struct channel_options *options)
+{
+    struct channel *channel = NEW(struct channel);
+    bool is_v6 = strchr(options->host, ':') != NULL;
+
+    channel->loop = loop;
+    channel->host = mem_strdup(options->host);
+    channel->port = options->port;
+    channel->authority = is_v6 ? mem_printf("[%s]:%u", options->host, options->port)
+                               : mem_printf("%s:%u", options->host, options->port);
+    channel->user_agent = mem_strdup(options->user_agent);
+    channel->max_in_flight = options->max_in_flight;
+    channel->silence_ms = options->silence_ms;
+    channel->may_send = options->may_send;
+    channel->may_send_ctx = options->may_send_ctx;
+    TAILQ_INIT(&channel->waiting);
+    TAILQ_INIT(&channel->finished);
+    return channel;
+}
+
+static void drop_connections(struct channel *channel, struct call_list *orphans, bool reset)
+{
+    dial_cancel(TAKE(channel->dial));
+    loop_timer_stop(&channel->redial);
+    while (channel->retired[0] || channel->link) {
+        struct link *link = channel->link ? channel->link : channel->retired[0];
+
+        forget(channel, link);
+        link_free(link, reset, orphans);
+    }
+}
+
+void channel_free(struct channel *channel)
+{
+    struct call_list rest = TAILQ_HEAD_INITIALIZER(rest);
+    struct channel_call *call;
+
+    if (!channel)
+        return;
+    drop_connections(channel, &rest, false);
+    while ((call = TAILQ_FIRST(&rest)) || (call = TAILQ_FIRST(&channel->waiting)) ||
+           (call = TAILQ_FIRST(&channel->finished))) {
+        call_retire(call);
+        call_free(call);
+    }
+    loop_timer_stop(&channel->deliver);
+    if (channel->freed)
+        *channel->freed = true;
+    mem_free(channel->host);
+    mem_free(channel->authority);
+    mem_free(channel->user_agent);
+    mem_free(channel);
+}
+
+void channel_abort(struct channel *channel)
+{
+    struct call_list orphans = TAILQ_HEAD_INITIALIZER(orphans);
+    struct err err;
+
+    drop_connections(channel, &orphans, true);
+    err_set(&err, ERR_IO, "%s: the connection was reset by us", channel->authority);
+    finish_all(&orphans, &err);
+    finish_all(&channel->waiting, &err);
+}
+
+bool channel_is_connected(const struct channel *channel)
+{
+    return channel->link && link_has_heard(channel->link);
+}
+
+const char *channel_target(const struct channel *channel)
+{
+    return channel->authority;
+}
+
+static struct channel_call *call_new(struct channel *channel, const struct channel_request *request,
+                                     channel_done_fn done)
+{
+    struct channel_call *call = NEW(struct channel_call);
+
+    call->channel = channel;
+    call->path = mem_strdup(request->path);
+    call->frame.max = request->message.len + GRPC_PREFIX_BYTES;
+    grpc_frame(&call->frame, request->message);
+    call->fenced = request->fenced;
+    call->deadline_ms = request->deadline_ms;
+    response_init(&call->response, request->max_reply);
+    call->done = done;
+    call->ctx = mem_dup(request->ctx, request->ctx_bytes);
+    channel->in_flight++;
+    return call;
+}
+
+struct channel_call *channel_call(struct channel *channel, const struct channel_request *request,
+                                  channel_done_fn done)
+{
+    bool is_room = channel->in_flight < channel->max_in_flight;
+    struct channel_call *call = call_new(channel, request, done);
+
+    if (!is_room) {
+        err_set_code(&call->err, ERR_BUSY, GRPC_RESOURCE_EXHAUSTED, "%s: %u calls are in flight already",
+                     channel->authority, channel->max_in_flight);
+        finish(call);
+        return call;
+    }
+    loop_timer_start(channel->loop, &call->deadline, call->deadline_ms, on_deadline);
+    call_move(call, &channel->waiting);
+    submit_waiting(channel);
+    return call;
+}
+
+void *channel_call_ctx(struct channel_call *call)
+{
+    return call->ctx;
+}
+
+void channel_call_cancel(struct channel_call *call)
+{
+    struct link *link;
+
+    if (!call)
+        return;
+    link = call->link;
+    if (link)
+        link_withdraw(link, call);
+    call_retire(call);
+    call_free(call);
+}

@@ -1,0 +1,39 @@
+/* The answering side of gRPC: listens, takes unary calls from many connections, hands each whole request to
+ * one handler, and sends its reply. It refuses what is no gRPC call, bodies and numbers of calls and
+ * connections past the limits, and to interpret messages.
+ *
+ * Every call the handler is given it must answer exactly once, by service_reply or service_refuse, now or
+ * later; the handle is gone with that. A caller that gave up in between does not excuse it: the answer is
+ * then dropped. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "base/io/loop.h"
+
+struct service;
+struct service_call;
+
+struct service_options {
+    size_t max_request;       /* bytes of one message; 0: 4 MiB */
+    uint32_t max_connections; /* 0: 256 */
+    uint32_t max_calls;       /* in flight on one connection; 0: 1000 */
+    size_t max_unsent;        /* bytes of replies a connection may leave unread; 0: 64 MiB */
+};
+
+/* path is "/package.Service/Method"; both are borrowed for the call. */
+typedef void (*service_fn)(void *ctx, struct service_call *call, struct slice path, struct slice message);
+
+struct service *service_new(struct loop *loop, const struct service_options *options, service_fn fn,
+                            void *ctx);
+/* "HOST:PORT" as sock_listen has it. */
+MUST_USE bool service_listen(struct service *service, const char *address, struct err *err);
+uint32_t service_port(const struct service *service); /* what was listened on */
+void service_free(struct service *service);           /* closes every connection; NULL is fine */
+
+void service_reply(struct service_call *call, struct slice message);
+void service_refuse(struct service_call *call, int grpc_status, const char *text);

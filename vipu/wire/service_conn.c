@@ -1,0 +1,345 @@
+#include "vipu/wire/service_conn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "vipu/wire/grpc.h"
+#include "vipu/wire/h2.h"
+
+#define PREFACE_MS 10000 /* a peer that connects and says nothing */
+#define STREAM_WINDOW (1 << 20)
+#define CONNECTION_WINDOW (4 << 20)
+#define HEADER_LIST_MAX (16u << 10)
+#define PATH_MAX_BYTES 256u
+/* Some clients reset every stream they are done with; a flood of resets comes faster than calls can. */
+#define RESET_BURST 20000u
+#define RESET_PER_SECOND 10000u
+
+struct service_call {
+    TAILQ_ENTRY(service_call) entry;
+    struct service_conn *conn; /* NULL when the caller is gone */
+    int32_t stream_id;
+    struct str path;
+    struct str body;
+    bool is_post, is_grpc;
+    bool handed; /* the handler has it */
+    bool answered;
+    int status;
+    struct str text;
+    struct str reply;
+    size_t reply_sent;
+};
+
+TAILQ_HEAD(service_calls, service_call);
+
+struct service_conn {
+    struct h2 h2;
+    struct service_conn_owner owner;
+    struct service_calls calls;
+    struct loop_timer preface;
+    size_t unsent; /* bytes of replies not taken by the session yet */
+};
+
+static void call_free(struct service_call *call)
+{
+    str_release(&call->path);
+    str_release(&call->body);
+    str_release(&call->text);
+    str_release(&call->reply);
+    mem_free(call);
+}
+
+/* The stream is gone. A call that the handler still has lives on until it is answered. */
+static void call_detach(struct service_call *call)
+{
+    struct service_conn *conn = call->conn;
+
+    TAILQ_REMOVE(&conn->calls, call, entry);
+    conn->unsent -= call->reply.len - call->reply_sent;
+    call->conn = NULL;
+    if (!call->handed || call->answered)
+        call_free(call);
+}
+
+static struct service_call *call_at(nghttp2_session *session, int32_t stream_id)
+{
+    return nghttp2_session_get_stream_user_data(session, stream_id);
+}
+
+static nghttp2_nv pair(const char *name, const char *value)
+{
+    union {
+        const char *from;
+        uint8_t *to;
+    } n = {.from = name}, v = {.from = value};
+
+    return (nghttp2_nv){n.to, v.to, strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
+}
+
+static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
+{
+    struct service_conn *conn = ctx;
+    struct service_call *call;
+
+    if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+        return 0;
+    call = NEW(struct service_call);
+    call->conn = conn;
+    call->stream_id = frame->hd.stream_id;
+    call->path.max = PATH_MAX_BYTES;
+    call->body.max = conn->owner.options->max_request + GRPC_PREFIX_BYTES;
+    TAILQ_INSERT_TAIL(&conn->calls, call, entry);
+    nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, call);
+    return 0;
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+                     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *ctx)
+{
+    struct service_call *call = call_at(session, frame->hd.stream_id);
+    struct slice n = {(const char *)name, name_len}, v = {(const char *)value, value_len};
+
+    (void)flags;
+    (void)ctx;
+    if (!call)
+        return 0;
+    if (slice_eq(n, ":method"))
+        call->is_post = slice_eq(v, "POST");
+    else if (slice_eq(n, ":path"))
+        str_add(&call->path, v.ptr, v.len);
+    else if (slice_eq(n, "content-type"))
+        call->is_grpc = v.len >= 16 && memcmp(v.ptr, "application/grpc", 16) == 0;
+    return 0;
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *bytes,
+                   size_t len, void *ctx)
+{
+    struct service_call *call = call_at(session, stream_id);
+
+    (void)flags;
+    (void)ctx;
+    if (!call || call->answered || str_add(&call->body, bytes, len))
+        return 0;
+    service_refuse(call, GRPC_RESOURCE_EXHAUSTED, "the request is larger than this server takes");
+    nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream_id,
+                              NGHTTP2_NO_ERROR); /* and stop sending it */
+    return 0;
+}
+
+/* What is no gRPC call gets HTTP's answer. */
+static void refuse_http(nghttp2_session *session, int32_t stream_id)
+{
+    nghttp2_nv headers[] = {pair(":status", "415"), pair("content-type", "text/plain")};
+
+    nghttp2_submit_response(session, stream_id, headers, COUNT_OF(headers), NULL);
+}
+
+static void hand_over(struct service_conn *conn, struct service_call *call)
+{
+    struct slice message;
+    struct err err;
+
+    if (call->answered)
+        return;
+    if (!call->is_post || !call->is_grpc) {
+        call->answered = true;
+        refuse_http(conn->h2.session, call->stream_id);
+    } else if (!grpc_unframe(str_slice(&call->body), &message, &err)) {
+        service_refuse(call, GRPC_INVALID_ARGUMENT, err.msg);
+    } else {
+        call->handed = true;
+        conn->owner.fn(conn->owner.fn_ctx, call, str_slice(&call->path), message);
+    }
+}
+
+static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
+{
+    struct service_conn *conn = ctx;
+    struct service_call *call;
+
+    loop_timer_stop(&conn->preface);
+    if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
+        return 0;
+    call = call_at(session, frame->hd.stream_id);
+    if (call && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+        hand_over(conn, call);
+    return 0;
+}
+
+static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t error, void *ctx)
+{
+    struct service_call *call = call_at(session, stream_id);
+
+    (void)error;
+    (void)ctx;
+    if (call)
+        call_detach(call);
+    return 0;
+}
+
+static void submit_trailers(nghttp2_session *session, const struct service_call *call)
+{
+    nghttp2_nv trailers[2];
+    char status[8];
+    size_t count = 1;
+
+    snprintf(status, sizeof(status), "%d", call->status);
+    trailers[0] = pair("grpc-status", status);
+    if (call->text.len)
+        trailers[count++] = pair("grpc-message", str_text(&call->text));
+    nghttp2_submit_trailer(session, call->stream_id, trailers, count);
+}
+
+static ssize_t on_read_reply(nghttp2_session *session, int32_t stream_id, uint8_t *out, size_t room,
+                             uint32_t *flags, nghttp2_data_source *source, void *ctx)
+{
+    struct service_call *call = call_at(session, stream_id);
+    struct service_conn *conn = ctx;
+    size_t len;
+
+    (void)source;
+    if (!call)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    len = call->reply.len - call->reply_sent < room ? call->reply.len - call->reply_sent : room;
+    memcpy(out, call->reply.ptr + call->reply_sent, len);
+    call->reply_sent += len;
+    conn->unsent -= len;
+    if (call->reply_sent == call->reply.len) {
+        *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        submit_trailers(session, call);
+    }
+    return (ssize_t)len;
+}
+
+static nghttp2_session *session_new(struct service_conn *conn)
+{
+    nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, conn->owner.options->max_calls},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEADER_LIST_MAX},
+    };
+    nghttp2_session_callbacks *callbacks;
+    nghttp2_option *option;
+    nghttp2_session *session;
+
+    nghttp2_option_new(&option);
+    nghttp2_option_set_stream_reset_rate_limit(option, RESET_BURST, RESET_PER_SECOND);
+    nghttp2_session_callbacks_new(&callbacks);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
+    nghttp2_session_server_new2(&session, callbacks, conn, option);
+    nghttp2_session_callbacks_del(callbacks);
+    nghttp2_option_del(option);
+    nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings, COUNT_OF(settings));
+    nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, CONNECTION_WINDOW);
+    return session;
+}
+
+static void on_broken(struct h2 *h2, const struct err *err)
+{
+    struct service_conn *conn = CONTAINER_OF(h2, struct service_conn, h2);
+
+    (void)err; /* clients come and go */
+    conn->owner.gone(conn->owner.ctx, conn);
+}
+
+static void on_turned(struct h2 *h2)
+{
+    (void)h2;
+}
+
+static void on_no_preface(struct loop_timer *timer)
+{
+    struct service_conn *conn = CONTAINER_OF(timer, struct service_conn, preface);
+
+    conn->owner.gone(conn->owner.ctx, conn);
+}
+
+static const struct h2_owner h2_owner = {.broken = on_broken, .turned = on_turned};
+
+struct service_conn *service_conn_new_take(int fd, const struct service_conn_owner *owner)
+{
+    struct service_conn *conn = NEW(struct service_conn);
+
+    conn->owner = *owner;
+    TAILQ_INIT(&conn->calls);
+    loop_timer_start(owner->loop, &conn->preface, PREFACE_MS, on_no_preface);
+    h2_start_take(&conn->h2, owner->loop, fd, session_new(conn), &h2_owner);
+    return conn;
+}
+
+void service_conn_greet(struct service_conn *conn)
+{
+    h2_flush(&conn->h2);
+}
+
+void service_conn_free(struct service_conn *conn)
+{
+    struct service_call *call;
+
+    loop_timer_stop(&conn->preface);
+    while ((call = TAILQ_FIRST(&conn->calls)))
+        call_detach(call);
+    h2_stop(&conn->h2, false);
+    mem_free(conn);
+}
+
+static void submit_reply(struct service_call *call)
+{
+    nghttp2_nv headers[] = {pair(":status", "200"), pair("content-type", "application/grpc")};
+    nghttp2_data_provider body = {.read_callback = on_read_reply};
+
+    nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, COUNT_OF(headers), &body);
+}
+
+/* gRPC calls it trailers-only: one HEADERS frame that ends the stream. */
+static void submit_refusal(struct service_call *call)
+{
+    nghttp2_nv headers[4] = {pair(":status", "200"), pair("content-type", "application/grpc")};
+    char status[8];
+    size_t count = 2;
+
+    snprintf(status, sizeof(status), "%d", call->status);
+    headers[count++] = pair("grpc-status", status);
+    if (call->text.len)
+        headers[count++] = pair("grpc-message", str_text(&call->text));
+    nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, count, NULL);
+}
+
+void service_refuse(struct service_call *call, int grpc_status, const char *text)
+{
+    call->answered = true;
+    if (!call->conn) {
+        call_free(call);
+        return;
+    }
+    call->status = grpc_status;
+    grpc_text_encode(text, &call->text);
+    submit_refusal(call);
+    h2_flush(&call->conn->h2);
+}
+
+void service_reply(struct service_call *call, struct slice message)
+{
+    struct service_conn *conn = call->conn;
+
+    if (conn && conn->unsent + message.len > conn->owner.options->max_unsent) {
+        service_refuse(call, GRPC_RESOURCE_EXHAUSTED, "too many replies wait to be read on this connection");
+        return;
+    }
+    call->answered = true;
+    if (!conn) {
+        call_free(call);
+        return;
+    }
+    call->reply.max = message.len + GRPC_PREFIX_BYTES;
+    grpc_frame(&call->reply, message);
+    conn->unsent += call->reply.len;
+    submit_reply(call);
+    h2_flush(&conn->h2);
+}

@@ -1,0 +1,22 @@
+/* One connection of a service with its calls. Used by service.c only. */
+#pragma once
+
+#include <sys/queue.h>
+
+#include "vipu/wire/service.h"
+
+struct service_conn;
+
+struct service_conn_owner {
+    const struct service_options *options; /* limits filled in; outlives the connection */
+    struct loop *loop;
+    service_fn fn;
+    void *fn_ctx;
+    void (*gone)(void *ctx, struct service_conn *conn); /* free it now */
+    void *ctx;
+};
+
+struct service_conn *service_conn_new_take(int fd, const struct service_conn_owner *owner);
+/* Sends our settings, which some clients wait for. May end in gone(). */
+void service_conn_greet(struct service_conn *conn);
+void service_conn_free(struct service_conn *conn);
