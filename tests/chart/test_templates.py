@@ -63,6 +63,8 @@ MAXIMAL = {
     },
     "vipuServer": {
         "enabled": True,
+        "ipus": 128,
+        "config": {"create-ms": 2000},
         "nodeLabel": "vipu-ctrl=simulated",
         "storage": {"hostPath": {"path": "/var/lib/vipu"}},
         "resources": {"limits": {"memory": "1Gi"}},
@@ -216,6 +218,13 @@ def test_new_controllers_restart_the_operator(render):
     assert checksum({}) != checksum(SIMULATED)
 
 
+@pytest.mark.parametrize("ipus, domains", [(4, 1), (32, 1), (64, 1), (192, 3)])
+def test_simulated_hardware_has_the_ipus_asked_for(render, ipus, domains):
+    objects = render({"vipuServer": {"enabled": True, "ipus": ipus, "config": {"create-ms": 0}}})
+    config = yaml.safe_load(objects["ConfigMap", "ipu-operator-vipu-server"]["data"]["vipu-server.yaml"])
+    assert config == {"create-ms": 0, "clusters": [{"id": "cl1", "ipulink-domains": domains, "agents": ipus // 4}]}
+
+
 def test_storage_is_an_empty_dir_unless_told(render):
     def volume(values, name):
         volumes = render(values)["Deployment", f"{name}-vipu-server"]["spec"]["template"]["spec"]["volumes"]
@@ -257,6 +266,7 @@ def test_no_rule_reaches_secrets_or_wildcards(render):
         ({"global": {"vipuControllers": "pod1:http:a=b"}}, "is not host:port:label=value"),
         ({"controller": {"logLevel": "loud"}}, "logLevel"),
         ({"vipuServer": {"nodeLabel": "no label"}}, "nodeLabel"),
+        ({"vipuServer": {"ipus": 65}}, "ipus"),
         ({"worker": {"hostNetwork": "yes"}}, "hostNetwork"),
     ],
 )

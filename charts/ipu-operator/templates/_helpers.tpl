@@ -60,6 +60,13 @@ default
 {{- printf "%s-vipu-server.%s.svc" (include "ipu-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
+{{- /* One cluster of IPU-Link domains with 64 IPUs each, 4 to an agent. */}}
+{{- define "ipu-operator.vipuServerConfig" -}}
+{{- $ipus := int .Values.vipuServer.ipus -}}
+{{- $cluster := dict "id" "cl1" "ipulink-domains" (div $ipus 64 | max 1) "agents" (div $ipus 4) -}}
+{{- merge (deepCopy .Values.vipuServer.config) (dict "clusters" (list $cluster)) | toYaml -}}
+{{- end -}}
+
 {{- /* The V-IPU controllers as the operator reads them; nothing when there are none. */}}
 {{- define "ipu-operator.vipuControllers" -}}
 {{- $controllers := list -}}
