@@ -1,0 +1,86 @@
+"""Pushing to a real registry: Debian's, unpacked and run on loopback."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGE = ROOT / "deploy" / "image"
+DEADLINE_SECONDS = 30
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def answer(address):
+    with urllib.request.urlopen(address, timeout=5) as reply:
+        return json.load(reply)
+
+
+def wait_until_serving(process, address):
+    end = time.monotonic() + DEADLINE_SECONDS
+    while time.monotonic() < end:
+        assert process.poll() is None, "the registry ended by itself"
+        try:
+            return answer(address)
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"{address} did not answer within {DEADLINE_SECONDS} s")
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory):
+    """The address of an empty registry."""
+    folder = tmp_path_factory.mktemp("registry")
+    subprocess.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", "docker-registry"], cwd=folder, check=True)
+    subprocess.run(["dpkg-deb", "-x", next(folder.glob("*.deb")), folder], check=True)
+    address = f"127.0.0.1:{free_port()}"
+    (folder / "config.yml").write_text(
+        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {folder}/data}}}}\nhttp: {{addr: '{address}'}}\n")
+    with open(folder / "log", "w") as log:
+        process = subprocess.Popen([folder / "usr/bin/docker-registry", "serve", "config.yml"], cwd=folder, stdout=log,
+                                   stderr=log)
+    try:
+        wait_until_serving(process, f"http://{address}/v2/")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.fixture
+def launcher(tmp_path):
+    """A build folder with something under the launcher's name."""
+    program = tmp_path / "ipu-launch"
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-static", "-o", program, tmp_path / "main.c"], check=True)
+    return tmp_path
+
+
+def push(launcher, *where):
+    return subprocess.run([IMAGE, "push", "ipu-launch", "--build-dir", launcher, "--tag", "test", "--insecure", *where],
+                          capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "XDG_CACHE_HOME": str(launcher / "cache")})
+
+
+def test_a_pushed_image_is_where_the_chart_looks_for_it(registry, launcher):
+    done = push(launcher, f"{registry}/team/")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == f"{registry}/team/ipu-operator/ipu-launch:test"
+    assert answer(f"http://{registry}/v2/team/ipu-operator/ipu-launch/tags/list")["tags"] == ["test"]
+
+
+def test_a_registry_that_is_down_is_named(launcher):
+    address = f"127.0.0.1:{free_port()}"
+    done = push(launcher, address)
+    assert done.returncode == 1
+    assert f"could not be pushed to {address}/ipu-operator/ipu-launch:test" in done.stderr
