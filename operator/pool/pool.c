@@ -714,9 +714,9 @@ void pool_set_waiting(struct pool *pool, bool waiting)
     pool->waiting = waiting;
 }
 
-bool pool_lists(const struct pool *pool, const char *controller, const char *id)
+const struct vipu_partition *pool_listed(const struct pool *pool, const char *controller, const char *id)
 {
     struct controller *c = find_controller(pool, controller);
 
-    return c && map_get(&c->listed_by_id, id);
+    return c ? map_get(&c->listed_by_id, id) : NULL;
 }

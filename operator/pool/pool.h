@@ -48,8 +48,9 @@ int pool_find(const struct pool *pool, const char *controller); /* -1: not confi
 struct vipu_pool_view pool_room(const struct pool *pool, size_t index);
 /* Somebody waits for IPUs: look more often. */
 void pool_set_waiting(struct pool *pool, bool waiting);
-/* Does the last good list of the controller hold this id? */
-bool pool_lists(const struct pool *pool, const char *controller, const char *id);
+/* The partition as the last good list of the controller has it; NULL when it has none. Borrowed until the
+ * next turn. */
+const struct vipu_partition *pool_listed(const struct pool *pool, const char *controller, const char *id);
 
 /* ---- partitions with a record ---- */
 

@@ -141,13 +141,11 @@ static void decide_finished(const struct job_view *view, const cJSON *status, st
     verdict_release(&v);
 }
 
+/* Nothing is created, and nothing that an earlier spec made is touched. */
 static void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {.state = JOB_FAILED, .reason = "InvalidSpec"};
-    char *text = NULL;
 
-    decide_leftovers(view, plan, &text);
-    mem_free(text);
     v.message = join(&view->job->problems);
     status_decide(view, status, &v, plan);
     verdict_release(&v);

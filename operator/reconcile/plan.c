@@ -95,18 +95,21 @@ void plan_print(const struct plan *plan, struct str *out)
         print_op(&plan->ops[i], out);
 }
 
+void op_release(struct op *op)
+{
+    mem_free(op->name);
+    mem_free(op->uid);
+    mem_free(op->reason);
+    mem_free(op->text);
+    record_free(op->record);
+    cJSON_Delete(op->body);
+    *op = (struct op){0};
+}
+
 void plan_release(struct plan *plan)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        struct op *op = &plan->ops[i];
-
-        mem_free(op->name);
-        mem_free(op->uid);
-        mem_free(op->reason);
-        mem_free(op->text);
-        record_free(op->record);
-        cJSON_Delete(op->body);
-    }
+    for (size_t i = 0; i < plan->count; i++)
+        op_release(&plan->ops[i]);
     mem_free(plan->ops);
     *plan = (struct plan){0};
 }

@@ -53,6 +53,7 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is 
 void plan_again_at(struct plan *plan, int64_t at_ms);           /* the earliest wins */
 bool plan_has(const struct plan *plan, enum op_kind kind);
 void plan_print(const struct plan *plan, struct str *out); /* one line per op, for goldens and debugging */
+void op_release(struct op *op);
 void plan_release(struct plan *plan);
 
 static inline void plan_auto(struct plan *plan)

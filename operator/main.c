@@ -1,0 +1,253 @@
+/* ipu-operator: wiring only. Who leads runs a reconciler; who loses the lease ends, and is started again
+ * afresh. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "operator/kube/client.h"
+#include "operator/kube/events.h"
+#include "operator/kube/identity.h"
+#include "operator/kube/lease.h"
+#include "options.h"
+#include "operator/reconcile/reconciler.h"
+#include "operator/serve/health.h"
+
+enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
+
+struct app {
+    struct options options;
+    struct strv pull_secrets;
+    struct identity identity;
+    struct loop *loop;
+    struct kube *kube;
+    struct events *events;
+    struct lease *lease;
+    struct health *health;
+    struct reconciler *reconciler; /* while leading */
+    bool stopping;
+    int exit_code;
+};
+
+static const char *env_of(const char *name)
+{
+    return getenv(name);
+}
+
+/* ---- leading ---- */
+
+static bool may_write(void *ctx)
+{
+    struct app *app = ctx;
+
+    return lease_is_held(app->lease, loop_clock_ms());
+}
+
+static const char *operator_ns(const struct app *app)
+{
+    return app->options.ns ? app->options.ns : app->identity.ns;
+}
+
+static void on_started(void *ctx)
+{
+    struct app *app = ctx;
+    const struct options *o = &app->options;
+
+    log_info("leading", KV("lease", o->lease_name), KV("holder", lease_holder(app->lease)));
+    app->reconciler =
+        reconciler_new(app->loop, app->kube, app->events,
+                       &(struct reconciler_options){
+                           .controllers = &o->controllers,
+                           .operator_ns = operator_ns(app),
+                           .partition_prefix = o->partition_prefix,
+                           .pods = {.launcher_image = o->launcher_image,
+                                    .launcher_pull_policy = o->launcher_pull_policy,
+                                    .pull_secrets = (const char *const *)strv_argv(&app->pull_secrets),
+                                    .host_network = o->host_network},
+                           .hold_ms = (int64_t)o->hold_s * 1000,
+                           .may_write = may_write,
+                           .ctx = app,
+                       });
+}
+
+/* Nothing of ours may be sent any more. What was known is stale by the time the lease could come back. */
+static void on_lost(void *ctx)
+{
+    struct app *app = ctx;
+
+    log_error("the lease is lost; ending, to be started again", KV("lease", app->options.lease_name));
+    reconciler_abort(app->reconciler);
+    app->exit_code = EXIT_LOST_LEASE;
+    loop_stop(app->loop);
+}
+
+/* ---- health ---- */
+
+static const char *is_well(void *ctx)
+{
+    struct app *app = ctx;
+
+    return lease_is_healthy(app->lease, loop_clock_ms()) ? NULL : "the lease could not be renewed in time";
+}
+
+static const char *is_ready(void *ctx)
+{
+    struct app *app = ctx;
+
+    if (!app->reconciler) /* a standby is of use as it is */
+        return NULL;
+    return reconciler_is_synced(app->reconciler) ? NULL
+                                                 : "jobs, pods, records and nodes are not all known yet";
+}
+
+/* ---- the end ---- */
+
+static void on_given_back(void *ctx)
+{
+    struct app *app = ctx;
+
+    loop_stop(app->loop);
+}
+
+static void on_stop_signal(void *ctx, int signum)
+{
+    struct app *app = ctx;
+
+    if (app->stopping)
+        return;
+    app->stopping = true;
+    log_info("ending", KVF("signal", "%d", signum));
+    if (app->reconciler)
+        reconciler_abort(app->reconciler);
+    lease_give_back(app->lease, on_given_back, app);
+}
+
+/* ---- the beginning ---- */
+
+static void split_pull_secrets(struct app *app)
+{
+    const char *at = app->options.pull_secrets;
+
+    while (at && *at) {
+        size_t len = 0;
+
+        while (at[len] && at[len] != ',')
+            len++;
+        if (len)
+            strv_push_take(&app->pull_secrets, mem_strndup(at, len));
+        at += len + (at[len] == ',');
+    }
+}
+
+static bool start(struct app *app, struct err *err)
+{
+    const struct options *o = &app->options;
+
+    if (!identity_load(
+            &(struct identity_options){.kubeconfig = o->kubeconfig, .context = o->context, .env = env_of},
+            &app->identity, err))
+        return false;
+    app->loop = loop_new();
+    app->kube = kube_new(app->loop, &app->identity, &(struct kube_options){.program = "ipu-operator"}, err);
+    if (!app->kube)
+        return false;
+    kube_set_write_gate(app->kube, may_write, app);
+    app->events = events_new(
+        app->kube, &(struct events_options){.controller = "graphcore.ai/ipu-operator",
+                                            .instance = o->pod_name ? o->pod_name : "ipu-operator"});
+    app->lease = lease_new(app->kube, &(struct lease_options){.ns = operator_ns(app),
+                                                              .name = o->lease_name,
+                                                              .on_started = on_started,
+                                                              .on_lost = on_lost,
+                                                              .ctx = app});
+    app->health = health_new(
+        app->loop,
+        &(struct health_options){
+            .port = (uint16_t)o->health_port, .is_well = is_well, .is_ready = is_ready, .ctx = app},
+        err);
+    return app->health != NULL;
+}
+
+static void finish(struct app *app)
+{
+    reconciler_free(app->reconciler);
+    health_free(app->health);
+    if (app->lease)
+        lease_free(app->lease);
+    if (app->events)
+        events_free(app->events);
+    if (app->kube)
+        kube_free(app->kube);
+    if (app->loop)
+        loop_free(app->loop);
+    identity_release(&app->identity);
+    strv_release(&app->pull_secrets);
+    options_release(&app->options);
+}
+
+static int run(struct app *app)
+{
+    struct err err = {0};
+
+    if (!start(app, &err)) {
+        log_error(err.msg);
+        return EXIT_BAD_USAGE;
+    }
+    loop_on_signal(app->loop, SIGTERM, on_stop_signal, app);
+    loop_on_signal(app->loop, SIGINT, on_stop_signal, app);
+    log_info("ipu-operator " IPU_OPERATOR_VERSION, KV("api_server", app->identity.server),
+             KV("identity", app->identity.origin), KV("namespace", operator_ns(app)),
+             KVF("vipu_controllers", "%zu", app->options.controllers.count),
+             KVF("health_port", "%u", (unsigned)health_port(app->health)));
+    if (app->identity.insecure)
+        log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
+    loop_run(app->loop);
+    return app->exit_code;
+}
+
+static int print_help(void)
+{
+    AUTO(str) struct str text = {0};
+
+    opts_help(&OPTIONS_SPEC, &text);
+    return fputs(str_text(&text), stdout) < 0 ? EXIT_BAD_USAGE : EXIT_OK;
+}
+
+static int complain(const struct strv *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        (void)fprintf(stderr, "ipu-operator: %s\n", problems->items[i]);
+    return EXIT_BAD_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    struct app app = {0};
+    AUTO(strv) struct strv problems = {0};
+    enum log_level level = LOG_INFO;
+    int code = EXIT_BAD_USAGE;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    switch (options_read(argc, argv, env_of, &app.options, &problems)) {
+    case OPTS_HELP:
+        code = print_help();
+        break;
+    case OPTS_VERSION:
+        code = puts("ipu-operator " IPU_OPERATOR_VERSION) < 0 ? EXIT_BAD_USAGE : EXIT_OK;
+        break;
+    case OPTS_BAD:
+        code = complain(&problems);
+        break;
+    case OPTS_RUN:
+        log_parse_level(app.options.log_level, &level);
+        log_setup(level, str_eq(app.options.log_format, "json"));
+        split_pull_secrets(&app);
+        code = run(&app);
+        break;
+    }
+    finish(&app);
+    return code;
+}

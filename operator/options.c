@@ -1,0 +1,184 @@
+#include "options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/io/file.h"
+#include "base/io/log.h"
+
+#define CONFIG_MAX_BYTES ((size_t)1024 * 1024)
+
+#define AT(field) offsetof(struct options, field)
+
+static const struct opt ROWS[] = {
+    {.flag = "config",
+     .env = "IPU_OPERATOR_CONFIG",
+     .type = OPT_STR,
+     .offset = AT(config_file),
+     .arg = "FILE",
+     .help =
+         "YAML file with the V-IPU controllers: vipuControllers, as \"host:port:label=value,...\" or a list"},
+    {.flag = "namespace",
+     .env = "IPU_OPERATOR_NAMESPACE",
+     .type = OPT_STR,
+     .offset = AT(ns),
+     .arg = "NAME",
+     .help = "Namespace of the operator's own records and lease; default: the pod's, or the context's"},
+    {.flag = "kubeconfig",
+     .type = OPT_STR,
+     .offset = AT(kubeconfig),
+     .arg = "FILE",
+     .help = "How to reach the API server; default: the pod's service account, then KUBECONFIG, then "
+             "~/.kube/config"},
+    {.flag = "context",
+     .type = OPT_STR,
+     .offset = AT(context),
+     .arg = "NAME",
+     .help = "Context of the kubeconfig"},
+    {.flag = "lease-name",
+     .type = OPT_STR,
+     .offset = AT(lease_name),
+     .fallback = "ipu-operator",
+     .arg = "NAME",
+     .help = "Lease that says which of several operators is at work"},
+    {.flag = "pod-name",
+     .env = "POD_NAME",
+     .type = OPT_STR,
+     .offset = AT(pod_name),
+     .arg = "NAME",
+     .help = "Name of this process in events and in the lease; default: the host's name"},
+    {.flag = "launcher-image",
+     .env = "IPU_OPERATOR_LAUNCHER_IMAGE",
+     .type = OPT_STR,
+     .offset = AT(launcher_image),
+     .fallback = "docker.io/ipu-operator/ipu-launch:" IPU_OPERATOR_VERSION,
+     .arg = "IMAGE",
+     .help = "Image with ipu-launch, copied into job pods by an init container"},
+    {.flag = "launcher-pull-policy",
+     .type = OPT_STR,
+     .offset = AT(launcher_pull_policy),
+     .fallback = "IfNotPresent",
+     .arg = "POLICY",
+     .help = "Pull policy of the launcher image: Always, IfNotPresent or Never"},
+    {.flag = "pull-secrets",
+     .type = OPT_STR,
+     .offset = AT(pull_secrets),
+     .arg = "NAMES",
+     .help = "Names of image pull secrets that job pods get, separated by commas"},
+    {.flag = "host-network",
+     .type = OPT_FLAG,
+     .offset = AT(host_network),
+     .fallback = "false",
+     .help = "Job pods use their node's network, unless their template says otherwise"},
+    {.flag = "health-port",
+     .type = OPT_U32,
+     .offset = AT(health_port),
+     .fallback = "8081",
+     .arg = "PORT",
+     .help = "Port of /healthz and /readyz; 0 picks a free one",
+     .min = 0,
+     .max = 65535},
+    {.flag = "log-level",
+     .type = OPT_STR,
+     .offset = AT(log_level),
+     .fallback = "info",
+     .arg = "LEVEL",
+     .help = "Least level that is logged: debug, info, warn or error"},
+    {.flag = "log-format",
+     .type = OPT_STR,
+     .offset = AT(log_format),
+     .fallback = "text",
+     .arg = "FORMAT",
+     .help = "text or json"},
+    {.flag = "partition-prefix",
+     .type = OPT_STR,
+     .offset = AT(partition_prefix),
+     .fallback = "p",
+     .arg = "TEXT",
+     .help = "First part of every partition id; tells installations apart that share a V-IPU controller"},
+    {.flag = "hold-seconds",
+     .type = OPT_U32,
+     .offset = AT(hold_s),
+     .fallback = "300",
+     .arg = "SECONDS",
+     .help = "How long IPUs are kept from others when a process may still run on them",
+     .min = 0,
+     .max = 86400},
+    {0},
+};
+
+const struct opts_spec OPTIONS_SPEC = {
+    .program = "ipu-operator",
+    .usage = "ipu-operator [options]",
+    .about = "Runs IPUJobs: gives each instance a partition of IPUs from a V-IPU controller, starts its "
+             "pods, and gives\n"
+             "the IPUs back when it is over. Needs the IPUJob resource (kubectl apply -f the chart's crds/) "
+             "and, in a\n"
+             "cluster, the roles that the chart ipu-operator installs.",
+    .rows = ROWS,
+};
+
+static void check_word(const char *flag, const char *value, const char *const *known, struct strv *problems)
+{
+    for (const char *const *k = known; *k; k++) {
+        if (str_eq(*k, value))
+            return;
+    }
+    strv_pushf(problems, "--%s: \"%s\" is not known; see --help", flag, value);
+}
+
+static void check(const struct options *o, struct strv *problems)
+{
+    static const char *const policies[] = {"Always", "IfNotPresent", "Never", NULL};
+    static const char *const formats[] = {"text", "json", NULL};
+    enum log_level level;
+
+    check_word("launcher-pull-policy", o->launcher_pull_policy, policies, problems);
+    check_word("log-format", o->log_format, formats, problems);
+    if (!log_parse_level(o->log_level, &level))
+        strv_pushf(problems, "--log-level: \"%s\" is not known; use debug, info, warn or error",
+                   o->log_level);
+    if (strspn(o->partition_prefix, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(o->partition_prefix) ||
+        !*o->partition_prefix || strlen(o->partition_prefix) > 16 || o->partition_prefix[0] == '-')
+        strv_pushf(
+            problems,
+            "--partition-prefix: must be at most 16 lower-case letters, digits and dashes, beginning with a "
+            "letter or digit, got \"%s\"",
+            o->partition_prefix);
+}
+
+static void read_config(struct options *o, struct strv *problems)
+{
+    AUTO(str) struct str text = {0};
+    struct err err = {0};
+
+    if (!o->config_file)
+        return;
+    if (!file_read(o->config_file, CONFIG_MAX_BYTES, &text, &err)) {
+        strv_push(problems, err.msg);
+        return;
+    }
+    pool_config_add_yaml(&o->controllers, str_slice(&text), o->config_file, problems);
+}
+
+enum opts_result options_read(int argc, char **argv, const char *(*env)(const char *), struct options *ret,
+                              struct strv *problems)
+{
+    AUTO(strv) struct strv words = {0};
+    enum opts_result result = opts_parse(&OPTIONS_SPEC, argc, argv, env, false, ret, &words, problems);
+
+    if (result != OPTS_RUN)
+        return result;
+    for (size_t i = 0; i < words.count; i++)
+        strv_pushf(problems, "\"%s\" is no option; see --help", words.items[i]);
+    check(ret, problems);
+    read_config(ret, problems);
+    return problems->count ? OPTS_BAD : OPTS_RUN;
+}
+
+void options_release(struct options *options)
+{
+    pool_config_release(&options->controllers);
+    opts_release(&OPTIONS_SPEC, options);
+}

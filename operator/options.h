@@ -1,0 +1,29 @@
+/* The command line of ipu-operator, checked as a whole. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/opts.h"
+#include "operator/pool/config.h"
+
+struct options {
+    char *config_file;
+    char *kubeconfig, *context, *ns;
+    char *lease_name, *pod_name;
+    char *launcher_image, *launcher_pull_policy, *pull_secrets;
+    bool host_network;
+    uint32_t health_port;
+    char *log_level, *log_format;
+    char *partition_prefix;
+    uint32_t hold_s;
+    struct pool_config controllers; /* from the configuration file */
+};
+
+extern const struct opts_spec OPTIONS_SPEC;
+
+/* Reads arguments, environment and the configuration file. OPTS_BAD: every mistake is a line in `problems`.
+ */
+enum opts_result options_read(int argc, char **argv, const char *(*env)(const char *), struct options *ret,
+                              struct strv *problems);
+void options_release(struct options *options);

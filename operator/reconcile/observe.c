@@ -1,0 +1,316 @@
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/state.h"
+
+bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id)
+{
+    const struct node *seen = node ? store_view(watch_store(r->nodes), NULL, node) : NULL;
+
+    if (!seen)
+        return false;
+    return seen->out_of_service || (boot_id && *boot_id && *seen->boot_id && !str_eq(seen->boot_id, boot_id));
+}
+
+static void *own(struct observation *o, size_t count, size_t size)
+{
+    o->owned = mem_grow(o->owned, o->owned_count + 1, sizeof(*o->owned));
+    return o->owned[o->owned_count++] = mem_alloc((count + 1) * size);
+}
+
+void observation_release(struct observation *o)
+{
+    for (size_t i = 0; i < o->owned_count; i++)
+        mem_free(o->owned[i]);
+    mem_free(o->owned);
+    *o = (struct observation){0};
+}
+
+/* ---- workers ---- */
+
+static bool is_released_by_admin(const struct job *job, const char *partition)
+{
+    const char *at = job ? job->release : NULL;
+
+    while (at && *at) {
+        size_t len = strcspn(at, ", ");
+
+        if (strlen(partition) == len && strncmp(at, partition, len) == 0)
+            return true;
+        at += len + (at[len] != '\0');
+    }
+    return false;
+}
+
+/* A worker that is not there: what this process remembers of it, and whether its node has been fenced since.
+ */
+static void recall(const struct reconciler *r, const struct job *job, const char *partition,
+                   const struct part_memory *part, uint32_t w, struct worker_view *ret)
+{
+    const struct worker_memory *memory = part && w < part->worker_count ? &part->workers[w] : NULL;
+
+    *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = part ? part->since_ms : 0};
+    if (!memory || memory->state == WORKER_NEVER_SEEN)
+        return;
+    ret->state = memory->state;
+    ret->pod_name = memory->pod;
+    ret->node = memory->node;
+    ret->since_ms = memory->since_ms;
+    if (ret->state == WORKER_PRESENT) /* the store has dropped it, and its farewell is still on its way */
+        ret->state = WORKER_GONE_UNKNOWN;
+    if (ret->state == WORKER_GONE_UNKNOWN &&
+        (node_is_fenced(r, memory->node, memory->boot_id) || is_released_by_admin(job, partition)))
+        ret->state = WORKER_GONE_QUIET;
+}
+
+static void see_pod(const struct reconciler *r, const struct part_memory *part, const struct pod *pod,
+                    struct worker_view *ret)
+{
+    const struct worker_memory *memory =
+        part && pod->worker < part->worker_count ? &part->workers[pod->worker] : NULL;
+
+    *ret = (struct worker_view){
+        .state = WORKER_PRESENT,
+        .pod = pod,
+        .pod_name = pod->name,
+        .node = pod->node,
+        .since_ms = memory ? memory->since_ms : 0,
+        .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot_id : NULL),
+    };
+}
+
+static bool is_of_run(const struct pod *pod, const struct record *record)
+{
+    return record && pod->partition && str_eq(pod->partition, record->name) && pod->run == record->run;
+}
+
+/* ---- tombstones ---- */
+
+static void add_tombstone(struct reconciler *r, const struct job *job, const struct record *record,
+                          struct observation *o)
+{
+    struct job_memory *memory = map_get(&r->memories, record->job_uid);
+    const struct part_memory *part = memory ? map_get(&memory->parts, record->name) : NULL;
+    struct tombstone_view *tomb = &o->view.tombstones[o->view.tombstone_count++];
+    AUTO(mem) struct worker_view *workers = mem_alloc((record->workers + 1) * sizeof(*workers));
+
+    *tomb = (struct tombstone_view){
+        .record = record,
+        .part = pool_part(r->pool, record->controller, record->name),
+        .all_quiet = true,
+    };
+    for (uint32_t w = 0; w < record->workers; w++)
+        recall(r, job, record->name, part, w, &workers[w]);
+    for (const struct store_item *item = store_first_of(watch_store(r->pods), record->job_key); item;
+         item = store_next_of(item)) {
+        const struct pod *pod = item->view;
+
+        if (str_eq(pod->job_uid, record->job_uid) && is_of_run(pod, record) && pod->worker < record->workers)
+            see_pod(r, part, pod, &workers[pod->worker]);
+    }
+    for (uint32_t w = 0; w < record->workers; w++) {
+        const struct worker_view *worker = &workers[w];
+        bool is_lost =
+            worker->state == WORKER_GONE_UNKNOWN || (worker->state == WORKER_NEVER_SEEN && record->started);
+
+        if (worker->state == WORKER_PRESENT && !pod_is_quiet(worker->pod, false, worker->node_fenced))
+            tomb->all_quiet = false;
+        if (is_lost && !is_released_by_admin(job, record->name) &&
+            (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
+            tomb->held = true;
+            tomb->hold_since_ms = worker->since_ms;
+            tomb->held_by = worker->pod_name ? worker->pod_name : "a pod that vanished unseen";
+        }
+    }
+}
+
+/* ---- instances ---- */
+
+/* The record in use of an instance: the newest that is not on its way out. */
+static const struct record *record_in_use(const struct reconciler *r, const struct job *job, uint32_t index)
+{
+    const struct record *best = NULL;
+
+    for (const struct store_item *item = store_first_of(watch_store(r->records), job->key); item;
+         item = store_next_of(item)) {
+        const struct record *record = item->view;
+
+        if (!str_eq(record->job_uid, job->uid) || record->instance != index || record->releasing)
+            continue;
+        if (!best || record->attempt > best->attempt)
+            best = record;
+    }
+    return best;
+}
+
+static void choose_next_id(struct reconciler *r, const struct job *job, const struct job_memory *memory,
+                           struct instance_view *inst)
+{
+    AUTO(mem) char *id = name_partition(r->options.partition_prefix, job->name, job->ns, inst->index);
+
+    if (id) {
+        inst->readable_taken = map_get(&memory->taken, id) ||
+                               store_view(watch_store(r->records), r->options.operator_ns, id) ||
+                               (inst->granted && pool_listed(r->pool, inst->granted, id));
+    }
+    for (const struct store_item *item = store_first_of(watch_store(r->records), job->key); item;
+         item = store_next_of(item)) {
+        const struct record *record = item->view;
+
+        if (str_eq(record->job_uid, job->uid) && record->instance == inst->index &&
+            record->attempt >= inst->next_attempt)
+            inst->next_attempt = record->attempt + 1;
+    }
+    for (;;) { /* also past hashed ids that turned out to be somebody else's */
+        AUTO(mem)
+        char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
+                                             inst->next_attempt);
+        if (!map_get(&memory->taken, hashed))
+            return;
+        inst->next_attempt++;
+    }
+}
+
+static void view_claim(const struct job_memory *memory, struct instance_view *inst)
+{
+    const struct claim_memory *claim = memory_claim(memory, inst->index);
+
+    if (!claim)
+        return;
+    inst->claim = claim->granted ? CLAIM_GRANTED : claim->text ? CLAIM_WAITING : CLAIM_NONE;
+    inst->granted = claim->granted;
+    inst->wait_reason = claim->reason;
+    inst->wait_text = claim->text;
+}
+
+static void view_instance(struct reconciler *r, const struct job *job, struct job_memory *memory,
+                          uint32_t index, struct observation *o)
+{
+    struct instance_view *inst = &o->view.instances[index];
+    uint32_t workers = job->spec.workers_per_instance;
+    const struct part_memory *part;
+
+    inst->index = index;
+    inst->record = record_in_use(r, job, index);
+    part = inst->record ? map_get(&memory->parts, inst->record->name) : NULL;
+    if (inst->record)
+        inst->part = pool_part(r->pool, inst->record->controller, inst->record->name);
+    inst->workers = own(o, workers, sizeof(*inst->workers));
+    for (uint32_t w = 0; w < workers; w++)
+        recall(r, job, inst->record ? inst->record->name : "",
+               part && part->run == inst->record->run ? part : NULL, w, &inst->workers[w]);
+    if (inst->record && part) {
+        for (uint32_t w = 0; w < workers; w++)
+            inst->workers[w].since_ms =
+                inst->workers[w].since_ms ? inst->workers[w].since_ms : part->since_ms;
+    }
+    view_claim(memory, inst);
+    if (!inst->record)
+        choose_next_id(r, job, memory, inst);
+}
+
+static void add_stale(struct instance_view *inst, struct pod *pod, size_t limit, struct observation *o)
+{
+    if (!inst->stale_pods)
+        inst->stale_pods = own(o, limit, sizeof(*inst->stale_pods));
+    inst->stale_pods[inst->stale_count++] = pod;
+}
+
+static void view_pods(struct reconciler *r, const struct job *job, struct job_memory *memory,
+                      struct observation *o)
+{
+    const struct store *pods = watch_store(r->pods);
+    size_t total = 0;
+
+    for (const struct store_item *i = store_first_of(pods, job->key); i; i = store_next_of(i))
+        total++;
+    o->view.extra_pods = own(o, total, sizeof(*o->view.extra_pods));
+    for (const struct store_item *i = store_first_of(pods, job->key); i; i = store_next_of(i)) {
+        struct pod *pod = (struct pod *)(uintptr_t)i->view;
+        struct instance_view *inst;
+
+        if (!str_eq(pod->job_uid, job->uid))
+            continue;
+        if (pod->instance >= o->view.instance_count || pod->worker >= job->spec.workers_per_instance) {
+            o->view.extra_pods[o->view.extra_count++] = pod;
+            continue;
+        }
+        inst = &o->view.instances[pod->instance];
+        if (is_of_run(pod, inst->record))
+            see_pod(r, map_get(&memory->parts, inst->record->name), pod, &inst->workers[pod->worker]);
+        else
+            add_stale(inst, pod, total, o);
+    }
+}
+
+static void view_records(struct reconciler *r, const char *key, const struct job *job, struct observation *o)
+{
+    const struct store *records = watch_store(r->records);
+    size_t total = 0;
+
+    for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i))
+        total++;
+    o->view.tombstones = own(o, total, sizeof(*o->view.tombstones));
+    for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i)) {
+        const struct record *record = i->view;
+        bool is_in_use = job && str_eq(record->job_uid, job->uid) &&
+                         record->instance < o->view.instance_count &&
+                         o->view.instances[record->instance].record == record;
+
+        if (!is_in_use)
+            add_tombstone(r, job && str_eq(record->job_uid, job->uid) ? job : NULL, record, o);
+    }
+}
+
+static void view_answers(const struct job *job, const struct job_memory *memory, struct job_view *view)
+{
+    view->dry_run = memory->dry_run_generation == job->generation ? memory->dry_run : DRY_RUN_NEEDED;
+    view->dry_run_text = memory->dry_run_text;
+    view->dry_run_reason = memory->dry_run_reason;
+    view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
+    view->has_service = memory->has_service;
+    view->create_refused = memory->create_refused;
+    view->create_text = memory->create_text;
+    view->create_retry_at_ms = memory->create_retry_at_ms;
+}
+
+void observe(struct reconciler *r, const char *key, struct observation *o)
+{
+    const struct store_item *item = store_get(watch_store(r->jobs), key);
+    const struct job *job = item ? item->view : NULL;
+    struct job_view *view = &o->view;
+
+    *o = (struct observation){0};
+    view->job = job;
+    view->partition_prefix = r->options.partition_prefix;
+    view->hold_ms = r->options.hold_ms;
+    view->now_ms = loop_now_ms(r->loop);
+    view->now_unix_s = loop_unix_micros() / 1000000;
+    if (job) {
+        struct job_memory *memory = reconciler_memory(r, job->key, job->uid);
+
+        view->ns = job->ns;
+        view->name = job->name;
+        view->instance_count = job->problems.count ? 0 : job->spec.instances;
+        view->instances = own(o, view->instance_count, sizeof(*view->instances));
+        view_answers(job, memory, view);
+        for (uint32_t i = 0; i < view->instance_count; i++)
+            view_instance(r, job, memory, i, o);
+        view_pods(r, job, memory, o);
+    }
+    view_records(r, key, job, o);
+}
+
+const char *observe_unconfirmed(const struct reconciler *r, const char *key)
+{
+    const struct store_item *job = store_get(watch_store(r->jobs), key);
+
+    for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
+        const struct record *record = i->view;
+
+        if ((!job || !str_eq(job->uid, record->job_uid)) && !map_get(&r->gone, record->job_uid))
+            return record->job_uid;
+    }
+    return NULL;
+}

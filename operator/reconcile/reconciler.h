@@ -1,0 +1,37 @@
+/* The shell around decide: four watches in, requests out. One reconcile of a key observes (stores and pool),
+ * decides (pure) and acts (requests in flight together); the next one starts when all of them are answered
+ * and the watches have shown what was written. Everything else waits in a queue without duplicates. */
+#pragma once
+
+#include "operator/api/podspec.h"
+#include "operator/pool/config.h"
+
+struct events;
+struct kube;
+struct loop;
+struct reconciler;
+struct str;
+
+struct reconciler_options {
+    const struct pool_config *controllers;
+    const char *operator_ns;      /* where the records are */
+    const char *partition_prefix; /* "p" */
+    struct podspec_options pods;
+    int64_t hold_ms;              /* how long IPUs are held when a process may still run on them */
+    bool (*may_write)(void *ctx); /* do we hold the lease, right now? */
+    void *ctx;
+};
+
+/* Everything in `options` is borrowed for the reconciler's life. Watches start at the next turn. */
+struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct events *events,
+                                  const struct reconciler_options *options);
+void reconciler_free(struct reconciler *reconciler);
+void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: nothing may leave any more */
+bool reconciler_is_synced(const struct reconciler *reconciler);
+
+struct reconciler_counters {
+    uint64_t reconciles; /* decisions made */
+    uint64_t empty;      /* of them, those with nothing to do */
+    uint64_t failures;   /* answered by a back-off */
+};
+const struct reconciler_counters *reconciler_counters(const struct reconciler *reconciler);

@@ -1,0 +1,68 @@
+/* The reconciler's own state, shared by its parts: observe, act, grants, and the watches. */
+#pragma once
+
+#include "base/core/map.h"
+#include "base/io/loop.h"
+#include "operator/api/node.h"
+#include "operator/kube/client.h"
+#include "operator/kube/events.h"
+#include "operator/kube/queue.h"
+#include "operator/kube/watch.h"
+#include "operator/pool/pool.h"
+#include "operator/reconcile/memory.h"
+#include "operator/reconcile/plan.h"
+#include "operator/reconcile/reconciler.h"
+
+/* Works in flight; more keys wait in the queue, so that memory does not follow the length of the queue. */
+#define WORKS_MAX 128
+/* A write of ours is visible within milliseconds; after this long the watch is believed whatever it shows. */
+#define EXPECT_MS 5000
+
+struct reconciler {
+    struct loop *loop;
+    struct kube *kube;
+    struct events *events;
+    struct pool *pool;
+    struct reconciler_options options;
+    struct watch *jobs, *pods, *records, *nodes;
+    struct queue *queue;
+    struct map memories; /* uid -> struct job_memory */
+    struct map gone;     /* uids of jobs that a live GET did not find */
+    struct map works;    /* key -> struct work */
+    struct loop_timer pump;
+    bool claims_changed; /* somebody's claim, a controller's room or the nodes */
+    bool aborted;
+    struct reconciler_counters counters;
+};
+
+/* reconciler.c */
+void reconciler_wake(struct reconciler *r);
+void reconciler_enqueue(struct reconciler *r, const char *key);
+void reconciler_claims_changed(struct reconciler *r);
+struct job_memory *reconciler_memory(struct reconciler *r, const char *key,
+                                     const char *uid); /* made when absent */
+void reconciler_follow(struct reconciler *r, const struct record *record);
+void reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
+
+/* grants.c: asks the queue for IPUs who may go next, and wakes whose answer has changed. */
+void grants_refresh(struct reconciler *r);
+void grants_set(struct reconciler *r, struct job_memory *memory, const struct plan *plan);
+
+/* observe.c */
+struct observation {
+    struct job_view view;
+    void **owned; /* arrays of the view */
+    size_t owned_count;
+};
+void observe(struct reconciler *r, const char *key, struct observation *ret);
+void observation_release(struct observation *observation);
+bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id);
+/* The uid of a job of this name that is not in the store, though records name it and nobody has looked yet;
+ * or NULL. */
+const char *observe_unconfirmed(const struct reconciler *r, const char *key);
+
+/* act.c: performs the plan (moved in) and ends with reconciler_work_done. */
+void act(struct reconciler *r, const char *key, const struct job *job, struct job_memory *memory,
+         struct plan *plan_take);
+void act_confirm_gone(struct reconciler *r, const char *key, const char *uid);
+void act_cancel_all(struct reconciler *r);
