@@ -272,21 +272,25 @@ def test_every_field_has_a_description():
 
 # ---- what it refuses -----------------------------------------------------------------------------------------------
 
-NOT_DIGITS = "must be a whole number from 1 to 999999"
+NOT_DIGITS = "must be a whole number from 1 to 65536, written in digits"
+NOT_WORKERS = "must be a whole number from 1 to 4096, written in digits"
 NOT_A_SIZE = "must be 1, 2, 4, 8, 16, 32, 64 or a multiple of 64"
 NOT_EVEN = "ipusPerJobInstance must divide evenly"
+NOT_POWER = "(workersPerJobInstance, or workers.replicas) must be a power of two"
 TWO_COUNTS = "workersPerJobInstance and workers.replicas both say"
 BAD_CODES = "must be exit codes from 0 to 255"
 BAD_STEP = "must be a number such as 1 or a percentage such as 25%"
 
 REFUSED = [
     *[(f"size {size!r}", job(ipusPerJobInstance=size), NOT_DIGITS)
-      for size in [0, -4, 1000000, "0", "-4", "", "four", "4.0", " 4", "4Gi", "04", "9" * 400]],
+      for size in [0, -4, 65537, 99999, 100000, "0", "-4", "", "four", "4.0", " 4", "4Gi", "04", "9" * 400]],
     *[(f"size {size!r}", job(ipusPerJobInstance=size), NOT_A_SIZE) for size in [3, "12", 63, 65, 96, 100]],
-    *[(f"workers {n!r}", job(workersPerJobInstance=n), NOT_DIGITS) for n in [0, -1, "two", ""]],
+    *[(f"workers {n!r}", job(workersPerJobInstance=n), NOT_WORKERS) for n in [0, -1, "two", "", 4097]],
     *[(f"replicas {n!r}", job(modelReplicasPerWorker=n), NOT_DIGITS) for n in [0, "-1", "1e3"]],
     ("size is no whole number", job(ipusPerJobInstance=4.5), "spec.ipusPerJobInstance"),
     ("shares of workers", job(ipusPerJobInstance=4, workersPerJobInstance=3), NOT_EVEN),
+    ("workers on several domains", job(ipusPerJobInstance=192, workersPerJobInstance="3"), NOT_POWER),
+    ("workers.replicas on several domains", job(ipusPerJobInstance=192, workers=workers(replicas=3)), NOT_POWER),
     ("shares of workers.replicas", job(ipusPerJobInstance=4, workers=workers(replicas=8)), NOT_EVEN),
     ("shares of model replicas", job(ipusPerJobInstance="8", workersPerJobInstance="2", modelReplicasPerWorker="8"),
      NOT_EVEN),
@@ -356,9 +360,9 @@ NEW_JOB = "create a new job instead"
 
 IMMUTABLE = [
     ("size", SHAPE, {"ipusPerJobInstance": "16"}, "cannot change once the job exists; " + NEW_JOB),
-    ("workers", SHAPE, {"workersPerJobInstance": "4"}, "the number of worker pods of an instance"),
-    ("workers removed", SHAPE, {"workersPerJobInstance": None}, "the number of worker pods of an instance"),
-    ("workers.replicas", {}, {"workers": {"replicas": 2}}, "the number of worker pods of an instance"),
+    ("workers", SHAPE, {"workersPerJobInstance": "4"}, "(workersPerJobInstance, or workers.replicas) cannot change"),
+    ("workers removed", SHAPE, {"workersPerJobInstance": None}, "(workersPerJobInstance, or workers.replicas) cannot change"),
+    ("workers.replicas", {}, {"workers": {"replicas": 2}}, "(workersPerJobInstance, or workers.replicas) cannot change"),
     ("model replicas", SHAPE, {"modelReplicasPerWorker": "4"}, "modelReplicasPerWorker cannot change"),
     ("model replicas added", {}, {"modelReplicasPerWorker": "1"}, "modelReplicasPerWorker cannot change"),
     ("partition added", {}, {"partition": {"gcds": 1}}, "partition cannot be added, changed or removed"),
