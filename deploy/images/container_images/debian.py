@@ -74,7 +74,7 @@ class Packages:
         hard_links = []
         for member in contents:
             path = member.name.lstrip(".")
-            if not path.strip("/") or any(fnmatch.fnmatch(path, pattern) for pattern in self._debian.without):
+            if not path.strip("/") or not self._is_wanted(path):
                 continue
             if member.isdir():
                 tree.add_directory(path, member.mode)
@@ -87,6 +87,12 @@ class Packages:
         for path, member in hard_links:
             original = contents.getmember(member.linkname)
             tree.add_file(path, contents.extractfile(original).read(), original.mode)
+
+    def _is_wanted(self, path: str) -> bool:
+        def matches(patterns):
+            return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
+
+        return not matches(self._debian.without) or matches(self._debian.keep)
 
     def _resolved(self, packages: list[str]) -> list[tuple[str, str]]:
         """(package, version) of the packages and all that they depend on."""

@@ -13,8 +13,9 @@ RECIPES = REPOSITORY / "deploy" / "images"
 @dataclass
 class Debian:
     packages: list[str] = field(default_factory=list)
-    # Files and packages (as their files are named) that the image does not need, as patterns from the root.
+    # What the image does not need, as patterns from the root, but for what is kept all the same.
     without: list[str] = field(default_factory=list)
+    keep: list[str] = field(default_factory=list)
     without_packages: list[str] = field(default_factory=list)
     # Single files out of packages that are not installed: {package: {path in the package: path in the image}}.
     single_files: dict[str, dict[str, str]] = field(default_factory=dict)
