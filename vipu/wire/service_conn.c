@@ -123,8 +123,6 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
     if (!call || call->answered || str_add(&call->body, bytes, len))
         return 0;
     service_refuse(call, GRPC_RESOURCE_EXHAUSTED, "the request is larger than this server takes");
-    nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream_id,
-                              NGHTTP2_NO_ERROR); /* and stop sending it */
     return 0;
 }
 
@@ -165,6 +163,18 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     call = call_at(session, frame->hd.stream_id);
     if (call && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
         hand_over(conn, call);
+    return 0;
+}
+
+/* An answer that ended while the request is still coming: its sender may stop (RFC 9113, 8.1). */
+static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
+{
+    int32_t id = frame->hd.stream_id;
+
+    (void)ctx;
+    if (frame->hd.type == NGHTTP2_HEADERS && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) &&
+        nghttp2_session_get_stream_remote_close(session, id) == 0)
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
     return 0;
 }
 
@@ -231,6 +241,7 @@ static nghttp2_session *session_new(struct service_conn *conn)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
     nghttp2_session_server_new2(&session, callbacks, conn, option);
     nghttp2_session_callbacks_del(callbacks);

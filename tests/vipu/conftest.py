@@ -1,0 +1,46 @@
+"""Fixtures of the V-IPU lane: a server of ours and a generic client."""
+
+import pytest
+
+import generic
+import programs
+
+QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Starts vipu-server with this configuration text; it must end cleanly after the test."""
+    started = []
+
+    def begin(config="", **options):
+        folder = tmp_path / f"server{len(started)}"
+        folder.mkdir()
+        server = programs.Server(folder, config, **options)
+        started.append(server)
+        return server
+
+    yield begin
+    for server in started:
+        if server.process.poll() is None:
+            assert server.stop() == 0, server.log()
+
+
+@pytest.fixture
+def dial():
+    """A generic client of an address."""
+    clients = []
+
+    def connect(target):
+        clients.append(generic.Client(target))
+        return clients[-1]
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def quick(serve, dial):
+    """A client of a server whose operations take no time."""
+    return dial(serve(QUICK).target)

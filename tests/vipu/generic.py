@@ -1,0 +1,75 @@
+"""A generic gRPC side for the tests: grpcio with messages made from tests/vipu/virmgrpc.proto, nothing of ours."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import grpc
+
+HERE = Path(__file__).resolve().parent
+
+
+def _generate():
+    out = tempfile.TemporaryDirectory(prefix="virmgrpc-")
+    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{HERE}", f"--python_out={out.name}",
+                    f"--grpc_python_out={out.name}", "virmgrpc.proto"], check=True)
+    sys.path.insert(0, out.name)
+    return out
+
+
+_generated = _generate()
+import virmgrpc_pb2 as pb  # noqa: E402
+import virmgrpc_pb2_grpc as services  # noqa: E402
+
+
+class Client:
+    """Every method of the user API, by its own name."""
+
+    DEADLINE_S = 10
+
+    def __init__(self, target):
+        self.channel = grpc.insecure_channel(target, options=[
+            ("grpc.max_receive_message_length", 64 << 20), ("grpc.enable_retries", 0),
+            ("grpc.use_local_subchannel_pool", 1), ("grpc.initial_reconnect_backoff_ms", 50),
+            ("grpc.max_reconnect_backoff_ms", 100)])
+        self.user = services.UserServiceStub(self.channel)
+        self.versions = services.VersionServiceStub(self.channel)
+
+    def close(self):
+        self.channel.close()
+
+    def version(self):
+        return self.versions.GetVersion(pb.VersionRequest(), timeout=self.DEADLINE_S).version
+
+    def list(self, allocation=""):
+        request = pb.ListPartitionsRequest(allocation_id=allocation)
+        return list(self.user.ListPartitions(request, timeout=self.DEADLINE_S).partitions)
+
+    def attributes(self, *agents):
+        request = pb.ListIPUAttributesRequest(agents=agents)
+        return {entry.agent: {ipu: dict(value.attributes) for ipu, value in entry.ipu_attributes.items()}
+                for entry in self.user.ListIPUAttributes(request, timeout=self.DEADLINE_S).entries}
+
+    def create(self, id, size, disable_auto_reset=False, relocatable=False, **requirements):
+        request = pb.CreatePartitionRequest(
+            requirements=pb.PartitionRequirements(id=id, size=size, **requirements),
+            disable_auto_reset=disable_auto_reset, relocatable=relocatable)
+        return self.user.CreatePartition(request, timeout=self.DEADLINE_S).partition_id
+
+    def remove(self, id, force=False):
+        self.user.RemovePartition(pb.RemovePartitionRequest(partition_id=id, force=force), timeout=self.DEADLINE_S)
+
+    def reset(self, id, relocatable=False):
+        request = pb.ResetPartitionRequest(partition_id=id, relocatable=relocatable)
+        self.user.ResetPartition(request, timeout=self.DEADLINE_S)
+
+    def status(self, id):
+        request = pb.GetPartitionStatusRequest(partition_id=id)
+        return self.user.GetPartitionStatus(request, timeout=self.DEADLINE_S).status
+
+    def ipuof(self, id, gcd=None):
+        request = pb.GetPartitionIpuofConfigRequest(partition_id=id)
+        if gcd is not None:
+            request.gcd_id.id = gcd
+        return self.user.GetPartitionIpuofConfig(request, timeout=self.DEADLINE_S).ipuof_config

@@ -1,0 +1,69 @@
+"""The programs under test as processes, and waiting for what they do. BUILD_DIR names the build (build/dev if unset)."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE_S = 30
+
+
+def program(name):
+    path = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "vipu" / name
+    assert path.is_file(), f"{path} is missing: build the target {name}, or set BUILD_DIR"
+    return str(path)
+
+
+def until(condition, what, deadline_s=DEADLINE_S):
+    """Polls until the condition is true, and returns its value."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
+        time.sleep(0.01)
+
+
+class Server:
+    """A vipu-server on a port of its own; stop() asks it to end, kill() does not."""
+
+    def __init__(self, folder, config="", storage="state.db", listen="127.0.0.1:0"):
+        self.folder = Path(folder)
+        self.log_path = self.folder / "server.log"
+        self.args = [program("vipu-server"), "--storage", str(self.folder / storage), "--listen", listen]
+        if config:
+            path = self.folder / "config.yaml"
+            path.write_text(config)
+            self.args += ["--config", str(path)]
+        self.process = None
+        self.start()
+
+    def start(self):
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.port = int(until(self._announced, f"{self.args} listens")[1])
+
+    def _announced(self):
+        text = self.log()
+        assert self.process.poll() is None, f"vipu-server ended with {self.process.returncode}:\n{text}"
+        return re.search(r"serving the V-IPU user API.* port=(\d+)", text)
+
+    @property
+    def target(self):
+        return f"127.0.0.1:{self.port}"
+
+    def log(self):
+        return self.log_path.read_text()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(DEADLINE_S)
