@@ -94,8 +94,7 @@ static void add_domains(struct vipu_pool_view *view, const struct clusters *clus
     view->domain_count = clusters->count - 1;
     for (size_t c = 0; c < clusters->count; c++)
         view->domain_count += clusters->items[c].domains;
-    view->domains = mem_grow(NULL, view->domain_count, sizeof(view->domains[0]));
-    memset(view->domains, 0, view->domain_count * sizeof(view->domains[0]));
+    view->domains = mem_alloc(view->domain_count * sizeof(view->domains[0]));
     for (size_t c = 0, d = 0; c < clusters->count; c++, d++) {
         for (uint32_t t = 0; t < clusters->items[c].domains; t++, d++) {
             uint32_t here = left < size ? left : size;
