@@ -303,8 +303,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     mem_free(text);
     decide_instances(view, &v, plan, &tally);
     conclude(view, status, &tally, &v);
-    if (view->dry_run != DRY_RUN_NEEDED ||
-        !plan_has(plan, OP_DRY_RUN)) /* the answer comes within milliseconds */
+    if (!tally.unanswered)
         status_decide(view, status, &v, plan);
     tally_release(&tally);
     verdict_release(&v);

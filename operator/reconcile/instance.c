@@ -176,6 +176,7 @@ static void claim_partition(const struct job_view *view, const struct instance_v
         say(ret, INSTANCE_WAITING, inst->wait_reason, "%s", inst->wait_text);
         return;
     case CLAIM_NONE:
+        ret->is_unanswered = true;
         say(ret, INSTANCE_WAITING, "Queued", "Waiting for its turn");
         return;
     }
@@ -195,6 +196,7 @@ static void decide_without_record(const struct job_view *view, const struct inst
     case DRY_RUN_NEEDED:
         if (!plan_has(plan, OP_DRY_RUN))
             plan_add(plan, OP_DRY_RUN);
+        ret->is_unanswered = true;
         say(ret, INSTANCE_WAITING, "CheckingTemplate",
             "Asking the API server whether it would take the pods");
         return;
@@ -541,7 +543,10 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     }
     sum_up(view, inst, &crew);
     report_pods(&crew, ret);
-    ret->has_partition = inst->part.state == PART_ACTIVE;
+    /* After a start of the operator the first list is still to come; what was started is believed until then.
+     */
+    ret->has_partition =
+        inst->part.state == PART_ACTIVE || (inst->part.state == PART_UNKNOWN && inst->record->started);
     if (crew.lost)
         decide_lost(view, inst, &crew, plan, ret);
     else if (crew.gone_quiet)

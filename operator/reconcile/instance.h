@@ -22,6 +22,7 @@ struct instance_result {
     bool has_partition; /* active */
     uint32_t active, succeeded, failed; /* pods */
     const struct pod *failed_pod;       /* the first that failed, for status */
+    bool is_unanswered;                 /* a question is under way that is answered within milliseconds */
     bool is_fatal;                      /* FAILED for a reason that only another spec can mend */
 };
 

@@ -100,8 +100,8 @@ static void put_conditions(cJSON *status, const cJSON *before, const struct verd
         {"PodsReady", running, running ? "AllRunning" : why, running ? "All pods are running" : text},
         {"Running", v->running > 0, v->running > 0 ? "InstancesRunning" : why,
          v->running > 0 ? "At least one instance is running" : text},
-        {"Completed", v->state == JOB_COMPLETED, v->state == JOB_COMPLETED ? "Completed" : v->reason,
-         v->message},
+        {"Completed", v->state == JOB_COMPLETED, v->state == JOB_COMPLETED ? "Completed" : "NotCompleted",
+         v->state == JOB_COMPLETED ? v->message : ""},
         {"Failed", v->state == JOB_FAILED, v->state == JOB_FAILED ? v->reason : "NotFailed",
          v->state == JOB_FAILED ? v->message : ""},
         {"Suspended", v->state == JOB_SUSPENDED, v->state == JOB_SUSPENDED ? "Suspended" : "NotSuspended",
@@ -114,21 +114,24 @@ static void put_conditions(cJSON *status, const cJSON *before, const struct verd
 
 /* ---- lists ---- */
 
-static const char *part_state_name(const struct part_view *part)
+/* What a user should know of it: the steps in between are no news. */
+static const char *part_state_name(const struct instance_view *inst)
 {
-    switch (part->state) {
+    bool started = inst->record->started;
+
+    switch (inst->part.state) {
     case PART_ACTIVE:
         return "Active";
-    case PART_PENDING:
-        return "Creating";
     case PART_ERROR:
         return "Error";
+    case PART_PENDING:
+        return started ? "Resetting" : "Creating";
     case PART_ABSENT:
-        return part->busy ? "Creating" : "Absent";
+        return started ? "Missing" : "Creating";
     case PART_UNKNOWN:
         break;
     }
-    return "Unknown";
+    return started ? "Active" : "Creating";
 }
 
 static void put_partition(cJSON *list, const struct record *record, const char *state)
@@ -160,7 +163,10 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
         if (!inst->record || has_ended(v)) /* an end is told once; what goes back afterwards is no news */
             continue;
         total++;
-        put_partition(list, inst->record, is_over ? "Removing" : part_state_name(&inst->part));
+        put_partition(list, inst->record,
+                      is_over || v->state == JOB_TERMINATING || v->state == JOB_SUSPENDED
+                          ? "Removing"
+                          : part_state_name(inst));
     }
     for (size_t i = 0; i < view->tombstone_count && !has_ended(v); i++, total++)
         put_partition(list, view->tombstones[i].record, view->tombstones[i].held ? "Held" : "Removing");
