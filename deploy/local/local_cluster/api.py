@@ -1,5 +1,6 @@
 """Requests to the cluster's API server, as its administrator."""
 
+import datetime
 import http.client
 import json
 import ssl
@@ -47,9 +48,16 @@ class Api:
             raise Problem(f"The API server refused to create {path}/{body['metadata']['name']} "
                           f"(status {status}): {answer.decode(errors='replace')[:400]}")
 
-    def node_is_ready(self, name: str) -> bool:
+    def node_is_ready(self, name: str, since: float = 0) -> bool:
+        """Whether the node says so itself, and has said so since that time (a dead node's word stays for a while)."""
         status, answer = self.request("GET", f"/api/v1/nodes/{name}")
         if status != 200:
             return False
         conditions = json.loads(answer)["status"].get("conditions", [])
-        return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+        return any(one["type"] == "Ready" and one["status"] == "True" and _seconds(one["lastHeartbeatTime"]) >= since
+                   for one in conditions)
+
+
+def _seconds(time: str) -> float:
+    """An API time, which has whole seconds, since the epoch."""
+    return datetime.datetime.fromisoformat(time).timestamp()

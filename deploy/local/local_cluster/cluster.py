@@ -9,16 +9,19 @@ import json
 import os
 import shutil
 import sys
+import time
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from . import addresses, cgroups, locks, network, places, processes, programs
+from . import addresses, cgroups, locks, network, places, processes, programs, waiting
 from .addresses import Addresses
 from .control_plane import ControlPlane
 from .node import Node
 from .places import Places
 from .problem import Problem
+
+SLOT_SECONDS = 10
 
 
 @dataclass
@@ -152,16 +155,23 @@ def _recover(cluster: Cluster) -> Cluster:
     _stop(cluster.places)
     try:
         with network.slots_being_chosen():
-            taken = addresses.conflict(cluster.addresses, network.taken_networks(), network.taken_ports())
-            if taken:
-                raise Problem(f"The cluster '{cluster.places.name}' cannot come back: {taken} is now used by "
-                              f"something else. `deploy/cluster down --name {cluster.places.name}`, then `up`.")
+            _await_own_slot(cluster)
             _start_control_plane(cluster)
         _start_nodes(cluster)
     except BaseException:
         _stop(cluster.places)
         raise
     return _completed(cluster)
+
+
+def _await_own_slot(cluster: Cluster) -> None:
+    """What somebody else killed just now may hold its sockets for another moment."""
+    deadline = time.monotonic() + SLOT_SECONDS
+    while taken := addresses.conflict(cluster.addresses, network.taken_networks(), network.taken_ports()):
+        if time.monotonic() > deadline:
+            raise Problem(f"The cluster '{cluster.places.name}' cannot come back: {taken} is now used by something "
+                          f"else. `deploy/cluster down --name {cluster.places.name}`, then `up`.")
+        time.sleep(waiting.INTERVAL_S)
 
 
 def _start_control_plane(cluster: Cluster) -> None:
@@ -240,8 +250,7 @@ def _check_can_run(where: Places, with_node: bool) -> None:
         if os.geteuid() != 0:
             raise Problem("A node needs root (namespaces, control groups, mounts): "
                           "run this as root, or without a node (--no-node).")
-    search = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-    missing = [program for program in needed if not shutil.which(program, path=search)]
+    missing = [program for program in needed if not shutil.which(program)]
     if with_node and not Path("/usr/lib/cni/ptp").exists():
         missing.append("/usr/lib/cni/ptp")
     if missing:

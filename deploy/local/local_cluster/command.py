@@ -1,12 +1,13 @@
 """The command line of deploy/cluster."""
 
 import argparse
+import os
 import shutil
 import signal
 import sys
 from pathlib import Path
 
-from . import cluster, images, places, programs
+from . import cluster, images, programs
 from .problem import Problem
 
 DESCRIPTION = """\
@@ -35,6 +36,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: list[str]) -> int:
+    # Users other than root do not find ip and iptables by themselves.
+    os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
     for number in INTERRUPTS:
         signal.signal(number, _interrupt)
     try:

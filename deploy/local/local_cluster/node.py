@@ -7,6 +7,7 @@ and the control group, and cluster.py removes those.
 """
 
 import subprocess
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -124,6 +125,7 @@ class Node:
 
     def _start_the_rest(self) -> None:
         plane, program = self.control_plane, programs.find
+        began = int(time.time())
         kubelet = self._spawn("kubelet", [
             str(program("kubelet")), f"--config={self._kubelet_config()}", f"--hostname-override={self.name}",
             f"--node-ip={self.ip}", "--root-dir=/var/lib/kubelet", "--cert-dir=/var/lib/kubelet/pki",
@@ -139,7 +141,7 @@ class Node:
                       self._log("coredns"), START_SECONDS, dns)
         waiting.until("kube-proxy's health", lambda: waiting.is_healthy(self.ip, KUBE_PROXY_HEALTH_PORT),
                       self._log("kube-proxy"), START_SECONDS, proxy)
-        waiting.until(f"{self.name} becoming Ready", lambda: plane.api.node_is_ready(self.name),
+        waiting.until(f"{self.name} becoming Ready", lambda: plane.api.node_is_ready(self.name, began),
                       self._log("kubelet"), READY_SECONDS, kubelet)
 
     def _kubelet_config(self) -> Path:

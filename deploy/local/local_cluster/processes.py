@@ -5,7 +5,9 @@ The kernel keeps that mark, so a process is found whatever happened to the progr
 started it, and no file of process ids can be stale. Only marked processes are ever ended.
 """
 
+import contextlib
 import os
+import select
 import signal
 import subprocess
 import time
@@ -32,7 +34,7 @@ class Process:
 def start(places: Places, slot: int, component: str, command: list[str], directory: Path) -> subprocess.Popen:
     """Starts a daemon in a session of its own; its output is appended to its log."""
     environment = {
-        "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin",
+        "PATH": os.environ["PATH"],
         "HOME": str(Path.home()),
         CLUSTER_MARK: str(places.folder),
         COMPONENT_MARK: component,
@@ -83,15 +85,36 @@ def _is_dead(folder: Path) -> bool:
 
 
 def end_all(places: Places) -> None:
-    """Ends every process of the cluster and waits until the last one is gone."""
+    """Ends every process of the cluster and waits until the last one is gone.
+
+    A dying process loses its mark before it closes its sockets, so each is held by a
+    descriptor, which tells the end of all of it.
+    """
     deadline = time.monotonic() + END_SECONDS
     while remaining := find(places):
-        for process in remaining:
-            try:
-                os.kill(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        with contextlib.ExitStack() as held:
+            dying = [descriptor for process in remaining
+                     if (descriptor := _kill(process, places, held)) is not None]
+            for descriptor in dying:
+                _wait_for_end(descriptor, deadline)
         if time.monotonic() > deadline:
             names = ", ".join(f"{process.program} ({process.pid})" for process in remaining)
             raise Problem(f"These processes do not end although they were killed: {names}.")
-        time.sleep(0.02)
+
+
+def _kill(process: Process, places: Places, held: contextlib.ExitStack) -> int | None:
+    """Kills it if it is still the one that was found; what tells its end."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+        held.callback(os.close, descriptor)
+        if _read(process.pid, str(places.folder)) == process:
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    except ProcessLookupError:
+        return None
+    return descriptor
+
+
+def _wait_for_end(descriptor: int, deadline: float) -> None:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    poll.poll(max(0, deadline - time.monotonic()) * 1000)

@@ -32,6 +32,7 @@ CLIENTS = {
 }
 SOURCES = places.REPOSITORY / "deploy" / "local"
 PROGRESS_SECONDS = 20
+KEPT_DAYS = 30
 
 
 def from_assets(program: str) -> Path | None:
@@ -55,8 +56,19 @@ def cached() -> Path:
     if not folder.exists():
         with locks.held(home / "kubernetes.lock", "another command is building the Kubernetes programs"):
             if not folder.exists():
+                _remove_old(home)
                 _make(home, folder)
+    folder.touch()
     return folder
+
+
+def _remove_old(home: Path) -> None:
+    """What a killed build left, and programs that nobody has used for long."""
+    for leftover in home.glob("building-*"):
+        shutil.rmtree(leftover)
+    for programs in home.glob("kubernetes-*/"):
+        if programs.is_dir() and time.time() - programs.stat().st_mtime > KEPT_DAYS * 86400:
+            shutil.rmtree(programs)
 
 
 def _hash() -> str:
