@@ -157,13 +157,14 @@ struct tally {
     uint32_t phases[INSTANCE_FAILED + 1];
     struct instance_result
         first[INSTANCE_FAILED + 1]; /* of each phase, for its reason and text; texts owned */
-    bool fatal;
+    bool fatal, unanswered;
 };
 
 static void tally_add(struct tally *tally, struct instance_result *result)
 {
     enum instance_phase phase = result->phase;
 
+    tally->unanswered = tally->unanswered || result->is_unanswered;
     tally->fatal = tally->fatal || (phase == INSTANCE_FAILED && result->is_fatal);
     if (tally->phases[phase]++ == 0)
         tally->first[phase] = *result;
