@@ -445,3 +445,8 @@ size_t kube_waiting(const struct kube *kube)
 {
     return kube->waiting;
 }
+
+unsigned kube_flying(const struct kube *kube)
+{
+    return kube->flying;
+}

@@ -1,0 +1,85 @@
+"""What the tests of the Kubernetes client share. BUILD_DIR names the build whose kube_probe is used (build/dev)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE))
+
+from probe import Probe  # noqa: E402
+from scripted import ScriptedServer, kubeconfig_for  # noqa: E402
+
+CLUSTER = ROOT / "deploy" / "cluster"
+NAME = "kube-component"
+
+
+@pytest.fixture(scope="session")
+def program():
+    path = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "tests/component/kube/kube_probe"
+    assert path.is_file(), f"{path} is missing: build the target kube_probe, or set BUILD_DIR"
+    return path
+
+
+@pytest.fixture
+def server():
+    """An API server that does what the test tells it to."""
+    scripted = ScriptedServer()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture
+def probe_of(program, tmp_path):
+    """Starts kube_probe against a server; everything is gone after the test."""
+    started = []
+
+    def start(where, *words):
+        kubeconfig = where if isinstance(where, str) else kubeconfig_for(where, tmp_path)
+        started.append(Probe(program, kubeconfig, words))
+        return started[-1]
+
+    yield start
+    for probe in started:
+        probe.kill()
+
+
+class Cluster:
+    """A real control plane, and kubectl for it."""
+
+    def __init__(self, kubeconfig, kubectl):
+        self.kubeconfig = kubeconfig
+        self._kubectl = kubectl
+
+    def kubectl(self, *args, stdin=None, check=True):
+        done = subprocess.run(
+            [self._kubectl, "--kubeconfig", self.kubeconfig, *args],
+            input=stdin, capture_output=True, text=True, timeout=60,
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def say(*words):
+    return subprocess.run(
+        [CLUSTER, *words], check=True, stdout=subprocess.PIPE, text=True, timeout=1800
+    ).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    say("up", "--no-node", "--name", NAME)
+    yield Cluster(say("kubeconfig", "--name", NAME), Path(say("bin")) / "kubectl")
+    say("down", "--name", NAME)
+
+
+@pytest.fixture
+def namespace(cluster, request):
+    name = "t-" + request.node.name.replace("_", "-")[:50].strip("-").lower()
+    cluster.kubectl("create", "namespace", name)
+    yield name
+    cluster.kubectl("delete", "namespace", name, "--wait=false")
