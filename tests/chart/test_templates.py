@@ -15,7 +15,7 @@ VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 OLD_VALUES = {
     "fullnameOverride": "ipu",
     "global": {
-        "imagePullSecrets": [{"name": "pull"}],
+        "imagePullSecrets": [{"name": "pull"}, {"name": "other"}],
         "vipuControllers": "pod1:8090:vipu-ctrl=a, [fd00::1]:8091:vipu-ctrl=b",
         "launcherImagePullPolicy": "Always",
         "kubectlVersion": "v1.27.0",
@@ -156,6 +156,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "lease-name": "ipu",
         "launcher-image": "registry.example.com/team/launch:1",
         "launcher-pull-policy": "Always",
+        "pull-secrets": "pull,other",
         "host-network": "false",
         "log-level": "debug",
         "log-format": "json",
@@ -183,7 +184,7 @@ def test_every_old_value_that_applies_reaches_the_pod(render):
     template = objects["Deployment", "ipu-controller-manager"]["spec"]["template"]
     pod, old = template["spec"], OLD_VALUES["controller"]
     assert template["metadata"]["annotations"]["note"] == "x"
-    assert pod["imagePullSecrets"] == [{"name": "pull"}]
+    assert pod["imagePullSecrets"] == [{"name": "pull"}, {"name": "other"}]
     assert pod["serviceAccountName"] == "operator"
     assert pod["securityContext"]["runAsUser"] == 1000
     assert pod["securityContext"]["runAsNonRoot"] is True
