@@ -85,6 +85,8 @@ void opts_defaults(const struct opts_spec *spec, void *target)
     for (const struct opt *row = spec->rows; row->flag; row++) {
         bool fits = true;
 
+        if (!row->help)
+            continue; /* its place has a row of its own */
         if (row->fallback)
             fits = opts_set(row, target, row->fallback, &err);
         else

@@ -25,8 +25,9 @@ struct opt {
     size_t offset;        /* in the options struct */
     const char *fallback; /* text form of the default, or NULL for zero/NULL */
     const char *arg;      /* name of the value in help: "HOST" */
-    const char *help;     /* one sentence without period; NULL: works, but is not shown (an old spelling) */
-    unsigned min, max;    /* OPT_U32 */
+    const char *help; /* one sentence without period; NULL: an old spelling of another row's place; works, not
+                         shown */
+    unsigned min, max;          /* OPT_U32 */
     const char *const *choices; /* OPT_CHOICE, NULL-terminated */
 };
 

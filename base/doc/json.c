@@ -39,16 +39,16 @@ static const char *find_nul(struct slice text)
     return NULL;
 }
 
-static bool is_blank(const char *at, const char *end)
+static const char *skip_blanks(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
         at++;
-    return at == end;
+    return at;
 }
 
 cJSON *json_parse(struct slice text, struct err *err)
 {
-    const char *stop = NULL;
+    const char *stop = text.ptr;
 
     if (text.len == 0) {
         err_set(err, ERR_INVALID, "empty text where JSON was expected");
@@ -64,8 +64,10 @@ cJSON *json_parse(struct slice text, struct err *err)
         return NULL;
     }
     AUTO(json) cJSON *doc = cJSON_ParseWithLengthOpts(text.ptr, text.len, &stop, false);
-    if (!doc || !is_blank(stop, text.ptr + text.len)) {
-        err_set(err, ERR_INVALID, "not JSON at byte %td", stop ? stop - text.ptr : 0);
+    const char *end = text.ptr + text.len;
+    stop = doc ? skip_blanks(stop, end) : stop;
+    if (!doc || stop != end) {
+        err_set(err, ERR_INVALID, "not JSON at byte %td", stop - text.ptr);
         return NULL;
     }
     return TAKE(doc);

@@ -1,0 +1,85 @@
+#include "base/core/map.h"
+
+#include <stdio.h>
+
+#include "lib/check.h"
+
+TEST(an_empty_map_has_nothing)
+{
+    struct map map = {0};
+    size_t pos = 0;
+    void *value;
+
+    CHECK(map_get(&map, "a") == NULL);
+    CHECK(map_remove(&map, "a") == NULL);
+    CHECK(!map_next(&map, &pos, NULL, &value));
+    map_release(&map);
+}
+
+TEST(setting_returns_what_was_there)
+{
+    struct map map = {0};
+    int one, two;
+
+    CHECK(map_set(&map, "a", &one) == NULL);
+    CHECK(map_set(&map, "a", &two) == &one);
+    CHECK(map_get(&map, "a") == &two);
+    CHECK_INT_EQ(map.count, 1);
+    CHECK(map_remove(&map, "a") == &two);
+    CHECK_INT_EQ(map.count, 0);
+    CHECK(map_get(&map, "a") == NULL);
+    map_release(&map);
+}
+
+/* Against a plain array: 3,000 steps over 200 keys, so that the table grows and holes are closed again and
+ * again. */
+TEST(it_behaves_like_an_array)
+{
+    enum { KEYS = 200, STEPS = 3000 };
+    struct map map = {0};
+    int values[KEYS];
+    bool there[KEYS] = {false};
+    size_t count = 0;
+    unsigned dice = 1;
+
+    for (int step = 0; step < STEPS; step++) {
+        char key[32];
+        dice = dice * 1103515245U + 12345U;
+        unsigned i = (dice >> 16) % KEYS;
+        (void)snprintf(key, sizeof key, "key-%u", i);
+        if ((dice >> 8) % 3 != 0) {
+            CHECK(map_set(&map, key, &values[i]) == (there[i] ? &values[i] : NULL));
+            count += !there[i];
+            there[i] = true;
+        } else {
+            CHECK(map_remove(&map, key) == (there[i] ? &values[i] : NULL));
+            count -= there[i];
+            there[i] = false;
+        }
+        CHECK_INT_EQ(map.count, count);
+        for (unsigned k = 0; k < KEYS; k += 7) {
+            (void)snprintf(key, sizeof key, "key-%u", k);
+            CHECK(map_get(&map, key) == (there[k] ? &values[k] : NULL));
+        }
+    }
+    map_release(&map);
+}
+
+TEST(a_walk_meets_each_key_once)
+{
+    struct map map = {0};
+    int values[100] = {0};
+    const char *key;
+    void *value;
+    size_t seen = 0;
+
+    for (int i = 0; i < 100; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%d", i);
+        CHECK(map_set(&map, name, &values[i]) == NULL);
+    }
+    for (size_t pos = 0; map_next(&map, &pos, &key, &value); seen++)
+        CHECK_INT_EQ(++*(int *)value, 1);
+    CHECK_INT_EQ(seen, 100);
+    map_release(&map);
+}

@@ -1,0 +1,177 @@
+#include "base/doc/json.h"
+
+#include <string.h>
+
+#include "lib/check.h"
+
+static cJSON *parse(const char *text)
+{
+    struct err err;
+    cJSON *doc = json_parse(slice_of(text), &err);
+
+    CHECK_OK(doc != NULL, err);
+    return doc;
+}
+
+TEST(what_is_json_and_what_is_not)
+{
+    static const struct {
+        const char *text;
+        const char *problem; /* NULL: it is JSON */
+    } rows[] = {
+        {"{}", NULL},
+        {" [1, 2.5e3, -0] \r\n\t", NULL},
+        {"\"\\\\u0000\"", NULL}, /* an escaped backslash, then four zeros */
+        {"null", NULL},
+        {"", "empty text where JSON was expected"},
+        {"{", "not JSON at byte 0"},
+        {"{} x", "not JSON at byte 3"},
+        {"{}{}", "not JSON at byte 2"},
+        {"[1,]", "not JSON at byte 3"},
+        {"{a:1}", "not JSON at byte 2"},
+        {"nul", "not JSON at byte 0"},
+        {"\"\\u0000\"", "JSON has a NUL character at byte 1"},
+        {"\"\\\\\\u0000\"", "JSON has a NUL character at byte 3"},
+        {"\"\\ud800\"", "not JSON at byte 1"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct err err = {0};
+        AUTO(json) cJSON *doc = json_parse(slice_of(row->text), &err);
+
+        CHECK_STR_EQ(doc ? NULL : err.msg, row->problem);
+        CHECK_INT_EQ(err.kind, doc ? ERR_NONE : ERR_INVALID);
+    }
+}
+
+TEST(limits)
+{
+    AUTO(str) struct str big = {.max = JSON_MAX_BYTES * 2};
+    AUTO(str) struct str deep = {0};
+    struct err err;
+
+    CHECK(str_addc(&big, '"'));
+    while (big.len < JSON_MAX_BYTES)
+        CHECK(str_adds(&big, "0123456789012345678901234567890123456789012345678901234567890123"));
+    CHECK(str_addc(&big, '"'));
+    CHECK_ERR(json_parse(str_slice(&big), &err) != NULL, err, ERR_INVALID);
+    CHECK_HAS(err.msg, "over the limit");
+
+    for (int i = 0; i < 100000; i++)
+        CHECK(str_addc(&deep, '['));
+    CHECK_ERR(json_parse(str_slice(&deep), &err) != NULL, err, ERR_INVALID);
+    CHECK_ERR(json_parse((struct slice){"\"a\0b\"", 5}, &err) != NULL, err, ERR_INVALID);
+}
+
+TEST(reading_by_path)
+{
+    AUTO(json)
+    cJSON *doc = parse("{\"a\":{\"b/c\":{\"~\":\"x\"},\"n\":5,\"half\":0.5,\"big\":9007199254740993,"
+                       "\"huge\":1e300,\"t\":true,\"l\":[1]},\"A\":1,\"\":2}");
+
+    CHECK_STR_EQ(json_str(doc, "a/b~1c/~0", "?"), "x");
+    CHECK_STR_EQ(json_str(doc, "a/b/c", "?"), "?");
+    CHECK_STR_EQ(json_str(doc, "a/n", "?"), "?");
+    CHECK_STR_EQ(json_str(NULL, "a", "?"), "?");
+    CHECK_INT_EQ(json_i64(doc, "a/n", -1), 5);
+    CHECK_INT_EQ(json_i64(doc, "a/half", -1), -1);
+    CHECK_INT_EQ(json_i64(doc, "a/huge", -1), -1);
+    CHECK_INT_EQ(json_i64(doc, "a/t", -1), -1);
+    CHECK_INT_EQ(json_i64(doc, "A", -1), 1);
+    CHECK(json_bool(doc, "a/t", false));
+    CHECK(json_bool(doc, "a/n", true));
+    CHECK(json_at(doc, "") == doc);
+    CHECK(json_at(doc, "a/l/0") == NULL);
+    CHECK(json_at_mut(doc, "a") == json_at(doc, "a"));
+    CHECK_STR_EQ(json_key(json_at(doc, "a/l")), "l");
+    CHECK(json_key(doc) == NULL);
+    CHECK(json_key(NULL) == NULL);
+}
+
+TEST(walking)
+{
+    AUTO(json) cJSON *doc = parse("[1,2,3]");
+    int64_t sum = 0;
+
+    JSON_EACH (item, doc)
+        sum += json_i64(item, "", 0);
+    CHECK_INT_EQ(sum, 6);
+    JSON_EACH (item, json_at(doc, "none"))
+        CHECK_FAIL("there is nothing to walk");
+}
+
+TEST(building)
+{
+    AUTO(json) cJSON *doc = json_object();
+    cJSON *list = json_put_array(doc, "list");
+
+    CHECK_STR_EQ(json_put_str(doc, "name", "x")->valuestring, "x");
+    CHECK(json_put_str(doc, "none", NULL) == NULL);
+    (void)json_put_strf(doc, "id", "%s-%d", "p", 7);
+    (void)json_put_i64(doc, "n", 123456789012345);
+    (void)json_put_bool(doc, "yes", true);
+    (void)json_put_i64(json_put_object(doc, "in"), "deep", -1);
+    (void)json_push_str(list, "a");
+    (void)json_push_take(list, json_object());
+    CHECK(json_push_str(list, NULL) == NULL);
+    (void)json_put_str(doc, "name", "y");
+    (void)json_put_str(doc, "gone", "z");
+    json_drop(doc, "gone");
+    json_drop(doc, "never");
+
+    AUTO(mem) char *text = json_print(doc);
+    CHECK_STR_EQ(text, "{\"list\":[\"a\",{}],\"id\":\"p-7\",\"n\":123456789012345,\"yes\":true,"
+                       "\"in\":{\"deep\":-1},\"name\":\"y\"}");
+    AUTO(mem) char *pretty = json_print_pretty(json_at(doc, "in"));
+    CHECK_STR_EQ(pretty, "{\n\t\"deep\":\t-1\n}");
+    CHECK_ABORTS((void)json_put_i64(doc, "n", INT64_MAX));
+}
+
+TEST(printing_reads_back)
+{
+    AUTO(str) struct str text = {0};
+
+    for (int c = 1; c < 128; c++)
+        CHECK(str_addc(&text, (char)c));
+    CHECK(str_adds(&text, "\xc3\xa4\xf0\x9f\x98\x80"));
+    AUTO(json) cJSON *doc = json_object();
+    (void)json_put_str(doc, "s", str_text(&text));
+    AUTO(mem) char *printed = json_print(doc);
+    AUTO(json) cJSON *back = parse(printed);
+    CHECK_STR_EQ(json_str(back, "s", NULL), str_text(&text));
+}
+
+TEST(equality)
+{
+    static const struct {
+        const char *a, *b;
+        bool equal;
+    } rows[] = {
+        {"{\"a\":1,\"b\":[1,2]}", "{\"b\":[1,2],\"a\":1}", true},
+        {"[1,2]", "[2,1]", false},
+        {"[1]", "[1,2]", false},
+        {"[1,2]", "[1]", false},
+        {"{\"a\":1}", "{\"a\":1,\"b\":2}", false},
+        {"{\"a\":1,\"b\":2}", "{\"a\":1}", false},
+        {"{\"a\":1}", "{\"A\":1}", false},
+        {"1", "1.0", true},
+        {"1", "\"1\"", false},
+        {"true", "false", false},
+        {"null", "false", false},
+        {"null", "null", true},
+        {"\"a\"", "\"b\"", false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *a = parse(row->a);
+        AUTO(json) cJSON *b = parse(row->b);
+        AUTO(json) cJSON *copy = json_dup(a);
+
+        CHECK_INT_EQ(json_equal(a, b), row->equal);
+        CHECK_INT_EQ(json_equal(b, a), row->equal);
+        CHECK(json_equal(a, copy));
+        CHECK(!json_equal(a, NULL));
+    }
+    CHECK(json_equal(NULL, NULL));
+    CHECK(json_dup(NULL) == NULL);
+}
