@@ -120,7 +120,7 @@ static void say_no_room(const struct claim *claim, const struct claims_controlle
 static bool try_grant(const struct claim *claim, const struct claims_controller *controllers, size_t count,
                       struct outlook *outlooks, struct claim_verdict *verdict)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && claim->is_ready; i++) {
         const struct claims_controller *c = &controllers[i];
 
         if (!is_eligible(claim, i) || !c->is_known || !c->has_nodes || outlooks[i].head)

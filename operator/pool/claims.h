@@ -26,6 +26,7 @@ struct claim {
     uint32_t instance;
     int64_t created_s;
     uint32_t size;
+    bool is_ready; /* false: its template is still being judged; it keeps its place, and gets nothing yet */
     const bool *eligible; /* per controller; NULL: all */
 };
 

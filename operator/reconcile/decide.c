@@ -297,6 +297,8 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
 
     if (!view->job->has_finalizer) {
         plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before anything outside is touched */
+        for (size_t i = 0; i < view->instance_count; i++)
+            plan_claim(plan, view->instances[i].index, false);
         return;
     }
     read_ended(status, &v);

@@ -19,7 +19,9 @@ static bool same_claims(const struct job_memory *memory, const struct plan *plan
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->ops[i].kind != OP_CLAIM)
             continue;
-        if (!memory_claim(memory, plan->ops[i].instance))
+        const struct claim_memory *claim = memory_claim(memory, plan->ops[i].instance);
+
+        if (!claim || claim->ready != plan->ops[i].ready)
             return false;
         count++;
     }
@@ -41,11 +43,12 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
         claims = mem_grow(claims, count + 1, sizeof(*claims));
         claims[count] = (struct claim_memory){.instance = plan->ops[i].instance};
         old = memory_claim(memory, plan->ops[i].instance);
-        if (old) {
+        if (old && old->ready == plan->ops[i].ready) {
             claims[count] = *old;
             old->granted = NULL;
             old->text = NULL;
         }
+        claims[count].ready = plan->ops[i].ready;
         count++;
     }
     for (size_t i = 0; i < memory->claim_count; i++) {
@@ -71,21 +74,22 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
     return false;
 }
 
-static char *name_holders(const struct reconciler *r, const struct vipu_partitions *listed)
+static char *name_holders(const struct reconciler *r, const struct pool_controller *controller)
 {
     struct str out = {0};
     size_t shown = 0;
 
-    for (size_t i = 0; i < listed->count; i++) {
-        const struct vipu_partition *partition = &listed->items[i];
-        const struct record *record =
-            store_view(watch_store(r->records), r->options.operator_ns, partition->id);
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
+        const struct record *record = i->view;
 
-        if (shown++ >= HOLDERS_SHOWN)
-            continue;
-        if (record)
-            str_addf(&out, "%s%s (%u)", out.len ? ", " : "", record->job_key, partition->size);
-        else
+        if (str_eq(record->controller, controller->config->name) && shown++ < HOLDERS_SHOWN)
+            str_addf(&out, "%s%s (%u)", out.len ? ", " : "", record->job_key, record->size);
+    }
+    for (size_t i = 0; i < controller->listed->count; i++) {
+        const struct vipu_partition *partition = &controller->listed->items[i];
+
+        if (!store_view(watch_store(r->records), r->options.operator_ns, partition->id) &&
+            shown++ < HOLDERS_SHOWN)
             str_addf(&out, "%spartition %s (%u), which is not the operator's", out.len ? ", " : "",
                      partition->id, partition->size);
     }
@@ -108,7 +112,7 @@ static void look_at(const struct reconciler *r, size_t i, struct outlooks *all)
     char **texts = &all->texts[3 * i];
 
     all->rooms[i] = pool_room(r->pool, i);
-    texts[0] = name_holders(r, c->listed);
+    texts[0] = name_holders(r, c);
     texts[1] = c->trouble ? mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since)) : NULL;
     texts[2] =
         c->config->node_label ? mem_printf("%s=%s", c->config->node_label, c->config->node_value) : NULL;
@@ -195,6 +199,7 @@ static void add_claims(const struct reconciler *r, struct job_memory *memory, st
             .instance = memory->claims[i].instance,
             .created_s = job->created_s,
             .size = job->spec.ipus_per_instance,
+            .is_ready = memory->claims[i].ready,
             .eligible = memory->eligible,
         };
     }
@@ -226,6 +231,13 @@ void grants_refresh(struct reconciler *r)
     struct outlooks outlooks = {0};
     struct claim_verdict *verdicts;
     void *value;
+
+    /* After a start, nobody is served before everybody has been seen. */
+    r->all_seen = r->all_seen || queue_ready(r->queue) == 0;
+    if (!r->all_seen) {
+        r->claims_changed = true;
+        return;
+    }
 
     for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
         add_claims(r, value, &list);

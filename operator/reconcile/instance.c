@@ -164,7 +164,7 @@ static struct record *new_record(const struct job_view *view, const struct insta
 static void claim_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                             struct instance_result *ret)
 {
-    plan_add(plan, OP_CLAIM)->instance = inst->index;
+    plan_claim(plan, inst->index, true);
     switch (inst->claim) {
     case CLAIM_GRANTED:
         plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
@@ -196,6 +196,7 @@ static void decide_without_record(const struct job_view *view, const struct inst
     case DRY_RUN_NEEDED:
         if (!plan_has(plan, OP_DRY_RUN))
             plan_add(plan, OP_DRY_RUN);
+        plan_claim(plan, inst->index, false);
         ret->is_unanswered = true;
         say(ret, INSTANCE_WAITING, "CheckingTemplate",
             "Asking the API server whether it would take the pods");

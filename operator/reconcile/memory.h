@@ -39,6 +39,7 @@ struct expectation {
 
 struct claim_memory {
     uint32_t instance;
+    bool ready;
     char *granted; /* controller, or NULL */
     const char *reason;
     char *text;

@@ -30,6 +30,14 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod)
     op->uid = mem_strdup(pod->uid);
 }
 
+void plan_claim(struct plan *plan, uint32_t instance, bool ready)
+{
+    struct op *op = plan_add(plan, OP_CLAIM);
+
+    op->instance = instance;
+    op->ready = ready;
+}
+
 void plan_again_at(struct plan *plan, int64_t at_ms)
 {
     if (plan->again_at_ms == 0 || at_ms < plan->again_at_ms)
@@ -74,7 +82,7 @@ static void print_op(const struct op *op, struct str *out)
     if (op->name)
         str_addf(out, " %s", op->name);
     if (op->kind == OP_CLAIM)
-        str_addf(out, " instance=%u", op->instance);
+        str_addf(out, " instance=%u%s", op->instance, op->ready ? "" : " not-ready");
     if (op->kind == OP_POD_CREATE)
         str_addf(out, " instance=%u worker=%u", op->instance, op->worker);
     if (op->record)

@@ -15,7 +15,7 @@ struct record;
 enum op_kind {
     OP_FINALIZER_ADD,
     OP_FINALIZER_REMOVE,
-    OP_CLAIM,   /* instance: waits for IPUs; keep its place in the queue */
+    OP_CLAIM,   /* instance, ready: waits for IPUs; keep its place in the queue */
     OP_DRY_RUN, /* may pods of this template be created at all? */
     OP_SERVICE_CREATE,
     OP_RECORD_CREATE,    /* record */
@@ -39,6 +39,7 @@ struct op {
     cJSON *body;           /* owned */
     char *reason, *text;
     bool warning;
+    bool ready;
 };
 
 struct plan {
@@ -50,7 +51,8 @@ struct plan {
 struct op *plan_add(struct plan *plan,
                     enum op_kind kind); /* zeroed but for kind; borrowed until the next add */
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
-void plan_again_at(struct plan *plan, int64_t at_ms);           /* the earliest wins */
+void plan_claim(struct plan *plan, uint32_t instance, bool ready);
+void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
 bool plan_has(const struct plan *plan, enum op_kind kind);
 void plan_print(const struct plan *plan, struct str *out); /* one line per op, for goldens and debugging */
 void op_release(struct op *op);

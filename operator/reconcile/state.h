@@ -31,6 +31,7 @@ struct reconciler {
     struct map works;    /* key -> struct work */
     struct loop_timer pump;
     bool claims_changed; /* somebody's claim, a controller's room or the nodes */
+    bool all_seen;       /* every job was looked at once since the start */
     bool aborted;
     struct reconciler_counters counters;
 };
