@@ -141,9 +141,11 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
     struct vipu_requirements r = vipu_requirements_with_defaults(given);
     struct occupancy_place place;
     struct held *held;
-
     /* Both always look: a caller learns every reason at once. */
-    if (!(vipu_requirements_check(&r, problems) & occupancy_check(&c->occupancy, &r, problems)))
+    bool is_sound = vipu_requirements_check(&r, problems);
+    bool is_free = occupancy_check(&c->occupancy, &r, problems);
+
+    if (!is_sound || !is_free)
         return err_set(err, ERR_INVALID, "%s", problems->items[0]);
     if (map_get(&c->by_id, r.id))
         return err_set(err, ERR_EXISTS, "partition %s exists already", r.id);

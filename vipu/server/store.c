@@ -132,7 +132,7 @@ bool store_load(struct store *store, struct controller *controller, int64_t now_
                  &query, err))
         return false;
     while (ok && (step = sqlite3_step(query)) != SQLITE_DONE) {
-        struct held *held;
+        struct held *held = NULL;
 
         if (step != SQLITE_ROW)
             ok = failed(store, "storage", err);

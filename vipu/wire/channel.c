@@ -30,7 +30,6 @@ struct channel {
     struct link *retired[RETIRED_MAX]; /* finish theirs */
     struct call_list waiting, finished;
     struct loop_timer deliver;
-    bool *freed; /* set while callbacks run */
 };
 
 static void connect_now(struct channel *channel);
@@ -52,24 +51,23 @@ static void call_free(struct channel_call *call)
     mem_free(call);
 }
 
+/* One call in a turn: its callback may free the channel, which stops the timer. */
 static void on_deliver(struct loop_timer *timer)
 {
     struct channel *channel = CONTAINER_OF(timer, struct channel, deliver);
-    struct channel_call *call;
-    bool freed = false;
+    struct channel_call *call = TAILQ_FIRST(&channel->finished);
+    struct channel_reply reply;
 
-    channel->freed = &freed;
-    while (!freed && (call = TAILQ_FIRST(&channel->finished))) {
-        struct channel_reply reply = {.err = call->err, .sent = call->sent};
-
-        if (call->err.kind == ERR_NONE)
-            reply.message = call->message;
-        call_retire(call);
-        call->done(call->ctx, &reply);
-        call_free(call);
-    }
-    if (!freed)
-        channel->freed = NULL;
+    if (!call)
+        return;
+    reply = (struct channel_reply){.err = call->err, .sent = call->sent};
+    if (call->err.kind == ERR_NONE)
+        reply.message = call->message;
+    call_retire(call);
+    if (!TAILQ_EMPTY(&channel->finished))
+        loop_timer_start(channel->loop, &channel->deliver, 0, on_deliver);
+    call->done(call->ctx, &reply);
+    call_free(call);
 }
 
 /* The call's err is set; its callback runs in the next turn. */
@@ -291,8 +289,6 @@ void channel_free(struct channel *channel)
         call_free(call);
     }
     loop_timer_stop(&channel->deliver);
-    if (channel->freed)
-        *channel->freed = true;
     mem_free(channel->host);
     mem_free(channel->authority);
     mem_free(channel->user_agent);
