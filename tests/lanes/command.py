@@ -1,0 +1,94 @@
+"""The command line of tests/run."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import steps
+from .results import Results
+from .runner import LOGS, ROOT, Runner
+from .table import LANES, Lane
+
+DESCRIPTION = "Installs what the tests need, builds, runs the lanes, and ends with the count of tests."
+EPILOG = """\
+Without a LANE, all of them run. Logs are in build/test-logs. Exit status 0 only if no test failed.
+"""
+
+
+class Refused(Exception):
+    """A sentence for the user."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        raise Refused(f"{message[0].upper()}{message[1:]} (`tests/run --help` lists what there is).")
+
+
+def main(arguments: list[str]) -> int:
+    os.chdir(ROOT)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        chosen = _parser().parse_args(arguments)
+        lanes = _chosen_lanes(chosen.lanes)
+        if chosen.list:
+            return _list(lanes)
+        return _run(lanes)
+    except Refused as problem:
+        print(f"tests/run: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("tests/run: interrupted.", file=sys.stderr)
+        return 130
+
+
+def _interrupt(_number, _frame):
+    raise KeyboardInterrupt
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="tests/run", description=DESCRIPTION, epilog=EPILOG,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print the lanes, run none")
+    parser.add_argument("lanes", metavar="LANE", nargs="*", help=", ".join(lane.name for lane in LANES))
+    return parser
+
+
+def _chosen_lanes(names: list[str]) -> list[Lane]:
+    known = {lane.name: lane for lane in LANES}
+    for name in names:
+        if name not in known:
+            raise Refused(f"There is no lane '{name}': there is {', '.join(known)}.")
+    return [lane for lane in LANES if not names or lane.name in names]
+
+
+def _list(lanes: list[Lane]) -> int:
+    for lane in lanes:
+        print(f"{lane.name:10} {lane.minutes:2} min  {lane.about}")
+    return 0
+
+
+def _run(lanes: list[Lane]) -> int:
+    begun = time.monotonic()
+    runner = Runner(_install())
+    total = Results()
+    for lane in lanes:
+        total.add(runner.lane(lane))
+    print(f"== over after {steps.seconds(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
+    for name in total.failed:
+        print(f"failed: {name}")
+    print(total, flush=True)
+    return 1 if total.failed else 0
+
+
+def _install() -> Path:
+    """What the lanes call is there afterwards; the Python that runs the tests."""
+    print("== installing what is missing (usually a second, 1 min the first time)", flush=True)
+    done = subprocess.run(["deploy/prerequisites"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode:
+        raise Refused("What the tests need could not be installed; the lines above say why.")
+    return Path(done.stdout.strip().splitlines()[-1]) / "bin" / "python"

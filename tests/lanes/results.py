@@ -1,0 +1,62 @@
+"""What a test program found, read from the JUnit file that it wrote."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+
+@dataclass
+class Results:
+    passed: int = 0
+    skipped: int = 0
+    failed: list[str] = field(default_factory=list)
+
+    def add(self, other: "Results") -> None:
+        self.passed += other.passed
+        self.skipped += other.skipped
+        self.failed += other.failed
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.skipped + len(self.failed)
+
+    def __str__(self) -> str:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {len(self.failed)} failed{skipped}"
+
+
+class Unreadable(Exception):
+    """The file says nothing of use; the text says why."""
+
+
+def read_junit(path: Path) -> Results:
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (OSError, ElementTree.ParseError) as error:
+        raise Unreadable(f"{path.name} with the results cannot be read: {error}") from error
+    found = Results()
+    # A test that passed and whose teardown failed stands there twice; it failed.
+    cases: dict[str, str] = {}
+    for case in root.iter("testcase"):
+        name = _name(case)
+        cases[name] = max(cases.get(name, ""), _outcome(case), key=["", "passed", "skipped", "failed"].index)
+    for name, outcome in cases.items():
+        if outcome == "failed":
+            found.failed.append(name)
+        else:
+            setattr(found, outcome, getattr(found, outcome) + 1)
+    return found
+
+
+def _name(case: ElementTree.Element) -> str:
+    name, group = case.get("name", ""), case.get("classname", "")
+    return name if group in ("", name) else f"{group}::{name}"
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+        return "failed"
+    # ctest calls a test whose program is missing "notrun": that is no reason to be content.
+    if case.get("status") == "notrun":
+        return "failed"
+    return "skipped" if case.find("skipped") is not None or case.get("status") == "disabled" else "passed"

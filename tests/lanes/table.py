@@ -1,0 +1,63 @@
+"""Every test lane, in the order in which they run. To add a lane, add a row."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Compile:
+    """The build of a preset counts as one test: it passes if nothing warns."""
+
+    preset: str
+
+    @property
+    def presets(self) -> list[str]:
+        return [self.preset]
+
+
+@dataclass(frozen=True)
+class Ctest:
+    """The compiled tests that have this label."""
+
+    preset: str
+    label: str
+
+    @property
+    def presets(self) -> list[str]:
+        return [self.preset]
+
+
+@dataclass(frozen=True)
+class Pytest:
+    """Python tests below tests/; where they run programs, those of the preset (BUILD_DIR names its folder)."""
+
+    folders: tuple[str, ...]
+    preset: str = ""
+
+    @property
+    def presets(self) -> list[str]:
+        return [self.preset] if self.preset else []
+
+
+@dataclass(frozen=True)
+class Lane:
+    name: str
+    about: str
+    suites: tuple[Compile | Ctest | Pytest, ...]
+    minutes: int  # what it usually takes on two cores, everything cached
+
+    @property
+    def presets(self) -> list[str]:
+        return list(dict.fromkeys(preset for suite in self.suites for preset in suite.presets))
+
+
+LANES = [
+    Lane("arch", "who may include whom, and what pure code may call", (Pytest(("arch",), "release"),), 1),
+    Lane("unit", "pure code and replayed fuzz seeds, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 2),
+    Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
+    Lane("vipu", "vipu-server and vipu against generic gRPC programs", (Pytest(("vipu",), "asan"),), 1),
+    Lane("launcher", "ipu-launch with real processes and namespaces", (Pytest(("launcher",), "dev"),), 1),
+    Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 3),
+    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 4),
+    Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 4),
+    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 8),
+]
