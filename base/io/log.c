@@ -118,7 +118,7 @@ static bool is_plain(const char *text)
         if (*at <= ' ' || *at >= 0x7F || *at == '"' || *at == '\\' || *at == '=')
             return false;
     }
-    return *text != '\0';
+    return *text != '\0' && strlen(text) <= TEXT_MAX_BYTES;
 }
 
 static void add_head(struct str *line, enum log_level level, const char *msg)

@@ -174,15 +174,24 @@ static intmax_t count_descriptors(void)
     return count;
 }
 
-static void run_case(void **state)
+static intmax_t leak_of(const struct check_case *self)
 {
-    const struct check_case *self = *state;
     intmax_t before = count_descriptors();
 
     self->fn();
-    intmax_t after = count_descriptors();
-    if (after != before)
-        check_fail(CHECK_AT, "%s leaves %jd descriptors open", self->name, after - before);
+    return count_descriptors() - before;
+}
+
+/* Libraries open a few descriptors for the whole process at first use: only what leaks twice is a leak. */
+static void run_case(void **state)
+{
+    const struct check_case *self = *state;
+    intmax_t leak = leak_of(self);
+
+    if (leak > 0)
+        leak = leak_of(self);
+    if (leak > 0)
+        check_fail(CHECK_AT, "%s leaves %jd descriptors open", self->name, leak);
 }
 
 int main(void)

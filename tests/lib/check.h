@@ -3,8 +3,8 @@
  *     TEST(a_line_over_the_cap_is_refused) { CHECK_ERR(lines_push(&l, "abc", 3, &err), err, ERR_INVALID); }
  *
  * main() lives in check.c. A failed check prints file, line, both sides and the table row, and ends its test.
- * After each test the open descriptors are counted: a test that leaks one fails. Tests wait for conditions,
- * never for times; ctest ends one that hangs. */
+ * After each test the open descriptors are counted: a test that leaks one (twice in a row, see check.c)
+ * fails. Tests wait for conditions, never for times; ctest ends one that hangs. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,0 +1,230 @@
+#include "base/io/loop.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "lib/check.h"
+
+struct stage {
+    struct loop *loop;
+    struct loop_timer a, b, c;
+    char order[8]; /* which timer fired, in order */
+    int64_t now_ms;
+};
+
+static void note(struct stage *stage, char name)
+{
+    size_t len = strlen(stage->order);
+
+    stage->order[len] = name;
+}
+
+static void fire_a(struct loop_timer *timer)
+{
+    note(CONTAINER_OF(timer, struct stage, a), 'a');
+}
+
+static void fire_b(struct loop_timer *timer)
+{
+    note(CONTAINER_OF(timer, struct stage, b), 'b');
+}
+
+static void fire_c(struct loop_timer *timer)
+{
+    struct stage *stage = CONTAINER_OF(timer, struct stage, c);
+
+    note(stage, 'c');
+    loop_stop(stage->loop);
+}
+
+TEST(timers_fire_in_the_order_of_their_times)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_timer_start(stage.loop, &stage.c, 6, fire_c);
+    loop_timer_start(stage.loop, &stage.b, 4, fire_b);
+    loop_timer_start(stage.loop, &stage.a, 0, fire_a);
+    CHECK(loop_timer_is_running(&stage.a));
+    loop_run(stage.loop);
+    CHECK_STR_EQ(stage.order, "abc");
+    CHECK(!loop_timer_is_running(&stage.a));
+    loop_free(stage.loop);
+}
+
+static void stop_others(struct loop_timer *timer)
+{
+    struct stage *stage = CONTAINER_OF(timer, struct stage, a);
+
+    note(stage, 'a');
+    loop_timer_stop(&stage->b);
+    loop_timer_stop(&stage->b);
+}
+
+TEST(a_stopped_timer_does_not_fire_even_when_due_in_the_same_turn)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_timer_start(stage.loop, &stage.a, 0, stop_others);
+    loop_timer_start(stage.loop, &stage.b, 0, fire_b);
+    loop_timer_start(stage.loop, &stage.c, 0, fire_c);
+    loop_run(stage.loop);
+    CHECK_STR_EQ(stage.order, "ac");
+    loop_free(stage.loop);
+}
+
+TEST(starting_a_running_timer_moves_it)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_timer_start(stage.loop, &stage.a, 0, fire_a);
+    loop_timer_start(stage.loop, &stage.b, 2, fire_b);
+    loop_timer_start(stage.loop, &stage.a, 4, fire_a);
+    loop_timer_start(stage.loop, &stage.c, 6, fire_c);
+    loop_run(stage.loop);
+    CHECK_STR_EQ(stage.order, "bac");
+    loop_free(stage.loop);
+}
+
+static void fire_again(struct loop_timer *timer)
+{
+    struct stage *stage = CONTAINER_OF(timer, struct stage, a);
+
+    note(stage, 'a');
+    if (strlen(stage->order) < 5)
+        loop_timer_start(stage->loop, timer, 0, fire_again);
+}
+
+TEST(a_timer_may_start_itself_and_the_loop_ends_when_nothing_is_left)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_timer_start(stage.loop, &stage.a, 0, fire_again);
+    loop_run(stage.loop);
+    CHECK_STR_EQ(stage.order, "aaaaa");
+    loop_free(stage.loop);
+}
+
+struct owner {
+    struct loop_timer timer;
+    bool *freed;
+};
+
+static void free_owner(struct loop_timer *timer)
+{
+    struct owner *owner = CONTAINER_OF(timer, struct owner, timer);
+
+    *owner->freed = true;
+    mem_free(owner);
+}
+
+TEST(an_owner_may_free_itself_in_its_timer)
+{
+    struct loop *loop = loop_new();
+    struct owner *owner = NEW(struct owner);
+    bool freed = false;
+
+    owner->freed = &freed;
+    loop_timer_start(loop, &owner->timer, 0, free_owner);
+    loop_run(loop);
+    CHECK(freed);
+    loop_free(loop);
+}
+
+static void look_at_clock(struct loop_timer *timer)
+{
+    struct stage *stage = CONTAINER_OF(timer, struct stage, a);
+    int64_t now_ms = loop_now_ms(stage->loop);
+
+    /* Busy for two milliseconds: the turn's time stands still meanwhile. */
+    for (int64_t start = loop_clock_ms(); loop_clock_ms() < start + 2;) {
+    }
+    CHECK_INT_EQ(loop_now_ms(stage->loop), now_ms);
+    stage->now_ms = now_ms;
+}
+
+TEST(time_stands_still_within_a_turn_and_timers_are_not_early)
+{
+    struct stage stage = {.loop = loop_new()};
+    int64_t start_ms = loop_now_ms(stage.loop);
+
+    loop_timer_start(stage.loop, &stage.a, 20, look_at_clock);
+    loop_run(stage.loop);
+    CHECK(stage.now_ms >= start_ms + 20);
+    CHECK(loop_clock_ms() >= stage.now_ms);
+    CHECK(loop_clock_ms() - loop_now_ms(stage.loop) < 5000);
+    loop_free(stage.loop);
+}
+
+static void on_signal(void *ctx, int signum)
+{
+    struct stage *stage = ctx;
+
+    stage->now_ms = signum;
+    loop_stop(stage->loop);
+}
+
+TEST(signals_arrive_in_the_loop)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_on_signal(stage.loop, SIGUSR1, on_signal, &stage);
+    CHECK(raise(SIGUSR1) == 0);
+    CHECK_INT_EQ(stage.now_ms, 0);
+    loop_run(stage.loop);
+    CHECK_INT_EQ(stage.now_ms, SIGUSR1);
+    loop_free(stage.loop);
+}
+
+TEST(a_stop_before_the_run_ends_it_at_once_and_only_once)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_timer_start(stage.loop, &stage.c, 0, fire_c);
+    loop_stop(stage.loop);
+    loop_run(stage.loop);
+    CHECK_STR_EQ(stage.order, "");
+    loop_run(stage.loop);
+    CHECK_STR_EQ(stage.order, "c");
+    loop_stop(stage.loop);
+    loop_free(stage.loop);
+}
+
+TEST(a_running_timer_at_the_end_is_a_bug)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_timer_start(stage.loop, &stage.a, 1000, fire_a);
+    CHECK_ABORTS(loop_free(stage.loop));
+    loop_timer_stop(&stage.a);
+    loop_free(stage.loop);
+    loop_free(NULL);
+}
+
+TEST(many_timers_use_few_handles)
+{
+    struct loop *loop = loop_new();
+    struct loop_timer timer = {0};
+
+    for (int i = 0; i < 100; i++) {
+        loop_timer_start(loop, &timer, 1000, fire_a);
+        struct loop_timer_handle *first = timer.handle;
+        loop_timer_stop(&timer);
+        loop_timer_start(loop, &timer, 1000, fire_a);
+        CHECK(timer.handle == first);
+        loop_timer_stop(&timer);
+    }
+    loop_free(loop);
+}
+
+TEST(dice_fall_differently)
+{
+    uint32_t first = loop_dice();
+    bool differ = false;
+
+    for (int i = 0; i < 8; i++)
+        differ |= loop_dice() != first;
+    CHECK(differ);
+    CHECK(loop_unix_micros() > 1700000000000000);
+}
