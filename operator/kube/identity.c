@@ -52,7 +52,7 @@ static bool load_source(struct identity *identity, struct source *source, struct
     AUTO(mem) char *fresh = NULL;
 
     if (stat(source->path, &source->seen) != 0)
-        memset(&source->seen, 0, sizeof(source->seen)); /* the read tells why */
+        source->seen = (struct stat){0}; /* the read tells why */
     if (!read_source(source, &fresh, err))
         return false;
     if (source->kind == SOURCE_PEM && !str_eq(*slot, fresh))

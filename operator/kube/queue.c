@@ -125,7 +125,7 @@ static void heap_add(struct queue *queue, struct entry *entry, int64_t due_ms)
 {
     if (queue->heap_count == queue->heap_cap) {
         queue->heap_cap = queue->heap_cap * 2 + 16;
-        queue->heap = mem_grow(queue->heap, queue->heap_cap, sizeof(*queue->heap));
+        queue->heap = mem_grow(queue->heap, queue->heap_cap, sizeof(struct entry *));
     }
     entry->due_ms = due_ms;
     heap_up(queue, entry, queue->heap_count++);

@@ -128,7 +128,7 @@ static void retire(struct transport *transport, struct http *http)
 
 static void replace_pools(struct transport *transport)
 {
-    struct http *fresh[KUBE_CLASS_COUNT];
+    struct http *fresh[KUBE_CLASS_COUNT] = {0};
     struct err err = {0};
 
     if (!pools_make(transport, fresh, &err)) {

@@ -205,10 +205,11 @@ static void on_bookmark(struct watch_state *state, const cJSON *object, struct w
     const char *version = json_str(object, "metadata/resourceVersion", "");
 
     if (version[0] == '\0')
-        out->effect = WATCH_EFFECT_SKIP;
-    else if (state->phase == WATCH_FOLLOW)
+        return;
+    out->effect = WATCH_EFFECT_NONE;
+    if (state->phase == WATCH_FOLLOW) {
         mem_set_str(&state->position, version);
-    else if (ends_initial_events(object)) {
+    } else if (ends_initial_events(object)) {
         list_is_complete(state, version);
         out->effect = WATCH_EFFECT_LIST_END;
     }
@@ -246,13 +247,12 @@ static void on_event(struct watch_state *state, const struct watch_input *input,
     }
     if (state->phase == WATCH_FOLLOW)
         all_is_well(state);
+    out->effect = WATCH_EFFECT_SKIP;
     if (!str_eq(json_str(object, "kind", ""), state->kind))
-        out->effect = WATCH_EFFECT_SKIP;
-    else if (str_eq(type, "BOOKMARK"))
+        return;
+    if (str_eq(type, "BOOKMARK"))
         on_bookmark(state, object, out);
-    else if (effect == WATCH_EFFECT_SKIP)
-        out->effect = WATCH_EFFECT_SKIP;
-    else
+    else if (effect != WATCH_EFFECT_SKIP)
         on_object(state, object, effect, out);
 }
 

@@ -1,6 +1,7 @@
 """What the tests of the Kubernetes client share. BUILD_DIR names the build whose kube_probe is used (build/dev)."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,20 @@ class Cluster:
         )
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
+
+    def restart_api_server(self):
+        """Kills it, as a crash would, and brings it back with its data."""
+        folder = Path(self.kubeconfig).parent
+        mark = f"IPU_OPERATOR_LOCAL_CLUSTER={folder}\0".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                is_ours = mark in (process / "environ").read_bytes()
+                name = (process / "comm").read_text().strip()
+            except OSError:
+                continue  # it has ended
+            if is_ours and name == "kube-apiserver":
+                os.kill(int(process.name), signal.SIGKILL)
+        say("up", "--no-node", "--name", NAME)
 
 
 def say(*words):

@@ -17,6 +17,7 @@ struct probe_options {
     uint32_t timeout_ms;
     bool retry_post;
     bool no_lease;
+    bool quiet;
     bool debug;
 };
 

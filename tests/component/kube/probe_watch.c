@@ -19,19 +19,23 @@ static const char *text_of(const void *view)
     return view != NULL ? view : "-";
 }
 
-static void on_change(void *ctx, const struct store_change *change)
-{
-    (void)ctx;
-    printf("change %s %s %.40s > %.40s%s\n", change->key, change->uid, text_of(change->old),
-           text_of(change->new), change->vanished_unseen ? " unseen" : "");
-}
-
 struct watch_run {
     struct probe *probe;
     struct watch *watch;
     bool was_in_trouble;
     struct loop_timer poll;
+    int64_t polled_ms, longest_turn_ms;
 };
+
+static void on_change(void *ctx, const struct store_change *change)
+{
+    const struct watch_run *run = ctx;
+
+    if (run->probe->options->quiet)
+        return;
+    printf("change %s %s %.40s > %.40s%s\n", change->key, change->uid, text_of(change->old),
+           text_of(change->new), change->vanished_unseen ? " unseen" : "");
+}
 
 static void on_synced(void *ctx)
 {
@@ -74,10 +78,24 @@ static void print_end(const struct watch_run *run)
 {
     const struct watch_counters *c = watch_counters(run->watch);
     printf("end count %zu lists %llu pages %llu streams %llu items %llu skipped %llu expired %llu silent "
-           "%llu rss_kb %lld\n",
+           "%llu rss_kb %lld turn_ms %lld\n",
            store_count(watch_store(run->watch)), (unsigned long long)c->lists, (unsigned long long)c->pages,
            (unsigned long long)c->streams, (unsigned long long)c->items, (unsigned long long)c->skipped,
-           (unsigned long long)c->expired, (unsigned long long)c->silent, (long long)peak_kb());
+           (unsigned long long)c->expired, (unsigned long long)c->silent, (long long)peak_kb(),
+           (long long)run->longest_turn_ms);
+}
+
+enum { POLL_MS = 5 };
+
+/* How long the loop was busy with other things since the last time, roughly. */
+static void measure_turn(struct watch_run *run)
+{
+    int64_t now_ms = loop_clock_ms();
+    int64_t late_ms = run->polled_ms > 0 ? now_ms - run->polled_ms - POLL_MS : 0;
+
+    if (late_ms > run->longest_turn_ms)
+        run->longest_turn_ms = late_ms;
+    run->polled_ms = now_ms;
 }
 
 static void print_trouble(struct loop_timer *timer)
@@ -89,7 +107,8 @@ static void print_trouble(struct loop_timer *timer)
     if ((trouble != NULL) != run->was_in_trouble)
         printf("%s\n", trouble != NULL ? "trouble" : "well");
     run->was_in_trouble = trouble != NULL;
-    loop_timer_start(run->probe->loop, timer, 5, print_trouble);
+    measure_turn(run);
+    loop_timer_start(run->probe->loop, timer, POLL_MS, print_trouble);
 }
 
 void probe_watch(struct probe *probe)

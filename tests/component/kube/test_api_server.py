@@ -105,3 +105,17 @@ def test_an_event_reads_well_in_kubectl(cluster, namespace, probe_of):
     ours = [event for event in events if event["reason"] == "Waiting"]
     assert len(ours) == 1
     assert ours[0]["note"] == "4 of 64 IPUs are free" and ours[0]["series"]["count"] == 2
+
+
+def test_a_watch_survives_the_end_of_the_api_server(cluster, namespace, probe_of):
+    cluster.kubectl("create", "configmap", "-n", namespace, "before", "--from-literal=v=1")
+    probe = probe_of(cluster.kubeconfig, "-n", namespace, "watch", "configmaps")
+    probe.wait("synced")
+    cluster.restart_api_server()
+    cluster.kubectl("delete", "configmap", "-n", namespace, "before")
+    cluster.kubectl("create", "configmap", "-n", namespace, "after", "--from-literal=v=2")
+    probe.wait(f"change {namespace}/before .* 1 > -", seconds=60)
+    probe.wait(f"change {namespace}/after .* - > 2", seconds=60)
+    output = probe.stop()
+    assert "trouble" in output and output.count("synced") == 1
+    assert output.count(f"change {namespace}/after") == 1
