@@ -8,7 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from . import steps
+import steps
+
 from .results import Results
 from .runner import LOGS, ROOT, Runner
 from .table import LANES, Lane
@@ -77,7 +78,7 @@ def _run(lanes: list[Lane]) -> int:
     total = Results()
     for lane in lanes:
         total.add(runner.lane(lane))
-    print(f"== over after {steps.seconds(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
+    print(f"== over after {steps.spent(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
     for name in total.failed:
         print(f"failed: {name}")
     print(total, flush=True)

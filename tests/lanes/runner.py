@@ -4,7 +4,8 @@ import os
 import time
 from pathlib import Path
 
-from . import steps
+import steps
+
 from .results import Results, Unreadable, read_junit
 from .table import Compile, Ctest, Lane, Pytest
 
@@ -29,7 +30,7 @@ class Runner:
         print(f"== {lane.name}: {lane.about} (usually {lane.minutes} min)", flush=True)
         for number, suite in enumerate(lane.suites):
             found.add(self._suite(lane, suite, f"{lane.name}-{number + 1}"))
-        print(f"   {found} in {steps.seconds(begun)}", flush=True)
+        print(f"   {found} in {steps.spent(begun)}", flush=True)
         return found
 
     def _suite(self, lane: Lane, suite: Compile | Ctest | Pytest, name: str) -> Results:
@@ -49,16 +50,18 @@ class Runner:
         return self._built[preset]
 
     def _must(self, title: str, command: list[str], log: Path) -> bool:
-        if steps.run(title, command, log, BUILD_LIMIT_S) == 0:
+        print(f"   {title}", flush=True)
+        if steps.run(command, log, BUILD_LIMIT_S) == 0:
             return True
-        print("\n".join(f"   | {line}" for line in steps.tail(log, 30)), flush=True)
+        steps.show_end(log, 30)
         return False
 
     def _tests(self, lane: Lane, suite: Ctest | Pytest, name: str) -> Results:
         log, junit = LOGS / f"{name}.log", LOGS / f"{name}.xml"
         junit.unlink(missing_ok=True)
         command = self._command(suite, junit)
-        status = steps.run(f"testing; {log.relative_to(ROOT)} tells more", command, log, SUITE_LIMIT_S, environment(suite))
+        print(f"   testing; {log.relative_to(ROOT)} tells more", flush=True)
+        status = steps.run(command, log, SUITE_LIMIT_S, environment=environment(suite))
         try:
             found = read_junit(junit)
         except Unreadable as problem:
@@ -68,7 +71,7 @@ class Runner:
         if not found.total:
             found.failed.append(f"{lane.name}: there is not one test")
         if found.failed:
-            print("\n".join(f"   | {line}" for line in steps.tail(log, 60)), flush=True)
+            steps.show_end(log, 60)
         return found
 
     def _command(self, suite: Ctest | Pytest, junit: Path) -> list[str]:
