@@ -171,6 +171,18 @@ static bool start(struct app *app, struct err *err)
     return app->health != NULL;
 }
 
+/* What this process cost the API server: read by tests/bench, and worth a line in anybody's log. */
+static void log_requests(const struct app *app)
+{
+    const struct kube_counter *rows;
+    size_t count = kube_counters(app->kube, &rows);
+
+    for (size_t i = 0; i < count; i++)
+        log_info("requests", KV("method", rows[i].method), KV("resource", rows[i].resource),
+                 KVF("sent", "%llu", (unsigned long long)rows[i].sent),
+                 KVF("failed", "%llu", (unsigned long long)rows[i].failed));
+}
+
 static void finish(struct app *app)
 {
     reconciler_free(app->reconciler);
@@ -205,6 +217,7 @@ static int run(struct app *app)
     if (app->identity.insecure)
         log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
     loop_run(app->loop);
+    log_requests(app);
     return app->exit_code;
 }
 

@@ -193,6 +193,8 @@ static void on_finalizer_removed(struct request *request, struct kube_response *
 
 static void on_dry_run(struct request *request, struct kube_response *res)
 {
+    const struct store_item *item = store_get(watch_store(request->work->r->jobs), request->work->key);
+    const struct job *job = item ? item->view : NULL;
     struct job_memory *memory = memory_of(request->work);
     int64_t now = loop_now_ms(request->work->r->loop);
 
@@ -203,6 +205,8 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     if (res->err.kind == ERR_NONE ||
         res->err.kind == ERR_EXISTS) { /* who owns the name is seen when it is created */
         memory->dry_run = DRY_RUN_PASSED;
+        if (job && job->generation == request->work->generation)
+            admitted_note(&request->work->r->admitted, job, now);
     } else if (res->err.kind == ERR_INVALID) {
         memory->dry_run = DRY_RUN_REFUSED;
         memory->dry_run_reason = "PodTemplateRefused";

@@ -233,8 +233,7 @@ static const struct instance_result *spokesman(const struct tally *tally, enum j
     return NULL;
 }
 
-static void conclude_end(const struct job_view *view, const cJSON *status, const struct tally *tally,
-                         struct verdict *v)
+static void conclude_end(const struct job_view *view, const struct tally *tally, struct verdict *v)
 {
     const struct instance_result *failed = &tally->first[INSTANCE_FAILED];
 
@@ -245,7 +244,7 @@ static void conclude_end(const struct job_view *view, const cJSON *status, const
         return;
     }
     v->state = JOB_FAILED;
-    v->reason = failed->reason ? failed->reason : json_str(status, "failedReason", "InstanceFailed");
+    v->reason = failed->reason ? failed->reason : "InstanceFailed";
     if (failed->text && view->instance_count == 1)
         v->message = mem_strdup(failed->text);
     else
@@ -254,8 +253,7 @@ static void conclude_end(const struct job_view *view, const cJSON *status, const
                        failed->text ? "; " : "; see status.failure", failed->text ? failed->text : "");
 }
 
-static void conclude(const struct job_view *view, const cJSON *status, const struct tally *tally,
-                     struct verdict *v)
+static void conclude(const struct job_view *view, const struct tally *tally, struct verdict *v)
 {
     uint32_t ended = tally->phases[INSTANCE_DONE] + tally->phases[INSTANCE_FAILED];
     const struct instance_result *speaker = spokesman(tally, &v->state);
@@ -270,7 +268,7 @@ static void conclude(const struct job_view *view, const cJSON *status, const str
         v->reason = tally->first[INSTANCE_FAILED].reason;
         v->message = mem_strdup(tally->first[INSTANCE_FAILED].text);
     } else if (ended == view->instance_count) {
-        conclude_end(view, status, tally, v);
+        conclude_end(view, tally, v);
     } else if (speaker) {
         v->reason = speaker->reason;
         v->message = view->instance_count == 1
@@ -305,7 +303,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     decide_leftovers(view, plan, &text);
     mem_free(text);
     decide_instances(view, &v, plan, &tally);
-    conclude(view, status, &tally, &v);
+    conclude(view, &tally, &v);
     if (!tally.unanswered)
         status_decide(view, status, &v, plan);
     tally_release(&tally);

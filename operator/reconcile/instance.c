@@ -6,6 +6,9 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 
+/* A partition is often there, and its pods too, before anybody could have read that they are being made. */
+#define TELL_AFTER_MS 1000
+
 /* A restart waits 10 s after the first failure, twice as long after each further one, at most 5 min. */
 #define RESTART_FIRST_S 10
 #define RESTART_MAX_S 300
@@ -168,6 +171,7 @@ static void claim_partition(const struct job_view *view, const struct instance_v
     switch (inst->claim) {
     case CLAIM_GRANTED:
         plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
+        ret->is_unanswered = true;
         say(ret, INSTANCE_STARTING, "CreatingPartition",
             "Creating a partition of %u IPUs on V-IPU controller %s", view->job->spec.ipus_per_instance,
             inst->granted);
@@ -362,6 +366,10 @@ static void decide_starting(const struct job_view *view, const struct instance_v
     say(ret, INSTANCE_STARTING, "CreatingPartition",
         "Partition %s of %u IPUs is being made by V-IPU controller %s", inst->record->name,
         inst->record->size, inst->record->controller);
+    if (view->now_ms < inst->part_since_ms + TELL_AFTER_MS) {
+        ret->is_unanswered = true;
+        plan_again_at(plan, inst->part_since_ms + TELL_AFTER_MS);
+    }
     for (size_t i = 0; i < inst->stale_count; i++)
         plan_pod_delete(plan, inst->stale_pods[i]);
     if (is_foreign(inst)) {

@@ -472,6 +472,7 @@ void reconciler_free(struct reconciler *r)
     map_release(&r->memories);
     map_release(&r->gone);
     map_release(&r->works);
+    admitted_release(&r->admitted);
     mem_free(r);
 }
 

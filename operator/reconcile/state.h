@@ -9,6 +9,7 @@
 #include "operator/kube/queue.h"
 #include "operator/kube/watch.h"
 #include "operator/pool/pool.h"
+#include "operator/reconcile/admitted.h"
 #include "operator/reconcile/memory.h"
 #include "operator/reconcile/plan.h"
 #include "operator/reconcile/reconciler.h"
@@ -29,6 +30,7 @@ struct reconciler {
     struct map memories; /* uid -> struct job_memory */
     struct map gone;     /* uids of jobs that a live GET did not find */
     struct map works;    /* key -> struct work */
+    struct admitted admitted;
     struct loop_timer pump;
     bool claims_changed; /* somebody's claim, a controller's room or the nodes */
     bool all_seen;       /* every job was looked at once since the start */

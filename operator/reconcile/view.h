@@ -35,6 +35,7 @@ struct instance_view {
     uint32_t next_attempt;       /* for the next hashed id */
     bool readable_taken; /* a record or partition of the readable id is somebody else's, or a tombstone */
     struct part_view part;
+    int64_t part_since_ms;       /* when this process first heard of the partition */
     struct worker_view *workers; /* spec.workers_per_instance of them */
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
