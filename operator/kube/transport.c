@@ -72,6 +72,8 @@ struct transport *transport_new(struct loop *loop, struct identity *identity, co
     transport->identity = identity;
     transport->user_agent = mem_printf("%s/%s", program, IPU_OPERATOR_VERSION);
     transport->refreshed_ms = loop_now_ms(loop);
+    if (identity->insecure)
+        log_warn("the API server's certificate is not verified", KV("from", identity->origin));
     if (!pools_make(transport, transport->pools, err)) {
         transport_free(transport);
         return NULL;
