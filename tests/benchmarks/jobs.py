@@ -124,12 +124,14 @@ class Bench:
                 seconds = json.loads(out)["end_ms"] / 1000 - begin
                 operator.await_settled()
                 resident = operator.resident_kib()
+                cpu = operator.cpu_ticks() / os.sysconf("SC_CLK_TCK")
                 sent = operator.stop()
                 with self.operator(controller) as cleaner:
                     cleaner.await_line("leading")
                     self.kubectl("delete", "ipujobs", "--all", "-n", ns, "--wait=true", "--timeout=600s")
         return {"jobs/s": self.options.jobs / seconds, "pods/s": pods / seconds, "resident": resident,
-                "requests": (sent["total"] - sent["pods"]) / self.options.jobs, "all": sent["total"] / self.options.jobs}
+                "requests": (sent["total"] - sent["pods"]) / self.options.jobs, "all": sent["total"] / self.options.jobs,
+                "cpu": cpu / seconds, "rows": {k: v / self.options.jobs for k, v in sent["rows"].items()}}
 
     # ---- programs ----
 
@@ -175,11 +177,12 @@ class Program:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(timeout=30)
-        sent = {"total": 0, "pods": 0}
+        sent = {"total": 0, "pods": 0, "rows": {}}
         for method, resource, count in re.findall(r"requests method=(\w+) resource=(\w+) sent=(\d+)",
                                                   self.log.read_text()):
             if method in ("WATCH", "LIST") or resource == "leases":
                 continue
+            sent["rows"][f"{method} {resource}"] = int(count)
             sent["total"] += int(count)
             if resource == "pods":
                 sent["pods"] += int(count)
@@ -219,6 +222,8 @@ def report(options, rounds, bare):
     say(f"bare loop:  {statistics.median(bare):.0f} pods/s")
     say(f"ratio: {statistics.median(r['pods/s'] / b for r, b in zip(rounds, bare)):.2f}")
     say(f"requests:   {median('requests'):.1f} per job beside its pods, {median('all'):.1f} in all")
+    say("            " + ", ".join(f"{name} {count:.1f}" for name, count in sorted(rounds[-1]["rows"].items())))
+    say(f"processor:  {100 * median('cpu'):.0f} % of one core while creating")
     say(f"memory:     {median('resident') / 1024:.1f} MiB resident at the end")
 
 
