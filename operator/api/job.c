@@ -1,5 +1,6 @@
 #include "operator/api/job.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,11 @@ static bool count_read(const cJSON *value, uint32_t *ret)
 static void problem_with_value(struct job *job, const char *field, const cJSON *value, const char *what)
 {
     AUTO(mem) char *shown = value ? json_print(value) : mem_strdup("nothing");
+    AUTO(mem) char *path = mem_strdup(field);
 
-    strv_pushf(&job->problems, "spec.%s: %s, got %.60s", field, what, shown);
+    for (char *p = path; *p; p++)
+        *p = *p == '/' ? '.' : *p;
+    strv_pushf(&job->problems, "spec.%s: %s, got %.60s", path, what, shown);
 }
 
 /* Reads an optional count in [min, max]; a bad one is a problem and leaves the fallback. */
@@ -94,13 +98,6 @@ static void check_shares(struct job *job)
             &job->problems,
             "spec.ipusPerJobInstance: %u IPUs cannot be shared equally by %u worker(s) x %u model replica(s)",
             spec->ipus_per_instance, spec->workers_per_instance, replicas);
-    else if (!is_power_of_two((uint32_t)(spec->ipus_per_instance / shares)) &&
-             spec->ipus_per_instance <= IPUS_PER_DOMAIN)
-        strv_pushf(&job->problems,
-                   "spec.ipusPerJobInstance: %u IPUs over %u worker(s) x %u model replica(s) gives %u IPUs "
-                   "per replica, which is no power of two",
-                   spec->ipus_per_instance, spec->workers_per_instance, replicas,
-                   (uint32_t)(spec->ipus_per_instance / shares));
     else if (!is_power_of_two(spec->workers_per_instance))
         strv_pushf(&job->problems,
                    "spec.workersPerJobInstance: must be a power of two, because every worker gets one GCD of "
@@ -121,33 +118,42 @@ static enum restart_type read_restart_type(struct job *job, const char *text)
     return RESTART_NEVER;
 }
 
+/* Digits at *at, at most 255; moves behind them. */
+static bool take_code(const char **at, long *ret)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)**at))
+        return false;
+    *ret = strtol(*at, &end, 10);
+    *at = end;
+    return *ret <= 255;
+}
+
 /* Walks "1-5,137"; returns false when it is not that. With code >= 0, *ret_hit tells whether it is in the
  * list. */
 static bool exit_codes_walk(const char *text, int code, bool *ret_hit)
 {
     *ret_hit = false;
-    while (*text) {
-        char *end;
-        long low = strtol(text, &end, 10), high = low;
+    for (;;) {
+        long low, high;
 
-        if (end == text)
+        if (!take_code(&text, &low))
             return false;
-        if (*end == '-') {
-            text = end + 1;
-            high = strtol(text, &end, 10);
-            if (end == text)
+        high = low;
+        if (*text == '-') {
+            text++;
+            if (!take_code(&text, &high))
                 return false;
         }
-        if (low < 0 || high > 255 || low > high)
+        if (low > high)
             return false;
         *ret_hit = *ret_hit || (code >= low && code <= high);
-        if (*end == ',' && end[1])
-            end++;
-        else if (*end)
+        if (!*text)
+            return true;
+        if (*text++ != ',')
             return false;
-        text = end;
     }
-    return true;
 }
 
 bool job_exit_code_matches(const char *exit_codes, int code)
@@ -166,7 +172,7 @@ static void read_restart(struct job *job, const cJSON *spec)
     job->spec.restart = read_restart_type(job, json_str(policy, "type", "Never"));
     job->spec.backoff_limit = count_field(job, spec, "restartPolicy/backOffLimit", 0, INT32_MAX, 3);
     job->spec.exit_codes = mem_strdup(codes);
-    if (codes && (!*codes || !exit_codes_walk(codes, -1, &hit)))
+    if (codes && !exit_codes_walk(codes, -1, &hit))
         strv_pushf(&job->problems,
                    "spec.restartPolicy.exitCodes: must be codes from 0 to 255 and ranges such as "
                    "\"1-5,137\", got \"%.60s\"",
@@ -189,6 +195,10 @@ static void read_partition(struct job *job, const cJSON *spec)
         strv_pushf(&job->problems,
                    "spec.partition.gcds: %u does not divide the %u IPUs of spec.ipusPerJobInstance",
                    job->spec.gcds, job->spec.ipus_per_instance);
+    if (job->spec.gcds && job->spec.gcds < job->spec.workers_per_instance && job->spec.reconfigurable != 1)
+        strv_pushf(&job->problems,
+                   "spec.partition.gcds: every one of the %u workers needs a GCD of its own, got %u",
+                   job->spec.workers_per_instance, job->spec.gcds);
     if (job->spec.reconfigurable == 1 &&
         (job->spec.gcds > 1 || job->spec.ipus_per_instance > IPUS_PER_DOMAIN))
         strv_push(
@@ -250,7 +260,7 @@ static void read_spec(struct job *job, const cJSON *spec)
     const char *clean = json_str(spec, "cleanPodPolicy", "None");
 
     job->spec.instances = count_field(job, spec, "jobInstances", 0, INSTANCES_MAX, 0);
-    if (!json_at(spec, "jobInstances"))
+    if (!json_at(spec, "jobInstances") || cJSON_IsNull(json_at(spec, "jobInstances")))
         strv_push(&job->problems, "spec.jobInstances: is required");
     read_ipus(job, spec);
     read_workers(job, spec);
@@ -351,21 +361,21 @@ bool job_is_reconfigurable(const struct job_spec *spec)
 
 uint32_t job_gcds(const struct job_spec *spec)
 {
+    /* At least one GCD per IPU-Link domain (V-IPU user guide). */
+    uint32_t domains =
+        spec->ipus_per_instance > IPUS_PER_DOMAIN ? spec->ipus_per_instance / IPUS_PER_DOMAIN : 1;
+
     if (spec->gcds)
         return spec->gcds;
     if (spec->reconfigurable == 1)
         return 1;
-    if (job_has_popdist(spec))
-        return spec->workers_per_instance;
-    /* At least one GCD per IPU-Link domain (V-IPU user guide). */
-    return spec->ipus_per_instance > IPUS_PER_DOMAIN ? spec->ipus_per_instance / IPUS_PER_DOMAIN : 1;
+    return spec->workers_per_instance > domains ? spec->workers_per_instance : domains;
 }
 
+/* V-IPU wants whole replicas in each GCD. */
 uint32_t job_vipu_replicas(const struct job_spec *spec)
 {
-    uint32_t gcds = job_gcds(spec);
+    uint32_t gcds = job_gcds(spec), replicas = spec->workers_per_instance * spec->replicas_per_worker;
 
-    if (job_has_popdist(spec) && gcds == spec->workers_per_instance && spec->replicas_per_worker)
-        return spec->workers_per_instance * spec->replicas_per_worker;
-    return gcds;
+    return replicas && replicas % gcds == 0 ? replicas : gcds;
 }

@@ -44,8 +44,12 @@ char *name_partition_hashed(const char *prefix, const char *job, const char *uid
     AUTO(mem) char *tail = mem_printf("-%s-%u-%u", hex, instance, attempt);
     size_t taken = strlen(prefix) + 1 + strlen(tail);
     size_t room = taken < PARTITION_ID_MAX ? PARTITION_ID_MAX - taken : 1;
+    size_t cut = strnlen(job, room);
 
-    return mem_printf("%s-%.*s%s", prefix, (int)room, job, tail);
+    /* Its record has the same name, and names of Kubernetes objects know no ".-". */
+    while (cut > 1 && !isalnum((unsigned char)job[cut - 1]))
+        cut--;
+    return mem_printf("%s-%.*s%s", prefix, (int)cut, job, tail);
 }
 
 uint16_t name_master_port(const char *uid, uint32_t instance)

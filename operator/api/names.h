@@ -32,7 +32,8 @@ char *name_worker_service(const char *job);
 /* The readable id "<prefix>-<job>-<namespace>-<instance>", or NULL when it is longer than PARTITION_ID_MAX.
  * Yours. */
 char *name_partition(const char *prefix, const char *job, const char *ns, uint32_t instance);
-/* "<prefix>-<job, cut>-<10 hex of uid>-<instance>-<attempt>", never longer than PARTITION_ID_MAX. Yours. */
+/* "<prefix>-<job, cut>-<10 hex of uid>-<instance>-<attempt>", with a prefix of up to 28 characters never
+ * longer than PARTITION_ID_MAX. Yours. */
 char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,
                             uint32_t attempt);
 /* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */

@@ -51,22 +51,29 @@ static void keep_tail(char **slot, const char *text)
     mem_set_str(slot, from);
 }
 
-static void read_termination(struct pod *pod, const cJSON *status, const cJSON *terminated)
+/* The kubelet lists containers by name; the one that failed first is the cause, the others its victims. */
+static bool is_cause(const struct pod *pod, const cJSON *terminated, int64_t at)
 {
-    int code = (int)json_i64(terminated, "exitCode", 0);
+    return json_i64(terminated, "exitCode", 0) != 0 && (!pod->failed_container || at < pod->failed_s);
+}
+
+static void read_termination(struct pod *pod, const cJSON *status, bool is_sidecar)
+{
+    const cJSON *terminated = json_at(status, "state/terminated");
     int64_t at = 0;
 
     if (timefmt_parse_rfc3339(json_str(terminated, "finishedAt", ""), &at) && at > pod->finished_s)
         pod->finished_s = at;
-    if (code == 0 || pod->failed_container)
+    /* The kubelet ends sidecars when the others have ended; how they take it is nobody's failure. */
+    if (is_sidecar || !is_cause(pod, terminated, at))
         return;
-    pod->exit_code = code;
+    pod->failed_s = at;
+    pod->exit_code = (int)json_i64(terminated, "exitCode", 0);
     pod->exit_signal = (int)json_i64(terminated, "signal", 0);
     pod->oom_killed = str_eq(json_str(terminated, "reason", ""), "OOMKilled");
-    mem_set_str(&pod->failed_container, json_str(status, "name", NULL));
-    if (pod->oom_killed && !pod->reason)
-        mem_set_str(&pod->reason, "OOMKilled");
-    keep_tail(&pod->message, json_str(terminated, "message", ""));
+    mem_set_str(&pod->failed_container, json_str(status, "name", ""));
+    if (!pod->reason) /* a pod with a reason of its own, such as Evicted, explains itself better */
+        keep_tail(&pod->message, json_str(terminated, "message", ""));
 }
 
 static bool is_image_trouble(const char *reason)
@@ -86,23 +93,31 @@ static void read_waiting(struct pod *pod, const cJSON *waiting)
     keep_tail(&pod->message, json_str(waiting, "message", reason));
 }
 
+static bool names_sidecar(const cJSON *spec, const char *name)
+{
+    JSON_EACH (container, json_at(spec, "initContainers")) {
+        if (str_eq(json_str(container, "name", NULL), name))
+            return str_eq(json_str(container, "restartPolicy", ""), "Always");
+    }
+    return false;
+}
+
 /* Sees one list of container statuses; returns whether all of them have terminated. */
-static bool read_statuses(struct pod *pod, const cJSON *statuses)
+static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statuses)
 {
     bool all_terminated = true;
 
     JSON_EACH (status, statuses) {
-        const cJSON *terminated = json_at(status, "state/terminated");
+        bool terminated = json_at(status, "state/terminated") != NULL;
         const cJSON *waiting = json_at(status, "state/waiting");
         bool running = json_at(status, "state/running") != NULL;
 
-        pod->any_started = pod->any_started || running || terminated;
         if (running)
             pod->started_all_terminated = false;
         if (!terminated)
             all_terminated = false;
         if (terminated)
-            read_termination(pod, status, terminated);
+            read_termination(pod, status, names_sidecar(spec, json_str(status, "name", "")));
         if (waiting)
             read_waiting(pod, waiting);
     }
@@ -129,7 +144,17 @@ static void read_unschedulable(struct pod *pod, const cJSON *status)
     }
 }
 
-static void read_status(struct pod *pod, const cJSON *status)
+/* "DisruptionTarget: DeletionByPodGC" is set together with the phase. */
+static bool is_garbage(const cJSON *status)
+{
+    JSON_EACH (condition, json_at(status, "conditions")) {
+        if (str_eq(json_str(condition, "type", ""), "DisruptionTarget"))
+            return str_eq(json_str(condition, "reason", ""), "DeletionByPodGC");
+    }
+    return false;
+}
+
+static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
 {
     const cJSON *containers = json_at(status, "containerStatuses");
 
@@ -138,11 +163,27 @@ static void read_status(struct pod *pod, const cJSON *status)
     if (json_str(status, "message", NULL))
         keep_tail(&pod->message, json_str(status, "message", ""));
     pod->started_all_terminated = true;
-    read_statuses(pod, json_at(status, "initContainerStatuses"));
-    pod->main_done = read_statuses(pod, containers) && containers && containers->child;
+    read_statuses(pod, spec, json_at(status, "initContainerStatuses"));
+    pod->main_done = read_statuses(pod, spec, containers) && containers && containers->child;
+    if (pod->oom_killed && !pod->reason)
+        mem_set_str(&pod->reason, "OOMKilled");
+    if (is_garbage(status) && !pod->main_done)
+        pod->phase = POD_UNKNOWN;
     pod->ready = is_ready(status);
     if (pod->phase == POD_PENDING && !pod->reason)
         read_unschedulable(pod, status);
+}
+
+/* deletionTimestamp is when the grace will be over. A pod that had ended is removed at once, so one that is
+ * seen deleting and ended was nearly always made to end. */
+static void read_deletion(struct pod *pod, const cJSON *metadata)
+{
+    int64_t over_s = 0;
+
+    pod->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
+    timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &over_s);
+    over_s -= json_i64(metadata, "deletionGracePeriodSeconds", 0);
+    pod->cut_short = pod->deleting && !(pod_is_terminal(pod) && pod->finished_s && pod->finished_s < over_s);
 }
 
 struct pod *pod_parse(const cJSON *object)
@@ -162,11 +203,11 @@ struct pod *pod_parse(const cJSON *object)
     pod->run = metadata_number(metadata, "annotations/graphcore.ai~1run");
     pod->instance = metadata_number(metadata, "labels/graphcore.ai~1instance");
     pod->worker = metadata_number(metadata, "labels/graphcore.ai~1worker");
-    pod->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
     pod->node = mem_strdup(json_str(object, "spec/nodeName", NULL));
     read_owner(pod, metadata);
     pod->job_key = pod->job_name ? mem_printf("%s/%s", pod->ns, pod->job_name) : mem_strdup("");
-    read_status(pod, json_at(object, "status"));
+    read_status(pod, json_at(object, "spec"), json_at(object, "status"));
+    read_deletion(pod, metadata);
     return pod;
 }
 

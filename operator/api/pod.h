@@ -21,18 +21,20 @@ struct pod {
     uint32_t instance, worker;
     enum pod_phase phase;
     bool deleting;
+    bool cut_short; /* it was asked to go before it ended: how it ends says nothing about its program */
     bool ready;
     bool started_all_terminated; /* every container that started has state.terminated */
-    bool any_started;
     bool image_trouble; /* a container waits in ErrImagePull, ImagePullBackOff, InvalidImageName... */
     bool main_done;     /* the first container, and every other that is no sidecar, has terminated */
     int64_t finished_s; /* Unix seconds of the last container's end; 0 when none has ended */
-    int exit_code;      /* of the first container that failed, else 0 */
+    int64_t failed_s;   /* of the end of the container that failed first; 0 when none has */
+    int exit_code;      /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
     char *failed_container; /* its name, or NULL */
     char *reason;           /* the pod's or container's own reason ("Evicted", "OOMKilled", ...), or NULL */
-    char *message;          /* last lines of the failing container, or why it waits; or NULL */
+    char *message;          /* why the pod failed, the last lines of the failing container, or why it waits;
+                               or NULL */
 };
 
 struct pod *pod_parse(const cJSON *object);
@@ -45,8 +47,11 @@ static inline void pod_auto(struct pod **pod)
 
 bool pod_is_terminal(const struct pod *pod);
 
-/* node_is_fenced: its node carries the out-of-service taint or came back with another boot id.
+/* The pod garbage collector sets Failed without looking; unless all containers are known to have ended, such
+ * a pod's phase is POD_UNKNOWN here.
+ *
+ * node_is_fenced: its node carries the out-of-service taint or came back with another boot id.
  * True when no process of this pod can be using IPUs any more: it never had a node and is gone, or it is
- * terminal and every container that started has ended, or its node is fenced. The phase alone proves nothing:
- * the pod garbage collector sets Failed without looking. */
+ * terminal and every container that started has ended, or its node is fenced. The phase alone proves nothing.
+ */
 bool pod_is_quiet(const struct pod *pod, bool gone, bool node_is_fenced);
