@@ -603,6 +603,8 @@ static void send_delete(struct work *work, struct op *op, const struct kube_reso
     json_put_str(body, "apiVersion", "v1");
     json_put_str(body, "kind", "DeleteOptions");
     json_put_str(json_put_object(body, "preconditions"), "uid", op->uid);
+    if (op->now)
+        json_put_i64(body, "gracePeriodSeconds", 0);
     send(work, op,
          &(struct kube_request){
              .method = "DELETE", .resource = resource, .ns = ns, .name = op->name, .body = body});

@@ -22,13 +22,29 @@ static char *join(const struct strv *lines)
     return str_take(&out);
 }
 
-/* What is left of earlier attempts, removed instances and jobs that are gone. */
-static void decide_leftovers(const struct job_view *view, struct plan *plan, char **ret_text)
+/* The record of an attempt that ended badly stays until a later attempt has one: it keeps the id from being
+ * used again, by which a process that lives on could find the way back, and it counts attempts and restarts.
+ */
+static bool keeps_id(const struct job_view *view, const struct record *record, const struct verdict *going_on)
 {
-    for (size_t i = 0; i < view->extra_count; i++)
-        plan_pod_delete(plan, view->extra_pods[i]);
+    return going_on && record->releasing && str_eq(record->job_uid, view->job->uid) &&
+           record->instance < view->instance_count && !view->instances[record->instance].record &&
+           !indexset_has(&going_on->done, record->instance) &&
+           !indexset_has(&going_on->broken, record->instance);
+}
+
+/* What is left of earlier attempts, removed instances and jobs that are gone. going_on: which instances have
+ * ended, when the others are to run (again); NULL: nothing will. */
+static void decide_leftovers(const struct job_view *view, const struct verdict *going_on, bool keep_finished,
+                             struct plan *plan, char **ret_text)
+{
+    for (size_t i = 0; i < view->extra_count; i++) {
+        if (!keep_finished || !pod_is_terminal(view->extra_pods[i]))
+            plan_pod_delete(plan, view->extra_pods[i]);
+    }
     for (size_t i = 0; i < view->tombstone_count; i++) {
-        char *text = tombstone_decide(view, &view->tombstones[i], plan);
+        const struct tombstone_view *tomb = &view->tombstones[i];
+        char *text = tombstone_decide(view, tomb, keeps_id(view, tomb->record, going_on), plan);
 
         if (*ret_text)
             mem_free(text);
@@ -89,7 +105,7 @@ static void decide_deletion(const struct job_view *view, const cJSON *status, st
     char *text = stop_all(view, false, plan);
     char *left = NULL;
 
-    decide_leftovers(view, plan, &left);
+    decide_leftovers(view, NULL, false, plan, &left);
     if (!has_records(view)) {
         plan_add(plan, OP_FINALIZER_REMOVE);
     } else {
@@ -108,8 +124,8 @@ static void decide_suspended(const struct job_view *view, const cJSON *status, s
     struct verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
     char *text = stop_all(view, true, plan);
 
-    decide_leftovers(view, plan, &text);
     read_ended(status, &v);
+    decide_leftovers(view, &v, true, plan, &text);
     count_pods(view, &v);
     v.message = text ? mem_printf("Suspended: %s", text)
                      : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
@@ -125,16 +141,13 @@ static void decide_finished(const struct job_view *view, const cJSON *status, st
     struct verdict v = {.reason = json_str(status, "reason", "Completed")};
     char *text = stop_all(view, keeps_pods, plan);
 
-    decide_leftovers(view, plan, &text);
+    decide_leftovers(view, NULL, keeps_pods, plan, &text);
     mem_free(text);
-    if (!has_records(view)) {
-        if (view->job->has_finalizer)
-            plan_add(plan, OP_FINALIZER_REMOVE);
-    }
+    if (!has_records(view) && view->job->has_finalizer)
+        plan_add(plan, OP_FINALIZER_REMOVE);
     read_ended(status, &v);
     v.state = str_eq(json_str(status, "launcherStatus", ""), "Completed") ? JOB_COMPLETED : JOB_FAILED;
     v.message = mem_strdup(json_str(status, "lastMessage", ""));
-    v.active = (uint32_t)json_i64(status, "workersStatus/active", 0);
     v.succeeded = (uint32_t)json_i64(status, "workersStatus/succeeded", 0);
     v.failed = (uint32_t)json_i64(status, "workersStatus/failed", 0);
     status_decide(view, status, &v, plan);
@@ -160,16 +173,26 @@ struct tally {
     bool fatal, unanswered;
 };
 
+/* What only another spec can mend speaks first, then who has something to say at all. */
+static bool says_more(const struct instance_result *result, const struct instance_result *than)
+{
+    if (result->is_fatal != than->is_fatal)
+        return result->is_fatal;
+    return result->text && !than->text;
+}
+
 static void tally_add(struct tally *tally, struct instance_result *result)
 {
     enum instance_phase phase = result->phase;
 
     tally->unanswered = tally->unanswered || result->is_unanswered;
     tally->fatal = tally->fatal || (phase == INSTANCE_FAILED && result->is_fatal);
-    if (tally->phases[phase]++ == 0)
+    if (tally->phases[phase]++ == 0 || says_more(result, &tally->first[phase])) {
+        mem_free(tally->first[phase].text);
         tally->first[phase] = *result;
-    else
+    } else {
         mem_free(result->text);
+    }
 }
 
 static void tally_release(struct tally *tally)
@@ -300,7 +323,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
         return;
     }
     read_ended(status, &v);
-    decide_leftovers(view, plan, &text);
+    decide_leftovers(view, &v, false, plan, &text);
     mem_free(text);
     decide_instances(view, &v, plan, &tally);
     conclude(view, &tally, &v);
@@ -316,7 +339,7 @@ void job_decide(const struct job_view *view, struct plan *plan)
     char *text = NULL;
 
     if (!job || !is_ours(job)) {
-        decide_leftovers(view, plan, &text);
+        decide_leftovers(view, NULL, true, plan, &text);
         mem_free(text);
         return;
     }
@@ -327,10 +350,10 @@ void job_decide(const struct job_view *view, struct plan *plan)
     if (job->deleting) {
         if (job->has_finalizer)
             decide_deletion(view, status, plan);
-    } else if (job->problems.count) {
-        decide_invalid(view, status, plan);
     } else if (status_is_finished(status) && !status_is_stale_refusal(status, job->generation)) {
         decide_finished(view, status, plan);
+    } else if (job->problems.count) {
+        decide_invalid(view, status, plan);
     } else if (job->spec.suspend) {
         decide_suspended(view, status, plan);
     } else {

@@ -30,48 +30,89 @@ static void say(struct instance_result *ret, enum instance_phase phase, const ch
     va_end(args);
 }
 
-static void patch_record(const struct instance_view *inst, struct plan *plan, void (*change)(struct record *))
-{
-    struct record *next = record_copy(inst->record);
-
-    change(next);
-    next->unsettled = next->unsettled || inst->part.unsettled; /* known to whoever comes after a crash */
-    plan_add(plan, OP_RECORD_PATCH)->record = next;
-}
-
 /* ---- summing up ---- */
 
+/* The pods of one run. A pod that is cut short by a deletion is neither succeeded nor failed: it counts as
+ * gone, however its containers take it. */
 struct crew {
-    uint32_t present, never_seen, gone_quiet;
-    uint32_t running, ready, succeeded, failed;
-    uint32_t noisy; /* present and not quiet */
+    uint32_t present, never_seen, gone;
+    uint32_t running, succeeded, failed;
+    uint32_t noisy; /* present, may still run, and is not lost */
     const struct pod *failed_pod, *waiting_pod;
     const struct worker_view *lost; /* the one whose processes may live on, noticed last */
     uint32_t lost_index;
+    int64_t patience_ms; /* when the first that was asked to go counts as lost; 0: none */
+    bool record_changed;
 };
+
+/* The record to be, for the caller to change: one patch in a plan, so that none overtakes another. */
+static struct record *change_record(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+{
+    struct record *next = record_copy(inst->record);
+
+    next->unsettled = next->unsettled || inst->part.unsettled; /* known to whoever comes after a crash */
+    plan_add(plan, OP_RECORD_PATCH)->record = next;
+    crew->record_changed = true;
+    return next;
+}
+
+static void begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+{
+    struct record *next = change_record(inst, crew, plan);
+
+    next->run++;
+    next->started = false;
+    next->restarts += crew->failed > 0 || crew->succeeded == inst->record->workers;
+}
+
+/* A partition that cannot be used again goes; the instance gets another, under another id. */
+static void begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,
+                               struct plan *plan)
+{
+    struct record *next = change_record(inst, crew, plan);
+
+    next->releasing = true;
+    mem_set_str(&next->reason, reason);
+    next->restarts += crew->failed > 0;
+}
 
 static bool is_earlier(const struct pod *a, const struct pod *b)
 {
-    return !b || (a->finished_s && a->finished_s < b->finished_s);
+    return !b || (a->failed_s && a->failed_s < b->failed_s);
 }
 
-static void sum_up_present(const struct worker_view *worker, struct crew *crew)
+static void sum_up_end(const struct pod *pod, struct crew *crew)
 {
-    const struct pod *pod = worker->pod;
-
-    crew->present++;
-    crew->running += pod->phase == POD_RUNNING;
-    crew->ready += pod->ready;
-    crew->succeeded += pod->phase == POD_SUCCEEDED;
-    if (!pod_is_quiet(pod, false, worker->node_fenced))
-        crew->noisy++;
-    if (pod->phase == POD_FAILED) {
+    if (pod->cut_short) {
+        crew->gone++;
+    } else if (pod->phase == POD_SUCCEEDED) {
+        crew->succeeded++;
+    } else if (pod->phase == POD_FAILED) {
         crew->failed++;
         if (is_earlier(pod, crew->failed_pod))
             crew->failed_pod = pod;
     }
-    if (pod->phase == POD_PENDING && pod->reason && !crew->waiting_pod)
+}
+
+/* Returns whether it is lost: asked to go long ago and still there, so that its node does not answer. */
+static bool sum_up_present(const struct job_view *view, const struct worker_view *worker, struct crew *crew)
+{
+    const struct pod *pod = worker->pod;
+    int64_t until = worker->since_ms + view->hold_ms;
+
+    crew->present++;
+    crew->running += pod->phase == POD_RUNNING;
+    sum_up_end(pod, crew);
+    if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !crew->waiting_pod)
         crew->waiting_pod = pod;
+    if (pod_is_quiet(pod, false, worker->node_fenced))
+        return false;
+    if (pod->deleting && view->now_ms >= until)
+        return true;
+    crew->noisy++;
+    if (pod->deleting && (!crew->patience_ms || until < crew->patience_ms))
+        crew->patience_ms = until;
+    return false;
 }
 
 static void sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew)
@@ -82,13 +123,10 @@ static void sum_up(const struct job_view *view, const struct instance_view *inst
 
         switch (worker->state) {
         case WORKER_PRESENT:
-            sum_up_present(worker, crew);
-            /* Asked to go long ago and still there: its node does not answer. */
-            is_lost = worker->pod->deleting && !pod_is_quiet(worker->pod, false, worker->node_fenced) &&
-                      view->now_ms >= worker->since_ms + view->hold_ms;
+            is_lost = sum_up_present(view, worker, crew);
             break;
         case WORKER_GONE_QUIET:
-            crew->gone_quiet++;
+            crew->gone++;
             break;
         case WORKER_GONE_UNKNOWN:
             is_lost = true;
@@ -139,6 +177,21 @@ static void delete_present(const struct job_view *view, const struct instance_vi
 
 /* ---- before there is a partition ---- */
 
+/* Restarts count over all attempts of an instance. */
+static uint32_t restarts_so_far(const struct job_view *view, uint32_t instance)
+{
+    const struct record *latest = NULL;
+
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct record *record = view->tombstones[i].record;
+
+        if (str_eq(record->job_uid, view->job->uid) && record->instance == instance &&
+            (!latest || record->attempt > latest->attempt))
+            latest = record;
+    }
+    return latest ? latest->restarts : 0;
+}
+
 static struct record *new_record(const struct job_view *view, const struct instance_view *inst)
 {
     const struct job *job = view->job;
@@ -156,6 +209,7 @@ static struct record *new_record(const struct job_view *view, const struct insta
     record->job_uid = mem_strdup(job->uid);
     record->instance = inst->index;
     record->attempt = inst->next_attempt;
+    record->restarts = restarts_so_far(view, inst->index);
     record->workers = job->spec.workers_per_instance;
     record->size = job->spec.ipus_per_instance;
     record->gcds = job_gcds(&job->spec);
@@ -186,13 +240,38 @@ static void claim_partition(const struct job_view *view, const struct instance_v
     }
 }
 
+/* The partition a pod was started on has been taken away. */
+static bool is_cut_off(const struct job_view *view, const struct pod *pod)
+{
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (str_eq(tomb->record->name, pod->partition))
+            return tomb->part.state == PART_ABSENT && !tomb->part.busy;
+    }
+    return true;
+}
+
+/* Whatever runs there has no partition that we could vouch for. A pod that does not end although its
+ * partition went, which comes after all patience, stands on a node that does not answer: only its name is in
+ * the way. */
+static void stop_stale(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+{
+    for (size_t i = 0; i < inst->stale_count; i++) {
+        const struct pod *pod = inst->stale_pods[i];
+
+        if (pod->deleting && !pod_is_quiet(pod, false, false) && is_cut_off(view, pod))
+            plan_pod_drop(plan, pod);
+        else
+            plan_pod_delete(plan, pod);
+    }
+}
+
 static void decide_without_record(const struct job_view *view, const struct instance_view *inst,
                                   struct plan *plan, struct instance_result *ret)
 {
-    /* Whatever runs there has no partition that we could vouch for. */
-    for (size_t i = 0; i < inst->stale_count; i++)
-        plan_pod_delete(plan, inst->stale_pods[i]);
     if (inst->stale_count) {
+        stop_stale(view, inst, plan);
         say(ret, INSTANCE_STARTING, "StoppingOldPods", "Pods of an earlier attempt are being stopped");
         return;
     }
@@ -206,10 +285,10 @@ static void decide_without_record(const struct job_view *view, const struct inst
             "Asking the API server whether it would take the pods");
         return;
     case DRY_RUN_FORBIDDEN:
-        if (view->now_ms >= view->dry_run_retry_at_ms && !plan_has(plan, OP_DRY_RUN))
-            plan_add(plan, OP_DRY_RUN);
-        else
+        if (view->now_ms < view->dry_run_retry_at_ms)
             plan_again_at(plan, view->dry_run_retry_at_ms);
+        else if (!plan_has(plan, OP_DRY_RUN))
+            plan_add(plan, OP_DRY_RUN);
         say(ret, INSTANCE_WAITING, view->dry_run_reason, "The API server does not admit the pods yet: %s",
             view->dry_run_text);
         return;
@@ -225,22 +304,10 @@ static void decide_without_record(const struct job_view *view, const struct inst
 
 /* ---- trouble ---- */
 
-static void mark_process_may_still_run(struct record *record)
-{
-    record->releasing = true;
-    mem_set_str(&record->reason, "ProcessMayStillRun");
-}
-
-static void mark_interrupted(struct record *record)
-{
-    record->releasing = true;
-    mem_set_str(&record->reason, "Interrupted");
-}
-
 /* Never reset, never reuse the id: hold the partition for a while, then remove it. The removal is the fence.
  */
-static void decide_lost(const struct job_view *view, const struct instance_view *inst,
-                        const struct crew *crew, struct plan *plan, struct instance_result *ret)
+static void decide_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                        struct plan *plan, struct instance_result *ret)
 {
     const struct worker_view *lost = crew->lost;
     int64_t until = lost->since_ms + view->hold_ms;
@@ -252,25 +319,37 @@ static void decide_lost(const struct job_view *view, const struct instance_view 
 
     delete_present(view, inst, false, plan);
     say(ret, INSTANCE_HOLDING, "ProcessMayStillRun",
-        "Pod %s on node %s vanished without having ended; partition %s is held because its processes may "
-        "still run",
-        name, lost->node ? lost->node : "unknown", inst->record->name);
+        "Pod %s on node %s %s; partition %s is held because its processes may still run", name,
+        lost->node ? lost->node : "unknown",
+        lost->state == WORKER_PRESENT ? "does not end" : "vanished without having ended", inst->record->name);
     if (view->now_ms < until)
         plan_again_at(plan, until);
-    else
-        patch_record(inst, plan, mark_process_may_still_run);
+    else if (crew->noisy == 0) /* the others had their own time to go */
+        begin_next_attempt(inst, "ProcessMayStillRun", crew, plan);
 }
 
 /* A crash came between the creation of pods and the note that they exist. What may have run meanwhile is cut
  * off by removing the partition; a new id is used. */
 static void decide_interrupted(const struct job_view *view, const struct instance_view *inst,
-                               const struct crew *crew, struct plan *plan, struct instance_result *ret)
+                               struct crew *crew, struct plan *plan, struct instance_result *ret)
 {
     delete_present(view, inst, false, plan);
     say(ret, INSTANCE_STARTING, "Recovering",
         "The operator was interrupted while it started pods; starting afresh");
     if (crew->noisy == 0)
-        patch_record(inst, plan, mark_interrupted);
+        begin_next_attempt(inst, "Interrupted", crew, plan);
+}
+
+/* It was there when the first pods were created and is not what it was: nothing can be said of those pods. */
+static void decide_partition_lost(const struct job_view *view, const struct instance_view *inst,
+                                  struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    delete_present(view, inst, false, plan);
+    say(ret, INSTANCE_STARTING, "PartitionLost",
+        "Partition %s was changed by somebody else or broke while its pods were started; starting afresh",
+        inst->record->name);
+    if (crew->noisy == 0)
+        begin_next_attempt(inst, "PartitionLost", crew, plan);
 }
 
 static void drop_record(const struct record *record, struct plan *plan)
@@ -293,15 +372,10 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
         say(ret, INSTANCE_FAILED, "PartitionRefused", "V-IPU controller %s refuses the partition: %s",
             record->controller, part->trouble);
         ret->is_fatal = true;
+        ret->is_unanswered = false; /* this is the answer; unsaid, it would be asked for again */
         drop_record(record, plan);
         return;
     }
-    if (part->refusal == PART_REFUSED_ROOM)
-        say(ret, INSTANCE_WAITING, "InsufficientIPUs", "V-IPU controller %s has no room for %u IPUs: %s",
-            record->controller, record->size, part->trouble);
-    else if (part->trouble)
-        say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s", record->controller,
-            part->trouble);
     if (view->now_ms < part->retry_at_ms) {
         plan_again_at(plan, part->retry_at_ms);
         return;
@@ -311,14 +385,20 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
     op->record = record_copy(record);
 }
 
-static bool is_foreign(const struct instance_view *inst)
+static bool has_other_shape(const struct instance_view *inst)
 {
     const struct part_view *part = &inst->part;
 
-    if (part->refusal == PART_REFUSED_FOREIGN)
-        return true;
-    return part->state == PART_ACTIVE && !inst->record->started && part->size &&
+    return part->state == PART_ACTIVE && part->size &&
            (part->size != inst->record->size || (part->gcds && part->gcds != inst->record->gcds));
+}
+
+/* Once pods ran on it, it is ours, whatever became of it. */
+static bool is_foreign(const struct instance_view *inst, const struct crew *crew)
+{
+    if (inst->part.refusal == PART_REFUSED_FOREIGN)
+        return true;
+    return inst->record->run == 0 && crew->present == 0 && has_other_shape(inst);
 }
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
@@ -336,10 +416,11 @@ static void create_pods(const struct job_view *view, const struct instance_view 
 
     say(ret, INSTANCE_STARTING, "StartingPods", "Starting %u pod(s) on partition %s", workers,
         inst->record->name);
-    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
-        plan_again_at(plan, view->create_retry_at_ms);
+    if (view->create_refused)
         say(ret, INSTANCE_STARTING, "PodsNotCreated", "The API server does not take the pods: %s",
             view->create_text);
+    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
+        plan_again_at(plan, view->create_retry_at_ms);
         return;
     }
     if (job_has_several_workers(&view->job->spec) && !view->has_service) {
@@ -357,72 +438,58 @@ static void create_pods(const struct job_view *view, const struct instance_view 
     }
 }
 
+/* The last trouble is told until it is over: it does not come and go with every new try. */
+static void say_where_partition_stands(const struct instance_view *inst, struct instance_result *ret)
+{
+    const struct record *record = inst->record;
+    const struct part_view *part = &inst->part;
+    bool is_there = part->state == PART_PENDING || part->state == PART_ACTIVE || part->state == PART_ERROR;
+
+    if (part->state == PART_ERROR)
+        say(ret, INSTANCE_STARTING, "PartitionError", "Partition %s is in error and is being reset: %s",
+            record->name, part->trouble ? part->trouble : "no reason given");
+    else if (part->refusal == PART_REFUSED_ROOM && !is_there)
+        say(ret, INSTANCE_WAITING, "InsufficientIPUs", "V-IPU controller %s has no room for %u IPUs: %s",
+            record->controller, record->size, part->trouble ? part->trouble : "no reason given");
+    else if (part->trouble && !is_there)
+        say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s", record->controller,
+            part->trouble);
+    else
+        say(ret, INSTANCE_STARTING, "CreatingPartition",
+            "Partition %s of %u IPUs is being made by V-IPU controller %s", record->name, record->size,
+            record->controller);
+}
+
 /* Some pods of this run do not exist yet. */
-static void decide_starting(const struct job_view *view, const struct instance_view *inst,
-                            const struct crew *crew, struct plan *plan, struct instance_result *ret)
+static void decide_starting(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                            struct plan *plan, struct instance_result *ret)
 {
     const struct part_view *part = &inst->part;
 
-    say(ret, INSTANCE_STARTING, "CreatingPartition",
-        "Partition %s of %u IPUs is being made by V-IPU controller %s", inst->record->name,
-        inst->record->size, inst->record->controller);
+    say_where_partition_stands(inst, ret);
     if (view->now_ms < inst->part_since_ms + TELL_AFTER_MS) {
         ret->is_unanswered = true;
         plan_again_at(plan, inst->part_since_ms + TELL_AFTER_MS);
     }
     for (size_t i = 0; i < inst->stale_count; i++)
         plan_pod_delete(plan, inst->stale_pods[i]);
-    if (is_foreign(inst)) {
+    if (is_foreign(inst, crew)) {
         drop_record(inst->record, plan);
         return;
     }
-    if (part->busy || inst->stale_count)
+    if (part->busy || inst->stale_count || part->state == PART_UNKNOWN || part->state == PART_PENDING)
         return;
-    switch (part->state) {
-    case PART_UNKNOWN:
-        if (part->trouble)
-            say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s",
-                inst->record->controller, part->trouble);
-        return;
-    case PART_PENDING:
-        return;
-    case PART_ABSENT:
-        if (crew->present == 0)
-            decide_absent(view, inst, plan, ret);
-        return;
-    case PART_ERROR:
-        say(ret, INSTANCE_STARTING, "PartitionError", "Partition %s is in error and is being reset: %s",
-            inst->record->name, part->trouble ? part->trouble : "no reason given");
-        if (crew->present == 0)
-            reset_partition(view, inst, plan);
-        return;
-    case PART_ACTIVE:
-        if (part->fresh)
-            create_pods(view, inst, plan, ret);
-        else
-            reset_partition(view, inst, plan);
-        return;
-    }
+    if (part->state == PART_ACTIVE && part->fresh && !has_other_shape(inst))
+        create_pods(view, inst, plan, ret);
+    else if (crew->present || has_other_shape(inst))
+        decide_partition_lost(view, inst, crew, plan, ret);
+    else if (part->state == PART_ABSENT)
+        decide_absent(view, inst, plan, ret);
+    else
+        reset_partition(view, inst, plan);
 }
 
 /* ---- with all pods there ---- */
-
-static void mark_started(struct record *record)
-{
-    record->started = true;
-}
-
-static void mark_next_run(struct record *record)
-{
-    record->run++;
-    record->started = false;
-}
-
-static void mark_restart(struct record *record)
-{
-    mark_next_run(record);
-    record->restarts++;
-}
 
 static bool wants_restart(const struct job_spec *spec, const struct record *record, const struct pod *failed)
 {
@@ -450,7 +517,7 @@ static int64_t restart_delay_s(uint32_t restarts)
     return delay < RESTART_MAX_S ? delay : RESTART_MAX_S;
 }
 
-static void restart(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+static void restart(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                     int64_t ended_s, struct plan *plan, struct instance_result *ret)
 {
     int64_t wait_s = ended_s + restart_delay_s(inst->record->restarts) - view->now_unix_s;
@@ -463,14 +530,14 @@ static void restart(const struct job_view *view, const struct instance_view *ins
     if (wait_s > 0 && wait_s <= RESTART_MAX_S)
         plan_again_at(plan, view->now_ms + wait_s * 1000);
     else
-        patch_record(inst, plan, mark_restart);
+        begin_next_run(inst, crew, plan);
 }
 
 static void say_failed(const struct pod *pod, struct instance_result *ret)
 {
     const char *container = pod->failed_container ? pod->failed_container : "unknown";
 
-    if (!pod->failed_container && pod->reason)
+    if (pod->reason && !str_eq(pod->reason, "OOMKilled"))
         say(ret, INSTANCE_FAILED, "PodFailed", "Pod %s failed: %s%s%s", pod->name, pod->reason,
             pod->message ? ": " : "", pod->message ? pod->message : "");
     else if (pod->oom_killed)
@@ -484,18 +551,14 @@ static void say_failed(const struct pod *pod, struct instance_result *ret)
 static void decide_failed(const struct job_view *view, const struct instance_view *inst,
                           const struct crew *crew, struct plan *plan, struct instance_result *ret)
 {
-    if (wants_restart(&view->job->spec, inst->record, crew->failed_pod)) {
-        restart(view, inst, crew, crew->failed_pod->finished_s, plan, ret);
-        return;
-    }
     delete_present(view, inst, false, plan); /* peers of a failed worker would wait for it for ever */
     say_failed(crew->failed_pod, ret);
     if (crew->noisy)
         ret->phase = INSTANCE_RUNNING; /* its end is told when it is one */
 }
 
-static void decide_succeeded(const struct job_view *view, const struct instance_view *inst,
-                             const struct crew *crew, struct plan *plan, struct instance_result *ret)
+static void decide_succeeded(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                             struct plan *plan, struct instance_result *ret)
 {
     if (crew->noisy)
         say(ret, INSTANCE_RUNNING, "Ending", "Instance %u is ending", inst->index);
@@ -505,27 +568,23 @@ static void decide_succeeded(const struct job_view *view, const struct instance_
         say(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
 }
 
-/* Deleted by hand, evicted, preempted: it comes back, and with it the rest of its instance. */
+/* Deleted by hand, drained, preempted: it comes back, and with it the rest of its instance. */
 static void decide_comes_back(const struct job_view *view, const struct instance_view *inst,
-                              const struct crew *crew, struct plan *plan, struct instance_result *ret)
+                              struct crew *crew, struct plan *plan, struct instance_result *ret)
 {
     say(ret, INSTANCE_RESTARTING, "PodGone",
         "A pod of instance %u was deleted; its pods are being started again", inst->index);
     delete_present(view, inst, false, plan);
     if (crew->noisy == 0)
-        patch_record(inst, plan, mark_next_run);
+        begin_next_run(inst, crew, plan);
 }
 
-static void decide_running(const struct job_view *view, const struct instance_view *inst,
-                           const struct crew *crew, struct plan *plan, struct instance_result *ret)
+static void decide_running(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                           struct plan *plan, struct instance_result *ret)
 {
     uint32_t workers = view->job->spec.workers_per_instance;
 
-    if (!inst->record->started)
-        patch_record(inst, plan, mark_started);
-    if (crew->failed)
-        decide_failed(view, inst, crew, plan, ret);
-    else if (crew->succeeded == workers)
+    if (crew->succeeded == workers)
         decide_succeeded(view, inst, crew, plan, ret);
     else if (crew->running + crew->succeeded == workers)
         say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
@@ -539,11 +598,34 @@ static void decide_running(const struct job_view *view, const struct instance_vi
             crew->running, workers, inst->index);
 }
 
+static void decide_crew(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                        struct plan *plan, struct instance_result *ret)
+{
+    bool restarts = crew->failed && wants_restart(&view->job->spec, inst->record, crew->failed_pod);
+    bool is_unsure = crew->never_seen && !inst->part.quiet;
+
+    if (crew->failed && !restarts)
+        decide_failed(view, inst, crew, plan, ret);
+    else if (crew->lost)
+        decide_lost(view, inst, crew, plan, ret);
+    else if (is_unsure && (inst->part.state == PART_ACTIVE || inst->part.state == PART_ERROR))
+        decide_interrupted(view, inst, crew, plan, ret);
+    else if (is_unsure)
+        decide_starting(view, inst, crew, plan, ret);
+    else if (crew->failed)
+        restart(view, inst, crew, crew->failed_pod->finished_s, plan, ret);
+    else if (crew->gone)
+        decide_comes_back(view, inst, crew, plan, ret);
+    else if (crew->never_seen)
+        decide_starting(view, inst, crew, plan, ret);
+    else
+        decide_running(view, inst, crew, plan, ret);
+}
+
 void instance_decide(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                      struct instance_result *ret)
 {
     struct crew crew = {0};
-    bool knows_partition = inst->part.state == PART_ACTIVE || inst->part.state == PART_ERROR;
 
     *ret = (struct instance_result){0};
     if (!inst->record) {
@@ -556,14 +638,9 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
      */
     ret->has_partition =
         inst->part.state == PART_ACTIVE || (inst->part.state == PART_UNKNOWN && inst->record->started);
-    if (crew.lost)
-        decide_lost(view, inst, &crew, plan, ret);
-    else if (crew.gone_quiet)
-        decide_comes_back(view, inst, &crew, plan, ret);
-    else if (crew.never_seen && knows_partition && !inst->part.quiet)
-        decide_interrupted(view, inst, &crew, plan, ret);
-    else if (crew.never_seen)
-        decide_starting(view, inst, &crew, plan, ret);
-    else
-        decide_running(view, inst, &crew, plan, ret);
+    decide_crew(view, inst, &crew, plan, ret);
+    if (!inst->record->started && !crew.never_seen && !crew.record_changed)
+        change_record(inst, &crew, plan)->started = true;
+    if (crew.patience_ms)
+        plan_again_at(plan, crew.patience_ms);
 }

@@ -34,8 +34,10 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
  * it. */
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, bool keep_finished,
                     struct plan *plan);
-/* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
-char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan);
+/* Gives back the IPUs of a record that is not used any more, then deletes it unless keeps_record. Returns
+ * what it waits for (owned), or NULL. */
+char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, bool keeps_record,
+                       struct plan *plan);
 
 void instance_count_pods(const struct job_view *view, const struct instance_view *inst,
                          struct instance_result *ret);

@@ -30,6 +30,15 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod)
     op->uid = mem_strdup(pod->uid);
 }
 
+void plan_pod_drop(struct plan *plan, const struct pod *pod)
+{
+    struct op *op = plan_add(plan, OP_POD_DELETE);
+
+    op->name = mem_strdup(pod->name);
+    op->uid = mem_strdup(pod->uid);
+    op->now = true;
+}
+
 void plan_claim(struct plan *plan, uint32_t instance, bool ready)
 {
     struct op *op = plan_add(plan, OP_CLAIM);
@@ -81,6 +90,8 @@ static void print_op(const struct op *op, struct str *out)
     str_adds(out, kind_name(op->kind));
     if (op->name)
         str_addf(out, " %s", op->name);
+    if (op->now)
+        str_adds(out, " now");
     if (op->kind == OP_CLAIM)
         str_addf(out, " instance=%u%s", op->instance, op->ready ? "" : " not-ready");
     if (op->kind == OP_POD_CREATE)

@@ -25,7 +25,7 @@ enum op_kind {
     OP_PARTITION_RESET,  /* name */
     OP_PARTITION_REMOVE, /* name */
     OP_POD_CREATE,       /* instance, worker, name = partition */
-    OP_POD_DELETE,       /* name, uid */
+    OP_POD_DELETE,       /* name, uid, now: without waiting for its node */
     OP_STATUS,           /* body: the whole status */
     OP_EVENT,            /* reason, text, warning */
 };
@@ -40,6 +40,7 @@ struct op {
     char *reason, *text;
     bool warning;
     bool ready;
+    bool now;
 };
 
 struct plan {
@@ -51,6 +52,8 @@ struct plan {
 struct op *plan_add(struct plan *plan,
                     enum op_kind kind); /* zeroed but for kind; borrowed until the next add */
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
+/* Whatever its node says: nothing of it can do harm any more, and its name is needed. */
+void plan_pod_drop(struct plan *plan, const struct pod *pod);
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
 bool plan_has(const struct plan *plan, enum op_kind kind);

@@ -4,7 +4,7 @@
 
 /* Removes the partition, then its record. Nothing here asks whether it is quiet: the callers have. */
 static char *give_back(const struct job_view *view, const struct record *record, const struct part_view *part,
-                       struct plan *plan)
+                       bool keeps_record, struct plan *plan)
 {
     switch (part->state) {
     case PART_UNKNOWN:
@@ -19,6 +19,8 @@ static char *give_back(const struct job_view *view, const struct record *record,
             return mem_printf("a request about partition %s may still arrive at V-IPU controller %s",
                               record->name, record->controller);
         }
+        if (keeps_record)
+            return NULL;
         struct op *gone = plan_add(plan, OP_RECORD_DELETE);
         gone->name = mem_strdup(record->name);
         gone->uid = mem_strdup(record->uid);
@@ -40,7 +42,8 @@ static char *give_back(const struct job_view *view, const struct record *record,
                       part->trouble ? part->trouble : "");
 }
 
-char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, bool keeps_record,
+                       struct plan *plan)
 {
     const struct record *record = tomb->record;
     int64_t until = tomb->hold_since_ms + view->hold_ms;
@@ -53,7 +56,25 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
     }
     if (!record->releasing && !tomb->held && !tomb->all_quiet)
         return mem_printf("pods that use partition %s are still running", record->name);
-    return give_back(view, record, &tomb->part, plan);
+    return give_back(view, record, &tomb->part, keeps_record, plan);
+}
+
+/* A pod that is there: returns whether it is lost, because it was asked to go long ago. */
+static bool stop_worker(const struct job_view *view, const struct worker_view *worker, bool keep_finished,
+                        struct plan *plan, struct tombstone_view *tomb)
+{
+    int64_t until = worker->since_ms + view->hold_ms;
+
+    if (!keep_finished || !pod_is_terminal(worker->pod))
+        plan_pod_delete(plan, worker->pod);
+    if (pod_is_quiet(worker->pod, false, worker->node_fenced))
+        return false;
+    if (worker->pod->deleting && view->now_ms >= until)
+        return true;
+    if (worker->pod->deleting)
+        plan_again_at(plan, until);
+    tomb->all_quiet = false;
+    return false;
 }
 
 /* Sums up the workers of an instance that ends, as tombstone_decide wants to know it. */
@@ -66,12 +87,9 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
         bool is_lost = worker->state == WORKER_GONE_UNKNOWN ||
                        (worker->state == WORKER_NEVER_SEEN && inst->record && inst->record->started);
 
-        if (worker->state == WORKER_PRESENT) {
-            if (!keep_finished || !pod_is_terminal(worker->pod))
-                plan_pod_delete(plan, worker->pod);
-            if (!pod_is_quiet(worker->pod, false, worker->node_fenced))
-                tomb->all_quiet = false;
-        } else if (is_lost && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
+        if (worker->state == WORKER_PRESENT)
+            is_lost = stop_worker(view, worker, keep_finished, plan, tomb);
+        if (is_lost && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
             tomb->held = true;
             tomb->hold_since_ms = worker->since_ms;
             tomb->held_by = worker->pod_name ? worker->pod_name : "a pod that vanished unseen";
@@ -93,5 +111,5 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
         return NULL;
     if (!tomb.all_quiet)
         return mem_printf("pods of instance %u are being stopped", inst->index);
-    return tombstone_decide(view, &tomb, plan);
+    return tombstone_decide(view, &tomb, false, plan);
 }

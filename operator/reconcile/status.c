@@ -38,11 +38,15 @@ bool status_is_finished(const cJSON *status)
 
 bool status_is_stale_refusal(const cJSON *status, int64_t generation)
 {
-    static const char *const mendable[] = {"InvalidSpec", "PodTemplateRefused", "PartitionRefused"};
+    static const char *const mendable[] = {"PodTemplateRefused", "PartitionRefused"};
     const cJSON *failed = find_condition(status, "Failed");
     const char *reason = json_str(failed, "reason", "");
 
-    if (!condition_is_true(status, "Failed") || json_i64(failed, "observedGeneration", 0) == generation)
+    if (!condition_is_true(status, "Failed"))
+        return false;
+    if (str_eq(reason, "InvalidSpec"))
+        return true;
+    if (json_i64(failed, "observedGeneration", 0) == generation)
         return false;
     for (size_t i = 0; i < COUNT_OF(mendable); i++) {
         if (str_eq(reason, mendable[i]))
@@ -176,8 +180,12 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
 
 static bool is_recorded(const cJSON *failures, const struct pod *pod)
 {
+    char when[TIMEFMT_RFC3339_SIZE];
+    const char *time = pod->failed_s ? timefmt_rfc3339(pod->failed_s, when) : NULL;
+
     JSON_EACH (item, failures) {
-        if (str_eq(json_str(item, "pod", ""), pod->name) && json_i64(item, "attempt", -1) == pod->run)
+        if (str_eq(json_str(item, "pod", ""), pod->name) && json_i64(item, "attempt", -1) == pod->run &&
+            str_eq(json_str(item, "time", NULL), time))
             return true;
     }
     return false;
@@ -198,8 +206,8 @@ static cJSON *failure_of(const struct pod *pod)
         json_put_i64(item, "signal", pod->exit_signal ? pod->exit_signal : pod->exit_code - 128);
     json_put_str(item, "reason", pod->reason ? pod->reason : "Error");
     json_put_str(item, "message", pod->message);
-    if (pod->finished_s)
-        json_put_str(item, "time", timefmt_rfc3339(pod->finished_s, when));
+    if (pod->failed_s)
+        json_put_str(item, "time", timefmt_rfc3339(pod->failed_s, when));
     return item;
 }
 

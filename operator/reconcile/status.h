@@ -39,8 +39,8 @@ const char *job_state_name(enum job_state state);
 
 /* What the status of the job says about its end. */
 bool status_is_finished(const cJSON *status);
-/* Failed for a reason that another spec may mend (InvalidSpec and the like), and the spec has changed since.
- */
+/* Failed for a reason that another spec may mend, and the spec has changed since. An InvalidSpec is judged
+ * anew every time. */
 bool status_is_stale_refusal(const cJSON *status, int64_t generation);
 
 /* Adds OP_STATUS to the plan when the job's status should change, and the events that tell it. */
