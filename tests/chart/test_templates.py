@@ -66,7 +66,7 @@ MAXIMAL = {
         "ipus": 128,
         "config": {"create-ms": 2000},
         "nodeLabel": "vipu-ctrl=simulated",
-        "podAnnotations": {"note": "y"},
+        "podAnnotations": {"note": "x"},
         "storage": {"hostPath": {"path": "/var/lib/vipu"}},
         "resources": {"limits": {"memory": "1Gi"}},
         "nodeSelector": {"pool": "system"},
