@@ -1,0 +1,141 @@
+"""Plays the kubelet through the API: no container runs, but every object looks as if one did."""
+
+import threading
+import time
+from http.client import HTTPException
+
+from kube_api import Refused
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def container_names(pod):
+    return [container["name"] for container in pod["spec"]["containers"]]
+
+
+def statuses(pod, state, **by_name):
+    return [{"name": name, "image": "i", "imageID": "", "ready": "running" in state, "restartCount": 0,
+             "state": by_name.get(name, state)} for name in container_names(pod)]
+
+
+def terminated(code, message=""):
+    return {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": message,
+                           "startedAt": now(), "finishedAt": now()}}
+
+
+class Kubelet:
+    """The steps of a pod's life on one node; the node object is made here, and no pod is scheduled to it."""
+
+    def __init__(self, api, node="ipu-node"):
+        self.api, self.node = api, node
+
+    def make_node(self, labels=None, boot_id="boot-1"):
+        self.api.create("nodes", None, {"apiVersion": "v1", "kind": "Node",
+                                        "metadata": {"name": self.node, "labels": labels or {}},
+                                        "spec": {"unschedulable": True}})
+        self.boot(boot_id)
+        return self
+
+    def boot(self, boot_id):
+        fields = ("machineID", "systemUUID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion",
+                  "kubeProxyVersion", "operatingSystem", "architecture")
+        info = {field: "" for field in fields} | {"bootID": boot_id}
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "",
+                 "lastHeartbeatTime": now(), "lastTransitionTime": now()}
+        self.api.patch("nodes", None, self.node, {"status": {"nodeInfo": info, "conditions": [ready]}}, "status")
+
+    def taint(self, key):
+        self.api.patch("nodes", None, self.node, {"spec": {"taints": [
+            {"key": key, "value": "nodeshutdown", "effect": "NoExecute"}]}})
+
+    def bind(self, pod):
+        """False when it has a node already, or has gone."""
+        meta = pod["metadata"]
+        try:
+            self.api.create("pods", meta["namespace"], {
+                "apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta["name"], "uid": meta["uid"]},
+                "target": {"apiVersion": "v1", "kind": "Node", "name": self.node}}, "binding", meta["name"])
+        except Refused as refused:
+            if refused.status not in (404, 409):
+                raise
+            return False
+        return True
+
+    def report(self, pod, phase, containers, **more):
+        ready = {"type": "Ready", "status": "True" if phase == "Running" else "False", "lastTransitionTime": now()}
+        meta = pod["metadata"]
+        self.api.patch("pods", meta["namespace"], meta["name"], {"metadata": {"uid": meta["uid"]}, "status": {
+            "phase": phase, "conditions": [ready], "containerStatuses": containers, **more}}, "status")
+
+    def run(self, pod):
+        """Bound, started, ready."""
+        if not pod["spec"].get("nodeName"):
+            self.bind(pod)
+        self.report(pod, "Running", statuses(pod, {"running": {"startedAt": now()}}))
+
+    def succeed(self, pod):
+        self.report(pod, "Succeeded", statuses(pod, terminated(0)))
+
+    def fail(self, pod, code, message="", container=None):
+        """That container (the first, if not named) ends with the code; the others with 0."""
+        name = container or container_names(pod)[0]
+        self.report(pod, "Failed", statuses(pod, terminated(0), **{name: terminated(code, message)}))
+
+    def end_deleted(self, pod):
+        """What the node does when a pod was asked to go: its containers end, then the object does."""
+        if pod.get("status", {}).get("phase") in ("Pending", "Running"):
+            self.fail(pod, 143)
+        self.vanish(pod)
+
+    def vanish(self, pod):
+        """Removed from the API by force, whatever the node does."""
+        meta = pod["metadata"]
+        try:
+            self.api.request("DELETE", self.api.path("pods", meta["namespace"], meta["name"]),
+                             {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
+        except Refused as refused:
+            if refused.status not in (404, 409):
+                raise
+
+
+class Automatic:
+    """A node at work by itself: runs what is pending, ends what is told to, and lets go what was deleted.
+    completes(pod) says whether a running pod's program is over."""
+
+    def __init__(self, kubelet, namespaces, completes=lambda pod: False):
+        self.kubelet, self.namespaces, self.completes = kubelet, namespaces, completes
+        self.ran = set()  # uids of the pods that it started
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def _work(self):
+        while not self._ends.wait(0.05):
+            try:
+                for ns in self.namespaces:
+                    for pod in self.kubelet.api.list("pods", ns):
+                        self._step(pod)
+            except (OSError, HTTPException):
+                continue  # the API server is away for a moment
+
+    def _step(self, pod):
+        phase, node = pod["status"]["phase"], pod["spec"].get("nodeName")
+        try:
+            if pod["metadata"].get("deletionTimestamp"):
+                self.kubelet.end_deleted(pod)
+            elif not node:
+                if self.kubelet.bind(pod):
+                    self.ran.add(pod["metadata"]["uid"])
+            elif phase == "Pending":
+                self.kubelet.run(pod)
+            elif phase == "Running" and self.completes(pod):
+                self.kubelet.succeed(pod)
+        except Refused as refused:
+            if refused.status not in (404, 409):
+                raise
+
+    def stop(self):
+        self._ends.set()
+        self._thread.join(30)

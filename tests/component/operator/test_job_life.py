@@ -1,0 +1,231 @@
+"""The life of a job on a real API server: what is made, under which names, what is told, and what is left."""
+
+import re
+
+from waiting import until
+from world import FINALIZER, container, pod_template
+
+ENV = {"name": "EPOCHS", "value": "3"}
+
+
+def env_of(pod, name):
+    found = {item["name"]: item.get("value") for item in pod["spec"]["containers"][0]["env"]}
+    return found.get(name)
+
+
+def test_one_instance_of_one_worker(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("digits", workers={"template": {
+        "metadata": {"labels": {"team": "vision"}},
+        **pod_template(container(env=[ENV], aFieldOfTomorrow={"kept": True}), container("side", command=["watch"]))}})
+    pod = job.wait_pods(1)["digits-worker-0"]
+    partition = f"p-digits-{world.ns}-0"
+
+    owner = pod["metadata"]["ownerReferences"][0]
+    assert (owner["kind"], owner["name"], owner["uid"]) == ("IPUJob", "digits", job.uid)
+    assert owner["controller"] and owner["blockOwnerDeletion"]
+    assert pod["metadata"]["labels"] == {
+        "team": "vision", "graphcore.ai/job-name": "digits", "graphcore.ai/role": "worker",
+        "graphcore.ai/instance": "0", "graphcore.ai/worker": "0"}
+    assert pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"] == "train"
+    assert pod["spec"]["restartPolicy"] == "Never"
+    assert pod["spec"]["containers"][0]["command"] == ["/opt/ipu-launcher/ipu-launch", "run", "--", "train"]
+    assert pod["spec"]["containers"][1]["command"] == ["watch"]
+    assert env_of(pod, "EPOCHS") == "3" and env_of(pod, "IPUOF_VIPU_API_PARTITION_ID") == partition
+    assert env_of(pod, "IPUOF_VIPU_API_HOST") == "127.0.0.1" and env_of(pod, "IPUOF_VIPU_API_PORT") == str(vipu.port)
+
+    made = vipu.partitions()
+    assert list(made) == [partition]
+    assert len(made[partition].spec.ipus) == 4 and made[partition].spec.reconfigurable
+    record = job.records()[partition]
+    assert (record["jobUid"], record["controller"], record["size"]) == (job.uid, vipu.address, "4")
+    assert job.get()["metadata"]["finalizers"] == [FINALIZER]
+
+    starting = job.wait("Starting")
+    assert (starting["currentReplicas"], starting["desiredReplicas"]) == (0, 1)
+    world.kubelet.run(pod)
+    running = job.wait("Running")
+    assert (running["currentReplicas"], running["workersStatus"]["active"]) == (1, 1)
+    assert running["iPUPartitionCreated"] is True
+    assert running["partitions"] == [{"id": partition, "controller": vipu.address, "instance": 0, "attempt": 0,
+                                      "ipus": 4, "gcds": 1, "state": "Active"}]
+    assert running["selector"] == "graphcore.ai/job-name=digits,graphcore.ai/worker=0"
+
+    world.kubelet.succeed(pod)
+    done = job.wait("Completed")
+    assert (done["lastMessage"], done["currentReplicas"], done["desiredReplicas"]) == ("All instances done", 0, 1)
+    assert done["iPUPartitionCreated"] is True and done["workersStatus"]["succeeded"] == 1
+    assert done["observedGeneration"] == 1 and done["completionTime"] >= done["startTime"]
+    job.wait_released()
+    assert vipu.partitions() == {}
+    until(lambda: "finalizers" not in job.get()["metadata"], "the finalizer has gone", tell=world.tell)
+    assert list(job.pods()) == ["digits-worker-0"], "the log of a finished pod stays readable"
+
+
+def test_conditions_are_those_of_kubernetes(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("told")
+    job.run_pods(1)
+    job.wait("Running")
+    conditions = {c["type"]: c for c in job.status["conditions"]}
+    assert {kind for kind, c in conditions.items() if c["status"] == "True"} == {
+        "PartitionsReady", "PodsReady", "Running"}
+    assert {kind for kind, c in conditions.items() if c["status"] == "False"} == {"Completed", "Failed", "Suspended"}
+    for condition in conditions.values():
+        assert re.fullmatch(r"[A-Z][A-Za-z]+", condition["reason"])
+        assert condition["observedGeneration"] == 1 and condition["lastTransitionTime"].endswith("Z")
+    world.kubelet.succeed(job.pods()["told-worker-0"])
+    job.wait("Completed")
+    assert job.condition("Completed")["status"] == "True" and job.condition("Running")["status"] == "False"
+    reasons = until(lambda: (seen := [event["reason"] for event in job.events()]) and "Completed" in seen and seen,
+                    "the end is told as an event", tell=world.tell)
+    assert "Running" in reasons
+    for event in job.events():
+        assert event["metadata"]["namespace"] == world.ns and event["regarding"]["kind"] == "IPUJob"
+        assert event["reportingController"] == "graphcore.ai/ipu-operator"
+
+
+def test_two_instances_of_two_workers(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("pair", jobInstances=2, workersPerJobInstance="2", modelReplicasPerWorker="2")
+    pods = job.wait_pods(4)
+    assert sorted(pods) == [f"pair-worker-{n}" for n in range(4)]
+    for n in range(4):
+        pod = pods[f"pair-worker-{n}"]
+        labels = pod["metadata"]["labels"]
+        assert (labels["graphcore.ai/instance"], labels["graphcore.ai/worker"]) == (str(n // 2), str(n % 2))
+        assert env_of(pod, "IPUOF_VIPU_API_PARTITION_ID") == f"p-pair-{world.ns}-{n // 2}"
+        assert env_of(pod, "IPUOF_VIPU_API_GCD_ID") == str(n % 2)
+        assert pod["spec"]["hostname"] == f"pair-worker-{n}" and pod["spec"]["subdomain"] == "pair-workers"
+    for partition in vipu.partitions().values():
+        assert (len(partition.spec.ipus), partition.spec.num_gcds, partition.spec.num_replicas) == (4, 2, 4)
+        assert not partition.spec.reconfigurable
+    service = world.api.get("services", world.ns, "pair-workers")
+    assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"]
+    assert service["metadata"]["ownerReferences"][0]["uid"] == job.uid
+
+    for pod in pods.values():
+        world.kubelet.run(pod)
+    assert job.wait("Running", "Running")["currentReplicas"] == 2
+    for n in (0, 1):
+        world.kubelet.succeed(pods[f"pair-worker-{n}"])
+    until(lambda: list(vipu.partitions()) == [f"p-pair-{world.ns}-1"], "the first instance has given back its IPUs",
+          tell=world.tell)
+    half = until(lambda: job.status.get("completedInstances") == "0" and job.status, "one instance is done")
+    assert (half["launcherStatus"], half["currentReplicas"], half["workersStatus"]["succeeded"]) == ("Running", 1, 2)
+    for n in (2, 3):
+        world.kubelet.succeed(pods[f"pair-worker-{n}"])
+    done = job.wait("Completed")
+    assert done["completedInstances"] == "0-1" and done["workersStatus"]["succeeded"] == 4
+    job.wait_released()
+    assert vipu.partitions() == {}
+
+
+def test_deletion_gives_back_before_the_job_goes(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("short")
+    pod = job.run_pods(1)["short-worker-0"]
+    job.wait("Running")
+    job.delete()
+    until(lambda: job.pods()["short-worker-0"]["metadata"].get("deletionTimestamp"), "its pod is asked to go",
+          tell=world.tell)
+    job.wait("Terminating")
+    assert list(vipu.partitions()) == [f"p-short-{world.ns}-0"], "IPUs go back only when the process has ended"
+    world.kubelet.end_deleted(pod)
+    until(lambda: not vipu.partitions(), "the partition has gone", tell=world.tell)
+    job.wait_gone()
+    assert world.records() == {}
+
+
+def test_deletion_before_anything_was_made(world, vipu):
+    world.start_operator(vipu.address)
+    filler = world.job("filler", ipusPerJobInstance="64")
+    filler.wait_pods(1)
+    job = world.job("waits")
+    job.wait("Pending", "InsufficientIPUs")
+    job.delete()
+    job.wait_gone()
+    assert list(vipu.partitions()) == [f"p-filler-{world.ns}-0"]
+
+
+def test_failure_names_container_code_and_last_lines(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("broken", workersPerJobInstance=2)
+    pods = job.run_pods(2)
+    job.wait("Running")
+    world.kubelet.fail(pods["broken-worker-1"], 3, "loss is not a number")
+    until(lambda: job.pods()["broken-worker-0"]["metadata"].get("deletionTimestamp"), "its peer is stopped",
+          tell=world.tell)
+    world.kubelet.end_deleted(pods["broken-worker-0"])
+    failed = job.wait("Failed", "ContainerFailed")
+    assert failed["lastMessage"] == "Container train of pod broken-worker-1 ended with exit code 3"
+    failure = failed["failure"][0]
+    assert (failure["pod"], failure["container"], failure["exitCode"]) == ("broken-worker-1", "train", 3)
+    assert failure["message"] == "loss is not a number" and failure["instance"] == 0
+    assert job.condition("Failed")["status"] == "True" and job.condition("Completed")["status"] == "False"
+    job.wait_released()
+    assert vipu.partitions() == {}
+    assert "broken-worker-1" in job.pods(), "the failed pod stays, with its log"
+
+
+def test_exit_code_policy_restarts_on_the_same_partition(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("retry", restartPolicy={"type": "ExitCode", "exitCodes": "1-5,137", "backOffLimit": 1})
+    first = job.run_pods(1)["retry-worker-0"]
+    job.wait("Running")
+    world.kubelet.fail(first, 4, "try again")
+    job.wait("Restarting", "Restarting")
+    second = until(lambda: (pod := job.pods().get("retry-worker-0"))
+                   and pod["metadata"]["uid"] != first["metadata"]["uid"] and pod, "a new pod", 40, world.tell)
+    assert second["metadata"]["annotations"]["graphcore.ai/partition"] == f"p-retry-{world.ns}-0"
+    assert second["metadata"]["annotations"]["graphcore.ai/run"] == "1"
+    assert list(vipu.partitions()) == [f"p-retry-{world.ns}-0"]
+    world.kubelet.run(second)
+    assert job.wait("Running")["restartCount"] == 1
+    world.kubelet.fail(second, 4, "no more")
+    failed = job.wait("Failed", "ContainerFailed")
+    assert [failure["message"] for failure in failed["failure"]] == ["no more", "try again"]
+    job.wait_released()
+
+
+def test_a_pod_deleted_by_hand_comes_back(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("back", workersPerJobInstance=2)
+    before = job.run_pods(2)
+    job.wait("Running")
+    world.automatic()
+    world.api.delete("pods", world.ns, "back-worker-1")
+
+    def is_new():
+        pods = job.pods()
+        uids = {pod["metadata"]["uid"] for pod in pods.values()}
+        return len(pods) == 2 and not uids & {pod["metadata"]["uid"] for pod in before.values()}
+    until(is_new, "both pods of the instance are new", tell=world.tell)
+    running = job.wait("Running", "Running")
+    assert running["restartCount"] == 0, "nothing failed"
+    assert list(vipu.partitions()) == [f"p-back-{world.ns}-0"]
+
+
+def test_another_manager_is_left_alone(world, vipu):
+    world.start_operator(vipu.address)
+    other = world.job("theirs", managedBy="example.com/somebody")
+    mine = world.job("mine", managedBy="graphcore.ai/ipu-operator")
+    mine.wait_pods(1)
+    assert "conditions" not in other.status and "observedGeneration" not in other.status
+    assert other.pods() == {} and other.records() == {}
+    assert "finalizers" not in other.get()["metadata"]
+
+
+def test_suspend_and_resume(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("sleeps", suspend=True)
+    job.wait("Suspended")
+    assert job.records() == {} and job.pods() == {}
+    job.patch({"spec": {"suspend": False}})
+    job.run_pods(1)
+    job.wait("Running")
+    world.automatic()
+    job.patch({"spec": {"suspend": True}})
+    job.wait("Suspended")
+    job.wait_released()
+    assert vipu.partitions() == {} and job.condition("Running")["status"] == "False"

@@ -1,0 +1,272 @@
+"""One test's world: a namespace on the real API server, V-IPU controllers, an operator, and a node that is played."""
+
+import json
+import subprocess
+
+import yaml
+
+from api_proxy import ApiProxy
+from kube_api import Api
+from kubelet import Automatic, Kubelet
+from operator_program import ROOT, Operator
+from tcp_proxy import TcpProxy
+from vipu_side import VipuProxy, VipuServer
+from waiting import until
+
+OPERATOR_NS = "ipu-system"
+ACCOUNT = "ipu-operator-controller"
+LEASE = "ipu-operator"
+FINALIZER = "graphcore.ai/ipu-partitions"
+RECORD = "graphcore.ai/partition-record"
+NAME = "graphcore.ai/job-name"
+CHART = ROOT / "charts/ipu-operator"
+PERMISSIONS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+
+
+class Cluster:
+    """A control plane without a node, with the IPUJob resource and the permissions that the chart gives."""
+
+    def __init__(self, name):
+        self.name = name
+        self.up()
+        self.kubeconfig = self._say("kubeconfig")
+        self.api = Api(self.kubeconfig)
+        self.api.apply("namespaces", None, {"metadata": {"name": OPERATOR_NS}})
+        self._install()
+        self.token = self.api.create("serviceaccounts", OPERATOR_NS, {"spec": {"expirationSeconds": 7200}}, "token",
+                                     ACCOUNT)["status"]["token"]
+
+    def _run(self, *words):
+        return subprocess.run([ROOT / "deploy/cluster", *words], check=True, stdout=subprocess.PIPE, text=True,
+                              timeout=1800).stdout.strip()
+
+    def _say(self, command, *words):
+        return self._run(command, *words, "--name", self.name)
+
+    def up(self):
+        self._say("up", "--no-node")
+
+    def down(self):
+        self._say("down")
+
+    def _install(self):
+        for path in (CHART / "crds").glob("*.yaml"):
+            self.api.apply("customresourcedefinitions", None, yaml.safe_load(path.read_text()))
+        until(self._is_served, "the IPUJob resource is served")
+        rendered = subprocess.run([f"{self._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS],
+                                  check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        for item in yaml.safe_load_all(rendered):
+            if item and item["kind"] in PERMISSIONS:
+                self.api.apply(item["kind"].lower() + "s", item["metadata"].get("namespace"), item)
+
+    def _is_served(self):
+        crd = self.api.get("customresourcedefinitions", None, "ipujobs.graphcore.ai")
+        return any(condition["type"] == "Established" and condition["status"] == "True"
+                   for condition in crd.get("status", {}).get("conditions") or [])
+
+
+def container(name="train", **more):
+    return {"name": name, "image": "docker.io/library/train:1", "command": ["train"], **more}
+
+
+def pod_template(*containers, **spec):
+    return {"spec": {"containers": list(containers) or [container()], **spec}}
+
+
+class Job:
+    """An IPUJob and what belongs to it."""
+
+    def __init__(self, world, ns, name):
+        self.world, self.ns, self.name = world, ns, name
+
+    def get(self):
+        return self.world.api.get("ipujobs", self.ns, self.name)
+
+    @property
+    def status(self):
+        return (self.get() or {}).get("status", {})
+
+    @property
+    def uid(self):
+        return self.get()["metadata"]["uid"]
+
+    def condition(self, kind):
+        return next((c for c in self.status.get("conditions", []) if c["type"] == kind), {})
+
+    def is_in(self, state, reason=None):
+        status = self.status
+        return status.get("launcherStatus") == state and reason in (None, status.get("reason")) and status
+
+    def wait(self, state, reason=None, seconds=30):
+        """Its status, once it says that."""
+        return until(lambda: self.is_in(state, reason), f"{self.name} is {state} {reason or ''}", seconds,
+                     lambda: json.dumps(self.status, indent=1) + "\n" + self.world.tell())
+
+    def pods(self):
+        pods = self.world.api.list("pods", self.ns, f"{NAME}={self.name}")
+        return {pod["metadata"]["name"]: pod for pod in pods}
+
+    def wait_pods(self, count, seconds=30):
+        """Its pods, once that many are there and none of them is going."""
+        def there():
+            pods = self.pods()
+            going = any(pod["metadata"].get("deletionTimestamp") for pod in pods.values())
+            return len(pods) == count and not going and pods
+        return until(there, f"{self.name} has {count} pods", seconds, self.world.tell)
+
+    def run_pods(self, count):
+        """Plays their start; the pods."""
+        for pod in self.wait_pods(count).values():
+            self.world.kubelet.run(pod)
+        return self.pods()
+
+    def records(self):
+        """Records of this very object, by the partition's id."""
+        return self.world.records(lambda data: data["jobName"] == self.name and data["jobNamespace"] == self.ns)
+
+    def patch(self, body):
+        return self.world.api.patch("ipujobs", self.ns, self.name, body)
+
+    def annotate(self, **annotations):
+        self.patch({"metadata": {"annotations": annotations}})
+
+    def delete(self):
+        self.world.api.delete("ipujobs", self.ns, self.name, propagationPolicy="Background")
+
+    def wait_gone(self, seconds=30):
+        until(lambda: self.get() is None, f"{self.name} has gone", seconds,
+              lambda: json.dumps(self.status, indent=1) + "\n" + self.world.tell())
+
+    def wait_released(self, seconds=30):
+        """Neither a record nor a partition of it is left."""
+        until(lambda: not self.records(), f"no record of {self.name} is left", seconds, self.world.tell)
+
+    def events(self):
+        return [event for event in self.world.api.list("events", self.ns) if event["regarding"]["name"] == self.name]
+
+
+class World:
+    def __init__(self, cluster, folder, ns):
+        self.cluster, self.folder, self.ns = cluster, folder, ns
+        self.api = cluster.api
+        self.operator = None
+        self._namespaces, self._closing = [], []
+        self.make_namespace(ns)
+        self.kubelet = Kubelet(self.api).make_node()
+
+    # Parts of a world. What is made here ends with it.
+
+    def keep(self, part, end):
+        self._closing.append(end)
+        return part
+
+    def make_namespace(self, ns):
+        self.api.create("namespaces", None, {"metadata": {"name": ns}})
+        self._namespaces.append(ns)
+        until(lambda: self.api.get("serviceaccounts", ns, "default"), f"namespace {ns} has its service account")
+        return ns
+
+    def make_vipu(self, config=None, name="vipu"):
+        server = VipuServer(self.folder / name, *([config] if config else []))
+        return self.keep(server, server.stop)
+
+    def make_vipu_proxy(self, server):
+        proxy = VipuProxy(server.address)
+        return self.keep(proxy, proxy.close)
+
+    def make_api_proxy(self):
+        proxy = ApiProxy(self.api.server)
+        return self.keep(proxy, proxy.close)
+
+    def make_tcp_proxy(self):
+        proxy = TcpProxy(self.api.server.host, self.api.server.port)
+        return self.keep(proxy, proxy.close)
+
+    def make_node(self, name, **how):
+        return Kubelet(self.api, name).make_node(**how)
+
+    def automatic(self, completes=lambda pod: False, kubelet=None):
+        node = Automatic(kubelet or self.kubelet, self._namespaces, completes)
+        return self.keep(node, node.stop)
+
+    def kubeconfig(self, proxy=None):
+        """For the operator: with its own service account, and through the proxy if there is one."""
+        where = {"server": self.api.server.url, "certificate-authority-data": self.api.server.ca}
+        if isinstance(proxy, ApiProxy):
+            where = {"server": proxy.url}
+        elif isinstance(proxy, TcpProxy):
+            where["server"] = f"https://127.0.0.1:{proxy.port}"
+        path = self.folder / "kubeconfig"
+        path.write_text(yaml.safe_dump({
+            "apiVersion": "v1", "kind": "Config", "current-context": "it",
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+            "clusters": [{"name": "it", "cluster": where}],
+            "users": [{"name": "it", "user": {"token": self.cluster.token}}]}))
+        return path
+
+    def make_operator(self, controllers, *flags, proxy=None):
+        """controllers: the text of vipuControllers."""
+        config = self.folder / "controllers.yaml"
+        config.write_text(yaml.safe_dump({"vipuControllers": controllers}))
+        self.operator = Operator(self.folder, "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
+                                 self.kubeconfig(proxy), *flags)
+        return self.operator
+
+    def start_operator(self, controllers, *flags, proxy=None):
+        return self.make_operator(controllers, *flags, proxy=proxy).start().until_working()
+
+    def restart_operator(self):
+        """After kill(): nobody holds the lease any more, and nobody has to wait until that shows."""
+        self.forget_lease()
+        return self.operator.start().until_working()
+
+    def forget_lease(self):
+        self.api.delete("leases", OPERATOR_NS, LEASE)
+
+    # What there is.
+
+    def job(self, name, ns=None, **spec):
+        """Applies a job of one instance, one worker and four IPUs, unless told otherwise."""
+        whole = {"jobInstances": 1, "ipusPerJobInstance": "4", **spec}
+        whole.setdefault("workers", {"template": pod_template()})
+        self.api.create("ipujobs", ns or self.ns, {"apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob",
+                                                   "metadata": {"name": name}, "spec": whole})
+        return Job(self, ns or self.ns, name)
+
+    def records(self, matches=lambda data: True):
+        found = self.api.list("configmaps", OPERATOR_NS, RECORD)
+        return {item["metadata"]["name"]: item["data"] for item in found if matches(item["data"])}
+
+    def lease(self):
+        return self.api.get("leases", OPERATOR_NS, LEASE)
+
+    def tell(self):
+        return self.operator.tail() if self.operator else ""
+
+    # The end.
+
+    def close(self):
+        """Ends everything; the operator must end well, and must not have misbehaved."""
+        code = self.operator.end() if self.operator and self.operator.process else 0
+        for end in reversed(self._closing):
+            end()
+        self._clean()
+        if self.operator:
+            self.operator.check_sanitizers()
+        assert code in (0, -9), f"the operator ended with {code}:\n{self.tell()}"
+
+    def _clean(self):
+        for ns in self._namespaces:
+            for job in self.api.list("ipujobs", ns):
+                name = job["metadata"]["name"]
+                self.api.delete("ipujobs", ns, name)
+                if self.api.get("ipujobs", ns, name):
+                    self.api.patch("ipujobs", ns, name, {"metadata": {"finalizers": None}})
+            for pod in self.api.list("pods", ns):
+                self.kubelet.vanish(pod)
+            self.api.delete("namespaces", None, ns)
+        for name in self.records():
+            self.api.delete("configmaps", OPERATOR_NS, name)
+        for node in self.api.list("nodes"):
+            self.api.delete("nodes", None, node["metadata"]["name"])
+        self.forget_lease()
