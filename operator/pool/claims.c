@@ -120,14 +120,14 @@ static void say_no_room(const struct claim *claim, const struct claims_controlle
 static bool try_grant(const struct claim *claim, const struct claims_controller *controllers, size_t count,
                       struct outlook *outlooks, struct claim_verdict *verdict)
 {
-    for (size_t i = 0; i < count && claim->is_ready; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct claims_controller *c = &controllers[i];
 
         if (!is_eligible(claim, i) || !c->is_known || !c->has_nodes || outlooks[i].head)
             continue;
         if (!could_ever_hold(c, claim->size) || !take(c, &outlooks[i], claim->size))
             continue;
-        *verdict = (struct claim_verdict){.controller = (int)i};
+        *verdict = (struct claim_verdict){.controller = claim->is_ready ? (int)i : -1};
         return true;
     }
     return false;
@@ -155,6 +155,9 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
             full = full < 0 ? (int)i : full;
         }
     }
+    *verdict = (struct claim_verdict){.controller = -1};
+    if (!claim->is_ready || (full >= 0 && !outlooks[full].head->is_ready))
+        return; /* who is being judged now may leave the line within milliseconds */
     if (full >= 0)
         say_no_room(claim, &controllers[full], &outlooks[full], verdict);
     else if (bare >= 0)

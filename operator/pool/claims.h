@@ -26,14 +26,14 @@ struct claim {
     uint32_t instance;
     int64_t created_s;
     uint32_t size;
-    bool is_ready; /* false: its template is still being judged; it keeps its place, and gets nothing yet */
+    bool is_ready; /* false: its template is still being judged; its place and its room are kept, no more */
     const bool *eligible; /* per controller; NULL: all */
 };
 
 struct claim_verdict {
     int controller;     /* index of the one that has room for it; -1: wait */
-    const char *reason; /* CamelCase constant; NULL when granted */
-    char *text;         /* a sentence without period; owned; NULL when granted */
+    const char *reason; /* CamelCase constant; NULL when granted, or when there is nothing to tell yet */
+    char *text;         /* a sentence without period, owned; NULL likewise */
 };
 
 /* Sorts the claims in place, the oldest first, and fills verdicts[i] for claims[i]. */

@@ -191,13 +191,23 @@ static void on_finalizer_removed(struct request *request, struct kube_response *
         fail(request, res);
 }
 
+/* Like jobs wait for one answer. The fingerprint asked about stands in the op. */
+static void tell_waiting(const struct request *request, bool passed)
+{
+    struct reconciler *r = request->work->r;
+    AUTO(strv) struct strv waiting = {0};
+
+    admitted_answer(&r->admitted, request->op.text, passed, loop_now_ms(r->loop), &waiting);
+    for (size_t i = 0; i < waiting.count; i++)
+        reconciler_enqueue(r, waiting.items[i]);
+}
+
 static void on_dry_run(struct request *request, struct kube_response *res)
 {
-    const struct store_item *item = store_get(watch_store(request->work->r->jobs), request->work->key);
-    const struct job *job = item ? item->view : NULL;
     struct job_memory *memory = memory_of(request->work);
     int64_t now = loop_now_ms(request->work->r->loop);
 
+    tell_waiting(request, res->err.kind == ERR_NONE);
     if (!memory)
         return;
     memory->dry_run_generation = request->work->generation;
@@ -205,8 +215,6 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     if (res->err.kind == ERR_NONE ||
         res->err.kind == ERR_EXISTS) { /* who owns the name is seen when it is created */
         memory->dry_run = DRY_RUN_PASSED;
-        if (job && job->generation == request->work->generation)
-            admitted_note(&request->work->r->admitted, job, now);
     } else if (res->err.kind == ERR_INVALID) {
         memory->dry_run = DRY_RUN_REFUSED;
         memory->dry_run_reason = "PodTemplateRefused";
@@ -544,6 +552,9 @@ static void send_dry_run(struct work *work, struct op *op, const struct job *job
         log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
         return;
     }
+    if (!admitted_ask(&work->r->admitted, job))
+        return;
+    op->text = admitted_fingerprint(job);
     send(work, op,
          &(struct kube_request){.method = "POST",
                                 .resource = &KUBE_PODS,

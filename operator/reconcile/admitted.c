@@ -2,11 +2,17 @@
 
 #include "base/core/mem.h"
 
-/* More than that are forgotten all at once; they are asked about again. */
+/* More than that are forgotten; they are asked about again. */
 #define ADMITTED_MAX 1024
 
+struct judged {
+    bool asking;
+    int64_t until_ms;    /* passed, and good until then; 0: not */
+    struct strv waiting; /* keys of jobs */
+};
+
 /* FNV-1a, 64 bits; what depends on the job's name alone is not part of it. */
-static char *fingerprint(const struct job *job)
+char *admitted_fingerprint(const struct job *job)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
 
@@ -15,24 +21,77 @@ static char *fingerprint(const struct job *job)
     return mem_printf("%s/%llx/%u", job->ns, (unsigned long long)hash, job->spec.workers_per_instance);
 }
 
-void admitted_note(struct admitted *admitted, const struct job *job, int64_t now_ms)
+static struct judged *find(const struct admitted *admitted, const struct job *job)
 {
-    AUTO(mem) char *key = fingerprint(job);
+    AUTO(mem) char *key = admitted_fingerprint(job);
 
-    if (admitted->until.count >= ADMITTED_MAX)
-        admitted_release(admitted);
-    map_set(&admitted->until, key, (void *)(uintptr_t)(now_ms + ADMITTED_FOR_MS));
+    return map_get(&admitted->templates, key);
 }
 
 bool admitted_has(const struct admitted *admitted, const struct job *job, int64_t now_ms)
 {
-    AUTO(mem) char *key = fingerprint(job);
+    const struct judged *judged = find(admitted, job);
 
-    return now_ms < (int64_t)(uintptr_t)map_get(&admitted->until, key);
+    return judged && now_ms < judged->until_ms;
+}
+
+static void forget_answered(struct admitted *admitted)
+{
+    struct map kept = {0};
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; map_next(&admitted->templates, &i, &key, &value);) {
+        if (((struct judged *)value)->asking)
+            map_set(&kept, key, value);
+        else
+            mem_free(value);
+    }
+    map_release(&admitted->templates);
+    admitted->templates = kept;
+}
+
+bool admitted_ask(struct admitted *admitted, const struct job *job)
+{
+    struct judged *judged = find(admitted, job);
+
+    if (judged && judged->asking) {
+        strv_push(&judged->waiting, job->key);
+        return false;
+    }
+    if (!judged) {
+        AUTO(mem) char *key = admitted_fingerprint(job);
+
+        if (admitted->templates.count >= ADMITTED_MAX)
+            forget_answered(admitted);
+        judged = NEW(struct judged);
+        map_set(&admitted->templates, key, judged);
+    }
+    judged->asking = true;
+    return true;
+}
+
+void admitted_answer(struct admitted *admitted, const char *fingerprint, bool passed, int64_t now_ms,
+                     struct strv *ret_waiting)
+{
+    struct judged *judged = map_get(&admitted->templates, fingerprint);
+
+    if (!judged)
+        return;
+    judged->asking = false;
+    judged->until_ms = passed ? now_ms + ADMITTED_FOR_MS : 0;
+    *ret_waiting = judged->waiting;
+    judged->waiting = (struct strv){0};
 }
 
 void admitted_release(struct admitted *admitted)
 {
-    map_release(&admitted->until);
-    admitted->until = (struct map){0};
+    void *value;
+
+    for (size_t i = 0; map_next(&admitted->templates, &i, NULL, &value);) {
+        strv_release(&((struct judged *)value)->waiting);
+        mem_free(value);
+    }
+    map_release(&admitted->templates);
+    admitted->templates = (struct map){0};
 }

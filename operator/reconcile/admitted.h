@@ -1,5 +1,6 @@
-/* Pod templates that the API server has just admitted in a namespace: an array of like jobs is judged once,
- * not a thousand times. Short-lived, because quotas and policies change. Pure: time is an argument. */
+/* Pod templates that the API server has just admitted in a namespace, or is being asked about: an array of
+ * like jobs is judged once, not a thousand times. Short-lived, because quotas and policies change. Pure: time
+ * is an argument. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +12,15 @@
 #define ADMITTED_FOR_MS 5000
 
 struct admitted {
-    struct map until; /* fingerprint -> time */
+    struct map templates; /* fingerprint -> struct judged */
 };
 
-void admitted_note(struct admitted *admitted, const struct job *job, int64_t now_ms);
 bool admitted_has(const struct admitted *admitted, const struct job *job, int64_t now_ms);
+/* True: the caller asks, and calls admitted_answer when it knows. False: somebody is asking already, and its
+ * admitted_answer names this job among those who wait. */
+bool admitted_ask(struct admitted *admitted, const struct job *job);
+/* Moves the keys of the jobs that waited for this answer into ret_waiting. */
+void admitted_answer(struct admitted *admitted, const char *fingerprint, bool passed, int64_t now_ms,
+                     struct strv *ret_waiting);
+char *admitted_fingerprint(const struct job *job); /* yours */
 void admitted_release(struct admitted *admitted);
