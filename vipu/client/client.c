@@ -80,7 +80,7 @@ const char *vipu_client_target(const struct vipu_client *client)
 
 static struct vipu_result result_of(const struct channel_reply *reply)
 {
-    return (struct vipu_result){.err = reply->err, .sent = reply->sent};
+    return (struct vipu_result){.err = reply->err, .sent = reply->sent, .reason = reply->reason};
 }
 
 static void on_version(void *ctx, const struct channel_reply *reply)

@@ -47,6 +47,7 @@ struct vipu_client_options {
 struct vipu_result {
     struct err err;
     bool sent;
+    const char *reason; /* the controller's own words, whole (err.msg may cut them); borrowed, "" when none */
 };
 
 bool vipu_result_is_unknown(const struct vipu_result *result); /* sent, and nobody knows what it did */

@@ -42,6 +42,7 @@ struct channel_reply {
     struct err err;       /* code is the gRPC status */
     bool sent;            /* false: the request took no effect */
     struct slice message; /* borrowed; empty on failure */
+    const char *reason;   /* the status text that the peer sent, whole; borrowed, "" when none */
 };
 
 typedef void (*channel_done_fn)(void *ctx, const struct channel_reply *reply);

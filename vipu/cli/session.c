@@ -1,0 +1,251 @@
+#include "vipu/cli/session.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "base/io/loop.h"
+#include "vipu/client/client.h"
+
+#define POLL_MS 50
+
+struct session {
+    struct loop *loop;
+    struct vipu_client *client;
+    int64_t timeout_ms;
+    struct loop_timer pause;
+    struct vipu_result result;
+    struct str reason;
+    void *ret; /* where the answer of the call in flight goes */
+};
+
+struct session *session_new(const char *host, uint32_t port, uint32_t timeout_s)
+{
+    struct session *s = NEW(struct session);
+    struct vipu_client_options options = {
+        .host = host, .port = port, .user_agent = "vipu/" IPU_OPERATOR_VERSION};
+
+    s->loop = loop_new();
+    s->client = vipu_client_new(s->loop, &options);
+    s->timeout_ms = (int64_t)timeout_s * 1000;
+    return s;
+}
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    vipu_client_free(s->client);
+    loop_free(s->loop);
+    str_release(&s->reason);
+    mem_free(s);
+}
+
+const char *session_target(const struct session *s)
+{
+    return vipu_client_target(s->client);
+}
+
+const char *session_reason(const struct session *s)
+{
+    return str_text(&s->reason);
+}
+
+/* The text after the controller's address, which the client puts first. */
+static const char *cause_of(const struct session *s, const struct err *err)
+{
+    size_t len = strlen(session_target(s));
+
+    if (err->kind == ERR_TIMEOUT)
+        return "context deadline exceeded";
+    if (strncmp(err->msg, session_target(s), len) == 0 && str_has_prefix(err->msg + len, ": "))
+        return err->msg + len + 2;
+    return err->msg;
+}
+
+/* Runs the call that was just started to its end. */
+static bool finish(struct session *s, struct err *err)
+{
+    const struct err *why = &s->result.err;
+
+    loop_run(s->loop);
+    if (why->kind == ERR_NONE)
+        return true;
+    if (s->result.sent || !(why->kind == ERR_IO || why->kind == ERR_TIMEOUT || why->kind == ERR_NOT_FOUND))
+        *err = *why;
+    else
+        err_set_code(err, why->kind, why->code, "unable to connect to VIRM/V-IPU Controller at %s: %s",
+                     session_target(s), cause_of(s, why));
+    return false;
+}
+
+static void over(struct session *s, const struct vipu_result *result)
+{
+    s->result = *result;
+    str_clear(&s->reason);
+    str_adds(&s->reason, result->reason);
+    loop_stop(s->loop);
+}
+
+static void on_text(void *ctx, const struct vipu_result *result, const char *text)
+{
+    struct session *s = ctx;
+
+    if (s->ret && result->err.kind == ERR_NONE)
+        *(char **)s->ret = mem_strdup(text);
+    over(s, result);
+}
+
+static void on_done(void *ctx, const struct vipu_result *result)
+{
+    over(ctx, result);
+}
+
+static void on_partitions(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
+{
+    struct session *s = ctx;
+
+    *(struct vipu_partitions *)s->ret = *list;
+    *list = (struct vipu_partitions){0};
+    over(s, result);
+}
+
+static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
+{
+    struct session *s = ctx;
+
+    *(struct vipu_agents *)s->ret = *agents;
+    *agents = (struct vipu_agents){0};
+    over(s, result);
+}
+
+static void on_status(void *ctx, const struct vipu_result *result, struct vipu_status *status)
+{
+    struct session *s = ctx;
+
+    *(struct vipu_status *)s->ret = *status;
+    *status = (struct vipu_status){0};
+    over(s, result);
+}
+
+static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config)
+{
+    struct session *s = ctx;
+
+    *(struct vipu_ipuof_config *)s->ret = *config;
+    *config = (struct vipu_ipuof_config){0};
+    over(s, result);
+}
+
+bool session_version(struct session *s, char **ret, struct err *err)
+{
+    s->ret = ret;
+    vipu_get_version(s->client, s->timeout_ms, on_text, s);
+    return finish(s, err);
+}
+
+bool session_partitions(struct session *s, const char *allocation, struct vipu_partitions *ret,
+                        struct err *err)
+{
+    s->ret = ret;
+    vipu_list_partitions(s->client, allocation, s->timeout_ms, on_partitions, s);
+    return finish(s, err);
+}
+
+bool session_agents(struct session *s, struct vipu_agents *ret, struct err *err)
+{
+    s->ret = ret;
+    vipu_list_ipu_attributes(s->client, s->timeout_ms, on_agents, s);
+    return finish(s, err);
+}
+
+bool session_create(struct session *s, const struct vipu_requirements *requirements, struct err *err)
+{
+    s->ret = NULL;
+    vipu_create_partition(s->client, requirements, s->timeout_ms, on_text, s);
+    return finish(s, err);
+}
+
+bool session_remove(struct session *s, const char *id, bool force, struct err *err)
+{
+    vipu_remove_partition(s->client, id, force, s->timeout_ms, on_done, s);
+    return finish(s, err);
+}
+
+bool session_reset(struct session *s, const char *id, bool relocatable, struct err *err)
+{
+    vipu_reset_partition(s->client, id, relocatable, s->timeout_ms, on_done, s);
+    return finish(s, err);
+}
+
+bool session_status(struct session *s, const char *id, struct vipu_status *ret, struct err *err)
+{
+    s->ret = ret;
+    vipu_get_partition_status(s->client, id, s->timeout_ms, on_status, s);
+    return finish(s, err);
+}
+
+bool session_ipuof(struct session *s, const char *id, int64_t gcd, struct vipu_ipuof_config *ret,
+                   struct err *err)
+{
+    s->ret = ret;
+    vipu_get_ipuof_config(s->client, id, gcd, s->timeout_ms, on_ipuof, s);
+    return finish(s, err);
+}
+
+static void on_pause_over(struct loop_timer *timer)
+{
+    loop_stop(CONTAINER_OF(timer, struct session, pause)->loop);
+}
+
+static bool pause_until(struct session *s, int64_t end_ms, const char *id, const char *what, struct err *err)
+{
+    if (loop_clock_ms() >= end_ms)
+        return err_set(err, ERR_TIMEOUT, "partition %s is not %s after %lld s", id, what,
+                       (long long)(s->timeout_ms / 1000));
+    loop_timer_start(s->loop, &s->pause, POLL_MS, on_pause_over);
+    loop_run(s->loop);
+    return true;
+}
+
+static bool failure_of(const struct vipu_status *status, const char *id, struct err *err)
+{
+    AUTO(str) struct str reasons = {.max = sizeof(err->msg)};
+
+    for (size_t i = 0; i < status->error_count; i++)
+        str_addf(&reasons, "%s%s", i ? "; " : "", status->errors[i]);
+    return err_set(err, ERR_CONFLICT, "partition %s is in state %s%s%s", id,
+                   vipu_ready_state_name(status->ready_state), reasons.len ? ": " : "", str_text(&reasons));
+}
+
+bool session_wait_active(struct session *s, const char *id, struct err *err)
+{
+    int64_t end_ms = loop_clock_ms() + s->timeout_ms;
+
+    for (;;) {
+        AUTO(vipu_status) struct vipu_status status = {0};
+
+        if (!session_status(s, id, &status, err))
+            return false;
+        if (status.ready_state == VIPU_READY_ACTIVE)
+            return true;
+        if (status.ready_state == VIPU_READY_ERROR || status.operation_state == VIPU_OPERATION_FAILED)
+            return failure_of(&status, id, err);
+        if (!pause_until(s, end_ms, id, "active", err))
+            return false;
+    }
+}
+
+bool session_wait_gone(struct session *s, const char *id, struct err *err)
+{
+    int64_t end_ms = loop_clock_ms() + s->timeout_ms;
+
+    for (;;) {
+        AUTO(vipu_status) struct vipu_status status = {0};
+
+        if (!session_status(s, id, &status, err))
+            return err->kind == ERR_NOT_FOUND;
+        if (!pause_until(s, end_ms, id, "gone", err))
+            return false;
+    }
+}

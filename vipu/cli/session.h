@@ -1,0 +1,35 @@
+/* A client for a program that does one thing after the other: each call runs the loop until its answer is
+ * there. A controller that cannot be reached gives the sentence that users of V-IPU know. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "vipu/model/agents.h"
+#include "vipu/model/ipuof.h"
+#include "vipu/model/partition.h"
+
+struct session;
+
+struct session *session_new(const char *host, uint32_t port, uint32_t timeout_s);
+void session_free(struct session *session); /* NULL is fine */
+const char *session_target(const struct session *session);
+const char *
+session_reason(const struct session *session); /* why the controller refused the last call; "" else */
+
+MUST_USE bool session_version(struct session *s, char **ret, struct err *err); /* yours */
+MUST_USE bool session_partitions(struct session *s, const char *allocation, struct vipu_partitions *ret,
+                                 struct err *err);
+MUST_USE bool session_agents(struct session *s, struct vipu_agents *ret, struct err *err);
+MUST_USE bool session_create(struct session *s, const struct vipu_requirements *requirements,
+                             struct err *err);
+MUST_USE bool session_remove(struct session *s, const char *id, bool force, struct err *err);
+MUST_USE bool session_reset(struct session *s, const char *id, bool relocatable, struct err *err);
+MUST_USE bool session_status(struct session *s, const char *id, struct vipu_status *ret, struct err *err);
+MUST_USE bool session_ipuof(struct session *s, const char *id, int64_t gcd, struct vipu_ipuof_config *ret,
+                            struct err *err);
+
+/* Polls until the partition is active (ERR_CONFLICT with its errors when it fails), or is gone. */
+MUST_USE bool session_wait_active(struct session *s, const char *id, struct err *err);
+MUST_USE bool session_wait_gone(struct session *s, const char *id, struct err *err);

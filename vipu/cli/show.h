@@ -1,0 +1,17 @@
+/* What vipu prints: partitions, attributes and IPUoF configurations as tables or as JSON. Pure; appends to
+ * `out`. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/str.h"
+#include "vipu/model/agents.h"
+#include "vipu/model/ipuof.h"
+#include "vipu/model/partition.h"
+
+void show_partitions(const struct vipu_partitions *list, bool json, struct str *out);
+void show_partition(const struct vipu_partition *partition, const struct vipu_status *status, bool json,
+                    struct str *out);
+void show_agents(const struct vipu_agents *agents, bool json, struct str *out);
+/* The IPUoF file of one GCD. */
+void show_ipuof_gcd(const struct vipu_ipuof_gcd *gcd, struct str *out);
