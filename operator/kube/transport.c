@@ -24,7 +24,13 @@ struct transport {
     struct counters counters;
 };
 
-static struct http *pool_new(const struct transport *transport, struct err *err)
+/* With HTTP/2 one is enough. Where a proxy speaks HTTP/1.1 only, every watch holds one for itself. */
+static unsigned connections_for(enum kube_class class)
+{
+    return class == KUBE_WATCH ? 8 : 2;
+}
+
+static struct http *pool_new(const struct transport *transport, enum kube_class class, struct err *err)
 {
     const struct identity *identity = transport->identity;
     struct http_options options = {
@@ -35,7 +41,7 @@ static struct http *pool_new(const struct transport *transport, struct err *err)
         .server_name = identity->server_name,
         .proxy_url = identity->proxy_url,
         .insecure = identity->insecure,
-        .max_connections = 2,
+        .max_connections = connections_for(class),
     };
 
     return http_new(transport->loop, &options, err);
@@ -52,7 +58,7 @@ static bool pools_make(const struct transport *transport, struct http **ret, str
     struct http *pools[KUBE_CLASS_COUNT] = {0};
 
     for (size_t i = 0; i < KUBE_CLASS_COUNT; i++) {
-        pools[i] = pool_new(transport, err);
+        pools[i] = pool_new(transport, (enum kube_class)i, err);
         if (pools[i] == NULL) {
             pools_release(pools);
             return err_wrap(err, "%s", transport->identity->origin);
