@@ -1,0 +1,237 @@
+#include "base/core/backoff.h"
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "operator/pool/state.h"
+
+/* How often a controller is asked for its partitions. */
+#define POLL_FIRST_MS 50     /* something was just sent */
+#define POLL_BUSY_MAX_MS 500 /* something is under way */
+#define POLL_USED_MS 5000    /* partitions are in use, or somebody waits */
+#define POLL_IDLE_MS 60000
+#define POLL_DOWN_MAX_MS 5000
+#define ATTRIBUTES_MS 60000
+static void plan_poll(struct controller *c, int64_t at_most_ms);
+
+int64_t controller_now_ms(const struct controller *c)
+{
+    return loop_now_ms(c->pool->loop);
+}
+
+static void tell_room(struct controller *c)
+{
+    c->pool->options.on_room(c->pool->options.ctx);
+}
+
+static uint64_t fingerprint(const struct vipu_partitions *list)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        uint64_t hash = UINT64_C(1469598103934665603) ^ (uint64_t)list->items[i].ready_state;
+
+        for (const char *p = list->items[i].id; *p; p++)
+            hash = (hash ^ (uint8_t)*p) * UINT64_C(1099511628211);
+        hash = (hash ^ list->items[i].size) * UINT64_C(1099511628211);
+        sum += hash; /* order does not matter */
+    }
+    return sum;
+}
+
+static void index_list(struct controller *c)
+{
+    map_release(&c->listed_by_id);
+    c->listed_by_id = (struct map){0};
+    for (size_t i = 0; i < c->listed.count; i++)
+        map_set(&c->listed_by_id, c->listed.items[i].id, &c->listed.items[i]);
+}
+
+static void see_parts(struct controller *c, int64_t begun_ms)
+{
+    const char *id;
+    void *value;
+
+    for (size_t i = 0; map_next(&c->parts, &i, &id, &value);)
+        tracked_see(value, map_get(&c->listed_by_id, id), begun_ms);
+}
+
+/* ---- asking ---- */
+
+static void set_trouble(struct controller *c, const char *text)
+{
+    if (text && !c->face.trouble) {
+        c->face.trouble_since_unix_s = loop_unix_micros() / 1000000;
+        log_warn("V-IPU controller is not available", KV("controller", c->face.config->name),
+                 KV("cause", text));
+    } else if (!text && c->face.trouble) {
+        log_info("V-IPU controller is available again", KV("controller", c->face.config->name));
+    }
+    mem_set_str(&c->face.trouble, text);
+}
+
+static void tell_trouble(struct controller *c)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);)
+        tracked_blame(value, c->face.trouble);
+}
+
+static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
+{
+    struct controller *c = ctx;
+    bool was_known = c->face.is_known;
+    uint64_t print;
+
+    c->list_call = NULL;
+    if (result->err.kind != ERR_NONE) {
+        c->face.is_known = false;
+        c->failures++;
+        set_trouble(c, result->err.msg);
+        if (was_known || c->failures == 1) {
+            tell_room(c);
+            tell_trouble(c);
+        }
+        plan_poll(c, 0);
+        return;
+    }
+    vipu_partitions_release(&c->listed);
+    c->listed = *list;
+    *list = (struct vipu_partitions){0};
+    c->face.is_known = true;
+    c->failures = 0;
+    set_trouble(c, NULL);
+    index_list(c);
+    print = fingerprint(&c->listed);
+    if (print != c->fingerprint)
+        c->poll_ms = POLL_FIRST_MS;
+    see_parts(c, c->list_begun_ms);
+    if (!was_known || print != c->fingerprint) {
+        c->fingerprint = print;
+        tell_room(c);
+    }
+    plan_poll(c, 0);
+}
+
+static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
+{
+    struct controller *c = ctx;
+    uint32_t before = c->face.total_ipus;
+
+    c->agents_call = NULL;
+    if (result->err.kind == ERR_NONE)
+        c->face.total_ipus = agents->total_ipus;
+    if (before != c->face.total_ipus)
+        tell_room(c);
+}
+
+static void poll_now(struct controller *c)
+{
+    int64_t now = controller_now_ms(c);
+
+    if (!c->list_call) {
+        c->list_begun_ms = now;
+        c->list_call = vipu_list_partitions(c->client, NULL, POOL_DEADLINE_MS, on_listed, c);
+    }
+    if (!c->agents_call && (c->agents_at_ms == 0 || now >= c->agents_at_ms + ATTRIBUTES_MS)) {
+        c->agents_at_ms = now;
+        c->agents_call = vipu_list_ipu_attributes(c->client, POOL_DEADLINE_MS, on_agents, c);
+    }
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct controller *c = CONTAINER_OF(timer, struct controller, timer);
+
+    c->next_poll_ms = 0;
+    poll_now(c);
+}
+
+static bool is_under_way(const struct controller *c)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);) {
+        if (tracked_is_under_way(value))
+            return true;
+    }
+    return false;
+}
+
+static int64_t next_delay(struct controller *c)
+{
+    static const struct backoff down = {.first_ms = 200, .max_ms = POLL_DOWN_MAX_MS};
+    int64_t delay;
+
+    if (c->failures)
+        return backoff_delay_ms(&down, c->failures, loop_dice());
+    if (is_under_way(c)) {
+        delay = c->poll_ms;
+        c->poll_ms = 2 * delay < POLL_BUSY_MAX_MS ? 2 * delay : POLL_BUSY_MAX_MS;
+        return delay;
+    }
+    return c->parts.count || c->pool->waiting ? POLL_USED_MS : POLL_IDLE_MS;
+}
+
+/* at_most_ms 0: as often as the state of things asks for. An earlier plan stays. */
+static void plan_poll(struct controller *c, int64_t at_most_ms)
+{
+    int64_t delay = at_most_ms ? at_most_ms : next_delay(c);
+    int64_t at = controller_now_ms(c) + delay;
+
+    if (c->list_call && !at_most_ms)
+        return;
+    if (c->next_poll_ms && c->next_poll_ms <= at)
+        return;
+    c->next_poll_ms = at;
+    loop_timer_start(c->pool->loop, &c->timer, delay, on_timer);
+}
+
+void controller_hurry(struct controller *c)
+{
+    c->poll_ms = POLL_FIRST_MS;
+    plan_poll(c, 1);
+}
+
+void controller_poll_within(struct controller *c, int64_t ms)
+{
+    plan_poll(c, ms);
+}
+
+/* ---- life cycle ---- */
+
+static bool may_send(void *ctx)
+{
+    struct controller *c = ctx;
+
+    return c->pool->options.may_send(c->pool->options.ctx);
+}
+
+void controller_start(struct pool *pool, struct controller *c, const struct vipu_controller_config *config)
+{
+    c->pool = pool;
+    c->face.config = config;
+    c->face.listed = &c->listed;
+    c->poll_ms = POLL_FIRST_MS;
+    c->client = vipu_client_new(pool->loop, &(struct vipu_client_options){
+                                                .host = config->host,
+                                                .port = config->port,
+                                                .default_deadline_ms = POOL_DEADLINE_MS,
+                                                .may_send = may_send,
+                                                .may_send_ctx = c,
+                                            });
+    plan_poll(c, 1);
+}
+
+void controller_stop(struct controller *c)
+{
+    void *value;
+
+    loop_timer_stop(&c->timer);
+    for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);)
+        tracked_free(value);
+    map_release(&c->parts);
+    vipu_client_free(c->client);
+    map_release(&c->listed_by_id);
+    vipu_partitions_release(&c->listed);
+    mem_free(c->face.trouble);
+}

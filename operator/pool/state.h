@@ -1,0 +1,69 @@
+/* The pool's own state, shared by its parts: controller.c (lists and how often), tracked.c (one partition
+ * with a record: its writes and their effects), pool.c (all of them, for the outside). */
+#pragma once
+
+#include "base/core/map.h"
+#include "base/io/loop.h"
+#include "operator/pool/pool.h"
+
+enum await { AWAIT_NOTHING, AWAIT_ACTIVE, AWAIT_RESET, AWAIT_GONE };
+
+struct controller {
+    struct pool_controller face; /* first: the public part */
+    struct pool *pool;
+    struct vipu_client *client;
+    struct loop_timer timer;
+    struct vipu_partitions listed;
+    struct map listed_by_id;
+    struct map parts; /* id -> struct tracked */
+    struct vipu_call *list_call, *agents_call;
+    int64_t list_begun_ms; /* of the one in flight */
+    int64_t agents_at_ms;  /* when it was asked last; 0: never */
+    int64_t poll_ms;
+    int64_t next_poll_ms;
+    unsigned failures;
+    uint64_t fingerprint; /* of the last list, to see that something changed */
+};
+
+struct tracked {
+    struct controller *controller;
+    char *id;
+    struct part_view view;
+    char *trouble;
+    uint32_t size;
+    bool reserves, is_ours_fresh, started;
+    enum await await;
+    int64_t await_until_ms;
+    bool status_says_gone;
+    struct vipu_call *call; /* create, reset or remove */
+    struct vipu_call *status_call;
+    int64_t last_write_ms; /* when it was answered or given up; lists begun before prove nothing */
+    int64_t sent_ms;
+    unsigned sends, failures;
+};
+
+struct pool {
+    struct loop *loop;
+    struct pool_options options;
+    struct controller *controllers;
+    size_t count;
+    bool waiting;
+};
+
+/* controller.c */
+void controller_start(struct pool *pool, struct controller *c, const struct vipu_controller_config *config);
+void controller_stop(struct controller *c);
+int64_t controller_now_ms(const struct controller *c);
+void controller_hurry(struct controller *c); /* something was sent: list soon, and often for a while */
+void controller_poll_within(struct controller *c, int64_t ms);
+
+/* tracked.c */
+struct tracked *tracked_new(struct controller *c, const struct pool_track *track);
+void tracked_free(struct tracked *tracked);
+/* What a list shows of it; `listed` NULL: nothing. begun_ms: when that list began. */
+void tracked_see(struct tracked *tracked, const struct vipu_partition *listed, int64_t begun_ms);
+void tracked_blame(struct tracked *tracked, const char *trouble); /* its controller does not answer */
+bool tracked_is_under_way(const struct tracked *tracked);
+void tracked_create(struct tracked *tracked, const struct vipu_requirements *requirements);
+void tracked_reset(struct tracked *tracked);
+void tracked_remove(struct tracked *tracked);
