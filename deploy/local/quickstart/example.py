@@ -1,0 +1,95 @@
+"""The example job: applied, followed until its end, and explained if it fails."""
+
+import selectors
+import subprocess
+import time
+
+from local_cluster.places import REPOSITORY
+from local_cluster.problem import Problem
+
+from .images import EXAMPLES
+from .installation import NAMESPACE, RELEASE, operator_log
+from .target import Target
+
+FILE = REPOSITORY / "deploy" / "examples" / "digits.yaml"
+NAME = "digits"
+WHERE = ["--namespace", "default"]
+LIMIT_S = 300
+SIGN_OF_LIFE_S = 15
+# kubectl aligns what tabs separate, and therefore holds it back.
+FIELDS = '{.status.launcherStatus}|{.status.lastMessage}{"\\n"}'
+
+
+def apply(target: Target, registry: str | None) -> None:
+    """Runs it anew: an earlier run is deleted."""
+    if target.exists("ipujob", NAME, *WHERE):
+        print(f"      deleting the {NAME} of an earlier run", flush=True)
+        delete(target)
+    text = FILE.read_text()
+    if registry:
+        text = text.replace(f"image: {EXAMPLES}:", f"image: {registry.rstrip('/')}/{EXAMPLES}:")
+    target.kubectl("apply", *WHERE, "--filename", "-", stdin=text)
+
+
+def delete(target: Target) -> None:
+    target.kubectl("delete", "ipujob", NAME, *WHERE, "--ignore-not-found", "--timeout=120s")
+
+
+def follow(target: Target) -> None:
+    """Prints the job's state as it changes; returns when it completed."""
+    begun = time.monotonic()
+    watch = subprocess.Popen(
+        target.kubectl_command("get", "ipujob", NAME, *WHERE, "--watch", "--output", f"jsonpath={FIELDS}"),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        state = _follow(watch, begun)
+    finally:
+        watch.kill()
+        watch.wait()
+    if state != "Completed":
+        raise Problem(f"The job {NAME} {_ending(state)}.\n\n{_evidence(target)}")
+
+
+def _follow(watch: subprocess.Popen, begun: float) -> str:
+    assert watch.stdout
+    lines = selectors.DefaultSelector()
+    lines.register(watch.stdout, selectors.EVENT_READ)
+    shown, state, rest = "", "", b""
+    while time.monotonic() < begun + LIMIT_S and state not in ("Completed", "Failed"):
+        if not lines.select(SIGN_OF_LIFE_S):
+            print(f"      {_clock(begun)}  still {state or 'without a state'}", flush=True)
+            continue
+        read = watch.stdout.read1(65536)
+        if not read:
+            raise Problem(f"The watch of job {NAME} broke off: {rest.decode(errors='replace')}")
+        *whole, rest = (rest + read).split(b"\n")
+        for line in whole:
+            state, _, message = line.decode(errors="replace").partition("|")
+            if state and (line_shown := f"{state:<10} {message}") != shown:
+                shown = line_shown
+                print(f"      {_clock(begun)}  {shown}", flush=True)
+    return state
+
+
+def _clock(begun: float) -> str:
+    return f"{time.monotonic() - begun:5.1f} s"
+
+
+def _ending(state: str) -> str:
+    if state == "Failed":
+        return "failed"
+    return f"has not completed after {LIMIT_S} seconds; it is {state or "without a state: does the operator run?"}"
+
+
+def _evidence(target: Target) -> str:
+    return "\n\n".join([
+        target.said("describe", "ipujob", NAME, *WHERE),
+        target.said("get", "pods", *WHERE, "-l", f"graphcore.ai/job-name={NAME}", "-o", "wide"),
+        target.said("logs", *WHERE, f"{NAME}-worker-0", "--tail=30"),
+        f"The end of the operator's log (deployment/{RELEASE}-controller-manager in namespace {NAMESPACE}):",
+        operator_log(target),
+    ])
+
+
+def log(target: Target) -> str:
+    return target.kubectl("logs", *WHERE, f"{NAME}-worker-0")
