@@ -44,8 +44,13 @@ void reconciler_enqueue(struct reconciler *r, const char *key);
 void reconciler_claims_changed(struct reconciler *r);
 struct job_memory *reconciler_memory(struct reconciler *r, const char *key,
                                      const char *uid); /* made when absent */
-void reconciler_follow(struct reconciler *r, const struct record *record);
 void reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
+
+/* watches.c: keeps the four stores and the memory of what was seen in them, and enqueues whom a change
+ * concerns. */
+void watches_start(struct reconciler *r);
+void watches_stop(struct reconciler *r);
+void reconciler_follow(struct reconciler *r, const struct record *record);
 
 /* grants.c: asks the queue for IPUs who may go next, and wakes whose answer has changed. */
 void grants_refresh(struct reconciler *r);

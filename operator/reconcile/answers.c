@@ -1,0 +1,363 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "operator/reconcile/work.h"
+
+/* How long before asking again what the API server has refused for now. */
+#define REFUSED_AGAIN_MS 10000
+
+static const char *version_of(const struct kube_response *res)
+{
+    return json_str(res->body, "metadata/resourceVersion", NULL);
+}
+
+/* The watch has to show this write before the job is looked at again. */
+static void expect_version(const struct request *request, const struct watch *watch, const char *key,
+                           const struct kube_response *res)
+{
+    struct job_memory *memory = work_memory(request->work);
+    const char *version = version_of(res);
+
+    if (memory && version)
+        memory_expect(memory, watch_store(watch), key, version,
+                      loop_now_ms(request->work->r->loop) + EXPECT_MS);
+}
+
+static void expect_gone(const struct request *request, const struct watch *watch, const char *key)
+{
+    struct job_memory *memory = work_memory(request->work);
+
+    if (memory)
+        memory_expect(memory, watch_store(watch), key, NULL, loop_now_ms(request->work->r->loop) + EXPECT_MS);
+}
+
+static char *key_in(const char *ns, const char *name)
+{
+    return mem_printf("%s/%s", ns, name);
+}
+
+static void fail(struct request *request, const struct kube_response *res)
+{
+    const struct op *op = &request->op;
+
+    request->work->failed = true;
+    if (res->err.kind == ERR_CONFLICT) /* the watch brings the newer state */
+        log_debug("write met a newer object", KV("job", request->work->key), KV("cause", res->err.msg));
+    else
+        log_warn("request failed", KV("job", request->work->key), KV("object", op->name),
+                 KV("cause", res->message));
+}
+
+/* The API server's sentence, in the words of the job: where a field stands in spec.workers.template. */
+static char *in_words_of_job(const char *message)
+{
+    const char *colon = strstr(message, " is invalid: ");
+    struct str out = {0};
+
+    for (const char *p = colon ? colon + strlen(" is invalid: ") : message; *p; p++) {
+        bool at_start = p == message || strchr(" [,;\"", p[-1]) != NULL;
+        unsigned index;
+        int used = 0;
+
+        if (at_start && strncmp(p, "spec.", 5) == 0) {
+            str_adds(&out, "spec.workers.template.spec.");
+            p += 4;
+            /* ipu-launch's own init container stands before the user's. */
+            if (sscanf(p + 1, "initContainers[%u]%n", &index, &used) == 1 && used && index > 0) {
+                str_addf(&out, "initContainers[%u]", index - 1);
+                p += used;
+            }
+        } else {
+            str_addc(&out, *p);
+        }
+    }
+    return str_take(&out);
+}
+
+static const char *denial_reason(enum kube_denial denial)
+{
+    switch (denial) {
+    case KUBE_DENIAL_QUOTA:
+        return "QuotaExceeded";
+    case KUBE_DENIAL_NAMESPACE_TERMINATING:
+        return "NamespaceTerminating";
+    case KUBE_DENIAL_NONE:
+    case KUBE_DENIAL_RULES:
+    case KUBE_DENIAL_CREDENTIALS:
+    case KUBE_DENIAL_LEASE:
+        break;
+    }
+    return "PodsForbidden";
+}
+
+/* ---- one done function per kind of request ---- */
+
+static void on_job_patched(struct request *request, struct kube_response *res)
+{
+    if (res->err.kind == ERR_NONE)
+        expect_version(request, request->work->r->jobs, request->work->key, res);
+    else if (res->err.kind != ERR_NOT_FOUND)
+        fail(request, res);
+}
+
+static void on_finalizer_removed(struct request *request, struct kube_response *res)
+{
+    if (res->err.kind == ERR_NONE && !json_at(res->body, "metadata/deletionTimestamp"))
+        expect_version(request, request->work->r->jobs, request->work->key, res);
+    else if (res->err.kind == ERR_NONE)
+        expect_gone(request, request->work->r->jobs, request->work->key);
+    else if (res->err.kind != ERR_NOT_FOUND)
+        fail(request, res);
+}
+
+/* Like jobs wait for one answer. The fingerprint asked about stands in the op. */
+static void tell_waiting(const struct request *request, bool passed)
+{
+    struct reconciler *r = request->work->r;
+    AUTO(strv) struct strv waiting = {0};
+
+    admitted_answer(&r->admitted, request->op.text, passed, loop_now_ms(r->loop), &waiting);
+    for (size_t i = 0; i < waiting.count; i++)
+        reconciler_enqueue(r, waiting.items[i]);
+}
+
+static void on_dry_run(struct request *request, struct kube_response *res)
+{
+    struct job_memory *memory = work_memory(request->work);
+    int64_t now = loop_now_ms(request->work->r->loop);
+
+    tell_waiting(request, res->err.kind == ERR_NONE);
+    if (!memory)
+        return;
+    memory->dry_run_generation = request->work->generation;
+    mem_set_str(&memory->dry_run_text, NULL);
+    if (res->err.kind == ERR_NONE ||
+        res->err.kind == ERR_EXISTS) { /* who owns the name is seen when it is created */
+        memory->dry_run = DRY_RUN_PASSED;
+    } else if (res->err.kind == ERR_INVALID) {
+        memory->dry_run = DRY_RUN_REFUSED;
+        memory->dry_run_reason = "PodTemplateRefused";
+        memory->dry_run_text = in_words_of_job(res->message);
+    } else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE) {
+        memory->dry_run = DRY_RUN_FORBIDDEN;
+        memory->dry_run_reason = denial_reason(res->denial);
+        memory->dry_run_text = mem_strdup(res->message);
+        memory->dry_run_retry_at_ms = now + REFUSED_AGAIN_MS;
+    } else {
+        memory->dry_run_generation = 0;
+        fail(request, res);
+        return;
+    }
+    work_again_at(request->work, now);
+}
+
+static void on_service_created(struct request *request, struct kube_response *res)
+{
+    struct job_memory *memory = work_memory(request->work);
+
+    if (res->err.kind != ERR_NONE && res->err.kind != ERR_EXISTS) {
+        fail(request, res);
+        return;
+    }
+    if (memory)
+        memory->has_service = true;
+    work_again_at(request->work, loop_now_ms(request->work->r->loop));
+}
+
+/* A POST that was sent twice, or by a process before us, meets itself: then the record is ours. */
+static void on_record_looked(void *ctx, struct kube_response *res)
+{
+    struct request *request = ctx;
+    struct work *work = request->work;
+    struct job_memory *memory = work_memory(work);
+    const struct record *wanted = request->op.record;
+    struct record *found = res->err.kind == ERR_NONE ? record_parse(res->body) : NULL;
+    bool ours = found && str_eq(found->job_uid, wanted->job_uid) && found->instance == wanted->instance &&
+                found->attempt == wanted->attempt;
+
+    if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
+        fail(request, res);
+    else if (res->err.kind == ERR_NONE && !ours && memory) {
+        map_set(&memory->taken, wanted->name, memory);
+        memory_forget_part(memory, wanted->name);
+    }
+    work_again_at(work, loop_now_ms(work->r->loop));
+    record_free(found);
+    request_end(request);
+}
+
+static void look_whose_record(struct request *request)
+{
+    struct work *work = request->work;
+    struct op op = {.kind = OP_RECORD_CREATE, .record = record_copy(request->op.record)};
+    struct kube_request http = {.method = "GET",
+                                .resource = &KUBE_CONFIGMAPS,
+                                .ns = work->r->options.operator_ns,
+                                .name = op.record->name};
+
+    work_send(work, &op, &http, on_record_looked);
+}
+
+static void on_record_created(struct request *request, struct kube_response *res)
+{
+    struct reconciler *r = request->work->r;
+    AUTO(mem) char *key = key_in(r->options.operator_ns, request->op.record->name);
+
+    if (res->err.kind == ERR_NONE) {
+        expect_version(request, r->records, key, res);
+        reconciler_follow(r, request->op.record); /* its IPUs are spoken for from now on */
+        return;
+    }
+    if (res->err.kind == ERR_EXISTS)
+        look_whose_record(request);
+    else
+        fail(request, res);
+}
+
+static void on_record_patched(struct request *request, struct kube_response *res)
+{
+    struct reconciler *r = request->work->r;
+    const struct record *record = request->op.record;
+    AUTO(mem) char *key = key_in(r->options.operator_ns, record->name);
+    struct job_memory *memory = work_memory(request->work);
+
+    if (res->err.kind == ERR_NOT_FOUND)
+        return;
+    if (res->err.kind != ERR_NONE) {
+        fail(request, res);
+        return;
+    }
+    expect_version(request, r->records, key, res);
+    if (memory && !record->started && !record->releasing) {
+        part_begin_run(memory_part(memory, record->name, loop_now_ms(r->loop)), record->run);
+        pool_begin_run(r->pool, record->controller, record->name);
+    }
+}
+
+static void on_record_deleted(struct request *request, struct kube_response *res)
+{
+    struct reconciler *r = request->work->r;
+    AUTO(mem) char *key = key_in(r->options.operator_ns, request->op.name);
+
+    if (res->err.kind == ERR_NONE || res->err.kind == ERR_NOT_FOUND)
+        expect_gone(request, r->records, key);
+    else
+        fail(request, res);
+}
+
+static void refuse_pods(const struct request *request, char *text_take)
+{
+    struct job_memory *memory = work_memory(request->work);
+    int64_t at = loop_now_ms(request->work->r->loop) + REFUSED_AGAIN_MS;
+
+    if (memory) {
+        memory->create_refused = true;
+        memory->create_retry_at_ms = at;
+        mem_free(memory->create_text);
+        memory->create_text = text_take;
+    } else {
+        mem_free(text_take);
+    }
+    work_again_at(request->work, loop_now_ms(request->work->r->loop));
+}
+
+static void on_pod_created(struct request *request, struct kube_response *res)
+{
+    struct reconciler *r = request->work->r;
+    AUTO(mem) char *ns = work_ns(request->work);
+    AUTO(mem) char *key = key_in(ns, request->op.text);
+    const struct store_item *seen = store_get(watch_store(r->pods), key);
+
+    if (res->err.kind == ERR_NONE) {
+        struct job_memory *memory = work_memory(request->work);
+
+        if (memory)
+            memory->create_refused = false;
+        expect_version(request, r->pods, key, res);
+    } else if (res->err.kind == ERR_EXISTS) {
+        if (seen && str_eq(((const struct pod *)seen->view)->job_uid, request->work->uid))
+            work_again_at(request->work, loop_now_ms(r->loop));
+        else
+            refuse_pods(request, mem_printf("pod %s exists and is not part of this job; delete or rename it",
+                                            request->op.text));
+    } else if (res->err.kind == ERR_INVALID ||
+               (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE)) {
+        refuse_pods(request, in_words_of_job(res->message));
+    } else {
+        fail(request, res);
+    }
+}
+
+static void on_pod_deleted(struct request *request, struct kube_response *res)
+{
+    AUTO(mem) char *ns = work_ns(request->work);
+    AUTO(mem) char *key = key_in(ns, request->op.name);
+
+    if (res->err.kind == ERR_NONE)
+        expect_gone(request, request->work->r->pods, key);
+    else if (res->err.kind != ERR_NOT_FOUND && res->err.kind != ERR_CONFLICT) /* another uid: ours has gone */
+        fail(request, res);
+}
+
+void answer_op(void *ctx, struct kube_response *res)
+{
+    struct request *request = ctx;
+
+    switch (request->op.kind) {
+    case OP_STATUS:
+    case OP_FINALIZER_ADD:
+        on_job_patched(request, res);
+        break;
+    case OP_FINALIZER_REMOVE:
+        on_finalizer_removed(request, res);
+        break;
+    case OP_DRY_RUN:
+        on_dry_run(request, res);
+        break;
+    case OP_SERVICE_CREATE:
+        on_service_created(request, res);
+        break;
+    case OP_RECORD_CREATE:
+        on_record_created(request, res);
+        break;
+    case OP_RECORD_PATCH:
+        on_record_patched(request, res);
+        break;
+    case OP_RECORD_DELETE:
+        on_record_deleted(request, res);
+        break;
+    case OP_POD_CREATE:
+        on_pod_created(request, res);
+        break;
+    case OP_POD_DELETE:
+        on_pod_deleted(request, res);
+        break;
+    case OP_CLAIM:
+    case OP_PARTITION_CREATE:
+    case OP_PARTITION_RESET:
+    case OP_PARTITION_REMOVE:
+    case OP_EVENT:
+        break;
+    }
+    request_end(request);
+}
+
+/* ---- is a job really gone? ---- */
+
+void answer_look(void *ctx, struct kube_response *res)
+{
+    struct request *request = ctx;
+    struct work *work = request->work;
+    const char *uid = request->op.uid;
+    bool is_there = res->err.kind == ERR_NONE && str_eq(json_str(res->body, "metadata/uid", ""), uid);
+
+    if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
+        fail(request, res);
+    else if (!is_there)
+        map_set(&work->r->gone, uid, work->r);
+    work_again_at(work,
+                  loop_now_ms(work->r->loop) + (is_there ? EXPECT_MS : 0)); /* there: the watch is behind */
+    request_end(request);
+}

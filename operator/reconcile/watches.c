@@ -1,0 +1,275 @@
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/state.h"
+
+/* ---- jobs ---- */
+
+/* Nothing is left of a job: neither itself nor a record. */
+static void forget_job(struct reconciler *r, const char *key, const char *uid)
+{
+    for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
+        const struct record *record = i->view;
+
+        if (str_eq(record->job_uid, uid))
+            return;
+    }
+    memory_free(map_remove(&r->memories, uid));
+    map_remove(&r->gone, uid);
+    reconciler_claims_changed(r);
+}
+
+static bool view_job(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = job_parse(item)) != NULL;
+}
+
+static void free_job_view(void *view)
+{
+    job_free(view);
+}
+
+static void on_job(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct job *job = change->new ? change->new : change->old;
+    struct job_memory *memory = map_get(&r->memories, job->uid);
+
+    if (memory)
+        memory_saw_version(memory, job->resource_version);
+    if (!change->new)
+        forget_job(r, job->key, job->uid);
+    reconciler_enqueue(r, job->key);
+}
+
+/* ---- records ---- */
+
+static bool view_record(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = record_parse(item)) != NULL;
+}
+
+static void free_record_view(void *view)
+{
+    record_free(view);
+}
+
+static const char *record_index(const void *view)
+{
+    return ((const struct record *)view)->job_key;
+}
+
+void reconciler_follow(struct reconciler *r, const struct record *record)
+{
+    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
+    struct part_memory *part = memory_part(memory, record->name, loop_now_ms(r->loop));
+
+    if (part->run != record->run)
+        part_begin_run(part, record->run);
+    pool_follow(r->pool, &(struct pool_track){
+                             .controller = record->controller,
+                             .id = record->name,
+                             .size = record->size,
+                             .is_ours_fresh = part->is_ours_fresh,
+                             .started = record->started,
+                             .is_unsettled = !part->is_ours_fresh && (record->unsettled || !record->started),
+                             .reserves = !record->releasing,
+                         });
+}
+
+static void on_record(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct record *record = change->new ? change->new : change->old;
+    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
+
+    memory_saw_version(memory, record->resource_version);
+    if (change->new) {
+        reconciler_follow(r, record);
+    } else {
+        const struct store_item *job = store_get(watch_store(r->jobs), record->job_key);
+
+        pool_forget(r->pool, record->controller, record->name);
+        memory_forget_part(memory, record->name);
+        if (watch_is_synced(r->jobs) && (!job || !str_eq(job->uid, record->job_uid)))
+            forget_job(r, record->job_key, record->job_uid);
+    }
+    reconciler_claims_changed(r);
+    reconciler_enqueue(r, record->job_key);
+}
+
+/* ---- pods ---- */
+
+static bool view_pod(void *ctx, const cJSON *item, void **ret)
+{
+    struct pod *pod = pod_parse(item);
+
+    (void)ctx;
+    if (pod && !pod->job_uid) { /* somebody else's, with our label */
+        pod_free(pod);
+        return false;
+    }
+    return (*ret = pod) != NULL;
+}
+
+static void free_pod_view(void *view)
+{
+    pod_free(view);
+}
+
+static const char *pod_index(const void *view)
+{
+    return ((const struct pod *)view)->job_key;
+}
+
+static void remember_present(struct reconciler *r, const struct pod *pod, struct worker_memory *worker)
+{
+    worker->state = WORKER_PRESENT;
+    mem_set_str(&worker->pod, pod->name);
+    if (pod->node && !worker->node) {
+        const struct node *node = store_view(watch_store(r->nodes), NULL, pod->node);
+
+        mem_set_str(&worker->node, pod->node);
+        mem_set_str(&worker->boot_id, node ? node->boot_id : NULL);
+    }
+    if (pod->deleting && !worker->deleting) {
+        worker->deleting = true;
+        worker->since_ms = loop_now_ms(r->loop);
+    }
+}
+
+/* What the watch did not see, it does not vouch for: a pod that had no node then may have had one since. */
+static void remember_gone(struct reconciler *r, const struct pod *last, bool vanished_unseen,
+                          struct worker_memory *worker)
+{
+    bool fenced = node_is_fenced(r, last->node, worker->boot_id);
+    bool quiet = pod_is_quiet(last, !vanished_unseen, fenced);
+
+    worker->state = quiet ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
+    worker->since_ms = loop_now_ms(r->loop);
+}
+
+static void remember_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod)
+{
+    struct job_memory *memory = reconciler_memory(r, pod->job_key, pod->job_uid);
+    struct part_memory *part;
+
+    memory_saw_version(memory, pod->resource_version);
+    if (!pod->partition)
+        return;
+    part = memory_part(memory, pod->partition, loop_now_ms(r->loop));
+    if (pod->run > part->run)
+        part_begin_run(part, pod->run);
+    if (pod->run != part->run)
+        return;
+    if (change->new)
+        remember_present(r, pod, part_worker(part, pod->worker));
+    else
+        remember_gone(r, pod, change->vanished_unseen, part_worker(part, pod->worker));
+}
+
+static void on_pod(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct pod *pod = change->new ? change->new : change->old;
+
+    remember_pod(r, change, pod);
+    reconciler_enqueue(r, pod->job_key);
+}
+
+/* ---- nodes ---- */
+
+static bool view_node(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = node_parse(item)) != NULL;
+}
+
+static void free_node_view(void *view)
+{
+    node_free(view);
+}
+
+static void wake_jobs_on(struct reconciler *r, const char *node)
+{
+    for (const struct store_item *i = store_first(watch_store(r->pods)); i; i = store_next(i)) {
+        const struct pod *pod = i->view;
+
+        if (pod->node && str_eq(pod->node, node))
+            queue_add(r->queue, pod->job_key);
+    }
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i))
+        queue_add(r->queue, ((const struct record *)i->view)->job_key);
+}
+
+/* Heartbeats change nodes all the time; only what decisions are made of counts. */
+static bool node_matters(const struct store_change *change)
+{
+    const struct node *old = change->old, *new = change->new;
+
+    return !old || !new || old->out_of_service != new->out_of_service || !str_eq(old->boot_id, new->boot_id);
+}
+
+static void on_node(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct node *old = change->old, *new = change->new;
+
+    if (!old || !new || !json_equal(old->labels, new->labels))
+        r->claims_changed = true;
+    if (watch_is_synced(r->nodes) && node_matters(change))
+        wake_jobs_on(r, new ? new->name : old->name);
+    reconciler_wake(r);
+}
+
+static void on_synced(void *ctx)
+{
+    struct reconciler *r = ctx;
+
+    if (!reconciler_is_synced(r))
+        return;
+    log_info("jobs, pods, records and nodes are known", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
+             KVF("records", "%zu", store_count(watch_store(r->records))));
+    reconciler_wake(r);
+}
+
+/* ---- all of them ---- */
+
+void watches_start(struct reconciler *r)
+{
+    struct watch_options jobs = {
+        .resource = &KUBE_IPUJOBS, .view = view_job, .view_free = free_job_view, .on_change = on_job};
+    struct watch_options pods = {.resource = &KUBE_PODS,
+                                 .label_selector = LABEL_JOB_NAME,
+                                 .view = view_pod,
+                                 .view_free = free_pod_view,
+                                 .index_key = pod_index,
+                                 .on_change = on_pod};
+    struct watch_options records = {.resource = &KUBE_CONFIGMAPS,
+                                    .ns = r->options.operator_ns,
+                                    .label_selector = LABEL_RECORD,
+                                    .view = view_record,
+                                    .view_free = free_record_view,
+                                    .index_key = record_index,
+                                    .on_change = on_record};
+    struct watch_options nodes = {
+        .resource = &KUBE_NODES, .view = view_node, .view_free = free_node_view, .on_change = on_node};
+    struct watch_options *all[] = {&nodes, &jobs, &records, &pods};
+    struct watch **slots[] = {&r->nodes, &r->jobs, &r->records, &r->pods};
+
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        all[i]->ctx = r;
+        all[i]->on_synced = on_synced;
+        *slots[i] = watch_new(r->kube, all[i]);
+    }
+}
+
+void watches_stop(struct reconciler *r)
+{
+    watch_free(r->jobs);
+    watch_free(r->pods);
+    watch_free(r->records);
+    watch_free(r->nodes);
+}
