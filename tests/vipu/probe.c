@@ -1,0 +1,252 @@
+/* Drives vipu/client for tests/vipu: each argument is a step, each call prints one line when it ends:
+ *
+ *     <number> <what> <kind> code=<gRPC status> sent=<yes|no> unknown=<yes|no> <answer or message>
+ *
+ * Steps: version, list, attrs, status:ID, create:ID:SIZE, remove:ID, reset:ID, ipuof:ID, each with @MS for
+ * its deadline; wait (for all calls), gate (for a line on stdin), abort, cancel (the last call), deny and
+ * allow (writes), and in-flight:N before all others. N*STEP repeats a call. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "vipu/client/client.h"
+
+struct probe {
+    struct loop *loop;
+    struct vipu_client *client;
+    struct vipu_call *last;
+    unsigned started, pending;
+    bool is_waiting;
+    bool may_write;
+};
+
+struct ticket {
+    struct probe *probe;
+    unsigned number;
+    char *what;
+};
+
+static const char *kind_of(const struct err *err)
+{
+    static const char *const kinds[] = {
+        [ERR_NONE] = "ok",       [ERR_INVALID] = "invalid",   [ERR_NOT_FOUND] = "not-found",
+        [ERR_EXISTS] = "exists", [ERR_CONFLICT] = "conflict", [ERR_GONE] = "gone",
+        [ERR_DENIED] = "denied", [ERR_BUSY] = "busy",         [ERR_TIMEOUT] = "timeout",
+        [ERR_IO] = "io",         [ERR_INTERNAL] = "internal",
+    };
+
+    return kinds[err->kind];
+}
+
+static void end(struct ticket *ticket, const struct vipu_result *result, const char *answer)
+{
+    struct probe *probe = ticket->probe;
+    bool ok = result->err.kind == ERR_NONE;
+
+    printf("%u %s %s code=%d sent=%s unknown=%s %s\n", ticket->number, ticket->what, kind_of(&result->err),
+           ok ? 0 : result->err.code, result->sent ? "yes" : "no",
+           vipu_result_is_unknown(result) ? "yes" : "no", ok ? answer : result->err.msg);
+    fflush(stdout);
+    mem_free(ticket->what);
+    mem_free(ticket);
+    if (--probe->pending == 0 && probe->is_waiting)
+        loop_stop(probe->loop);
+}
+
+static void on_done(void *ctx, const struct vipu_result *result)
+{
+    end(ctx, result, "done");
+}
+
+static void on_text(void *ctx, const struct vipu_result *result, const char *text)
+{
+    end(ctx, result, text);
+}
+
+static void on_partitions(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
+{
+    AUTO(str) struct str text = {0};
+
+    str_addf(&text, "%zu partitions", list->count);
+    for (size_t i = 0; i < list->count && i < 3; i++)
+        str_addf(&text, " %s:%u:%s", list->items[i].id, list->items[i].size,
+                 vipu_ready_state_name(list->items[i].ready_state));
+    end(ctx, result, str_text(&text));
+}
+
+static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
+{
+    AUTO(mem) char *text = mem_printf("%zu agents %u IPUs", agents->count, agents->total_ipus);
+
+    end(ctx, result, text);
+}
+
+static void on_status(void *ctx, const struct vipu_result *result, struct vipu_status *status)
+{
+    AUTO(mem)
+    char *text = mem_printf("%s/%s %zu errors %" PRId64, vipu_ready_state_name(status->ready_state),
+                            vipu_operation_state_name(status->operation_state), status->error_count,
+                            status->last_auto_reset_unix_s);
+
+    end(ctx, result, text);
+}
+
+static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config)
+{
+    AUTO(mem) char *text = mem_printf("%zu GCDs", config->gcd_count);
+
+    end(ctx, result, text);
+}
+
+/* The part after the n-th colon, up to the next; "" when there is none. Yours. */
+static char *part(const char *step, int n)
+{
+    const char *from = step;
+
+    while (n-- > 0 && from) {
+        from = strchr(from, ':');
+        from = from ? from + 1 : NULL;
+    }
+    return from ? mem_strndup(from, strcspn(from, ":")) : mem_strdup("");
+}
+
+static struct vipu_call *call(struct probe *p, const char *step, int64_t ms, struct ticket *t)
+{
+    AUTO(mem) char *what = part(step, 0);
+    AUTO(mem) char *id = part(step, 1);
+    AUTO(mem) char *size = part(step, 2);
+
+    if (str_eq(what, "version"))
+        return vipu_get_version(p->client, ms, on_text, t);
+    if (str_eq(what, "list"))
+        return vipu_list_partitions(p->client, id, ms, on_partitions, t);
+    if (str_eq(what, "attrs"))
+        return vipu_list_ipu_attributes(p->client, ms, on_agents, t);
+    if (str_eq(what, "status"))
+        return vipu_get_partition_status(p->client, id, ms, on_status, t);
+    if (str_eq(what, "create")) {
+        struct vipu_requirements r = {.id = id};
+
+        if (!parse_u32(size, 0, UINT32_MAX, &r.size))
+            exit(2);
+        return vipu_create_partition(p->client, &r, ms, on_text, t);
+    }
+    if (str_eq(what, "remove"))
+        return vipu_remove_partition(p->client, id, false, ms, on_done, t);
+    if (str_eq(what, "reset"))
+        return vipu_reset_partition(p->client, id, false, ms, on_done, t);
+    if (str_eq(what, "ipuof"))
+        return vipu_get_ipuof_config(p->client, id, -1, ms, on_ipuof, t);
+    fprintf(stderr, "no such step: %s\n", step);
+    exit(2);
+}
+
+static void start(struct probe *p, const char *step)
+{
+    const char *at = strchr(step, '@');
+    AUTO(mem) char *what = mem_strndup(step, at ? (size_t)(at - step) : strlen(step));
+    int64_t ms = 0;
+    struct ticket *ticket = NEW(struct ticket);
+
+    if (at && !parse_i64(at + 1, 1, 1000000, &ms))
+        exit(2);
+    *ticket = (struct ticket){p, ++p->started, mem_strdup(what)};
+    p->pending++;
+    p->last = call(p, what, ms, ticket);
+}
+
+static void cancel(struct probe *p)
+{
+    vipu_call_cancel(p->last);
+    p->pending--;
+}
+
+static void wait_for_all(struct probe *p)
+{
+    p->is_waiting = true;
+    if (p->pending)
+        loop_run(p->loop);
+    p->is_waiting = false;
+}
+
+static void on_stdin(uv_poll_t *poll, int status, int events)
+{
+    char line[64];
+
+    (void)status;
+    (void)events;
+    if (read(STDIN_FILENO, line, sizeof(line)) >= 0)
+        uv_stop(poll->loop);
+}
+
+static void gate(struct probe *p)
+{
+    uv_poll_t poll;
+
+    puts("gate");
+    fflush(stdout);
+    uv_poll_init(loop_uv(p->loop), &poll, STDIN_FILENO);
+    uv_poll_start(&poll, UV_READABLE, on_stdin);
+    loop_run(p->loop);
+    uv_poll_stop(&poll);
+    uv_close((uv_handle_t *)&poll, NULL);
+    uv_run(loop_uv(p->loop), UV_RUN_NOWAIT);
+}
+
+static void step(struct probe *p, const char *word)
+{
+    const char *star = strchr(word, '*');
+    uint32_t times = 1;
+
+    if (star) {
+        AUTO(mem) char *count = mem_strndup(word, (size_t)(star - word));
+
+        if (!parse_u32(count, 1, 100000, &times))
+            exit(2);
+        word = star + 1;
+    }
+    if (str_eq(word, "wait"))
+        wait_for_all(p);
+    else if (str_eq(word, "gate"))
+        gate(p);
+    else if (str_eq(word, "abort"))
+        vipu_client_abort(p->client);
+    else if (str_eq(word, "cancel"))
+        cancel(p);
+    else if (str_eq(word, "deny") || str_eq(word, "allow"))
+        p->may_write = str_eq(word, "allow");
+    else
+        while (times-- > 0)
+            start(p, word);
+}
+
+static bool may_send(void *ctx)
+{
+    return ((struct probe *)ctx)->may_write;
+}
+
+int main(int argc, char **argv)
+{
+    struct probe probe = {.loop = loop_new(), .may_write = true};
+    struct vipu_client_options options = {.may_send = may_send, .may_send_ctx = &probe};
+    int first = 3;
+
+    if (argc < 3 || !parse_u32(argv[2], 1, 65535, &options.port))
+        return 2;
+    options.host = argv[1];
+    if (argc > 3 && str_has_prefix(argv[3], "in-flight:") &&
+        parse_u32(argv[3] + 10, 1, 100000, &options.max_in_flight))
+        first = 4;
+    probe.client = vipu_client_new(probe.loop, &options);
+    for (int i = first; i < argc; i++)
+        step(&probe, argv[i]);
+    wait_for_all(&probe);
+    vipu_client_free(probe.client);
+    loop_free(probe.loop);
+    return 0;
+}

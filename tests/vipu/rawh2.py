@@ -1,0 +1,132 @@
+"""An HTTP/2 server without a library, so that it can say what no library would. It understands as much as the tests need:
+it reads frames, and answers with whatever bytes the test composes. Headers are sent as literals without indexing."""
+
+import socket
+import struct
+import threading
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
+END_STREAM, END_HEADERS, ACK = 1, 4, 1
+
+
+def frame(kind, payload=b"", flags=0, stream=0):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def headers(stream, pairs, end=False):
+    block = b"".join(b"\x00" + _text(name) + _text(value) for name, value in pairs)
+    return frame(HEADERS, block, END_HEADERS | (END_STREAM if end else 0), stream)
+
+
+def _text(text):
+    raw = text if isinstance(text, bytes) else text.encode()
+    assert len(raw) < 127, "longer texts need HPACK's continuation of lengths"
+    return bytes([len(raw)]) + raw
+
+
+def message(payload):
+    return b"\x00" + struct.pack(">I", len(payload)) + payload
+
+
+OPEN = [(":status", "200"), ("content-type", "application/grpc")]
+
+
+def response(stream, payload, status="0"):
+    return (headers(stream, OPEN) + frame(DATA, message(payload), stream=stream) +
+            headers(stream, [("grpc-status", status)], end=True))
+
+
+def settings(*pairs):
+    return frame(SETTINGS, b"".join(struct.pack(">HI", *pair) for pair in pairs))
+
+
+def goaway(last_stream, code=0):
+    return frame(GOAWAY, struct.pack(">II", last_stream, code))
+
+
+def reset(stream, code):
+    return frame(RST_STREAM, struct.pack(">I", code), stream=stream)
+
+
+class Peer:
+    """One accepted connection."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.buffer = b""
+
+    def send(self, *pieces):
+        self.sock.sendall(b"".join(pieces))
+
+    def _take(self, count):
+        while len(self.buffer) < count:
+            piece = self.sock.recv(65536)
+            if not piece:
+                raise EOFError
+            self.buffer += piece
+        taken, self.buffer = self.buffer[:count], self.buffer[count:]
+        return taken
+
+    def greet(self, *pairs):
+        assert self._take(len(PREFACE)) == PREFACE
+        self.send(settings(*pairs))
+
+    def frame(self):
+        head = self._take(9)
+        return head[3], head[4], struct.unpack(">I", head[5:])[0], self._take(int.from_bytes(head[:3], "big"))
+
+    def request(self):
+        """The number of the next stream whose request is complete."""
+        while True:
+            kind, flags, stream, _ = self.frame()
+            if kind in (DATA, HEADERS) and flags & END_STREAM:
+                return stream
+
+    def until_closed(self):
+        try:
+            while True:
+                self.frame()
+        except (EOFError, ConnectionError):
+            pass
+
+
+class Server:
+    """Listens, and plays `script(peer)` with every connection, each in its thread."""
+
+    def __init__(self, script):
+        self.script = script
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.connections = 0
+        self.failures = []
+        self.peers = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self.peers.append(sock)
+            threading.Thread(target=self._play, args=(sock,), daemon=True).start()
+
+    def _play(self, sock):
+        with sock:
+            try:
+                self.script(Peer(sock))
+            except (EOFError, ConnectionError, OSError):
+                pass
+            except AssertionError as failure:
+                self.failures.append(failure)
+
+    def close(self):
+        self.listener.close()
+        for sock in self.peers:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        assert not self.failures, self.failures
