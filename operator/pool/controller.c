@@ -84,6 +84,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
 
     c->list_call = NULL;
     if (result->err.kind != ERR_NONE) {
+        c->has_listed = false;
         c->face.is_known = false;
         c->failures++;
         set_trouble(c, result->err.msg);
@@ -97,7 +98,8 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     vipu_partitions_release(&c->listed);
     c->listed = *list;
     *list = (struct vipu_partitions){0};
-    c->face.is_known = true;
+    c->has_listed = true;
+    c->face.is_known = c->has_sized;
     c->failures = 0;
     set_trouble(c, NULL);
     index_list(c);
@@ -105,7 +107,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     if (print != c->fingerprint)
         c->poll_ms = POLL_FIRST_MS;
     see_parts(c, c->list_begun_ms);
-    if (!was_known || print != c->fingerprint) {
+    if (was_known != c->face.is_known || print != c->fingerprint) {
         c->fingerprint = print;
         tell_room(c);
     }
@@ -116,11 +118,16 @@ static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_a
 {
     struct controller *c = ctx;
     uint32_t before = c->face.total_ipus;
+    bool was_known = c->face.is_known;
 
     c->agents_call = NULL;
+    c->has_sized = true;
+    c->face.is_known = c->has_listed;
     if (result->err.kind == ERR_NONE)
         c->face.total_ipus = agents->total_ipus;
-    if (before != c->face.total_ipus)
+    else
+        c->agents_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + POLL_USED_MS; /* ask again soon */
+    if (before != c->face.total_ipus || was_known != c->face.is_known)
         tell_room(c);
 }
 

@@ -19,6 +19,8 @@ struct controller {
     struct vipu_call *list_call, *agents_call;
     int64_t list_begun_ms; /* of the one in flight */
     int64_t agents_at_ms;  /* when it was asked last; 0: never */
+    bool has_listed;       /* the last list succeeded */
+    bool has_sized;        /* it was asked for its IPUs and has answered, if only that it does not tell */
     int64_t poll_ms;
     int64_t next_poll_ms;
     unsigned failures;
