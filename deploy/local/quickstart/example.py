@@ -78,7 +78,8 @@ def _clock(begun: float) -> str:
 def _ending(state: str) -> str:
     if state == "Failed":
         return "failed"
-    return f"has not completed after {LIMIT_S} seconds; it is {state or "without a state: does the operator run?"}"
+    stands = f"it is {state}" if state else "no operator has looked at it"
+    return f"has not completed after {LIMIT_S} seconds; {stands}"
 
 
 def _evidence(target: Target) -> str:

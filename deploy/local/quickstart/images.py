@@ -23,10 +23,10 @@ def deliver(archives: dict[str, str], target: Target, registry: str | None) -> N
         for archive in archives.values():
             target.load(archive)
     else:
-        _tell_how(archives)
+        _tell_how(archives, target.context)
 
 
-def _tell_how(archives: dict[str, str]) -> None:
+def _tell_how(archives: dict[str, str], context: str | None) -> None:
     print("      No --image-registry was given, so the nodes must have these images already. To put them into each node's\n"
           "      container runtime, copy the archives there and run:")
     for archive in archives.values():
@@ -34,4 +34,4 @@ def _tell_how(archives: dict[str, str]) -> None:
     print("      To push them to a registry from which the nodes pull (PREFIX, such as registry.example.com/team):")
     for name in NAMES:
         print(f"        deploy/image push {name} PREFIX")
-    print("        deploy/quickstart --context ... --image-registry PREFIX", flush=True)
+    print(f"        deploy/quickstart --context {context} --image-registry PREFIX", flush=True)
