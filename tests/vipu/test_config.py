@@ -1,0 +1,106 @@
+"""vipu-server's command line and configuration file."""
+
+import socket
+import subprocess
+
+import pytest
+
+from programs import DEADLINE_S, program
+
+
+def server(*words):
+    return subprocess.run([program("vipu-server"), *words], capture_output=True, text=True, timeout=DEADLINE_S)
+
+
+def check(tmp_path, text):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    result = server("--check", str(path))
+    return result.returncode, (result.stdout + result.stderr).replace(f"{path}: ", "")
+
+
+def test_a_whole_configuration(tmp_path):
+    text = """
+listen: "127.0.0.1:8090"
+storage: /var/lib/vipu-server/state.db
+create-ms: 0
+remove-ms: 600000
+reset-ms: 10
+auto-reset-retries: 0
+clusters:
+  - id: pod64
+    topology: mesh
+    agents: [ag.13.01, ag.13.02]
+    ipuof-address: 10.2.5.1
+  - id: 2xPOD64
+    topology: torus
+    cluster-topology: looped
+    ipulink-domains: 2
+    agents: 32
+    allocations:
+      - {id: a, agents: [ag1, ag32]}
+      - {id: b, agents: [ag1]}
+"""
+    assert check(tmp_path, text) == (0, "no mistakes\n")
+
+
+@pytest.mark.parametrize("text, problems", [
+    ("", ["line 1: the file must hold settings"]),
+    ("listen: 5\nclusters: [{id: a}]", ["line 1: listen must be a text"]),
+    ("clusters: []", ["line 1: clusters must be a list"]),
+    ("create-ms: -1\nremove-ms: 1.5\nreset-ms: x\nclusters: [{id: a}]",
+     [f"line {n}: {key}-ms must be a whole number" for n, key in enumerate(("create", "remove", "reset"), 1)]),
+    ("sise: 4\nclusters:\n  - id: a\n    topolgy: torus\n", ['line 1: "sise" is no setting', 'line 4: "topolgy" is no']),
+    ("clusters:\n  - id: a\n    topology: ring\n    cluster-topology: x", [
+        "line 3: topology must be torus or mesh", "line 4: cluster-topology must be looped or unlooped"]),
+    ("clusters:\n  - {agents: 4}\n  - {id: 'a b'}", ["line 2: a cluster needs an id", "line 3: a cluster needs an id"]),
+    ("clusters:\n  - {id: a}\n  - {id: a}", ['line 3: there is a cluster "a" already']),
+    ("clusters:\n  - {id: a, agents: 17}", ["line 2: agents must be a whole number from 1 to 16"]),
+    ("clusters:\n  - {id: a, agents: 3, ipulink-domains: 2}", ["line 2: 3 agents do not divide into 2"]),
+    ("clusters:\n  - {id: a, ipulink-domains: 100000}", ["line 2: ipulink-domains must be"]),
+    ("clusters:\n  - {id: a, agents: [x, x]}", ['line 2: agent "x" is there already']),
+    ("clusters:\n  - {id: a, agents: [1]}", ["line 2: an agent's name"]),
+    ("clusters:\n  - {id: a, agents: []}", ["line 2: 0 agents do not divide"]),
+    ("clusters:\n  - {id: a, ipuof-address: host}", ["line 2: ipuof-address must be the IPv4"]),
+    ("clusters:\n  - id: a\n    allocations:\n      - {id: a, agents: [ag1]}\n      - {id: b, agents: [ag99]}\n"
+     "      - {id: c}\n", ['line 4: there is an allocation "a"', 'line 5: cluster "a" has no agent', "line 6: an allocation needs"]),
+    ("clusters: [{id: a}\n", ["line "]),
+    ("clusters: *x", ["line 1: "]),
+    ("just text", ["line 1: the file must hold settings"]),
+])
+def test_every_mistake_has_its_line(tmp_path, text, problems):
+    status, out = check(tmp_path, text)
+    assert status == 1
+    for problem in problems:
+        assert problem in out
+    assert "no mistakes" not in out
+
+
+def test_files_and_addresses(tmp_path):
+    missing = server("--check", str(tmp_path / "none.yaml"))
+    assert missing.returncode == 1 and "none.yaml" in missing.stderr
+    storage = str(tmp_path / "state.db")
+    for address, part in (("nonsense", "does not end in :PORT"), ("1.2.3.4:99999", "port up to 65535"),
+                          ("no.such.host:1", "no.such.host:1"), ("[::1:0", "[::1:0")):
+        result = server("--storage", storage, "--listen", address)
+        assert result.returncode == 1 and part in result.stderr, result.stderr
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = server("--storage", storage, "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert result.returncode == 1 and "Address already in use" in result.stderr
+    result = server("--storage", str(tmp_path / "none" / "state.db"))
+    assert result.returncode == 1 and "unable to open database file" in result.stderr
+
+
+def test_help_and_wrong_options():
+    text = server("--help")
+    assert text.returncode == 0 and "--storage" in text.stdout and "ipulink-domains" in text.stdout
+    assert server("--version").stdout.startswith("vipu-server ")
+    wrong = server("--nope")
+    assert wrong.returncode == 2 and "--nope" in wrong.stderr
+
+
+def test_ipv6(serve, dial):
+    ours = serve("clusters: [{id: a}]", listen="[::1]:0")
+    assert dial(f"[::1]:{ours.port}").version() == "1.18.0"
+    assert subprocess.run([program("vipu"), "-H", "::1", "-P", str(ours.port), "list", "partition"],
+                          timeout=DEADLINE_S).returncode == 0
