@@ -168,7 +168,11 @@ static void set_url(struct http_call *call, const struct http_settings *settings
     char *whole = NULL;
 
     assert(url);
+    /* Cleartext is HTTP/1.1 here: whoever waited for room on that connection would wait for its whole call. */
+    SET(call->easy, CURLOPT_PIPEWAIT, str_has_prefix(text, "https://") ? 1L : 0L);
     CURLUcode bad = curl_url_set(url, CURLUPART_URL, text, 0);
+    if (!bad && !str_has_prefix(text, "http://") && !str_has_prefix(text, "https://"))
+        bad = CURLUE_UNSUPPORTED_SCHEME;
     if (!bad && settings->server_name)
         bad = rename_host(call, settings->server_name, url);
     if (!bad)
@@ -198,7 +202,6 @@ static void set_transport(CURL *easy, const struct http_settings *settings)
     SET(easy, CURLOPT_NOSIGNAL, 1L);
     SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    SET(easy, CURLOPT_PIPEWAIT, 1L);
     SET(easy, CURLOPT_QUICK_EXIT, 1L); /* a call that ends does not wait for its name look-up's thread */
     SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     SET(easy, CURLOPT_TCP_KEEPIDLE, 2L);
@@ -270,9 +273,6 @@ static enum err_kind kind_of(CURLcode code)
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
         return ERR_DENIED;
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-        return ERR_INVALID;
     default:
         return ERR_IO;
     }

@@ -13,8 +13,9 @@
 struct loop_timer_handle {
     uv_timer_t uv;
     struct loop *loop;
-    struct loop_timer *timer;       /* NULL while idle */
-    struct loop_timer_handle *next; /* in the idle list */
+    struct loop_timer *timer; /* NULL while parked */
+    uint64_t round;           /* while soon: when it was started; else 0 */
+    struct loop_timer_handle *prev, *next;
 };
 
 struct loop_signal {
@@ -27,7 +28,10 @@ struct loop {
     uv_loop_t uv;
     uv_prepare_t turn;
     int64_t boot_offset_ms; /* CLOCK_BOOTTIME less libuv's clock; grows when the machine sleeps */
-    struct loop_timer_handle *idle;
+    uv_idle_t soon;         /* active while the list is not empty, so that the loop does not wait */
+    uint64_t round;         /* of walks over that list */
+    struct loop_timer_handle *soon_first, *soon_last;
+    struct loop_timer_handle *parked;
     size_t running;
 };
 
@@ -94,14 +98,15 @@ struct loop *loop_new(void)
     /* A peer that hangs up is an error of one write, not the end of the program. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (uv_loop_init(&loop->uv) || uv_prepare_init(&loop->uv, &loop->turn) ||
-        uv_prepare_start(&loop->turn, on_turn))
+        uv_prepare_start(&loop->turn, on_turn) || uv_idle_init(&loop->uv, &loop->soon))
         abort(); /* no descriptors or memory at start-up */
     uv_unref((uv_handle_t *)&loop->turn);
+    loop->round = 1;
     loop->boot_offset_ms = clock_ms(CLOCK_BOOTTIME) - clock_ms(CLOCK_MONOTONIC);
     return loop;
 }
 
-static void free_idle(uv_handle_t *handle)
+static void free_parked(uv_handle_t *handle)
 {
     mem_free(CONTAINER_OF(handle, struct loop_timer_handle, uv));
 }
@@ -123,13 +128,14 @@ void loop_free(struct loop *loop)
     if (!loop)
         return;
     assert(loop->running == 0); /* a running timer's owner would be called after its end */
-    while (loop->idle) {
-        struct loop_timer_handle *handle = loop->idle;
-        loop->idle = handle->next;
-        uv_close((uv_handle_t *)&handle->uv, free_idle);
+    while (loop->parked) {
+        struct loop_timer_handle *handle = loop->parked;
+        loop->parked = handle->next;
+        uv_close((uv_handle_t *)&handle->uv, free_parked);
     }
     uv_walk(&loop->uv, close_signal, NULL);
     uv_close((uv_handle_t *)&loop->turn, NULL);
+    uv_close((uv_handle_t *)&loop->soon, NULL);
     while (
         uv_run(&loop->uv, UV_RUN_DEFAULT)) { /* a loop_stop nobody waited for would end the first run early */
     }
@@ -154,12 +160,12 @@ struct uv_loop_s *loop_uv(struct loop *loop)
     return &loop->uv;
 }
 
-static struct loop_timer_handle *take_idle(struct loop *loop)
+static struct loop_timer_handle *take_parked(struct loop *loop)
 {
-    struct loop_timer_handle *handle = loop->idle;
+    struct loop_timer_handle *handle = loop->parked;
 
     if (handle) {
-        loop->idle = handle->next;
+        loop->parked = handle->next;
         return handle;
     }
     handle = NEW(struct loop_timer_handle);
@@ -168,35 +174,95 @@ static struct loop_timer_handle *take_idle(struct loop *loop)
     return handle;
 }
 
+static void leave_soon(struct loop_timer_handle *handle)
+{
+    struct loop *loop = handle->loop;
+
+    if (handle->prev)
+        handle->prev->next = handle->next;
+    else
+        loop->soon_first = handle->next;
+    if (handle->next)
+        handle->next->prev = handle->prev;
+    else
+        loop->soon_last = handle->prev;
+    handle->round = 0;
+    if (!loop->soon_first)
+        (void)uv_idle_stop(&loop->soon);
+}
+
+/* Takes back what a start has set up; the handle still belongs to its timer. */
+static void disarm(struct loop_timer_handle *handle)
+{
+    if (handle->round)
+        leave_soon(handle);
+    else
+        (void)uv_timer_stop(&handle->uv);
+}
+
 /* Parts the handle from its timer, so that nothing can call the owner any more. */
 static void park(struct loop_timer_handle *handle)
 {
-    (void)uv_timer_stop(&handle->uv);
+    disarm(handle);
     handle->timer->handle = NULL;
     handle->timer = NULL;
-    handle->next = handle->loop->idle;
-    handle->loop->idle = handle;
+    handle->next = handle->loop->parked;
+    handle->loop->parked = handle;
     handle->loop->running--;
 }
 
-static void on_timer(uv_timer_t *uv)
+static void fire(struct loop_timer_handle *handle)
 {
-    struct loop_timer_handle *handle = CONTAINER_OF(uv, struct loop_timer_handle, uv);
     struct loop_timer *timer = handle->timer;
 
     park(handle);
     timer->fn(timer);
 }
 
+static void on_timer(uv_timer_t *uv)
+{
+    fire(CONTAINER_OF(uv, struct loop_timer_handle, uv));
+}
+
+/* What is started from here on belongs to the next round. */
+static void on_soon(uv_idle_t *uv)
+{
+    struct loop *loop = CONTAINER_OF(uv, struct loop, soon);
+    uint64_t round = loop->round++;
+
+    while (loop->soon_first && loop->soon_first->round <= round)
+        fire(loop->soon_first);
+}
+
+static void join_soon(struct loop_timer_handle *handle)
+{
+    struct loop *loop = handle->loop;
+
+    handle->round = loop->round;
+    handle->next = NULL;
+    handle->prev = loop->soon_last;
+    if (loop->soon_last)
+        loop->soon_last->next = handle;
+    else
+        loop->soon_first = handle;
+    loop->soon_last = handle;
+    (void)uv_idle_start(&loop->soon, on_soon);
+}
+
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, loop_timer_fn fn)
 {
-    if (!timer->handle) {
-        timer->handle = take_idle(loop);
+    if (timer->handle) {
+        disarm(timer->handle);
+    } else {
+        timer->handle = take_parked(loop);
         timer->handle->timer = timer;
         loop->running++;
     }
     timer->fn = fn;
-    (void)uv_timer_start(&timer->handle->uv, on_timer, delay_ms > 0 ? (uint64_t)delay_ms : 0, 0);
+    if (delay_ms > 0)
+        (void)uv_timer_start(&timer->handle->uv, on_timer, (uint64_t)delay_ms, 0);
+    else
+        join_soon(timer->handle);
 }
 
 void loop_timer_stop(struct loop_timer *timer)

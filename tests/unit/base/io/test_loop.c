@@ -106,6 +106,37 @@ TEST(a_timer_may_start_itself_and_the_loop_ends_when_nothing_is_left)
     loop_free(stage.loop);
 }
 
+static void on_signal(void *ctx, int signum)
+{
+    struct stage *stage = ctx;
+
+    stage->now_ms = signum;
+    loop_stop(stage->loop);
+}
+
+static void fire_for_ever(struct loop_timer *timer)
+{
+    struct stage *stage = CONTAINER_OF(timer, struct stage, a);
+
+    loop_timer_start(stage->loop, timer, 0, fire_for_ever);
+}
+
+TEST(timers_without_delay_do_not_starve_the_rest)
+{
+    struct stage stage = {.loop = loop_new()};
+
+    loop_timer_start(stage.loop, &stage.a, 0, fire_for_ever);
+    loop_timer_start(stage.loop, &stage.c, 1, fire_c);
+    loop_on_signal(stage.loop, SIGUSR1, on_signal, &stage);
+    CHECK(raise(SIGUSR1) == 0);
+    while (!stage.order[0] || !stage.now_ms) /* both end a run, in any order or together */
+        loop_run(stage.loop);
+    CHECK_STR_EQ(stage.order, "c");
+    CHECK_INT_EQ(stage.now_ms, SIGUSR1);
+    loop_timer_stop(&stage.a);
+    loop_free(stage.loop);
+}
+
 struct owner {
     struct loop_timer timer;
     bool *freed;
@@ -155,14 +186,6 @@ TEST(time_stands_still_within_a_turn_and_timers_are_not_early)
     CHECK(loop_clock_ms() >= stage.now_ms);
     CHECK(loop_clock_ms() - loop_now_ms(stage.loop) < 5000);
     loop_free(stage.loop);
-}
-
-static void on_signal(void *ctx, int signum)
-{
-    struct stage *stage = ctx;
-
-    stage->now_ms = signum;
-    loop_stop(stage->loop);
 }
 
 TEST(signals_arrive_in_the_loop)

@@ -1,0 +1,495 @@
+#include "base/io/serve.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "unit/base/io/exchange.h"
+#include "unit/base/io/peer.h"
+
+enum { BIG_BYTES = 3 * 1000 * 1000, BODY_MAX = 200 * 1000, ANSWER_MAX = 1 << 16 };
+
+static struct serve_request *held; /* by the handler of /later */
+static int gone_count;
+
+static void on_echo(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    (void)ctx;
+    serve_replyf(request, 200, "%s %s?%s %zu %.10s", view->method, view->path, view->query, view->body.len,
+                 view->body.len ? view->body.ptr : "");
+}
+
+static void on_later(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    (void)ctx;
+    (void)view;
+    held = request;
+}
+
+static void on_gone(void *ctx, struct serve_request *request)
+{
+    (void)ctx;
+    CHECK(request == held);
+    held = NULL;
+    gone_count++;
+}
+
+static char big_byte(size_t i)
+{
+    return (char)('a' + i % 23);
+}
+
+static void on_big(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    AUTO(mem) char *bytes = mem_alloc(BIG_BYTES);
+
+    (void)ctx;
+    (void)view;
+    for (size_t i = 0; i < BIG_BYTES; i++)
+        bytes[i] = big_byte(i);
+    serve_reply(request, 200, "application/octet-stream", (struct slice){bytes, BIG_BYTES});
+}
+
+static void on_empty(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    (void)ctx;
+    (void)view;
+    serve_reply(request, 503, "text/plain", (struct slice){NULL, 0});
+}
+
+static const struct serve_route routes[] = {
+    {.path = "/echo", .fn = on_echo, .max_body = BODY_MAX},
+    {.path = "/later", .fn = on_later, .gone = on_gone},
+    {.path = "/big", .fn = on_big},
+    {.path = "/empty", .fn = on_empty},
+    {0},
+};
+
+struct bench {
+    struct loop *loop;
+    struct serve *serve;
+    struct http *http;
+};
+
+static void bench_open(struct bench *b)
+{
+    struct err err;
+
+    held = NULL;
+    gone_count = 0;
+    b->loop = loop_new();
+    b->serve = serve_new(b->loop, &(struct serve_options){.address = "127.0.0.1", .routes = routes}, &err);
+    CHECK_OK(b->serve != NULL, err);
+    b->http = http_new(b->loop, &(struct http_options){.user_agent = "test/1"}, &err);
+    CHECK_OK(b->http != NULL, err);
+}
+
+static void bench_close(struct bench *b)
+{
+    http_free(b->http);
+    serve_free(b->serve);
+    loop_free(b->loop);
+}
+
+static void bench_send(struct bench *b, struct exchange *x, const char *path, struct http_request request)
+{
+    AUTO(mem) char *url = mem_printf("http://127.0.0.1:%u%s", serve_port(b->serve), path);
+
+    if (!request.method)
+        request.method = "GET";
+    request.url = url;
+    exchange_send(x, b->loop, b->http, request);
+}
+
+TEST(answers)
+{
+    static const struct {
+        const char *method, *path, *body;
+        int status;
+        const char *text;
+    } rows[] = {
+        {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
+        {"GET", "/echo?a=1&b=x%20y", NULL, 200, "GET /echo?a=1&b=x y 0 "},
+        {"POST", "/echo", "hello", 200, "POST /echo? 5 hello"},
+        {"PUT", "/echo", "hello", 200, "PUT /echo? 5 hello"},
+        {"PATCH", "/echo?x", "{}", 200, "PATCH /echo?x 2 {}"},
+        {"POST", "/echo", "", 200, "POST /echo? 0 "},
+        {"DELETE", "/echo", NULL, 200, "DELETE /echo? 0 "},
+        {"HEAD", "/echo", NULL, 200, ""},
+        {"GET", "/empty", NULL, 503, ""},
+        {"GET", "/", NULL, 404, "nothing is served under this path\n"},
+        {"GET", "/echo/", NULL, 404, "nothing is served under this path\n"},
+        {"GET", "/ech", NULL, 404, "nothing is served under this path\n"},
+        {"POST", "/nowhere", "abc", 404, "nothing is served under this path\n"},
+        {"POST", "/big", "abc", 413, "the body is larger than this path takes\n"},
+        {"DELETE", "/echo", "abc", 400, "this method takes no body\n"},
+        {"BREW", "/echo", NULL, 403, NULL}, /* the library does not ask us */
+        {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
+    };
+    struct bench b;
+
+    bench_open(&b);
+    CHECK_ROWS (row, rows) {
+        struct exchange x = {0};
+
+        bench_send(&b, &x, row->path,
+                   (struct http_request){.method = row->method, .body = slice_of(row->body)});
+        exchange_wait(&x);
+        CHECK_INT_EQ(x.res.status, row->status);
+        CHECK_INT_EQ(x.err.kind, ERR_NONE);
+        if (row->text)
+            CHECK_STR_EQ(str_text(&x.body), row->text);
+        if (row->text && x.body.len > 0)
+            CHECK_STR_EQ(x.content_type, "text/plain; charset=utf-8");
+        exchange_release(&x);
+    }
+    bench_close(&b);
+}
+
+TEST(bodies_have_a_limit)
+{
+    static const struct {
+        size_t len;
+        int status;
+    } rows[] = {{BODY_MAX, 200}, {BODY_MAX + 1, 413}, {BODY_MAX * 20, 413}};
+    struct bench b;
+
+    bench_open(&b);
+    CHECK_ROWS (row, rows) {
+        struct exchange x = {0};
+        AUTO(mem) char *body = mem_alloc(row->len);
+
+        memset(body, 'x', row->len);
+        bench_send(&b, &x, "/echo", (struct http_request){.method = "POST", .body = {body, row->len}});
+        exchange_wait(&x);
+        /* A client that is still writing may meet the closed connection before it reads the answer. */
+        CHECK(x.res.status == row->status || (row->len > BODY_MAX && x.err.kind == ERR_IO));
+        exchange_release(&x);
+    }
+    bench_close(&b);
+}
+
+TEST(a_large_answer_arrives_whole)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b);
+    bench_send(&b, &x, "/big", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(x.body.len, BIG_BYTES);
+    for (size_t i = 0; i < BIG_BYTES; i++) {
+        if (x.body.ptr[i] != big_byte(i))
+            CHECK_FAIL("byte %zu is wrong", i);
+    }
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+static bool is_held(void *ctx)
+{
+    (void)ctx;
+    return held != NULL;
+}
+
+static bool is_gone(void *ctx)
+{
+    return gone_count == *(int *)ctx;
+}
+
+TEST(a_handler_may_answer_later)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b);
+    for (int i = 0; i < 3; i++) {
+        x.done = 0;
+        bench_send(&b, &x, "/later", (struct http_request){0});
+        exchange_run_until(b.loop, is_held, NULL);
+        CHECK_INT_EQ(x.done, 0);
+        serve_replyf(TAKE(held), 202, "now %d", i);
+        exchange_wait(&x);
+        CHECK_INT_EQ(x.res.status, 202);
+        CHECK_INT_EQ(str_text(&x.body)[4], '0' + i);
+    }
+    CHECK_INT_EQ(gone_count, 0);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+TEST(a_handler_learns_that_its_peer_left)
+{
+    struct bench b;
+    struct exchange x = {0};
+    int one = 1;
+
+    bench_open(&b);
+    bench_send(&b, &x, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    http_cancel(x.call);
+    exchange_run_until(b.loop, is_gone, &one);
+    CHECK(held == NULL);
+    bench_close(&b);
+}
+
+TEST(a_server_may_be_freed_with_requests)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b);
+    bench_send(&b, &x, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    serve_free(TAKE(b.serve));
+    CHECK_INT_EQ(gone_count, 1);
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.err.kind, ERR_IO);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+/* --- what only a raw client can send --- */
+
+static bool pipelined(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\n"
+                  "GET /echo?2 HTTP/1.1\r\nHost: x\r\n\r\n"
+                  "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, "GET /echo?1 0") && strstr(answer, "GET /echo?2 0") &&
+           strstr(answer, "GET /echo?3 0");
+}
+
+static bool pipelined_behind_a_body(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /echo?2 HTTP/1.1\r\nHost: "
+                  "x\r\nContent-Length: 3\r\n\r\nabc"
+                  "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return true; /* the connection ended, and the server is there for the next guest */
+}
+
+static bool pipelined_behind_a_refusal(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(
+        fd,
+        "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return true;
+}
+
+static bool byte_by_byte(int fd)
+{
+    static const char request[] = "POST /echo HTTP/1.0\r\nContent-Length: 4\r\n\r\nslow";
+    char answer[ANSWER_MAX];
+
+    for (const char *at = request; *at; at++)
+        peer_send(fd, (char[]){*at, '\0'});
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") && strstr(answer, "POST /echo? 4 slow");
+}
+
+static bool no_length(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 411 ") != NULL;
+}
+
+static bool chunked(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd,
+              "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 411 ") != NULL;
+}
+
+static bool odd_length(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") == NULL;
+}
+
+static bool huge_header(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\nX-Long: ");
+    for (int i = 0; i < 2000; i++) {
+        if (send(fd, "0123456789", 10, MSG_NOSIGNAL) < 0)
+            return true;
+    }
+    (void)send(fd, "\r\n\r\n", 4, MSG_NOSIGNAL);
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") == NULL;
+}
+
+static bool rubbish(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "\x16\x03\x01\x02\x01 this is no HTTP\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") == NULL;
+}
+
+static bool leaves_in_the_body(int fd)
+{
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart");
+    return true;
+}
+
+static bool leaves_by_reset(int fd)
+{
+    peer_send(fd, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    peer_reset(fd);
+    return true;
+}
+
+struct guest {
+    struct peer peer;
+    bool good;
+};
+
+static bool guest_has_left(void *ctx)
+{
+    struct guest *guest = ctx;
+
+    return peer_has_ended(&guest->peer, &guest->good);
+}
+
+TEST(raw_clients_are_answered_or_dropped)
+{
+    static bool (*const scripts[])(int fd) = {pipelined,
+                                              pipelined_behind_a_body,
+                                              pipelined_behind_a_refusal,
+                                              byte_by_byte,
+                                              no_length,
+                                              chunked,
+                                              odd_length,
+                                              huge_header,
+                                              rubbish,
+                                              leaves_in_the_body,
+                                              leaves_by_reset};
+    struct bench b;
+
+    bench_open(&b);
+    CHECK_ROWS (script, scripts) {
+        struct guest guest = {0};
+
+        peer_start_client(&guest.peer, serve_port(b.serve), *script);
+        exchange_run_until(b.loop, guest_has_left, &guest);
+        CHECK(guest.good);
+    }
+    struct exchange x = {0};
+    bench_send(&b, &x, "/echo", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+static bool half_closes(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)shutdown(fd, SHUT_WR);
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return true;
+}
+
+TEST(a_client_that_stops_sending_while_a_handler_works_counts_as_gone)
+{
+    struct bench b;
+    struct guest guest = {0};
+    int one = 1;
+
+    bench_open(&b);
+    peer_start_client(&guest.peer, serve_port(b.serve), half_closes);
+    exchange_run_until(b.loop, is_gone, &one);
+    exchange_run_until(b.loop, guest_has_left, &guest);
+    bench_close(&b);
+}
+
+static bool all_done(void *ctx)
+{
+    const struct exchange *x = ctx;
+
+    for (int i = 0; i < 50; i++) {
+        if (!x[i].done)
+            return false;
+    }
+    return true;
+}
+
+TEST(many_at_once)
+{
+    struct bench b;
+    struct exchange x[50] = {0};
+    struct err err;
+
+    bench_open(&b);
+    http_free(b.http);
+    b.http = http_new(b.loop, &(struct http_options){.user_agent = "t", .max_connections = 50}, &err);
+    CHECK_OK(b.http != NULL, err);
+    for (int i = 0; i < 50; i++)
+        bench_send(&b, &x[i], "/echo",
+                   (struct http_request){.method = "POST", .body = SLICE_LIT("0123456789")});
+    exchange_run_until(b.loop, all_done, x);
+    for (int i = 0; i < 50; i++) {
+        CHECK_INT_EQ(x[i].res.status, 200);
+        exchange_release(&x[i]);
+    }
+    bench_close(&b);
+}
+
+TEST(a_port_in_use_is_an_error)
+{
+    struct bench b;
+    struct err err;
+
+    bench_open(&b);
+    struct serve_options same = {.address = "127.0.0.1", .port = serve_port(b.serve), .routes = routes};
+    CHECK_ERR(serve_new(b.loop, &same, &err) != NULL, err, ERR_IO);
+    AUTO(mem)
+    char *want = mem_printf("cannot listen on 127.0.0.1 port %u: in use, or not an address of this machine",
+                            serve_port(b.serve));
+    CHECK_STR_EQ(err.msg, want);
+    bench_close(&b);
+}
+
+TEST(all_addresses)
+{
+    struct bench b;
+    struct exchange x = {0};
+    struct err err;
+
+    bench_open(&b);
+    serve_free(b.serve);
+    b.serve = serve_new(b.loop, &(struct serve_options){.routes = routes}, &err);
+    CHECK_OK(b.serve != NULL, err);
+    bench_send(&b, &x, "/echo", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+    bench_close(&b);
+}
