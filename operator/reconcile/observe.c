@@ -264,13 +264,19 @@ static void view_records(struct reconciler *r, const char *key, const struct job
     }
 }
 
-static void view_answers(const struct reconciler *r, const struct job *job, const struct job_memory *memory,
-                         struct job_view *view)
+/* What passed for a job like this one has passed for it, for as long as its own answer would stand. */
+static void share_answer(const struct reconciler *r, const struct job *job, struct job_memory *memory)
 {
-    if (memory->dry_run_generation == job->generation)
-        view->dry_run = memory->dry_run;
-    else
-        view->dry_run = admitted_has(&r->admitted, job, view->now_ms) ? DRY_RUN_PASSED : DRY_RUN_NEEDED;
+    if (memory->dry_run_generation == job->generation ||
+        !admitted_has(&r->admitted, job, loop_now_ms(r->loop)))
+        return;
+    memory->dry_run_generation = job->generation;
+    memory->dry_run = DRY_RUN_PASSED;
+}
+
+static void view_answers(const struct job *job, const struct job_memory *memory, struct job_view *view)
+{
+    view->dry_run = memory->dry_run_generation == job->generation ? memory->dry_run : DRY_RUN_NEEDED;
     view->dry_run_text = memory->dry_run_text;
     view->dry_run_reason = memory->dry_run_reason;
     view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
@@ -299,7 +305,8 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->name = job->name;
         view->instance_count = job->problems.count ? 0 : job->spec.instances;
         view->instances = own(o, view->instance_count, sizeof(*view->instances));
-        view_answers(r, job, memory, view);
+        share_answer(r, job, memory);
+        view_answers(job, memory, view);
         for (uint32_t i = 0; i < view->instance_count; i++)
             view_instance(r, job, memory, i, o);
         view_pods(r, job, memory, o);
