@@ -27,9 +27,9 @@ struct part_view {
     bool quiet; /* this process knows that no pod was created on it in this run, or it created them */
     bool fresh; /* this process saw it become active by a create or reset in this run */
     enum part_refusal refusal;
-    const char *trouble;  /* the last failure's text, or NULL */
-    int64_t retry_at_ms;  /* not before: after a failure */
-    bool unsettled;       /* a write with unknown outcome */
+    const char *trouble; /* the last failure's text, or NULL */
+    int64_t retry_at_ms; /* not before: after a failure */
+    bool unsettled; /* a write with unknown outcome, and no list since that could not take effect any more */
     int64_t settle_at_ms; /* when that can no longer take effect */
     uint32_t size, gcds;  /* as listed; 0 when not */
 };

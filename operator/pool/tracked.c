@@ -108,6 +108,10 @@ void tracked_see(struct tracked *tracked, const struct vipu_partition *listed, i
     if (tracked->call || begun_ms <= tracked->last_write_ms)
         return; /* this list may be older than our own write */
     see(tracked, listed);
+    if (tracked->view.unsettled && begun_ms > tracked->view.settle_at_ms) {
+        tracked->view.unsettled = false;
+        tell_part(tracked);
+    }
 }
 
 /* ---- writes ---- */

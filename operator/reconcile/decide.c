@@ -27,10 +27,18 @@ static char *join(const struct strv *lines)
  */
 static bool keeps_id(const struct job_view *view, const struct record *record, const struct verdict *going_on)
 {
-    return going_on && record->releasing && str_eq(record->job_uid, view->job->uid) &&
+    return record->releasing && !str_eq(record->reason, RECORD_GIVEN_BACK) &&
            record->instance < view->instance_count && !view->instances[record->instance].record &&
            !indexset_has(&going_on->done, record->instance) &&
            !indexset_has(&going_on->broken, record->instance);
+}
+
+static enum release release_of(const struct job_view *view, const struct record *record,
+                               const struct verdict *going_on)
+{
+    if (!going_on || !str_eq(record->job_uid, view->job->uid))
+        return RELEASE_FOR_GOOD;
+    return keeps_id(view, record, going_on) ? RELEASE_KEEPS_ID : RELEASE_FOR_NOW;
 }
 
 /* What is left of earlier attempts, removed instances and jobs that are gone. going_on: which instances have
@@ -44,7 +52,7 @@ static void decide_leftovers(const struct job_view *view, const struct verdict *
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
-        char *text = tombstone_decide(view, tomb, keeps_id(view, tomb->record, going_on), plan);
+        char *text = tombstone_decide(view, tomb, release_of(view, tomb->record, going_on), plan);
 
         if (*ret_text)
             mem_free(text);
@@ -56,12 +64,13 @@ static void decide_leftovers(const struct job_view *view, const struct verdict *
 /* ---- endings ---- */
 
 /* Stops all instances; returns what is still to be done, or NULL. */
-static char *stop_all(const struct job_view *view, bool keep_finished, struct plan *plan)
+static char *stop_all(const struct job_view *view, bool keep_finished, enum release release,
+                      struct plan *plan)
 {
     char *first = NULL;
 
     for (size_t i = 0; i < view->instance_count; i++) {
-        char *text = instance_stop(view, &view->instances[i], keep_finished, plan);
+        char *text = instance_stop(view, &view->instances[i], keep_finished, release, plan);
 
         if (first)
             mem_free(text);
@@ -102,7 +111,7 @@ static bool has_records(const struct job_view *view)
 static void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
-    char *text = stop_all(view, false, plan);
+    char *text = stop_all(view, false, RELEASE_FOR_GOOD, plan);
     char *left = NULL;
 
     decide_leftovers(view, NULL, false, plan, &left);
@@ -122,7 +131,7 @@ static void decide_deletion(const struct job_view *view, const cJSON *status, st
 static void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
-    char *text = stop_all(view, true, plan);
+    char *text = stop_all(view, true, RELEASE_FOR_NOW, plan);
 
     read_ended(status, &v);
     decide_leftovers(view, &v, true, plan, &text);
@@ -137,15 +146,15 @@ static void decide_suspended(const struct job_view *view, const cJSON *status, s
 /* Its story is told; what it still holds goes back. */
 static void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
-    bool keeps_pods = view->job->spec.clean == CLEAN_NONE;
+    bool keeps_pods = view->job->spec.clean == CLEAN_NONE, may_be_mended = status_is_refusal(status);
     struct verdict v = {.reason = json_str(status, "reason", "Completed")};
-    char *text = stop_all(view, keeps_pods, plan);
+    char *text = stop_all(view, keeps_pods, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
 
-    decide_leftovers(view, NULL, keeps_pods, plan, &text);
+    read_ended(status, &v);
+    decide_leftovers(view, may_be_mended ? &v : NULL, keeps_pods, plan, &text);
     mem_free(text);
     if (!has_records(view) && view->job->has_finalizer)
         plan_add(plan, OP_FINALIZER_REMOVE);
-    read_ended(status, &v);
     v.state = str_eq(json_str(status, "launcherStatus", ""), "Completed") ? JOB_COMPLETED : JOB_FAILED;
     v.message = mem_strdup(json_str(status, "lastMessage", ""));
     v.succeeded = (uint32_t)json_i64(status, "workersStatus/succeeded", 0);
@@ -210,7 +219,7 @@ static void decide_instances(const struct job_view *view, struct verdict *v, str
         struct instance_result result = {0};
 
         if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
-            mem_free(instance_stop(view, inst, true, plan));
+            mem_free(instance_stop(view, inst, true, RELEASE_FOR_GOOD, plan));
             instance_count_pods(view, inst, &result);
             result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
         } else {

@@ -29,14 +29,24 @@ struct instance_result {
 /* Drives one instance that should run. */
 void instance_decide(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                      struct instance_result *ret);
+/* Will somebody want the partition again that is given back? */
+enum release {
+    RELEASE_FOR_GOOD, /* never: the job or the instance is over */
+    RELEASE_FOR_NOW, /* perhaps: the record says so first, for a removal may be slow, and nobody must use what
+                        it hits */
+    RELEASE_KEEPS_ID, /* likewise, and the record stays, so that its id is not used again */
+};
+
+/* Why a record is releasing, when not because something went wrong. */
+#define RECORD_GIVEN_BACK "GivenBack"
+
 /* Ends an instance: pods go unless keep_finished and they have ended by themselves; when it is quiet, its
  * IPUs go back. Returns a sentence about what is still to be done (owned), or NULL when nothing is left of
  * it. */
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, bool keep_finished,
-                    struct plan *plan);
-/* Gives back the IPUs of a record that is not used any more, then deletes it unless keeps_record. Returns
- * what it waits for (owned), or NULL. */
-char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, bool keeps_record,
+                    enum release release, struct plan *plan);
+/* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
+char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
                        struct plan *plan);
 
 void instance_count_pods(const struct job_view *view, const struct instance_view *inst,

@@ -2,9 +2,21 @@
 
 #include "base/core/mem.h"
 
+/* Whoever comes after must know that the partition is on its way out, and not use it again. */
+static void mark_releasing(const struct record *record, const struct part_view *part, const char *reason,
+                           struct plan *plan)
+{
+    struct record *next = record_copy(record);
+
+    next->releasing = true;
+    next->unsettled = next->unsettled || part->unsettled;
+    mem_set_str(&next->reason, reason);
+    plan_add(plan, OP_RECORD_PATCH)->record = next;
+}
+
 /* Removes the partition, then its record. Nothing here asks whether it is quiet: the callers have. */
 static char *give_back(const struct job_view *view, const struct record *record, const struct part_view *part,
-                       bool keeps_record, struct plan *plan)
+                       enum release release, struct plan *plan)
 {
     switch (part->state) {
     case PART_UNKNOWN:
@@ -14,12 +26,13 @@ static char *give_back(const struct job_view *view, const struct record *record,
     case PART_ABSENT:
         if (part->busy)
             break;
-        if (part->unsettled && view->now_ms < part->settle_at_ms) {
-            plan_again_at(plan, part->settle_at_ms);
+        if (part->unsettled) {
+            if (view->now_ms < part->settle_at_ms)
+                plan_again_at(plan, part->settle_at_ms);
             return mem_printf("a request about partition %s may still arrive at V-IPU controller %s",
                               record->name, record->controller);
         }
-        if (keeps_record)
+        if (release == RELEASE_KEEPS_ID)
             return NULL;
         struct op *gone = plan_add(plan, OP_RECORD_DELETE);
         gone->name = mem_strdup(record->name);
@@ -30,6 +43,10 @@ static char *give_back(const struct job_view *view, const struct record *record,
     case PART_ERROR:
         if (part->busy)
             break;
+        if (!record->releasing && release != RELEASE_FOR_GOOD) {
+            mark_releasing(record, part, RECORD_GIVEN_BACK, plan);
+            break;
+        }
         if (view->now_ms < part->retry_at_ms) {
             plan_again_at(plan, part->retry_at_ms);
             break;
@@ -42,21 +59,21 @@ static char *give_back(const struct job_view *view, const struct record *record,
                       part->trouble ? part->trouble : "");
 }
 
-char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, bool keeps_record,
+char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
                        struct plan *plan)
 {
     const struct record *record = tomb->record;
     int64_t until = tomb->hold_since_ms + view->hold_ms;
 
     /* A record is marked as releasing only after the hold, or when removal itself is the fence. */
+    if (!record->releasing && !tomb->all_quiet)
+        return mem_printf("pods that use partition %s are still running", record->name);
     if (!record->releasing && tomb->held && view->now_ms < until) {
         plan_again_at(plan, until);
         return mem_printf("partition %s is held because a process of %s may still run", record->name,
                           tomb->held_by);
     }
-    if (!record->releasing && !tomb->held && !tomb->all_quiet)
-        return mem_printf("pods that use partition %s are still running", record->name);
-    return give_back(view, record, &tomb->part, keeps_record, plan);
+    return give_back(view, record, &tomb->part, release, plan);
 }
 
 /* A pod that is there: returns whether it is lost, because it was asked to go long ago. */
@@ -97,8 +114,28 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
     }
 }
 
+/* Pods may have been created by a process that died before it could note so, and nobody has seen them. */
+static bool is_unsure(const struct job_view *view, const struct instance_view *inst)
+{
+    if (inst->record->started || inst->part.quiet)
+        return false;
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        if (inst->workers[w].state == WORKER_NEVER_SEEN)
+            return inst->part.state == PART_ACTIVE || inst->part.state == PART_ERROR;
+    }
+    return false;
+}
+
+/* The removal of the partition is the fence. */
+static char *let_go(const struct instance_view *inst, const char *reason, struct plan *plan)
+{
+    mark_releasing(inst->record, &inst->part, reason, plan);
+    return mem_printf("partition %s is being given back to V-IPU controller %s", inst->record->name,
+                      inst->record->controller);
+}
+
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, bool keep_finished,
-                    struct plan *plan)
+                    enum release release, struct plan *plan)
 {
     struct tombstone_view tomb = {.record = inst->record, .part = inst->part};
 
@@ -111,5 +148,9 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
         return NULL;
     if (!tomb.all_quiet)
         return mem_printf("pods of instance %u are being stopped", inst->index);
-    return tombstone_decide(view, &tomb, false, plan);
+    if (tomb.held && view->now_ms >= tomb.hold_since_ms + view->hold_ms)
+        return let_go(inst, "ProcessMayStillRun", plan);
+    if (!tomb.held && is_unsure(view, inst))
+        return let_go(inst, "Interrupted", plan);
+    return tombstone_decide(view, &tomb, release, plan);
 }

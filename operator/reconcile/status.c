@@ -36,23 +36,26 @@ bool status_is_finished(const cJSON *status)
     return condition_is_true(status, "Completed") || condition_is_true(status, "Failed");
 }
 
-bool status_is_stale_refusal(const cJSON *status, int64_t generation)
+bool status_is_refusal(const cJSON *status)
 {
-    static const char *const mendable[] = {"PodTemplateRefused", "PartitionRefused"};
-    const cJSON *failed = find_condition(status, "Failed");
-    const char *reason = json_str(failed, "reason", "");
+    static const char *const mendable[] = {"InvalidSpec", "PodTemplateRefused", "PartitionRefused"};
+    const char *reason = json_str(find_condition(status, "Failed"), "reason", "");
 
     if (!condition_is_true(status, "Failed"))
-        return false;
-    if (str_eq(reason, "InvalidSpec"))
-        return true;
-    if (json_i64(failed, "observedGeneration", 0) == generation)
         return false;
     for (size_t i = 0; i < COUNT_OF(mendable); i++) {
         if (str_eq(reason, mendable[i]))
             return true;
     }
     return false;
+}
+
+bool status_is_stale_refusal(const cJSON *status, int64_t generation)
+{
+    const cJSON *failed = find_condition(status, "Failed");
+
+    return status_is_refusal(status) && (str_eq(json_str(failed, "reason", ""), "InvalidSpec") ||
+                                         json_i64(failed, "observedGeneration", 0) != generation);
 }
 
 /* ---- conditions ---- */

@@ -39,6 +39,8 @@ const char *job_state_name(enum job_state state);
 
 /* What the status of the job says about its end. */
 bool status_is_finished(const cJSON *status);
+/* Failed for a reason that another spec may mend. */
+bool status_is_refusal(const cJSON *status);
 /* Failed for a reason that another spec may mend, and the spec has changed since. An InvalidSpec is judged
  * anew every time. */
 bool status_is_stale_refusal(const cJSON *status, int64_t generation);
