@@ -3,6 +3,7 @@ crashes do. Towards the operator it speaks plain HTTP/1.1, with a kubeconfig tha
 
 import http.client
 import http.server
+import re
 import socket
 import threading
 import time
@@ -32,10 +33,11 @@ class Seen:
 
     @property
     def is_write(self):
-        return self.method != "GET"
+        return self.method != "GET" and "dryRun" not in self.query
 
     def __str__(self):
-        return f"{self.method} {self.target}"
+        named = re.search(rb'"name":"([^"]*)"', self.body)
+        return f"{self.method} {self.target}" + (f" ({named[1].decode()})" if named else "")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
