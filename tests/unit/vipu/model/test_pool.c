@@ -1,0 +1,205 @@
+/* What the operator tells its users about a controller. */
+#include "lib/check.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "vipu/model/agents.h"
+#include "vipu/model/pool.h"
+
+/* A list under construction; texts are not owned by the partitions, so only the arrays are freed. */
+struct draft {
+    struct vipu_partition items[16];
+    struct vipu_partitions list;
+};
+
+static void add(struct draft *d, char *cluster, uint32_t domain, uint32_t start, uint32_t size)
+{
+    struct vipu_partition *p = &d->items[d->list.count++];
+
+    *p = (struct vipu_partition){.cluster_id = cluster, .size = size, .ready_state = VIPU_READY_ACTIVE};
+    p->ipus = mem_alloc(size * sizeof(*p->ipus));
+    for (uint32_t i = 0; i < size; i++)
+        p->ipus[i] = (struct vipu_ipu){.domain_topology_id = domain + (start + i) / 64,
+                                       .topology_id = (start + i) % 64,
+                                       .routing_id = i};
+    d->list.items = d->items;
+}
+
+static void drop(struct draft *d)
+{
+    for (size_t i = 0; i < d->list.count; i++)
+        mem_free(d->items[i].ipus);
+    *d = (struct draft){0};
+}
+
+static char cl1[] = "cl1", cl2[] = "cl2";
+
+TEST(an_empty_controller)
+{
+    struct vipu_partitions none = {0};
+    AUTO(vipu_pool_view)
+    struct vipu_pool_view v = vipu_pool_view_of(&none, (struct vipu_pool_shape){.total_ipus = 64});
+
+    CHECK(v.placed);
+    CHECK_INT_EQ(v.free_ipus, 64);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 16), 4);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 1), 64);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 128), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 3), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 0), 0);
+    CHECK_INT_EQ(vipu_pool_capacity(&v), 64);
+    CHECK_INT_EQ(vipu_pool_largest_free(&v), 64);
+}
+
+TEST(free_ipus_that_are_not_together)
+{
+    struct draft d = {0};
+    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+    size_t blocker[16], count;
+
+    add(&d, cl1, 0, 16, 4); /* one in each half: 56 are free, no 32 fit */
+    add(&d, cl1, 0, 32, 2);
+    add(&d, cl1, 0, 48, 2);
+    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 64});
+    CHECK(v.placed);
+    CHECK_INT_EQ(v.used_ipus, 8);
+    CHECK_INT_EQ(v.free_ipus, 56);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 32), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 16), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 8), 5);
+    CHECK_INT_EQ(vipu_pool_largest_free(&v), 16);
+    CHECK_INT_EQ(vipu_pool_capacity(&v), 64);
+    /* 32 IPUs: the lower half costs one partition of 4, the upper one two of 2; the first of the cheapest. */
+    count = vipu_pool_blockers(&v, &d.list, 32, blocker);
+    CHECK_INT_EQ(count, 1);
+    CHECK_INT_EQ(blocker[0], 0);
+    count = vipu_pool_blockers(&v, &d.list, 64, blocker);
+    CHECK_INT_EQ(count, 3);
+    CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 16, blocker), 0);
+    CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 128, blocker), 0);
+    drop(&d);
+}
+
+TEST(several_domains)
+{
+    struct draft d = {0};
+    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+    size_t blocker[16];
+
+    add(&d, cl1, 1, 0, 1);
+    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 256});
+    CHECK(v.placed);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 3);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 128), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 256), 0);
+    CHECK_INT_EQ(vipu_pool_capacity(&v), 256);
+    CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 256, blocker), 1);
+    drop(&d);
+}
+
+TEST(several_clusters)
+{
+    struct draft d = {0};
+    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+
+    add(&d, cl1, 0, 0, 64);
+    add(&d, cl2, 0, 0, 1); /* the same numbers, another cluster */
+    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 192});
+    CHECK(v.placed);
+    CHECK_INT_EQ(v.used_ipus, 65);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 32), 3);
+    drop(&d);
+}
+
+TEST(a_small_pod)
+{
+    struct draft d = {0};
+    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+
+    add(&d, cl1, 0, 0, 4);
+    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 16});
+    CHECK(v.placed);
+    CHECK_INT_EQ(vipu_pool_capacity(&v), 16);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 16), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 8), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 0);
+    drop(&d);
+}
+
+TEST(a_removed_partition_holds_nothing)
+{
+    struct draft d = {0};
+    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+
+    add(&d, cl1, 0, 0, 64);
+    add(&d, cl1, 0, 0, 64);
+    d.items[0].ready_state = VIPU_READY_REMOVED;
+    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 64});
+    CHECK(v.placed);
+    CHECK_INT_EQ(v.used_ipus, 64);
+    drop(&d);
+}
+
+TEST(ids_that_place_nothing_are_only_counted)
+{
+    static const struct {
+        uint32_t domain, start;
+        bool twice;
+    } rows[] = {{0, 0, true}, {5, 0, false}, {0, 62, false}, {UINT32_MAX - 1, 0, false}};
+
+    CHECK_ROWS (row, rows) {
+        struct draft d = {0};
+        AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+        size_t blocker[16];
+
+        add(&d, cl1, row->domain, row->start, 4);
+        if (row->twice)
+            add(&d, cl1, row->domain, row->start, 4);
+        v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 64});
+        CHECK(!v.placed);
+        CHECK_INT_EQ(v.used_ipus, row->twice ? 8 : 4);
+        CHECK_INT_EQ(vipu_pool_fit_count(&v, 4), row->twice ? 14 : 15);
+        CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 0);
+        CHECK_INT_EQ(vipu_pool_capacity(&v), 64);
+        CHECK_INT_EQ(vipu_pool_largest_free(&v), 32);
+        CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 64, blocker), 0);
+        drop(&d);
+    }
+}
+
+TEST(a_controller_without_ipus)
+{
+    struct draft d = {0};
+    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+
+    add(&d, cl1, 0, 0, 4);
+    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){0});
+    CHECK_INT_EQ(v.free_ipus, 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&v, 1), 0);
+    CHECK_INT_EQ(vipu_pool_capacity(&v), 0);
+    drop(&d);
+}
+
+TEST(agents_in_natural_order)
+{
+    struct vipu_agents agents = {.items = mem_alloc(4 * sizeof(struct vipu_agent)), .count = 4};
+    static const char *const given[] = {"ag10", "ag2", "ag02", "ag"}, *const want[] = {"ag", "ag02", "ag2",
+                                                                                       "ag10"};
+
+    for (size_t i = 0; i < agents.count; i++) {
+        agents.items[i].name = mem_strdup(given[i]);
+        agents.items[i].ipus = mem_alloc(4 * sizeof(struct vipu_agent_ipu));
+        agents.items[i].ipu_count = 4;
+    }
+    vipu_agents_sort(&agents);
+    for (size_t i = 0; i < agents.count; i++)
+        CHECK_STR_EQ(agents.items[i].name, want[i]);
+    CHECK_INT_EQ(agents.total_ipus, 16);
+    vipu_agents_release(&agents);
+    CHECK(vipu_name_compare("ag.13.2", "ag.13.10") < 0);
+    CHECK_INT_EQ(vipu_name_compare("a", "a"), 0);
+    CHECK(vipu_name_compare("a99999999999999999999999", "a100000000000000000000000") < 0);
+}
