@@ -1,0 +1,90 @@
+/* A byte string drives the controller; after each step no IPU is in two partitions, none leaked, and time
+ * ends whatever is under way. Three bytes are one step: what, which partition, how. */
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/mem.h"
+#include "vipu/server/config.h"
+#include "vipu/server/controller.h"
+
+static void check(const struct controller *c)
+{
+    uint64_t seen[2] = {0};
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct vipu_partition *p = &c->list[i]->partition;
+
+        for (uint32_t k = 0; k < p->size; k++) {
+            uint64_t bit = (uint64_t)1 << p->ipus[k].topology_id;
+
+            assert((seen[p->ipus[k].domain_topology_id] & bit) == 0);
+            seen[p->ipus[k].domain_topology_id] |= bit;
+        }
+    }
+    assert(c->occupancy.busy[0][0] == seen[0] && c->occupancy.busy[0][1] == seen[1]);
+}
+
+static void create(struct controller *c, const char *id, uint8_t how, int64_t now)
+{
+    struct vipu_ipu ipus[4];
+    struct vipu_requirements r = {.id = id, .size = how >> 5 ? 1u << (how >> 5) : how & 7};
+    struct strv problems = {0};
+    struct err err;
+
+    if (how & 1) { /* explicit IPUs, some of them nonsense */
+        for (uint32_t i = 0; i < 4; i++)
+            ipus[i] = (struct vipu_ipu){how >> 7, 0, (how & 0x7eu) + i, i ^ (how >> 6)};
+        r = (struct vipu_requirements){.id = id, .size = 4, .cluster_id = "a", .ipus = ipus, .ipu_count = 4};
+    }
+    r.num_gcds = how & 2 ? 2 : 0;
+    if (!controller_create(c, &r, now, &problems, &err))
+        assert(err.kind == ERR_INVALID || err.kind == ERR_EXISTS || err.kind == ERR_BUSY);
+    strv_release(&problems);
+}
+
+static void step(struct controller *c, const uint8_t *b, int64_t now)
+{
+    AUTO(mem) char *id = mem_printf("p%u", b[1] % 40u);
+    struct err err = {0};
+    bool ok = true;
+
+    switch (b[0] % 5) {
+    case 0:
+    case 1:
+        create(c, id, b[2], now);
+        break;
+    case 2:
+        ok = controller_remove(c, id, b[2] & 1, now, &err);
+        break;
+    case 3:
+        ok = controller_reset(c, id, b[2] & 1, now, &err);
+        break;
+    default:
+        controller_step(c, now);
+    }
+    assert(ok || err.kind == ERR_NOT_FOUND || err.kind == ERR_CONFLICT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct server_config config;
+    struct controller c;
+    struct strv problems = {0};
+    int64_t now = 0;
+
+    if (!server_config_parse(SLICE_LIT("clusters: [{id: a, ipulink-domains: 2}]"), "", &config, &problems))
+        return 0;
+    controller_init(&c, &config.clusters, (struct controller_times){20, 30, 10}, 3);
+    for (; len >= 3; bytes += 3, len -= 3) {
+        now += bytes[2] & 15;
+        step(&c, bytes, now);
+        check(&c);
+    }
+    controller_step(&c, now + 100);
+    assert(controller_step(&c, now + 200) == -1);
+    check(&c);
+    controller_release(&c);
+    server_config_release(&config);
+    return 0;
+}
