@@ -60,7 +60,8 @@ static void on_deliver(struct loop_timer *timer)
 
     if (!call)
         return;
-    reply = (struct channel_reply){.err = call->err, .sent = call->sent};
+    reply = (struct channel_reply){
+        .err = call->err, .sent = call->sent, .reason = str_text(&call->response.text)};
     if (call->err.kind == ERR_NONE)
         reply.message = call->message;
     call_retire(call);
