@@ -10,7 +10,6 @@ import argparse
 import gzip
 import os
 import sys
-import time
 
 import numpy as np
 
@@ -81,7 +80,6 @@ def main():
     parser.add_argument("--replicas", type=int, default=1, help="model replicas that share every batch")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=0.05)
-    parser.add_argument("--pause", type=float, default=0.0, help="seconds to rest after each epoch, to be watched")
     parser.add_argument("--target", type=float, default=0.9, help="accuracy below which training has failed")
     options = parser.parse_args()
 
@@ -98,7 +96,6 @@ def main():
         loss = train_epoch(network, momentum, images[seen], digits[seen], options, rng)
         accuracy = network.accuracy(images[held_out], digits[held_out])
         print(f"epoch {epoch:2}/{options.epochs}  loss {loss:.4f}  accuracy {accuracy:.3f}", flush=True)
-        time.sleep(options.pause)
     if accuracy < options.target:
         sys.exit(f"accuracy {accuracy:.3f} is below {options.target}: training has failed")
     print(f"done: {accuracy:.1%} of the held-out digits are read correctly", flush=True)
