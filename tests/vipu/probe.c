@@ -20,6 +20,7 @@ struct probe {
     struct loop *loop;
     struct vipu_client *client;
     struct vipu_call *last;
+    struct ticket *last_ticket;
     unsigned started, pending;
     bool is_waiting;
     bool may_write;
@@ -158,11 +159,14 @@ static void start(struct probe *p, const char *step)
     *ticket = (struct ticket){p, ++p->started, mem_strdup(what)};
     p->pending++;
     p->last = call(p, what, ms, ticket);
+    p->last_ticket = ticket;
 }
 
 static void cancel(struct probe *p)
 {
     vipu_call_cancel(p->last);
+    mem_free(p->last_ticket->what);
+    mem_free(p->last_ticket);
     p->pending--;
 }
 

@@ -1,6 +1,8 @@
 """Our client against a generic gRPC server, and against servers that keep no rule."""
 
+import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -375,6 +377,30 @@ def test_a_peer_that_hangs_up(raw):
     for script in (lambda peer: None, after_the_request, in_the_middle, with_a_reset):
         (line,) = probe(raw(script).port, "create:p1:4")
         assert line.kind == "io" and line.code == 14 and line.unknown == line.sent
+
+
+def test_bytes_and_a_reset_at_once(raw):
+    """The end of the connection shows although there was something to read before it."""
+    def script(peer):
+        peer.greet()
+        stream = peer.request()
+        requested.set()
+        stopped.wait(DEADLINE_S)
+        peer.send(rawh2.headers(stream, rawh2.OPEN))
+        peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer.sock.close()
+        closed.set()
+
+    requested, stopped, closed = threading.Event(), threading.Event(), threading.Event()
+    running = Probe(raw(script).port, "create:p1:4@25000")
+    assert requested.wait(DEADLINE_S)
+    running.process.send_signal(signal.SIGSTOP)
+    os.waitpid(running.process.pid, os.WUNTRACED)
+    stopped.set()
+    assert closed.wait(DEADLINE_S)
+    running.process.send_signal(signal.SIGCONT)
+    (line,) = running.rest()
+    assert (line.kind, line.unknown) == ("io", True) and "reset by peer" in line.text
 
 
 def test_a_peer_that_never_speaks(raw):

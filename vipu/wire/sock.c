@@ -21,6 +21,9 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct sock_watch *watch = CONTAINER_OF(poll, struct sock_watch, poll);
 
+    /* libuv stops a handle that reports an error; there may be bytes to read before the error, though. */
+    if (watch->owner && status < 0)
+        uv_poll_start(poll, watch->events, on_poll);
     if (watch->owner)
         watch->owner->fn(watch->owner, status < 0 || (events & UV_READABLE),
                          status < 0 || (events & UV_WRITABLE));
