@@ -111,13 +111,16 @@ void envv_default(struct envv *env, const char *name, const char *value)
         envv_set(env, name, value);
 }
 
-/* The entry without the prefix, now owned; NULL when its name is taken. */
-static char *unwrap(struct envv *env, const char *entry)
+/* Leaves the prefix off, in a copy that is owned; false when the name is taken. */
+static bool unwrap(struct envv *env, const char *prefix, char **entry)
 {
-    if (find(env, entry, name_len(entry)))
-        return NULL;
-    strv_push(&env->added, entry);
-    return env->added.items[env->added.count - 1];
+    const char *bare = *entry + strlen(prefix);
+
+    if (find(env, bare, name_len(bare)))
+        return false;
+    *entry = mem_strdup(bare);
+    strv_push_take(&env->added, *entry);
+    return true;
 }
 
 void envv_unwrap(struct envv *env, const char *prefix)
@@ -127,9 +130,7 @@ void envv_unwrap(struct envv *env, const char *prefix)
     for (size_t i = 0; i < env->count; i++) {
         char *entry = env->items[i];
 
-        if (is_wrapped(entry, prefix))
-            entry = unwrap(env, entry + strlen(prefix));
-        if (entry)
+        if (!is_wrapped(entry, prefix) || unwrap(env, prefix, &entry))
             env->items[kept++] = entry;
     }
     env->count = kept;

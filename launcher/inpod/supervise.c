@@ -139,9 +139,15 @@ static void take_signal(struct supervisor *s, int signal)
     }
 }
 
+/* Outside the command's group only process 1 can name anybody. */
+static bool can_tell(const struct supervisor *s)
+{
+    return getpid() == 1 || s->group;
+}
+
 static void deadline_passed(struct supervisor *s)
 {
-    if (s->stage == STAGE_LINGERING) {
+    if (s->stage == STAGE_LINGERING && can_tell(s)) {
         signal_everyone(s, SIGTERM);
         enter(s, STAGE_ENDING, ENDING_MS);
     } else {

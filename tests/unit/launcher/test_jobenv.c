@@ -4,7 +4,7 @@
 #include "lib/check.h"
 
 #define ENTRIES 16
-#define OPTIONS "{\"ipuLinkDomainSize\":\"16\",\"instanceSize\":\"8\"}"
+#define GIVEN_OPTIONS "IPU_JOB_TARGET_OPTIONS={\"ipuLinkDomainSize\":\"16\",\"instanceSize\":\"8\"}"
 
 struct row {
     char *env[ENTRIES];
@@ -14,11 +14,10 @@ struct row {
 static const struct row rows[] = {
     /* A plain worker: PopDist sees nothing, whatever else is told. */
     {{"IPU_JOB_IPUS_PER_INSTANCE=4", "IPU_JOB_WORKERS=1", "IPU_JOB_WORKER_INDEX=0", "IPU_JOB_INSTANCES=2",
-      "IPU_JOB_INSTANCE_INDEX=1", "IPU_JOB_TARGET_OPTIONS=" OPTIONS, "IPU_JOB_MASTER_ADDR=w-0",
-      "IPU_JOB_MASTER_PORT=29500", NULL},
-     ""},
-    {{"IPU_JOB_IPUS_PER_INSTANCE=16", "IPU_JOB_REPLICAS_PER_WORKER=4", "IPU_JOB_TARGET_OPTIONS=" OPTIONS,
+      "IPU_JOB_INSTANCE_INDEX=1", GIVEN_OPTIONS, "IPU_JOB_MASTER_ADDR=w-0", "IPU_JOB_MASTER_PORT=29500",
       NULL},
+     ""},
+    {{"IPU_JOB_IPUS_PER_INSTANCE=16", "IPU_JOB_REPLICAS_PER_WORKER=4", GIVEN_OPTIONS, NULL},
      "POPDIST_NUM_TOTAL_REPLICAS=4\n"
      "POPDIST_NUM_IPUS_PER_REPLICA=4\n"
      "POPDIST_NUM_LOCAL_REPLICAS=4\n"
@@ -26,7 +25,7 @@ static const struct row rows[] = {
      "POPDIST_REPLICA_INDEX_OFFSET=0\n"
      "POPDIST_LOCAL_INSTANCE_INDEX=0\n"},
     {{"IPU_JOB_IPUS_PER_INSTANCE=16", "IPU_JOB_WORKERS=2", "IPU_JOB_WORKER_INDEX=1",
-      "IPU_JOB_REPLICAS_PER_WORKER=2", "IPU_JOB_TARGET_OPTIONS=" OPTIONS, "IPU_JOB_MASTER_ADDR=w-0.job",
+      "IPU_JOB_REPLICAS_PER_WORKER=2", GIVEN_OPTIONS, "IPU_JOB_MASTER_ADDR=w-0.job",
       "IPU_JOB_MASTER_PORT=29500", NULL},
      "POPDIST_NUM_TOTAL_REPLICAS=4\n"
      "POPDIST_NUM_IPUS_PER_REPLICA=4\n"
@@ -34,7 +33,7 @@ static const struct row rows[] = {
      "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE=1\n"
      "POPDIST_REPLICA_INDEX_OFFSET=2\n"
      "POPDIST_LOCAL_INSTANCE_INDEX=0\n"
-     "POPLAR_TARGET_OPTIONS=" OPTIONS "\n"
+     "POPLAR_TARGET_OPTIONS={\"ipuLinkDomainSize\":\"16\",\"instanceSize\":\"8\"}\n"
      "RANK=1\n"
      "WORLD_SIZE=2\n"
      "LOCAL_RANK=0\n"
@@ -51,7 +50,7 @@ static const struct row rows[] = {
     /* The user's values, empty ones too, beat the defaults, and those beat what is computed. */
     {{"IPU_JOB_IPUS_PER_INSTANCE=2", "IPU_JOB_WORKERS=2", "POPDIST_NUM_LOCAL_REPLICAS=9",
       "IPU_DEFAULT_POPDIST_REPLICA_INDEX_OFFSET=7", "IPU_DEFAULT_POPDIST_NUM_LOCAL_REPLICAS=8",
-      "POPDIST_LOCAL_INSTANCE_INDEX=", "POPLAR_TARGET_OPTIONS=", "IPU_JOB_TARGET_OPTIONS=" OPTIONS, "RANK=5",
+      "POPDIST_LOCAL_INSTANCE_INDEX=", "POPLAR_TARGET_OPTIONS=", GIVEN_OPTIONS, "RANK=5",
       "IPU_JOB_MASTER_ADDR=w-0", "IPU_JOB_MASTER_PORT=1", NULL},
      "POPDIST_REPLICA_INDEX_OFFSET=7\n"
      "POPDIST_NUM_TOTAL_REPLICAS=2\n"

@@ -1,0 +1,52 @@
+"""What the launcher's tests share. BUILD_DIR names the build whose ipu-launch is tested (build/dev if unset)."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import processes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def launcher():
+    """The path of the real program."""
+    path = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "launcher" / "ipu-launch"
+    assert path.is_file(), f"{path} is missing: build the target ipu-launch, or set BUILD_DIR"
+    return path
+
+
+@pytest.fixture(params=["child", "init"])
+def mode(request):
+    """How ipu-launch runs: as anybody's child, or as process 1 of a container."""
+    return request.param
+
+
+@pytest.fixture
+def start(launcher, mode):
+    """Starts `ipu-launch run -- WORDS`; everything is gone after the test."""
+    started = []
+
+    def begin(*words, verb="run", **popen):
+        words = (verb, "--", *words) if words else (verb,)
+        launch = processes.Launch(launcher, mode, *words, **popen)
+        started.append(launch)
+        return launch
+
+    yield begin
+    for launch in started:
+        launch.destroy()
+
+
+@pytest.fixture
+def call(launcher):
+    """Runs ipu-launch with these words to its end."""
+
+    def run(*words, **options):
+        options = {"capture_output": True, "text": True, "timeout": processes.DEADLINE_S, **options}
+        return subprocess.run([str(launcher), *words], **options)
+
+    return run
