@@ -89,12 +89,18 @@ static void say_no_nodes(const struct claims_controller *c, struct claim_verdict
     wait(verdict, "NoNodes", &text);
 }
 
+/* Two reasons, because a changed reason is told at once: at first it is only slow, then it is in trouble. */
 static void say_unavailable(const struct claims_controller *c, struct claim_verdict *verdict)
 {
     struct str text = {0};
 
+    if (!c->trouble) {
+        str_addf(&text, "V-IPU controller %s has not answered yet", c->name);
+        wait(verdict, "ControllerUnanswered", &text);
+        return;
+    }
     str_addf(&text, "V-IPU controller %s is not available%s%s: %s", c->name, c->trouble_since ? " " : "",
-             c->trouble_since ? c->trouble_since : "", c->trouble ? c->trouble : "it has not answered yet");
+             c->trouble_since ? c->trouble_since : "", c->trouble);
     wait(verdict, "ControllerUnavailable", &text);
 }
 
