@@ -83,6 +83,12 @@ class Kubelet:
         name = container or container_names(pod)[0]
         self.report(pod, "Failed", statuses(pod, terminated(0), **{name: terminated(code, message)}))
 
+    def end(self, pod, code):
+        if code == 0:
+            self.succeed(pod)
+        else:
+            self.fail(pod, code)
+
     def end_deleted(self, pod):
         """What the node does when a pod was asked to go: its containers end, then the object does."""
         if pod.get("status", {}).get("phase") in ("Pending", "Running"):
@@ -102,10 +108,10 @@ class Kubelet:
 
 class Automatic:
     """A node at work by itself: runs what is pending, ends what is told to, and lets go what was deleted.
-    completes(pod) says whether a running pod's program is over."""
+    exits(pod) is the exit code with which a running pod's program is over, or None."""
 
-    def __init__(self, kubelet, namespaces, completes=lambda pod: False):
-        self.kubelet, self.namespaces, self.completes = kubelet, namespaces, completes
+    def __init__(self, kubelet, namespaces, exits=lambda pod: None):
+        self.kubelet, self.namespaces, self.exits = kubelet, namespaces, exits
         self.ran = set()  # uids of the pods that it started
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -130,8 +136,8 @@ class Automatic:
                     self.ran.add(pod["metadata"]["uid"])
             elif phase == "Pending":
                 self.kubelet.run(pod)
-            elif phase == "Running" and self.completes(pod):
-                self.kubelet.succeed(pod)
+            elif phase == "Running" and (code := self.exits(pod)) is not None:
+                self.kubelet.end(pod, code)
         except Refused as refused:
             if refused.status not in (404, 409):
                 raise

@@ -152,7 +152,7 @@ class World:
         self.operator = None
         self._namespaces, self._closing = [], []
         self.make_namespace(ns)
-        self.kubelet = Kubelet(self.api).make_node()
+        self.kubelet = self.make_node("ipu-node")
 
     # Parts of a world. What is made here ends with it.
 
@@ -185,8 +185,8 @@ class World:
     def make_node(self, name, **how):
         return Kubelet(self.api, name).make_node(**how)
 
-    def automatic(self, completes=lambda pod: False, kubelet=None):
-        node = Automatic(kubelet or self.kubelet, self._namespaces, completes)
+    def automatic(self, exits=lambda pod: None):
+        node = Automatic(self.kubelet, self._namespaces, exits)
         return self.keep(node, node.stop)
 
     def kubeconfig(self, proxy=None):
