@@ -59,20 +59,26 @@ char *mem_strndup(const char *text, size_t len)
     return copy;
 }
 
-char *mem_printf(const char *fmt, ...)
+char *mem_vprintf(const char *fmt, va_list args)
 {
-    va_list args;
     va_list again;
-    char *text;
 
-    va_start(args, fmt);
     va_copy(again, args);
     int len = vsnprintf(NULL, 0, fmt, args);
     if (len < 0) /* a text over INT_MAX bytes: no caller can mean that */
         out_of_memory();
-    text = mem_grow(NULL, (size_t)len + 1, 1);
+    char *text = mem_grow(NULL, (size_t)len + 1, 1);
     (void)vsnprintf(text, (size_t)len + 1, fmt, again);
     va_end(again);
+    return text;
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    char *text = mem_vprintf(fmt, args);
     va_end(args);
     return text;
 }

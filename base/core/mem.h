@@ -25,6 +25,7 @@ void *mem_dup(const void *bytes, size_t size);        /* NULL for NULL */
 char *mem_strdup(const char *text);                   /* NULL for NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *mem_vprintf(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 void mem_free(void *ptr);                         /* NULL is fine */
 void mem_set_str(char **slot, const char *value); /* frees the old, duplicates the new (may be NULL) */
 

@@ -146,20 +146,11 @@ void strv_push(struct strv *v, const char *text)
 
 void strv_pushf(struct strv *v, const char *fmt, ...)
 {
-    AUTO(str) struct str text = {0};
     va_list args;
-    va_list again;
 
     va_start(args, fmt);
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, fmt, args);
-    if (len >= 0 && reserve(&text, (size_t)len)) {
-        (void)vsnprintf(text.ptr, (size_t)len + 1, fmt, again);
-        text.len = (size_t)len;
-    }
-    va_end(again);
+    strv_push_take(v, mem_vprintf(fmt, args));
     va_end(args);
-    strv_push_take(v, str_take(&text));
 }
 
 bool strv_has(const struct strv *v, const char *text)

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* cJSON asks for its memory here, so that running out of it aborts instead of looking like a syntax error. */
@@ -252,14 +251,11 @@ cJSON *json_put_str(cJSON *object, const char *key, const char *text)
 
 cJSON *json_put_strf(cJSON *object, const char *key, const char *fmt, ...)
 {
-    AUTO(mem) char *text = NULL;
     va_list args;
 
     va_start(args, fmt);
-    int len = vasprintf(&text, fmt, args);
+    AUTO(mem) char *text = mem_vprintf(fmt, args);
     va_end(args);
-    assert(len >= 0);
-    (void)len;
     return json_put_str(object, key, text);
 }
 

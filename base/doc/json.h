@@ -1,5 +1,6 @@
 /* JSON over cJSON: parsing with limits, reading by path, building. A document is a cJSON tree and is owned by
- * whoever parsed or created it. Failed allocations abort. Numbers are doubles: keep 64-bit ids as strings. */
+ * whoever parsed or created it. Failed allocations abort. Numbers are doubles, printed with fifteen digits:
+ * keep 64-bit ids as strings. */
 #pragma once
 
 #include <cjson/cJSON.h>

@@ -168,7 +168,8 @@ static void set_url(struct http_call *call, const struct http_settings *settings
     char *whole = NULL;
 
     assert(url);
-    /* Cleartext is HTTP/1.1 here: whoever waited for room on that connection would wait for its whole call. */
+    /* Cleartext is HTTP/1.1 here: whoever waited for room on that connection would wait for its whole call.
+     */
     SET(call->easy, CURLOPT_PIPEWAIT, str_has_prefix(text, "https://") ? 1L : 0L);
     CURLUcode bad = curl_url_set(url, CURLUPART_URL, text, 0);
     if (!bad && !str_has_prefix(text, "http://") && !str_has_prefix(text, "https://"))

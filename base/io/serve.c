@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <libwebsockets.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
@@ -148,14 +147,12 @@ void serve_reply(struct serve_request *request, int status, const char *content_
 
 void serve_replyf(struct serve_request *request, int status, const char *fmt, ...)
 {
-    AUTO(mem) char *text = NULL;
     va_list args;
 
     va_start(args, fmt);
-    int len = vasprintf(&text, fmt, args);
+    AUTO(mem) char *text = mem_vprintf(fmt, args);
     va_end(args);
-    assert(len >= 0);
-    serve_reply(request, status, "text/plain; charset=utf-8", (struct slice){text, (size_t)len});
+    serve_reply(request, status, "text/plain; charset=utf-8", slice_of(text));
 }
 
 /* An answer that no handler gives. The rest of the request stays unread, so the connection ends with it. */

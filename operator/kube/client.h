@@ -97,5 +97,5 @@ struct kube_counter {
 };
 size_t kube_counters(const struct kube *kube, const struct kube_counter **ret);
 uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource); /* NULL: any */
-size_t kube_waiting(const struct kube *kube); /* not sent yet */
+size_t kube_waiting(const struct kube *kube);                                          /* not sent yet */
 unsigned kube_flying(const struct kube *kube); /* work requests without their answer */

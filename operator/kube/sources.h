@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "operator/kube/identity.h"

@@ -45,7 +45,7 @@ TEST(timers_fire_in_the_order_of_their_times)
 
     loop_timer_start(stage.loop, &stage.c, 6, fire_c);
     loop_timer_start(stage.loop, &stage.b, 4, fire_b);
-    loop_timer_start(stage.loop, &stage.a, 0, fire_a);
+    loop_timer_start(stage.loop, &stage.a, 2, fire_a);
     CHECK(loop_timer_is_running(&stage.a));
     loop_run(stage.loop);
     CHECK_STR_EQ(stage.order, "abc");

@@ -68,7 +68,7 @@ static void check_query(struct world *w, const char *want)
     "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" version "\"}}}"
 #define BOOKMARK(version)                                                                                    \
     "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" version "\"}" \
-                                                                                                       "}}"
+    "}}"
 #define LIST_END(version)                                                                                    \
     "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" version "\"," \
     "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}"

@@ -1,0 +1,164 @@
+"""The tree's own rules, each a function that returns sentences about what breaks it.
+
+    python3 tests/arch/tree.py includes|banned|format
+    python3 tests/arch/tree.py headers ROOM... -- CC FLAG...
+    python3 tests/arch/tree.py purity ARCHIVE...
+"""
+
+import concurrent.futures
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("base", "vipu", "popdist", "launcher", "operator")
+
+# What a room, or a folder of it, may include. The longest prefix that matches a file counts.
+MAY_INCLUDE = {
+    "base/core/": ("base/core/",),
+    "base/doc/": ("base/doc/", "base/core/"),
+    "base/io/": ("base/io/", "base/core/"),
+    "vipu/": ("vipu/", "base/"),
+    "popdist/": ("popdist/",),
+    "launcher/": ("launcher/", "vipu/client/", "base/", "popdist/contract.h"),
+    "operator/": ("operator/", "vipu/", "base/"),
+}
+
+# Function -> the files that may call it. Everything else uses what base/ offers in its place.
+BANNED = {
+    "malloc calloc realloc strdup strndup": ("base/core/mem.c",),
+    "asprintf vasprintf": (),
+    "getenv secure_getenv": ("main.c", "launcher/"),
+    "exit": ("main.c",),
+    "sprintf vsprintf strcpy stpcpy strcat strncpy strncat gets strtok atoi atol atof": (),
+    "system popen sleep usleep rand srand random alloca setjmp longjmp tmpnam mktemp": (),
+}
+
+# What a pure archive may need from outside the pure archives: words over memory, nothing that looks at the world.
+# write and close are mem.c's last line when memory runs out, and the closing of a descriptor at a scope's end.
+PURE = re.compile(
+    r"""(__)?(mem(cpy|move|set|cmp|chr|mem|rchr)|explicit_bzero
+      |str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|chrnul|rchr|str|spn|cspn|pbrk|error_r|tol|toul|toll|toull|tod)
+      |rawmemchr|v?snprintf|abs|labs|qsort|bsearch|ffs|isoc99_sscanf
+      |calloc|realloc|free|write|close)(_chk)?
+      |abort|__assert_fail|__errno_location|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__popcount[ds]i2|__ctype_(b|tolower|toupper)_loc
+      |isfinite|floor|ceil|fabs|cJSON_\w+|yaml_\w+""",
+    re.VERBOSE,
+)
+
+
+def sources(*folders, suffixes=(".c", ".h")):
+    found = []
+    for folder in folders:
+        found += (p for p in sorted((ROOT / folder).rglob("*")) if p.suffix in suffixes and p.is_file())
+    return found
+
+
+def without_comments_and_strings(text):
+    """The same text with comments and literals blanked, so that line numbers stay."""
+    literal = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+    return literal.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def allowed_includes(name):
+    prefixes = [p for p in MAY_INCLUDE if name.startswith(p)]
+    return MAY_INCLUDE[max(prefixes, key=len)]
+
+
+def includes():
+    for path in sources(*ROOMS):
+        name = path.relative_to(ROOT).as_posix()
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+            if not found:
+                continue
+            target = found.group(1)
+            if target.split("/")[0] not in ROOMS:
+                if not target.endswith(".pb-c.h") and not (name.count("/") == 1 and (path.parent / target).is_file()):
+                    yield f'{name}:{number}: "{target}" is not named from the top of the tree'
+            elif not target.startswith(allowed_includes(name)):
+                yield f"{name}:{number}: {name.split('/')[0]} may not look into {target}"
+
+
+def banned():
+    rules = [
+        (re.compile(r"(?<![\w.>])(%s)\s*\(" % "|".join(names.split())), homes) for names, homes in BANNED.items()
+    ]
+    for path in sources(*ROOMS):
+        name = path.relative_to(ROOT).as_posix()
+        text = path.read_text()
+        for number, line in enumerate(without_comments_and_strings(text).splitlines(), 1):
+            for call, homes in rules:
+                for found in call.finditer(line):
+                    if not any(name.startswith(h) or name.endswith("/" + h) for h in homes):
+                        yield f"{name}:{number}: {found.group(1)}() is banned here; see BANNED in tests/arch/tree.py"
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.search(r"\b(TODO|FIXME|XXX)\b", line):
+                yield f"{name}:{number}: an open end; finish it or open an issue"
+            if re.match(r"\s*//", line):
+                yield f"{name}:{number}: comments that stay are written /* like this */"
+
+
+def headers(rooms, compiler):
+    def compile_alone(path):
+        name = path.relative_to(ROOT).as_posix()
+        done = subprocess.run(
+            [*compiler, "-fsyntax-only", "-x", "c", "-"],
+            input=f'#include "{name}"\n', capture_output=True, text=True, check=False, cwd=ROOT,
+        )  # fmt: skip
+        first = next((line for line in done.stderr.splitlines() if "error:" in line), done.stderr.strip())
+        return None if done.returncode == 0 else f"{name}: does not compile alone: {first}"
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        yield from filter(None, pool.map(compile_alone, sources(*rooms, suffixes=(".h",))))
+
+
+def symbols(archive, flag):
+    listing = subprocess.run(["nm", "-A", flag, archive], capture_output=True, text=True, check=True).stdout
+    for line in listing.splitlines():
+        where, _, symbol = line.rpartition(" ")
+        yield where.split(":")[1], symbol
+
+
+def purity(archives):
+    own = {symbol for archive in archives for _, symbol in symbols(archive, "--defined-only")}
+    if not own:
+        yield "the archives define nothing"
+    for archive in archives:
+        for member, symbol in symbols(archive, "--undefined-only"):
+            if symbol not in own and not PURE.fullmatch(symbol):
+                yield f"{Path(archive).name}({member}): needs {symbol}, so it is not pure"
+
+
+def layout():
+    files = [str(p) for p in sources(*ROOMS, "tests", "deploy")]
+    done = subprocess.run(
+        ["clang-format", "--dry-run", "--Werror", *files], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    names = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", done.stderr, re.MULTILINE)))
+    for name in names:
+        yield f"{Path(name).relative_to(ROOT)}: run clang-format -i on it"
+    if done.returncode and not names:
+        yield done.stderr.strip()
+
+
+def main(argv):
+    rule, rest = argv[0], argv[1:]
+    split = rest.index("--") if "--" in rest else len(rest)
+    rules = {
+        "includes": includes,
+        "banned": banned,
+        "format": layout,
+        "headers": lambda: headers(rest[:split], rest[split + 1 :]),
+        "purity": lambda: purity(rest),
+    }
+    broken = list(rules[rule]())
+    for sentence in broken:
+        print(sentence)
+    print(f"{rule}: {len(broken)} broken")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
