@@ -27,8 +27,10 @@ static char *join(const struct strv *lines)
  */
 static bool keeps_id(const struct job_view *view, const struct record *record, const struct verdict *going_on)
 {
-    return record->releasing && !str_eq(record->reason, RECORD_GIVEN_BACK) &&
-           record->instance < view->instance_count && !view->instances[record->instance].record &&
+    bool has_successor = record->instance < view->instance_count && view->instances[record->instance].record;
+    bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_GIVEN_BACK);
+
+    return record->releasing && !ended_well && !has_successor &&
            !indexset_has(&going_on->done, record->instance) &&
            !indexset_has(&going_on->broken, record->instance);
 }

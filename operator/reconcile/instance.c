@@ -1,7 +1,6 @@
 #include "operator/reconcile/instance.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
@@ -25,8 +24,7 @@ static void say(struct instance_result *ret, enum instance_phase phase, const ch
     ret->reason = reason;
     mem_free(ret->text);
     va_start(args, fmt);
-    if (vasprintf(&ret->text, fmt, args) < 0)
-        ret->text = NULL;
+    ret->text = mem_vprintf(fmt, args);
     va_end(args);
 }
 
@@ -196,8 +194,9 @@ static struct record *new_record(const struct job_view *view, const struct insta
 {
     const struct job *job = view->job;
     struct record *record = NEW(struct record);
-    char *id =
-        inst->readable_taken ? NULL : name_partition(view->partition_prefix, job->name, job->ns, inst->index);
+    char *id = inst->readable_taken || inst->next_attempt > 0
+                   ? NULL
+                   : name_partition(view->partition_prefix, job->name, job->ns, inst->index);
 
     if (!id)
         id = name_partition_hashed(view->partition_prefix, job->name, job->uid, inst->index,

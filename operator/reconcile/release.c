@@ -32,6 +32,10 @@ static char *give_back(const struct job_view *view, const struct record *record,
             return mem_printf("a request about partition %s may still arrive at V-IPU controller %s",
                               record->name, record->controller);
         }
+        if (!record->releasing && release != RELEASE_FOR_GOOD && record->attempt > 0) {
+            mark_releasing(record, part, RECORD_GIVEN_BACK, plan); /* its number says which ids were used */
+            break;
+        }
         if (release == RELEASE_KEEPS_ID)
             return NULL;
         struct op *gone = plan_add(plan, OP_RECORD_DELETE);

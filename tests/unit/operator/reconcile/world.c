@@ -1,0 +1,319 @@
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "lib/check.h"
+#include "operator/api/names.h"
+
+#define START_MS 1000000
+#define START_UNIX_S 1790000000
+#define GRACE_S 30
+
+void world_fail(const struct world *w, const char *fmt, ...)
+{
+    AUTO(mem) char *text = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    CHECK_FAIL("seed %" PRIu64 ", at %" PRId64 " ms%s%s: %s", w->seed, w->now_ms, w->story ? ", " : "",
+               w->story ? w->story : "", text);
+}
+
+uint64_t world_roll(struct world *w, uint64_t sides)
+{
+    w->dice ^= w->dice << 13;
+    w->dice ^= w->dice >> 7;
+    w->dice ^= w->dice << 17;
+    return (w->dice >> 11) % sides;
+}
+
+struct world *world_new(const char *spec)
+{
+    struct world *w = NEW(struct world);
+    struct err err = {0};
+
+    w->spec = json_parse(slice_of(spec), &err);
+    CHECK_OK(w->spec, err);
+    w->status = json_object();
+    w->dice = 88172645463325252u;
+    w->now_ms = START_MS;
+    w->name = mem_strdup("job");
+    w->generation = 1;
+    w->created_s = world_unix_s(w);
+    w->exists = true;
+    return w;
+}
+
+static void pod_free_all(struct wpod *pod)
+{
+    mem_free(pod->name);
+    mem_free(pod->uid);
+    mem_free(pod->partition);
+    mem_free(pod->node);
+    mem_free(pod);
+}
+
+void world_free(struct world *w)
+{
+    if (!w)
+        return;
+    world_crash(w);
+    for (size_t i = 0; i < w->pod_count; i++)
+        pod_free_all(w->pods[i]);
+    for (size_t i = 0; i < w->record_count; i++)
+        cJSON_Delete(w->records[i]);
+    while (w->part_count)
+        world_part_drop(w, w->parts[0].id);
+    for (size_t i = 0; i < w->stray_count; i++)
+        mem_free(w->strays[i].id);
+    for (size_t i = 0; i < w->track_count; i++)
+        mem_free(w->tracks[i]);
+    strv_release(&w->taken);
+    strv_release(&w->disturbed);
+    cJSON_Delete(w->spec);
+    cJSON_Delete(w->status);
+    mem_free(w->pods);
+    mem_free(w->records);
+    mem_free(w->parts);
+    mem_free(w->strays);
+    mem_free(w->tracks);
+    mem_free(w->name);
+    mem_free(w);
+}
+
+int64_t world_unix_s(const struct world *w)
+{
+    return START_UNIX_S + w->now_ms / 1000;
+}
+
+static void put_time(cJSON *object, const char *key, int64_t unix_s)
+{
+    char text[TIMEFMT_RFC3339_SIZE];
+
+    json_put_str(object, key, timefmt_rfc3339(unix_s, text));
+}
+
+cJSON *world_job(const struct world *w)
+{
+    cJSON *object = json_object();
+    cJSON *metadata = json_put_object(object, "metadata");
+
+    json_put_str(metadata, "name", w->name);
+    json_put_str(metadata, "namespace", "ns");
+    json_put_str(metadata, "uid", "0a1b2c3d-4e5f-6789-abcd-ef0123456789");
+    json_put_strf(metadata, "resourceVersion", "%u", w->writes);
+    json_put_i64(metadata, "generation", w->generation);
+    put_time(metadata, "creationTimestamp", w->created_s);
+    if (w->deleting)
+        put_time(metadata, "deletionTimestamp", w->created_s);
+    if (w->finalizer)
+        json_push_str(json_put_array(metadata, "finalizers"), API_FINALIZER);
+    json_put_take(object, "spec", json_dup(w->spec));
+    json_put_take(object, "status", json_dup(w->status));
+    return object;
+}
+
+void world_set_spec(struct world *w, const char *field, const char *json)
+{
+    struct err err = {0};
+    cJSON *value = json_parse(slice_of(json), &err);
+
+    CHECK_OK(value, err);
+    json_put_take(w->spec, field, value);
+    w->generation++;
+}
+
+void world_delete_job(struct world *w)
+{
+    w->deleting = true;
+    w->exists = w->finalizer;
+}
+
+cJSON *world_record(struct world *w, const char *name)
+{
+    for (size_t i = 0; i < w->record_count; i++) {
+        if (str_eq(json_str(w->records[i], "metadata/name", ""), name))
+            return w->records[i];
+    }
+    return NULL;
+}
+
+const char *world_said(const struct world *w, const char *path)
+{
+    return json_str(w->status, path, "");
+}
+
+int64_t world_number(const struct world *w, const char *path)
+{
+    return json_i64(w->status, path, -1);
+}
+
+/* ---- pods ---- */
+
+struct wpod *world_pod(struct world *w, const char *name)
+{
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (w->pods[i]->exists && str_eq(w->pods[i]->name, name))
+            return w->pods[i];
+    }
+    return NULL;
+}
+
+static void put_container_state(cJSON *status, const struct wpod *pod)
+{
+    cJSON *container = json_push_take(json_put_array(status, "containerStatuses"), json_object());
+    cJSON *state = json_put_object(container, "state");
+
+    json_put_str(container, "name", "main");
+    if (pod->report == REPORT_WAITING) {
+        json_put_str(json_put_object(state, "waiting"), "reason", "ContainerCreating");
+    } else if (pod->report == REPORT_RUNNING) {
+        json_put_object(state, "running");
+    } else {
+        cJSON *terminated = json_put_object(state, "terminated");
+
+        json_put_i64(terminated, "exitCode", pod->exit_code);
+        put_time(terminated, "finishedAt", pod->ended_s);
+    }
+}
+
+static const char *phase_of(const struct wpod *pod)
+{
+    if (pod->collected)
+        return "Failed";
+    if (pod->report == REPORT_ENDED)
+        return pod->exit_code ? "Failed" : "Succeeded";
+    return pod->report == REPORT_RUNNING ? "Running" : "Pending";
+}
+
+static void put_collected(cJSON *status)
+{
+    cJSON *condition = json_push_take(json_put_array(status, "conditions"), json_object());
+
+    json_put_str(condition, "type", "DisruptionTarget");
+    json_put_str(condition, "status", "True");
+    json_put_str(condition, "reason", "DeletionByPodGC");
+}
+
+static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
+{
+    cJSON *labels = json_put_object(metadata, "labels");
+    cJSON *annotations = json_put_object(metadata, "annotations");
+    cJSON *owner = json_push_take(json_put_array(metadata, "ownerReferences"), json_object());
+
+    json_put_str(metadata, "name", pod->name);
+    json_put_str(metadata, "namespace", "ns");
+    json_put_str(metadata, "uid", pod->uid);
+    json_put_strf(labels, LABEL_INSTANCE, "%u", pod->instance);
+    json_put_strf(labels, LABEL_WORKER, "%u", pod->worker);
+    json_put_str(annotations, ANNOTATION_PARTITION, pod->partition);
+    json_put_strf(annotations, ANNOTATION_RUN, "%u", pod->run);
+    json_put_str(owner, "apiVersion", API_GROUP_VERSION);
+    json_put_str(owner, "kind", API_KIND);
+    json_put_str(owner, "name", "job");
+    json_put_str(owner, "uid", "0a1b2c3d-4e5f-6789-abcd-ef0123456789");
+    json_put_bool(owner, "controller", true);
+    if (pod->deleting) {
+        put_time(metadata, "deletionTimestamp", START_UNIX_S + pod->asked_ms / 1000 + GRACE_S);
+        json_put_i64(metadata, "deletionGracePeriodSeconds", GRACE_S);
+    }
+}
+
+cJSON *world_pod_object(const struct wpod *pod)
+{
+    cJSON *object = json_object();
+    cJSON *status;
+
+    put_pod_metadata(json_put_object(object, "metadata"), pod);
+    json_put_str(json_put_object(object, "spec"), "nodeName", pod->node);
+    status = json_put_object(object, "status");
+    json_put_str(status, "phase", phase_of(pod));
+    if (pod->report != REPORT_NOTHING)
+        put_container_state(status, pod);
+    if (pod->collected)
+        put_collected(status);
+    return object;
+}
+
+void world_pod_schedule(struct world *w, struct wpod *pod)
+{
+    pod->node = mem_printf("node-of-%s", pod->uid);
+    pod->report = REPORT_WAITING;
+    world_saw_pod(w, pod);
+}
+
+void world_pod_run(struct world *w, struct wpod *pod, bool is_reported)
+{
+    pod->process = true;
+    if (!is_reported || pod->node_silent)
+        return;
+    pod->report = REPORT_RUNNING;
+    world_saw_pod(w, pod);
+}
+
+static void report_end(struct world *w, struct wpod *pod, int exit_code)
+{
+    pod->process = false;
+    if (pod->report == REPORT_ENDED)
+        return;
+    pod->report = REPORT_ENDED;
+    pod->exit_code = exit_code;
+    pod->ended_s = world_unix_s(w);
+}
+
+void world_pod_end(struct world *w, struct wpod *pod, int exit_code)
+{
+    report_end(w, pod, exit_code);
+    world_saw_pod(w, pod);
+}
+
+static void remove_object(struct world *w, struct wpod *pod, bool unseen)
+{
+    pod->exists = false;
+    pod->vanished_ms = w->now_ms;
+    world_missed_pod(w, pod, unseen);
+}
+
+void world_pod_delete(struct world *w, struct wpod *pod)
+{
+    if (pod->deleting)
+        return;
+    pod->asked_ms = w->now_ms;
+    if (!pod->node || pod->report == REPORT_ENDED || pod->collected) { /* nothing to be graceful to */
+        remove_object(w, pod, false);
+        return;
+    }
+    pod->deleting = true;
+    world_saw_pod(w, pod);
+}
+
+void world_pod_obey(struct world *w, struct wpod *pod, int exit_code)
+{
+    report_end(w, pod, exit_code);
+    remove_object(w, pod, false);
+}
+
+void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen)
+{
+    remove_object(w, pod, unseen);
+}
+
+void world_pod_collect(struct world *w, struct wpod *pod)
+{
+    pod->collected = pod->report != REPORT_ENDED;
+    world_saw_pod(w, pod);
+}
+
+void world_pod_fence(struct world *w, struct wpod *pod)
+{
+    (void)w;
+    pod->process = false;
+    pod->node_fenced = true;
+}

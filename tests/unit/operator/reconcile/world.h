@@ -1,0 +1,174 @@
+/* A whole small world around one job, in memory and on virtual time: an API server, nodes with processes on
+ * them, a V-IPU controller, and what one operator process remembers. A test moves it step by step, or lets
+ * dice do it. Every plan is performed by world_apply, which checks on the way what must never happen, against
+ * what is really so and not against what the operator believes.
+ *
+ * The world keeps the rules of the real parts: a process lives until its node says otherwise, a kubelet
+ * reports late or never, only a list tells what became of a write. */
+#pragma once
+
+#include "operator/reconcile/decide.h"
+
+#define WORLD_HOLD_MS 300000
+/* A request that nobody waits for any more may still take effect so much later. */
+#define WORLD_STRAY_MS 34000
+#define WORLD_CAPACITY 64
+
+enum wpod_report { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_ENDED };
+
+struct wpod {
+    char *name, *uid, *partition, *node;
+    uint32_t instance, worker, run;
+    bool exists;  /* as an object */
+    bool process; /* the truth: something of it runs and may use IPUs */
+    enum wpod_report report;
+    int exit_code;
+    int64_t ended_s;
+    bool deleting, collected, node_silent, node_fenced;
+    int64_t asked_ms;    /* when it was asked to go; 0: never */
+    int64_t vanished_ms; /* when its object went */
+};
+
+struct wpart {
+    char *id;
+    uint32_t size, gcds;
+    enum part_state state;
+    bool is_foreign;
+};
+
+enum wcall { CALL_NONE, CALL_CREATE, CALL_RESET, CALL_REMOVE };
+
+struct wworker {
+    enum worker_state state;
+    char *pod, *node;
+    struct wpod *what;
+    int64_t since_ms;
+    bool deleting;
+};
+
+/* What the operator's process knows of a partition: the rules of pool.c and memory.c. */
+struct wtrack {
+    char *id;
+    struct part_view view;
+    enum wcall call, await;
+    int64_t await_until_ms;
+    unsigned sends;
+    bool is_ours_fresh, started, broke;
+    uint32_t run, size, gcds;
+    int64_t since_ms;
+    struct wworker *workers;
+    uint32_t worker_count;
+};
+
+struct wstray {
+    int64_t at_ms;
+    enum wcall call;
+    char *id;
+    uint32_t size, gcds;
+};
+
+struct world {
+    uint64_t dice, seed;
+    int64_t now_ms;
+
+    /* the API server */
+    char *name;
+    cJSON *spec, *status;
+    int64_t generation, created_s;
+    bool exists, deleting, finalizer;
+    struct wpod **pods; /* also those whose object has gone, for their processes */
+    size_t pod_count;
+    cJSON **records;
+    size_t record_count;
+    unsigned uids, status_writes, events, writes;
+
+    /* the V-IPU controller */
+    struct wpart *parts;
+    size_t part_count;
+    struct strv disturbed; /* ids of partitions that somebody else broke or removed */
+    struct wstray *strays;
+    size_t stray_count;
+
+    /* the operator's process */
+    struct wtrack **tracks;
+    size_t track_count;
+    struct strv taken;
+    enum dry_run_state dry_run;
+    int64_t dry_run_generation, dry_run_retry_at_ms, create_retry_at_ms, again_at_ms;
+    bool has_service;
+
+    /* what the test wants to go wrong */
+    enum dry_run_state dry_run_answer; /* DRY_RUN_NEEDED: passes */
+    const char *refusal;               /* the API server does not take pods: its words */
+    bool create_refused;               /* it has said so */
+    bool no_grants;
+    enum part_refusal part_refusal; /* what the controller answers to creates */
+    bool controller_down;
+    const char *story; /* printed when something must not be; or NULL */
+};
+
+struct world *world_new(const char *spec);
+void world_free(struct world *w);
+
+static inline void world_auto(struct world **w)
+{
+    world_free(*w);
+}
+
+uint64_t world_roll(struct world *w, uint64_t sides);
+cJSON *world_job(const struct world *w);         /* as the API server would send it; yours */
+cJSON *world_pod_object(const struct wpod *pod); /* likewise */
+int64_t world_unix_s(const struct world *w);
+struct wpod *world_pod(struct world *w, const char *name); /* the object of that name; NULL: none */
+cJSON *world_record(struct world *w, const char *name);
+struct wpart *world_part(struct world *w, const char *id);
+void world_set_spec(struct world *w, const char *field, const char *json); /* a new generation */
+void world_delete_job(struct world *w);
+
+/* ---- nodes ---- */
+void world_pod_schedule(struct world *w, struct wpod *pod);
+void world_pod_run(struct world *w, struct wpod *pod, bool is_reported);
+void world_pod_end(struct world *w, struct wpod *pod, int exit_code);
+void world_pod_delete(struct world *w, struct wpod *pod);              /* as kubectl delete does */
+void world_pod_obey(struct world *w, struct wpod *pod, int exit_code); /* its kubelet ends and removes it */
+void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen); /* the object goes, whatever runs */
+void world_pod_collect(struct world *w, struct wpod *pod);             /* the garbage collector marks it */
+void world_pod_fence(struct world *w, struct wpod *pod);               /* its node boots anew */
+
+/* ---- the V-IPU controller ---- */
+void world_part_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign);
+void world_part_drop(struct world *w, const char *id);
+void world_part_disturb(struct world *w, const char *id, enum part_state state); /* by somebody else */
+uint32_t world_ipus_used(const struct world *w);
+enum wfate { FATE_DONE, FATE_DONE_UNKNOWN, FATE_LOST_UNKNOWN, FATE_LATE_UNKNOWN };
+void world_call_end(struct world *w, struct wtrack *track, enum wfate fate);
+void world_list(struct world *w, struct wtrack *track);
+void world_part_settle(struct world *w, struct wpart *part); /* pending becomes active */
+
+/* ---- the operator ---- */
+struct wtrack *world_track(struct world *w, const char *id); /* NULL: not followed */
+struct wworker *world_worker(struct wtrack *track, uint32_t worker);
+void world_follow(struct world *w, const struct record *record);
+void world_saw_pod(struct world *w, struct wpod *pod);
+void world_missed_pod(struct world *w, struct wpod *pod, bool unseen);
+void world_crash(struct world *w); /* and a new process begins */
+
+struct sight; /* what is observed, and what it stands on */
+struct sight *world_observe(struct world *w);
+const struct job_view *sight_view(const struct sight *sight);
+void sight_free(struct sight *sight);
+
+/* Performs the plan; with some_only each op by chance, as when the process dies in the middle. */
+void world_apply(struct world *w, const struct job_view *view, const struct plan *plan, bool some_only);
+bool plan_writes(const struct plan *plan);
+
+/* Observes, decides and acts once; true when there was something to do. */
+bool world_reconcile(struct world *w);
+
+/* ---- scripts ---- */
+/* Everything that is under way arrives, nothing fails, pods start; no time passes. */
+void world_settle(struct world *w);
+void world_pass(struct world *w, int64_t ms);                    /* then settles */
+const char *world_said(const struct world *w, const char *path); /* text of status, "" when absent */
+int64_t world_number(const struct world *w, const char *path);   /* -1 when absent */
+_Noreturn void world_fail(const struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,437 @@
+/* Performs plans in a world, and knows what must never happen. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "operator/api/indexset.h"
+#include "operator/api/names.h"
+#include "world.h"
+
+#define REFUSED_AGAIN_MS 10000
+#define ROUNDS_MAX 60
+
+/* WORLD_TRACE=1 in the environment prints every plan. */
+static void trace(const struct world *w, const struct plan *plan)
+{
+    AUTO(str) struct str text = {0};
+
+    if (!getenv("WORLD_TRACE"))
+        return;
+    plan_print(plan, &text);
+    (void)fprintf(stderr, "-- at %" PRId64 " ms\n%s", w->now_ms, str_text(&text));
+}
+
+/* ---- what must never happen ---- */
+
+static bool may_use_ipus(const struct wpod *pod, const char *id)
+{
+    return pod->process && str_eq(pod->partition, id);
+}
+
+/* Nothing of an earlier start may meet what is started, or lose its IPUs to a reset. */
+static void check_nobody_runs_on(const struct world *w, const char *id, const char *what)
+{
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (may_use_ipus(w->pods[i], id))
+            world_fail(w, "%s %s while %s (%s, run %u) still runs on it", what, id, w->pods[i]->name,
+                       w->pods[i]->uid, w->pods[i]->run);
+    }
+}
+
+/* A partition may be taken from under a process only when the hold has passed since that pod was asked to go
+ * or went, or when its pods were never known to have been started: then the removal is the fence. */
+static void check_removal(struct world *w, const char *id)
+{
+    AUTO(record) struct record *record = record_parse(world_record(w, id));
+
+    if (!record)
+        world_fail(w, "partition %s is removed without a record", id);
+    for (size_t i = 0; i < w->pod_count; i++) {
+        const struct wpod *pod = w->pods[i];
+        int64_t since = pod->asked_ms ? pod->asked_ms : pod->vanished_ms;
+
+        if (!may_use_ipus(pod, id))
+            continue;
+        if (!pod->exists && !record->started)
+            continue;
+        if ((pod->exists && !pod->deleting) || w->now_ms < since + WORLD_HOLD_MS)
+            world_fail(w, "partition %s is removed while %s (%s) may still run on it", id, pod->name,
+                       pod->uid);
+    }
+}
+
+static bool has_ended(const struct world *w, uint32_t instance)
+{
+    struct indexset ended = {0};
+    bool hit;
+
+    indexset_parse(&ended, world_said(w, "completedInstances"));
+    indexset_parse(&ended, world_said(w, "failedInstances"));
+    hit = indexset_has(&ended, instance);
+    indexset_release(&ended);
+    return hit;
+}
+
+static void check_pod_creation(struct world *w, const struct op *op)
+{
+    const struct wpart *part = world_part(w, op->name);
+    const struct wtrack *track = world_track(w, op->name);
+    AUTO(record) struct record *record = record_parse(world_record(w, op->name));
+
+    if (!record || record->releasing || record->instance != op->instance)
+        world_fail(w, "pod of instance %u on partition %s, which is not its own", op->instance, op->name);
+    /* Between the last list and now somebody else may have done anything. */
+    if (!strv_has(&w->disturbed, op->name) && (!part || part->state != PART_ACTIVE || part->is_foreign))
+        world_fail(w, "pod on partition %s, which is not active", op->name);
+    if (part && (part->size != record->size || part->gcds != record->gcds))
+        world_fail(w, "pod on partition %s of another shape", op->name);
+    if (!track->view.fresh)
+        world_fail(w, "pod on partition %s, which was not reset", op->name);
+    if (has_ended(w, op->instance))
+        world_fail(w, "instance %u has ended and is started again", op->instance);
+    for (size_t i = 0; i < w->pod_count; i++) {
+        const struct wpod *pod = w->pods[i];
+
+        if (may_use_ipus(pod, op->name) && (pod->run != record->run || !pod->exists))
+            world_fail(w, "pod on partition %s while %s (%s) of run %u still runs on it", op->name, pod->name,
+                       pod->uid, pod->run);
+    }
+}
+
+static void check_record_deletion(struct world *w, const char *name)
+{
+    const struct wpart *part = world_part(w, name);
+
+    if (part && !part->is_foreign)
+        world_fail(w, "record %s is deleted before its partition", name);
+}
+
+/* ---- ops ---- */
+
+static void create_record(struct world *w, const struct op *op)
+{
+    AUTO(mem) char *uid = mem_printf("record-%u", w->uids++);
+    struct wtrack *track;
+
+    if (has_ended(w, op->record->instance))
+        world_fail(w, "instance %u has ended and asks for IPUs again", op->record->instance);
+    if (world_record(w, op->record->name)) {
+        strv_push(&w->taken, op->record->name);
+        return;
+    }
+    for (size_t i = 0; i < w->record_count; i++) {
+        AUTO(record) struct record *other = record_parse(w->records[i]);
+
+        if (other->instance == op->record->instance && !other->releasing)
+            world_fail(w, "instance %u has record %s and gets %s as well", other->instance, other->name,
+                       op->record->name);
+    }
+    w->records = mem_grow(w->records, w->record_count + 1, sizeof(cJSON *));
+    w->records[w->record_count] = record_build(op->record, "operator");
+    json_put_str(json_at_mut(w->records[w->record_count], "metadata"), "uid", uid);
+    w->record_count++;
+    world_follow(w, op->record);
+    track = world_track(w, op->record->name);
+    track->is_ours_fresh = true;
+    track->view = (struct part_view){.quiet = true};
+}
+
+static void merge(cJSON *into, const cJSON *patch)
+{
+    JSON_EACH (member, patch) {
+        const char *key = json_key(member);
+        cJSON *child = cJSON_GetObjectItemCaseSensitive(into, key);
+
+        if (cJSON_IsNull(member))
+            json_drop(into, key);
+        else if (cJSON_IsObject(member) && cJSON_IsObject(child))
+            merge(child, member);
+        else
+            json_put_take(into, key, json_dup(member));
+    }
+}
+
+static void patch_record(struct world *w, const struct op *op)
+{
+    cJSON *object = world_record(w, op->record->name);
+    AUTO(json) cJSON *patch = record_patch(op->record);
+
+    if (!object)
+        return;
+    CHECK_STR_EQ(json_str(patch, "metadata/uid", ""), json_str(object, "metadata/uid", ""));
+    merge(object, patch);
+    AUTO(record) struct record *record = record_parse(object);
+    struct wtrack *track = world_track(w, record->name);
+    bool begins = record->run != track->run;
+
+    world_follow(w, record);
+    if (begins) {
+        track->view.quiet = true;
+        track->view.fresh = false;
+    }
+}
+
+static void delete_record(struct world *w, const struct op *op)
+{
+    check_record_deletion(w, op->name);
+    for (size_t i = 0; i < w->record_count; i++) {
+        if (!str_eq(json_str(w->records[i], "metadata/name", ""), op->name))
+            continue;
+        CHECK_STR_EQ(json_str(w->records[i], "metadata/uid", ""), op->uid);
+        cJSON_Delete(w->records[i]);
+        w->records[i] = w->records[--w->record_count];
+    }
+    for (size_t i = 0; i < w->track_count; i++) {
+        struct wtrack *track = w->tracks[i];
+
+        if (!str_eq(track->id, op->name))
+            continue;
+        if (track->view.refusal == PART_REFUSED_FOREIGN || world_part(w, op->name))
+            strv_push(&w->taken, op->name);
+        w->tracks[i] = w->tracks[--w->track_count];
+        for (uint32_t n = 0; n < track->worker_count; n++) {
+            mem_free(track->workers[n].pod);
+            mem_free(track->workers[n].node);
+        }
+        mem_free(track->workers);
+        mem_free(track->id);
+        mem_free(track);
+    }
+}
+
+static void create_pod(struct world *w, const struct op *op, uint32_t workers)
+{
+    AUTO(mem) char *name = name_worker_pod(w->name, op->instance * workers + op->worker);
+    AUTO(record) struct record *record = record_parse(world_record(w, op->name));
+    struct wpod *pod;
+
+    check_pod_creation(w, op);
+    if (world_pod(w, name))
+        world_fail(w, "pod %s is created and is there", name);
+    if (w->refusal) {
+        w->create_refused = true;
+        w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+        return;
+    }
+    w->create_refused = false;
+    pod = NEW(struct wpod);
+    *pod = (struct wpod){.name = mem_strdup(name),
+                         .uid = mem_printf("pod-%u", w->uids++),
+                         .partition = mem_strdup(op->name),
+                         .instance = op->instance,
+                         .worker = op->worker,
+                         .run = record->run,
+                         .exists = true};
+    w->pods = mem_grow(w->pods, w->pod_count + 1, sizeof(struct wpod *));
+    w->pods[w->pod_count++] = pod;
+    world_saw_pod(w, pod);
+}
+
+static void delete_pod(struct world *w, const struct op *op)
+{
+    struct wpod *pod = world_pod(w, op->name);
+
+    if (!pod || !str_eq(pod->uid, op->uid))
+        return;
+    if (op->now)
+        world_pod_vanish(w, pod, false);
+    else
+        world_pod_delete(w, pod);
+}
+
+static void dry_run(struct world *w)
+{
+    w->dry_run = w->dry_run_answer == DRY_RUN_NEEDED ? DRY_RUN_PASSED : w->dry_run_answer;
+    w->dry_run_generation = w->generation;
+    w->dry_run_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+}
+
+static void call(struct world *w, const struct op *op, enum wcall what)
+{
+    struct wtrack *track = world_track(w, op->name);
+
+    if (!track)
+        world_fail(w, "a call about partition %s, which is not followed", op->name);
+    if (what == CALL_RESET)
+        check_nobody_runs_on(w, op->name, "reset of partition");
+    if (what == CALL_REMOVE)
+        check_removal(w, op->name);
+    if (track->call != CALL_NONE)
+        return;
+    track->call = what;
+    track->sends += what == CALL_CREATE;
+    if (what == CALL_CREATE)
+        track->view.refusal = PART_NOT_REFUSED;
+    track->view.busy = true;
+}
+
+static void remove_finalizer(struct world *w)
+{
+    if (w->record_count)
+        world_fail(w, "the finalizer goes and record %s is left",
+                   json_str(w->records[0], "metadata/name", ""));
+    w->finalizer = false;
+    if (w->deleting)
+        w->exists = false;
+}
+
+static void perform(struct world *w, const struct job_view *view, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_CLAIM:
+        return;
+    case OP_FINALIZER_ADD:
+        w->finalizer = true;
+        return;
+    case OP_FINALIZER_REMOVE:
+        remove_finalizer(w);
+        return;
+    case OP_DRY_RUN:
+        dry_run(w);
+        return;
+    case OP_SERVICE_CREATE:
+        w->has_service = true;
+        return;
+    case OP_RECORD_CREATE:
+        create_record(w, op);
+        return;
+    case OP_RECORD_PATCH:
+        patch_record(w, op);
+        return;
+    case OP_RECORD_DELETE:
+        delete_record(w, op);
+        return;
+    case OP_PARTITION_CREATE:
+        call(w, op, CALL_CREATE);
+        return;
+    case OP_PARTITION_RESET:
+        call(w, op, CALL_RESET);
+        return;
+    case OP_PARTITION_REMOVE:
+        call(w, op, CALL_REMOVE);
+        return;
+    case OP_POD_CREATE:
+        create_pod(w, op, view->job->spec.workers_per_instance);
+        return;
+    case OP_POD_DELETE:
+        delete_pod(w, op);
+        return;
+    case OP_STATUS:
+        merge(w->status, op->body);
+        w->status_writes++;
+        return;
+    case OP_EVENT:
+        w->events++;
+        return;
+    }
+}
+
+void world_apply(struct world *w, const struct job_view *view, const struct plan *plan, bool some_only)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (plan->ops[i].kind == OP_RECORD_PATCH && plan->ops[j].kind == OP_RECORD_PATCH &&
+                str_eq(plan->ops[i].record->name, plan->ops[j].record->name))
+                world_fail(w, "two patches of record %s in one plan", plan->ops[i].record->name);
+        }
+        if (some_only && world_roll(w, 2))
+            continue;
+        w->writes += plan->ops[i].kind != OP_CLAIM;
+        perform(w, view, &plan->ops[i]);
+    }
+    w->again_at_ms = plan->again_at_ms;
+}
+
+bool plan_writes(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->ops[i].kind != OP_CLAIM)
+            return true;
+    }
+    return false;
+}
+
+bool world_reconcile(struct world *w)
+{
+    struct sight *sight = world_observe(w);
+    AUTO(plan) struct plan plan = {0};
+    bool writes;
+
+    job_decide(sight_view(sight), &plan);
+    writes = plan_writes(&plan);
+    if (writes)
+        trace(w, &plan);
+    world_apply(w, sight_view(sight), &plan, false);
+    sight_free(sight);
+    return writes;
+}
+
+/* ---- scripts ---- */
+
+static bool advance_vipu(struct world *w)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < w->track_count; i++) {
+        struct wtrack *track = w->tracks[i];
+        struct part_view before = track->view;
+
+        if (w->controller_down)
+            continue;
+        if (track->call != CALL_NONE)
+            world_call_end(w, track, FATE_DONE);
+        world_list(w, track);
+        changed = changed || before.state != track->view.state || before.busy != track->view.busy ||
+                  before.fresh != track->view.fresh;
+    }
+    for (size_t i = 0; i < w->part_count; i++) {
+        changed = changed || w->parts[i].state == PART_PENDING;
+        world_part_settle(w, &w->parts[i]);
+    }
+    return changed;
+}
+
+static bool advance_pods(struct world *w)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < w->pod_count; i++) {
+        struct wpod *pod = w->pods[i];
+
+        if (!pod->exists || pod->node_silent)
+            continue;
+        if (pod->deleting) {
+            world_pod_obey(w, pod, 143);
+            changed = true;
+        } else if (!pod->node) {
+            world_pod_schedule(w, pod);
+            changed = true;
+        } else if (pod->report == REPORT_WAITING && !pod->collected) {
+            world_pod_run(w, pod, true);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+void world_settle(struct world *w)
+{
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        bool busy = world_reconcile(w);
+
+        busy = advance_vipu(w) || busy;
+        busy = advance_pods(w) || busy;
+        if (!busy)
+            return;
+    }
+    world_fail(w, "it does not settle in %d rounds: %s", ROUNDS_MAX, world_said(w, "lastMessage"));
+}
+
+void world_pass(struct world *w, int64_t ms)
+{
+    w->now_ms += ms;
+    world_settle(w);
+}

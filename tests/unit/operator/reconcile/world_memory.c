@@ -1,0 +1,397 @@
+/* What the operator's process of a world remembers, and how it sees the job: the rules of memory.c,
+ * reconciler.c and observe.c. */
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "operator/api/names.h"
+#include "world.h"
+
+struct wtrack *world_track(struct world *w, const char *id)
+{
+    for (size_t i = 0; i < w->track_count; i++) {
+        if (str_eq(w->tracks[i]->id, id))
+            return w->tracks[i];
+    }
+    return NULL;
+}
+
+static struct wtrack *need_track(struct world *w, const char *id)
+{
+    struct wtrack *track = world_track(w, id);
+
+    if (track)
+        return track;
+    track = NEW(struct wtrack);
+    track->id = mem_strdup(id);
+    track->since_ms = w->now_ms;
+    w->tracks = mem_grow(w->tracks, w->track_count + 1, sizeof(*w->tracks));
+    return w->tracks[w->track_count++] = track;
+}
+
+struct wworker *world_worker(struct wtrack *track, uint32_t worker)
+{
+    if (worker >= track->worker_count) {
+        track->workers = mem_grow(track->workers, worker + 1, sizeof(*track->workers));
+        memset(track->workers + track->worker_count, 0,
+               (worker + 1 - track->worker_count) * sizeof(*track->workers));
+        track->worker_count = worker + 1;
+    }
+    return &track->workers[worker];
+}
+
+static void forget_workers(struct wtrack *track)
+{
+    for (uint32_t i = 0; i < track->worker_count; i++) {
+        mem_free(track->workers[i].pod);
+        mem_free(track->workers[i].node);
+    }
+    mem_free(track->workers);
+    track->workers = NULL;
+    track->worker_count = 0;
+}
+
+static void forget_track(struct world *w, struct wtrack *track)
+{
+    for (size_t i = 0; i < w->track_count; i++) {
+        if (w->tracks[i] == track)
+            w->tracks[i] = w->tracks[--w->track_count];
+    }
+    forget_workers(track);
+    mem_free(track->id);
+    mem_free(track);
+}
+
+static void begin_memory_of_run(struct wtrack *track, uint32_t run)
+{
+    forget_workers(track);
+    track->run = run;
+}
+
+void world_follow(struct world *w, const struct record *record)
+{
+    struct wtrack *track = need_track(w, record->name);
+
+    if (track->run != record->run)
+        begin_memory_of_run(track, record->run);
+    if (track->size == 0) {
+        track->view.quiet = track->is_ours_fresh;
+        if (!track->is_ours_fresh && (record->unsettled || !record->started)) {
+            track->view.unsettled = true;
+            track->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
+        }
+    }
+    track->size = record->size;
+    track->gcds = record->gcds;
+    track->started = record->started;
+}
+
+/* ---- pods come and go ---- */
+
+static struct wtrack *track_of(struct world *w, const struct wpod *pod)
+{
+    struct wtrack *track = need_track(w, pod->partition);
+
+    if (pod->run > track->run)
+        begin_memory_of_run(track, pod->run);
+    return pod->run == track->run ? track : NULL;
+}
+
+void world_saw_pod(struct world *w, struct wpod *pod)
+{
+    struct wtrack *track = track_of(w, pod);
+    struct wworker *worker = track ? world_worker(track, pod->worker) : NULL;
+
+    if (!worker)
+        return;
+    worker->state = WORKER_PRESENT;
+    worker->what = pod;
+    mem_set_str(&worker->pod, pod->name);
+    mem_set_str(&worker->node, pod->node);
+    if (pod->deleting && !worker->deleting) {
+        worker->deleting = true;
+        worker->since_ms = w->now_ms;
+    }
+}
+
+void world_missed_pod(struct world *w, struct wpod *pod, bool unseen)
+{
+    struct wtrack *track = track_of(w, pod);
+    struct wworker *worker = track ? world_worker(track, pod->worker) : NULL;
+    AUTO(json) cJSON *object = world_pod_object(pod);
+    AUTO(pod) struct pod *last = pod_parse(object);
+
+    if (!worker)
+        return;
+    worker->state = pod_is_quiet(last, !unseen, pod->node_fenced) ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
+    worker->what = pod;
+    worker->since_ms = w->now_ms;
+    mem_set_str(&worker->pod, pod->name);
+    mem_set_str(&worker->node, pod->node);
+}
+
+void world_crash(struct world *w)
+{
+    while (w->track_count) {
+        struct wtrack *track = w->tracks[0];
+
+        /* What was on the wire may still arrive. */
+        if (track->call != CALL_NONE && w->seed)
+            world_call_end(w, track, (enum wfate)(FATE_DONE_UNKNOWN + world_roll(w, FATE_LATE_UNKNOWN)));
+        forget_track(w, track);
+    }
+    strv_release(&w->taken);
+    w->dry_run_generation = 0;
+    w->has_service = false;
+    w->create_refused = false;
+    w->again_at_ms = 0;
+    for (size_t i = 0; i < w->record_count; i++) {
+        AUTO(record) struct record *record = record_parse(w->records[i]);
+
+        world_follow(w, record);
+    }
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (w->pods[i]->exists)
+            world_saw_pod(w, w->pods[i]);
+    }
+}
+
+/* ---- one look ---- */
+
+struct sight {
+    struct job_view view;
+    struct job *job;
+    struct pod **pods;
+    struct wpod **truths; /* of pods, same index */
+    size_t pod_count;
+    struct record **records;
+    size_t record_count;
+    char *granted, *text;
+};
+
+const struct job_view *sight_view(const struct sight *sight)
+{
+    return &sight->view;
+}
+
+void sight_free(struct sight *s)
+{
+    for (size_t i = 0; i < s->view.instance_count; i++) {
+        mem_free(s->view.instances[i].workers);
+        mem_free(s->view.instances[i].stale_pods);
+    }
+    for (size_t i = 0; i < s->pod_count; i++)
+        pod_free(s->pods[i]);
+    for (size_t i = 0; i < s->record_count; i++)
+        record_free(s->records[i]);
+    mem_free(s->view.instances);
+    mem_free(s->view.tombstones);
+    mem_free(s->view.extra_pods);
+    mem_free(s->pods);
+    mem_free(s->truths);
+    mem_free(s->records);
+    mem_free(s->granted);
+    mem_free(s->text);
+    job_free(s->job);
+    mem_free(s);
+}
+
+static void recall(const struct wtrack *track, uint32_t w, struct worker_view *ret)
+{
+    const struct wworker *memory = track && w < track->worker_count ? &track->workers[w] : NULL;
+
+    *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = track ? track->since_ms : 0};
+    if (!memory || memory->state == WORKER_NEVER_SEEN)
+        return;
+    ret->state = memory->state;
+    ret->pod_name = memory->pod;
+    ret->node = memory->node;
+    ret->since_ms = memory->since_ms;
+    if (ret->state == WORKER_PRESENT)
+        ret->state = WORKER_GONE_UNKNOWN;
+    if (ret->state == WORKER_GONE_UNKNOWN && memory->what->node_fenced)
+        ret->state = WORKER_GONE_QUIET;
+}
+
+static void see_pod(const struct wtrack *track, const struct pod *pod, const struct wpod *truth,
+                    struct worker_view *ret)
+{
+    const struct wworker *memory =
+        track && pod->worker < track->worker_count ? &track->workers[pod->worker] : NULL;
+
+    *ret = (struct worker_view){
+        .state = WORKER_PRESENT,
+        .pod = pod,
+        .pod_name = pod->name,
+        .node = pod->node,
+        .since_ms = memory ? memory->since_ms : 0,
+        .node_fenced = truth->node_fenced,
+    };
+}
+
+static bool is_of_run(const struct pod *pod, const struct record *record)
+{
+    return record && str_eq(pod->partition, record->name) && pod->run == record->run;
+}
+
+static void read_objects(struct world *w, struct sight *s)
+{
+    s->pods = mem_alloc((w->pod_count + 1) * sizeof(*s->pods));
+    s->truths = mem_alloc((w->pod_count + 1) * sizeof(*s->truths));
+    for (size_t i = 0; i < w->pod_count; i++) {
+        AUTO(json) cJSON *object = NULL;
+
+        if (!w->pods[i]->exists)
+            continue;
+        object = world_pod_object(w->pods[i]);
+        s->truths[s->pod_count] = w->pods[i];
+        s->pods[s->pod_count++] = pod_parse(object);
+    }
+    s->records = mem_alloc((w->record_count + 1) * sizeof(*s->records));
+    for (size_t i = 0; i < w->record_count; i++)
+        s->records[s->record_count++] = record_parse(w->records[i]);
+}
+
+static void view_instance(struct world *w, struct sight *s, uint32_t index)
+{
+    struct instance_view *inst = &s->view.instances[index];
+    uint32_t workers = s->job->spec.workers_per_instance;
+    AUTO(mem) char *readable = name_partition("p", s->job->name, s->job->ns, index);
+    const struct wtrack *track;
+
+    inst->index = index;
+    for (size_t i = 0; i < s->record_count; i++) {
+        const struct record *record = s->records[i];
+
+        if (record->instance != index)
+            continue;
+        if (record->attempt >= inst->next_attempt)
+            inst->next_attempt = record->attempt + 1;
+        if (!record->releasing && (!inst->record || record->attempt > inst->record->attempt))
+            inst->record = record;
+    }
+    inst->readable_taken =
+        strv_has(&w->taken, readable) || world_record(w, readable) || world_part(w, readable);
+    track = inst->record ? world_track(w, inst->record->name) : NULL;
+    if (track) {
+        inst->part = track->view;
+        inst->part_since_ms = track->since_ms;
+    }
+    inst->workers = mem_alloc((workers + 1) * sizeof(*inst->workers));
+    for (uint32_t i = 0; i < workers; i++)
+        recall(track && track->run == inst->record->run ? track : NULL, i, &inst->workers[i]);
+    if (!w->no_grants && world_ipus_used(w) + s->job->spec.ipus_per_instance <= WORLD_CAPACITY) {
+        inst->claim = CLAIM_GRANTED;
+        inst->granted = "vipu:8090";
+    } else {
+        inst->claim = CLAIM_WAITING;
+        inst->wait_reason = "InsufficientIPUs";
+        inst->wait_text = "Waiting for IPUs";
+    }
+}
+
+static void view_pods(struct world *w, struct sight *s)
+{
+    s->view.extra_pods = mem_alloc((s->pod_count + 1) * sizeof(*s->view.extra_pods));
+    for (size_t i = 0; i < s->pod_count; i++) {
+        struct pod *pod = s->pods[i];
+        struct instance_view *inst;
+
+        if (pod->instance >= s->view.instance_count || pod->worker >= s->job->spec.workers_per_instance) {
+            s->view.extra_pods[s->view.extra_count++] = pod;
+            continue;
+        }
+        inst = &s->view.instances[pod->instance];
+        if (is_of_run(pod, inst->record)) {
+            see_pod(world_track(w, pod->partition), pod, s->truths[i], &inst->workers[pod->worker]);
+        } else {
+            inst->stale_pods = mem_grow(inst->stale_pods, inst->stale_count + 1, sizeof(struct pod *));
+            inst->stale_pods[inst->stale_count++] = pod;
+        }
+    }
+}
+
+static void sum_up_tombstone(struct world *w, struct sight *s, struct tombstone_view *tomb)
+{
+    const struct record *record = tomb->record;
+    const struct wtrack *track = world_track(w, record->name);
+
+    tomb->all_quiet = true;
+    for (uint32_t i = 0; i < record->workers; i++) {
+        struct worker_view worker;
+        bool is_lost;
+
+        recall(track, i, &worker);
+        for (size_t p = 0; p < s->pod_count; p++) {
+            if (is_of_run(s->pods[p], record) && s->pods[p]->worker == i)
+                see_pod(track, s->pods[p], s->truths[p], &worker);
+        }
+        is_lost =
+            worker.state == WORKER_GONE_UNKNOWN || (worker.state == WORKER_NEVER_SEEN && record->started);
+        if (worker.state == WORKER_PRESENT && !pod_is_quiet(worker.pod, false, worker.node_fenced)) {
+            is_lost = worker.pod->deleting;
+            tomb->all_quiet = tomb->all_quiet && is_lost;
+        }
+        if (is_lost && (!tomb->held || worker.since_ms > tomb->hold_since_ms)) {
+            tomb->held = true;
+            tomb->hold_since_ms = worker.since_ms;
+            tomb->held_by = "a pod";
+        }
+    }
+}
+
+static void view_tombstones(struct world *w, struct sight *s)
+{
+    s->view.tombstones = mem_alloc((s->record_count + 1) * sizeof(*s->view.tombstones));
+    for (size_t i = 0; i < s->record_count; i++) {
+        const struct record *record = s->records[i];
+        const struct wtrack *track = world_track(w, record->name);
+        struct tombstone_view *tomb;
+
+        if (record->instance < s->view.instance_count && s->view.instances[record->instance].record == record)
+            continue;
+        tomb = &s->view.tombstones[s->view.tombstone_count++];
+        tomb->record = record;
+        if (track)
+            tomb->part = track->view;
+        sum_up_tombstone(w, s, tomb);
+    }
+}
+
+static void view_answers(const struct world *w, const struct job *job, struct job_view *view)
+{
+    view->dry_run = w->dry_run_generation == job->generation ? w->dry_run : DRY_RUN_NEEDED;
+    view->dry_run_text = w->refusal ? w->refusal : "pods is forbidden";
+    view->dry_run_reason = view->dry_run == DRY_RUN_REFUSED ? "PodTemplateRefused" : "QuotaExceeded";
+    view->dry_run_retry_at_ms = w->dry_run_retry_at_ms;
+    view->has_service = w->has_service;
+    view->create_refused = w->create_refused;
+    view->create_text = w->refusal;
+    view->create_retry_at_ms = w->create_retry_at_ms;
+}
+
+struct sight *world_observe(struct world *w)
+{
+    struct sight *s = NEW(struct sight);
+    struct job_view *view = &s->view;
+    AUTO(json) cJSON *object = world_job(w);
+
+    s->job = job_parse(object);
+    read_objects(w, s);
+    view->job = w->exists ? s->job : NULL;
+    view->ns = s->job->ns;
+    view->name = s->job->name;
+    view->partition_prefix = "p";
+    view->hold_ms = WORLD_HOLD_MS;
+    view->now_ms = w->now_ms;
+    view->now_unix_s = world_unix_s(w);
+    view->instance_count = !w->exists || s->job->problems.count ? 0 : s->job->spec.instances;
+    view->instances = mem_alloc((view->instance_count + 1) * sizeof(*view->instances));
+    view_answers(w, s->job, view);
+    for (uint32_t i = 0; i < view->instance_count; i++)
+        view_instance(w, s, i);
+    if (w->exists)
+        view_pods(w, s);
+    view_tombstones(w, s);
+    return s;
+}

@@ -1,0 +1,200 @@
+/* The V-IPU controller of a world, and what the operator's process knows of it: the rules of pool.c. */
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "world.h"
+
+#define RETRY_MS 1000
+#define AWAIT_MS 30000
+
+struct wpart *world_part(struct world *w, const char *id)
+{
+    for (size_t i = 0; i < w->part_count; i++) {
+        if (str_eq(w->parts[i].id, id))
+            return &w->parts[i];
+    }
+    return NULL;
+}
+
+uint32_t world_ipus_used(const struct world *w)
+{
+    uint32_t used = 0;
+
+    for (size_t i = 0; i < w->part_count; i++)
+        used += w->parts[i].size;
+    return used;
+}
+
+void world_part_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign)
+{
+    w->parts = mem_grow(w->parts, w->part_count + 1, sizeof(*w->parts));
+    w->parts[w->part_count++] = (struct wpart){.id = mem_strdup(id),
+                                               .size = size,
+                                               .gcds = gcds,
+                                               .state = is_foreign ? PART_ACTIVE : PART_PENDING,
+                                               .is_foreign = is_foreign};
+}
+
+void world_part_drop(struct world *w, const char *id)
+{
+    struct wpart *part = world_part(w, id);
+
+    if (!part)
+        return;
+    mem_free(part->id);
+    *part = w->parts[--w->part_count];
+}
+
+void world_part_disturb(struct world *w, const char *id, enum part_state state)
+{
+    strv_push(&w->disturbed, id);
+    if (state == PART_ABSENT)
+        world_part_drop(w, id);
+    else
+        world_part(w, id)->state = state;
+}
+
+void world_part_settle(struct world *w, struct wpart *part)
+{
+    (void)w;
+    if (part->state == PART_PENDING)
+        part->state = PART_ACTIVE;
+}
+
+/* ---- calls ---- */
+
+enum answer { ANSWER_OK, ANSWER_EXISTS, ANSWER_ROOM, ANSWER_INVALID };
+
+static enum answer take_effect(struct world *w, enum wcall call, const char *id, uint32_t size, uint32_t gcds)
+{
+    struct wpart *part = world_part(w, id);
+
+    switch (call) {
+    case CALL_CREATE:
+        if (w->part_refusal == PART_REFUSED_INVALID)
+            return ANSWER_INVALID;
+        if (part)
+            return ANSWER_EXISTS;
+        if (w->part_refusal == PART_REFUSED_ROOM || world_ipus_used(w) + size > WORLD_CAPACITY)
+            return ANSWER_ROOM;
+        world_part_add(w, id, size, gcds, false);
+        return ANSWER_OK;
+    case CALL_RESET:
+        if (part)
+            part->state = PART_PENDING;
+        return ANSWER_OK;
+    case CALL_REMOVE:
+        world_part_drop(w, id);
+        return ANSWER_OK;
+    case CALL_NONE:
+        break;
+    }
+    return ANSWER_OK;
+}
+
+static void add_stray(struct world *w, const struct wtrack *track)
+{
+    w->strays = mem_grow(w->strays, w->stray_count + 1, sizeof(*w->strays));
+    w->strays[w->stray_count++] = (struct wstray){
+        .at_ms = w->now_ms + (int64_t)world_roll(w, WORLD_STRAY_MS),
+        .call = track->call,
+        .id = mem_strdup(track->id),
+        .size = track->size,
+        .gcds = track->gcds,
+    };
+}
+
+static void await(struct world *w, struct wtrack *track, enum wcall what)
+{
+    track->await = what;
+    track->await_until_ms = w->now_ms + AWAIT_MS;
+}
+
+static void note_trouble(struct world *w, struct wtrack *track, const char *text)
+{
+    track->view.trouble = text;
+    track->view.retry_at_ms = w->now_ms + RETRY_MS;
+}
+
+static void take_answer(struct world *w, struct wtrack *track, enum answer answer)
+{
+    switch (answer) {
+    case ANSWER_OK:
+        await(w, track, track->call);
+        track->view.trouble = NULL;
+        break;
+    case ANSWER_EXISTS:
+        if (track->sends == 1 && track->is_ours_fresh)
+            track->view.refusal = PART_REFUSED_FOREIGN;
+        else
+            await(w, track, track->call);
+        break;
+    case ANSWER_ROOM:
+        track->view.refusal = PART_REFUSED_ROOM;
+        note_trouble(w, track, "no room");
+        break;
+    case ANSWER_INVALID:
+        track->view.refusal = PART_REFUSED_INVALID;
+        note_trouble(w, track, "no such shape");
+        break;
+    }
+}
+
+void world_call_end(struct world *w, struct wtrack *track, enum wfate fate)
+{
+    enum answer answer = ANSWER_OK;
+
+    if (fate == FATE_LATE_UNKNOWN)
+        add_stray(w, track);
+    else if (fate != FATE_LOST_UNKNOWN)
+        answer = take_effect(w, track->call, track->id, track->size, track->gcds);
+    if (fate == FATE_DONE) {
+        take_answer(w, track, answer);
+    } else {
+        note_trouble(w, track, "no answer in time");
+        track->view.unsettled = true;
+        track->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
+    }
+    track->view.state = track->await == CALL_RESET ? track->view.state : PART_UNKNOWN;
+    track->call = CALL_NONE;
+    track->view.busy = track->await != CALL_NONE;
+}
+
+/* ---- lists ---- */
+
+static void follow_await(struct world *w, struct wtrack *track)
+{
+    enum part_state state = track->view.state;
+
+    if (track->await == CALL_NONE || state == PART_PENDING)
+        return;
+    if (track->await == CALL_REMOVE ? state == PART_ABSENT : state != PART_ABSENT) {
+        track->view.fresh = track->view.fresh || (track->await != CALL_REMOVE && state == PART_ACTIVE);
+        track->await = CALL_NONE;
+    } else if (track->await != CALL_RESET && w->now_ms >= track->await_until_ms) {
+        track->await = CALL_NONE;
+    } else if (track->await == CALL_RESET && state == PART_ABSENT) {
+        track->await = CALL_NONE; /* its status says not found */
+    }
+}
+
+void world_list(struct world *w, struct wtrack *track)
+{
+    const struct wpart *part = world_part(w, track->id);
+    enum part_state before = track->view.state, now = part ? part->state : PART_ABSENT;
+
+    if (track->call != CALL_NONE || w->controller_down)
+        return; /* a list that began before the write's end proves nothing */
+    if (now != PART_ACTIVE && now != PART_ERROR && !track->started)
+        track->view.quiet = true;
+    if (now == PART_ACTIVE && track->view.quiet && !track->started && track->await == CALL_NONE &&
+        (track->sends > 0 || before == PART_PENDING))
+        track->view.fresh = true;
+    track->view.state = now;
+    track->view.size = part ? part->size : 0;
+    track->view.gcds = part ? part->gcds : 0;
+    follow_await(w, track);
+    track->view.busy = track->await != CALL_NONE;
+    if (w->now_ms > track->view.settle_at_ms)
+        track->view.unsettled = false;
+}
