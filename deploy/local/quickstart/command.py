@@ -91,7 +91,7 @@ def _up(chosen) -> None:
     with stages.stage("Installing the operator and a V-IPU controller with Helm", "5 s, 15 s the first time"):
         installation.label_node(target)
         installation.install(target, archives, chosen.image_registry)
-    with stages.stage(f"Running {example.FILE.relative_to(REPOSITORY)}", "25 s"):
+    with stages.stage(f"Running {example.FILE.relative_to(REPOSITORY)}", "10 s"):
         example.apply(target, chosen.image_registry)
         example.follow(target)
     with stages.stage(f"Reading the worker's log: {target.short} logs {example.NAME}-worker-0", "a second"):
