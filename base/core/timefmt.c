@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR, YEAR = 365 * DAY };
+#define MINUTE ((int64_t)60)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+#define YEAR (365 * DAY)
 
 struct civil {
     int64_t year;

@@ -305,7 +305,7 @@ static struct slice quoted_part(const char *value)
 
 static int64_t retry_after_ms(const char *value)
 {
-    const int64_t day = 24 * 3600;
+    const int64_t day = (int64_t)24 * 3600;
     int64_t seconds;
 
     return value && parse_i64(value, 0, day, &seconds) ? seconds * 1000 : -1;

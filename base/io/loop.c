@@ -215,6 +215,7 @@ static void fire(struct loop_timer_handle *handle)
 {
     struct loop_timer *timer = handle->timer;
 
+    assert(timer); /* only a parked handle has none */
     park(handle);
     timer->fn(timer);
 }
