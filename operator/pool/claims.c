@@ -109,13 +109,16 @@ static void say_no_room(const struct claim *claim, const struct claims_controlle
 {
     struct str text = {0};
     uint32_t fit = vipu_pool_fit_count(&outlook->left, claim->size);
+    uint32_t free_ipus = outlook->left.free_ipus, granted = c->pool->free_ipus - free_ipus;
 
     str_addf(
         &text,
         "Waiting for %u IPUs: V-IPU controller %s has %u of %u free, and %u partition(s) of %u would fit",
-        claim->size, c->name, c->pool->free_ipus, c->pool->total_ipus, fit, claim->size);
+        claim->size, c->name, free_ipus, c->pool->total_ipus, fit, claim->size);
     if (c->holders)
         str_addf(&text, "; held by %s", c->holders);
+    if (granted) /* they have no record yet that would name them as holders */
+        str_addf(&text, "; %u have just been granted to jobs before it", granted);
     if (outlook->head != claim)
         str_addf(&text, "; %s is first in line, %u ahead", outlook->head->job, outlook->behind);
     wait(verdict, outlook->head == claim ? "InsufficientIPUs" : "Queued", &text);
