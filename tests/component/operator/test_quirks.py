@@ -10,13 +10,18 @@ from quirky_vipu import Code, QuirkyVipu, Traits, pb
 from waiting import until
 from world import pod_template
 
-NS = "t-quirks"
 LABEL = "vipu-ctrl"
 LONG_S = 90  # a request of unknown outcome is remembered for 34 s
 
 
-def readable(job):
-    return f"p-{job}-{NS}-0"
+def readable(job, ns="{ns}"):
+    return f"p-{job}-{ns}-0"
+
+
+def in_namespace(traits, ns):
+    """The traits with the readable ids of jobs in that namespace."""
+    return replace(traits, foreign=tuple(name.format(ns=ns) for name in traits.foreign),
+                   first_create_meets=traits.first_create_meets.format(ns=ns))
 
 
 CASES = {
@@ -49,7 +54,7 @@ class Matrix:
         self.world = world
         self.started_on = {}  # job -> uid of a pod -> id of the partition that it was started on, in order
         self._lock = threading.Lock()
-        self.controllers = {name: QuirkyVipu(replace(traits)) for name, traits in CASES.items()}
+        self.controllers = {name: QuirkyVipu(in_namespace(traits, world.ns)) for name, traits in CASES.items()}
         for name, controller in self.controllers.items():
             world.keep(controller, controller.close)
             world.make_node(f"node-{name}", labels={LABEL: name})
@@ -84,10 +89,10 @@ def test_one_partition_and_nothing_left(matrix, case):
     job.wait("Completed", seconds=LONG_S)
     used = list(matrix.started_on[case].values())
     assert len(set(used)) == 1, "one partition for the whole life"
-    assert (used[0] == readable(case)) == (case not in OTHER_ID)
+    assert (used[0] == readable(case, matrix.world.ns)) == (case not in OTHER_ID)
     assert used[0].startswith(f"p-{case[:20]}")
     job.wait_released(LONG_S)
-    foreign = set(CASES[case].foreign) | ({CASES[case].first_create_meets} - {""})
+    foreign = set(controller.traits.foreign) | ({controller.traits.first_create_meets} - {""})
     assert controller.ids() == sorted(foreign)
     assert set(controller.made) == {used[0]}
     if not CASES[case].takes_effect_late:  # a repetition under way may take effect even after the removal

@@ -1,0 +1,223 @@
+"""Bad input gets every reason at once, takes no IPUs, costs no requests while it stands, and is judged anew."""
+
+import pytest
+
+from operator_program import run
+from waiting import until
+from world import container, pod_template
+
+RENEWALS = 3
+
+
+def renewals(seen):
+    return [request for request in seen if request.is_lease and request.is_write]
+
+
+def requests_while_renewing(world, proxy, count=RENEWALS):
+    """What it sends beside watches and lease until the lease was renewed that many times."""
+    mark = proxy.mark()
+    until(lambda: len(renewals(proxy.since(mark))) >= count, "the lease is renewed", 30, world.tell)
+    return [str(request) for request in proxy.since(mark) if not request.is_watch and not request.is_lease]
+
+
+@pytest.fixture
+def proxy(world, vipu):
+    proxy = world.make_api_proxy()
+    world.start_operator(vipu.address, proxy=proxy)
+    return proxy
+
+
+@pytest.fixture
+def creates(world, vipu):
+    """How often a partition was asked for, by its id."""
+    seen = []
+    front = world.make_vipu_proxy(vipu)
+    front.before = lambda method, request: seen.append(method) or True
+    world.start_operator(front.address)
+    return lambda: seen.count("CreatePartition")
+
+
+def test_what_slips_through_the_schema_fails_with_every_reason(world, vipu, proxy):
+    job = world.job("wrong", launcher={"command": ["mpirun"]}, partition={"gcds": 1}, workersPerJobInstance=2)
+    failed = job.wait("Failed", "InvalidSpec")
+    for field in ("spec.launcher", "spec.partition.gcds"):
+        assert field in failed["lastMessage"]
+    assert job.condition("Failed")["message"] == failed["lastMessage"]
+    assert job.pods() == {} and job.records() == {} and vipu.partitions() == {}
+    assert requests_while_renewing(world, proxy) == []
+
+
+WRONG = [
+    ("ipusPerJobInstance", "3"), ("ipusPerJobInstance", "0"), ("ipusPerJobInstance", "-4"), ("ipusPerJobInstance", 4.5),
+    ("ipusPerJobInstance", "many"), ("ipusPerJobInstance", "96"), ("ipusPerJobInstance", None),
+    ("workersPerJobInstance", "8"), ("workersPerJobInstance", "0"), ("modelReplicasPerWorker", "3"),
+    ("restartPolicy", {"type": "Sometimes"}), ("restartPolicy", {"type": "ExitCode", "exitCodes": "1-900"}), ("restartPolicy", {"type": "ExitCode"}),
+]
+BROKEN_WORKERS = [{}, {"template": {}}, {"template": "text"}, {"template": {"spec": {"containers": []}}},
+                  {"template": {"spec": {"containers": [{}]}}}, {"template": {"spec": {"containers": {"a": 1}}}}, 7]
+
+
+def test_the_operator_refuses_what_an_old_definition_let_through(world, vipu):
+    """A resource definition from before these rules were in it; and none of these jobs disturbs another."""
+    world.start_operator(vipu.address)
+    with world.lenient_definition():
+        jobs = [(field, world.job(f"wrong-{n}", **{field: value})) for n, (field, value) in enumerate(WRONG)]
+        jobs += [("workers", world.job(f"broken-{n}", workers=value)) for n, value in enumerate(BROKEN_WORKERS)]
+        for field, job in jobs:
+            told = job.wait("Failed", "InvalidSpec")["lastMessage"]
+            assert f"spec.{field}" in told or "spec.ipusPerJobInstance" in told
+            assert job.pods() == {} and job.condition("Failed")["message"] == told
+        both = world.job("several", ipusPerJobInstance="x", workersPerJobInstance="y", modelReplicasPerWorker="z")
+        told = both.wait("Failed", "InvalidSpec")["lastMessage"]
+        fields = ("ipusPerJobInstance", "workersPerJobInstance", "modelReplicasPerWorker")
+        assert [field in told for field in fields] == [True] * 3
+    assert vipu.partitions() == {} and world.records() == {}
+    good = world.job("good")
+    world.kubelet.succeed(good.run_pods(1)["good-worker-0"])
+    good.wait("Completed")
+    for _, job in jobs:
+        job.delete()
+        job.wait_gone()
+
+
+def test_more_ipus_than_any_controller_has(world, creates):
+    job = world.job("huge", ipusPerJobInstance="128")
+    told = job.wait("Pending", "ExceedsCapacity")["lastMessage"]
+    assert "128" in told and "has 64" in told
+    small = world.job("small")
+    small.wait_pods(1)
+    assert job.records() == {} and creates() == 1
+
+
+def test_a_refused_template_names_the_field_and_takes_no_ipus(world, creates):
+    wrong = container(image=" ", resources={"requests": {"cpu": "2"}, "limits": {"cpu": "1"}},
+                      ports=[{"containerPort": 99999}])
+    job = world.job("refused", workers={"template": pod_template(wrong)})
+    failed = job.wait("Failed", "PodTemplateRefused")
+    for field in ("image", "resources.requests", "ports[0].containerPort"):
+        assert f"spec.workers.template.spec.containers[0].{field}" in failed["lastMessage"]
+    assert "spec.workers.template" in job.condition("Failed")["message"]
+    assert job.records() == {} and creates() == 0
+
+
+def test_a_refused_template_is_judged_anew_when_it_changes(world, vipu, proxy):
+    job = world.job("mended", workers={"template": pod_template(container(image=" "))})
+    job.wait("Failed", "PodTemplateRefused")
+    assert requests_while_renewing(world, proxy) == [], "no hot loop"
+    assert vipu.partitions() == {}
+    job.patch({"spec": {"workers": {"template": pod_template(container(ports=[{"containerPort": 0}]))}}})
+    until(lambda: "ports[0]" in job.status.get("lastMessage", ""), "the new reason", tell=world.tell)
+    assert job.status["observedGeneration"] == 2
+    job.patch({"spec": {"workers": {"template": pod_template()}}})
+    world.kubelet.succeed(job.run_pods(1)["mended-worker-0"])
+    done = job.wait("Completed")
+    assert done["observedGeneration"] == 3 and job.condition("Failed")["status"] == "False"
+    job.wait_released()
+
+
+def test_a_quota_is_waited_for_without_ipus(world, vipu, proxy):
+    world.api.create("resourcequotas", world.ns, {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
+    until(lambda: world.api.get("resourcequotas", world.ns, "none").get("status", {}).get("hard"), "the quota counts")
+    job = world.job("quota")
+    told = job.wait("Pending", "QuotaExceeded")["lastMessage"]
+    assert "exceeded quota: none" in told
+    sent = requests_while_renewing(world, proxy)
+    assert len(sent) <= 1 and all("dryRun" in line for line in sent), "asked again now and then, and nothing else"
+    assert vipu.partitions() == {} and job.records() == {}
+    world.api.delete("resourcequotas", world.ns, "none")
+    job.run_pods(1)
+    job.wait("Running")
+
+
+def test_a_missing_service_account_is_waited_for(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("account", workers={"template": pod_template(serviceAccountName="trainer")})
+    told = job.wait("Pending", "PodsForbidden")["lastMessage"]
+    assert 'serviceaccount "trainer" not found' in told
+    assert vipu.partitions() == {}
+    world.api.create("serviceaccounts", world.ns, {"metadata": {"name": "trainer"}})
+    job.wait_pods(1)
+
+
+def test_a_pod_of_somebody_else_is_not_adopted(world, vipu):
+    world.start_operator(vipu.address)
+    theirs = world.api.create("pods", world.ns, {
+        "metadata": {"name": "taken-worker-0", "labels": {"graphcore.ai/job-name": "taken"}},
+        "spec": {"containers": [container()]}})
+    job = world.job("taken")
+    told = job.wait("Starting", "PodsNotCreated")["lastMessage"]
+    assert "pod taken-worker-0 exists and is not part of this job" in told
+    now = world.api.get("pods", world.ns, "taken-worker-0")
+    assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
+    world.api.delete("pods", world.ns, "taken-worker-0", gracePeriodSeconds=0)
+    until(lambda: (pod := world.api.get("pods", world.ns, "taken-worker-0")) and pod["metadata"].get("ownerReferences"),
+          "our own pod", tell=world.tell)
+
+
+def test_a_record_of_somebody_else_is_not_adopted(world, vipu):
+    world.start_operator(vipu.address)
+    name = f"p-booked-{world.ns}-0"
+    world.api.create("configmaps", "ipu-system", {"metadata": {"name": name}, "data": {"what": "something else"}})
+    world.keep(name, lambda: world.api.delete("configmaps", "ipu-system", name))
+    job = world.job("booked")
+    pod = job.wait_pods(1)["booked-worker-0"]
+    assert pod["metadata"]["annotations"]["graphcore.ai/partition"] not in ("", name)
+    assert world.api.get("configmaps", "ipu-system", name)["data"] == {"what": "something else"}
+
+
+# The command line and its files.
+
+
+def one_line(done):
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr.strip()
+
+
+def test_unknown_options_are_named():
+    done = run("--no-such-flag", "--log-level", "loud", "--health-port", "many")
+    assert done.returncode == 2 and "no-such-flag" in done.stderr
+    assert "loud" in run("--log-level", "loud").stderr
+    assert "65535" in run("--health-port", "65536").stderr
+    assert "stray" in run("stray").stderr
+
+
+def test_every_mistake_of_the_command_line_at_once():
+    lines = run("--log-level", "loud", "--partition-prefix", "-P-", "--launcher-pull-policy", "Sometimes").stderr
+    assert [word in lines for word in ("loud", "-P-", "Sometimes")] == [True] * 3
+
+
+@pytest.mark.parametrize("text, line, words", [
+    ("vipuControllers: [{host: a, port: 99999}]\n", 1, "port"),
+    ("vipuControllers:\n- host: a\n- {port: 8090}\n", 3, "host"),
+    ("vipuControllers: \"a:8090\"\nvipuContrlers: x\n", 2, "vipuContrlers"),
+    ("vipuControllers: {a: b}\n", 1, "text or a list"),
+    ("vipuControllers: [a\nb: [\n", 2, ""),
+    ("vipuControllers: \"a:1,a:1\"\n", 1, "given twice"),
+])
+def test_a_bad_configuration_file_is_one_line(tmp_path, text, line, words):
+    path = tmp_path / "controllers.yaml"
+    path.write_text(text)
+    said = one_line(run("--config", path))
+    assert f"{path}: line {line}" in said and words in said
+
+
+def test_unreadable_files_are_named(tmp_path):
+    missing = tmp_path / "nothing"
+    assert str(missing) in one_line(run("--config", missing))
+    assert str(missing) in one_line(run("--kubeconfig", missing))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert str(folder) in one_line(run("--kubeconfig", folder))
+
+
+@pytest.mark.parametrize("text, line, words", [
+    ("clusters: [\n", 2, ""),
+    ("current-context: a\ncontexts: []\n", None, "a"),
+    ("current-context: a\ncontexts:\n- name: a\n  context: {cluster: b, user: c}\n", None, "b"),
+])
+def test_a_bad_kubeconfig_is_one_line(tmp_path, text, line, words):
+    path = tmp_path / "kubeconfig"
+    path.write_text(text)
+    said = one_line(run("--kubeconfig", path))
+    assert str(path) in said and words in said
+    assert line is None or f"line {line}" in said

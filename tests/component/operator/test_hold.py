@@ -1,0 +1,169 @@
+"""A process that may still run keeps its IPUs from everybody else: held first, then cut off by the removal."""
+
+import time
+
+import pytest
+
+from waiting import until
+
+HOLD_S = 6
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+RELEASE = "graphcore.ai/release"
+
+
+def lose_the_pod(world, job):
+    """It runs, and is then removed from the API by force; its partition."""
+    pod = job.run_pods(1)[f"{job.name}-worker-0"]
+    job.wait("Running")
+    world.kubelet.vanish(pod)
+    return pod["metadata"]["annotations"]["graphcore.ai/partition"]
+
+
+def wait_held(world, job, partition):
+    told = job.wait("Restarting", "ProcessMayStillRun")["lastMessage"]
+    assert f"{job.name}-worker-0" in told and world.kubelet.node in told and partition in told
+    return told
+
+
+def new_partition(job, old):
+    """That of the pod that was started anew."""
+    def started():
+        for pod in job.pods().values():
+            name = pod["metadata"]["annotations"]["graphcore.ai/partition"]
+            if name != old:
+                return name
+        return None
+    return until(started, f"{job.name} has another partition", 60, job.world.tell)
+
+
+def finish(world, vipu, job):
+    world.kubelet.run(job.pods()[f"{job.name}-worker-0"])
+    job.wait("Running")
+    world.kubelet.succeed(job.pods()[f"{job.name}-worker-0"])
+    job.wait("Completed")
+    job.wait_released()
+    assert vipu.partitions() == {}
+
+
+@pytest.fixture
+def front(world, vipu):
+    """A proxy that remembers every write, and when it came."""
+    proxy = world.make_vipu_proxy(vipu)
+    proxy.writes = []
+
+    def note(method, request):
+        if method in ("CreatePartition", "RemovePartition", "ResetPartition"):
+            proxy.writes.append((method, time.monotonic()))
+        return True
+    proxy.before = note
+    return proxy
+
+
+def when(front, method):
+    return [at for name, at in front.writes if name == method]
+
+
+def test_a_force_deleted_pod_holds_its_partition(world, vipu, front):
+    world.start_operator(front.address, "--hold-seconds", HOLD_S)
+    job = world.job("lost", ipusPerJobInstance="64")
+    old = lose_the_pod(world, job)
+    lost_at = time.monotonic()
+    wait_held(world, job, old)
+    assert old in vipu.partitions()
+    other = world.job("other")
+    other.wait("Pending", "InsufficientIPUs")
+    until(lambda: old not in vipu.partitions(), "the partition is removed", 30, world.tell)
+    assert min(when(front, "RemovePartition")) >= lost_at + HOLD_S - 1
+    assert when(front, "ResetPartition") == [], "never reset"
+    new = until(lambda: set(vipu.partitions()) - {old}, "the next attempt", 30, world.tell)
+    assert old not in new, "the id is not used again"
+    world.automatic(lambda pod: 0)
+    for waiting in (job, other):
+        waiting.wait("Completed", seconds=40)
+        waiting.wait_released()
+    assert vipu.partitions() == {}
+
+
+def test_an_out_of_service_node_ends_the_hold(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("fenced")
+    old = lose_the_pod(world, job)
+    wait_held(world, job, old)
+    world.kubelet.taint(OUT_OF_SERVICE)
+    job.wait_pods(1)
+    world.kubelet = world.make_node("ipu-spare")
+    finish(world, vipu, job)
+
+
+def test_a_node_that_booted_anew_ends_the_hold(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("rebooted")
+    old = lose_the_pod(world, job)
+    wait_held(world, job, old)
+    world.kubelet.boot("boot-2")
+    job.wait_pods(1)
+    finish(world, vipu, job)
+
+
+def test_an_admin_ends_the_hold(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("vouched")
+    old = lose_the_pod(world, job)
+    wait_held(world, job, old)
+    job.annotate(**{RELEASE: old})
+    job.wait_pods(1)
+    finish(world, vipu, job)
+
+
+def test_a_restart_in_the_middle_of_the_hold_does_not_end_it(world, vipu, front):
+    world.start_operator(front.address, "--hold-seconds", HOLD_S)
+    job = world.job("forgot")
+    old = lose_the_pod(world, job)
+    wait_held(world, job, old)
+    world.operator.kill()
+    restarted_at = time.monotonic()
+    world.restart_operator()
+    new = new_partition(job, old)
+    assert new != old
+    assert min(when(front, "RemovePartition")) >= restarted_at + HOLD_S - 1, "who remembers nothing waits anew"
+    assert when(front, "ResetPartition") == []
+    finish(world, vipu, job)
+
+
+def test_deletion_of_a_job_whose_pod_is_lost_waits_too(world, vipu, front):
+    world.start_operator(front.address, "--hold-seconds", HOLD_S)
+    job = world.job("gone")
+    old = lose_the_pod(world, job)
+    lost_at = time.monotonic()
+    wait_held(world, job, old)
+    job.delete()
+    told = job.wait("Terminating")["lastMessage"]
+    assert old in told and "may still run" in told
+    job.wait_gone(60)
+    assert min(when(front, "RemovePartition")) >= lost_at + HOLD_S - 1
+    assert vipu.partitions() == {} and world.records() == {}
+
+
+def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("swept")
+    pod = job.run_pods(1)["swept-worker-0"]
+    job.wait("Running")
+    running = pod["status"]["containerStatuses"]
+    world.api.patch("pods", world.ns, "swept-worker-0", {"status": {
+        "phase": "Failed", "containerStatuses": running, "conditions": [
+            {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC",
+             "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, "status")
+    world.kubelet.vanish(pod)
+    job.wait("Restarting", "ProcessMayStillRun")
+    assert list(vipu.partitions()) == [f"p-swept-{world.ns}-0"]
+
+
+def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("unbound")
+    first = job.wait_pods(1)["unbound-worker-0"]
+    world.kubelet.vanish(first)
+    until(lambda: (pod := job.pods().get("unbound-worker-0")) and pod["metadata"]["uid"] != first["metadata"]["uid"],
+          "it comes back", 20, world.tell)
+    assert list(vipu.partitions()) == [f"p-unbound-{world.ns}-0"]

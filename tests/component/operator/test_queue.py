@@ -1,0 +1,74 @@
+"""First come, first served: 64 IPUs and jobs of 32, 64 and 4."""
+
+from waiting import until
+
+
+def waits(job):
+    return job.is_in("Pending")
+
+
+def test_nothing_passes_the_head(world, vipu):
+    world.start_operator(vipu.address)
+    first = world.job("first", ipusPerJobInstance="32")
+    pod = first.run_pods(1)["first-worker-0"]
+    first.wait("Running")
+
+    head = world.job("head", ipusPerJobInstance="64")
+    told = head.wait("Pending", "InsufficientIPUs")["lastMessage"]
+    assert "64 IPUs" in told and "32 of 64 free" in told and "0 partition(s) of 64 would fit" in told
+    assert f"{world.ns}/first (32)" in told
+
+    world.cluster.next_second()
+    small = world.job("small")
+    told = small.wait("Pending", "Queued")["lastMessage"]
+    assert f"{world.ns}/head is first in line" in told
+    assert list(vipu.partitions()) == [f"p-first-{world.ns}-0"], "4 IPUs are free, but nothing passes the head"
+
+    world.kubelet.succeed(pod)
+    first.wait("Completed")
+    pod = head.run_pods(1)["head-worker-0"]
+    head.wait("Running")
+    until(lambda: waits(small) and small.status["reason"] == "InsufficientIPUs", "the small one is the head now",
+          20, world.tell)
+    told = small.status["lastMessage"]
+    assert "0 of 64 free" in told and not small.pods()
+    assert f"{world.ns}/head (64)" in told or "64 have just been granted to jobs before it" in told
+    world.kubelet.succeed(pod)
+    head.wait("Completed")
+    small.run_pods(1)
+    small.wait("Running")
+    assert list(vipu.partitions()) == [f"p-small-{world.ns}-0"]
+
+
+def test_a_head_that_gives_up_makes_way(world, vipu):
+    world.start_operator(vipu.address)
+    first = world.job("first", ipusPerJobInstance="32")
+    first.wait_pods(1)
+    head = world.job("head", ipusPerJobInstance="64")
+    head.wait("Pending", "InsufficientIPUs")
+    world.cluster.next_second()
+    small = world.job("small")
+    small.wait("Pending", "Queued")
+    head.delete()
+    small.wait_pods(1)
+    head.wait_gone()
+
+
+def test_a_head_that_cannot_start_for_another_reason_makes_way(world, vipu):
+    world.start_operator(vipu.address)
+    huge = world.job("huge", ipusPerJobInstance="128")
+    huge.wait("Pending", "ExceedsCapacity")
+    world.cluster.next_second()
+    small = world.job("small", ipusPerJobInstance="64")
+    small.wait_pods(1)
+
+
+def test_a_job_of_many_instances_takes_what_it_gets(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("many", jobInstances=5, ipusPerJobInstance="16")
+    job.wait_pods(4)
+    world.automatic(lambda pod: 0)
+    done = job.wait("Completed", seconds=40)
+    assert done["completedInstances"] == "0-4"
+    job.wait_released()
+    assert vipu.partitions() == {}
