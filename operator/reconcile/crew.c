@@ -1,0 +1,113 @@
+#include "operator/reconcile/crew.h"
+
+#include "base/core/mem.h"
+
+/* ---- the record ---- */
+
+struct record *crew_change_record(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+{
+    struct record *next = record_copy(inst->record);
+
+    next->unsettled = next->unsettled || inst->part.unsettled; /* known to whoever comes after a crash */
+    plan_add(plan, OP_RECORD_PATCH)->record = next;
+    crew->record_changed = true;
+    return next;
+}
+
+void crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+{
+    struct record *next = crew_change_record(inst, crew, plan);
+
+    next->run++;
+    next->started = false;
+    next->restarts += crew->failed > 0 || crew->succeeded == inst->record->workers;
+}
+
+void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,
+                             struct plan *plan)
+{
+    struct record *next = crew_change_record(inst, crew, plan);
+
+    next->releasing = true;
+    mem_set_str(&next->reason, reason);
+    next->restarts += crew->failed > 0;
+}
+
+/* ---- summing up ---- */
+
+static bool is_earlier(const struct pod *a, const struct pod *b)
+{
+    return !b || (a->failed_s && a->failed_s < b->failed_s);
+}
+
+static void sum_up_end(const struct pod *pod, struct crew *crew)
+{
+    if (pod->cut_short) {
+        crew->gone++;
+    } else if (pod->phase == POD_SUCCEEDED) {
+        crew->succeeded++;
+    } else if (pod->phase == POD_FAILED) {
+        crew->failed++;
+        if (is_earlier(pod, crew->failed_pod))
+            crew->failed_pod = pod;
+    }
+}
+
+/* Returns whether it is lost: asked to go long ago and still there, so that its node does not answer. */
+static bool sum_up_present(const struct job_view *view, const struct worker_view *worker, struct crew *crew)
+{
+    const struct pod *pod = worker->pod;
+    int64_t until = worker->since_ms + view->hold_ms;
+
+    crew->present++;
+    crew->running += pod->phase == POD_RUNNING;
+    sum_up_end(pod, crew);
+    if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !crew->waiting_pod)
+        crew->waiting_pod = pod;
+    if (pod_is_quiet(pod, false, worker->node_fenced))
+        return false;
+    if (pod->deleting && view->now_ms >= until)
+        return true;
+    crew->noisy++;
+    if (pod->deleting && (!crew->patience_ms || until < crew->patience_ms))
+        crew->patience_ms = until;
+    return false;
+}
+
+void crew_sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+        bool is_lost = false;
+
+        switch (worker->state) {
+        case WORKER_PRESENT:
+            is_lost = sum_up_present(view, worker, crew);
+            break;
+        case WORKER_GONE_QUIET:
+            crew->gone++;
+            break;
+        case WORKER_GONE_UNKNOWN:
+            is_lost = true;
+            break;
+        case WORKER_NEVER_SEEN:
+            crew->never_seen++;
+            is_lost = inst->record && inst->record->started; /* vanished while nobody watched */
+            break;
+        }
+        if (is_lost && (!crew->lost || worker->since_ms > crew->lost->since_ms)) {
+            crew->lost = worker;
+            crew->lost_index = w;
+        }
+    }
+}
+
+void crew_delete(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+
+        if (worker->state == WORKER_PRESENT && !pod_is_terminal(worker->pod))
+            plan_pod_delete(plan, worker->pod);
+    }
+}

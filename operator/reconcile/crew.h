@@ -1,0 +1,30 @@
+/* The workers of an instance's current run, summed up, and the changes of the record that follow from them.
+ * Pure. */
+#pragma once
+
+#include "operator/reconcile/plan.h"
+#include "operator/reconcile/view.h"
+
+/* The pods of one run. A pod that is cut short by a deletion is neither succeeded nor failed: it counts as
+ * gone, however its containers take it. */
+struct crew {
+    uint32_t present, never_seen, gone;
+    uint32_t running, succeeded, failed;
+    uint32_t noisy; /* present, may still run, and is not lost */
+    const struct pod *failed_pod, *waiting_pod;
+    const struct worker_view *lost; /* the one whose processes may live on, noticed last */
+    uint32_t lost_index;
+    int64_t patience_ms; /* when the first that was asked to go counts as lost; 0: none */
+    bool record_changed;
+};
+
+void crew_sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew);
+void crew_delete(const struct job_view *view, const struct instance_view *inst,
+                 struct plan *plan); /* who has not ended */
+
+/* The record to be, for the caller to change: one patch in a plan, so that none overtakes another. */
+struct record *crew_change_record(const struct instance_view *inst, struct crew *crew, struct plan *plan);
+void crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan);
+/* A partition that cannot be used again goes; the instance gets another, under another id. */
+void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,
+                             struct plan *plan);

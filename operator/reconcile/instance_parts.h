@@ -1,0 +1,35 @@
+/* The parts of instance_decide: what to do before an instance has a partition, until its pods exist, while
+ * they run, and when something is amiss. Each looks at the same view and crew and adds to the same plan. */
+#pragma once
+
+#include "operator/reconcile/crew.h"
+#include "operator/reconcile/instance.h"
+
+void instance_say(struct instance_result *ret, enum instance_phase phase, const char *reason, const char *fmt,
+                  ...) __attribute__((format(printf, 4, 5)));
+
+/* instance_partition.c */
+void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                           struct instance_result *ret);
+/* Some pods of this run do not exist yet. */
+void decide_starting(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                     struct plan *plan, struct instance_result *ret);
+
+/* instance_pods.c: all pods of this run exist, or did. */
+void decide_running(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                    struct plan *plan, struct instance_result *ret);
+bool wants_restart(const struct job_spec *spec, const struct record *record, const struct pod *failed);
+void decide_restart(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                    int64_t ended_s, struct plan *plan, struct instance_result *ret);
+void decide_failed(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                   struct plan *plan, struct instance_result *ret);
+void decide_comes_back(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                       struct plan *plan, struct instance_result *ret);
+
+/* instance_trouble.c: what cannot be used again. */
+void decide_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                 struct plan *plan, struct instance_result *ret);
+void decide_interrupted(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                        struct plan *plan, struct instance_result *ret);
+void decide_partition_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                           struct plan *plan, struct instance_result *ret);

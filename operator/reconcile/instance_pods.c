@@ -1,0 +1,115 @@
+#include "base/core/mem.h"
+#include "operator/reconcile/instance_parts.h"
+
+/* A restart waits 10 s after the first failure, twice as long after each further one, at most 5 min. */
+#define RESTART_FIRST_S 10
+#define RESTART_MAX_S 300
+
+bool wants_restart(const struct job_spec *spec, const struct record *record, const struct pod *failed)
+{
+    if (record->restarts >= spec->backoff_limit)
+        return false;
+    switch (spec->restart) {
+    case RESTART_NEVER:
+        return false;
+    case RESTART_ALWAYS:
+        return true;
+    case RESTART_ON_FAILURE:
+        return failed != NULL;
+    case RESTART_EXIT_CODE:
+        return failed && job_exit_code_matches(spec->exit_codes, failed->exit_code);
+    }
+    return false;
+}
+
+static int64_t restart_delay_s(uint32_t restarts)
+{
+    int64_t delay = RESTART_FIRST_S;
+
+    while (restarts-- && delay < RESTART_MAX_S)
+        delay *= 2;
+    return delay < RESTART_MAX_S ? delay : RESTART_MAX_S;
+}
+
+void decide_restart(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                    int64_t ended_s, struct plan *plan, struct instance_result *ret)
+{
+    int64_t wait_s = ended_s + restart_delay_s(inst->record->restarts) - view->now_unix_s;
+
+    instance_say(ret, INSTANCE_RESTARTING, "Restarting", "Instance %u is being restarted (%u of at most %u)",
+                 inst->index, inst->record->restarts + 1, view->job->spec.backoff_limit);
+    crew_delete(view, inst, plan);
+    if (crew->noisy)
+        return;
+    if (wait_s > 0 && wait_s <= RESTART_MAX_S)
+        plan_again_at(plan, view->now_ms + wait_s * 1000);
+    else
+        crew_begin_next_run(inst, crew, plan);
+}
+
+static void say_failed(const struct pod *pod, struct instance_result *ret)
+{
+    const char *container = pod->failed_container ? pod->failed_container : "unknown";
+
+    if (pod->reason && !str_eq(pod->reason, "OOMKilled"))
+        instance_say(ret, INSTANCE_FAILED, "PodFailed", "Pod %s failed: %s%s%s", pod->name, pod->reason,
+                     pod->message ? ": " : "", pod->message ? pod->message : "");
+    else if (pod->oom_killed)
+        instance_say(ret, INSTANCE_FAILED, "OOMKilled",
+                     "Container %s of pod %s ran out of memory (exit code %d)", container, pod->name,
+                     pod->exit_code);
+    else
+        instance_say(ret, INSTANCE_FAILED, "ContainerFailed",
+                     "Container %s of pod %s ended with exit code %d", container, pod->name, pod->exit_code);
+}
+
+void decide_failed(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                   struct plan *plan, struct instance_result *ret)
+{
+    crew_delete(view, inst, plan); /* peers of a failed worker would wait for it for ever */
+    say_failed(crew->failed_pod, ret);
+    if (crew->noisy)
+        ret->phase = INSTANCE_RUNNING; /* its end is told when it is one */
+}
+
+static void decide_succeeded(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                             struct plan *plan, struct instance_result *ret)
+{
+    if (crew->noisy)
+        instance_say(ret, INSTANCE_RUNNING, "Ending", "Instance %u is ending", inst->index);
+    else if (wants_restart(&view->job->spec, inst->record, NULL))
+        decide_restart(view, inst, crew, inst->workers[0].pod->finished_s, plan, ret);
+    else
+        instance_say(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
+}
+
+/* Deleted by hand, drained, preempted: it comes back, and with it the rest of its instance. */
+void decide_comes_back(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                       struct plan *plan, struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_RESTARTING, "PodGone",
+                 "A pod of instance %u was deleted; its pods are being started again", inst->index);
+    crew_delete(view, inst, plan);
+    if (crew->noisy == 0)
+        crew_begin_next_run(inst, crew, plan);
+}
+
+void decide_running(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                    struct plan *plan, struct instance_result *ret)
+{
+    uint32_t workers = view->job->spec.workers_per_instance;
+
+    if (crew->succeeded == workers)
+        decide_succeeded(view, inst, crew, plan, ret);
+    else if (crew->running + crew->succeeded == workers)
+        instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
+    else if (crew->waiting_pod)
+        instance_say(ret, INSTANCE_STARTING,
+                     crew->waiting_pod->image_trouble ? "ImageTrouble" : "PodsWaiting",
+                     "Pod %s waits: %s%s%s", crew->waiting_pod->name, crew->waiting_pod->reason,
+                     crew->waiting_pod->message ? ": " : "",
+                     crew->waiting_pod->message ? crew->waiting_pod->message : "");
+    else
+        instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u of %u pods are running, on partition %s",
+                     crew->running, workers, inst->record->name);
+}
