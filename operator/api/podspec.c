@@ -136,7 +136,8 @@ static cJSON *child_object(cJSON *object, const char *key)
 
 static void put_default_str(cJSON *object, const char *key, const char *value)
 {
-    if (!cJSON_GetObjectItemCaseSensitive(object, key)) /* a key, not a path: label keys hold slashes */
+    if (cJSON_IsObject(object) &&
+        !cJSON_GetObjectItemCaseSensitive(object, key)) /* a key, not a path: label keys hold slashes */
         json_put_str(object, key, value);
 }
 
@@ -230,9 +231,9 @@ static void add_launcher_volume(cJSON *spec)
 }
 
 /* The end of a failing container's log reaches status through the pod's own status. */
-static void keep_last_words(cJSON *spec)
+static void keep_last_words(cJSON *containers)
 {
-    for (cJSON *container = json_at_mut(spec, "containers")->child; container; container = container->next)
+    for (cJSON *container = containers->child; container; container = container->next)
         put_default_str(container, "terminationMessagePolicy", "FallbackToLogsOnError");
 }
 
@@ -270,8 +271,9 @@ static void fill_spec(cJSON *spec, const struct job *job, uint32_t instance, uin
                       const char *pod)
 {
     fill_main_container(json_at_mut(spec, "containers")->child, job, instance, worker, place);
-    keep_last_words(spec);
     put_launcher_first(spec, options);
+    keep_last_words(child_array(spec, "initContainers"));
+    keep_last_words(child_array(spec, "containers"));
     add_launcher_volume(spec);
     fill_network(spec, job, options, pod);
     fill_placement(spec, place);
@@ -304,9 +306,11 @@ static void fill_metadata(cJSON *metadata, const cJSON *from, const struct job *
                           const char *main_container)
 {
     const cJSON *user_labels = json_at(from, "labels"), *user_annotations = json_at(from, "annotations");
-    cJSON *labels = json_put_take(metadata, "labels", user_labels ? json_dup(user_labels) : json_object());
+    cJSON *labels = json_put_take(metadata, "labels",
+                                  cJSON_IsObject(user_labels) ? json_dup(user_labels) : json_object());
     cJSON *annotations =
-        json_put_take(metadata, "annotations", user_annotations ? json_dup(user_annotations) : json_object());
+        json_put_take(metadata, "annotations",
+                      cJSON_IsObject(user_annotations) ? json_dup(user_annotations) : json_object());
 
     json_put_str(metadata, "name", pod);
     json_put_str(metadata, "namespace", job->ns);
@@ -331,7 +335,8 @@ cJSON *podspec_worker(const struct job *job, uint32_t instance, uint32_t worker,
 
     if (!from)
         return NULL;
-    if (!json_at(from, "spec/containers") || !json_at(from, "spec/containers")->child) {
+    if (!cJSON_IsArray(json_at(from, "spec/containers")) ||
+        !cJSON_IsObject(json_at(from, "spec/containers")->child)) {
         err_set(err, ERR_INVALID,
                 "spec.workers.template.spec.containers: at least one container is required");
         return NULL;

@@ -1,0 +1,94 @@
+#include "podspec_cases.h"
+
+#include "base/core/mem.h"
+#include "base/doc/yaml.h"
+#include "lib/check.h"
+#include "lib/golden.h"
+
+#define TARGET_OPTIONS "{\"ipuLinkDomainSize\":\"64\",\"instanceSize\":\"4\"}"
+
+static const char *const secrets[] = {"registry-a", "registry-b", NULL};
+
+const struct podspec_case podspec_cases[] = {
+    {"seed-bert",
+     0,
+     0,
+     {.partition = "p-bert-training-multi-ipu-x7k2p-gc-dev-0",
+      .vipu_host = "10.21.21.129",
+      .vipu_port = 8090,
+      .node_label = "vipu",
+      .node_value = "pod64",
+      .reconfigurable = true,
+      .target_options = TARGET_OPTIONS},
+     {.launcher_image = "launcher:1", .launcher_pull_policy = "IfNotPresent", .host_network = true}},
+    {"seed-poprun",
+     0,
+     0,
+     {.partition = "p-bert-poprun-64ipus-gc-dev-0",
+      .vipu_host = "10.21.21.129",
+      .vipu_port = 8090,
+      .target_options = TARGET_OPTIONS},
+     {.launcher_image = "launcher:1", .launcher_pull_policy = "IfNotPresent", .host_network = true}},
+    {"env-from",
+     0,
+     0,
+     {.partition = "p-env-from-team-0", .run = 2, .vipu_host = "vipu", .vipu_port = 8090},
+     {.launcher_image = "launcher:1"}},
+    {"no-command",
+     1,
+     2,
+     {.partition = "p-no-command-team-1",
+      .vipu_host = "vipu",
+      .vipu_port = 8090,
+      .target_options = TARGET_OPTIONS},
+     {.launcher_image = "launcher:1", .host_network = true}},
+    {"user-env",
+     0,
+     0,
+     {.partition = "p-user-env-team-0", .vipu_host = "vipu", .vipu_port = 8090},
+     {.launcher_image = "launcher:1"}},
+    {"sidecars",
+     0,
+     0,
+     {.partition = "p-sidecars-team-0",
+      .vipu_host = "vipu",
+      .vipu_port = 8090,
+      .node_label = "vipu",
+      .node_value = "pod64",
+      .reconfigurable = true},
+     {.launcher_image = "launcher:1", .pull_secrets = secrets}},
+    {"two-workers",
+     1,
+     1,
+     {.partition = "p-two-workers-team-1",
+      .vipu_host = "vipu",
+      .vipu_port = 8090,
+      .target_options = TARGET_OPTIONS},
+     {.launcher_image = "launcher:1"}},
+};
+
+const size_t podspec_case_count = COUNT_OF(podspec_cases);
+
+struct job *podspec_case_job(const struct podspec_case *c)
+{
+    AUTO(mem) char *file = mem_printf("pods/%s.yaml", c->name);
+    AUTO(mem) char *text = golden_read(file);
+    AUTO(yaml) struct yaml_doc doc = {0};
+    struct err err = {0};
+    struct job *job;
+
+    CHECK_OK(yaml_parse(slice_of(text), file, &doc, &err), err);
+    job = job_parse(doc.root);
+    if (!job || job->problems.count)
+        CHECK_FAIL("%s: %s", file, job ? job->problems.items[0] : "is no job");
+    return job;
+}
+
+cJSON *podspec_case_pod(const struct podspec_case *c, const struct job *job)
+{
+    struct err err = {0};
+    cJSON *pod = podspec_worker(job, c->instance, c->worker, &c->place, &c->options, &err);
+
+    CHECK_OK(pod, err);
+    return pod;
+}

@@ -1,0 +1,17 @@
+/* The jobs of tests/golden/pods, and where their pods are placed. */
+#pragma once
+
+#include "operator/api/podspec.h"
+
+struct podspec_case {
+    const char *name; /* tests/golden/pods/<name>.yaml, and .json for the pod */
+    uint32_t instance, worker;
+    struct podspec_place place;
+    struct podspec_options options;
+};
+
+extern const struct podspec_case podspec_cases[];
+extern const size_t podspec_case_count;
+
+struct job *podspec_case_job(const struct podspec_case *c);                   /* yours */
+cJSON *podspec_case_pod(const struct podspec_case *c, const struct job *job); /* yours */

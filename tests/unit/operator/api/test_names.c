@@ -1,0 +1,89 @@
+#include "operator/api/names.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "lib/check.h"
+
+#define UID "64d842cc-1663-d522-aaaa-bbbbccccdddd"
+
+TEST(names_are_those_of_the_original)
+{
+    AUTO(mem) char *pod = name_worker_pod("bert-training-multi-ipu-x7k2p", 0);
+    AUTO(mem) char *id = name_partition("p", "bert-poprun-64ipus", "gc-dev", 0);
+    AUTO(mem) char *mnist = name_worker_pod("mnist-training", 0);
+    AUTO(mem) char *service = name_worker_service("mnist-training");
+
+    CHECK_STR_EQ(pod, "bert-training-multi-ipu-x7k2p-worker-0");
+    CHECK_STR_EQ(id, "p-bert-poprun-64ipus-gc-dev-0");
+    CHECK_STR_EQ(mnist, "mnist-training-worker-0");
+    CHECK_STR_EQ(service, "mnist-training-workers");
+}
+
+TEST(a_readable_id_has_at_most_63_characters)
+{
+    char job[64] = {0};
+
+    memset(job, 'a', 54); /* "p-" + 54 + "-team-0" is 63 */
+    AUTO(mem) char *fits = name_partition("p", job, "team", 0);
+    AUTO(mem) char *too_long = name_partition("p", job, "team", 10);
+
+    CHECK(fits);
+    CHECK_INT_EQ(strlen(fits), 63);
+    CHECK(!too_long);
+}
+
+TEST(a_hashed_id_says_uid_instance_and_attempt)
+{
+    AUTO(mem) char *id = name_partition_hashed("p", "train", UID, 3, 12);
+
+    CHECK_STR_EQ(id, "p-train-64d842cc16-3-12");
+}
+
+TEST(a_hashed_id_cuts_the_jobs_name_not_what_makes_it_unique)
+{
+    char job[254] = {0};
+
+    memset(job, 'j', 253);
+    AUTO(mem) char *id = name_partition_hashed("p", job, UID, 65535, UINT32_MAX);
+    AUTO(mem)
+    char *long_prefix =
+        name_partition_hashed("a-prefix-of-28-characters-xy", job, UID, UINT32_MAX, UINT32_MAX);
+
+    CHECK_INT_EQ(strlen(id), PARTITION_ID_MAX);
+    CHECK(str_has_suffix(id, "-64d842cc16-65535-4294967295"));
+    CHECK(strlen(long_prefix) <= PARTITION_ID_MAX);
+    CHECK(str_has_suffix(long_prefix, "-64d842cc16-4294967295-4294967295"));
+}
+
+/* The record of a partition has its id as a name, and names know no ".-". */
+TEST(a_cut_name_does_not_end_in_a_dot)
+{
+    char job[64] = {0};
+
+    memset(job, 'j', 45);
+    memset(job + 42, '.', 3);
+    AUTO(mem) char *id = name_partition_hashed("p", job, UID, 0, 0);
+
+    CHECK(!strstr(id, ".-"));
+    CHECK(str_has_suffix(id, "j-64d842cc16-0-0"));
+}
+
+TEST(ids_of_different_attempts_instances_and_jobs_differ)
+{
+    AUTO(mem) char *a = name_partition_hashed("p", "train", UID, 0, 1);
+    AUTO(mem) char *b = name_partition_hashed("p", "train", UID, 1, 0);
+    AUTO(mem) char *c = name_partition_hashed("p", "train", "74d842cc-1663-d522", 0, 1);
+
+    CHECK(!str_eq(a, b));
+    CHECK(!str_eq(a, c));
+}
+
+TEST(the_master_port_is_stable_and_above_the_well_known_ones)
+{
+    CHECK_INT_EQ(name_master_port(UID, 0), name_master_port(UID, 0));
+    CHECK(name_master_port(UID, 0) != name_master_port(UID, 1));
+    for (uint32_t i = 0; i < 1000; i++)
+        CHECK(name_master_port(UID, i) >= 20000 && name_master_port(UID, i) <= 29999);
+}

@@ -1,0 +1,422 @@
+#include "operator/api/pod.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+#define METADATA                                                                                             \
+    "\"metadata\":{\"name\":\"train-worker-1\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":"   \
+    "\"9\","                                                                                                 \
+    "\"labels\":{\"graphcore.ai/instance\":\"0\",\"graphcore.ai/worker\":\"1\"},"                            \
+    "\"annotations\":{\"graphcore.ai/partition\":\"p-train-team-0\",\"graphcore.ai/run\":\"2\"},"            \
+    "\"ownerReferences\":[{\"apiVersion\":\"graphcore.ai/v1alpha1\",\"kind\":\"IPUJob\",\"name\":\"train\"," \
+    "\"uid\":\"j1\",\"controller\":true}]"
+#define ON_NODE "\"spec\":{\"nodeName\":\"n1\"}"
+#define LAUNCHER_DONE                                                                                        \
+    "\"initContainerStatuses\":[{\"name\":\"ipu-launcher\",\"state\":{\"terminated\":{\"exitCode\":0,"       \
+    "\"finishedAt\":\"2026-01-01T10:00:00Z\"}}}]"
+#define STATE(name, state) "{\"name\":\"" name "\",\"state\":{" state "}}"
+#define RUNNING "\"running\":{\"startedAt\":\"2026-01-01T10:00:01Z\"}"
+#define ENDED(code, at)                                                                                      \
+    "\"terminated\":{\"exitCode\":" code ",\"reason\":\"Error\",\"finishedAt\":\"2026-01-01T10:" at "Z\","   \
+    "\"message\":\"last words\"}"
+#define WAITING(reason, message) "\"waiting\":{\"reason\":\"" reason "\",\"message\":\"" message "\"}"
+#define TEN_O_CLOCK 1767261600 /* 2026-01-01T10:00:00Z */
+
+static struct pod *parse(const char *text)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *object = json_parse(slice_of(text), &err);
+
+    CHECK_OK(object, err);
+    return pod_parse(object);
+}
+
+TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
+{
+    AUTO(pod)
+    struct pod *pod = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Running\"," LAUNCHER_DONE
+                            ",\"containerStatuses\":[" STATE(
+                                "main", RUNNING) "],"
+                                                 "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+                                                 "\"True\"},{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+
+    CHECK_STR_EQ(pod->ns, "team");
+    CHECK_STR_EQ(pod->name, "train-worker-1");
+    CHECK_STR_EQ(pod->uid, "u1");
+    CHECK_STR_EQ(pod->resource_version, "9");
+    CHECK_STR_EQ(pod->job_uid, "j1");
+    CHECK_STR_EQ(pod->job_name, "train");
+    CHECK_STR_EQ(pod->job_key, "team/train");
+    CHECK_STR_EQ(pod->partition, "p-train-team-0");
+    CHECK_STR_EQ(pod->node, "n1");
+    CHECK_INT_EQ(pod->run, 2);
+    CHECK_INT_EQ(pod->instance, 0);
+    CHECK_INT_EQ(pod->worker, 1);
+    CHECK_INT_EQ(pod->phase, POD_RUNNING);
+    CHECK(pod->ready);
+    CHECK(!pod->deleting && !pod->cut_short && !pod->main_done && !pod->started_all_terminated);
+    CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->image_trouble);
+}
+
+TEST(a_pod_that_succeeded_has_no_failure)
+{
+    AUTO(pod)
+    struct pod *pod = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Succeeded\"," LAUNCHER_DONE
+                            ",\"containerStatuses\":[" STATE("main", ENDED("0", "05:00")) "]}}");
+
+    CHECK_INT_EQ(pod->phase, POD_SUCCEEDED);
+    CHECK(pod->main_done && pod->started_all_terminated);
+    CHECK_INT_EQ(pod->finished_s, TEN_O_CLOCK + 300);
+    CHECK_INT_EQ(pod->failed_s, 0);
+    CHECK_INT_EQ(pod->exit_code, 0);
+    CHECK(!pod->failed_container);
+}
+
+TEST(a_failure_is_named_with_code_and_last_words)
+{
+    AUTO(pod)
+    struct pod *pod = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\"," LAUNCHER_DONE
+                            ",\"containerStatuses\":[" STATE("main", ENDED("3", "05:00")) "]}}");
+
+    CHECK_INT_EQ(pod->phase, POD_FAILED);
+    CHECK_STR_EQ(pod->failed_container, "main");
+    CHECK_INT_EQ(pod->exit_code, 3);
+    CHECK_INT_EQ(pod->failed_s, TEN_O_CLOCK + 300);
+    CHECK_STR_EQ(pod->message, "last words");
+    CHECK(!pod->reason && !pod->oom_killed);
+}
+
+/* Statuses are sorted by name; the cause is who failed first. */
+TEST(the_first_to_fail_is_the_cause)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[" STATE(
+            "aux",
+            ENDED("137", "06:00")) "," STATE("main",
+                                             ENDED("2", "05:00")) "," STATE("zero",
+                                                                            ENDED("0", "04:00")) "]}}");
+
+    CHECK_STR_EQ(pod->failed_container, "main");
+    CHECK_INT_EQ(pod->exit_code, 2);
+    CHECK_INT_EQ(pod->finished_s, TEN_O_CLOCK + 360);
+    CHECK_INT_EQ(pod->failed_s, TEN_O_CLOCK + 300);
+}
+
+/* The kubelet ends sidecars by force when the others have ended. */
+TEST(a_native_sidecar_is_never_the_cause)
+{
+    AUTO(pod)
+    struct pod *pod = parse(
+        "{" METADATA "},\"spec\":{\"nodeName\":\"n1\",\"initContainers\":[{\"name\":\"setup\"},"
+        "{\"name\":\"proxy\",\"restartPolicy\":\"Always\"}]},"
+        "\"status\":{\"phase\":\"Failed\",\"initContainerStatuses\":[" STATE(
+            "setup", ENDED("0", "00:01")) "," STATE("proxy",
+                                                    ENDED("137", "02:00")) "],"
+                                                                           "\"containerStatuses\":[" STATE(
+                                                                               "main",
+                                                                               ENDED("1", "05:00")) "]}}");
+
+    CHECK_STR_EQ(pod->failed_container, "main");
+    CHECK_INT_EQ(pod->exit_code, 1);
+    CHECK(pod->started_all_terminated);
+}
+
+TEST(a_running_sidecar_keeps_a_pod_from_being_quiet)
+{
+    AUTO(pod)
+    struct pod *pod = parse(
+        "{" METADATA "},\"spec\":{\"nodeName\":\"n1\",\"initContainers\":[{\"name\":\"proxy\","
+        "\"restartPolicy\":\"Always\"}]},\"status\":{\"phase\":\"Succeeded\",\"initContainerStatuses\":"
+        "[" STATE("proxy", RUNNING) "],\"containerStatuses\":[" STATE("main", ENDED("0", "05:00")) "]}}");
+
+    CHECK(pod->main_done);
+    CHECK(!pod_is_quiet(pod, false, false));
+}
+
+TEST(an_init_container_can_be_the_cause)
+{
+    AUTO(pod)
+    struct pod *pod = parse(
+        "{" METADATA "},\"spec\":{\"nodeName\":\"n1\",\"initContainers\":[{\"name\":\"setup\"}]},"
+        "\"status\":{\"phase\":\"Failed\",\"initContainerStatuses\":[" STATE(
+            "setup", ENDED("9", "00:05")) "],\"containerStatuses\":[" STATE("main", WAITING("PodInitializing",
+                                                                                            "")) "]}}");
+
+    CHECK_STR_EQ(pod->failed_container, "setup");
+    CHECK_INT_EQ(pod->exit_code, 9);
+    CHECK(!pod->main_done);
+    CHECK(!pod->image_trouble);
+    CHECK(pod_is_quiet(pod, false, false)); /* what has started has ended */
+}
+
+TEST(running_out_of_memory_has_a_reason)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[" STATE(
+            "main", "\"terminated\":{\"exitCode\":137,\"signal\":9,\"reason\":\"OOMKilled\","
+                    "\"finishedAt\":\"2026-01-01T10:05:00Z\"}") "]}}");
+
+    CHECK(pod->oom_killed);
+    CHECK_STR_EQ(pod->reason, "OOMKilled");
+    CHECK_INT_EQ(pod->exit_signal, 9);
+    CHECK_STR_EQ(pod->message, "");
+}
+
+TEST(an_evicted_pod_explains_itself)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"reason\":\"Evicted\","
+              "\"message\":\"The node was low on resource: memory.\",\"containerStatuses\":[" STATE(
+                  "main", ENDED("137", "05:00")) "]}}");
+
+    CHECK_STR_EQ(pod->reason, "Evicted");
+    CHECK_STR_EQ(pod->message, "The node was low on resource: memory.");
+    CHECK_INT_EQ(pod->exit_code, 137);
+    CHECK(pod_is_quiet(pod, false, false));
+}
+
+/* Sets Failed without looking at the node: the phase proves nothing. */
+TEST(the_garbage_collector_is_not_believed)
+{
+    static const char *const states[] = {
+        "",
+        ",\"containerStatuses\":[" STATE("main", RUNNING) "]",
+        ",\"containerStatuses\":[" STATE("main", WAITING("ContainerCreating", "")) "]",
+        "," LAUNCHER_DONE ",\"containerStatuses\":[" STATE("main", WAITING("PodInitializing", "")) "]",
+    };
+
+    CHECK_ROWS (state, states) {
+        AUTO(mem)
+        char *text = mem_printf("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"conditions\":["
+                                "{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+                                "\"DeletionByPodGC\"}]%s}}",
+                                *state);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK_INT_EQ(pod->phase, POD_UNKNOWN);
+        CHECK(!pod_is_terminal(pod));
+        CHECK(!pod_is_quiet(pod, false, false));
+        CHECK(!pod_is_quiet(pod, true, false));
+        CHECK(pod_is_quiet(pod, true, true));
+    }
+}
+
+TEST(a_pod_whose_containers_ended_is_quiet_whoever_says_failed)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"conditions\":["
+              "{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"DeletionByPodGC\"}],"
+              "\"containerStatuses\":[" STATE("main", ENDED("1", "05:00")) "]}}");
+
+    CHECK_INT_EQ(pod->phase, POD_FAILED);
+    CHECK(pod_is_quiet(pod, false, false));
+}
+
+TEST(other_disruptions_leave_the_kubelets_word)
+{
+    AUTO(pod)
+    struct pod *pod = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"conditions\":["
+                            "{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+                            "\"TerminationByKubelet\"}],\"reason\":\"Terminated\"}}");
+
+    CHECK_INT_EQ(pod->phase, POD_FAILED);
+    CHECK_STR_EQ(pod->reason, "Terminated");
+}
+
+TEST(an_image_that_cannot_be_pulled_is_trouble)
+{
+    static const char *const reasons[] = {"ErrImagePull",         "ImagePullBackOff",
+                                          "InvalidImageName",     "ErrImageNeverPull",
+                                          "CreateContainerError", "CreateContainerConfigError"};
+
+    CHECK_ROWS (reason, reasons) {
+        AUTO(mem)
+        char *text =
+            mem_printf("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\","
+                       "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{\"reason\":\"%s\","
+                       "\"message\":\"no such image\"}}}]}}",
+                       *reason);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK(pod->image_trouble);
+        CHECK_STR_EQ(pod->reason, *reason);
+        CHECK_STR_EQ(pod->message, "no such image");
+    }
+}
+
+TEST(a_container_that_is_being_created_is_no_trouble)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\",\"containerStatuses\":[" STATE(
+            "main", WAITING("ContainerCreating", "")) "]}}");
+
+    CHECK(!pod->image_trouble);
+    CHECK(!pod->reason);
+}
+
+TEST(an_unschedulable_pod_says_why)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "},\"spec\":{},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":"
+              "\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":"
+              "\"0/3 nodes are available\"}]}}");
+
+    CHECK(!pod->node);
+    CHECK_STR_EQ(pod->reason, "Unschedulable");
+    CHECK_STR_EQ(pod->message, "0/3 nodes are available");
+}
+
+/* ---- deletion ---- */
+
+#define DELETED_AT_TEN_WITH_30S                                                                              \
+    ",\"deletionTimestamp\":\"2026-01-01T10:00:30Z\",\"deletionGracePeriodSeconds\":30"
+
+TEST(a_deletion_cuts_short_what_had_not_ended)
+{
+    static const struct {
+        const char *phase, *state;
+        bool cut_short;
+    } rows[] = {
+        {"Pending", "", true},
+        {"Running", "\"containerStatuses\":[" STATE("main", RUNNING) "],", true},
+        {"Failed", "\"containerStatuses\":[" STATE("main", ENDED("143", "00:02")) "],", true},
+        {"Succeeded", "\"containerStatuses\":[" STATE("main", ENDED("0", "00:02")) "],", true},
+        {"Failed", "\"containerStatuses\":[" STATE("main", ENDED("1", "00:00")) "],", true},
+        {"Failed", "", true},
+        {"Succeeded",
+         "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"exitCode\":0,\"finishedAt\":"
+         "\"2026-01-01T09:59:58Z\"}}}],",
+         false},
+        {"Failed",
+         "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"exitCode\":1,\"finishedAt\":"
+         "\"2026-01-01T09:59:58Z\"}}}],",
+         false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text =
+            mem_printf("{" METADATA DELETED_AT_TEN_WITH_30S "}," ON_NODE ",\"status\":{%s\"phase\":\"%s\"}}",
+                       row->state, row->phase);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK(pod->deleting);
+        CHECK_INT_EQ(pod->cut_short, row->cut_short);
+    }
+}
+
+/* ---- quiet ---- */
+
+TEST(quiet_is_what_cannot_be_running)
+{
+    static const struct {
+        const char *node;
+        enum pod_phase phase;
+        bool all_terminated, gone, fenced, quiet;
+    } rows[] = {
+        /* never on a node: quiet once it is gone, for until then it may still get one */
+        {NULL, POD_PENDING, true, false, false, false},
+        {NULL, POD_PENDING, true, true, false, true},
+        /* on a node: only the end of all that started counts */
+        {"n", POD_PENDING, true, false, false, false},
+        {"n", POD_PENDING, true, true, false, false},
+        {"n", POD_RUNNING, false, false, false, false},
+        {"n", POD_RUNNING, false, true, false, false},
+        {"n", POD_RUNNING, true, true, false, false},
+        {"n", POD_SUCCEEDED, true, false, false, true},
+        {"n", POD_SUCCEEDED, true, true, false, true},
+        {"n", POD_SUCCEEDED, false, true, false, false},
+        {"n", POD_FAILED, true, false, false, true},
+        {"n", POD_FAILED, false, false, false, false},
+        {"n", POD_FAILED, false, true, false, false},
+        {"n", POD_UNKNOWN, true, true, false, false},
+        /* a fenced node runs nothing of before */
+        {"n", POD_RUNNING, false, false, true, true},
+        {"n", POD_RUNNING, false, true, true, true},
+        {"n", POD_UNKNOWN, false, true, true, true},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct pod pod = {.node = row->node ? mem_strdup(row->node) : NULL,
+                          .phase = row->phase,
+                          .started_all_terminated = row->all_terminated};
+        bool quiet = pod_is_quiet(&pod, row->gone, row->fenced);
+
+        mem_free(pod.node);
+        CHECK_INT_EQ(quiet, row->quiet);
+    }
+}
+
+/* ---- edges ---- */
+
+TEST(a_message_keeps_its_end_and_whole_characters)
+{
+    AUTO(str) struct str text = {0};
+    AUTO(mem) char *json = NULL;
+
+    for (int i = 0; i < 1500; i++)
+        str_adds(&text, "\xC3\xA4"); /* two bytes each */
+    json = mem_printf("{" METADATA "},\"status\":{\"reason\":\"Evicted\",\"message\":\"x%s\"}}",
+                      str_text(&text));
+    AUTO(pod) struct pod *pod = parse(json);
+
+    CHECK(strlen(pod->message) <= 2048);
+    CHECK_INT_EQ((unsigned char)pod->message[0], 0xC3);
+    CHECK(str_has_suffix(pod->message, "\xC3\xA4"));
+}
+
+TEST(only_a_controlling_ipujob_is_an_owner)
+{
+    static const char *const owners[] = {
+        "{\"apiVersion\":\"graphcore.ai/v1alpha1\",\"kind\":\"IPUJob\",\"name\":\"a\",\"uid\":\"u\"}",
+        "{\"apiVersion\":\"graphcore.ai/"
+        "v1alpha1\",\"kind\":\"IPUJob\",\"name\":\"a\",\"uid\":\"u\",\"controller\":false}",
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"a\",\"uid\":\"u\",\"controller\":true}",
+        "{\"apiVersion\":\"example.org/"
+        "v1\",\"kind\":\"IPUJob\",\"name\":\"a\",\"uid\":\"u\",\"controller\":true}",
+    };
+
+    CHECK_ROWS (owner, owners) {
+        AUTO(mem)
+        char *text =
+            mem_printf("{\"metadata\":{\"name\":\"a\",\"uid\":\"b\",\"ownerReferences\":[%s]}}", *owner);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK(!pod->job_uid);
+        CHECK_STR_EQ(pod->job_key, "");
+    }
+}
+
+TEST(an_object_without_name_or_uid_is_no_pod)
+{
+    CHECK(!parse("{}"));
+    CHECK(!parse("{\"metadata\":{\"name\":\"a\"}}"));
+    CHECK(!parse("{\"metadata\":{\"uid\":\"a\"}}"));
+    CHECK(!parse("[1]"));
+}
+
+TEST(a_bare_pod_is_pending_and_unscheduled)
+{
+    AUTO(pod) struct pod *pod = parse("{\"metadata\":{\"name\":\"a\",\"uid\":\"b\"}}");
+
+    CHECK_INT_EQ(pod->phase, POD_PENDING);
+    CHECK(!pod->node && !pod->partition && !pod->main_done);
+    CHECK_INT_EQ(pod->run, 0);
+}
+
+TEST(a_phase_from_the_future_is_unknown)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{\"metadata\":{\"name\":\"a\",\"uid\":\"b\"},\"status\":{\"phase\":\"Resting\"}}");
+
+    CHECK_INT_EQ(pod->phase, POD_UNKNOWN);
+}

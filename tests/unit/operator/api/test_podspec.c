@@ -1,0 +1,193 @@
+#include "operator/api/podspec.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "lib/golden.h"
+#include "operator/api/names.h"
+#include "podspec_cases.h"
+
+static char *with_newline(char *text_take)
+{
+    char *longer = mem_printf("%s\n", text_take);
+
+    mem_free(text_take);
+    return longer;
+}
+
+TEST(pods_are_as_reviewed)
+{
+    for (size_t i = 0; i < podspec_case_count; i++) {
+        const struct podspec_case *c = &podspec_cases[i];
+        AUTO(job) struct job *job = podspec_case_job(c);
+        AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+        AUTO(mem) char *text = with_newline(json_print_pretty(pod));
+        AUTO(mem) char *file = mem_printf("pods/%s.json", c->name);
+
+        golden_check(file, text);
+    }
+}
+
+TEST(the_service_is_as_reviewed)
+{
+    AUTO(job) struct job *job = podspec_case_job(&podspec_cases[podspec_case_count - 1]);
+    AUTO(json) cJSON *service = podspec_service(job);
+    AUTO(mem) char *text = with_newline(json_print_pretty(service));
+
+    golden_check("pods/service.json", text);
+}
+
+/* ---- what holds for every pod ---- */
+
+/* All that `want` has is in `got`, the same; `got` may have more. */
+static void check_contains(const cJSON *got, const cJSON *want, const char *where)
+{
+    JSON_EACH (member, want) {
+        AUTO(mem) char *path = mem_printf("%s/%s", where, json_key(member));
+        const cJSON *mine = cJSON_GetObjectItemCaseSensitive(got, json_key(member));
+
+        if (!mine)
+            CHECK_FAIL("%s is gone", path);
+        if (cJSON_IsObject(member))
+            check_contains(mine, member, path);
+        else if (!json_equal(mine, member))
+            CHECK_FAIL("%s has changed", path);
+    }
+}
+
+static const cJSON *named(const cJSON *list, const char *name)
+{
+    JSON_EACH (item, list) {
+        if (str_eq(json_str(item, "name", ""), name))
+            return item;
+    }
+    CHECK_FAIL("%s is gone", name);
+}
+
+/* Lists that are added to keep their own entries, in their order. */
+static void check_list_kept(const cJSON *got, const cJSON *want)
+{
+    const cJSON *mine = got ? got->child : NULL;
+
+    JSON_EACH (item, want) {
+        while (mine && !json_equal(mine, item))
+            mine = mine->next;
+        if (!mine)
+            CHECK_FAIL("%s is gone, has changed, or moved", json_str(item, "name", "an entry"));
+    }
+}
+
+/* An entry of a container that we add to: everything else is the user's. */
+static void check_container_kept(const cJSON *got, const cJSON *want, bool is_first)
+{
+    AUTO(json) cJSON *rest = json_dup(want);
+
+    if (is_first) {
+        check_list_kept(json_at(got, "env"), json_at(want, "env"));
+        check_list_kept(json_at(got, "volumeMounts"), json_at(want, "volumeMounts"));
+        json_drop(rest, "env");
+        json_drop(rest, "volumeMounts");
+        json_drop(rest, "command");
+    }
+    check_contains(got, rest, json_str(want, "name", ""));
+}
+
+static void check_containers_kept(const cJSON *got, const cJSON *want, bool has_main)
+{
+    JSON_EACH (container, want)
+        check_container_kept(named(got, json_str(container, "name", "")), container,
+                             has_main && container == want->child);
+}
+
+TEST(what_the_template_says_stays)
+{
+    for (size_t i = 0; i < podspec_case_count; i++) {
+        const struct podspec_case *c = &podspec_cases[i];
+        AUTO(job) struct job *job = podspec_case_job(c);
+        AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+        struct err err = {0};
+        AUTO(json) cJSON *from = json_parse(slice_of(job->template_json), &err);
+        cJSON *spec = json_at_mut(from, "spec");
+
+        check_containers_kept(json_at(pod, "spec/containers"), json_at(spec, "containers"), true);
+        check_containers_kept(json_at(pod, "spec/initContainers"), json_at(spec, "initContainers"), false);
+        check_list_kept(json_at(pod, "spec/volumes"), json_at(spec, "volumes"));
+        check_list_kept(json_at(pod, "spec/imagePullSecrets"), json_at(spec, "imagePullSecrets"));
+        json_drop(spec, "containers");
+        json_drop(spec, "initContainers");
+        json_drop(spec, "volumes");
+        json_drop(spec, "imagePullSecrets");
+        json_drop(spec, "restartPolicy"); /* the one thing that is overruled */
+        check_contains(json_at(pod, "spec"), spec, "spec");
+        CHECK_STR_EQ(json_str(pod, "spec/restartPolicy", ""), "Never");
+    }
+}
+
+TEST(env_names_are_given_once)
+{
+    for (size_t i = 0; i < podspec_case_count; i++) {
+        const struct podspec_case *c = &podspec_cases[i];
+        AUTO(job) struct job *job = podspec_case_job(c);
+        AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+        const cJSON *env = json_at(json_at(pod, "spec/containers")->child, "env");
+
+        JSON_EACH (item, env) {
+            unsigned count = 0;
+
+            JSON_EACH (other, env)
+                count += str_eq(json_str(other, "name", ""), json_str(item, "name", ""));
+            CHECK_INT_EQ(count, 1);
+        }
+    }
+}
+
+TEST(a_pod_is_found_again_by_what_it_carries)
+{
+    const struct podspec_case *c = &podspec_cases[podspec_case_count - 1];
+    AUTO(job) struct job *job = podspec_case_job(c);
+    AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+
+    CHECK_STR_EQ(json_str(pod, "metadata/name", ""), "two-workers-worker-3");
+    CHECK_STR_EQ(json_str(pod, "metadata/labels/graphcore.ai~1instance", ""), "1");
+    CHECK_STR_EQ(json_str(pod, "metadata/labels/graphcore.ai~1worker", ""), "1");
+    CHECK_STR_EQ(json_str(pod, "metadata/annotations/graphcore.ai~1partition", ""), "p-two-workers-team-1");
+    CHECK_STR_EQ(json_str(pod, "metadata/annotations/graphcore.ai~1run", ""), "0");
+    CHECK_STR_EQ(json_str(json_at(pod, "metadata/ownerReferences")->child, "uid", ""), job->uid);
+}
+
+/* ---- templates that no pod can be made of ---- */
+
+TEST(a_template_without_containers_is_refused)
+{
+    static const char *const templates[] = {"{}", "{\"spec\":{}}", "{\"spec\":{\"containers\":[]}}",
+                                            "{\"spec\":{\"containers\":\"a\"}}",
+                                            "{\"spec\":{\"containers\":[\"a\"]}}"};
+
+    CHECK_ROWS (text, templates) {
+        AUTO(job) struct job *job = podspec_case_job(&podspec_cases[0]);
+        struct err err = {0};
+
+        mem_set_str(&job->template_json, *text);
+        CHECK_ERR(podspec_worker(job, 0, 0, &podspec_cases[0].place, &podspec_cases[0].options, &err), err,
+                  ERR_INVALID);
+    }
+}
+
+/* What the API server will refuse must not be worse here than there. */
+TEST(a_template_of_odd_types_makes_a_pod_all_the_same)
+{
+    AUTO(job) struct job *job = podspec_case_job(&podspec_cases[0]);
+
+    mem_set_str(
+        &job->template_json,
+        "{\"metadata\":{\"labels\":\"a\",\"annotations\":null},\"spec\":{\"containers\":[{\"name\":\"a\","
+        "\"env\":7,"
+        "\"volumeMounts\":{},\"command\":\"x\",\"envFrom\":3},5],\"initContainers\":\"b\",\"volumes\":1,"
+        "\"nodeSelector\":[]}}");
+    AUTO(json) cJSON *pod = podspec_case_pod(&podspec_cases[0], job);
+    AUTO(mem) char *text = json_print(pod);
+
+    CHECK_HAS(text, "\"restartPolicy\":\"Never\"");
+    CHECK_STR_EQ(json_str(pod, "metadata/labels/graphcore.ai~1role", ""), "worker");
+}
