@@ -1,0 +1,32 @@
+"""The commands of docs/vipu.md do what the page says."""
+
+import os
+import re
+import socket
+import subprocess
+
+from programs import ROOT, program
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def test_the_guide(tmp_path):
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / "vipu.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 5
+    # `&& exit 1` marks what must be refused; everything else must succeed.
+    script = "set -eo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "\n".join(blocks)
+    script = script.replace("| head", "2>/dev/null | head").replace("18090", str(free_port()))
+    binaries = os.path.dirname(program("vipu"))
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                            env={"PATH": f"{binaries}:{os.environ['PATH']}", "HOME": str(tmp_path)})
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "no mistakes" in result.stdout
+    assert "2xPOD64 | small      | p2        | 1    | DEFAULT    | DNC         | 4    | 2    | ACTIVE" in result.stdout
+    assert "create partition (p4): failed: no room for 64 IPUs" in result.stderr
+    for part in ("size 6 is not a power of two", 'no allocation "elsewhere"'):
+        assert part in result.stderr
+    assert result.stdout.count("remove partition (p") == 3
+    assert list((tmp_path / ".ipuof.conf.d").iterdir()) == []
