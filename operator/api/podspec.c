@@ -1,5 +1,8 @@
 #include "operator/api/podspec.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 
@@ -370,4 +373,45 @@ cJSON *podspec_service(const struct job *job)
                   true); /* ranks look for each other before they are ready */
     put_labels(json_put_object(spec, "selector"), job);
     return service;
+}
+
+/* ---- the way back ---- */
+
+/* ipu-launch's own init container stands before the user's. Returns what comes after "initContainers[N]". */
+static const char *add_init_container(struct str *out, const char *at)
+{
+    const char *digits = at + strlen("initContainers[");
+    char *end;
+    unsigned long index = strtoul(digits, &end, 10);
+
+    if (end == digits || *end != ']' || index == 0)
+        return at;
+    str_addf(out, "initContainers[%lu]", index - 1);
+    return end + 1;
+}
+
+char *podspec_in_words_of_job(const char *message)
+{
+    static const char intro[] = " is invalid: ";
+    static const char *const fields[] = {"spec.", "metadata.labels", "metadata.annotations"};
+    const char *found = strstr(message, intro);
+    const char *from = found ? found + strlen(intro) : message;
+    struct str out = {0};
+
+    for (const char *p = from; *p;) {
+        bool at_start = p == from || strchr(" [,;\"", p[-1]) != NULL;
+
+        for (size_t i = 0; at_start && i < COUNT_OF(fields); i++) {
+            if (!str_has_prefix(p, fields[i]))
+                continue;
+            str_addf(&out, "spec.workers.template.%s", fields[i]);
+            p += strlen(fields[i]);
+            if (str_has_prefix(p, "initContainers["))
+                p = add_init_container(&out, p);
+            at_start = false;
+        }
+        if (*p)
+            str_addc(&out, *p++);
+    }
+    return str_take(&out);
 }

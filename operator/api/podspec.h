@@ -27,5 +27,8 @@ struct podspec_place {
 MUST_USE cJSON *podspec_worker(const struct job *job, uint32_t instance, uint32_t worker,
                                const struct podspec_place *place, const struct podspec_options *options,
                                struct err *err);
+/* What the API server says of such a pod, in the words of the job: where a field stands in
+ * spec.workers.template. Yours. */
+char *podspec_in_words_of_job(const char *message);
 /* The headless Service that gives workers stable names. Yours. */
 cJSON *podspec_service(const struct job *job);

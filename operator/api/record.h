@@ -40,4 +40,4 @@ cJSON *record_build(const struct record *record, const char *operator_ns);
 /* A merge patch that turns what changes over a record's life into what `record` says, preconditioned on its
  * uid. Yours. */
 cJSON *record_patch(const struct record *record);
-struct record *record_copy(const struct record *record);
+struct record *record_copy(const struct record *from);

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -225,16 +226,23 @@ static const char *controller_of(const struct reconciler *r, const char *id)
     return record ? record->controller : "";
 }
 
+/* What is left of a job that has gone is given back without it. */
+static bool needs_job(enum op_kind kind)
+{
+    return kind != OP_RECORD_DELETE && kind != OP_PARTITION_REMOVE && kind != OP_POD_DELETE;
+}
+
 static void perform(struct work *work, struct op *op, const struct job *job)
 {
     struct reconciler *r = work->r;
+
+    assert(job || !needs_job(op->kind));
 
     switch (op->kind) {
     case OP_CLAIM:
         return;
     case OP_EVENT:
-        if (job && op->reason)
-            send_event(work, op, job);
+        send_event(work, op, job);
         return;
     case OP_PARTITION_CREATE:
         create_partition(work, op, job);

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -48,32 +47,6 @@ static void fail(struct request *request, const struct kube_response *res)
     else
         log_warn("request failed", KV("job", request->work->key), KV("object", op->name),
                  KV("cause", res->message));
-}
-
-/* The API server's sentence, in the words of the job: where a field stands in spec.workers.template. */
-static char *in_words_of_job(const char *message)
-{
-    const char *colon = strstr(message, " is invalid: ");
-    struct str out = {0};
-
-    for (const char *p = colon ? colon + strlen(" is invalid: ") : message; *p; p++) {
-        bool at_start = p == message || strchr(" [,;\"", p[-1]) != NULL;
-        unsigned index;
-        int used = 0;
-
-        if (at_start && strncmp(p, "spec.", 5) == 0) {
-            str_adds(&out, "spec.workers.template.spec.");
-            p += 4;
-            /* ipu-launch's own init container stands before the user's. */
-            if (sscanf(p + 1, "initContainers[%u]%n", &index, &used) == 1 && used && index > 0) {
-                str_addf(&out, "initContainers[%u]", index - 1);
-                p += used;
-            }
-        } else {
-            str_addc(&out, *p);
-        }
-    }
-    return str_take(&out);
 }
 
 static const char *denial_reason(enum kube_denial denial)
@@ -139,7 +112,7 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     } else if (res->err.kind == ERR_INVALID) {
         memory->dry_run = DRY_RUN_REFUSED;
         memory->dry_run_reason = "PodTemplateRefused";
-        memory->dry_run_text = in_words_of_job(res->message);
+        memory->dry_run_text = podspec_in_words_of_job(res->message);
     } else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE) {
         memory->dry_run = DRY_RUN_FORBIDDEN;
         memory->dry_run_reason = denial_reason(res->denial);
@@ -284,7 +257,7 @@ static void on_pod_created(struct request *request, struct kube_response *res)
                                             request->op.text));
     } else if (res->err.kind == ERR_INVALID ||
                (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE)) {
-        refuse_pods(request, in_words_of_job(res->message));
+        refuse_pods(request, podspec_in_words_of_job(res->message));
     } else {
         fail(request, res);
     }

@@ -45,10 +45,11 @@ static bool is_released_by_admin(const struct job *job, const char *partition)
 
 /* A worker that is not there: what this process remembers of it, and whether its node has been fenced since.
  */
-static void recall(const struct reconciler *r, const struct job *job, const char *partition,
+static void recall(const struct reconciler *r, const struct job *job, const struct record *record,
                    const struct part_memory *part, uint32_t w, struct worker_view *ret)
 {
-    const struct worker_memory *memory = part && w < part->worker_count ? &part->workers[w] : NULL;
+    bool is_this_run = record && part && part->run == record->run;
+    const struct worker_memory *memory = is_this_run && w < part->worker_count ? &part->workers[w] : NULL;
 
     *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = part ? part->since_ms : 0};
     if (!memory || memory->state == WORKER_NEVER_SEEN)
@@ -56,11 +57,12 @@ static void recall(const struct reconciler *r, const struct job *job, const char
     ret->state = memory->state;
     ret->pod_name = memory->pod;
     ret->node = memory->node;
-    ret->since_ms = memory->since_ms;
+    if (memory->since_ms)
+        ret->since_ms = memory->since_ms;
     if (ret->state == WORKER_PRESENT) /* the store has dropped it, and its farewell is still on its way */
         ret->state = WORKER_GONE_UNKNOWN;
     if (ret->state == WORKER_GONE_UNKNOWN &&
-        (node_is_fenced(r, memory->node, memory->boot_id) || is_released_by_admin(job, partition)))
+        (node_is_fenced(r, memory->node, memory->boot_id) || is_released_by_admin(job, record->name)))
         ret->state = WORKER_GONE_QUIET;
 }
 
@@ -101,7 +103,7 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
         .all_quiet = true,
     };
     for (uint32_t w = 0; w < record->workers; w++)
-        recall(r, job, record->name, part, w, &workers[w]);
+        recall(r, job, record, part, w, &workers[w]);
     for (const struct store_item *item = store_first_of(watch_store(r->pods), record->job_key); item;
          item = store_next_of(item)) {
         const struct pod *pod = item->view;
@@ -198,14 +200,8 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
         inst->part = pool_part(r->pool, inst->record->controller, inst->record->name);
     inst->workers = own(o, workers, sizeof(*inst->workers));
     for (uint32_t w = 0; w < workers; w++)
-        recall(r, job, inst->record ? inst->record->name : "",
-               part && part->run == inst->record->run ? part : NULL, w, &inst->workers[w]);
-    if (inst->record && part) {
-        inst->part_since_ms = part->since_ms;
-        for (uint32_t w = 0; w < workers; w++)
-            inst->workers[w].since_ms =
-                inst->workers[w].since_ms ? inst->workers[w].since_ms : part->since_ms;
-    }
+        recall(r, job, inst->record, part, w, &inst->workers[w]);
+    inst->part_since_ms = part ? part->since_ms : 0;
     view_claim(memory, inst);
     if (!inst->record)
         choose_next_id(r, job, memory, inst);

@@ -62,7 +62,7 @@ struct observation {
     void **owned; /* arrays of the view */
     size_t owned_count;
 };
-void observe(struct reconciler *r, const char *key, struct observation *ret);
+void observe(struct reconciler *r, const char *key, struct observation *o);
 void observation_release(struct observation *observation);
 bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id);
 /* The uid of a job of this name that is not in the store, though records name it and nobody has looked yet;

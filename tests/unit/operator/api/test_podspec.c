@@ -191,3 +191,31 @@ TEST(a_template_of_odd_types_makes_a_pod_all_the_same)
     CHECK_HAS(text, "\"restartPolicy\":\"Never\"");
     CHECK_STR_EQ(json_str(pod, "metadata/labels/graphcore.ai~1role", ""), "worker");
 }
+
+static const struct {
+    const char *from_api_server, *to_user;
+} refusals[] = {
+    {"Pod \"a-worker-0\" is invalid: spec.containers[0].image: Required value",
+     "spec.workers.template.spec.containers[0].image: Required value"},
+    {"Pod \"a-worker-0\" is invalid: [spec.initContainers[1].image: Required value, spec.volumes[2].name: "
+     "Required value]",
+     "[spec.workers.template.spec.initContainers[0].image: Required value, "
+     "spec.workers.template.spec.volumes[2].name: "
+     "Required value]"},
+    {"Pod \"a-worker-0\" is invalid: metadata.labels: Invalid value: \"not ok!\"",
+     "spec.workers.template.metadata.labels: Invalid value: \"not ok!\""},
+    {"pods \"a-worker-0\" is forbidden: exceeded quota: q, requested: pods=1",
+     "pods \"a-worker-0\" is forbidden: exceeded quota: q, requested: pods=1"},
+    {"spec.initContainers[", "spec.workers.template.spec.initContainers["},
+    {"subspec.x stays", "subspec.x stays"},
+    {"", ""},
+};
+
+TEST(refusals_name_the_fields_of_the_job)
+{
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        AUTO(mem) char *text = podspec_in_words_of_job(refusals[i].from_api_server);
+
+        CHECK_STR_EQ(text, refusals[i].to_user);
+    }
+}
