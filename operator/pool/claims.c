@@ -161,7 +161,8 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
                 outlooks[i].behind++;
             else
                 outlooks[i].head = claim;
-            full = full < 0 ? (int)i : full;
+            if (full < 0 || (outlooks[full].head != claim && outlooks[i].head == claim))
+                full = (int)i;
         }
     }
     *verdict = (struct claim_verdict){.controller = -1};

@@ -6,6 +6,8 @@
 #include "base/doc/yaml.h"
 
 #define DEFAULT_PORT 8090
+/* Of a node label's value. */
+#define LABEL_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
 static void add(struct pool_config *config, char *host, uint16_t port, char *label, char *value)
 {
@@ -34,7 +36,7 @@ static bool take_selector(const char *at, char **label, char **value)
 
     if (!*at)
         return true;
-    if (!equals || equals == at)
+    if (!equals || equals == at || equals[1 + strspn(equals + 1, LABEL_CHARACTERS)])
         return false;
     *label = mem_strndup(at, (size_t)(equals - at));
     *value = mem_strdup(equals + 1);
@@ -60,6 +62,12 @@ static char *take_host(const char *entry, const char **rest)
     return mem_strndup(entry, (size_t)(end - entry));
 }
 
+/* A selector with a comma in it looks like two entries, of which the second is no host. */
+static bool is_host(const char *text)
+{
+    return text && !text[strspn(text, LABEL_CHARACTERS ":%")];
+}
+
 static bool add_entry(struct pool_config *config, const char *entry, char **ret_problem)
 {
     const char *rest = NULL;
@@ -70,7 +78,7 @@ static bool add_entry(struct pool_config *config, const char *entry, char **ret_
     uint32_t port = DEFAULT_PORT;
     const char *selector;
 
-    if (!host) {
+    if (!is_host(host)) {
         *ret_problem = mem_printf("\"%s\" is no V-IPU controller: expected host:port:label=value", entry);
         return false;
     }
@@ -94,19 +102,27 @@ static bool add_entry(struct pool_config *config, const char *entry, char **ret_
     return true;
 }
 
+static void add_one(struct pool_config *config, const char *entry, const char *where, struct strv *problems)
+{
+    AUTO(mem) char *problem = NULL;
+
+    if (!add_entry(config, entry, &problem))
+        strv_pushf(problems, "%s%s", where, problem);
+}
+
 static void add_text(struct pool_config *config, const char *text, const char *where, struct strv *problems)
 {
+    static const char blanks[] = " \t\r\n";
+
     while (*text) {
-        size_t len, blanks = strspn(text, " \n");
-        char *problem = NULL;
+        size_t len = strcspn(text, ","), lead = strspn(text, blanks), end = len;
 
-        text += blanks;
-        len = strcspn(text, ",");
-        AUTO(mem) char *entry = mem_strndup(text, len);
+        while (end > lead && strchr(blanks, text[end - 1]))
+            end--;
+        if (end > lead) {
+            AUTO(mem) char *entry = mem_strndup(text + lead, end - lead);
 
-        if (*entry && !add_entry(config, entry, &problem)) {
-            strv_pushf(problems, "%s%s", where, problem);
-            mem_free(problem);
+            add_one(config, entry, where, problems);
         }
         text += len + (text[len] == ',');
     }
@@ -117,20 +133,37 @@ void pool_config_add_text(struct pool_config *config, const char *text, struct s
     add_text(config, text, "", problems);
 }
 
+/* A member's text; numbers are as good. "" when it is absent, NULL when it is something else. */
+static char *member_text(const cJSON *item, const char *key)
+{
+    const cJSON *value = json_at(item, key);
+
+    if (!value || cJSON_IsNull(value))
+        return mem_strdup("");
+    if (cJSON_IsString(value))
+        return mem_strdup(value->valuestring);
+    return cJSON_IsNumber(value) ? json_print(value) : NULL;
+}
+
 /* One {host, port, selector} of the list is the same entry in other clothes. */
 static void add_item(struct pool_config *config, const cJSON *item, const char *where, struct strv *problems)
 {
-    const char *host = json_str(item, "host", NULL);
-    const char *selector = json_str(item, "selector", "");
-    int64_t port = json_i64(item, "port", DEFAULT_PORT);
+    AUTO(mem) char *host = member_text(item, "host");
+    AUTO(mem) char *port = member_text(item, "port");
+    AUTO(mem) char *selector = member_text(item, "selector");
     AUTO(mem) char *entry = NULL;
 
     if (!host || !*host) {
         strv_pushf(problems, "%shost is required for a V-IPU controller", where);
         return;
     }
-    entry = mem_printf(strchr(host, ':') ? "[%s]:%lld:%s" : "%s:%lld:%s", host, (long long)port, selector);
-    add_text(config, entry, where, problems);
+    if (!port || !selector) {
+        strv_pushf(problems, "%s%s of V-IPU controller %s must be a single value", where,
+                   port ? "selector" : "port", host);
+        return;
+    }
+    entry = mem_printf(strchr(host, ':') ? "[%s]:%s:%s" : "%s:%s:%s", host, port, selector);
+    add_one(config, entry, where, problems);
 }
 
 static void check_keys(const struct yaml_doc *doc, const cJSON *object, const char *const *known,
@@ -155,11 +188,14 @@ static void add_list(struct pool_config *config, const struct yaml_doc *doc, con
     JSON_EACH (item, list) {
         AUTO(mem) char *where = mem_printf("%s: line %u: ", name, yaml_line(doc, item));
 
-        check_keys(doc, item, keys, name, problems);
-        if (cJSON_IsString(item))
-            add_text(config, item->valuestring, where, problems);
-        else
+        if (cJSON_IsString(item)) {
+            add_one(config, item->valuestring, where, problems);
+        } else if (cJSON_IsObject(item)) {
+            check_keys(doc, item, keys, name, problems);
             add_item(config, item, where, problems);
+        } else {
+            strv_pushf(problems, "%sa V-IPU controller is a text or {host, port, selector}", where);
+        }
     }
 }
 
@@ -173,6 +209,11 @@ void pool_config_add_yaml(struct pool_config *config, struct slice yaml, const c
 
     if (!yaml_parse(yaml, name, &doc, &err)) {
         strv_push(problems, err.msg);
+        return;
+    }
+    if (doc.root && !cJSON_IsObject(doc.root) && !cJSON_IsNull(doc.root)) {
+        strv_pushf(problems, "%s: line %u: expected keys such as vipuControllers", name,
+                   yaml_line(&doc, doc.root));
         return;
     }
     check_keys(&doc, doc.root, keys, name, problems);

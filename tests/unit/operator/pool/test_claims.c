@@ -1,0 +1,421 @@
+#include "operator/pool/claims.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "lib/check.h"
+
+#define MAX 8
+
+/* Controllers and claims of one case. A pool of one 64-IPU domain unless said otherwise. */
+struct scene {
+    struct vipu_pool_view pools[MAX];
+    struct claims_controller controllers[MAX];
+    size_t controller_count;
+    struct claim claims[MAX];
+    struct claim_verdict verdicts[MAX];
+    size_t claim_count;
+};
+
+static void scene_release(struct scene *s)
+{
+    for (size_t i = 0; i < s->controller_count; i++)
+        vipu_pool_view_release(&s->pools[i]);
+    for (size_t i = 0; i < s->claim_count; i++)
+        mem_free(s->verdicts[i].text);
+}
+
+static void scene_auto(struct scene *s)
+{
+    scene_release(s);
+}
+
+/* `taken` holds sizes, 0 ends them. */
+static struct claims_controller *add_controller(struct scene *s, const char *name, uint32_t total,
+                                                const uint32_t *taken)
+{
+    struct vipu_partitions none = {0};
+    size_t i = s->controller_count++;
+
+    s->pools[i] = vipu_pool_view_of(&none, (struct vipu_pool_shape){.total_ipus = total});
+    for (; taken && *taken; taken++)
+        CHECK(vipu_pool_take(&s->pools[i], *taken));
+    s->controllers[i] =
+        (struct claims_controller){.name = name, .is_known = true, .has_nodes = true, .pool = &s->pools[i]};
+    return &s->controllers[i];
+}
+
+static struct claim *add_claim(struct scene *s, const char *job, int64_t created_s, uint32_t size)
+{
+    struct claim *claim = &s->claims[s->claim_count++];
+
+    *claim = (struct claim){.job = job, .uid = job, .created_s = created_s, .size = size, .is_ready = true};
+    return claim;
+}
+
+static void decide(struct scene *s)
+{
+    claims_decide(s->claims, s->claim_count, s->controllers, s->controller_count, s->verdicts);
+}
+
+static const struct claim_verdict *verdict_of(const struct scene *s, const char *job)
+{
+    for (size_t i = 0; i < s->claim_count; i++) {
+        if (str_eq(s->claims[i].job, job))
+            return &s->verdicts[i];
+    }
+    CHECK_FAIL("no claim of %s", job);
+}
+
+static void check_granted(const struct scene *s, const char *job, int controller)
+{
+    const struct claim_verdict *verdict = verdict_of(s, job);
+
+    if (verdict->controller != controller)
+        CHECK_FAIL("%s: controller %d, not %d: %s", job, verdict->controller, controller,
+                   verdict->text ? verdict->text : "");
+    CHECK(!verdict->reason && !verdict->text);
+}
+
+static void check_waits(const struct scene *s, const char *job, const char *reason, const char *text)
+{
+    const struct claim_verdict *verdict = verdict_of(s, job);
+
+    CHECK_INT_EQ(verdict->controller, -1);
+    CHECK_STR_EQ(verdict->reason, reason);
+    CHECK_STR_EQ(verdict->text, text);
+}
+
+/* ---- first come, first served ---- */
+
+TEST(the_oldest_comes_first)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:8090", 64, NULL);
+    add_claim(&s, "ns/young", 200, 32);
+    add_claim(&s, "ns/old", 100, 64);
+    decide(&s);
+    CHECK_STR_EQ(s.claims[0].job, "ns/old");
+    check_granted(&s, "ns/old", 0);
+    check_waits(
+        &s, "ns/young", "InsufficientIPUs",
+        "Waiting for 32 IPUs: V-IPU controller a:8090 has 0 of 64 free, and 0 partition(s) of 32 would fit; "
+        "64 have just been granted to jobs before it");
+}
+
+TEST(equal_ages_are_told_apart_by_uid_and_instance)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:8090", 64, NULL);
+    add_claim(&s, "b", 1, 64)->instance = 1;
+    add_claim(&s, "a", 1, 64)->instance = 1;
+    add_claim(&s, "a", 1, 64)->instance = 0;
+    decide(&s);
+    CHECK_STR_EQ(s.claims[0].job, "a");
+    CHECK_INT_EQ(s.claims[0].instance, 0);
+    CHECK_INT_EQ(s.claims[1].instance, 1);
+    CHECK_STR_EQ(s.claims[2].job, "b");
+    CHECK_INT_EQ(s.verdicts[0].controller, 0);
+    CHECK_INT_EQ(s.verdicts[1].controller, -1);
+}
+
+TEST(nothing_passes_the_head)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:8090", 64, (const uint32_t[]){32, 0})->holders = "ns/first (32)";
+    add_claim(&s, "ns/large", 1, 64);
+    add_claim(&s, "ns/small", 2, 1);
+    add_claim(&s, "ns/tiny", 3, 1);
+    decide(&s);
+    check_waits(
+        &s, "ns/large", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 0 partition(s) of 64 would fit; "
+        "held by ns/first (32)");
+    check_waits(
+        &s, "ns/small", "Queued",
+        "Waiting for 1 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 32 partition(s) of 1 would fit; "
+        "held by ns/first (32); ns/large is first in line, 1 ahead");
+    check_waits(
+        &s, "ns/tiny", "Queued",
+        "Waiting for 1 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 32 partition(s) of 1 would fit; "
+        "held by ns/first (32); ns/large is first in line, 2 ahead");
+}
+
+TEST(free_ipus_that_do_not_form_a_block_do_not_fit)
+{
+    AUTO(scene) struct scene s = {0};
+
+    /* 16 and 1 leave 47, of which 32 are one block */
+    add_controller(&s, "a:8090", 64, (const uint32_t[]){16, 1, 0});
+    add_claim(&s, "ns/one", 1, 32);
+    add_claim(&s, "ns/two", 2, 16);
+    decide(&s);
+    check_granted(&s, "ns/one", 0);
+    check_waits(
+        &s, "ns/two", "InsufficientIPUs",
+        "Waiting for 16 IPUs: V-IPU controller a:8090 has 15 of 64 free, and 0 partition(s) of 16 would fit; "
+        "32 have just been granted to jobs before it");
+}
+
+TEST(who_cannot_use_a_controller_does_not_stand_in_its_way)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "small:1", 16, NULL);
+    add_controller(&s, "large:1", 64, (const uint32_t[]){64, 0});
+    add_claim(&s, "ns/large", 1, 64);
+    add_claim(&s, "ns/small", 2, 16);
+    decide(&s);
+    check_waits(
+        &s, "ns/large", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller large:1 has 0 of 64 free, and 0 partition(s) of 64 would fit");
+    check_granted(&s, "ns/small", 0);
+}
+
+TEST(a_head_stands_before_every_controller_it_could_use)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 64, (const uint32_t[]){32, 0});
+    add_controller(&s, "b:1", 64, (const uint32_t[]){32, 0});
+    add_claim(&s, "ns/large", 1, 64);
+    add_claim(&s, "ns/small", 2, 1);
+    decide(&s);
+    CHECK_STR_EQ(verdict_of(&s, "ns/large")->reason, "InsufficientIPUs");
+    CHECK_STR_EQ(verdict_of(&s, "ns/small")->reason, "Queued");
+}
+
+TEST(a_second_controller_takes_what_the_first_cannot)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 64, NULL);
+    add_controller(&s, "b:1", 64, NULL);
+    add_claim(&s, "ns/one", 1, 64);
+    add_claim(&s, "ns/two", 2, 64);
+    add_claim(&s, "ns/three", 3, 64);
+    decide(&s);
+    check_granted(&s, "ns/one", 0);
+    check_granted(&s, "ns/two", 1);
+    CHECK_STR_EQ(verdict_of(&s, "ns/three")->reason, "InsufficientIPUs");
+}
+
+/* It is told about the controller where it is next, not about one where it stands behind somebody. */
+TEST(the_controller_where_it_is_first_explains_the_wait)
+{
+    AUTO(scene) struct scene s = {0};
+    static const bool only_a[] = {true, false};
+
+    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_controller(&s, "b:1", 64, (const uint32_t[]){64, 0});
+    add_claim(&s, "ns/bound", 1, 64)->eligible = only_a;
+    add_claim(&s, "ns/free", 2, 64);
+    decide(&s);
+    check_waits(
+        &s, "ns/free", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller b:1 has 0 of 64 free, and 0 partition(s) of 64 would fit");
+}
+
+/* ---- what is still being judged ---- */
+
+TEST(who_is_not_ready_keeps_its_place_and_is_not_served)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 64, NULL);
+    add_claim(&s, "ns/judged", 1, 64)->is_ready = false;
+    add_claim(&s, "ns/ready", 2, 32);
+    decide(&s);
+    CHECK_INT_EQ(verdict_of(&s, "ns/judged")->controller, -1);
+    CHECK(!verdict_of(&s, "ns/judged")->reason);
+    CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
+}
+
+TEST(behind_one_that_is_not_ready_nothing_is_told_yet)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_claim(&s, "ns/judged", 1, 64)->is_ready = false;
+    add_claim(&s, "ns/ready", 2, 32);
+    decide(&s);
+    CHECK(!verdict_of(&s, "ns/ready")->text);
+    CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
+}
+
+/* ---- eligibility, nodes, capacity ---- */
+
+TEST(a_node_selector_chooses_the_controller)
+{
+    AUTO(scene) struct scene s = {0};
+    static const bool only_b[] = {false, true};
+
+    add_controller(&s, "a:1", 64, NULL);
+    add_controller(&s, "b:1", 64, NULL);
+    add_claim(&s, "ns/bound", 1, 4)->eligible = only_b;
+    decide(&s);
+    check_granted(&s, "ns/bound", 1);
+}
+
+TEST(a_controller_without_nodes_names_the_missing_label)
+{
+    AUTO(scene) struct scene s = {0};
+    struct claims_controller *c = add_controller(&s, "a:1", 64, NULL);
+
+    c->has_nodes = false;
+    c->node_label = "vipu=pod64";
+    add_claim(&s, "ns/one", 1, 4);
+    add_claim(&s, "ns/two", 2, 4);
+    decide(&s);
+    check_waits(&s, "ns/one", "NoNodes",
+                "No node carries the label vipu=pod64, which marks the nodes of V-IPU controller a:1; "
+                "set it with: kubectl label node NODE vipu=pod64");
+    CHECK_STR_EQ(verdict_of(&s, "ns/two")->reason, "NoNodes");
+}
+
+TEST(a_controller_that_is_down_says_since_when)
+{
+    AUTO(scene) struct scene s = {0};
+    struct claims_controller *c = add_controller(&s, "a:1", 0, NULL);
+
+    c->is_known = false;
+    c->trouble = "connection refused";
+    c->trouble_since = "since 10:02:11Z";
+    add_claim(&s, "ns/one", 1, 4);
+    decide(&s);
+    check_waits(&s, "ns/one", "ControllerUnavailable",
+                "V-IPU controller a:1 is not available since 10:02:11Z: connection refused");
+}
+
+TEST(a_controller_that_was_just_asked_is_no_trouble)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 0, NULL)->is_known = false;
+    add_claim(&s, "ns/one", 1, 4);
+    decide(&s);
+    check_waits(&s, "ns/one", "ControllerUnanswered", "V-IPU controller a:1 has not answered yet");
+}
+
+TEST(a_controller_that_is_down_delays_only_who_needs_it)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "down:1", 0, NULL)->is_known = false;
+    add_controller(&s, "up:1", 64, NULL);
+    add_claim(&s, "ns/one", 1, 64);
+    add_claim(&s, "ns/two", 2, 64);
+    decide(&s);
+    check_granted(&s, "ns/one", 1);
+    CHECK_STR_EQ(verdict_of(&s, "ns/two")->reason, "InsufficientIPUs"); /* it could use the one that is up */
+}
+
+TEST(more_than_any_controller_has_is_told_at_once)
+{
+    AUTO(scene) struct scene s = {0};
+    static const bool not_b[] = {true, false, true};
+
+    add_controller(&s, "a:1", 16, NULL);
+    add_controller(&s, "b:1", 64, NULL);
+    add_controller(&s, "c:1", 32, NULL);
+    add_claim(&s, "ns/large", 1, 64)->eligible = not_b;
+    add_claim(&s, "ns/small", 2, 16);
+    decide(&s);
+    check_waits(
+        &s, "ns/large", "ExceedsCapacity",
+        "No V-IPU controller can ever give 64 IPUs to one instance: a:1 has 16, b:1 serves other nodes than "
+        "the job's nodeSelector, c:1 has 32");
+    check_granted(&s, "ns/small", 0);
+}
+
+TEST(without_a_controller_nothing_can_be_served)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_claim(&s, "ns/one", 1, 4);
+    decide(&s);
+    check_waits(&s, "ns/one", "NoController",
+                "No V-IPU controller is configured (chart value global.vipuControllers)");
+}
+
+TEST(a_controller_that_does_not_tell_its_size_is_asked)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 0, NULL);
+    add_claim(&s, "ns/one", 1, 64);
+    add_claim(&s, "ns/two", 2, 128);
+    decide(&s);
+    check_granted(&s, "ns/one", 0);
+    check_granted(&s, "ns/two", 0);
+}
+
+TEST(no_claims_are_no_trouble)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 64, NULL);
+    decide(&s);
+    CHECK_INT_EQ(s.claim_count, 0);
+}
+
+/* ---- whatever is claimed ---- */
+
+static uint64_t dice = 0x2545f4914f6cdd1du;
+
+static uint64_t roll(uint64_t sides)
+{
+    dice ^= dice << 13;
+    dice ^= dice >> 7;
+    dice ^= dice << 17;
+    return (dice >> 11) % sides;
+}
+
+/* A younger claim is never served by a controller that an older, waiting one could use; grants fit together;
+ * and who waits is told why. */
+static void check_order(const struct scene *s)
+{
+    for (size_t i = 0; i < s->claim_count; i++) {
+        if (s->verdicts[i].controller < 0)
+            CHECK(s->verdicts[i].reason && s->verdicts[i].text);
+        for (size_t j = i + 1; j < s->claim_count; j++) {
+            int granted = s->verdicts[j].controller;
+
+            CHECK(s->claims[i].created_s <= s->claims[j].created_s);
+            if (s->verdicts[i].controller >= 0 || granted < 0)
+                continue;
+            if (vipu_pool_could_fit(&s->pools[granted], s->claims[i].size))
+                CHECK_FAIL("%u IPUs passed %u that wait", s->claims[j].size, s->claims[i].size);
+        }
+    }
+    for (size_t c = 0; c < s->controller_count; c++) {
+        AUTO(vipu_pool_view) struct vipu_pool_view left = vipu_pool_view_copy(&s->pools[c]);
+
+        for (size_t i = 0; i < s->claim_count; i++) {
+            if (s->verdicts[i].controller == (int)c)
+                CHECK(vipu_pool_take(&left, s->claims[i].size));
+        }
+    }
+}
+
+TEST(random_claims_are_served_in_order)
+{
+    static const uint32_t totals[] = {16, 64, 64, 256};
+
+    for (int round = 0; round < 2000; round++) {
+        AUTO(scene) struct scene s = {0};
+
+        for (uint64_t n = 1 + roll(3); n--;)
+            add_controller(&s, "c", totals[roll(COUNT_OF(totals))],
+                           (const uint32_t[]){roll(2) ? 0 : 1u << roll(5), 0});
+        for (uint64_t n = 1 + roll(MAX); n--;)
+            add_claim(&s, "j", (int64_t)roll(4), 1u << roll(8))->instance = (uint32_t)n;
+        decide(&s);
+        check_order(&s);
+    }
+}
