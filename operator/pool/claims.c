@@ -20,6 +20,8 @@ static int by_age(const void *a, const void *b)
 
     if (x->created_s != y->created_s)
         return x->created_s < y->created_s ? -1 : 1;
+    if (x->arrival != y->arrival)
+        return x->arrival < y->arrival ? -1 : 1;
     order = strcmp(x->uid, y->uid);
     if (order)
         return order;

@@ -25,6 +25,7 @@ struct claim {
     const char *uid;
     uint32_t instance;
     int64_t created_s;
+    uint64_t arrival; /* which was heard of first, within the second that creation times are told in */
     uint32_t size;
     bool is_ready; /* false: its template is still being judged; its place and its room are kept, no more */
     const bool *eligible; /* per controller; NULL: all */

@@ -198,6 +198,7 @@ static void add_claims(const struct reconciler *r, struct job_memory *memory, st
             .uid = memory->uid,
             .instance = memory->claims[i].instance,
             .created_s = job->created_s,
+            .arrival = memory->arrival,
             .size = job->spec.ipus_per_instance,
             .is_ready = memory->claims[i].ready,
             .eligible = memory->eligible,

@@ -49,6 +49,7 @@ struct claim_memory {
 
 struct job_memory {
     char *key, *uid;
+    uint64_t arrival;
     struct map parts; /* partition id -> struct part_memory */
     struct map taken; /* ids that belong to somebody else */
 

@@ -57,6 +57,7 @@ struct job_memory *reconciler_memory(struct reconciler *r, const char *key, cons
 
     if (!memory) {
         memory = memory_new(key, uid);
+        memory->arrival = ++r->arrivals;
         map_set(&r->memories, uid, memory);
     }
     return memory;

@@ -28,6 +28,7 @@ struct reconciler {
     struct watch *jobs, *pods, *records, *nodes;
     struct queue *queue;
     struct map memories; /* uid -> struct job_memory */
+    uint64_t arrivals;   /* memories made so far */
     struct map gone;     /* uids of jobs that a live GET did not find */
     struct map works;    /* key -> struct work */
     struct admitted admitted;

@@ -123,6 +123,18 @@ TEST(equal_ages_are_told_apart_by_uid_and_instance)
     CHECK_INT_EQ(s.verdicts[1].controller, -1);
 }
 
+TEST(within_a_second_who_was_heard_of_first_is_first)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:8090", 64, NULL);
+    add_claim(&s, "a", 1, 64)->arrival = 8;
+    add_claim(&s, "b", 1, 64)->arrival = 7;
+    decide(&s);
+    check_granted(&s, "b", 0);
+    CHECK_STR_EQ(s.claims[0].job, "b");
+}
+
 TEST(nothing_passes_the_head)
 {
     AUTO(scene) struct scene s = {0};
