@@ -22,12 +22,16 @@ ALLOWED = [
     ("create", "events.events.k8s.io", "*"),
     ("create", "configmaps", "own"),
     ("delete", "configmaps", "own"),
-    ("update", "leases.coordination.k8s.io", "own"),
+    ("patch", "leases.coordination.k8s.io", "own"),
 ]
 REFUSED = [
     ("delete", "ipujobs.graphcore.ai", "*"),
     ("update", "ipujobs.graphcore.ai", "*"),
     ("get", "secrets", "*"),
+    ("get", "pods", "*"),
+    ("patch", "pods", "*"),
+    ("delete", "services", "*"),
+    ("update", "leases.coordination.k8s.io", "own"),
     ("get", "secrets", "own"),
     ("create", "pods/exec", "*"),
     ("get", "pods/log", "*"),
