@@ -51,8 +51,8 @@ static enum opts_result parse(int argc, char **argv, struct options *options, st
 static int complain(const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
-        fprintf(stderr, "vipu: %s\n", problems->items[i]);
-    fputs("vipu --help tells what there is\n", stderr);
+        (void)fprintf(stderr, "vipu: %s\n", problems->items[i]);
+    (void)fputs("vipu --help tells what there is\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -60,7 +60,7 @@ static int print(const struct str *out)
 {
     if (fputs(str_text(out), stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_SUCCESS;
-    fprintf(stderr, "vipu: the output could not be written: %s\n", strerror(errno));
+    (void)fprintf(stderr, "vipu: the output could not be written: %s\n", strerror(errno));
     return EXIT_FAILURE;
 }
 
@@ -87,7 +87,7 @@ static int run(const struct options *options, const struct strv *words)
     if (problems.count)
         return complain(&problems);
     if (!ok) {
-        fprintf(stderr, "%s\n", failure.len ? str_text(&failure) : err.msg);
+        (void)fprintf(stderr, "%s\n", failure.len ? str_text(&failure) : err.msg);
         return EXIT_FAILURE;
     }
     return print(&out);
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
         status = print(&help);
         break;
     case OPTS_VERSION:
-        puts("vipu " IPU_OPERATOR_VERSION);
+        (void)puts("vipu " IPU_OPERATOR_VERSION);
         break;
     case OPTS_BAD:
         status = complain(&problems);

@@ -32,7 +32,7 @@ void table_addf(struct table *table, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     table_add(table, text);
 }

@@ -110,7 +110,9 @@ uint32_t vipu_place_count(const struct vipu_domain *domains, size_t count, uint3
 
     if (!is_shape(count, size, num_ilds, &level))
         return 0;
-    for (uint32_t start = 0; start < VIPU_ILD_IPUS; start += 1u << level) {
+    for (size_t d = 0; num_ilds == 1 && d < count; d++)
+        fit += (uint32_t)__builtin_popcountll(starts_at(window_free(&domains[d], 1), level));
+    for (uint32_t start = 0; num_ilds > 1 && start < VIPU_ILD_IPUS; start += 1u << level) {
         uint32_t run = 0;
 
         for (size_t d = 0; d < count; d++) {

@@ -1,5 +1,6 @@
 #include "vipu/model/pool.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -230,7 +231,7 @@ static uint32_t count_fit(const struct vipu_pool_view *view, uint32_t size, bool
 {
     AUTO(mem) struct vipu_domain *maps = NULL;
 
-    if (domains_for(size) == 0)
+    if (size == 0 || domains_for(size) == 0)
         return 0;
     if (!view->placed) {
         uint32_t in_one = size < VIPU_ILD_IPUS ? size : VIPU_ILD_IPUS;
@@ -254,8 +255,10 @@ bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size)
 static void occupy(struct vipu_pool_view *view, uint32_t size, const struct vipu_place *at)
 {
     uint32_t domains = domains_for(size);
-    uint64_t block = vipu_block_mask(at->start, size / domains);
+    uint64_t block;
 
+    assert(domains > 0); /* such a size has no place */
+    block = vipu_block_mask(at->start, size / domains);
     for (uint32_t d = 0; d < domains; d++)
         view->domains[at->domain + d].map.busy |= block;
 }
@@ -373,6 +376,7 @@ static bool cheapest_window(const struct vipu_pool_view *view, const struct vipu
     struct window w = {.domains = domains_for(size)};
     uint64_t best = UINT64_MAX;
 
+    assert(w.domains > 0); /* the caller has looked */
     w.length = size / w.domains;
     for (w.domain = 0; w.domain + w.domains <= view->domain_count; w.domain++) {
         for (w.start = 0; w.start < VIPU_ILD_IPUS; w.start += w.length) {

@@ -28,7 +28,7 @@ __attribute__((format(printf, 3, 4))) static void complain(struct reader *r, con
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     strv_pushf(r->problems, "%s: line %u: %s", r->name, yaml_line(&r->doc, node), text);
 }
@@ -43,6 +43,14 @@ static void check_keys(struct reader *r, const cJSON *object, const char *const 
         if (!known[k])
             complain(r, member, "\"%.40s\" is no setting here", json_key(member));
     }
+}
+
+/* The list at key, or NULL when there is none. */
+static const cJSON *list_at(const cJSON *object, const char *key)
+{
+    const cJSON *node = json_at(object, key);
+
+    return cJSON_IsArray(node) ? node : NULL;
 }
 
 static void take_text(struct reader *r, const cJSON *object, const char *key, char **slot)
@@ -222,13 +230,13 @@ static void take_allocation(struct reader *r, const cJSON *object, size_t index)
     static const char *const keys[] = {"id", "agents", NULL};
     struct vipu_cluster *cluster = &r->config.clusters.items[index];
     const char *id = take_id(r, object, "an allocation");
-    const cJSON *agents = json_at(object, "agents");
+    const cJSON *agents = list_at(object, "agents"), *node = json_at(object, "agents");
     struct vipu_allocation *allocation = id ? add_allocation(r, object, cluster, id) : NULL;
 
     check_keys(r, object, keys);
-    if (!cJSON_IsArray(agents) || !agents->child)
-        complain(r, agents ? agents : object, "an allocation needs a list of agents");
-    JSON_EACH (item, cJSON_IsArray(agents) ? agents : NULL) {
+    if (!agents || !agents->child)
+        complain(r, node ? node : object, "an allocation needs a list of agents");
+    JSON_EACH (item, agents) {
         size_t domain;
         uint32_t machine;
 
@@ -244,13 +252,13 @@ static void take_allocations(struct reader *r, const cJSON *object, size_t index
 {
     struct vipu_cluster *cluster = &r->config.clusters.items[index];
     struct vipu_allocation *whole = add_allocation(r, object, cluster, cluster->id);
-    const cJSON *list = json_at(object, "allocations");
+    const cJSON *list = list_at(object, "allocations"), *node = json_at(object, "allocations");
 
     for (size_t d = 0; whole && d < cluster->domain_count; d++)
         whole->usable[d] = vipu_domain_ipus(&cluster->domains[d]);
-    if (list && !cJSON_IsArray(list))
-        complain(r, list, "allocations must be a list");
-    JSON_EACH (item, cJSON_IsArray(list) ? list : NULL) {
+    if (node && !list)
+        complain(r, node, "allocations must be a list");
+    JSON_EACH (item, list) {
         take_allocation(r, item, index);
     }
 }
@@ -286,11 +294,11 @@ static void take_cluster(struct reader *r, const cJSON *object)
 
 static void take_clusters(struct reader *r)
 {
-    const cJSON *list = json_at(r->doc.root, "clusters");
+    const cJSON *list = list_at(r->doc.root, "clusters"), *node = json_at(r->doc.root, "clusters");
 
-    if (!cJSON_IsArray(list) || !list->child)
-        complain(r, list ? list : r->doc.root, "clusters must be a list of at least one cluster");
-    JSON_EACH (item, cJSON_IsArray(list) ? list : NULL) {
+    if (!list || !list->child)
+        complain(r, node ? node : r->doc.root, "clusters must be a list of at least one cluster");
+    JSON_EACH (item, list) {
         take_cluster(r, item);
     }
 }

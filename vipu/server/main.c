@@ -120,7 +120,7 @@ static void on_storage_failure(void *ctx, const struct err *err)
 static void report(const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
-        fprintf(stderr, "%s\n", problems->items[i]);
+        (void)fprintf(stderr, "%s\n", problems->items[i]);
 }
 
 static bool read_config(const char *path, struct server_config *ret, struct strv *problems)
@@ -197,7 +197,7 @@ static int start(const struct options *options)
     if (options->storage)
         mem_set_str(&config.storage, options->storage);
     if (options->check)
-        printf("%s: no mistakes\n", options->check);
+        (void)printf("%s: no mistakes\n", options->check);
     ok = options->check || run(&config);
     server_config_release(&config);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -223,10 +223,10 @@ int main(int argc, char **argv)
         break;
     case OPTS_HELP:
         opts_help(&spec, &help);
-        fputs(str_text(&help), stdout);
+        (void)fputs(str_text(&help), stdout);
         break;
     case OPTS_VERSION:
-        puts("vipu-server " IPU_OPERATOR_VERSION);
+        (void)puts("vipu-server " IPU_OPERATOR_VERSION);
         break;
     case OPTS_BAD:
         report(&problems);

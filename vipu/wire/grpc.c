@@ -152,7 +152,9 @@ void grpc_text_decode(struct slice text, struct str *out)
             c = (char)(hex(text.ptr[i + 1]) << 4 | hex(text.ptr[i + 2]));
             i += 2;
         }
-        str_addc(out, (unsigned char)c < ' ' || c == 0x7f ? '?' : c);
+        if ((unsigned char)c < ' ' || c == 0x7f)
+            c = '?';
+        str_addc(out, c);
     }
 }
 
@@ -162,9 +164,9 @@ const char *grpc_timeout_format(int64_t ms, char out[16])
     if (ms < 0)
         ms = 0;
     if (ms <= 99999999)
-        snprintf(out, 16, "%dm", (int)ms);
+        (void)snprintf(out, 16, "%dm", (int)ms);
     else
-        snprintf(out, 16, "%dS", (int)(ms / 1000 > 99999999 ? 99999999 : ms / 1000));
+        (void)snprintf(out, 16, "%dS", (int)(ms / 1000 > 99999999 ? 99999999 : ms / 1000));
     return out;
 }
 

@@ -291,7 +291,8 @@ void link_submit(struct link *link, struct channel_call *call)
         err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "the request was not sent: %s",
                      nghttp2_strerror(call->stream_id));
         over(link, call);
-        return;
+        /* The numbers of streams are used up: the next call needs another connection. */
+        nghttp2_session_terminate_session(link->h2.session, NGHTTP2_NO_ERROR);
     }
     h2_flush(&link->h2);
 }

@@ -59,7 +59,7 @@ struct resolve *resolve_start(struct loop *loop, const char *host, uint32_t port
     resolve->fn = fn;
     resolve->ctx = ctx;
     resolve->host = mem_strdup(host);
-    snprintf(service, sizeof(service), "%u", port & 0xffff);
+    (void)snprintf(service, sizeof(service), "%u", port & 0xffff);
     status = uv_getaddrinfo(loop_uv(loop), &resolve->request, on_resolved, host, service, &hints);
     if (status != 0) {
         mem_free(resolve->host);

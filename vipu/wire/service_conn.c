@@ -51,10 +51,8 @@ static void call_free(struct service_call *call)
 }
 
 /* The stream is gone. A call that the handler still has lives on until it is answered. */
-static void call_detach(struct service_call *call)
+static void call_detach(struct service_conn *conn, struct service_call *call)
 {
-    struct service_conn *conn = call->conn;
-
     TAILQ_REMOVE(&conn->calls, call, entry);
     conn->unsent -= call->reply.len - call->reply_sent;
     call->conn = NULL;
@@ -183,9 +181,8 @@ static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t
     struct service_call *call = call_at(session, stream_id);
 
     (void)error;
-    (void)ctx;
     if (call)
-        call_detach(call);
+        call_detach(ctx, call);
     return 0;
 }
 
@@ -195,7 +192,7 @@ static void submit_trailers(nghttp2_session *session, const struct service_call 
     char status[8];
     size_t count = 1;
 
-    snprintf(status, sizeof(status), "%d", call->status);
+    (void)snprintf(status, sizeof(status), "%d", call->status);
     trailers[0] = pair("grpc-status", status);
     if (call->text.len)
         trailers[count++] = pair("grpc-message", str_text(&call->text));
@@ -295,7 +292,7 @@ void service_conn_free(struct service_conn *conn)
 
     loop_timer_stop(&conn->preface);
     while ((call = TAILQ_FIRST(&conn->calls)))
-        call_detach(call);
+        call_detach(conn, call);
     h2_stop(&conn->h2, false);
     mem_free(conn);
 }
@@ -315,7 +312,7 @@ static void submit_refusal(struct service_call *call)
     char status[8];
     size_t count = 2;
 
-    snprintf(status, sizeof(status), "%d", call->status);
+    (void)snprintf(status, sizeof(status), "%d", call->status);
     headers[count++] = pair("grpc-status", status);
     if (call->text.len)
         headers[count++] = pair("grpc-message", str_text(&call->text));

@@ -96,10 +96,18 @@ static void tune(int fd, unsigned silence_ms)
     set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)silence_ms);
 }
 
+/* Hands a descriptor over that would be closed at the end of the scope. */
+static int keep(int *fd)
+{
+    int kept = *fd;
+
+    *fd = -1;
+    return kept;
+}
+
 int sock_connect(const struct sockaddr *address, socklen_t len, unsigned silence_ms, struct err *err)
 {
     AUTO(fd) int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int connected;
 
     if (fd < 0) {
         err_errno(err, errno, "open a socket");
@@ -110,9 +118,7 @@ int sock_connect(const struct sockaddr *address, socklen_t len, unsigned silence
         err_errno(err, errno, "connect");
         return -1;
     }
-    connected = fd;
-    fd = -1;
-    return connected;
+    return keep(&fd);
 }
 
 /* Splits "HOST:PORT"; the host may be empty or stand in brackets. */
@@ -138,7 +144,6 @@ static bool split(const char *address, char **ret_host, char **ret_port, struct 
 static int listen_on(const struct addrinfo *info, const char *address, struct err *err)
 {
     AUTO(fd) int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int listening;
 
     if (fd >= 0) {
         set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -149,9 +154,7 @@ static int listen_on(const struct addrinfo *info, const char *address, struct er
         err_errno(err, errno, "listen on %s", address);
         return -1;
     }
-    listening = fd;
-    fd = -1;
-    return listening;
+    return keep(&fd);
 }
 
 int sock_listen(const char *address, struct err *err)
