@@ -312,6 +312,7 @@ static void conclude(const struct job_view *view, const struct tally *tally, str
         if (v->running && v->state != JOB_RESTARTING)
             v->state = JOB_RUNNING;
     } else {
+        v->all_pods = true;
         v->state = JOB_RUNNING;
         v->reason = "Running";
         v->message = view->instance_count == 1

@@ -98,7 +98,7 @@ static void put_conditions(cJSON *status, const cJSON *before, const struct verd
                            const struct job_view *view)
 {
     cJSON *conditions = json_put_array(status, "conditions");
-    bool ended = has_ended(v), running = v->state == JOB_RUNNING;
+    bool ended = has_ended(v), running = v->all_pods;
     const char *why = ended ? "JobEnded" : v->reason;
     const char *text = ended ? "The job has ended" : v->message;
     const struct condition rows[] = {

@@ -29,6 +29,7 @@ struct verdict {
     uint32_t running;   /* instances */
     uint32_t with_partition;
     bool all_partitions;
+    bool all_pods;                      /* every instance that has not ended runs */
     uint32_t active, succeeded, failed; /* pods */
     uint32_t restarts;
     struct indexset done, broken; /* instances that completed, that failed for good */
