@@ -1,0 +1,116 @@
+"""The cluster under test with the product installed by Helm, seen as its users and its admin see it."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import kube
+
+NAME = "e2e"
+SYSTEM = "ipu-operator"
+NODE_LABEL = "vipu-ctrl=vctl1"
+IMAGE = "ipu-operator/ipu-examples:0.1.0"
+HOLD_S = 12
+VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeconds={HOLD_S}"]
+
+
+class Stack:
+    def __init__(self, build_dir):
+        self._build_dir = build_dir
+        self._programs = Path(kube.cluster("bin"))
+        self.kubectl = None
+
+    def bring_up(self):
+        kube.cluster("up", "--name", NAME)
+        self.take_over()
+        for image in ("ipu-operator", "ipu-launch", "ipu-examples"):
+            archive = kube.run(kube.ROOT / "deploy" / "image", "build", image, "--build-dir", self._build_dir, timeout=600)
+            kube.cluster("load", archive.stdout.strip(), "--name", NAME)
+        self.label_nodes()
+        kube.run(self._programs / "helm", "install", "ipu-operator", kube.ROOT / "charts" / "ipu-operator", "--kubeconfig",
+                 self.kubectl.kubeconfig, "--namespace", SYSTEM, "--create-namespace",
+                 *(f"--set={value}" for value in VALUES))
+        for deployment in ("vipu-server", "controller-manager"):
+            self.system("rollout", "status", f"deployment/ipu-operator-{deployment}", "--timeout=90s")
+
+    def take_over(self):
+        """Uses the cluster as it is."""
+        self.kubectl = kube.Kubectl(self._programs / "kubectl", kube.cluster("kubeconfig", "--name", NAME))
+
+    @staticmethod
+    def take_down():
+        kube.cluster("down", "--name", NAME)
+
+    def label_nodes(self):
+        self.kubectl("label", "nodes", "--all", "--overwrite", NODE_LABEL)
+
+    def unlabel_nodes(self):
+        self.kubectl("label", "nodes", "--all", f"{NODE_LABEL.split('=')[0]}-")
+
+    @property
+    def system(self):
+        """kubectl in the operator's namespace."""
+        return self.kubectl.within(SYSTEM)
+
+    # ---- the V-IPU controller and the records
+
+    def partitions(self):
+        """The partitions by id, as the V-IPU controller lists them."""
+        printed = self.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "list", "partitions",
+                              "--showjson")
+        return {item["partition"]["id"]: item["partition"] for item in json.loads(printed)}
+
+    def records(self):
+        return [item["metadata"]["name"] for item in self.system.items("configmaps", "-l", "graphcore.ai/partition-record")]
+
+    # ---- the operator's process
+
+    def operator_pod(self):
+        """The operator's pod that is not on its way out."""
+        pods = self.system.items("pods", "-l", "control-plane=controller-manager")
+        alive = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+        return alive[0] if alive else None
+
+    def leader(self):
+        """Who holds the lease: a pod's name and a random word."""
+        lease = self.system.get("lease", "ipu-operator")
+        return lease["spec"].get("holderIdentity") or "" if lease else ""
+
+    def wait_until_leading(self, other_than=""):
+        """Waits until a living pod of the operator leads, and holds the lease under another name than before."""
+
+        def leads():
+            pod, leader = self.operator_pod(), self.leader()
+            return pod and leader != other_than and leader.startswith(pod["metadata"]["name"]) and leader
+
+        return kube.wait_for("the operator leads", leads, 90)
+
+    def kill_operator(self):
+        """kill -9 of its process. Its pod is replaced, because a kubelet restarts a killed container more and more
+        slowly."""
+        pod = kube.wait_for("the operator's container runs", lambda: self._running_operator(), 60)
+        container = pod["status"]["containerStatuses"][0]["containerID"].split("//")[1]
+        for pid in processes_of(container):
+            os.kill(pid, signal.SIGKILL)
+        self.system("delete", "pod", pod["metadata"]["name"], "--force", "--grace-period=0")
+
+    def _running_operator(self):
+        pod = self.operator_pod()
+        states = pod["status"].get("containerStatuses", []) if pod else []
+        return pod if states and "running" in states[0]["state"] else None
+
+    def operator_log(self):
+        return self.system("logs", "deployment/ipu-operator-controller-manager", "--tail=200")
+
+
+def processes_of(container):
+    """The processes of a container of the node, which share this machine's kernel."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if container in (folder / "cgroup").read_text():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # ended meanwhile
+    return found

@@ -1,0 +1,103 @@
+"""Jobs that are deleted, pods that are taken away, programs that fail: what happens to the IPUs."""
+
+import kube
+import pytest
+from jobs import UNTIL_TOLD, job
+
+
+def test_deleting_a_running_job_frees_its_partition_first(stack, namespace, start):
+    # It takes a moment to end when it is asked to.
+    made = start(job("deleted", f"trap 'sleep 1; exit 0' TERM; {UNTIL_TOLD}", ipus=64))
+    made.wait_for_state("Running")
+    partition = f"p-deleted-{namespace.namespace}-0"
+    assert partition in stack.partitions()
+    namespace("delete", "ipujob", "deleted", "--wait=false")
+    kube.wait_for("the job is gone", lambda: made.get() is None)
+    assert partition not in stack.partitions()
+    assert partition not in stack.records()
+
+
+def test_a_job_can_be_deleted_while_it_waits(stack, namespace, start):
+    holder = start(job("holder", UNTIL_TOLD, ipus=64))
+    holder.wait_for_state("Running")
+    waiter = start(job("waiter", UNTIL_TOLD, ipus=64))
+    waiter.wait_for_reason("InsufficientIPUs")
+    namespace("delete", "ipujob", "waiter", "--timeout=30s")
+    assert list(stack.partitions()) == [f"p-holder-{namespace.namespace}-0"]
+
+
+def test_the_same_name_can_be_used_again(namespace, start):
+    for _ in range(2):
+        made = start(job("again", UNTIL_TOLD, ipus=64))
+        made.wait_for_state("Running")
+        namespace("delete", "ipujob", "again", "--timeout=60s")
+
+
+def test_a_pod_deleted_by_hand_comes_back(stack, namespace, start):
+    made = start(job("back", UNTIL_TOLD, ipus=8))
+    made.wait_for_state("Running")
+    before = made.pod()["metadata"]["uid"]
+    namespace("delete", "pod", "back-worker-0")
+
+    def is_back():
+        pod = made.pod()
+        return pod and pod["metadata"]["uid"] != before and pod["status"]["phase"] == "Running"
+
+    kube.wait_for(made.told, is_back)
+    made.wait_for_state("Running")
+    assert stack.partitions().keys() == {f"p-back-{namespace.namespace}-0"}
+    made.let_end()
+    made.wait_for_state("Completed")
+
+
+def test_a_force_deleted_pod_is_held_and_comes_back_elsewhere(stack, namespace, start):
+    """Nobody knows whether its processes still run: its IPUs are given to nobody until the partition is removed."""
+    made = start(job("forced", UNTIL_TOLD, ipus=32))
+    made.wait_for_state("Running")
+    first = f"p-forced-{namespace.namespace}-0"
+    namespace("delete", "pod", "forced-worker-0", "--force", "--grace-period=0")
+    held = made.wait_for_reason("ProcessMayStillRun")
+    assert "forced-worker-0" in held["lastMessage"] and "node1" in held["lastMessage"] and first in held["lastMessage"]
+    assert first in stack.partitions()
+
+    made.wait_for_state("Running")
+    second = made.pod()["metadata"]["annotations"]["graphcore.ai/partition"]
+    assert second != first
+    assert stack.partitions().keys() == {second}
+    made.let_end()
+    made.wait_for_state("Completed")
+    assert made.log().splitlines()[0] == f"partition {second}"
+
+
+def test_a_failure_is_named_and_the_ipus_go_back(stack, start):
+    made = start(job("failing", "echo something broke >&2; exit 3"))
+    ended = made.wait_for_state("Failed")
+    assert ended["reason"] == "ContainerFailed"
+    assert "main" in ended["lastMessage"] and "failing-worker-0" in ended["lastMessage"] and "exit code 3" in ended["lastMessage"]
+    failure = ended["failure"][0]
+    assert (failure["pod"], failure["container"], failure["exitCode"]) == ("failing-worker-0", "main", 3)
+    assert "something broke" in failure["message"]
+    kube.wait_for("the partition is given back", lambda: not stack.partitions())
+    assert "something broke" in made.log()
+
+
+def test_a_failed_instance_starts_again(start):
+    run = {"name": "RUN", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['graphcore.ai/run']"}}}
+    made = start(job("stubborn", 'echo "run $RUN"; [ "$RUN" -gt 0 ]', container={"env": [run]},
+                     restartPolicy={"type": "OnFailure", "backOffLimit": 2}))
+    ended = made.wait_for_state("Completed", "Failed")
+    assert ended["launcherStatus"] == "Completed", made.told()
+    assert ended["restartCount"] == 1
+    assert made.log().strip() == "run 1"
+
+
+@pytest.mark.parametrize("name, pod", [
+    ("sidecar", {"initContainers": [{"name": "beside", "restartPolicy": "Always"}]}),
+    ("plain", {}),
+])
+def test_a_sidecar_does_not_keep_a_job_from_ending(namespace, start, name, pod):
+    for container in pod.get("initContainers", []):
+        container |= {"image": "ipu-operator/ipu-examples:0.1.0", "command": ["/bin/bash", "-c", "sleep 3600"]}
+    made = start(job(name, "echo done", pod=pod))
+    made.wait_for_state("Completed")
+    assert made.log().strip() == "done"

@@ -1,0 +1,76 @@
+"""What a user reads with kubectl."""
+
+import re
+
+import pytest
+from jobs import UNTIL_TOLD, job
+
+
+@pytest.fixture
+def completed(start):
+    made = start(job("reader", f'({UNTIL_TOLD}) >/dev/null; echo one line', ipus=8, instances=2))
+    made.wait_for_state("Running")
+    for number in range(2):
+        made.let_end(number)
+    made.wait_for_state("Completed")
+    return made
+
+
+def columns(printed):
+    """The table's header and rows; kubectl puts at least three spaces between columns."""
+    return [re.split(r" {2,}", line.strip()) for line in printed.splitlines()]
+
+
+def test_get_while_it_runs(stack, namespace, start):
+    made = start(job("runner", UNTIL_TOLD, ipus=8))
+    made.wait_for_state("Running")
+    header, row = columns(namespace("get", "ij", "runner"))
+    assert header == ["NAME", "STATUS", "CURRENT", "DESIRED", "LASTMESSAGE", "AGE"]
+    assert row[:5] == ["runner", "Running", "1", "1", "Running on its IPUs"]
+
+    header, row = columns(namespace("get", "ipujobs", "-o", "wide"))
+    assert header[6:] == ["PARTITION", "IPUS", "CONTROLLER", "REASON"]
+    assert row[6:] == [f"p-runner-{namespace.namespace}-0", "8", "ipu-operator-vipu-server.ipu-operator.svc:8090",
+                       "Running"]
+    assert "runner" in namespace("get", "all")
+    assert f"{namespace.namespace}   runner" in stack.kubectl("get", "ipujob.graphcore.ai", "-A")
+
+
+def test_get_when_it_is_over(namespace, completed):
+    _, row = columns(namespace("get", "ipujob", "reader"))
+    assert row[:5] == ["reader", "Completed", "0", "2", "All instances done"]
+
+
+def test_wait_returns(namespace, completed):
+    assert namespace("wait", "--for=condition=Completed", "ipujob/reader", "--timeout=10s").strip() == \
+        "ipujob.graphcore.ai/reader condition met"
+    assert completed.condition("Failed")["status"] == "False"
+
+
+def test_logs_by_label(namespace, completed):
+    lines = namespace("logs", "-l", "graphcore.ai/job-name=reader", "--prefix").splitlines()
+    assert sorted(lines) == [f"[pod/reader-worker-{n}/main] one line" for n in range(2)]
+
+
+def test_describe_tells_the_story(namespace, completed):
+    told = namespace("describe", "ipujob", "reader")
+    assert re.search(r"Last Message: +All instances done", told)
+    events = re.findall(r"^ +(Normal|Warning) +(\w+) +\S+(?: \(x\d+ over \S+\))? +\S+ +(.*)$", told.split("Events:")[1], re.M)
+    reasons = [reason for _, reason, _ in events]
+    assert "Completed" in reasons and "Running" in reasons
+    assert all(kind == "Normal" for kind, _, _ in events)
+    assert len(events) <= 6, events
+
+
+def test_explain_goes_down_into_containers(namespace):
+    told = namespace("explain", "ipujob.spec.workers.template.spec.containers")
+    for field in ("image", "command", "args", "env", "resources", "name"):
+        assert re.search(rf"^  {field}\t", told, re.M), field
+    assert "GROUP:      graphcore.ai" in told
+
+
+def test_a_shell_in_a_running_worker_sees_the_ipus(namespace, start):
+    made = start(job("shell", UNTIL_TOLD, ipus=2))
+    made.wait_for_state("Running")
+    printed = namespace("exec", "shell-worker-0", "--", "bash", "-c", "echo $IPUOF_VIPU_API_PARTITION_ID")
+    assert printed.strip() == f"p-shell-{namespace.namespace}-0"
