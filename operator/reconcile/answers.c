@@ -252,6 +252,9 @@ static void on_pod_created(struct request *request, struct kube_response *res)
     } else if (res->err.kind == ERR_EXISTS) {
         if (seen && str_eq(((const struct pod *)seen->view)->job_uid, request->work->uid))
             work_again_at(request->work, loop_now_ms(r->loop));
+        else if (seen)
+            refuse_pods(request, mem_printf("pod %s of an earlier job of this name has not gone yet",
+                                            request->op.text));
         else
             refuse_pods(request, mem_printf("pod %s exists and is not part of this job; delete or rename it",
                                             request->op.text));

@@ -170,12 +170,25 @@ static void remember_pod(struct reconciler *r, const struct store_change *change
         remember_gone(r, pod, change->vanished_unseen, part_worker(part, pod->worker));
 }
 
+/* A pod of an earlier job of the same name stands in the way of ours until it has gone. */
+static void free_name(struct reconciler *r, const struct pod *gone)
+{
+    const struct store_item *item = store_get(watch_store(r->jobs), gone->job_key);
+    const struct job *job = item ? item->view : NULL;
+    struct job_memory *memory = job ? map_get(&r->memories, job->uid) : NULL;
+
+    if (memory && !str_eq(job->uid, gone->job_uid))
+        memory->create_refused = false;
+}
+
 static void on_pod(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
     const struct pod *pod = change->new ? change->new : change->old;
 
     remember_pod(r, change, pod);
+    if (!change->new)
+        free_name(r, pod);
     reconciler_enqueue(r, pod->job_key);
 }
 
