@@ -68,7 +68,10 @@ static void follow_await(struct tracked *tracked)
             end_await(tracked, state == PART_ACTIVE);
         break;
     case AWAIT_RESET: /* a list does not tell the operation state */
-        ask_status(tracked);
+        if (state == PART_ABSENT)
+            end_await(tracked, false); /* somebody removed it meanwhile */
+        else
+            ask_status(tracked);
         break;
     case AWAIT_GONE:
         if (state == PART_ABSENT && tracked->status_says_gone)
@@ -86,6 +89,9 @@ static void see(struct tracked *tracked, const struct vipu_partition *listed)
     bool was_busy = tracked->view.busy;
     bool was_fresh = tracked->view.fresh;
 
+    /* It is there before we have ever asked for it. */
+    if (listed && tracked->is_ours_fresh && tracked->sends == 0)
+        tracked->view.refusal = PART_REFUSED_FOREIGN;
     /* Not active, and its pods were never all there: none of them was created, for they need it active. */
     if (now != PART_ACTIVE && now != PART_ERROR && !tracked->started)
         tracked->view.quiet = true;

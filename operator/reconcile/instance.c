@@ -47,6 +47,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
 
     if (crew->failed && !restarts)
         decide_failed(view, inst, crew, plan, ret);
+    else if (has_foreign_partition(inst, crew))
+        decide_foreign(view, inst, plan, ret);
     else if (crew->lost)
         decide_lost(view, inst, crew, plan, ret);
     else if (is_unsure && (inst->part.state == PART_ACTIVE || inst->part.state == PART_ERROR))

@@ -175,12 +175,21 @@ static bool has_other_shape(const struct instance_view *inst)
            (part->size != inst->record->size || (part->gcds && part->gcds != inst->record->gcds));
 }
 
-/* Once pods ran on it, it is ours, whatever became of it. */
-static bool is_foreign(const struct instance_view *inst, const struct crew *crew)
+bool has_foreign_partition(const struct instance_view *inst, const struct crew *crew)
 {
     if (inst->part.refusal == PART_REFUSED_FOREIGN)
         return true;
-    return inst->record->run == 0 && crew->present == 0 && has_other_shape(inst);
+    return inst->record->run == 0 && !inst->record->started && crew->present == 0 && has_other_shape(inst);
+}
+
+void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                    struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
+                 "Partition id %s is somebody else's; another is chosen", inst->record->name);
+    ret->is_unanswered = true;
+    plan_again_at(plan, view->now_ms + TELL_AFTER_MS);
+    drop_record(inst->record, plan);
 }
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
@@ -256,10 +265,6 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
     }
     for (size_t i = 0; i < inst->stale_count; i++)
         plan_pod_delete(plan, inst->stale_pods[i]);
-    if (is_foreign(inst, crew)) {
-        drop_record(inst->record, plan);
-        return;
-    }
     if (part->busy || inst->stale_count || part->state == PART_UNKNOWN || part->state == PART_PENDING)
         return;
     if (part->state == PART_ACTIVE && part->fresh && !has_other_shape(inst))

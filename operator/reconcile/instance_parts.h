@@ -11,6 +11,10 @@ void instance_say(struct instance_result *ret, enum instance_phase phase, const 
 /* instance_partition.c */
 void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                            struct instance_result *ret);
+/* Its id is somebody else's. Once pods ran on a partition it is ours, whatever became of it. */
+bool has_foreign_partition(const struct instance_view *inst, const struct crew *crew);
+void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                    struct instance_result *ret);
 /* Some pods of this run do not exist yet. */
 void decide_starting(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                      struct plan *plan, struct instance_result *ret);

@@ -1,27 +1,1160 @@
 /* Jobs from apply to their end, told as stories in a small world. */
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "world.h"
 
 #define TEMPLATE "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}"
-#define ONE "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"," TEMPLATE "}"
+#define SPEC(fields) "{" fields "\"ipusPerJobInstance\":\"4\"," TEMPLATE "}"
+#define ONE SPEC("\"jobInstances\":1,")
+#define RESTARTS(policy) SPEC("\"jobInstances\":1,\"restartPolicy\":" policy ",")
+#define TWO_WORKERS SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,")
+#define TWO_BY_TWO SPEC("\"jobInstances\":2,\"workersPerJobInstance\":2,")
+#define MINUTE_MS 60000
 
-TEST(a_job_runs_and_completes)
+static struct world *running(const char *spec)
 {
-    AUTO(world) struct world *w = world_new(ONE);
+    struct world *w = world_new(spec);
 
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
-    CHECK_INT_EQ(world_number(w, "currentReplicas"), 1);
-    world_pod_end(w, world_pod(w, "job-worker-0"), 0);
-    world_settle(w);
-    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Completed");
-    CHECK_STR_EQ(world_said(w, "lastMessage"), "All instances done");
-    CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
-    CHECK_INT_EQ(world_number(w, "desiredReplicas"), 1);
-    CHECK(json_bool(w->status, "iPUPartitionCreated", false));
+    return w;
+}
+
+static struct wpod *pod(struct world *w, const char *name)
+{
+    struct wpod *found = world_pod(w, name);
+
+    if (!found)
+        world_fail(w, "there is no pod %s", name);
+    return found;
+}
+
+static void check_state(const struct world *w, const char *state, const char *reason, const char *message)
+{
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), state);
+    CHECK_STR_EQ(world_said(w, "reason"), reason);
+    CHECK_STR_EQ(world_said(w, "lastMessage"), message);
+}
+
+static void check_nothing_held(const struct world *w)
+{
     CHECK_INT_EQ(w->part_count, 0);
     CHECK_INT_EQ(w->record_count, 0);
     CHECK(!w->finalizer);
+}
+
+static void check_completed(const struct world *w)
+{
+    check_state(w, "Completed", "Completed", "All instances done");
+    CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
+    check_nothing_held(w);
+}
+
+static void end_all(struct world *w, int exit_code)
+{
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (w->pods[i]->exists && w->pods[i]->process)
+            world_pod_end(w, w->pods[i], exit_code);
+    }
+    world_settle(w);
+}
+
+/* A settled job costs nothing. */
+static void check_idle(struct world *w)
+{
+    unsigned writes = w->writes;
+
+    world_settle(w);
+    CHECK_INT_EQ(w->writes, writes);
+}
+
+static void fall_silent(struct wpod *on)
+{
+    on->node_silent = true;
+}
+
+/* One plan, and all that the V-IPU controller has to say to it; no pod moves by itself. */
+static void step(struct world *w)
+{
+    world_reconcile(w);
+    for (size_t i = 0; i < w->track_count; i++) {
+        if (w->tracks[i]->call != CALL_NONE)
+            world_call_end(w, w->tracks[i], FATE_DONE);
+        world_list(w, w->tracks[i]);
+    }
+}
+
+static void step_until_pod(struct world *w, const char *name)
+{
+    for (int i = 0; i < 20 && !world_pod(w, name); i++) {
+        step(w);
+        for (size_t p = 0; p < w->part_count; p++)
+            world_part_settle(w, &w->parts[p]);
+    }
+    pod(w, name);
+}
+
+static void pods_obey(struct world *w)
+{
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (w->pods[i]->exists && w->pods[i]->deleting)
+            world_pod_obey(w, w->pods[i], 143);
+    }
+}
+
+static void reconcile_until_call(struct world *w, enum wcall call)
+{
+    for (int i = 0; i < 20 && w->tracks[0]->call != call; i++) {
+        world_reconcile(w);
+        pods_obey(w);
+    }
+    CHECK_INT_EQ(w->tracks[0]->call, call);
+}
+
+/* ---- the ordinary course ---- */
+
+TEST(a_job_runs_and_completes)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_INT_EQ(world_number(w, "currentReplicas"), 1);
+    CHECK_INT_EQ(world_number(w, "desiredReplicas"), 1);
+    CHECK(json_bool(w->status, "iPUPartitionCreated", false));
+    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_STR_EQ(w->parts[0].id, "p-job-ns-0");
+    check_idle(w);
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    world_settle(w);
+    check_completed(w);
+    CHECK_INT_EQ(world_number(w, "desiredReplicas"), 1);
+    CHECK_INT_EQ(world_number(w, "workersStatus/succeeded"), 1);
+    CHECK(json_bool(w->status, "iPUPartitionCreated", false));
+    CHECK(world_pod(w, "job-worker-0")); /* for its log */
+    check_idle(w);
+}
+
+TEST(instances_and_workers_are_numbered_through)
+{
+    AUTO(world) struct world *w = running(TWO_BY_TWO);
+
+    CHECK(w->has_service);
+    CHECK_INT_EQ(pod(w, "job-worker-0")->instance, 0);
+    CHECK_INT_EQ(pod(w, "job-worker-1")->worker, 1);
+    CHECK_INT_EQ(pod(w, "job-worker-2")->instance, 1);
+    CHECK_INT_EQ(pod(w, "job-worker-3")->worker, 1);
+    CHECK_STR_EQ(pod(w, "job-worker-3")->partition, "p-job-ns-1");
+    check_state(w, "Running", "Running", "2 of 2 instances running, 0 done");
+    world_pod_end(w, pod(w, "job-worker-2"), 0);
+    world_pod_end(w, pod(w, "job-worker-3"), 0);
+    world_settle(w);
+    check_state(w, "Running", "Running", "1 of 2 instances running, 1 done");
+    CHECK_INT_EQ(w->part_count, 1); /* the second instance's IPUs went back at once */
+    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
+    end_all(w, 0);
+    check_completed(w);
+    CHECK_STR_EQ(world_said(w, "completedInstances"), "0-1");
+}
+
+TEST(a_job_that_waits_for_ipus_starts_by_itself)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->no_grants = true;
+    world_settle(w);
+    check_state(w, "Pending", "InsufficientIPUs", "Waiting for IPUs");
+    CHECK_INT_EQ(w->record_count, 0);
+    check_idle(w);
+    w->no_grants = false;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_controller_without_room_is_asked_again)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+    unsigned told;
+
+    w->part_refusal = PART_REFUSED_ROOM;
+    world_settle(w);
+    world_pass(w, 1000);
+    check_state(w, "Pending", "InsufficientIPUs",
+                "V-IPU controller vipu:8090 has no room for 4 IPUs: no room");
+    told = w->status_writes;
+    for (int i = 0; i < 20; i++)
+        world_pass(w, 1000);
+    CHECK_INT_EQ(w->status_writes, told); /* trying again is no news */
+    w->part_refusal = PART_NOT_REFUSED;
+    world_pass(w, 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_job_scaled_to_nothing_says_so)
+{
+    AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":0,"));
+
+    world_settle(w);
+    check_state(w, "Pending", "NoInstances", "spec.jobInstances is 0; scale the job up to start it");
+    world_set_spec(w, "jobInstances", "1");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(world_number(w, "observedGeneration"), 2);
+}
+
+TEST(a_job_of_another_operator_is_left_alone)
+{
+    AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":1,\"managedBy\":\"example.org/other\","));
+
+    world_settle(w);
+    CHECK_INT_EQ(w->writes, 0);
+    AUTO(world)
+    struct world *ours = running(SPEC("\"jobInstances\":1,\"managedBy\":\"graphcore.ai/ipu-operator\","));
+    CHECK(ours->finalizer);
+}
+
+/* ---- failures and restarts ---- */
+
+TEST(a_failure_is_told_with_container_code_and_pod)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_pod_end(w, pod(w, "job-worker-0"), 3);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 3");
+    CHECK_INT_EQ(world_number(w, "workersStatus/failed"), 1);
+    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    CHECK_INT_EQ(json_i64(json_at(w->status, "failure")->child, "exitCode", -1), 3);
+    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-0");
     CHECK(world_pod(w, "job-worker-0"));
+    check_nothing_held(w);
+    check_idle(w);
+}
+
+TEST(a_restart_waits_resets_and_is_counted)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\",\"backOffLimit\":2}"));
+    struct wpod *first = pod(w, "job-worker-0");
+
+    world_pod_end(w, first, 1);
+    world_settle(w);
+    check_state(w, "Restarting", "Restarting", "Instance 0 is being restarted (1 of at most 2)");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + 10000);
+    world_pass(w, 9000);
+    CHECK(pod(w, "job-worker-0") == first);
+    world_pass(w, 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK(pod(w, "job-worker-0") != first);
+    CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+    end_all(w, 1);
+    world_pass(w, 19000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    world_pass(w, 1000);
+    CHECK_INT_EQ(world_number(w, "restartCount"), 2);
+    end_all(w, 1);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failure")), 3);
+}
+
+TEST(only_listed_exit_codes_restart)
+{
+    AUTO(world) struct world *listed = running(RESTARTS("{\"type\":\"ExitCode\",\"exitCodes\":\"40-50\"}"));
+    AUTO(world) struct world *other = running(RESTARTS("{\"type\":\"ExitCode\",\"exitCodes\":\"40-50\"}"));
+
+    end_all(listed, 42);
+    CHECK_STR_EQ(world_said(listed, "launcherStatus"), "Restarting");
+    end_all(other, 1);
+    CHECK_STR_EQ(world_said(other, "launcherStatus"), "Failed");
+}
+
+TEST(always_restarts_a_success_too_as_often_as_allowed)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"Always\",\"backOffLimit\":1}"));
+
+    end_all(w, 0);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    world_pass(w, 10000);
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+    end_all(w, 0);
+    check_completed(w);
+}
+
+TEST(never_ends_a_success_at_once)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
+
+    end_all(w, 0);
+    check_completed(w);
+}
+
+TEST(one_failed_instance_does_not_stop_the_others)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
+
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_settle(w);
+    check_state(w, "Running", "Running", "1 of 2 instances running, 0 done");
+    CHECK_INT_EQ(w->part_count, 1);
+    end_all(w, 0);
+    check_state(w, "Failed", "InstanceFailed", "1 of 2 instances failed; see status.failure");
+    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
+    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    check_nothing_held(w);
+}
+
+/* They would wait for it for ever. */
+TEST(a_failed_worker_takes_its_peers_along)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+    struct wpod *peer = pod(w, "job-worker-1");
+
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_reconcile(w);
+    CHECK(peer->deleting);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running"); /* its end is told when it is one */
+    CHECK_INT_EQ(w->part_count, 1);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    CHECK(!peer->exists);
+    check_nothing_held(w);
+}
+
+/* A peer that never got a node goes at once, and leaves nothing behind that looks like a deletion by hand. */
+TEST(a_failed_worker_with_a_pending_peer_ends_the_job)
+{
+    AUTO(world) struct world *w = world_new(TWO_WORKERS);
+
+    world_settle(w);
+    struct wpod *peer = pod(w, "job-worker-1");
+    mem_set_str(&peer->node, NULL);
+    peer->report = REPORT_NOTHING;
+    peer->process = false;
+    world_saw_pod(w, peer);
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    CHECK_INT_EQ(w->pod_count, 2);
+}
+
+TEST(a_failed_worker_and_a_lost_one_are_a_failure_and_the_ipus_are_held)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+
+    world_pod_vanish(w, pod(w, "job-worker-1"), false);
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    CHECK_INT_EQ(w->part_count, 1);
+    world_pass(w, WORLD_HOLD_MS - 1);
+    CHECK_INT_EQ(w->part_count, 1);
+    world_pass(w, 1);
+    check_nothing_held(w);
+}
+
+/* ---- pods that are deleted, lost or stuck ---- */
+
+TEST(a_pod_deleted_by_hand_comes_back_and_counts_as_no_restart)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *old = pod(w, "job-worker-0");
+
+    world_pod_delete(w, old);
+    world_reconcile(w);
+    check_state(w, "Restarting", "PodGone",
+                "A pod of instance 0 was deleted; its pods are being started again");
+    world_pod_obey(w, old, 143);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+    end_all(w, 0);
+    check_completed(w);
+}
+
+/* The kubelet reports the end of a deleted pod before the pod goes: 143, or 0 where the program minds
+ * SIGTERM. */
+TEST(how_a_deleted_pod_ends_is_nobodys_failure_or_success)
+{
+    static const int codes[] = {143, 0};
+
+    CHECK_ROWS (code, codes) {
+        AUTO(world) struct world *w = running(ONE);
+        struct wpod *old = pod(w, "job-worker-0");
+
+        world_pod_delete(w, old);
+        world_pod_end(w, old, *code);
+        world_reconcile(w);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+        world_settle(w);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+        CHECK(pod(w, "job-worker-0") != old);
+    }
+}
+
+TEST(one_deleted_worker_restarts_its_whole_instance)
+{
+    AUTO(world) struct world *w = running(TWO_BY_TWO);
+    struct wpod *peer = pod(w, "job-worker-1"), *stranger = pod(w, "job-worker-2");
+
+    world_pod_delete(w, pod(w, "job-worker-0"));
+    world_settle(w);
+    CHECK(pod(w, "job-worker-1") != peer);
+    CHECK(pod(w, "job-worker-2") == stranger);
+    CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
+    CHECK_INT_EQ(pod(w, "job-worker-1")->run, 1);
+}
+
+TEST(a_lost_pods_partition_is_held_then_fenced_and_its_id_not_used_again)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_pod_vanish(w, pod(w, "job-worker-0"), false); /* by force: the process lives on */
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node node-of-pod-");
+    CHECK_HAS(world_said(w, "lastMessage"),
+              " vanished without having ended; partition p-job-ns-0 is held because");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
+    world_pass(w, WORLD_HOLD_MS - 1);
+    CHECK(world_part(w, "p-job-ns-0"));
+    world_pass(w, 1);
+    CHECK(!world_part(w, "p-job-ns-0"));
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_INT_EQ(w->record_count, 1);
+
+    /* and again: not even the first id comes back */
+    world_pod_vanish(w, pod(w, "job-worker-0"), false);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-2");
+    end_all(w, 0);
+    check_completed(w);
+}
+
+TEST(restarts_are_counted_over_attempts)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\",\"backOffLimit\":1}"));
+
+    end_all(w, 1);
+    world_pass(w, 10000);
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+    world_pod_vanish(w, pod(w, "job-worker-0"), false);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    end_all(w, 1);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+}
+
+/* While the machine is full, the record of the lost attempt stands for what was used. */
+TEST(a_lost_attempt_is_remembered_while_ipus_are_short)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    w->no_grants = true;
+    world_pod_vanish(w, pod(w, "job-worker-0"), false);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->record_count, 1);
+    check_state(w, "Pending", "InsufficientIPUs", "Waiting for IPUs");
+    check_idle(w);
+    w->no_grants = false;
+    world_settle(w);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_INT_EQ(w->record_count, 1);
+}
+
+TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fence)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    fall_silent(stuck);
+    world_pod_delete(w, stuck);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "PodGone");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
+    world_pass(w, WORLD_HOLD_MS - 1);
+    CHECK(stuck->exists);
+    CHECK(world_part(w, "p-job-ns-0"));
+    w->now_ms++;
+    world_reconcile(w);
+    CHECK_HAS(world_said(w, "lastMessage"), " does not end; partition p-job-ns-0 is held");
+    CHECK(stuck->exists); /* its name is still taken: the fence comes first */
+    world_settle(w);
+    CHECK(!stuck->exists);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+/* Each pod that was asked to go has its own time to do so. */
+TEST(a_peer_that_is_still_ending_is_waited_for)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+    struct wpod *slow = pod(w, "job-worker-1");
+
+    world_pod_vanish(w, pod(w, "job-worker-0"), false);
+    fall_silent(slow);
+    w->now_ms += WORLD_HOLD_MS;
+    world_reconcile(w); /* notices, and asks the peer to go: late */
+    world_reconcile(w);
+    CHECK(slow->deleting);
+    CHECK(world_part(w, "p-job-ns-0"));
+    world_pass(w, WORLD_HOLD_MS - 1);
+    CHECK(world_part(w, "p-job-ns-0"));
+    world_pass(w, 1);
+    CHECK(!world_part(w, "p-job-ns-0"));
+}
+
+TEST(a_node_that_booted_anew_runs_nothing_of_before)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *old = pod(w, "job-worker-0");
+
+    world_pod_vanish(w, old, false);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    world_pod_fence(w, old);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+}
+
+TEST(what_the_garbage_collector_says_is_neither_failure_nor_quiet)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *old = pod(w, "job-worker-0");
+
+    world_pod_collect(w, old);
+    world_settle(w);
+    CHECK(strcmp(world_said(w, "launcherStatus"), "Failed") != 0);
+    world_pod_vanish(w, old, false);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK(world_part(w, "p-job-ns-0"));
+}
+
+/* ---- the operator dies ---- */
+
+TEST(a_new_process_finds_a_running_job_and_writes_nothing)
+{
+    AUTO(world) struct world *w = running(TWO_BY_TWO);
+    unsigned writes = w->writes;
+
+    world_crash(w);
+    world_reconcile(w);
+    world_settle(w);
+    CHECK_INT_EQ(w->writes, writes);
+}
+
+/* kill -9 after every single request of a life: the same end is reached. */
+TEST(a_death_at_any_step_reaches_the_same_end)
+{
+    for (unsigned fatal = 1;; fatal++) {
+        AUTO(world) struct world *w = world_new(TWO_BY_TWO);
+        unsigned before = 0;
+
+        while (!w->finalizer || w->writes < fatal) {
+            before = w->writes;
+            world_reconcile(w);
+            if (w->writes == before)
+                break;
+        }
+        world_crash(w);
+        world_settle(w);
+        world_pass(w, 60000);
+        end_all(w, 0);
+        world_pass(w, 60000);
+        check_completed(w);
+        if (before == w->writes || fatal > 40)
+            return;
+    }
+}
+
+/* Pods may have been created that nobody noted or has seen since. */
+TEST(pods_that_may_have_been_started_unseen_cost_the_id)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    step_until_pod(w, "job-worker-0");
+    struct wpod *unseen = pod(w, "job-worker-0");
+    world_pod_schedule(w, unseen);
+    world_pod_run(w, unseen, false);
+    unseen->exists = false; /* by force, while the operator is down */
+    unseen->vanished_ms = w->now_ms;
+    world_crash(w);
+    world_settle(w);
+    world_pass(w, WORLD_STRAY_MS + 1000);
+    CHECK(unseen->process);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    end_all(w, 0);
+    world_pass(w, WORLD_STRAY_MS + 1000);
+    check_completed(w);
+}
+
+TEST(a_pod_that_vanished_while_nobody_watched_is_held_for)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *gone = pod(w, "job-worker-0");
+
+    gone->exists = false;
+    gone->vanished_ms = w->now_ms;
+    world_crash(w);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node unknown vanished");
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+/* ---- partitions that are not as they should be ---- */
+
+TEST(an_id_of_somebody_else_is_left_alone)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    world_part_add(w, "p-job-ns-0", 8, 1, true);
+    world_settle(w);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-0");
+    end_all(w, 0);
+    CHECK_INT_EQ(w->part_count, 1);
+    CHECK(world_part(w, "p-job-ns-0")->is_foreign);
+}
+
+TEST(an_id_taken_at_the_last_moment_is_left_alone)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    while (w->record_count == 0)
+        world_reconcile(w);
+    world_part_add(w, "p-job-ns-0", 4, 1, true);
+    world_settle(w);
+    CHECK(world_part(w, "p-job-ns-0")->is_foreign);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-0");
+    CHECK_INT_EQ(w->record_count, 1);
+}
+
+TEST(a_partition_of_another_shape_is_somebody_elses)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    while (w->record_count == 0)
+        world_reconcile(w);
+    world_crash(w); /* who was first cannot be told any more */
+    world_part_add(w, "p-job-ns-0", 8, 1, true);
+    world_settle(w);
+    CHECK(world_part(w, "p-job-ns-0"));
+    world_pass(w, 60000);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-0");
+    CHECK_INT_EQ(w->record_count, 1);
+}
+
+/* A program may make its own partition anew; at the next start it is not what was asked for. */
+TEST(a_partition_that_changed_its_shape_in_our_hands_is_replaced)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
+
+    world_part(w, "p-job-ns-0")->gcds = 2;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    end_all(w, 1);
+    world_pass(w, 10000);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->record_count, 1);
+}
+
+TEST(a_broken_partition_is_reset)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    for (int i = 0; i < 20 && w->part_count == 0; i++)
+        step(w);
+    w->parts[0].state = PART_ERROR;
+    world_list(w, w->tracks[0]);
+    w->now_ms += 2000;
+    world_reconcile(w);
+    check_state(w, "Starting", "PartitionError",
+                "Partition p-job-ns-0 is in error and is being reset: no reason given");
+    CHECK_INT_EQ(w->tracks[0]->call, CALL_RESET);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+/* As it was before the second of two pods was created, when the partition breaks or goes. */
+static struct world *broken_between_two_pods(enum part_state state)
+{
+    struct world *w = running(TWO_WORKERS);
+    struct wpod *second = pod(w, "job-worker-1");
+
+    second->exists = second->process = false;
+    world_worker(w->tracks[0], 1)->state = WORKER_NEVER_SEEN;
+    w->tracks[0]->started = false;
+    json_put_str(json_at_mut(w->records[0], "data"), "started", "false");
+    world_part_disturb(w, "p-job-ns-0", state);
+    world_list(w, w->tracks[0]);
+    return w;
+}
+
+static const enum part_state broken_states[] = {PART_ERROR, PART_ABSENT};
+
+TEST(a_partition_that_breaks_between_two_pods_makes_them_start_over_together)
+{
+    CHECK_ROWS (state, broken_states) {
+        AUTO(world) struct world *w = broken_between_two_pods(*state);
+
+        world_reconcile(w);
+        CHECK(pod(w, "job-worker-0")->deleting);
+        world_pass(w, 1000);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+        CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
+        CHECK_INT_EQ(pod(w, "job-worker-1")->run, 1);
+    }
+}
+
+TEST(a_partition_that_breaks_when_the_first_pod_has_ended_already_is_replaced)
+{
+    CHECK_ROWS (state, broken_states) {
+        AUTO(world) struct world *w = broken_between_two_pods(*state);
+
+        world_pod_end(w, pod(w, "job-worker-0"), 0);
+        world_pass(w, 1000);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+        CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+        CHECK(!world_part(w, "p-job-ns-0"));
+    }
+}
+
+TEST(a_partition_that_vanished_is_made_again_for_the_next_run)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
+
+    world_part_disturb(w, "p-job-ns-0", PART_ABSENT);
+    world_settle(w);
+    end_all(w, 1);
+    world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK(world_part(w, "p-job-ns-0"));
+}
+
+TEST(a_partition_that_no_controller_makes_fails_the_job_until_the_spec_changes)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->part_refusal = PART_REFUSED_INVALID;
+    world_settle(w);
+    check_state(w, "Failed", "PartitionRefused",
+                "V-IPU controller vipu:8090 refuses the partition: no such shape");
+    check_nothing_held(w);
+    check_idle(w);
+    w->part_refusal = PART_NOT_REFUSED;
+    world_pass(w, MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+    world_set_spec(w, "partition", "{\"routing\":\"dnc\"}");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK(!json_at(w->status, "completionTime"));
+}
+
+/* What cannot be mended without another spec ends the instances that do run, too. */
+TEST(a_refused_instance_ends_the_others)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    w->part_refusal = PART_REFUSED_INVALID;
+    world_set_spec(w, "jobInstances", "2");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "PartitionRefused");
+    CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
+    CHECK_INT_EQ(world_number(w, "workersStatus/active"), 0);
+    check_nothing_held(w);
+    w->part_refusal = PART_NOT_REFUSED;
+    world_set_spec(w, "jobInstances", "1");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_broken_instance_does_not_hide_why_another_cannot_start)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
+
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_settle(w);
+    w->part_refusal = PART_REFUSED_INVALID;
+    world_set_spec(w, "jobInstances", "3");
+    world_settle(w);
+    check_state(w, "Failed", "PartitionRefused",
+                "V-IPU controller vipu:8090 refuses the partition: no such shape");
+}
+
+TEST(a_controller_that_does_not_answer_is_told_and_waited_for)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    while (w->record_count == 0)
+        world_reconcile(w);
+    w->tracks[0]->view.trouble = "connection refused";
+    w->controller_down = true;
+    w->now_ms += 2000;
+    world_settle(w);
+    check_state(w, "Pending", "ControllerUnavailable", "V-IPU controller vipu:8090: connection refused");
+    check_idle(w);
+    w->controller_down = false;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(an_unknown_outcome_is_waited_out_before_the_id_is_free)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_delete_job(w);
+    reconcile_until_call(w, CALL_REMOVE);
+    world_call_end(w, w->tracks[0], FATE_DONE_UNKNOWN);
+    world_settle(w);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_STRAY_MS);
+    world_pass(w, WORLD_STRAY_MS - 1);
+    CHECK(w->exists);
+    CHECK_INT_EQ(w->record_count, 1);
+    world_pass(w, 2);
+    CHECK(!w->exists);
+}
+
+/* ---- templates and pods that the API server does not take ---- */
+
+TEST(a_refused_template_takes_no_ipus_and_is_judged_again_when_the_spec_changes)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->dry_run_answer = DRY_RUN_REFUSED;
+    w->refusal = "spec.workers.template.spec.containers[0].image: Required value";
+    world_settle(w);
+    check_state(w, "Failed", "PodTemplateRefused", w->refusal);
+    check_nothing_held(w);
+    check_idle(w);
+    w->dry_run_answer = DRY_RUN_NEEDED;
+    w->refusal = NULL;
+    world_pass(w, MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
+{
+    AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":2,"));
+    unsigned told;
+
+    w->dry_run_answer = DRY_RUN_FORBIDDEN;
+    w->refusal = "exceeded quota: pods";
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "QuotaExceeded");
+    CHECK_HAS(world_said(w, "lastMessage"),
+              "The API server does not admit the pods yet: exceeded quota: pods");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + 10000);
+    CHECK_INT_EQ(w->record_count, 0);
+    told = w->status_writes;
+    for (int i = 0; i < 12; i++)
+        world_pass(w, 10000);
+    CHECK_INT_EQ(w->status_writes, told);
+    w->dry_run_answer = DRY_RUN_NEEDED;
+    w->refusal = NULL;
+    world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+    unsigned told;
+
+    w->refusal = "exceeded quota: pods";
+    world_settle(w);
+    world_pass(w, 1000);
+    check_state(w, "Starting", "PodsNotCreated",
+                "The API server does not take the pods: exceeded quota: pods");
+    told = w->status_writes;
+    for (int i = 0; i < 12; i++)
+        world_pass(w, 10000);
+    CHECK_INT_EQ(w->status_writes, told);
+    w->refusal = NULL;
+    world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+/* ---- bad specs ---- */
+
+TEST(an_invalid_spec_creates_nothing_and_is_judged_again)
+{
+    AUTO(world)
+    struct world *w =
+        world_new("{\"jobInstances\":1,\"ipusPerJobInstance\":\"3\",\"restartPolicy\":{\"type\":"
+                  "\"Now\"}," TEMPLATE "}");
+
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+    CHECK_STR_EQ(world_said(w, "reason"), "InvalidSpec");
+    CHECK_HAS(world_said(w, "lastMessage"), "spec.ipusPerJobInstance: must be a power of two");
+    CHECK_HAS(world_said(w, "lastMessage"), "; spec.restartPolicy.type: must be ");
+    check_nothing_held(w);
+    check_idle(w);
+    world_set_spec(w, "ipusPerJobInstance", "\"4\"");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "InvalidSpec");
+    CHECK(!strstr(world_said(w, "lastMessage"), "ipusPerJobInstance"));
+    world_set_spec(w, "restartPolicy", "{\"type\":\"Never\"}");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_finished_job_stays_finished_when_its_spec_is_spoilt)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    while (!json_at(w->status, "completionTime"))
+        world_reconcile(w);
+    CHECK_INT_EQ(w->part_count, 1); /* told, but not given back yet */
+    world_set_spec(w, "jobInstances", "-1");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Completed");
+    CHECK(world_pod(w, "job-worker-0")); /* and its log */
+    check_nothing_held(w);
+}
+
+TEST(a_spoilt_spec_can_be_deleted)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_set_spec(w, "ipusPerJobInstance", "\"3\"");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "InvalidSpec");
+    world_delete_job(w);
+    for (size_t i = 0; i < w->pod_count; i++)
+        world_pod_delete(w, w->pods[i]); /* the garbage collector, for its owner goes */
+    world_settle(w);
+    CHECK(!w->exists);
+    check_nothing_held(w);
+}
+
+/* ---- suspend, scale, delete ---- */
+
+TEST(a_suspended_job_holds_no_ipus_and_runs_again)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    check_state(w, "Suspended", "Suspended",
+                "Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK(!world_pod(w, "job-worker-0"));
+    CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
+    check_idle(w);
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+}
+
+TEST(a_job_created_suspended_starts_nothing)
+{
+    AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":1,\"suspend\":true,"));
+
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Suspended");
+    CHECK_INT_EQ(w->pod_count, 0);
+    check_nothing_held(w);
+}
+
+/* A removal may be slow: what it hits must not be used again. */
+TEST(a_job_resumed_in_the_middle_of_a_removal_gets_another_partition)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_set_spec(w, "suspend", "true");
+    reconcile_until_call(w, CALL_REMOVE);
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_INT_EQ(w->part_count, 1);
+    end_all(w, 0);
+    check_completed(w);
+}
+
+TEST(finished_pods_of_a_suspended_job_keep_their_logs)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
+
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    world_settle(w);
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    CHECK(world_pod(w, "job-worker-0"));
+    CHECK(!world_pod(w, "job-worker-1"));
+    CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    end_all(w, 0);
+    check_completed(w);
+    CHECK_INT_EQ(w->pod_count, 3); /* the one that had ended was not started again */
+}
+
+TEST(a_suspended_job_with_a_stuck_pod_gives_its_ipus_back_after_the_hold)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    fall_silent(pod(w, "job-worker-0"));
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    check_state(w, "Suspended", "Suspended", "Suspended: pods of instance 0 are being stopped");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_INT_EQ(w->part_count, 0);
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+}
+
+TEST(a_deleted_job_frees_its_partition_before_it_goes)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *old = pod(w, "job-worker-0");
+
+    world_delete_job(w);
+    world_reconcile(w);
+    check_state(w, "Terminating", "Terminating", "Being deleted: pods of instance 0 are being stopped");
+    CHECK(old->deleting);
+    CHECK_INT_EQ(w->part_count, 1);
+    world_settle(w);
+    CHECK(!w->exists);
+    check_nothing_held(w);
+}
+
+TEST(a_deleted_job_without_anything_goes_at_once)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->no_grants = true;
+    world_settle(w);
+    CHECK(w->finalizer);
+    world_delete_job(w);
+    world_settle(w);
+    CHECK(!w->exists);
+}
+
+TEST(a_deleted_job_with_a_stuck_pod_goes_after_the_hold)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    fall_silent(pod(w, "job-worker-0"));
+    world_delete_job(w);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS - 1);
+    CHECK(w->exists);
+    CHECK_INT_EQ(w->part_count, 1);
+    world_pass(w, 1);
+    CHECK(!w->exists);
+    check_nothing_held(w);
+}
+
+TEST(a_deleted_job_with_a_lost_pod_says_what_it_waits_for)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_pod_vanish(w, pod(w, "job-worker-0"), false);
+    world_delete_job(w);
+    world_settle(w);
+    check_state(
+        w, "Terminating", "Terminating",
+        "Being deleted: partition p-job-ns-0 is held because a process of job-worker-0 may still run");
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK(!w->exists);
+}
+
+TEST(a_record_whose_job_is_gone_goes_too)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    w->exists = false; /* somebody removed the finalizer */
+    world_settle(w);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->record_count, 0);
+}
+
+TEST(a_removed_instance_gives_its_ipus_back)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
+
+    world_set_spec(w, "jobInstances", "1");
+    world_settle(w);
+    CHECK(!world_pod(w, "job-worker-1"));
+    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->record_count, 1);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    world_set_spec(w, "jobInstances", "3");
+    world_settle(w);
+    CHECK_INT_EQ(world_number(w, "currentReplicas"), 3);
+}
+
+TEST(scaling_a_finished_job_starts_nothing)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
+
+    end_all(w, 0);
+    check_completed(w);
+    world_set_spec(w, "jobInstances", "3");
+    world_settle(w);
+    check_completed(w);
+    CHECK_INT_EQ(w->pod_count, 2);
+    world_set_spec(w, "jobInstances", "1");
+    world_settle(w);
+    CHECK(world_pod(w, "job-worker-1")); /* its log stays too */
+}
+
+TEST(the_clean_pod_policy_is_followed_at_the_end)
+{
+    static const struct {
+        const char *policy;
+        bool kept;
+    } rows[] = {{"\"None\"", true}, {"\"Workers\"", false}, {"\"All\"", false}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(world) struct world *w = running(ONE);
+
+        world_set_spec(w, "cleanPodPolicy", row->policy);
+        end_all(w, 0);
+        check_completed(w);
+        CHECK_INT_EQ(world_pod(w, "job-worker-0") != NULL, row->kept);
+        CHECK_INT_EQ(world_number(w, "workersStatus/succeeded"), 1);
+    }
+}
+
+TEST(pods_that_wait_say_why)
+{
+    AUTO(world) struct world *w = world_new(TWO_WORKERS);
+
+    step_until_pod(w, "job-worker-1");
+    world_pod_schedule(w, pod(w, "job-worker-0"));
+    world_pod_run(w, pod(w, "job-worker-0"), true);
+    world_reconcile(w);
+    check_state(w, "Starting", "StartingPods", "1 of 2 pods are running, on partition p-job-ns-0");
+    pod(w, "job-worker-1")->waits_for = "0/3 nodes are available";
+    world_reconcile(w);
+    check_state(w, "Starting", "PodsWaiting",
+                "Pod job-worker-1 waits: Unschedulable: 0/3 nodes are available");
+    pod(w, "job-worker-1")->waits_for = NULL;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }

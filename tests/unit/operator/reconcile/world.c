@@ -202,6 +202,16 @@ static void put_collected(cJSON *status)
     json_put_str(condition, "reason", "DeletionByPodGC");
 }
 
+static void put_unschedulable(cJSON *status, const char *why)
+{
+    cJSON *condition = json_push_take(json_put_array(status, "conditions"), json_object());
+
+    json_put_str(condition, "type", "PodScheduled");
+    json_put_str(condition, "status", "False");
+    json_put_str(condition, "reason", "Unschedulable");
+    json_put_str(condition, "message", why);
+}
+
 static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
 {
     cJSON *labels = json_put_object(metadata, "labels");
@@ -239,6 +249,8 @@ cJSON *world_pod_object(const struct wpod *pod)
         put_container_state(status, pod);
     if (pod->collected)
         put_collected(status);
+    if (pod->waits_for)
+        put_unschedulable(status, pod->waits_for);
     return object;
 }
 

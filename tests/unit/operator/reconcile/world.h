@@ -24,6 +24,7 @@ struct wpod {
     enum wpod_report report;
     int exit_code;
     int64_t ended_s;
+    const char *waits_for; /* the scheduler's words; NULL: it is not stuck */
     bool deleting, collected, node_silent, node_fenced;
     int64_t asked_ms;    /* when it was asked to go; 0: never */
     int64_t vanished_ms; /* when its object went */

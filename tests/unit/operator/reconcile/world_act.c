@@ -385,7 +385,7 @@ static bool advance_vipu(struct world *w)
             world_call_end(w, track, FATE_DONE);
         world_list(w, track);
         changed = changed || before.state != track->view.state || before.busy != track->view.busy ||
-                  before.fresh != track->view.fresh;
+                  before.fresh != track->view.fresh || before.unsettled != track->view.unsettled;
     }
     for (size_t i = 0; i < w->part_count; i++) {
         changed = changed || w->parts[i].state == PART_PENDING;

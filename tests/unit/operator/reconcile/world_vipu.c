@@ -185,6 +185,8 @@ void world_list(struct world *w, struct wtrack *track)
 
     if (track->call != CALL_NONE || w->controller_down)
         return; /* a list that began before the write's end proves nothing */
+    if (part && track->is_ours_fresh && track->sends == 0)
+        track->view.refusal = PART_REFUSED_FOREIGN;
     if (now != PART_ACTIVE && now != PART_ERROR && !track->started)
         track->view.quiet = true;
     if (now == PART_ACTIVE && track->view.quiet && !track->started && track->await == CALL_NONE &&
