@@ -41,7 +41,7 @@ static char *give_back(const struct job_view *view, const struct record *record,
         struct op *gone = plan_add(plan, OP_RECORD_DELETE);
         gone->name = mem_strdup(record->name);
         gone->uid = mem_strdup(record->uid);
-        break;
+        return NULL;
     case PART_PENDING:
     case PART_ACTIVE:
     case PART_ERROR:

@@ -175,8 +175,14 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
                           ? "Removing"
                           : part_state_name(inst));
     }
-    for (size_t i = 0; i < view->tombstone_count && !has_ended(v); i++, total++)
-        put_partition(list, view->tombstones[i].record, view->tombstones[i].held ? "Held" : "Removing");
+    for (size_t i = 0; i < view->tombstone_count && !has_ended(v); i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (tomb->part.state == PART_ABSENT && !tomb->part.busy) /* only its record is left */
+            continue;
+        total++;
+        put_partition(list, tomb->record, tomb->held && !tomb->record->releasing ? "Held" : "Removing");
+    }
     json_put_i64(counts, "total", total);
     json_put_i64(counts, "active", has_ended(v) ? 0 : v->with_partition);
 }
@@ -336,7 +342,19 @@ static void tell(const cJSON *before, const struct verdict *v, struct plan *plan
     event->warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING;
 }
 
-void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
+/* The API server's own words have no limit; the status has one. */
+static char *bounded(const char *text)
+{
+    size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
+
+    if (len <= STATUS_MESSAGE_MAX)
+        return mem_strdup(text);
+    for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+        len--; /* never cut inside a UTF-8 sequence */
+    return mem_printf("%.*s...", (int)len, text);
+}
+
+static void decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
                    struct plan *plan)
 {
     cJSON *after = build(view, before, v);
@@ -360,6 +378,16 @@ void status_decide(const struct job_view *view, const cJSON *before, const struc
     tell(before, v, plan);
     name_what_is_gone(before, after);
     plan_add(plan, OP_STATUS)->body = after;
+}
+
+void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
+                   struct plan *plan)
+{
+    AUTO(mem) char *message = bounded(v->message);
+    struct verdict told = *v;
+
+    told.message = message;
+    decide(view, before, &told, plan);
 }
 
 void verdict_release(struct verdict *v)

@@ -8,6 +8,7 @@
 
 #define STATUS_PARTITIONS_MAX 16
 #define STATUS_FAILURES_MAX 3
+#define STATUS_MESSAGE_MAX 4096 /* bytes */
 /* Numbers inside a sentence change at most this often; a changed state or reason is told at once. */
 #define STATUS_QUIET_S 60
 

@@ -1,0 +1,612 @@
+#include "operator/reconcile/status.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "base/doc/yaml.h"
+#include "lib/check.h"
+#include "lib/golden.h"
+#include "operator/api/names.h"
+
+#define NOW_S 1790000000 /* 2026-09-21T14:13:20Z */
+#define NOW "2026-09-21T14:13:20Z"
+#define EARLIER "2026-09-21T14:12:50Z" /* 30 s */
+
+struct setting {
+    struct job *job;
+    struct job_view view;
+    cJSON *before;
+    struct plan plan;
+};
+
+static void setting_init(struct setting *s, const char *before)
+{
+    struct err err = {0};
+    AUTO(json)
+    cJSON *object = json_parse(SLICE_LIT("{\"metadata\":{\"name\":\"train\",\"namespace\":\"team\",\"uid\":"
+                                         "\"u\",\"generation\":5},\"spec\":{"
+                                         "\"jobInstances\":2,\"ipusPerJobInstance\":4,\"workers\":{"
+                                         "\"template\":{\"spec\":{\"containers\":[{"
+                                         "\"name\":\"a\"}]}}}}}"),
+                               &err);
+
+    *s = (struct setting){.job = job_parse(object)};
+    s->view = (struct job_view){.job = s->job, .now_ms = 1000, .now_unix_s = NOW_S};
+    s->before = json_parse(slice_of(before), &err);
+    CHECK_OK(s->before, err);
+}
+
+static void setting_auto(struct setting *s)
+{
+    plan_release(&s->plan);
+    cJSON_Delete(s->before);
+    job_free(s->job);
+}
+
+static void decide(struct setting *s, const struct verdict *verdict)
+{
+    plan_release(&s->plan);
+    status_decide(&s->view, s->before, verdict, &s->plan);
+}
+
+static const struct op *find(const struct plan *plan, enum op_kind kind)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->ops[i].kind == kind)
+            return &plan->ops[i];
+    }
+    return NULL;
+}
+
+static const cJSON *written(const struct setting *s)
+{
+    const struct op *op = find(&s->plan, OP_STATUS);
+
+    if (!op)
+        CHECK_FAIL("no status is written");
+    return op->body;
+}
+
+/* As the API server would keep it. */
+static void keep(struct setting *s)
+{
+    cJSON *kept = json_dup(written(s));
+
+    for (cJSON *member = kept->child, *next; member; member = next) {
+        next = member->next;
+        if (cJSON_IsNull(member))
+            json_drop(kept, json_key(member));
+    }
+    cJSON_Delete(s->before);
+    s->before = kept;
+}
+
+static const cJSON *condition(const cJSON *status, const char *type)
+{
+    JSON_EACH (item, json_at(status, "conditions")) {
+        if (str_eq(json_str(item, "type", ""), type))
+            return item;
+    }
+    CHECK_FAIL("no condition %s", type);
+}
+
+static void check_condition(const cJSON *status, const char *type, bool holds, const char *reason)
+{
+    const cJSON *item = condition(status, type);
+
+    CHECK_STR_EQ(json_str(item, "status", ""), holds ? "True" : "False");
+    CHECK_STR_EQ(json_str(item, "reason", ""), reason);
+    CHECK_INT_EQ(json_i64(item, "observedGeneration", 0), 5);
+    CHECK(json_at(item, "message"));
+}
+
+static struct verdict verdict(enum job_state state, const char *reason, const char *message)
+{
+    return (struct verdict){.state = state, .reason = reason, .message = (char *)(uintptr_t)message};
+}
+
+/* ---- states and conditions ---- */
+
+TEST(every_state_has_its_conditions)
+{
+    static const struct {
+        enum job_state state;
+        const char *name, *reason;
+        const char *holding; /* the condition of the state */
+    } rows[] = {
+        {JOB_PENDING, "Pending", "InsufficientIPUs", NULL},
+        {JOB_STARTING, "Starting", "StartingPods", NULL},
+        {JOB_RUNNING, "Running", "Running", NULL},
+        {JOB_RESTARTING, "Restarting", "PodGone", NULL},
+        {JOB_SUSPENDED, "Suspended", "Suspended", "Suspended"},
+        {JOB_COMPLETED, "Completed", "Completed", "Completed"},
+        {JOB_FAILED, "Failed", "ContainerFailed", "Failed"},
+        {JOB_TERMINATING, "Terminating", "Terminating", NULL},
+    };
+    static const char *const types[] = {"PartitionsReady", "PodsReady", "Running",
+                                        "Suspended",       "Completed", "Failed"};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(setting) struct setting s;
+        struct verdict v = verdict(row->state, row->reason, "a sentence");
+
+        setting_init(&s, "{}");
+        decide(&s, &v);
+        CHECK_STR_EQ(json_str(written(&s), "launcherStatus", ""), row->name);
+        CHECK_STR_EQ(json_str(written(&s), "reason", ""), row->reason);
+        CHECK_STR_EQ(json_str(written(&s), "lastMessage", ""), "a sentence");
+        CHECK_INT_EQ(cJSON_GetArraySize(json_at(written(&s), "conditions")), COUNT_OF(types));
+        for (size_t i = 0; i < COUNT_OF(types); i++) {
+            const cJSON *item = condition(written(&s), types[i]);
+            bool holds = row->holding && str_eq(row->holding, types[i]);
+
+            CHECK_STR_EQ(json_str(item, "status", ""), holds ? "True" : "False");
+            CHECK(*json_str(item, "reason", ""));
+            CHECK_STR_EQ(json_str(item, "lastTransitionTime", ""), NOW);
+        }
+    }
+}
+
+TEST(a_running_job_is_ready_in_every_way)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+
+    setting_init(&s, "{}");
+    v.running = 2;
+    v.all_partitions = v.all_pods = true;
+    v.active = 2;
+    decide(&s, &v);
+    check_condition(written(&s), "PartitionsReady", true, "AllActive");
+    check_condition(written(&s), "PodsReady", true, "AllRunning");
+    check_condition(written(&s), "Running", true, "InstancesRunning");
+    check_condition(written(&s), "Completed", false, "NotCompleted");
+    check_condition(written(&s), "Failed", false, "NotFailed");
+    CHECK_INT_EQ(json_i64(written(&s), "currentReplicas", -1), 2);
+    CHECK_INT_EQ(json_i64(written(&s), "desiredReplicas", -1), 2);
+    CHECK_INT_EQ(json_i64(written(&s), "observedGeneration", -1), 5);
+    CHECK_STR_EQ(json_str(written(&s), "selector", ""), "graphcore.ai/job-name=train,graphcore.ai/worker=0");
+    CHECK(json_bool(written(&s), "iPUPartitionCreated", false));
+    CHECK_STR_EQ(json_str(written(&s), "startTime", ""), NOW);
+    CHECK(!json_at(written(&s), "completionTime"));
+}
+
+TEST(an_ended_job_is_ready_in_no_way)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_COMPLETED, "Completed", "All instances done");
+
+    setting_init(&s, "{\"startTime\":\"" EARLIER "\",\"iPUPartitionCreated\":true}");
+    v.all_partitions = v.all_pods = true;
+    decide(&s, &v);
+    check_condition(written(&s), "PartitionsReady", false, "JobEnded");
+    CHECK_STR_EQ(json_str(written(&s), "startTime", ""), EARLIER);
+    CHECK_STR_EQ(json_str(written(&s), "completionTime", ""), NOW);
+    CHECK(json_bool(written(&s), "iPUPartitionCreated", false));
+    CHECK_INT_EQ(json_i64(written(&s), "partitionCounts/active", -1), 0);
+}
+
+/* ---- when it is written ---- */
+
+TEST(what_was_written_is_not_written_again)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+
+    setting_init(&s, "{}");
+    decide(&s, &v);
+    keep(&s);
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.count, 0);
+    s.view.now_unix_s += 1000000; /* time alone changes nothing */
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.count, 0);
+    CHECK_INT_EQ(s.plan.again_at_ms, 0);
+}
+
+TEST(numbers_inside_a_sentence_change_at_most_once_a_minute)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+
+    setting_init(&s, "{}");
+    decide(&s, &v);
+    keep(&s);
+    v.message = (char *)(uintptr_t) "32 of 64 are taken";
+    s.view.now_unix_s += 20;
+    s.view.now_ms += 20000;
+    decide(&s, &v);
+    CHECK(!find(&s.plan, OP_STATUS));
+    CHECK_INT_EQ(s.plan.again_at_ms, s.view.now_ms + 40000);
+    s.view.now_unix_s += 40;
+    s.view.now_ms += 40000;
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "lastMessage", ""), "32 of 64 are taken");
+    CHECK(!find(&s.plan, OP_EVENT));
+}
+
+TEST(a_clock_that_went_back_does_not_silence_the_status)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+
+    setting_init(&s, "{}");
+    decide(&s, &v);
+    keep(&s);
+    v.message = (char *)(uintptr_t) "32 of 64 are taken";
+    s.view.now_unix_s -= 3600;
+    decide(&s, &v);
+    CHECK(find(&s.plan, OP_STATUS));
+}
+
+TEST(another_reason_is_told_at_once)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+
+    setting_init(&s, "{}");
+    decide(&s, &v);
+    keep(&s);
+    v.reason = "Queued";
+    v.message = (char *)(uintptr_t) "team/a is first in line";
+    s.view.now_unix_s++;
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "reason", ""), "Queued");
+    CHECK_STR_EQ(find(&s.plan, OP_EVENT)->reason, "Queued");
+}
+
+TEST(a_transition_time_moves_only_with_the_condition)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_STARTING, "StartingPods", "a");
+
+    setting_init(&s, "{}");
+    decide(&s, &v);
+    keep(&s);
+    s.view.now_unix_s += 100;
+    v = verdict(JOB_RUNNING, "Running", "b");
+    v.running = 1;
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(condition(written(&s), "Running"), "lastTransitionTime", ""),
+                 "2026-09-21T14:15:00Z");
+    CHECK_STR_EQ(json_str(condition(written(&s), "Failed"), "lastTransitionTime", ""), NOW);
+    CHECK_STR_EQ(json_str(condition(written(&s), "Failed"), "lastUpdateTime", ""), NOW);
+    CHECK_STR_EQ(json_str(condition(written(&s), "PartitionsReady"), "lastTransitionTime", ""), NOW);
+    CHECK_STR_EQ(json_str(condition(written(&s), "PartitionsReady"), "lastUpdateTime", ""),
+                 "2026-09-21T14:15:00Z");
+}
+
+/* A merge patch keeps what it does not name. */
+TEST(what_is_gone_is_named)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_PENDING, "Queued", "a");
+
+    setting_init(&s, "{\"completionTime\":\"" EARLIER "\",\"completedInstances\":\"0\",\"unheardOf\":1}");
+    decide(&s, &v);
+    CHECK(cJSON_IsNull(json_at(written(&s), "completionTime")));
+    CHECK(cJSON_IsNull(json_at(written(&s), "completedInstances")));
+    CHECK(cJSON_IsNull(json_at(written(&s), "unheardOf")));
+}
+
+TEST(events_tell_what_changed_and_warn_of_failures)
+{
+    static const struct {
+        const char *before;
+        enum job_state state;
+        const char *reason;
+        bool event, warning;
+    } rows[] = {
+        {"{}", JOB_PENDING, "InsufficientIPUs", true, false},
+        {"{\"launcherStatus\":\"Pending\",\"reason\":\"InsufficientIPUs\"}", JOB_PENDING, "InsufficientIPUs",
+         false, false},
+        {"{\"launcherStatus\":\"Pending\",\"reason\":\"InsufficientIPUs\"}", JOB_PENDING, "Queued", true,
+         false},
+        {"{\"launcherStatus\":\"Starting\",\"reason\":\"CreatingPartition\"}", JOB_STARTING, "StartingPods",
+         false, false},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_RESTARTING, "PodGone", true, true},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_FAILED, "ContainerFailed", true,
+         true},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_COMPLETED, "Completed", true, false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(setting) struct setting s;
+        struct verdict v = verdict(row->state, row->reason, "a");
+        const struct op *event;
+
+        setting_init(&s, row->before);
+        decide(&s, &v);
+        event = find(&s.plan, OP_EVENT);
+        CHECK_INT_EQ(event != NULL, row->event);
+        if (event)
+            CHECK_INT_EQ(event->warning, row->warning);
+    }
+}
+
+/* ---- bounds ---- */
+
+TEST(a_message_of_the_api_server_is_cut)
+{
+    AUTO(setting) struct setting s;
+    AUTO(str) struct str text = {0};
+    struct verdict v;
+
+    setting_init(&s, "{}");
+    str_addc(&text, 'x');
+    for (int i = 0; i < 5000; i++)
+        str_adds(&text, "\xC3\xA4");
+    v = verdict(JOB_FAILED, "PodTemplateRefused", str_text(&text));
+    decide(&s, &v);
+    CHECK_INT_EQ(strlen(json_str(written(&s), "lastMessage", "")), 4095 + 3);
+    CHECK(str_has_suffix(json_str(written(&s), "lastMessage", ""), "\xC3\xA4..."));
+    CHECK(str_has_suffix(json_str(condition(written(&s), "Failed"), "message", ""), "..."));
+}
+
+TEST(at_most_sixteen_partitions_are_listed_and_all_are_counted)
+{
+    enum { INSTANCES = 20 };
+    AUTO(setting) struct setting s;
+    struct record records[INSTANCES] = {{0}};
+    struct instance_view instances[INSTANCES] = {{0}};
+    struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+
+    setting_init(&s, "{}");
+    for (uint32_t i = 0; i < INSTANCES; i++) {
+        records[i] = (struct record){.name = mem_printf("p-%u", i),
+                                     .controller = (char *)(uintptr_t) "v:1",
+                                     .instance = i,
+                                     .size = 4,
+                                     .gcds = 1};
+        instances[i] = (struct instance_view){.index = i, .record = &records[i], .part.state = PART_ACTIVE};
+    }
+    s.view.instances = instances;
+    s.view.instance_count = INSTANCES;
+    v.with_partition = INSTANCES;
+    decide(&s, &v);
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(written(&s), "partitions")), STATUS_PARTITIONS_MAX);
+    CHECK_INT_EQ(json_i64(written(&s), "partitionCounts/total", -1), INSTANCES);
+    CHECK_INT_EQ(json_i64(written(&s), "partitionCounts/active", -1), INSTANCES);
+    for (uint32_t i = 0; i < INSTANCES; i++)
+        mem_free(records[i].name);
+}
+
+TEST(a_partition_is_told_with_its_state)
+{
+    static const struct {
+        enum part_state state;
+        bool started;
+        const char *told;
+    } rows[] = {
+        {PART_ACTIVE, true, "Active"},     {PART_ACTIVE, false, "Active"},
+        {PART_PENDING, false, "Creating"}, {PART_PENDING, true, "Resetting"},
+        {PART_ABSENT, false, "Creating"},  {PART_ABSENT, true, "Missing"},
+        {PART_ERROR, true, "Error"},       {PART_UNKNOWN, true, "Active"},
+        {PART_UNKNOWN, false, "Creating"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(setting) struct setting s;
+        struct record record = {.name = (char *)(uintptr_t) "p-0", .started = row->started};
+        struct instance_view inst = {.record = &record, .part.state = row->state};
+        struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+
+        setting_init(&s, "{}");
+        s.view.instances = &inst;
+        s.view.instance_count = 1;
+        decide(&s, &v);
+        CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->told);
+    }
+}
+
+TEST(a_record_that_only_keeps_an_id_is_no_partition)
+{
+    static const struct {
+        struct tombstone_view tomb;
+        bool releasing;
+        const char *told; /* NULL: not at all */
+    } rows[] = {
+        {{.part.state = PART_ACTIVE}, true, "Removing"},
+        {{.part.state = PART_ACTIVE, .held = true}, false, "Held"},
+        {{.part.state = PART_ABSENT, .part.busy = true}, true, "Removing"},
+        {{.part.state = PART_ABSENT}, true, NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(setting) struct setting s;
+        struct record record = {.name = (char *)(uintptr_t) "p-0", .releasing = row->releasing};
+        struct tombstone_view tomb = row->tomb;
+        struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+
+        setting_init(&s, "{}");
+        tomb.record = &record;
+        s.view.tombstones = &tomb;
+        s.view.tombstone_count = 1;
+        decide(&s, &v);
+        CHECK_INT_EQ(json_i64(written(&s), "partitionCounts/total", -1), row->told != NULL);
+        if (row->told)
+            CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->told);
+    }
+}
+
+/* ---- failures ---- */
+
+static struct pod failed_pod(uint32_t run, int64_t failed_s)
+{
+    return (struct pod){.name = (char *)(uintptr_t) "train-worker-0",
+                        .run = run,
+                        .failed_container = (char *)(uintptr_t) "main",
+                        .exit_code = 137,
+                        .exit_signal = 9,
+                        .failed_s = failed_s,
+                        .message = (char *)(uintptr_t) "last words"};
+}
+
+TEST(the_last_three_failures_are_kept_the_newest_first)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_RESTARTING, "Restarting", "a");
+
+    setting_init(&s, "{}");
+    for (uint32_t run = 0; run < 5; run++) {
+        struct pod pod = failed_pod(run, NOW_S + run);
+
+        v.failed_pod = &pod;
+        decide(&s, &v);
+        keep(&s);
+        decide(&s, &v); /* the same failure is told once */
+        CHECK_INT_EQ(s.plan.count, 0);
+    }
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(s.before, "failure")), STATUS_FAILURES_MAX);
+    CHECK_INT_EQ(json_i64(json_at(s.before, "failure")->child, "attempt", -1), 4);
+    CHECK_INT_EQ(json_i64(json_at(s.before, "failure")->child->next->next, "attempt", -1), 2);
+    v.failed_pod = NULL;
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.count, 0); /* and stays when its pod has gone */
+}
+
+/* Runs are counted anew on another partition. */
+TEST(a_failure_of_the_same_run_at_another_time_is_another_failure)
+{
+    AUTO(setting) struct setting s;
+    struct pod first = failed_pod(0, NOW_S), second = failed_pod(0, NOW_S + 500);
+    struct verdict v = verdict(JOB_RESTARTING, "Restarting", "a");
+
+    setting_init(&s, "{}");
+    v.failed_pod = &first;
+    decide(&s, &v);
+    keep(&s);
+    v.failed_pod = &second;
+    decide(&s, &v);
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(written(&s), "failure")), 2);
+}
+
+TEST(a_failure_says_what_is_known_of_it)
+{
+    AUTO(setting) struct setting s;
+    struct pod rejected = {.name = (char *)(uintptr_t) "train-worker-0",
+                           .reason = (char *)(uintptr_t) "Evicted"};
+    struct pod killed = failed_pod(1, NOW_S);
+    struct verdict v = verdict(JOB_FAILED, "PodFailed", "a");
+    const cJSON *item;
+
+    setting_init(&s, "{}");
+    v.failed_pod = &rejected;
+    decide(&s, &v);
+    item = json_at(written(&s), "failure")->child;
+    CHECK_STR_EQ(json_str(item, "reason", ""), "Evicted");
+    CHECK(!json_at(item, "exitCode") && !json_at(item, "container") && !json_at(item, "time"));
+
+    killed.exit_signal = 0; /* the container runtime tells it by the code alone */
+    v.failed_pod = &killed;
+    decide(&s, &v);
+    item = json_at(written(&s), "failure")->child;
+    CHECK_INT_EQ(json_i64(item, "exitCode", -1), 137);
+    CHECK_INT_EQ(json_i64(item, "signal", -1), 9);
+    CHECK_STR_EQ(json_str(item, "reason", ""), "Error");
+    CHECK_STR_EQ(json_str(item, "message", ""), "last words");
+    CHECK_STR_EQ(json_str(item, "time", ""), NOW);
+}
+
+/* ---- what a status says about the end ---- */
+
+#define FAILED(reason, generation)                                                                           \
+    "{\"conditions\":[{\"type\":\"Running\",\"status\":\"False\"},{\"type\":\"Failed\",\"status\":\"True\"," \
+    "\"reason\":\"" reason "\",\"observedGeneration\":" generation "}]}"
+
+TEST(an_end_is_known_by_its_condition_and_a_refusal_by_its_reason)
+{
+    static const struct {
+        const char *status;
+        bool finished, refusal, stale_at_5;
+    } rows[] = {
+        {"{}", false, false, false},
+        {"{\"launcherStatus\":\"Completed\"}", false, false, false}, /* output, not memory */
+        {"{\"conditions\":[{\"type\":\"Completed\",\"status\":\"True\"}]}", true, false, false},
+        {"{\"conditions\":[{\"type\":\"Completed\",\"status\":\"False\"}]}", false, false, false},
+        {"{\"conditions\":[{\"type\":\"Completed\",\"status\":\"Unknown\"}]}", false, false, false},
+        {FAILED("ContainerFailed", "4"), true, false, false},
+        {FAILED("PodTemplateRefused", "4"), true, true, true},
+        {FAILED("PodTemplateRefused", "5"), true, true, false},
+        {FAILED("PartitionRefused", "4"), true, true, true},
+        {FAILED("PartitionRefused", "5"), true, true, false},
+        {FAILED("InvalidSpec", "4"), true, true, true},
+        {FAILED("InvalidSpec", "5"), true, true, true}, /* judged every time */
+        {"{\"conditions\":\"none\"}", false, false, false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct err err = {0};
+        AUTO(json) cJSON *status = json_parse(slice_of(row->status), &err);
+
+        CHECK_OK(status, err);
+        CHECK_INT_EQ(status_is_finished(status), row->finished);
+        CHECK_INT_EQ(status_is_refusal(status), row->refusal);
+        CHECK_INT_EQ(status_is_stale_refusal(status, 5), row->stale_at_5);
+    }
+    CHECK(!status_is_finished(NULL));
+    CHECK(!status_is_stale_refusal(NULL, 1));
+}
+
+/* ---- the definition knows every field ---- */
+
+static void check_described(const cJSON *value, const cJSON *schema, const char *path)
+{
+    const char *type = json_str(schema, "type", "");
+
+    if (!schema)
+        CHECK_FAIL(
+            "%s is not in the IPUJob definition: the API server would drop it, and it would be written for "
+            "ever",
+            path);
+    if (cJSON_IsString(value))
+        CHECK_STR_EQ(type, "string");
+    else if (cJSON_IsNumber(value))
+        CHECK_STR_EQ(type, "integer");
+    else if (cJSON_IsBool(value))
+        CHECK_STR_EQ(type, "boolean");
+    else if (cJSON_IsArray(value))
+        CHECK_STR_EQ(type, "array");
+    else
+        CHECK_STR_EQ(type, "object");
+    JSON_EACH (child, value) {
+        const char *key = json_key(child);
+        AUTO(mem) char *where = mem_printf("%s.%s", path, key ? key : "[]");
+        AUTO(mem) char *property = mem_printf("properties/%s", key ? key : "");
+
+        check_described(child, json_at(schema, key ? property : "items"), where);
+    }
+}
+
+TEST(the_api_server_keeps_every_field_of_a_status)
+{
+    AUTO(setting) struct setting s;
+    AUTO(mem) char *text = golden_read("../../charts/ipu-operator/crds/ipujobs.graphcore.ai.yaml");
+    const char *from = strstr(text, "\n            status:\n"); /* the part without aliases */
+    AUTO(yaml) struct yaml_doc doc = {0};
+    struct err err = {0};
+    struct pod pod = failed_pod(1, NOW_S);
+    struct record record = {.name = (char *)(uintptr_t) "p-0", .controller = (char *)(uintptr_t) "v:1"};
+    struct instance_view inst = {.record = &record};
+    struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+
+    CHECK(from);
+    CHECK_OK(yaml_parse(slice_of(from), "crd", &doc, &err), err);
+    pod.reason = (char *)(uintptr_t) "OOMKilled";
+    setting_init(&s, "{\"completionTime\":null}");
+    s.view.instances = &inst;
+    s.view.instance_count = 1;
+    indexset_add(&v.done, 0);
+    indexset_add(&v.broken, 1);
+    v.failed_pod = &pod;
+    decide(&s, &v);
+    keep(&s);
+    check_described(s.before, json_at(doc.root, "status"), "status");
+    v.state = JOB_COMPLETED;
+    decide(&s, &v);
+    keep(&s);
+    check_described(s.before, json_at(doc.root, "status"), "status");
+    indexset_release(&v.done);
+    indexset_release(&v.broken);
+}
