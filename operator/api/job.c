@@ -12,6 +12,7 @@
 #define IPUS_MAX (1u << 16)
 #define WORKERS_MAX 4096
 #define INSTANCES_MAX 65536
+#define SHOWN_MAX 60 /* bytes of a wrong value in a message */
 
 /* The three counts are strings in the original's schema; digits as a number are accepted as well. */
 static bool count_read(const cJSON *value, uint32_t *ret)
@@ -25,6 +26,18 @@ static bool count_read(const cJSON *value, uint32_t *ret)
     return true;
 }
 
+/* Never inside a UTF-8 sequence: the API server would keep something else than what was sent. */
+static void shorten(char *text)
+{
+    size_t len = strnlen(text, SHOWN_MAX + 1);
+
+    if (len <= SHOWN_MAX)
+        return;
+    for (len = SHOWN_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+        len--;
+    text[len] = '\0';
+}
+
 static void problem_with_value(struct job *job, const char *field, const cJSON *value, const char *what)
 {
     AUTO(mem) char *shown = value ? json_print(value) : mem_strdup("nothing");
@@ -32,7 +45,8 @@ static void problem_with_value(struct job *job, const char *field, const cJSON *
 
     for (char *p = path; *p; p++)
         *p = *p == '/' ? '.' : *p;
-    strv_pushf(&job->problems, "spec.%s: %s, got %.60s", path, what, shown);
+    shorten(shown);
+    strv_pushf(&job->problems, "spec.%s: %s, got %s", path, what, shown);
 }
 
 /* Reads an optional count in [min, max]; a bad one is a problem and leaves the fallback. */
@@ -105,16 +119,17 @@ static void check_shares(struct job *job)
                    spec->workers_per_instance);
 }
 
-static enum restart_type read_restart_type(struct job *job, const char *text)
+static enum restart_type read_restart_type(struct job *job, const cJSON *spec)
 {
     static const char *const names[] = {"Never", "Always", "OnFailure", "ExitCode"};
+    const cJSON *value = json_at(spec, "restartPolicy/type");
+    const char *text = json_str(spec, "restartPolicy/type", value ? "" : "Never");
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (str_eq(text, names[i]))
             return (enum restart_type)i;
     }
-    strv_pushf(&job->problems,
-               "spec.restartPolicy.type: must be Always, OnFailure, Never or ExitCode, got \"%.40s\"", text);
+    problem_with_value(job, "restartPolicy/type", value, "must be Always, OnFailure, Never or ExitCode");
     return RESTART_NEVER;
 }
 
@@ -169,14 +184,12 @@ static void read_restart(struct job *job, const cJSON *spec)
     const char *codes = json_str(policy, "exitCodes", NULL);
     bool hit;
 
-    job->spec.restart = read_restart_type(job, json_str(policy, "type", "Never"));
+    job->spec.restart = read_restart_type(job, spec);
     job->spec.backoff_limit = count_field(job, spec, "restartPolicy/backOffLimit", 0, INT32_MAX, 3);
     job->spec.exit_codes = mem_strdup(codes);
     if (codes && !exit_codes_walk(codes, -1, &hit))
-        strv_pushf(&job->problems,
-                   "spec.restartPolicy.exitCodes: must be codes from 0 to 255 and ranges such as "
-                   "\"1-5,137\", got \"%.60s\"",
-                   codes);
+        problem_with_value(job, "restartPolicy/exitCodes", json_at(policy, "exitCodes"),
+                           "must be codes from 0 to 255 and ranges such as \"1-5,137\"");
     if (job->spec.restart == RESTART_EXIT_CODE && !codes)
         strv_push(&job->problems, "spec.restartPolicy.exitCodes: is required when type is ExitCode");
 }

@@ -213,6 +213,21 @@ TEST(a_mistake_is_named_with_its_field_and_value)
     }
 }
 
+TEST(a_wrong_value_is_one_line_and_cut_between_characters)
+{
+    AUTO(job)
+    struct job *job =
+        parse(ONE "\"ipusPerJobInstance\":\"xy\\n\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+                  "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+                  "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+                  "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\"," WORKERS);
+
+    CHECK_INT_EQ(job->problems.count, 1);
+    CHECK(!strchr(job->problems.items[0], '\n'));
+    CHECK_HAS(job->problems.items[0], "got \"xy\\n\xC3\xA4");
+    CHECK(str_has_suffix(job->problems.items[0], "\xC3\xA4"));
+}
+
 TEST(all_mistakes_are_named_at_once)
 {
     AUTO(job)
