@@ -42,6 +42,10 @@ class Stack:
     def take_down():
         kube.cluster("down", "--name", NAME)
 
+    def path(self):
+        """A PATH with kubectl and helm in it."""
+        return f"{self._programs}:{os.environ['PATH']}"
+
     def label_nodes(self):
         self.kubectl("label", "nodes", "--all", "--overwrite", NODE_LABEL)
 

@@ -97,7 +97,7 @@ def test_a_failed_instance_starts_again(start):
 ])
 def test_a_sidecar_does_not_keep_a_job_from_ending(namespace, start, name, pod):
     for container in pod.get("initContainers", []):
-        container |= {"image": "ipu-operator/ipu-examples:0.1.0", "command": ["/bin/bash", "-c", "sleep 3600"]}
+        container |= {"image": "ipu-operator/ipu-examples:0.1.0", "command": ["/bin/bash", "-c", "trap exit TERM; sleep 3600 & wait"]}
     made = start(job(name, "echo done", pod=pod))
     made.wait_for_state("Completed")
     assert made.log().strip() == "done"

@@ -51,7 +51,7 @@ class Lane:
 
 
 LANES = [
-    Lane("arch", "who may include whom, and what pure code may call", (Pytest(("arch",), "release"),), 1),
+    Lane("arch", "who may include whom, and what pure code may call", (Ctest("release", "arch"),), 1),
     Lane("unit", "pure code and replayed fuzz seeds, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 2),
     Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
     Lane("vipu", "vipu-server and vipu against generic gRPC programs", (Pytest(("vipu",), "asan"),), 1),

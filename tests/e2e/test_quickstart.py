@@ -1,0 +1,76 @@
+"""The first command of the README, as a new user types it. Its cluster is called local too, but lives in a folder of
+the test's own: one that the developer has up is left alone."""
+
+import os
+import re
+import subprocess
+
+import kube
+import pytest
+
+QUICKSTART = kube.ROOT / "deploy" / "quickstart"
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory):
+    state = tmp_path_factory.mktemp("state")
+
+    def run(*words, **environment):
+        return subprocess.run([QUICKSTART, *words], capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+                              env=os.environ | {"XDG_STATE_HOME": str(state)} | environment)
+
+    yield run
+    assert run("down").returncode == 0
+    assert not list(state.glob("ipu-operator/*/cluster.json"))
+
+
+def check_story(done):
+    assert done.returncode == 0, done.stdout + done.stderr
+    stages = re.findall(r"^\[(\d)/7\] .* \(usually .*\)$", done.stdout, re.M)
+    assert stages == list("1234567")
+    assert re.search(r"^ +[\d.]+ s  Running    Running on its IPUs$", done.stdout, re.M)
+    assert re.search(r"^ +[\d.]+ s  Completed  All instances done$", done.stdout, re.M)
+    assert re.search(r"^epoch 12/12  loss 0\.\d+  accuracy 0\.9\d+$", done.stdout, re.M)
+
+
+@pytest.mark.timeout(600)
+def test_from_nothing_to_a_completed_job_and_again(quickstart):
+    first = quickstart()
+    check_story(first)
+
+    # The commands to try next work when they are copied.
+    suggested = first.stdout.split("Try next:\n")[1].splitlines()
+    script = "\n".join(line for line in suggested if "deploy/quickstart" not in line)
+    tried = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=120, cwd=kube.ROOT,
+                           stdin=subprocess.DEVNULL)
+    assert tried.returncode == 0, tried.stderr
+    assert "[pod/digits-worker-0/digits] epoch" in tried.stdout
+    assert "ipujob.graphcore.ai/digits condition met" in tried.stdout
+
+    again = quickstart()
+    check_story(again)
+    assert "deleting the digits of an earlier run" in again.stdout
+
+
+def test_what_others_installed_is_left_alone(stack, quickstart):
+    before = stack.system("get", "deployments", "-o", "yaml")
+    done = quickstart("--context", "ipu-e2e", KUBECONFIG=stack.kubectl.kubeconfig, PATH=stack.path())
+    assert done.returncode == 1
+    assert "has a Helm release ipu-operator that quickstart did not make" in done.stderr
+    assert "deploy/image push ipu-operator PREFIX" in done.stdout
+    assert stack.system("get", "deployments", "-o", "yaml") == before
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (["--foo"], "Unrecognized arguments: --foo"),
+    (["sideways"], "invalid choice: 'sideways'"),
+    (["--image-registry", "r.example.com/team"], "--image-registry is for an existing cluster"),
+    (["down", "--context", "ipu-e2e", "--image-registry", "r.example.com"], "--image-registry has no meaning for down"),
+    (["--context", "nowhere"], "There is no context 'nowhere'"),
+])
+def test_a_wrong_word_gets_one_sentence(stack, quickstart, words, complaint):
+    done = quickstart(*words, KUBECONFIG=stack.kubectl.kubeconfig, PATH=stack.path())
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert complaint in done.stderr
+    assert done.stderr.startswith("deploy/quickstart: ") and done.stderr.count("\n") == 1
