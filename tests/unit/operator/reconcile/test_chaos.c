@@ -11,7 +11,7 @@
 #include "operator/reconcile/status.h"
 #include "world.h"
 
-#define SEEDS 400
+#define SEEDS 250
 #define STEPS 150
 #define CALM_ROUNDS 400
 #define SETTLE_ROUNDS 8

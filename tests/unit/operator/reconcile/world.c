@@ -64,7 +64,7 @@ void world_free(struct world *w)
 {
     if (!w)
         return;
-    world_crash(w);
+    world_forget(w);
     for (size_t i = 0; i < w->pod_count; i++)
         pod_free_all(w->pods[i]);
     for (size_t i = 0; i < w->record_count; i++)
@@ -73,9 +73,6 @@ void world_free(struct world *w)
         world_part_drop(w, w->parts[0].id);
     for (size_t i = 0; i < w->stray_count; i++)
         mem_free(w->strays[i].id);
-    for (size_t i = 0; i < w->track_count; i++)
-        mem_free(w->tracks[i]);
-    strv_release(&w->taken);
     strv_release(&w->disturbed);
     cJSON_Delete(w->spec);
     cJSON_Delete(w->status);

@@ -152,7 +152,9 @@ struct wworker *world_worker(struct wtrack *track, uint32_t worker);
 void world_follow(struct world *w, const struct record *record);
 void world_saw_pod(struct world *w, struct wpod *pod);
 void world_missed_pod(struct world *w, struct wpod *pod, bool unseen);
-void world_crash(struct world *w); /* and a new process begins */
+void world_untrack(struct world *w, const char *id);
+void world_forget(struct world *w); /* all of it */
+void world_crash(struct world *w);  /* and a new process begins */
 
 struct sight; /* what is observed, and what it stands on */
 struct sight *world_observe(struct world *w);

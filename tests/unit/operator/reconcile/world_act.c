@@ -184,22 +184,9 @@ static void delete_record(struct world *w, const struct op *op)
         cJSON_Delete(w->records[i]);
         w->records[i] = w->records[--w->record_count];
     }
-    for (size_t i = 0; i < w->track_count; i++) {
-        struct wtrack *track = w->tracks[i];
-
-        if (!str_eq(track->id, op->name))
-            continue;
-        if (track->view.refusal == PART_REFUSED_FOREIGN || world_part(w, op->name))
-            strv_push(&w->taken, op->name);
-        w->tracks[i] = w->tracks[--w->track_count];
-        for (uint32_t n = 0; n < track->worker_count; n++) {
-            mem_free(track->workers[n].pod);
-            mem_free(track->workers[n].node);
-        }
-        mem_free(track->workers);
-        mem_free(track->id);
-        mem_free(track);
-    }
+    if (world_part(w, op->name)) /* left alone */
+        strv_push(&w->taken, op->name);
+    world_untrack(w, op->name);
 }
 
 static void create_pod(struct world *w, const struct op *op, uint32_t workers)

@@ -130,17 +130,30 @@ void world_missed_pod(struct world *w, struct wpod *pod, bool unseen)
     mem_set_str(&worker->node, pod->node);
 }
 
+void world_untrack(struct world *w, const char *id)
+{
+    struct wtrack *track = world_track(w, id);
+
+    if (track)
+        forget_track(w, track);
+}
+
+void world_forget(struct world *w)
+{
+    while (w->track_count)
+        forget_track(w, w->tracks[0]);
+    strv_release(&w->taken);
+}
+
 void world_crash(struct world *w)
 {
-    while (w->track_count) {
-        struct wtrack *track = w->tracks[0];
-
-        /* What was on the wire may still arrive. */
-        if (track->call != CALL_NONE && w->seed)
-            world_call_end(w, track, (enum wfate)(FATE_DONE_UNKNOWN + world_roll(w, FATE_LATE_UNKNOWN)));
-        forget_track(w, track);
+    /* What was on the wire may still arrive. */
+    for (size_t i = 0; i < w->track_count; i++) {
+        if (w->tracks[i]->call != CALL_NONE && w->seed)
+            world_call_end(w, w->tracks[i],
+                           (enum wfate)(FATE_DONE_UNKNOWN + world_roll(w, FATE_LATE_UNKNOWN)));
     }
-    strv_release(&w->taken);
+    world_forget(w);
     w->dry_run_generation = 0;
     w->has_service = false;
     w->create_refused = false;
