@@ -57,6 +57,7 @@ void pool_begin_run(struct pool *pool, const char *controller, const char *id)
     if (!tracked)
         return;
     tracked->started = false;
+    tracked->created_in_run = false;
     tracked->view.quiet = true;
     tracked->view.fresh = false;
 }

@@ -42,6 +42,7 @@ struct tracked {
     int64_t last_write_ms; /* when it was answered or given up; lists begun before prove nothing */
     int64_t sent_ms;
     unsigned sends, failures;
+    bool created_in_run; /* a create was sent, and no pod has been started on it since */
 };
 
 struct pool {

@@ -96,7 +96,7 @@ static void see(struct tracked *tracked, const struct vipu_partition *listed)
     if (now != PART_ACTIVE && now != PART_ERROR && !tracked->started)
         tracked->view.quiet = true;
     if (now == PART_ACTIVE && tracked->view.quiet && !tracked->started && tracked->await == AWAIT_NOTHING &&
-        (tracked->sends > 0 || before == PART_PENDING))
+        (tracked->created_in_run || before == PART_PENDING))
         tracked->view.fresh = true;
     tracked->view.state = now;
     tracked->view.size = listed ? listed->size : 0;
@@ -285,6 +285,7 @@ void tracked_create(struct tracked *tracked, const struct vipu_requirements *req
     if (tracked->call)
         return;
     tracked->sends++;
+    tracked->created_in_run = true;
     tracked->sent_ms = controller_now_ms(tracked->controller);
     tracked->view.refusal = PART_NOT_REFUSED;
     tracked->call = vipu_create_partition(tracked->controller->client, requirements, POOL_DEADLINE_MS,

@@ -66,8 +66,10 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
     struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
     struct part_memory *part = memory_part(memory, record->name, loop_now_ms(r->loop));
 
-    if (part->run != record->run)
+    if (part->run != record->run) { /* also when the answer to our own patch was lost */
         part_begin_run(part, record->run);
+        pool_begin_run(r->pool, record->controller, record->name);
+    }
     pool_follow(r->pool, &(struct pool_track){
                              .controller = record->controller,
                              .id = record->name,

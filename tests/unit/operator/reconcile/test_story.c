@@ -3,6 +3,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "lib/golden.h"
 #include "world.h"
 
 #define TEMPLATE "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}"
@@ -352,6 +353,57 @@ TEST(a_failed_worker_and_a_lost_one_are_a_failure_and_the_ipus_are_held)
     CHECK_INT_EQ(w->part_count, 1);
     world_pass(w, 1);
     check_nothing_held(w);
+}
+
+TEST(a_pod_that_ran_out_of_memory_says_so)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    pod(w, "job-worker-0")->is_out_of_memory = true;
+    world_pod_end(w, pod(w, "job-worker-0"), 137);
+    world_settle(w);
+    check_state(w, "Failed", "OOMKilled",
+                "Container main of pod job-worker-0 ran out of memory (exit code 137)");
+}
+
+TEST(an_evicted_pod_fails_or_restarts_its_job_by_policy)
+{
+    AUTO(world) struct world *never = running(ONE);
+    AUTO(world) struct world *again = running(RESTARTS("{\"type\":\"OnFailure\"}"));
+
+    pod(never, "job-worker-0")->ended_by = "Evicted";
+    end_all(never, 137);
+    check_state(never, "Failed", "PodFailed", "Pod job-worker-0 failed: Evicted");
+    check_nothing_held(never);
+    pod(again, "job-worker-0")->ended_by = "Evicted";
+    end_all(again, 137);
+    CHECK_STR_EQ(world_said(again, "launcherStatus"), "Restarting");
+}
+
+TEST(an_image_that_cannot_be_pulled_is_told)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    pod(w, "job-worker-0")->report = REPORT_WAITING;
+    pod(w, "job-worker-0")->process = false;
+    pod(w, "job-worker-0")->waits_in = "ImagePullBackOff";
+    world_reconcile(w);
+    check_state(w, "Starting", "ImageTrouble", "Pod job-worker-0 waits: ImagePullBackOff: ImagePullBackOff");
+}
+
+/* Its IPUs may still be used. */
+TEST(a_job_is_not_over_while_a_sidecar_runs)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    pod(w, "job-worker-0")->has_running_sidecar = true;
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(w->part_count, 1);
+    pod(w, "job-worker-0")->has_running_sidecar = false;
+    world_settle(w);
+    check_completed(w);
 }
 
 /* ---- pods that are deleted, lost or stuck ---- */
@@ -1139,6 +1191,38 @@ TEST(the_clean_pod_policy_is_followed_at_the_end)
         CHECK_INT_EQ(world_pod(w, "job-worker-0") != NULL, row->kept);
         CHECK_INT_EQ(world_number(w, "workersStatus/succeeded"), 1);
     }
+}
+
+/* ---- whole lives, as reviewed ---- */
+
+TEST(the_plans_of_a_life_are_as_reviewed)
+{
+    AUTO(world) struct world *w = world_new(TWO_BY_TWO);
+    AUTO(str) struct str plans = {0};
+
+    w->plans = &plans;
+    world_settle(w);
+    world_pass(w, MINUTE_MS);
+    end_all(w, 0);
+    golden_check("plans/life.txt", str_text(&plans));
+}
+
+TEST(the_plans_of_a_loss_are_as_reviewed)
+{
+    AUTO(world) struct world *w = world_new(RESTARTS("{\"type\":\"OnFailure\"}"));
+    AUTO(str) struct str plans = {0};
+
+    w->plans = &plans;
+    world_settle(w);
+    end_all(w, 1);
+    world_pass(w, 10000);
+    fall_silent(pod(w, "job-worker-0"));
+    world_pod_delete(w, pod(w, "job-worker-0"));
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    world_delete_job(w);
+    world_settle(w);
+    golden_check("plans/loss.txt", str_text(&plans));
 }
 
 TEST(pods_that_wait_say_why)

@@ -9,7 +9,6 @@
 #include "lib/check.h"
 #include "operator/api/names.h"
 
-#define START_MS 1000000
 #define START_UNIX_S 1790000000
 #define GRACE_S 30
 
@@ -43,7 +42,7 @@ struct world *world_new(const char *spec)
     CHECK_OK(w->spec, err);
     w->status = json_object();
     w->dice = 88172645463325252u;
-    w->now_ms = START_MS;
+    w->now_ms = WORLD_START_MS;
     w->name = mem_strdup("job");
     w->generation = 1;
     w->created_s = world_unix_s(w);
@@ -170,15 +169,25 @@ static void put_container_state(cJSON *status, const struct wpod *pod)
 
     json_put_str(container, "name", "main");
     if (pod->report == REPORT_WAITING) {
-        json_put_str(json_put_object(state, "waiting"), "reason", "ContainerCreating");
+        json_put_str(json_put_object(state, "waiting"), "reason",
+                     pod->waits_in ? pod->waits_in : "ContainerCreating");
     } else if (pod->report == REPORT_RUNNING) {
         json_put_object(state, "running");
     } else {
         cJSON *terminated = json_put_object(state, "terminated");
 
         json_put_i64(terminated, "exitCode", pod->exit_code);
+        json_put_str(terminated, "reason", pod->is_out_of_memory ? "OOMKilled" : "Error");
         put_time(terminated, "finishedAt", pod->ended_s);
     }
+}
+
+static void put_running_sidecar(cJSON *status)
+{
+    cJSON *container = json_push_take(json_put_array(status, "initContainerStatuses"), json_object());
+
+    json_put_str(container, "name", "proxy");
+    json_put_object(json_put_object(container, "state"), "running");
 }
 
 static const char *phase_of(const struct wpod *pod)
@@ -242,6 +251,9 @@ cJSON *world_pod_object(const struct wpod *pod)
     json_put_str(json_put_object(object, "spec"), "nodeName", pod->node);
     status = json_put_object(object, "status");
     json_put_str(status, "phase", phase_of(pod));
+    json_put_str(status, "reason", pod->ended_by);
+    if (pod->has_running_sidecar)
+        put_running_sidecar(status);
     if (pod->report != REPORT_NOTHING)
         put_container_state(status, pod);
     if (pod->collected)

@@ -9,6 +9,7 @@
 
 #include "operator/reconcile/decide.h"
 
+#define WORLD_START_MS 1000000
 #define WORLD_HOLD_MS 300000
 /* A request that nobody waits for any more may still take effect so much later. */
 #define WORLD_STRAY_MS 34000
@@ -25,6 +26,10 @@ struct wpod {
     int exit_code;
     int64_t ended_s;
     const char *waits_for; /* the scheduler's words; NULL: it is not stuck */
+    const char *waits_in;  /* the container's reason for waiting, such as ImagePullBackOff */
+    const char *ended_by;  /* the pod's own reason, such as Evicted */
+    bool is_out_of_memory; /* its container's */
+    bool has_running_sidecar;
     bool deleting, collected, node_silent, node_fenced;
     int64_t asked_ms;    /* when it was asked to go; 0: never */
     int64_t vanished_ms; /* when its object went */
@@ -35,6 +40,8 @@ struct wpart {
     uint32_t size, gcds;
     enum part_state state;
     bool is_foreign;
+    uint32_t
+        used_by_run; /* plus one: pods of that run were created on it since it was made or reset; 0: none */
 };
 
 enum wcall { CALL_NONE, CALL_CREATE, CALL_RESET, CALL_REMOVE };
@@ -54,7 +61,7 @@ struct wtrack {
     enum wcall call, await;
     int64_t await_until_ms;
     unsigned sends;
-    bool is_ours_fresh, started, broke;
+    bool is_ours_fresh, created_in_run, started;
     uint32_t run, size, gcds;
     int64_t since_ms;
     struct wworker *workers;
@@ -106,6 +113,7 @@ struct world {
     enum part_refusal part_refusal; /* what the controller answers to creates */
     bool controller_down;
     const char *story; /* printed when something must not be; or NULL */
+    struct str *plans; /* every plan with something to do is printed there; or NULL */
 };
 
 struct world *world_new(const char *spec);

@@ -18,10 +18,12 @@ static void trace(const struct world *w, const struct plan *plan)
 {
     AUTO(str) struct str text = {0};
 
-    if (!getenv("WORLD_TRACE"))
-        return;
     plan_print(plan, &text);
-    (void)fprintf(stderr, "-- at %" PRId64 " ms\n%s", w->now_ms, str_text(&text));
+    if (w->plans)
+        str_addf(w->plans, "-- after %" PRId64 " s\n%s", (w->now_ms - WORLD_START_MS) / 1000,
+                 str_text(&text));
+    if (getenv("WORLD_TRACE"))
+        (void)fprintf(stderr, "-- at %" PRId64 " ms\n%s", w->now_ms, str_text(&text));
 }
 
 /* ---- what must never happen ---- */
@@ -88,7 +90,7 @@ static void check_pod_creation(struct world *w, const struct op *op)
         world_fail(w, "pod on partition %s, which is not active", op->name);
     if (part && (part->size != record->size || part->gcds != record->gcds))
         world_fail(w, "pod on partition %s of another shape", op->name);
-    if (!track->view.fresh)
+    if (!track->view.fresh || (part && part->used_by_run && part->used_by_run != record->run + 1))
         world_fail(w, "pod on partition %s, which was not reset", op->name);
     if (has_ended(w, op->instance))
         world_fail(w, "instance %u has ended and is started again", op->instance);
@@ -169,6 +171,7 @@ static void patch_record(struct world *w, const struct op *op)
 
     world_follow(w, record);
     if (begins) {
+        track->created_in_run = false;
         track->view.quiet = true;
         track->view.fresh = false;
     }
@@ -204,6 +207,8 @@ static void create_pod(struct world *w, const struct op *op, uint32_t workers)
         return;
     }
     w->create_refused = false;
+    if (world_part(w, op->name))
+        world_part(w, op->name)->used_by_run = record->run + 1;
     pod = NEW(struct wpod);
     *pod = (struct wpod){.name = mem_strdup(name),
                          .uid = mem_printf("pod-%u", w->uids++),
@@ -250,6 +255,7 @@ static void call(struct world *w, const struct op *op, enum wcall what)
         return;
     track->call = what;
     track->sends += what == CALL_CREATE;
+    track->created_in_run = track->created_in_run || what == CALL_CREATE;
     if (what == CALL_CREATE)
         track->view.refusal = PART_NOT_REFUSED;
     track->view.busy = true;
@@ -349,7 +355,7 @@ bool world_reconcile(struct world *w)
 
     job_decide(sight_view(sight), &plan);
     writes = plan_writes(&plan);
-    if (writes)
+    if (writes && (w->plans || getenv("WORLD_TRACE")))
         trace(w, &plan);
     world_apply(w, sight_view(sight), &plan, false);
     sight_free(sight);

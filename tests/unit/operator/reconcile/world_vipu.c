@@ -80,8 +80,10 @@ static enum answer take_effect(struct world *w, enum wcall call, const char *id,
         world_part_add(w, id, size, gcds, false);
         return ANSWER_OK;
     case CALL_RESET:
-        if (part)
+        if (part) {
             part->state = PART_PENDING;
+            part->used_by_run = 0;
+        }
         return ANSWER_OK;
     case CALL_REMOVE:
         world_part_drop(w, id);
@@ -190,7 +192,7 @@ void world_list(struct world *w, struct wtrack *track)
     if (now != PART_ACTIVE && now != PART_ERROR && !track->started)
         track->view.quiet = true;
     if (now == PART_ACTIVE && track->view.quiet && !track->started && track->await == CALL_NONE &&
-        (track->sends > 0 || before == PART_PENDING))
+        (track->created_in_run || before == PART_PENDING))
         track->view.fresh = true;
     track->view.state = now;
     track->view.size = part ? part->size : 0;
