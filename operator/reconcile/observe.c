@@ -52,22 +52,27 @@ static void recall(const struct reconciler *r, const struct job *job, const stru
     const struct worker_memory *memory = is_this_run && w < part->worker_count ? &part->workers[w] : NULL;
 
     *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = part ? part->since_ms : 0};
-    if (!memory || memory->state == WORKER_NEVER_SEEN)
+    if (!memory || memory->state == WORKER_NEVER_SEEN) {
+        if (record && record->started && is_released_by_admin(job, record->name))
+            ret->state = WORKER_GONE_QUIET;
         return;
+    }
     ret->state = memory->state;
     ret->pod_name = memory->pod;
     ret->node = memory->node;
     if (memory->since_ms)
         ret->since_ms = memory->since_ms;
-    if (ret->state == WORKER_PRESENT) /* the store has dropped it, and its farewell is still on its way */
+    if (ret->state == WORKER_PRESENT) { /* the store has dropped it, and its farewell is still on its way */
         ret->state = WORKER_GONE_UNKNOWN;
+        ret->since_ms = loop_now_ms(r->loop);
+    }
     if (ret->state == WORKER_GONE_UNKNOWN &&
         (node_is_fenced(r, memory->node, memory->boot_id) || is_released_by_admin(job, record->name)))
         ret->state = WORKER_GONE_QUIET;
 }
 
-static void see_pod(const struct reconciler *r, const struct part_memory *part, const struct pod *pod,
-                    struct worker_view *ret)
+static void see_pod(const struct reconciler *r, const struct job *job, const struct part_memory *part,
+                    const struct pod *pod, struct worker_view *ret)
 {
     const struct worker_memory *memory =
         part && pod->worker < part->worker_count ? &part->workers[pod->worker] : NULL;
@@ -78,7 +83,8 @@ static void see_pod(const struct reconciler *r, const struct part_memory *part, 
         .pod_name = pod->name,
         .node = pod->node,
         .since_ms = memory ? memory->since_ms : 0,
-        .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot_id : NULL),
+        .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot_id : NULL) ||
+                       is_released_by_admin(job, pod->partition),
     };
 }
 
@@ -109,15 +115,17 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
         const struct pod *pod = item->view;
 
         if (str_eq(pod->job_uid, record->job_uid) && is_of_run(pod, record) && pod->worker < record->workers)
-            see_pod(r, part, pod, &workers[pod->worker]);
+            see_pod(r, job, part, pod, &workers[pod->worker]);
     }
     for (uint32_t w = 0; w < record->workers; w++) {
         const struct worker_view *worker = &workers[w];
         bool is_lost =
             worker->state == WORKER_GONE_UNKNOWN || (worker->state == WORKER_NEVER_SEEN && record->started);
 
-        if (worker->state == WORKER_PRESENT && !pod_is_quiet(worker->pod, false, worker->node_fenced))
-            tomb->all_quiet = false;
+        if (worker->state == WORKER_PRESENT && !pod_is_quiet(worker->pod, false, worker->node_fenced)) {
+            is_lost = worker->pod->deleting; /* its node may never answer */
+            tomb->all_quiet = tomb->all_quiet && is_lost;
+        }
         if (is_lost && !is_released_by_admin(job, record->name) &&
             (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
             tomb->held = true;
@@ -235,7 +243,7 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_me
         }
         inst = &o->view.instances[pod->instance];
         if (is_of_run(pod, inst->record))
-            see_pod(r, map_get(&memory->parts, inst->record->name), pod, &inst->workers[pod->worker]);
+            see_pod(r, job, map_get(&memory->parts, inst->record->name), pod, &inst->workers[pod->worker]);
         else
             add_stale(inst, pod, total, o);
     }

@@ -21,8 +21,8 @@ enum worker_state {
 struct worker_view {
     enum worker_state state;
     const struct pod *pod; /* PRESENT: it; GONE_*: NULL */
-    bool node_fenced;      /* PRESENT: its node is out of service or has booted anew */
-    const char *pod_name;  /* GONE_UNKNOWN: for messages */
+    bool node_fenced; /* PRESENT: its node is out of service or has booted anew, or an admin vouches for it */
+    const char *pod_name; /* GONE_UNKNOWN: for messages */
     const char *node;
     int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when it was asked to go */
 };
