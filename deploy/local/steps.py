@@ -57,7 +57,8 @@ class _Watcher:
         if self._echo and lines:
             self._say(*lines)
         elif time.monotonic() - self._shown > SIGN_OF_LIFE_S:
-            self._say(f"... {spent(self._begun)}: {self._last.strip()[:100]}")
+            # A test's name stands there before its result ends the line.
+            self._say(f"... {spent(self._begun)}: {(self._rest.strip() or self._last.strip())[:100]}")
 
     def close(self) -> None:
         if self._echo:

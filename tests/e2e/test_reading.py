@@ -9,7 +9,7 @@ from jobs import UNTIL_TOLD, job
 @pytest.fixture
 def completed(start):
     made = start(job("reader", f'({UNTIL_TOLD}) >/dev/null; echo one line', ipus=8, instances=2))
-    made.wait_for_state("Running")
+    made.wait_for_reason("Running")  # both instances do
     for number in range(2):
         made.let_end(number)
     made.wait_for_state("Completed")

@@ -77,7 +77,9 @@ def _run(lanes: list[Lane]) -> int:
     runner = Runner(_install())
     total = Results()
     for lane in lanes:
-        total.add(runner.lane(lane))
+        found = runner.lane(lane)
+        found.failed = [f"{lane.name}: {name}" for name in found.failed]
+        total.add(found)
     print(f"== over after {steps.spent(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
     for name in total.failed:
         print(f"failed: {name}")

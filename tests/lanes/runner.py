@@ -29,17 +29,17 @@ class Runner:
         begun = time.monotonic()
         print(f"== {lane.name}: {lane.about} (usually {lane.minutes} min)", flush=True)
         for number, suite in enumerate(lane.suites):
-            found.add(self._suite(lane, suite, f"{lane.name}-{number + 1}"))
+            found.add(self._suite(suite, f"{lane.name}-{number + 1}"))
         print(f"   {found} in {steps.spent(begun)}", flush=True)
         return found
 
-    def _suite(self, lane: Lane, suite: Compile | Ctest | Pytest, name: str) -> Results:
+    def _suite(self, suite: Compile | Ctest | Pytest, name: str) -> Results:
         for preset in suite.presets:
             if not self._build(preset):
-                return Results(failed=[f"{lane.name}: build of preset {preset}"])
+                return Results(failed=[f"build of preset {preset}"])
         if isinstance(suite, Compile):
             return Results(passed=1)
-        return self._tests(lane, suite, name)
+        return self._tests(suite, name)
 
     def _build(self, preset: str) -> bool:
         if preset not in self._built:
@@ -56,7 +56,7 @@ class Runner:
         steps.show_end(log, 30)
         return False
 
-    def _tests(self, lane: Lane, suite: Ctest | Pytest, name: str) -> Results:
+    def _tests(self, suite: Ctest | Pytest, name: str) -> Results:
         log, junit = LOGS / f"{name}.log", LOGS / f"{name}.xml"
         junit.unlink(missing_ok=True)
         command = self._command(suite, junit)
@@ -65,11 +65,11 @@ class Runner:
         try:
             found = read_junit(junit)
         except Unreadable as problem:
-            found = Results(failed=[f"{lane.name}: {problem}"])
+            found = Results(failed=[str(problem)])
         if status and not found.failed:
-            found.failed.append(f"{lane.name}: {command[0]} ended with status {status}")
+            found.failed.append(f"{command[0]} ended with status {status}")
         if not found.total:
-            found.failed.append(f"{lane.name}: there is not one test")
+            found.failed.append("there is not one test")
         if found.failed:
             steps.show_end(log, 60)
         return found

@@ -56,8 +56,8 @@ LANES = [
     Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
     Lane("vipu", "vipu-server and vipu against generic gRPC programs", (Pytest(("vipu",), "asan"),), 1),
     Lane("launcher", "ipu-launch with real processes and namespaces", (Pytest(("launcher",), "dev"),), 1),
-    Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 3),
-    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 4),
-    Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 4),
-    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 8),
+    Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 1),
+    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 6),
+    Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 5),
+    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 9),
 ]
