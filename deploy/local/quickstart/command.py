@@ -79,7 +79,8 @@ def _up(chosen) -> None:
     begun = time.monotonic()
     target, stages = Target(chosen.context), Stages(7)
     with stages.stage("Installing missing packages", "a second, 1 min the first time"):
-        must("prerequisites", "deploy/prerequisites", "build", "cluster", "images", echo=True)
+        groups = ["build", "images"] + (["cluster"] if target.is_local else [])
+        must("prerequisites", "deploy/prerequisites", *groups, echo=True)
     with stages.stage("Building the programs", "a second, 1 min the first time"):
         must("configure", "cmake", "--preset", "release")
         must("build", "cmake", "--build", "--preset", "release", "--target", *PROGRAMS)
