@@ -42,7 +42,7 @@ def test_429_is_repeated_even_for_a_post(server, probe_of):
     server.script(*[refuse(429, headers={"Retry-After": "1"})] * 2, answer(201))
     output = probe_of(server, "-n", "n", *BODY, "send", "POST", "configmaps").end()
     assert "http 201 kind none" in output and number(output, "configmaps") == 3
-    assert server.seen[1].at - server.seen[0].at >= 1
+    assert server.seen[1].at - server.seen[0].at >= 0.999  # the loop counts whole milliseconds
 
 
 def test_patience_has_an_end(server, probe_of):
