@@ -136,7 +136,7 @@ def test_a_silent_peer_is_left(server, probe_of):
     probe = probe_of(server, "--silence-ms", "1000", "watch", "configmaps")
     probe.wait("synced")
     again = server.wait_for(2)
-    assert again.at - server.seen[0].at >= 1
+    assert again.at - server.seen[0].at >= 0.999  # the loop counts whole milliseconds
     assert again.query["resourceVersion"] == "10" and not is_list(again)
     assert number(probe.stop(), "silent") >= 1
 
@@ -146,7 +146,7 @@ def test_a_busy_server_is_given_the_time_it_asks_for(server, probe_of):
     probe = probe_of(server, "watch", "configmaps")
     probe.wait("^trouble")
     third = server.wait_for(3)
-    assert third.at - server.seen[1].at >= 2
+    assert third.at - server.seen[1].at >= 1.999  # as above
     assert third.query["resourceVersion"] == "10" and not is_list(third)
     probe.wait("^well")
     assert number(probe.stop(), "lists") == 1
