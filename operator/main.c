@@ -218,6 +218,10 @@ static int run(struct app *app)
         log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
     loop_run(app->loop);
     log_requests(app);
+    /* Who has lost the lease has nothing to tidy up, and no time: what is left would wait for peers that do
+     * not answer. */
+    if (app->exit_code == EXIT_LOST_LEASE)
+        _Exit(EXIT_LOST_LEASE);
     return app->exit_code;
 }
 
