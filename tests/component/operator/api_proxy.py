@@ -81,6 +81,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _pass_on(self, proxy, seen):
         response = self._ask(proxy, seen)
+        if seen.is_watch and response.status == 410:
+            proxy.expired.append(seen)
         self.send_response(response.status)
         for name, value in response.getheaders():
             if name.lower() not in ("transfer-encoding", "content-length", "connection", "date"):
@@ -101,6 +103,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         with proxy.streaming(self):
             while data := response.read1(65536):
+                if b'"code":410' in data:
+                    proxy.expired.append(seen)
                 kept = proxy.cut(seen, data)
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(kept), kept))
                 self.wfile.flush()
@@ -133,7 +137,8 @@ class ApiProxy:
         self.before = lambda seen: True  # False: the request never arrives
         self.after = lambda seen: True   # False: done, and its answer is lost
         self._streams = set()
-        self._cuts = {}  # part of a path -> watches of it to be cut in the middle of their next line
+        self.expired = []  # watches that the API server answered with 410
+        self._cuts = set()  # parts of paths: watches of them are to be cut in the middle of their next line
         self._http = Http(("127.0.0.1", 0), Handler)
         self._http.proxy = self
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
@@ -152,7 +157,7 @@ class ApiProxy:
     def cut_next(self, part_of_path):
         """The next data of that watch arrives by half."""
         with self.changed:
-            self._cuts[part_of_path] = True
+            self._cuts.add(part_of_path)
 
     def is_cut(self, part_of_path):
         with self.changed:
@@ -162,7 +167,7 @@ class ApiProxy:
         with self.changed:
             for part in self._cuts:
                 if part in seen.path and len(data) > 1:
-                    del self._cuts[part]
+                    self._cuts.discard(part)
                     return data[: len(data) // 2]
         return data
 

@@ -1,8 +1,12 @@
 """One test's world: a namespace on the real API server, V-IPU controllers, an operator, and a node that is played."""
 
+import http.client
 import itertools
 import json
+import os
+import signal
 import subprocess
+import sys
 import time
 
 import yaml
@@ -14,6 +18,12 @@ from operator_program import ROOT, Operator
 from tcp_proxy import TcpProxy
 from vipu_side import VipuProxy, VipuServer
 from waiting import until
+
+sys.path.append(str(ROOT / "deploy/local"))
+
+from local_cluster import processes  # noqa: E402
+from local_cluster.addresses import Addresses  # noqa: E402
+from local_cluster.places import Places  # noqa: E402
 
 OPERATOR_NS = "ipu-system"
 ACCOUNT = "ipu-operator-controller"
@@ -51,6 +61,23 @@ class Cluster:
 
     def down(self):
         self._say("down")
+
+    def _component(self, name):
+        return processes.running(Places(self.name), name, name).pid
+
+    def crash_api_server(self):
+        """It is killed, and with it whatever it remembered."""
+        os.kill(self._component("kube-apiserver"), signal.SIGKILL)
+
+    def compact(self):
+        """etcd forgets everything but the newest."""
+        record = json.loads(Places(self.name).record.read_text())
+        etcd = http.client.HTTPConnection("127.0.0.1", Addresses(record["slot"]).etcd_port, timeout=10)
+        newest = self.api.request("GET", self.api.path("namespaces"))["metadata"]["resourceVersion"]
+        etcd.request("POST", "/v3/kv/compaction", json.dumps({"revision": newest, "physical": True}))
+        answer = etcd.getresponse()
+        assert answer.status == 200, answer.read()
+        etcd.close()
 
     def next_second(self):
         """What is made from now on is younger: the API server tells ages in whole seconds."""
