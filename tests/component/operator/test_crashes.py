@@ -16,7 +16,7 @@ UP = ("finalizer-add", "record-create", "partition-create", "service-create", "p
       "record-patch", "status-Starting", "status-Completed")
 AGAIN = ("partition-reset",)
 DOWN = ("status-Terminating", "pod-delete", "partition-remove", "record-delete", "finalizer-remove")
-CRASHES_S, END_S = 120, 100  # a request of unknown outcome is remembered for 34 s
+CRASHES_S, END_S = 300, 240  # a request of unknown outcome is remembered for 34 s
 
 
 @dataclass(frozen=True)
