@@ -6,6 +6,7 @@ import json
 import ssl
 import tempfile
 import threading
+import time
 import urllib.parse
 from pathlib import Path
 
@@ -24,6 +25,8 @@ GROUPS = {
     "rolebindings": "apis/rbac.authorization.k8s.io/v1",
 }
 TIMEOUT_S = 20
+TOO_MANY_REQUESTS = 429
+PAUSE_S = 0.1
 
 
 class Refused(Exception):
@@ -65,7 +68,17 @@ class Api:
 
     def request(self, method, path, body=None, content_type=JSON):
         """The parsed answer; Refused when the API server refuses, OSError when it is not there."""
-        data = None if body is None else json.dumps(body)
+        end = time.monotonic() + TIMEOUT_S
+        while True:
+            status, answer = self._exchange(method, path, None if body is None else json.dumps(body), content_type)
+            if status < 300:
+                return answer
+            # Nothing was done: the server asks us to come again, as it does while a new resource gets its storage.
+            if status != TOO_MANY_REQUESTS or time.monotonic() > end:
+                raise Refused(status, answer)
+            time.sleep(PAUSE_S)
+
+    def _exchange(self, method, path, data, content_type):
         for is_last in (False, True):
             connection = getattr(self._local, "connection", None) or self.server.connect(self.server.admin)
             self._local.connection = connection
@@ -79,10 +92,7 @@ class Api:
                 self._local.connection = None
                 if is_last or method not in ("GET", "DELETE"):
                     raise
-        parsed = json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
-        if response.status >= 300:
-            raise Refused(response.status, parsed)
-        return parsed
+        return response.status, json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
 
     @staticmethod
     def path(plural, ns=None, name=None, sub=None):

@@ -85,8 +85,9 @@ class Operator:
 
     def kill(self):
         """As a crash does."""
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
 
     def end(self):
         """As a rolling update does; its exit code."""

@@ -14,7 +14,10 @@ def renewals(seen):
 
 
 def requests_while_renewing(world, proxy, count=RENEWALS):
-    """What it sends beside watches and lease until the lease was renewed that many times."""
+    """What it sends beside watches and lease until the lease was renewed that many times. What the last change led to
+    may be on its way still, so it counts from the next renewal on."""
+    mark = proxy.mark()
+    until(lambda: renewals(proxy.since(mark)), "the lease is renewed", 30, world.tell)
     mark = proxy.mark()
     until(lambda: len(renewals(proxy.since(mark))) >= count, "the lease is renewed", 30, world.tell)
     return [str(request) for request in proxy.since(mark) if not request.is_watch and not request.is_lease]

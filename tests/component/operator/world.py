@@ -1,5 +1,6 @@
 """One test's world: a namespace on the real API server, V-IPU controllers, an operator, and a node that is played."""
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -219,14 +220,17 @@ class World:
         self.cluster, self.folder, self.ns = cluster, folder, f"{ns}{next(numbers)}"  # an old one may still be going
         self.api = cluster.api
         self.operator = None
-        self._namespaces, self._closing = [], []
+        self._namespaces, self._closing = [], contextlib.ExitStack()
+        self._closing.callback(self.forget_lease)
+        self._closing.callback(self._remove_nodes)
         self.make_namespace(self.ns)
         self.kubelet = self.make_node("ipu-node")
+        self._closing.callback(self._remove_objects)
 
     # Parts of a world. What is made here ends with it.
 
     def keep(self, part, end):
-        self._closing.append(end)
+        self._closing.callback(end)
         return part
 
     def make_namespace(self, ns):
@@ -279,7 +283,7 @@ class World:
         config.write_text(yaml.safe_dump({"vipuControllers": controllers}))
         self.operator = Operator(self.folder, "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
                                  self.kubeconfig(proxy), *flags)
-        return self.operator
+        return self.keep(self.operator, self.operator.kill)
 
     def start_operator(self, controllers, *flags, proxy=None):
         return self.make_operator(controllers, *flags, proxy=proxy).start().until_working()
@@ -318,16 +322,14 @@ class World:
     # The end.
 
     def close(self):
-        """Ends everything; the operator must end well, and must not have misbehaved."""
-        code = self.operator.end() if self.operator and self.operator.process else 0
-        for end in reversed(self._closing):
-            end()
-        self._clean()
+        """Ends everything, whatever goes wrong with one part; the operator must end well, and must not have misbehaved."""
+        with self._closing:
+            code = self.operator.end() if self.operator and self.operator.process else 0
         if self.operator:
             self.operator.check_sanitizers()
         assert code in (0, -9), f"the operator ended with {code}:\n{self.tell()}"
 
-    def _clean(self):
+    def _remove_objects(self):
         for ns in self._namespaces:
             for job in self.api.list("ipujobs", ns):
                 name = job["metadata"]["name"]
@@ -339,6 +341,7 @@ class World:
             self.api.delete("namespaces", None, ns)
         for name in self.records():
             self.api.delete("configmaps", OPERATOR_NS, name)
+
+    def _remove_nodes(self):
         for node in self.api.list("nodes"):
             self.api.delete("nodes", None, node["metadata"]["name"])
-        self.forget_lease()
