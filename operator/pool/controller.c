@@ -220,8 +220,7 @@ void controller_start(struct pool *pool, struct controller *c, const struct vipu
     c->face.listed = &c->listed;
     c->poll_ms = POLL_FIRST_MS;
     c->client = vipu_client_new(pool->loop, &(struct vipu_client_options){
-                                                .host = config->host,
-                                                .port = config->port,
+                                                .endpoint = {.host = config->host, .port = config->port},
                                                 .default_deadline_ms = POOL_DEADLINE_MS,
                                                 .may_send = may_send,
                                                 .may_send_ctx = c,

@@ -240,9 +240,9 @@ int main(int argc, char **argv)
     struct vipu_client_options options = {.may_send = may_send, .may_send_ctx = &probe};
     int first = 3;
 
-    if (argc < 3 || !parse_u32(argv[2], 1, 65535, &options.port))
+    if (argc < 3 || !parse_u32(argv[2], 1, 65535, &options.endpoint.port))
         return 2;
-    options.host = argv[1];
+    options.endpoint.host = argv[1];
     if (argc > 3 && str_has_prefix(argv[3], "in-flight:") &&
         parse_u32(argv[3] + 10, 1, 100000, &options.max_in_flight))
         first = 4;

@@ -6,7 +6,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "vipu/cli/options.h"
-#include "vipu/cli/session.h"
+#include "vipu/client/session.h"
 
 struct command_context {
     const struct options *options;

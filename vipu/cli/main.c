@@ -81,7 +81,9 @@ static int run(const struct options *options, const struct strv *words)
     if (problems.count)
         return complain(&problems);
     context.id = command && command->needs_id ? words->items[2] : NULL;
-    context.session = session_new(options->api_host, options->api_port, options->api_timeout_s);
+    context.session =
+        session_new(&(struct vipu_endpoint){.host = options->api_host, .port = options->api_port},
+                    "vipu/" IPU_OPERATOR_VERSION, options->api_timeout_s);
     ok = command ? command->fn(&context, &err) : command_server_version(&context, &err);
     session_free(context.session);
     if (problems.count)

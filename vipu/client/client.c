@@ -40,8 +40,8 @@ struct vipu_client *vipu_client_new(struct loop *loop, const struct vipu_client_
 {
     struct vipu_client *client = NEW(struct vipu_client);
     struct channel_options o = {
-        .host = options->host,
-        .port = options->port ? options->port : VIPU_DEFAULT_PORT,
+        .host = options->endpoint.host,
+        .port = options->endpoint.port ? options->endpoint.port : VIPU_DEFAULT_PORT,
         .user_agent = options->user_agent ? options->user_agent : "ipu-operator/" IPU_OPERATOR_VERSION,
         .max_in_flight = options->max_in_flight ? options->max_in_flight : VIPU_CLIENT_MAX_IN_FLIGHT,
         .silence_ms = SILENCE_MS,

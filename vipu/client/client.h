@@ -17,6 +17,7 @@
 
 #include "base/core/err.h"
 #include "base/io/loop.h"
+#include "vipu/client/endpoint.h"
 #include "vipu/model/agents.h"
 #include "vipu/model/ipuof.h"
 #include "vipu/model/partition.h"
@@ -28,8 +29,7 @@ struct vipu_client;
 struct vipu_call;
 
 struct vipu_client_options {
-    const char *host;            /* name or address; IPv6 without brackets */
-    uint32_t port;               /* 0: 8090 */
+    struct vipu_endpoint endpoint;
     int64_t default_deadline_ms; /* 0: VIPU_CLIENT_DEADLINE_MS */
     const char *user_agent;      /* NULL: our name and version */
     uint32_t max_in_flight;      /* 0: VIPU_CLIENT_MAX_IN_FLIGHT; one more fails with ERR_BUSY, unsent */

@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "vipu/client/endpoint.h"
 #include "vipu/model/agents.h"
 #include "vipu/model/ipuof.h"
 #include "vipu/model/partition.h"
 
 struct session;
 
-struct session *session_new(const char *host, uint32_t port, uint32_t timeout_s);
+struct session *session_new(const struct vipu_endpoint *endpoint, const char *user_agent, uint32_t timeout_s);
 void session_free(struct session *session); /* NULL is fine */
 const char *session_target(const struct session *session);
 const char *

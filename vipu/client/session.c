@@ -1,4 +1,4 @@
-#include "vipu/cli/session.h"
+#include "vipu/client/session.h"
 
 #include <string.h>
 
@@ -19,11 +19,10 @@ struct session {
     void *ret; /* where the answer of the call in flight goes */
 };
 
-struct session *session_new(const char *host, uint32_t port, uint32_t timeout_s)
+struct session *session_new(const struct vipu_endpoint *endpoint, const char *user_agent, uint32_t timeout_s)
 {
     struct session *s = NEW(struct session);
-    struct vipu_client_options options = {
-        .host = host, .port = port, .user_agent = "vipu/" IPU_OPERATOR_VERSION};
+    struct vipu_client_options options = {.endpoint = *endpoint, .user_agent = user_agent};
 
     s->loop = loop_new();
     s->client = vipu_client_new(s->loop, &options);
