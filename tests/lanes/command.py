@@ -20,6 +20,9 @@ Without a LANE, all of them run. Logs are in build/test-logs. Exit status 0 only
 """
 
 
+FAILURES_TOLD = 20
+
+
 class Refused(Exception):
     """A sentence for the user."""
 
@@ -76,13 +79,17 @@ def _run(lanes: list[Lane]) -> int:
     begun = time.monotonic()
     runner = Runner(_install())
     total = Results()
+    failures = []
     for lane in lanes:
         found = runner.lane(lane)
-        found.failed = [f"{lane.name}: {name}" for name in found.failed]
+        failures += [f"{lane.name}: {failure}" for failure in found.failed]
         total.add(found)
     print(f"== over after {steps.spent(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
-    for name in total.failed:
-        print(f"failed: {name}")
+    # The first ones tell most: what follows is often their consequence.
+    for failure in failures[:FAILURES_TOLD]:
+        print(f"failed: {failure}")
+    if len(failures) > FAILURES_TOLD:
+        print(f"failed: {len(failures) - FAILURES_TOLD} more; the logs name them")
     print(total, flush=True)
     return 1 if total.failed else 0
 

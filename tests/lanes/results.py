@@ -4,12 +4,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+REASON_MAX = 300
+
+
+@dataclass(frozen=True)
+class Failure:
+    name: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}" if self.reason else self.name
+
 
 @dataclass
 class Results:
     passed: int = 0
     skipped: int = 0
-    failed: list[str] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
 
     def add(self, other: "Results") -> None:
         self.passed += other.passed
@@ -37,15 +48,26 @@ def read_junit(path: Path) -> Results:
     found = Results()
     # A test that passed and whose teardown failed stands there twice; it failed.
     cases: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for case in root.iter("testcase"):
         name = _name(case)
         cases[name] = max(cases.get(name, ""), _outcome(case), key=["", "passed", "skipped", "failed"].index)
+        reasons[name] = reasons.get(name) or _reason(case)
     for name, outcome in cases.items():
         if outcome == "failed":
-            found.failed.append(name)
+            found.failed.append(Failure(name, reasons[name]))
         else:
             setattr(found, outcome, getattr(found, outcome) + 1)
     return found
+
+
+def _reason(case: ElementTree.Element) -> str:
+    """The first line of what the test program says of it."""
+    for kind in ("failure", "error"):
+        told = case.find(kind)
+        if told is not None:
+            return next(iter(told.get("message", "").splitlines()), "")[:REASON_MAX]
+    return ""
 
 
 def _name(case: ElementTree.Element) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import steps
 
-from .results import Results, Unreadable, read_junit
+from .results import Failure, Results, Unreadable, read_junit
 from .table import Compile, Ctest, Lane, Pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ class Runner:
     def _suite(self, suite: Compile | Ctest | Pytest, name: str) -> Results:
         for preset in suite.presets:
             if not self._build(preset):
-                return Results(failed=[f"build of preset {preset}"])
+                return Results(failed=[Failure(f"build of preset {preset}")])
         if isinstance(suite, Compile):
             return Results(passed=1)
         return self._tests(suite, name)
@@ -65,11 +65,11 @@ class Runner:
         try:
             found = read_junit(junit)
         except Unreadable as problem:
-            found = Results(failed=[str(problem)])
+            found = Results(failed=[Failure(name, str(problem))])
         if status and not found.failed:
-            found.failed.append(f"{command[0]} ended with status {status}")
+            found.failed.append(Failure(name, f"{command[0]} ended with status {status}"))
         if not found.total:
-            found.failed.append("there is not one test")
+            found.failed.append(Failure(name, "there is not one test"))
         if found.failed:
             steps.show_end(log, 60)
         return found
