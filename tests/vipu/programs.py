@@ -53,6 +53,11 @@ class Server:
         return re.search(r"serving the V-IPU user API.* port=(\d+)", text)
 
     @property
+    def admin_port(self):
+        """Of its HTTP end-point; the configuration says admin-listen: 127.0.0.1:0."""
+        return int(re.search(r"serving the admin end-point.* port=(\d+)", self.log())[1])
+
+    @property
     def target(self):
         return f"127.0.0.1:{self.port}"
 

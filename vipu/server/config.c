@@ -305,12 +305,13 @@ static void take_clusters(struct reader *r)
 
 static void take_all(struct reader *r)
 {
-    static const char *const keys[] = {
-        "listen", "storage", "create-ms", "remove-ms", "reset-ms", "auto-reset-retries", "clusters", NULL};
+    static const char *const keys[] = {"listen",   "admin-listen",       "storage",  "create-ms", "remove-ms",
+                                       "reset-ms", "auto-reset-retries", "clusters", NULL};
     struct server_config *c = &r->config;
 
     check_keys(r, r->doc.root, keys);
     take_text(r, r->doc.root, "listen", &c->listen);
+    take_text(r, r->doc.root, "admin-listen", &c->admin_listen);
     take_text(r, r->doc.root, "storage", &c->storage);
     take_number(r, r->doc.root, "create-ms", 0, MAX_DURATION_MS, &c->times.create_ms);
     take_number(r, r->doc.root, "remove-ms", 0, MAX_DURATION_MS, &c->times.remove_ms);
@@ -364,6 +365,7 @@ struct server_config server_config_default(void)
 void server_config_release(struct server_config *config)
 {
     mem_free(config->listen);
+    mem_free(config->admin_listen);
     mem_free(config->storage);
     vipu_clusters_release(&config->clusters);
     *config = (struct server_config){0};

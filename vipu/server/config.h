@@ -15,6 +15,7 @@
 
 struct server_config {
     char *listen;
+    char *admin_listen; /* NULL: no HTTP end-point */
     char *storage;
     struct controller_times times;
     uint32_t max_auto_reset_retries;

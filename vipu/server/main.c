@@ -1,6 +1,5 @@
-/* vipu-server: a V-IPU controller over simulated IPUs. Wiring only: options, configuration, storage, service,
- * signals. */
-#include <signal.h>
+/* vipu-server: a V-IPU controller over simulated IPUs. Options and configuration only; server.h has
+ * the rest. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,12 +7,8 @@
 #include "base/core/opts.h"
 #include "base/io/file.h"
 #include "base/io/log.h"
-#include "base/io/loop.h"
 #include "vipu/server/config.h"
-#include "vipu/server/controller.h"
-#include "vipu/server/methods.h"
-#include "vipu/server/store.h"
-#include "vipu/wire/service.h"
+#include "vipu/server/server.h"
 
 #define EXIT_USAGE 2
 
@@ -78,6 +73,7 @@ static const struct opts_spec spec = {
     .rows = rows,
     .footer = "Configuration file (all settings but clusters may be left out):\n"
               "  listen: \":8090\"\n"
+              "  admin-listen: 127.0.0.1:2112  # /healthz; off unless given\n"
               "  storage: /var/lib/vipu-server/vipu-server.db\n"
               "  create-ms: 200            # how long operations take\n"
               "  remove-ms: 100\n"
@@ -94,28 +90,6 @@ static const struct opts_spec spec = {
               "        - id: half\n"
               "          agents: [ag1, ag2, ag3, ag4, ag5, ag6, ag7, ag8]\n",
 };
-
-struct program {
-    struct loop *loop;
-    bool failed;
-};
-
-static void on_signal(void *ctx, int signum)
-{
-    struct program *program = ctx;
-
-    log_info("ending", KV("signal", signum == SIGTERM ? "SIGTERM" : "SIGINT"));
-    loop_stop(program->loop);
-}
-
-static void on_storage_failure(void *ctx, const struct err *err)
-{
-    struct program *program = ctx;
-
-    log_error("a change could not be stored, ending", KV("cause", err->msg));
-    program->failed = true;
-    loop_stop(program->loop);
-}
 
 static void report(const struct strv *problems)
 {
@@ -139,49 +113,6 @@ static bool read_config(const char *path, struct server_config *ret, struct strv
     return server_config_parse(str_slice(&text), path, ret, problems);
 }
 
-static bool serve(struct program *program, const struct server_config *config, struct controller *controller,
-                  struct store *store, struct err *err)
-{
-    struct methods *methods =
-        methods_new(program->loop, config, controller, store, on_storage_failure, program);
-    struct service *service =
-        service_new(program->loop, &(struct service_options){0}, methods_answer, methods);
-    bool listening = service_listen(service, config->listen, err);
-
-    if (listening) {
-        log_info("serving the V-IPU user API", KV("listen", config->listen),
-                 KVF("port", "%u", service_port(service)), KVF("partitions", "%zu", controller->count));
-        loop_run(program->loop);
-    }
-    /* Calls that wait for a transaction are answered first: what they changed is lost or saved, and they were
-     * told. */
-    methods_free(methods);
-    service_free(service);
-    return listening;
-}
-
-static bool run(const struct server_config *config)
-{
-    struct program program = {.loop = loop_new()};
-    struct controller controller;
-    struct store *store;
-    struct err err = {0};
-    bool ok;
-
-    controller_init(&controller, &config->clusters, config->times, config->max_auto_reset_retries);
-    store = store_open(config->storage, &err);
-    ok = store && store_load(store, &controller, loop_now_ms(program.loop), &err);
-    loop_on_signal(program.loop, SIGTERM, on_signal, &program);
-    loop_on_signal(program.loop, SIGINT, on_signal, &program);
-    ok = ok && serve(&program, config, &controller, store, &err);
-    if (!ok)
-        log_error("vipu-server cannot start", KV("cause", err.msg));
-    controller_release(&controller);
-    store_close(store);
-    loop_free(program.loop);
-    return ok && !program.failed;
-}
-
 static int start(const struct options *options)
 {
     AUTO(strv) struct strv problems = {0};
@@ -198,7 +129,7 @@ static int start(const struct options *options)
         mem_set_str(&config.storage, options->storage);
     if (options->check)
         (void)printf("%s: no mistakes\n", options->check);
-    ok = options->check || run(&config);
+    ok = options->check || server_run(&config);
     server_config_release(&config);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,20 @@
+/* vipu-server's HTTP end-point for admins and monitoring: exact paths, each with one handler. Off unless an
+ * address is configured. It knows no users and no TLS, so it belongs on the loopback or a management
+ * network. Paths are added before it listens, and only then. */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/io/loop.h"
+#include "base/io/serve.h"
+
+struct admin;
+
+struct admin *admin_new(void);
+/* path must outlive the admin. A handler answers by serve_reply before it returns; max_body 0 accepts none.
+ */
+void admin_add(struct admin *admin, const char *path, size_t max_body, serve_fn fn, void *ctx);
+/* "HOST:PORT", ":PORT" or "[::1]:PORT"; HOST is an address or localhost, and port 0 lets the system choose.
+ */
+MUST_USE bool admin_listen(struct admin *admin, struct loop *loop, const char *address, struct err *err);
+uint16_t admin_port(const struct admin *admin);
+void admin_free(struct admin *admin); /* not from inside a callback of the loop; NULL is fine */

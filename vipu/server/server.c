@@ -1,0 +1,114 @@
+#include "vipu/server/server.h"
+
+#include <signal.h>
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "vipu/server/admin.h"
+#include "vipu/server/controller.h"
+#include "vipu/server/methods.h"
+#include "vipu/server/store.h"
+#include "vipu/wire/service.h"
+
+struct server {
+    struct server_config config;
+    struct loop *loop;
+    struct controller controller;
+    struct store *store;
+    struct methods *methods;
+    struct service *service;
+    struct admin *admin; /* NULL when it is off */
+    bool failed;
+};
+
+static void on_end(void *ctx, int signum)
+{
+    struct server *server = ctx;
+
+    log_info("ending", KV("signal", signum == SIGTERM ? "SIGTERM" : "SIGINT"));
+    loop_stop(server->loop);
+}
+
+static void on_storage_failure(void *ctx, const struct err *err)
+{
+    struct server *server = ctx;
+
+    log_error("a change could not be stored, ending", KV("cause", err->msg));
+    server->failed = true;
+    loop_stop(server->loop);
+}
+
+static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    (void)ctx;
+    (void)view;
+    serve_replyf(request, 200, "ok\n");
+}
+
+static bool start_admin(struct server *server, struct err *err)
+{
+    if (!server->config.admin_listen)
+        return true;
+    server->admin = admin_new();
+    admin_add(server->admin, "/healthz", 0, on_healthz, NULL);
+    if (!admin_listen(server->admin, server->loop, server->config.admin_listen, err))
+        return false;
+    log_info("serving the admin end-point", KV("listen", server->config.admin_listen),
+             KVF("port", "%u", admin_port(server->admin)));
+    return true;
+}
+
+static bool start_service(struct server *server, struct err *err)
+{
+    server->methods = methods_new(server->loop, &server->config, &server->controller, server->store,
+                                  on_storage_failure, server);
+    server->service =
+        service_new(server->loop, &(struct service_options){0}, methods_answer, server->methods);
+    if (!service_listen(server->service, server->config.listen, err))
+        return false;
+    log_info("serving the V-IPU user API", KV("listen", server->config.listen),
+             KVF("port", "%u", service_port(server->service)),
+             KVF("partitions", "%zu", server->controller.count));
+    return true;
+}
+
+static bool start(struct server *server, struct err *err)
+{
+    server->store = store_open(server->config.storage, err);
+    return server->store && store_load(server->store, &server->controller, loop_now_ms(server->loop), err) &&
+           start_admin(server, err) && start_service(server, err);
+}
+
+static void stop(struct server *server)
+{
+    /* Calls that wait for a transaction are answered first: what they changed is lost or saved, and they were
+     * told. */
+    methods_free(server->methods);
+    service_free(server->service);
+    admin_free(server->admin);
+    controller_release(&server->controller);
+    store_close(server->store);
+    loop_free(server->loop);
+    server_config_release(&server->config);
+}
+
+bool server_run(struct server_config *config_take)
+{
+    struct server server = {.config = *config_take, .loop = loop_new()};
+    struct err err;
+
+    *config_take = (struct server_config){0};
+    controller_init(&server.controller, &server.config.clusters, server.config.times,
+                    server.config.max_auto_reset_retries);
+    loop_on_signal(server.loop, SIGTERM, on_end, &server);
+    loop_on_signal(server.loop, SIGINT, on_end, &server);
+    if (start(&server, &err)) {
+        loop_run(server.loop);
+    } else {
+        log_error("vipu-server cannot start", KV("cause", err.msg));
+        server.failed = true;
+    }
+    stop(&server);
+    return !server.failed;
+}
