@@ -40,6 +40,7 @@ clusters:
     allocations:
       - {id: a, agents: [ag1, ag32]}
       - {id: b, agents: [ag1]}
+  - {id: switched, cluster-topology: switched, agents: [s1]}
 """
     assert check(tmp_path, text) == (0, "no mistakes\n")
 
@@ -52,7 +53,7 @@ clusters:
      [f"line {n}: {key}-ms must be a whole number" for n, key in enumerate(("create", "remove", "reset"), 1)]),
     ("sise: 4\nclusters:\n  - id: a\n    topolgy: torus\n", ['line 1: "sise" is no setting', 'line 4: "topolgy" is no']),
     ("clusters:\n  - id: a\n    topology: ring\n    cluster-topology: x", [
-        "line 3: topology must be torus or mesh", "line 4: cluster-topology must be looped or unlooped"]),
+        "line 3: topology must be torus or mesh", "line 4: cluster-topology must be unlooped, looped or switched"]),
     ("clusters:\n  - {agents: 4}\n  - {id: 'a b'}", ["line 2: a cluster needs an id", "line 3: a cluster needs an id"]),
     ("clusters:\n  - {id: a}\n  - {id: a}", ['line 3: there is a cluster "a" already']),
     ("clusters:\n  - {id: a, agents: 17}", ["line 2: agents must be a whole number from 1 to 16"]),

@@ -29,8 +29,9 @@ struct vipu_allocation {
 
 struct vipu_cluster {
     char *id;
-    bool torus;  /* the domains' IPU-Links have loop (wrap) cables */
-    bool looped; /* the links between domains have */
+    bool torus;    /* the domains' IPU-Links have loop (wrap) cables */
+    bool looped;   /* the gateway links between domains have */
+    bool switched; /* the gateway links go through switches; never both */
     struct vipu_cluster_domain *domains;
     size_t domain_count;
     struct vipu_allocation *allocations; /* the first one has the cluster's own name and all of its agents */

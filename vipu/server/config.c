@@ -79,19 +79,22 @@ static void take_number(struct reader *r, const cJSON *object, const char *key, 
         *slot = (uint32_t)value;
 }
 
-/* `yes` and `no` are the two words the key may have. */
-static void take_choice(struct reader *r, const cJSON *object, const char *key, const char *yes,
-                        const char *no, bool *slot)
+/* The index of the word among `words` (the last one is NULL); `fallback` when the key is absent. */
+static size_t take_word(struct reader *r, const cJSON *object, const char *key, const char *const *words,
+                        size_t fallback)
 {
     const cJSON *node = json_at(object, key);
-    const char *word = json_str(object, key, "");
+    AUTO(str) struct str list = {0};
 
     if (!node)
-        return;
-    if (!str_eq(word, yes) && !str_eq(word, no))
-        complain(r, node, "%s must be %s or %s", key, yes, no);
-    else
-        *slot = str_eq(word, yes);
+        return fallback;
+    for (size_t i = 0; words[i]; i++) {
+        if (str_eq(json_str(object, key, ""), words[i]))
+            return i;
+        str_addf(&list, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+    complain(r, node, "%s must be %s", key, str_text(&list));
+    return fallback;
 }
 
 static bool is_name(const char *text)
@@ -267,10 +270,13 @@ static void take_cluster(struct reader *r, const cJSON *object)
 {
     static const char *const keys[] = {"id",     "topology",      "cluster-topology", "ipulink-domains",
                                        "agents", "ipuof-address", "allocations",      NULL};
+    static const char *const topologies[] = {"torus", "mesh", NULL};
+    static const char *const gateways[] = {"unlooped", "looped", "switched", NULL};
     struct vipu_clusters *clusters = &r->config.clusters;
     const char *id = take_id(r, object, "a cluster");
     struct vipu_cluster *cluster;
     uint32_t domains = 1;
+    size_t gateway;
 
     check_keys(r, object, keys);
     if (!id)
@@ -281,9 +287,13 @@ static void take_cluster(struct reader *r, const cJSON *object)
     }
     clusters->items = mem_grow(clusters->items, clusters->count + 1, sizeof(*clusters->items));
     cluster = &clusters->items[clusters->count++];
-    *cluster = (struct vipu_cluster){.id = mem_strdup(id), .torus = true};
-    take_choice(r, object, "topology", "torus", "mesh", &cluster->torus);
-    take_choice(r, object, "cluster-topology", "looped", "unlooped", &cluster->looped);
+    *cluster = (struct vipu_cluster){
+        .id = mem_strdup(id),
+    };
+    cluster->torus = take_word(r, object, "topology", topologies, 0) == 0;
+    gateway = take_word(r, object, "cluster-topology", gateways, 0);
+    cluster->looped = gateway == 1;
+    cluster->switched = gateway == 2;
     take_number(r, object, "ipulink-domains", 1, CONFIG_MAX_DOMAINS, &domains);
     cluster->domains = mem_alloc(domains * sizeof(*cluster->domains));
     cluster->domain_count = domains;

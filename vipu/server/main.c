@@ -82,7 +82,7 @@ static const struct opts_spec spec = {
               "  clusters:\n"
               "    - id: cl1\n"
               "      topology: torus       # or mesh: the IPU-Links of a domain\n"
-              "      cluster-topology: unlooped  # or looped: the links between domains\n"
+              "      cluster-topology: unlooped  # or looped, switched: the links between domains\n"
               "      ipulink-domains: 1\n"
               "      agents: 16            # a number, or a list of names; 4 IPUs each, up to 16 a domain\n"
               "      ipuof-address: 10.1.5.10  # of the first machine; the others count up\n"
