@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/nearest.h"
 
 enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
 
@@ -161,6 +162,22 @@ static void take_value(struct scan *scan, const struct opt *row, const char *att
                    row->arg ? row->arg : "VALUE");
 }
 
+static void refuse_long(struct scan *scan, const char *name, size_t len)
+{
+    AUTO(mem) char *word = mem_strndup(name, len < 200 ? len : 200);
+    struct nearest nearest = nearest_to(word);
+
+    for (const struct opt *row = scan->spec->rows; row->flag; row++)
+        if (row->help)
+            nearest_offer(&nearest, row->flag);
+    nearest_offer(&nearest, "help");
+    nearest_offer(&nearest, "version");
+    if (nearest_found(&nearest))
+        strv_pushf(scan->problems, "unknown option --%s; did you mean --%s?", word, nearest_found(&nearest));
+    else
+        strv_pushf(scan->problems, "unknown option --%s; %s --help lists all", word, scan->spec->program);
+}
+
 static void scan_long(struct scan *scan, const char *name)
 {
     const char *equals = strchr(name, '=');
@@ -174,8 +191,7 @@ static void scan_long(struct scan *scan, const char *name)
     else if (strcmp(name, "version") == 0)
         scan->asked = OPTS_VERSION;
     else
-        strv_pushf(scan->problems, "unknown option --%.*s; %s --help lists all", (int)(len < 200 ? len : 200),
-                   name, scan->spec->program);
+        refuse_long(scan, name, len);
 }
 
 /* "-xyz": flags may be bundled; the first letter that takes a value has the rest of the argument, or the next

@@ -167,6 +167,15 @@ TEST(all_mistakes_are_told_at_once)
                       "--api-host needs a value: --api-host HOST;");
 }
 
+TEST(a_slip_names_the_nearest_option)
+{
+    AUTO(mem) char *got = parse("--prot 1 --jsno --versoin=2", no_env, false);
+
+    CHECK_STR_EQ(got, "bad localhost 8090 text | 1 | unknown option --prot; did you mean --port?; "
+                      "unknown option --jsno; did you mean --json?; "
+                      "unknown option --versoin; did you mean --version?;");
+}
+
 static const char *bad_env(const char *name)
 {
     return str_eq(name, "T_PORT") ? "http" : NULL;
