@@ -25,6 +25,7 @@ enum {
 struct serve {
     struct loop *loop;
     struct lws_context *context;
+    int wake_fd; /* libwebsockets' own descriptor, see keep_wake_fd */
     struct lws_vhost *vhost;
     const struct serve_route *routes;
     struct lws_protocols protocols[2];
@@ -427,6 +428,24 @@ static struct lws_vhost *open_vhost(struct serve *serve, const struct serve_opti
     return lws_create_vhost(serve->context, &info);
 }
 
+static void note_poll(uv_handle_t *handle, void *ctx)
+{
+    int *fd = ctx;
+
+    if (handle->type == UV_POLL)
+        (void)uv_fileno(handle, fd);
+}
+
+/* A fresh context polls one descriptor, the one that wakes it; libuv walks its handles in the order of their
+ * making. */
+static int find_wake_fd(const struct serve *serve)
+{
+    int fd = -1;
+
+    uv_walk(loop_uv(serve->loop), note_poll, &fd);
+    return fd;
+}
+
 struct serve *serve_new(struct loop *loop, const struct serve_options *options, struct err *err)
 {
     struct serve *serve = NEW(struct serve);
@@ -441,6 +460,7 @@ struct serve *serve_new(struct loop *loop, const struct serve_options *options, 
         err_set(err, ERR_INTERNAL, "the HTTP server does not start: is libwebsockets-evlib-uv installed?");
         return NULL;
     }
+    serve->wake_fd = find_wake_fd(serve);
     serve->vhost = open_vhost(serve, options, 0);
     if (!serve->vhost) /* a machine without IPv6 */
         serve->vhost = open_vhost(serve, options, LWS_SERVER_OPTION_DISABLE_IPV6);
@@ -477,12 +497,27 @@ static void run_until_closed(struct loop *loop)
     } while (closing);
 }
 
+/* libwebsockets 4.1 closes the descriptor that wakes it twice: at once, and again when the loop has let go of
+ * it. Whatever the loop opens in between must not get its number. */
+static void keep_wake_fd(const struct serve *serve)
+{
+    int any = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (any < 0 || any == serve->wake_fd)
+        return;
+    int kept = fcntl(any, F_DUPFD_CLOEXEC, serve->wake_fd);
+    (void)close(any);
+    if (kept >= 0 && kept != serve->wake_fd)
+        (void)close(kept); /* the number is in use, so the library has not closed it yet */
+}
+
 void serve_free(struct serve *serve)
 {
     if (!serve)
         return;
     /* The first call begins to close sockets, the second one frees what the loop has let go of meanwhile. */
     lws_context_destroy(serve->context);
+    keep_wake_fd(serve);
     run_until_closed(serve->loop);
     lws_context_destroy(serve->context);
     run_until_closed(serve->loop);

@@ -493,3 +493,30 @@ TEST(all_addresses)
     exchange_release(&x);
     bench_close(&b);
 }
+
+static bool at_once(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* The library lets go of a descriptor twice, and the loop goes on in between. */
+TEST(the_end_of_a_server_closes_nobody_elses_descriptor)
+{
+    struct bench b;
+    struct exchange x = {0};
+    struct err err;
+
+    bench_open(&b);
+    struct serve *going =
+        serve_new(b.loop, &(struct serve_options){.address = "127.0.0.1", .routes = routes}, &err);
+    CHECK_OK(going != NULL, err);
+    bench_send(&b, &x, "/echo", (struct http_request){0});
+    exchange_run_until(b.loop, at_once, NULL); /* the next turn opens the socket */
+    serve_free(going);
+    exchange_wait(&x);
+    CHECK_STR_EQ(x.err.msg, "");
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+    bench_close(&b);
+}
