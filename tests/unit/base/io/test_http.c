@@ -697,6 +697,158 @@ TEST(aborting_from_inside_a_taker)
     bench_close(&b);
 }
 
+/* --- silent networks --- */
+
+enum { CROWD = 6, MOMENTS = 8 };
+
+/* Never says a word, unless it is asked for /answer. */
+static void silent_but_for_one_path(int listener)
+{
+    char request[REQUEST_MAX];
+
+    for (;;) {
+        int fd = peer_accept(listener);
+        if (fork() != 0) {
+            (void)close(fd);
+            continue;
+        }
+        (void)peer_read_request(fd, request, sizeof request);
+        if (strncmp(request, "GET /answer", 11) == 0)
+            peer_send(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
+        (void)peer_read_all(fd, request, sizeof request);
+        _exit(0);
+    }
+}
+
+static bool count_down(void *ctx)
+{
+    int *turns = ctx;
+
+    return --*turns < 0;
+}
+
+/* From "not started" over "connecting" and "shaking hands" to "asked". */
+static void let_turns_pass(struct loop *loop, int turns)
+{
+    if (turns > 0)
+        exchange_run_until(loop, count_down, &turns);
+}
+
+static void check_answered(struct bench *b)
+{
+    struct exchange x = {0};
+    AUTO(mem) char *url = mem_printf("http://127.0.0.1:%u/answer", b->peer.port);
+
+    exchange_send(&x, b->loop, b->http, (struct http_request){.method = "GET", .url = url});
+    exchange_wait(&x);
+    CHECK_STR_EQ(x.err.msg, "");
+    CHECK_STR_EQ(str_text(&x.body), "hi");
+    exchange_release(&x);
+}
+
+static const char *const schemes[] = {"http", "https"};
+
+static void open_silent(struct bench *b, const char *scheme)
+{
+    bench_open(b, silent_but_for_one_path, (struct http_options){.max_connections = CROWD});
+    (void)snprintf(b->url, sizeof b->url, "%s://127.0.0.1:%u/silent", scheme, b->peer.port);
+}
+
+static void send_crowd(struct bench *b, struct http_call **calls)
+{
+    for (int i = 0; i < CROWD; i++)
+        calls[i] =
+            http_send(b->http, &(struct http_request){.method = "GET", .url = b->url, .on_done = never});
+}
+
+TEST(cancelled_calls_leave_their_descriptors_to_new_ones)
+{
+    CHECK_ROWS (scheme, schemes) {
+        struct bench b;
+
+        open_silent(&b, *scheme);
+        for (int moment = 0; moment < MOMENTS; moment++) {
+            struct http_call *calls[CROWD];
+
+            send_crowd(&b, calls);
+            let_turns_pass(b.loop, moment);
+            for (int i = 0; i < CROWD; i++)
+                http_cancel(calls[i]);
+            check_answered(&b);
+        }
+        bench_close(&b);
+    }
+}
+
+TEST(aborted_connections_leave_their_descriptors_to_new_ones)
+{
+    struct bench b;
+    struct exchange x[CROWD];
+
+    open_silent(&b, "http");
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        memset(x, 0, sizeof x);
+        for (int i = 0; i < CROWD; i++)
+            exchange_send(&x[i], b.loop, b.http, (struct http_request){.method = "GET", .url = b.url});
+        let_turns_pass(b.loop, moment);
+        http_abort_connections(b.http);
+        check_answered(&b);
+        for (int i = 0; i < CROWD; i++) {
+            exchange_wait(&x[i]);
+            CHECK_INT_EQ(x[i].err.kind, ERR_IO);
+            exchange_release(&x[i]);
+        }
+    }
+    bench_close(&b);
+}
+
+/* The loop goes on, and so does another pool on it, whose sockets get the numbers of those that were closed.
+ */
+TEST(a_pool_may_be_freed_while_its_peers_are_silent)
+{
+    CHECK_ROWS (scheme, schemes) {
+        for (int moment = 0; moment < MOMENTS; moment++) {
+            struct bench b;
+            struct http_call *calls[CROWD];
+            struct err err;
+
+            open_silent(&b, *scheme);
+            send_crowd(&b, calls);
+            let_turns_pass(b.loop, moment);
+            http_free(b.http);
+            b.http = http_new(b.loop, &(struct http_options){.user_agent = "test/1"}, &err);
+            CHECK_OK(b.http != NULL, err);
+            check_answered(&b);
+            bench_close(&b);
+        }
+    }
+}
+
+TEST(silence_and_cancelling_in_one_turn)
+{
+    struct bench b;
+    struct exchange silent[CROWD] = {0};
+    struct http_call *calls[CROWD];
+
+    open_silent(&b, "https");
+    for (int i = 0; i < CROWD; i++)
+        exchange_send(&silent[i], b.loop, b.http,
+                      (struct http_request){.method = "GET", .url = b.url, .timeout_ms = 50});
+    exchange_wait(&silent[0]);
+    CHECK_INT_EQ(silent[0].err.kind, ERR_TIMEOUT);
+    send_crowd(&b, calls);
+    for (int i = 1; i < CROWD; i++) {
+        if (silent[i].call)
+            http_cancel(silent[i].call);
+        http_cancel(calls[i]);
+    }
+    check_answered(&b);
+    http_cancel(calls[0]);
+    for (int i = 0; i < CROWD; i++)
+        exchange_release(&silent[i]);
+    bench_close(&b);
+}
+
 /* --- TLS --- */
 
 static struct peer_identity identity;
