@@ -1,8 +1,11 @@
 #include "vipu/server/methods.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "vipu/server/hardware.h"
+#include "vipu/server/rpc.h"
 #include "vipu/wire/grpc.h"
 #include "vipu/wire/replies.h"
 #include "vipu/wire/requests.h"
@@ -12,7 +15,7 @@
 
 /* A call whose change waits for the transaction. */
 struct waiting {
-    struct service_call *call;
+    struct rpc *rpc;
     struct str reply;
 };
 
@@ -21,6 +24,7 @@ struct methods {
     const struct server_config *config;
     struct controller *controller;
     struct store *store;
+    struct metrics *metrics;
     void (*on_storage_failure)(void *ctx, const struct err *err);
     void *ctx;
     struct loop_timer commit;
@@ -31,18 +35,18 @@ struct methods {
 
 static void schedule_step(struct methods *m);
 
-static void refuse(struct service_call *call, const struct err *err)
+static void refuse(struct rpc *rpc, const struct err *err)
 {
-    service_refuse(call, grpc_status_of_kind(err->kind), err->msg);
+    rpc_refuse(rpc, grpc_status_of_kind(err->kind), err->msg);
 }
 
 static void answer_waiting(struct methods *m, const struct err *err)
 {
     for (size_t i = 0; i < m->waiting_count; i++) {
         if (err)
-            refuse(m->waiting[i].call, err);
+            refuse(m->waiting[i].rpc, err);
         else
-            service_reply(m->waiting[i].call, str_slice(&m->waiting[i].reply));
+            rpc_reply(m->waiting[i].rpc, str_slice(&m->waiting[i].reply));
         str_release(&m->waiting[i].reply);
     }
     m->waiting_count = 0;
@@ -54,8 +58,10 @@ static bool save(struct methods *m)
 
     if (!controller_has_changes(m->controller))
         return true;
-    if (store_save(m->store, m->controller, &err))
+    if (store_save(m->store, m->controller, &err)) {
+        m->metrics->storage_commits++;
         return true;
+    }
     answer_waiting(m, &err);
     m->on_storage_failure(m->ctx, &err);
     return false;
@@ -90,24 +96,24 @@ static void schedule_step(struct methods *m)
 }
 
 /* The reply goes out when the change is on disk. */
-static void answer_when_saved(struct methods *m, struct service_call *call, struct str *reply_take)
+static void answer_when_saved(struct methods *m, struct rpc *rpc, struct str *reply_take)
 {
     m->waiting = mem_grow(m->waiting, m->waiting_count + 1, sizeof(*m->waiting));
-    m->waiting[m->waiting_count++] = (struct waiting){call, *reply_take};
+    m->waiting[m->waiting_count++] = (struct waiting){rpc, *reply_take};
     *reply_take = (struct str){0};
     loop_timer_start(m->loop, &m->commit, 0, on_commit);
 }
 
-static void reply(struct service_call *call, const struct str *message)
+static void reply(struct rpc *rpc, const struct str *message)
 {
     if (message->full)
-        service_refuse(call, GRPC_RESOURCE_EXHAUSTED, "the reply would be too large");
+        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "the reply would be too large");
     else
-        service_reply(call, str_slice(message));
+        rpc_reply(rpc, str_slice(message));
 }
 
-static bool get_version(struct methods *m, struct service_call *call, struct slice message,
-                        struct arena *arena, struct err *err)
+static bool get_version(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                        struct err *err)
 {
     AUTO(str) struct str out = {0};
 
@@ -115,12 +121,12 @@ static bool get_version(struct methods *m, struct service_call *call, struct sli
     if (!wire_get_version_request(message, arena, err))
         return false;
     wire_put_version(API_VERSION, &out);
-    reply(call, &out);
+    reply(rpc, &out);
     return true;
 }
 
-static bool list_partitions(struct methods *m, struct service_call *call, struct slice message,
-                            struct arena *arena, struct err *err)
+static bool list_partitions(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                            struct err *err)
 {
     AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
     const struct vipu_cluster *cluster;
@@ -136,7 +142,7 @@ static bool list_partitions(struct methods *m, struct service_call *call, struct
         if (!*allocation_id || str_eq(p->allocation_id, allocation_id))
             wire_put_partition(p, &out);
     }
-    reply(call, &out);
+    reply(rpc, &out);
     return true;
 }
 
@@ -161,8 +167,8 @@ static void put_agents(const struct vipu_cluster_domain *domain, const struct wi
     }
 }
 
-static bool list_ipu_attributes(struct methods *m, struct service_call *call, struct slice message,
-                                struct arena *arena, struct err *err)
+static bool list_ipu_attributes(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                                struct err *err)
 {
     const struct vipu_clusters *clusters = m->controller->clusters;
     AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
@@ -173,22 +179,22 @@ static bool list_ipu_attributes(struct methods *m, struct service_call *call, st
     for (size_t c = 0; c < clusters->count; c++)
         for (size_t d = 0; d < clusters->items[c].domain_count; d++)
             put_agents(&clusters->items[c].domains[d], &names, &out);
-    reply(call, &out);
+    reply(rpc, &out);
     return true;
 }
 
-static bool refuse_create(struct service_call *call, const struct strv *problems, const struct err *err)
+static bool refuse_create(struct rpc *rpc, const struct strv *problems, const struct err *err)
 {
     AUTO(str) struct str all = {.max = GRPC_TEXT_MAX};
 
     for (size_t i = 0; i < problems->count; i++)
         str_addf(&all, "%s%s", i ? "; " : "", problems->items[i]);
-    service_refuse(call, grpc_status_of_kind(err->kind), problems->count ? str_text(&all) : err->msg);
+    rpc_refuse(rpc, grpc_status_of_kind(err->kind), problems->count ? str_text(&all) : err->msg);
     return true;
 }
 
-static bool create_partition(struct methods *m, struct service_call *call, struct slice message,
-                             struct arena *arena, struct err *err)
+static bool create_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                             struct err *err)
 {
     AUTO(strv) struct strv problems = {0};
     AUTO(str) struct str out = {0};
@@ -197,16 +203,16 @@ static bool create_partition(struct methods *m, struct service_call *call, struc
     if (!wire_get_create(message, arena, &requirements, err))
         return false;
     if (!controller_create(m->controller, &requirements, loop_now_ms(m->loop), &problems, err))
-        return refuse_create(call, &problems, err);
+        return refuse_create(rpc, &problems, err);
     log_info("partition is being created", KV("partition", requirements.id),
              KVF("ipus", "%u", requirements.size));
     wire_put_partition_id(requirements.id, &out);
-    answer_when_saved(m, call, &out);
+    answer_when_saved(m, rpc, &out);
     return true;
 }
 
-static bool remove_partition(struct methods *m, struct service_call *call, struct slice message,
-                             struct arena *arena, struct err *err)
+static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                             struct err *err)
 {
     struct wire_partition_request request;
 
@@ -214,12 +220,12 @@ static bool remove_partition(struct methods *m, struct service_call *call, struc
         !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
         return false;
     log_info("partition is being removed", KV("partition", request.partition_id));
-    answer_when_saved(m, call, &(struct str){0});
+    answer_when_saved(m, rpc, &(struct str){0});
     return true;
 }
 
-static bool reset_partition(struct methods *m, struct service_call *call, struct slice message,
-                            struct arena *arena, struct err *err)
+static bool reset_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                            struct err *err)
 {
     struct wire_partition_request request;
 
@@ -227,12 +233,12 @@ static bool reset_partition(struct methods *m, struct service_call *call, struct
         !controller_reset(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
         return false;
     log_info("partition is being reset", KV("partition", request.partition_id));
-    answer_when_saved(m, call, &(struct str){0});
+    answer_when_saved(m, rpc, &(struct str){0});
     return true;
 }
 
-static bool get_status(struct methods *m, struct service_call *call, struct slice message,
-                       struct arena *arena, struct err *err)
+static bool get_status(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                       struct err *err)
 {
     AUTO(str) struct str out = {0};
     struct wire_partition_request request;
@@ -254,11 +260,11 @@ static bool get_status(struct methods *m, struct service_call *call, struct slic
     };
     wire_put_status(&status, &out);
     mem_free(error);
-    reply(call, &out);
+    reply(rpc, &out);
     return true;
 }
 
-static bool get_ipuof(struct methods *m, struct service_call *call, struct slice message, struct arena *arena,
+static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                       struct err *err)
 {
     AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
@@ -276,13 +282,13 @@ static bool get_ipuof(struct methods *m, struct service_call *call, struct slice
                         err))
         return false;
     wire_put_ipuof(&config, &out);
-    reply(call, &out);
+    reply(rpc, &out);
     return true;
 }
 
 /* False, with nothing answered, when err says why the call is refused. */
-typedef bool (*method_fn)(struct methods *m, struct service_call *call, struct slice message,
-                          struct arena *arena, struct err *err);
+typedef bool (*method_fn)(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                          struct err *err);
 
 static const struct {
     const char *path;
@@ -298,23 +304,31 @@ static const struct {
     {"/virmgrpc.UserService/GetPartitionStatus", get_status},
 };
 
+static size_t find_method(struct slice path)
+{
+    size_t i = 0;
+
+    while (i < COUNT_OF(table) && !slice_eq(path, table[i].path))
+        i++;
+    return i;
+}
+
 void methods_answer(void *ctx, struct service_call *call, struct slice path, struct slice message)
 {
     AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
+    struct methods *m = ctx;
+    size_t method = find_method(path);
+    struct rpc *rpc = rpc_new(call, m->metrics, method);
     struct err err;
 
-    for (size_t i = 0; i < COUNT_OF(table); i++) {
-        if (slice_eq(path, table[i].path)) {
-            if (!table[i].fn(ctx, call, message, &arena, &err))
-                refuse(call, &err);
-            return;
-        }
-    }
-    service_refuse(call, GRPC_UNIMPLEMENTED, "this server has no such method");
+    if (method == COUNT_OF(table))
+        rpc_refuse(rpc, GRPC_UNIMPLEMENTED, "this server has no such method");
+    else if (!table[method].fn(m, rpc, message, &arena, &err))
+        refuse(rpc, &err);
 }
 
 struct methods *methods_new(struct loop *loop, const struct server_config *config,
-                            struct controller *controller, struct store *store,
+                            struct controller *controller, struct store *store, struct metrics *metrics,
                             void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx)
 {
     struct methods *m = NEW(struct methods);
@@ -323,6 +337,10 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
     m->config = config;
     m->controller = controller;
     m->store = store;
+    m->metrics = metrics;
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        metrics_add_method(metrics, strrchr(table[i].path, '/') + 1);
+    metrics_add_method(metrics, "other");
     m->on_storage_failure = on_storage_failure;
     m->ctx = ctx;
     schedule_step(m);

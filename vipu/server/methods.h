@@ -7,15 +7,16 @@
 #include "base/io/loop.h"
 #include "vipu/server/config.h"
 #include "vipu/server/controller.h"
+#include "vipu/server/metrics.h"
 #include "vipu/server/store.h"
 #include "vipu/wire/service.h"
 
 struct methods;
 
-/* The three outlive the methods. `on_storage_failure` is called when a change could not be written: what the
+/* All four outlive the methods. `on_storage_failure` is called when a change could not be written: what the
  * memory holds is then ahead of the disk, and the program has to end. */
 struct methods *methods_new(struct loop *loop, const struct server_config *config,
-                            struct controller *controller, struct store *store,
+                            struct controller *controller, struct store *store, struct metrics *metrics,
                             void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx);
 void methods_free(struct methods *methods); /* after the service */
 /* A service_fn; ctx is the struct methods. */

@@ -8,6 +8,7 @@
 #include "vipu/server/admin.h"
 #include "vipu/server/controller.h"
 #include "vipu/server/methods.h"
+#include "vipu/server/metrics.h"
 #include "vipu/server/store.h"
 #include "vipu/wire/service.h"
 
@@ -16,6 +17,7 @@ struct server {
     struct loop *loop;
     struct controller controller;
     struct store *store;
+    struct metrics metrics;
     struct methods *methods;
     struct service *service;
     struct admin *admin; /* NULL when it is off */
@@ -46,12 +48,23 @@ static void on_healthz(void *ctx, struct serve_request *request, const struct se
     serve_replyf(request, 200, "ok\n");
 }
 
+static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct server *server = ctx;
+    AUTO(str) struct str text = {0};
+
+    (void)view;
+    metrics_put(&server->metrics, &server->controller, &text);
+    serve_reply(request, 200, METRICS_CONTENT_TYPE, str_slice(&text));
+}
+
 static bool start_admin(struct server *server, struct err *err)
 {
     if (!server->config.admin_listen)
         return true;
     server->admin = admin_new();
     admin_add(server->admin, "/healthz", 0, on_healthz, NULL);
+    admin_add(server->admin, "/metrics", 0, on_metrics, server);
     if (!admin_listen(server->admin, server->loop, server->config.admin_listen, err))
         return false;
     log_info("serving the admin end-point", KV("listen", server->config.admin_listen),
@@ -62,7 +75,7 @@ static bool start_admin(struct server *server, struct err *err)
 static bool start_service(struct server *server, struct err *err)
 {
     server->methods = methods_new(server->loop, &server->config, &server->controller, server->store,
-                                  on_storage_failure, server);
+                                  &server->metrics, on_storage_failure, server);
     server->service =
         service_new(server->loop, &(struct service_options){0}, methods_answer, server->methods);
     if (!service_listen(server->service, server->config.listen, err))
