@@ -8,6 +8,7 @@
 #define READ_BYTES ((size_t)64 * 1024)
 #define READS_PER_TURN 16
 #define WRITE_BYTES ((size_t)64 * 1024)
+#define PLAIN_BYTES ((size_t)16 * 1024) /* one record */
 
 static bool break_off(struct h2 *h2, const struct err *err)
 {
@@ -33,11 +34,9 @@ static bool break_because(struct h2 *h2, const char *why)
 }
 
 /* Takes from the session as much as one write carries well. */
-static bool refill(struct h2 *h2)
+static bool gather(struct h2 *h2, struct str *into)
 {
-    str_clear(&h2->out);
-    h2->out_sent = 0;
-    while (h2->out.len < WRITE_BYTES) {
+    while (into->len < WRITE_BYTES) {
         const uint8_t *bytes;
         ssize_t len = nghttp2_session_mem_send(h2->session, &bytes);
 
@@ -45,9 +44,30 @@ static bool refill(struct h2 *h2)
             return break_because(h2, nghttp2_strerror((int)len));
         if (len == 0)
             break;
-        str_add(&h2->out, bytes, (size_t)len);
+        str_add(into, bytes, (size_t)len);
     }
     return true;
+}
+
+static bool seal(struct h2 *h2)
+{
+    struct err err;
+
+    if (!tls_shake(h2->tls, &err) || !tls_drain(h2->tls, &h2->out, &err))
+        return break_off(h2, &err);
+    if (!tls_is_open(h2->tls))
+        return true;
+    str_clear(&h2->plain);
+    if (!gather(h2, &h2->plain))
+        return false;
+    return tls_seal(h2->tls, str_slice(&h2->plain), &h2->out, &err) || break_off(h2, &err);
+}
+
+static bool refill(struct h2 *h2)
+{
+    str_clear(&h2->out);
+    h2->out_sent = 0;
+    return h2->tls ? seal(h2) : gather(h2, &h2->out);
 }
 
 /* Like write, but 0 when the kernel takes nothing now and -1 for a failure. */
@@ -86,24 +106,70 @@ bool h2_flush(struct h2 *h2)
     return true;
 }
 
-/* False when broken; *more says whether another read may find something. */
-static bool read_once(struct h2 *h2, bool *more)
+static bool take_in(struct h2 *h2, const uint8_t *bytes, size_t len)
 {
-    uint8_t bytes[READ_BYTES];
-    ssize_t len = recv(h2->sock.fd, bytes, sizeof(bytes), 0), used;
+    ssize_t used;
 
-    *more = len == (ssize_t)sizeof(bytes);
-    if (len == 0)
-        return break_because(h2, "the peer closed the connection");
-    if (len < 0)
-        return errno == EAGAIN || errno == EINTR ? true : break_errno(h2, errno);
     h2->reading = true;
-    used = nghttp2_session_mem_recv(h2->session, bytes, (size_t)len);
+    used = nghttp2_session_mem_recv(h2->session, bytes, len);
     h2->reading = false;
     if (used < 0)
         return break_because(h2, used == NGHTTP2_ERR_BAD_CLIENT_MAGIC ? "the peer does not speak HTTP/2"
                                                                       : nghttp2_strerror((int)used));
     return true;
+}
+
+/* Tells the peer why, as far as one write carries it: nothing of a request can be in it. */
+static void say_farewell(struct h2 *h2)
+{
+    struct err ignored;
+
+    if (h2->out_sent < h2->out.len)
+        return;
+    str_clear(&h2->out);
+    h2->out_sent = 0;
+    if (tls_drain(h2->tls, &h2->out, &ignored))
+        (void)send_some(h2);
+}
+
+static bool take_in_sealed(struct h2 *h2, const uint8_t *bytes, size_t len)
+{
+    uint8_t plain[PLAIN_BYTES];
+    size_t plain_len;
+    struct err err;
+
+    tls_feed(h2->tls, bytes, len);
+    do {
+        if (!tls_read(h2->tls, plain, sizeof(plain), &plain_len, &err)) {
+            say_farewell(h2);
+            return break_off(h2, &err);
+        }
+        if (plain_len && !take_in(h2, plain, plain_len))
+            return false;
+    } while (plain_len);
+    return true;
+}
+
+static bool end_of_input(struct h2 *h2)
+{
+    return break_because(h2,
+                         h2->tls && !tls_is_open(h2->tls)
+                             ? "the peer closed the connection during the TLS handshake: does it speak TLS?"
+                             : "the peer closed the connection");
+}
+
+/* False when broken; *more says whether another read may find something. */
+static bool read_once(struct h2 *h2, bool *more)
+{
+    uint8_t bytes[READ_BYTES];
+    ssize_t len = recv(h2->sock.fd, bytes, sizeof(bytes), 0);
+
+    *more = len == (ssize_t)sizeof(bytes);
+    if (len == 0)
+        return end_of_input(h2);
+    if (len < 0)
+        return errno == EAGAIN || errno == EINTR ? true : break_errno(h2, errno);
+    return h2->tls ? take_in_sealed(h2, bytes, (size_t)len) : take_in(h2, bytes, (size_t)len);
 }
 
 static void on_ready(struct sock *sock, bool readable, bool writable)
@@ -122,19 +188,25 @@ static void on_ready(struct sock *sock, bool readable, bool writable)
         h2->owner->turned(h2);
 }
 
-void h2_start_take(struct h2 *h2, struct loop *loop, int fd, nghttp2_session *session,
+void h2_start_take(struct h2 *h2, struct loop *loop, int fd, struct tls *tls, nghttp2_session *session,
                    const struct h2_owner *owner)
 {
-    *h2 = (struct h2){.session = session, .owner = owner};
+    *h2 = (struct h2){.session = session, .owner = owner, .tls = tls};
     sock_open_take(&h2->sock, loop, fd, on_ready);
     sock_want(&h2->sock, true, false);
 }
 
 void h2_stop(struct h2 *h2, bool reset)
 {
+    if (h2->tls && !reset) {
+        tls_end(h2->tls);
+        say_farewell(h2);
+    }
+    tls_free(TAKE(h2->tls));
     sock_close(&h2->sock, reset);
     if (h2->session)
         nghttp2_session_del(h2->session);
     h2->session = NULL;
+    str_release(&h2->plain);
     str_release(&h2->out);
 }

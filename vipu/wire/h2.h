@@ -1,9 +1,11 @@
-/* An nghttp2 session on a socket: what arrives goes into the session, what the session has to say goes out.
- * It knows neither requests nor which side it is; the owner makes the session with its own callbacks.
+/* An nghttp2 session on a socket, in the clear or over TLS: what arrives goes into the session, what the
+ * session has to say goes out. It knows neither requests nor which side it is; the owner makes the session
+ * with its own callbacks.
  *
- * Bytes are taken from the session only when they can go straight to the kernel, except for the rest of one
- * write that the kernel did not take; may_resume is asked before that rest goes out. The owner must not stop
- * an h2 from inside an nghttp2 callback; it may do so from `broken` and `turned`. */
+ * Bytes are taken from the session only when the handshake is done and they can go straight to the kernel,
+ * except for the rest of one write that the kernel did not take; may_resume is asked before that rest goes
+ * out. The owner must not stop an h2 from inside an nghttp2 callback; it may do so from `broken` and
+ * `turned`. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -12,6 +14,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "vipu/wire/sock.h"
+#include "vipu/wire/tls.h"
 
 struct h2;
 
@@ -25,13 +28,15 @@ struct h2 {
     struct sock sock;
     nghttp2_session *session;
     const struct h2_owner *owner;
-    struct str out; /* handed over by the session, not yet taken by the kernel */
+    struct tls *tls;  /* NULL: in the clear */
+    struct str plain; /* under TLS: handed over by the session, sealed into `out` before the turn is over */
+    struct str out;   /* not yet taken by the kernel */
     size_t out_sent;
     bool reading; /* inside the session's callbacks: a flush waits until they are done */
 };
 
-/* Both are taken over. Nothing is sent before h2_flush. */
-void h2_start_take(struct h2 *h2, struct loop *loop, int fd, nghttp2_session *session,
+/* fd, tls and session are taken over. Nothing is sent before h2_flush. */
+void h2_start_take(struct h2 *h2, struct loop *loop, int fd, struct tls *tls, nghttp2_session *session,
                    const struct h2_owner *owner);
 void h2_stop(struct h2 *h2, bool reset); /* no call to the owner; a stopped or zeroed one is fine */
 

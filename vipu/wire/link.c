@@ -206,7 +206,7 @@ struct link *link_new_take(struct loop *loop, int fd, const struct link_options 
     link->options = *options;
     link->heard_ms = loop_now_ms(loop);
     TAILQ_INIT(&link->calls);
-    h2_start_take(&link->h2, loop, fd, session_new(link), &h2_owner);
+    h2_start_take(&link->h2, loop, fd, NULL, session_new(link), &h2_owner);
     return link;
 }
 

@@ -13,6 +13,7 @@ struct service {
     struct loop *loop;
     struct service_options options;
     struct service_conn_owner owner;
+    struct tls_context *tls; /* NULL: cleartext */
     struct sock listener;
     struct loop_timer breather;
     struct service_conn **conns;
@@ -61,7 +62,7 @@ static void on_incoming(struct sock *sock, bool readable, bool writable)
         sock_close(&refused, true);
         return;
     }
-    conn = service_conn_new_take(fd, &service->owner);
+    conn = service_conn_new_take(fd, service->tls ? tls_new_server(service->tls) : NULL, &service->owner);
     service->conns[service->conn_count++] = conn;
     service_conn_greet(conn);
 }
@@ -82,6 +83,12 @@ struct service *service_new(struct loop *loop, const struct service_options *opt
     service->conns = mem_alloc(o->max_connections * sizeof(struct service_conn *));
     service->owner = (struct service_conn_owner){o, loop, fn, ctx, on_gone, service};
     return service;
+}
+
+void service_tls_take(struct service *service, struct tls_context *context)
+{
+    tls_context_free(service->tls);
+    service->tls = context;
 }
 
 bool service_listen(struct service *service, const char *address, struct err *err)
@@ -108,6 +115,7 @@ void service_free(struct service *service)
     loop_timer_stop(&service->breather);
     for (size_t i = 0; i < service->conn_count; i++)
         service_conn_free(service->conns[i]);
+    tls_context_free(service->tls);
     mem_free(service->conns);
     mem_free(service);
 }

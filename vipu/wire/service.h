@@ -17,6 +17,7 @@
 
 struct service;
 struct service_call;
+struct tls_context; /* vipu/wire/tls_context.h */
 
 struct service_options {
     size_t max_request;       /* bytes of one message; 0: 4 MiB */
@@ -30,10 +31,19 @@ typedef void (*service_fn)(void *ctx, struct service_call *call, struct slice pa
 
 struct service *service_new(struct loop *loop, const struct service_options *options, service_fn fn,
                             void *ctx);
+/* Connections that are accepted from now on speak TLS with this certificate, and those there are go on with
+ * theirs: call it again to change the certificate. NULL: cleartext. The context is taken over. */
+void service_tls_take(struct service *service, struct tls_context *context);
 /* "HOST:PORT" as sock_listen has it. */
 MUST_USE bool service_listen(struct service *service, const char *address, struct err *err);
 uint32_t service_port(const struct service *service); /* what was listened on */
 void service_free(struct service *service);           /* closes every connection; NULL is fine */
+
+/* Who the caller says it is, "" when it says nothing: printable ASCII within the limits of credentials.h,
+ * which also compares keys. Borrowed until the call is answered. Whoever sends more than a user id and a key
+ * may be is refused before the handler hears of the call. */
+const char *service_user_id(const struct service_call *call);
+const char *service_access_key(const struct service_call *call);
 
 void service_reply(struct service_call *call, struct slice message);
 void service_refuse(struct service_call *call, int grpc_status, const char *text);

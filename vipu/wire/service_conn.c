@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "vipu/wire/credentials.h"
 #include "vipu/wire/grpc.h"
 #include "vipu/wire/h2.h"
 
@@ -22,8 +23,10 @@ struct service_call {
     int32_t stream_id;
     struct str path;
     struct str body;
+    struct credentials credentials;
     bool is_post, is_grpc;
-    bool handed; /* the handler has it */
+    bool is_masked; /* its credentials are none that could be */
+    bool handed;    /* the handler has it */
     bool answered;
     int status;
     struct str text;
@@ -45,6 +48,7 @@ static void call_free(struct service_call *call)
 {
     str_release(&call->path);
     str_release(&call->body);
+    credentials_release(&call->credentials);
     str_release(&call->text);
     str_release(&call->reply);
     mem_free(call);
@@ -108,6 +112,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         str_add(&call->path, v.ptr, v.len);
     else if (slice_eq(n, "content-type"))
         call->is_grpc = v.len >= 16 && memcmp(v.ptr, "application/grpc", 16) == 0;
+    else if (!credentials_header(&call->credentials, n, v))
+        call->is_masked = true;
     return 0;
 }
 
@@ -142,6 +148,10 @@ static void hand_over(struct service_conn *conn, struct service_call *call)
     if (!call->is_post || !call->is_grpc) {
         call->answered = true;
         refuse_http(conn->h2.session, call->stream_id);
+    } else if (call->is_masked) {
+        service_refuse(call, GRPC_UNAUTHENTICATED,
+                       "send " CREDENTIALS_USER_ID " and " CREDENTIALS_ACCESS_KEY
+                       " once each, short, and in printable ASCII");
     } else if (!grpc_unframe(str_slice(&call->body), &message, &err)) {
         service_refuse(call, GRPC_INVALID_ARGUMENT, err.msg);
     } else {
@@ -270,14 +280,14 @@ static void on_no_preface(struct loop_timer *timer)
 
 static const struct h2_owner h2_owner = {.broken = on_broken, .turned = on_turned};
 
-struct service_conn *service_conn_new_take(int fd, const struct service_conn_owner *owner)
+struct service_conn *service_conn_new_take(int fd, struct tls *tls, const struct service_conn_owner *owner)
 {
     struct service_conn *conn = NEW(struct service_conn);
 
     conn->owner = *owner;
     TAILQ_INIT(&conn->calls);
     loop_timer_start(owner->loop, &conn->preface, PREFACE_MS, on_no_preface);
-    h2_start_take(&conn->h2, owner->loop, fd, session_new(conn), &h2_owner);
+    h2_start_take(&conn->h2, owner->loop, fd, tls, session_new(conn), &h2_owner);
     return conn;
 }
 
@@ -295,6 +305,16 @@ void service_conn_free(struct service_conn *conn)
         call_detach(conn, call);
     h2_stop(&conn->h2, false);
     mem_free(conn);
+}
+
+const char *service_user_id(const struct service_call *call)
+{
+    return call->credentials.user_id ? call->credentials.user_id : "";
+}
+
+const char *service_access_key(const struct service_call *call)
+{
+    return call->credentials.access_key ? call->credentials.access_key : "";
 }
 
 static void submit_reply(struct service_call *call)

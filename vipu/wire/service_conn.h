@@ -4,6 +4,7 @@
 #include <sys/queue.h>
 
 #include "vipu/wire/service.h"
+#include "vipu/wire/tls.h"
 
 struct service_conn;
 
@@ -16,7 +17,8 @@ struct service_conn_owner {
     void *ctx;
 };
 
-struct service_conn *service_conn_new_take(int fd, const struct service_conn_owner *owner);
+/* fd and tls (NULL: cleartext) are taken over. */
+struct service_conn *service_conn_new_take(int fd, struct tls *tls, const struct service_conn_owner *owner);
 /* Sends our settings, which some clients wait for. May end in gone(). */
 void service_conn_greet(struct service_conn *conn);
 void service_conn_free(struct service_conn *conn);
