@@ -25,6 +25,7 @@ struct vipu_call {
         vipu_agents_fn agents;
         vipu_status_fn status;
         vipu_ipuof_fn ipuof;
+        vipu_message_fn message;
     } fn;
     void *ctx;
 };
@@ -161,6 +162,14 @@ static void on_ipuof(void *ctx, const struct channel_reply *reply)
     call->fn.ipuof(call->ctx, &result, &config);
 }
 
+static void on_message(void *ctx, const struct channel_reply *reply)
+{
+    struct vipu_call *call = ctx;
+    struct vipu_result result = result_of(reply);
+
+    call->fn.message(call->ctx, &result, reply->message);
+}
+
 static const struct method {
     const char *path;
     channel_done_fn done;
@@ -176,12 +185,11 @@ static const struct method {
   get_ipuof = {"/virmgrpc.UserService/GetPartitionIpuofConfig", on_ipuof, MAX_REPLY_BYTES, false};
 
 static struct vipu_call *start_call(struct vipu_client *client, const struct method *method,
-                                    const struct str *message, int64_t deadline_ms,
-                                    const struct vipu_call *call)
+                                    struct slice message, int64_t deadline_ms, const struct vipu_call *call)
 {
     struct channel_request request = {
         .path = method->path,
-        .message = str_slice(message),
+        .message = message,
         .max_reply = method->max_reply,
         .deadline_ms = deadline_ms > 0 ? deadline_ms : client->deadline_ms,
         .fenced = method->writes,
@@ -200,7 +208,7 @@ struct vipu_call *vipu_get_version(struct vipu_client *client, int64_t deadline_
 {
     struct str message = {0};
 
-    return start_call(client, &get_version, &message, deadline_ms,
+    return start_call(client, &get_version, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.text = done, .ctx = ctx});
 }
 
@@ -210,7 +218,7 @@ struct vipu_call *vipu_list_partitions(struct vipu_client *client, const char *a
     AUTO(str) struct str message = {0};
 
     wire_put_list(allocation_id, &message);
-    return start_call(client, &list_partitions, &message, deadline_ms,
+    return start_call(client, &list_partitions, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.partitions = done, .ctx = ctx});
 }
 
@@ -219,7 +227,7 @@ struct vipu_call *vipu_list_ipu_attributes(struct vipu_client *client, int64_t d
 {
     struct str message = {0};
 
-    return start_call(client, &list_ipu_attributes, &message, deadline_ms,
+    return start_call(client, &list_ipu_attributes, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.agents = done, .ctx = ctx});
 }
 
@@ -230,7 +238,7 @@ struct vipu_call *vipu_create_partition(struct vipu_client *client,
     AUTO(str) struct str message = {0};
 
     wire_put_create(requirements, &message);
-    return start_call(client, &create_partition, &message, deadline_ms,
+    return start_call(client, &create_partition, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.text = done, .ctx = ctx});
 }
 
@@ -240,7 +248,7 @@ struct vipu_call *vipu_remove_partition(struct vipu_client *client, const char *
     AUTO(str) struct str message = {0};
 
     wire_put_remove(id, force, &message);
-    return start_call(client, &remove_partition, &message, deadline_ms,
+    return start_call(client, &remove_partition, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.done = done, .ctx = ctx});
 }
 
@@ -250,7 +258,7 @@ struct vipu_call *vipu_reset_partition(struct vipu_client *client, const char *i
     AUTO(str) struct str message = {0};
 
     wire_put_reset(id, relocatable, &message);
-    return start_call(client, &reset_partition, &message, deadline_ms,
+    return start_call(client, &reset_partition, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.done = done, .ctx = ctx});
 }
 
@@ -260,7 +268,7 @@ struct vipu_call *vipu_get_partition_status(struct vipu_client *client, const ch
     AUTO(str) struct str message = {0};
 
     wire_put_status_request(id, &message);
-    return start_call(client, &get_status, &message, deadline_ms,
+    return start_call(client, &get_status, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.status = done, .ctx = ctx});
 }
 
@@ -270,8 +278,17 @@ struct vipu_call *vipu_get_ipuof_config(struct vipu_client *client, const char *
     AUTO(str) struct str message = {0};
 
     wire_put_ipuof_request(&(struct wire_ipuof_request){id, gcd >= 0, (uint32_t)gcd}, &message);
-    return start_call(client, &get_ipuof, &message, deadline_ms,
+    return start_call(client, &get_ipuof, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.ipuof = done, .ctx = ctx});
+}
+
+struct vipu_call *vipu_read_message(struct vipu_client *client, const char *path, struct slice message,
+                                    int64_t deadline_ms, vipu_message_fn done, void *ctx)
+{
+    const struct method method = {path, on_message, MAX_LIST_BYTES, false};
+
+    return start_call(client, &method, message, deadline_ms,
+                      &(struct vipu_call){.fn.message = done, .ctx = ctx});
 }
 
 void vipu_call_cancel(struct vipu_call *call)

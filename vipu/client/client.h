@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/core/str.h"
 #include "base/io/loop.h"
 #include "vipu/client/endpoint.h"
 #include "vipu/model/agents.h"
@@ -58,6 +59,7 @@ typedef void (*vipu_partitions_fn)(void *ctx, const struct vipu_result *result, 
 typedef void (*vipu_agents_fn)(void *ctx, const struct vipu_result *result, struct vipu_agents *agents);
 typedef void (*vipu_status_fn)(void *ctx, const struct vipu_result *result, struct vipu_status *status);
 typedef void (*vipu_ipuof_fn)(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config);
+typedef void (*vipu_message_fn)(void *ctx, const struct vipu_result *result, struct slice message);
 
 struct vipu_client *vipu_client_new(struct loop *loop, const struct vipu_client_options *options);
 void vipu_client_free(struct vipu_client *client); /* no callback runs afterwards; NULL is fine */
@@ -91,5 +93,9 @@ struct vipu_call *vipu_get_partition_status(struct vipu_client *client, const ch
 /* gcd -1: all of them. */
 struct vipu_call *vipu_get_ipuof_config(struct vipu_client *client, const char *id, int64_t gcd,
                                         int64_t deadline_ms, vipu_ipuof_fn done, void *ctx);
+/* A call of another service, for vipu/client/extension.h: "/package.Service/Method" (it outlives the call),
+ * and the messages as bytes. Only for calls that change nothing: it is not fenced. */
+struct vipu_call *vipu_read_message(struct vipu_client *client, const char *path, struct slice message,
+                                    int64_t deadline_ms, vipu_message_fn done, void *ctx);
 
 void vipu_call_cancel(struct vipu_call *call); /* its callback will not run; NULL is fine */

@@ -192,6 +192,22 @@ bool session_ipuof(struct session *s, const char *id, int64_t gcd, struct vipu_i
     return finish(s, err);
 }
 
+static void on_message(void *ctx, const struct vipu_result *result, struct slice message)
+{
+    struct session *s = ctx;
+
+    str_add(s->ret, message.ptr, message.len);
+    over(s, result);
+}
+
+bool session_read_message(struct session *s, const char *path, struct slice message, struct str *ret,
+                          struct err *err)
+{
+    s->ret = ret;
+    vipu_read_message(s->client, path, message, s->timeout_ms, on_message, s);
+    return finish(s, err);
+}
+
 static void on_pause_over(struct loop_timer *timer)
 {
     loop_stop(CONTAINER_OF(timer, struct session, pause)->loop);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/core/str.h"
 #include "vipu/client/endpoint.h"
 #include "vipu/model/agents.h"
 #include "vipu/model/ipuof.h"
@@ -30,6 +31,9 @@ MUST_USE bool session_reset(struct session *s, const char *id, bool relocatable,
 MUST_USE bool session_status(struct session *s, const char *id, struct vipu_status *ret, struct err *err);
 MUST_USE bool session_ipuof(struct session *s, const char *id, int64_t gcd, struct vipu_ipuof_config *ret,
                             struct err *err);
+/* A call of another service, its messages as bytes; see vipu_read_message. Appends to `ret`. */
+MUST_USE bool session_read_message(struct session *s, const char *path, struct slice message, struct str *ret,
+                                   struct err *err);
 
 /* Polls until the partition is active (ERR_CONFLICT with its errors when it fails), or is gone. */
 MUST_USE bool session_wait_active(struct session *s, const char *id, struct err *err);

@@ -1,0 +1,17 @@
+/* What our own extension service (vipu/wire/extension.proto) tells beyond the public user API. Only
+ * vipu-server has it: with any other controller extension_is_missing says so of the error. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "vipu/client/session.h"
+#include "vipu/model/inventory.h"
+
+MUST_USE bool extension_allocations(struct session *s, struct vipu_allocation_list *ret, struct err *err);
+MUST_USE bool extension_clusters(struct session *s, struct vipu_cluster_list *ret, struct err *err);
+/* The room in a cluster, in an allocation, or (both NULL) in everything the caller may use. */
+MUST_USE bool extension_capacity(struct session *s, const char *cluster_id, const char *allocation_id,
+                                 struct vipu_capacity *ret, struct err *err);
+
+bool extension_is_missing(const struct err *err);

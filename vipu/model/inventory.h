@@ -1,0 +1,68 @@
+/* What a controller says it has: allocations, clusters, and the room that is left in them. A copy for
+ * showing, as it came over the wire; vipu/model/cluster.h is the hardware itself. Owned contents. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+
+struct vipu_allocation_entry {
+    char *id;
+    char *cluster_id;
+    struct strv agents;
+};
+
+struct vipu_allocation_list {
+    struct vipu_allocation_entry *items;
+    size_t count;
+};
+
+struct vipu_domain_entry {
+    struct strv agents; /* machine m has the IPUs 4 m to 4 m + 3 */
+    uint32_t ipu_count;
+};
+
+struct vipu_cluster_entry {
+    char *id;
+    char *topology;         /* torus or mesh */
+    char *cluster_topology; /* looped, unlooped or switched */
+    struct vipu_domain_entry *domains;
+    size_t domain_count;
+};
+
+struct vipu_cluster_list {
+    struct vipu_cluster_entry *items;
+    size_t count;
+};
+
+struct vipu_fit {
+    uint32_t size;
+    uint32_t count;
+};
+
+struct vipu_capacity {
+    uint32_t total_ipus;
+    uint32_t free_ipus;
+    struct vipu_fit *fits; /* by rising size */
+    size_t fit_count;
+};
+
+void vipu_allocation_list_release(struct vipu_allocation_list *list);
+void vipu_cluster_list_release(struct vipu_cluster_list *list);
+void vipu_capacity_release(struct vipu_capacity *capacity);
+
+static inline void vipu_allocation_list_auto(struct vipu_allocation_list *list)
+{
+    vipu_allocation_list_release(list);
+}
+
+static inline void vipu_cluster_list_auto(struct vipu_cluster_list *list)
+{
+    vipu_cluster_list_release(list);
+}
+
+static inline void vipu_capacity_auto(struct vipu_capacity *capacity)
+{
+    vipu_capacity_release(capacity);
+}
