@@ -218,8 +218,8 @@ static int run(struct app *app)
         log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
     loop_run(app->loop);
     log_requests(app);
-    /* Who has lost the lease has nothing to tidy up, and no time: what is left would wait for peers that do
-     * not answer. */
+    /* Who has lost the lease ends at once. Tidying up works, but runs the loop for some more turns, and only
+     * the end of the process makes sure that nothing is sent in them. */
     if (app->exit_code == EXIT_LOST_LEASE)
         _Exit(EXIT_LOST_LEASE);
     return app->exit_code;
