@@ -4,7 +4,8 @@
  *
  * Steps: version, list, attrs, status:ID, create:ID:SIZE, remove:ID, reset:ID, ipuof:ID, each with @MS for
  * its deadline; wait (for all calls), gate (for a line on stdin), abort, cancel (the last call), deny and
- * allow (writes), and in-flight:N before all others. N*STEP repeats a call. */
+ * allow (writes). N*STEP repeats a call. Before all others may stand in-flight:N, user:ID, key:KEY, tls, and
+ * ca:FILE. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,24 @@ static bool may_send(void *ctx)
     return ((struct probe *)ctx)->may_write;
 }
 
+/* False when the word is a step. */
+static bool option(struct vipu_client_options *options, const char *word)
+{
+    if (str_has_prefix(word, "in-flight:"))
+        return parse_u32(word + 10, 1, 100000, &options->max_in_flight);
+    if (str_has_prefix(word, "user:"))
+        options->endpoint.user_id = word + 5;
+    else if (str_has_prefix(word, "key:"))
+        options->endpoint.access_key = word + 4;
+    else if (str_has_prefix(word, "ca:"))
+        options->endpoint.ca_file = word + 3;
+    else if (str_eq(word, "tls"))
+        options->endpoint.tls = true;
+    else
+        return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct probe probe = {.loop = loop_new(), .may_write = true};
@@ -243,9 +262,8 @@ int main(int argc, char **argv)
     if (argc < 3 || !parse_u32(argv[2], 1, 65535, &options.endpoint.port))
         return 2;
     options.endpoint.host = argv[1];
-    if (argc > 3 && str_has_prefix(argv[3], "in-flight:") &&
-        parse_u32(argv[3] + 10, 1, 100000, &options.max_in_flight))
-        first = 4;
+    while (first < argc && option(&options, argv[first]))
+        first++;
     probe.client = vipu_client_new(probe.loop, &options);
     for (int i = first; i < argc; i++)
         step(&probe, argv[i]);

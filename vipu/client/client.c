@@ -46,6 +46,10 @@ struct vipu_client *vipu_client_new(struct loop *loop, const struct vipu_client_
         .user_agent = options->user_agent ? options->user_agent : "ipu-operator/" IPU_OPERATOR_VERSION,
         .max_in_flight = options->max_in_flight ? options->max_in_flight : VIPU_CLIENT_MAX_IN_FLIGHT,
         .silence_ms = SILENCE_MS,
+        .user_id = options->endpoint.user_id,
+        .access_key = options->endpoint.access_key,
+        .tls = options->endpoint.tls,
+        .ca_file = options->endpoint.ca_file,
         .may_send = options->may_send,
         .may_send_ctx = options->may_send_ctx,
     };

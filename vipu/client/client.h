@@ -1,6 +1,6 @@
-/* A client of one V-IPU controller: gRPC over one cleartext HTTP/2 connection that many calls share. It
- * connects by itself when there is something to send, resolves the name anew each time, and backs off after
- * failures.
+/* A client of one V-IPU controller: gRPC over one HTTP/2 connection, in the clear or with TLS, that many
+ * calls share. It connects by itself when there is something to send, resolves the name anew each time, and
+ * backs off after failures. An endpoint that cannot be used (a CA file, a user id) fails each call, unsent.
  *
  * It refuses to retry (the caller knows what is safe), to block, and to believe a peer: sizes, headers and
  * the number of calls in flight are capped and nonsense is an error. Every call has a deadline, and its

@@ -70,7 +70,8 @@ static bool finish(struct session *s, struct err *err)
     loop_run(s->loop);
     if (why->kind == ERR_NONE)
         return true;
-    if (s->result.sent || !(why->kind == ERR_IO || why->kind == ERR_TIMEOUT || why->kind == ERR_NOT_FOUND))
+    if (s->result.sent || !(why->kind == ERR_IO || why->kind == ERR_TIMEOUT || why->kind == ERR_NOT_FOUND ||
+                            why->kind == ERR_DENIED))
         *err = *why;
     else
         err_set_code(err, why->kind, why->code, "unable to connect to VIRM/V-IPU Controller at %s: %s",

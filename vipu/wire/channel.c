@@ -4,6 +4,7 @@
 
 #include "base/core/backoff.h"
 #include "base/core/mem.h"
+#include "vipu/wire/credentials.h"
 #include "vipu/wire/dial.h"
 #include "vipu/wire/grpc.h"
 #include "vipu/wire/link.h"
@@ -17,6 +18,11 @@ struct channel {
     char *host;
     char *authority;
     char *user_agent;
+    char *ca_file;
+    struct credentials credentials;
+    struct err refused; /* why no call may go out; ERR_NONE: they may */
+    bool is_tls;
+    struct tls_context *tls;
     uint32_t port;
     uint32_t max_in_flight, in_flight;
     unsigned silence_ms;
@@ -181,6 +187,9 @@ static void on_dialled(void *ctx, int fd, const struct err *err)
     struct link_options options = {
         .authority = channel->authority,
         .user_agent = channel->user_agent,
+        .credentials = &channel->credentials,
+        .tls = channel->tls,
+        .host = channel->host,
         .owner = &link_owner,
         .ctx = channel,
         .may_send = channel->may_send,
@@ -205,6 +214,34 @@ static void on_redial(struct loop_timer *timer)
     connect_now(CONTAINER_OF(timer, struct channel, redial));
 }
 
+/* The file may have been replaced since; what the system trusts hardly changes, and is slow to read. */
+static bool renew_tls(struct channel *channel, struct err *err)
+{
+    struct tls_context *fresh;
+
+    if (!channel->is_tls || (channel->tls && !channel->ca_file))
+        return true;
+    fresh = tls_context_client(channel->ca_file, err);
+    if (!fresh)
+        return false;
+    tls_context_free(channel->tls);
+    channel->tls = fresh;
+    return true;
+}
+
+static void dial_now(struct channel *channel)
+{
+    struct err err;
+
+    if (renew_tls(channel, &err)) {
+        channel->dial =
+            dial_start(channel->loop, channel->host, channel->port, channel->silence_ms, on_dialled, channel);
+        return;
+    }
+    back_off(channel);
+    finish_all(&channel->waiting, &err);
+}
+
 static void connect_now(struct channel *channel)
 {
     int64_t wait = channel->not_before_ms - loop_now_ms(channel->loop);
@@ -214,8 +251,7 @@ static void connect_now(struct channel *channel)
     if (wait > 0)
         loop_timer_start(channel->loop, &channel->redial, wait, on_redial);
     else
-        channel->dial =
-            dial_start(channel->loop, channel->host, channel->port, channel->silence_ms, on_dialled, channel);
+        dial_now(channel);
 }
 
 static bool is_silent(const struct link *link, const struct channel_call *call)
@@ -255,6 +291,11 @@ struct channel *channel_new(struct loop *loop, const struct channel_options *opt
     channel->authority = is_v6 ? mem_printf("[%s]:%u", options->host, options->port)
                                : mem_printf("%s:%u", options->host, options->port);
     channel->user_agent = mem_strdup(options->user_agent);
+    if (options->ca_file && *options->ca_file)
+        channel->ca_file = mem_strdup(options->ca_file);
+    channel->is_tls = options->tls || channel->ca_file;
+    if (!credentials_set(&channel->credentials, options->user_id, options->access_key, &channel->refused))
+        channel->refused.code = GRPC_INVALID_ARGUMENT;
     channel->max_in_flight = options->max_in_flight;
     channel->silence_ms = options->silence_ms;
     channel->may_send = options->may_send;
@@ -293,6 +334,9 @@ void channel_free(struct channel *channel)
     mem_free(channel->host);
     mem_free(channel->authority);
     mem_free(channel->user_agent);
+    mem_free(channel->ca_file);
+    credentials_release(&channel->credentials);
+    tls_context_free(channel->tls);
     mem_free(channel);
 }
 
@@ -341,9 +385,11 @@ struct channel_call *channel_call(struct channel *channel, const struct channel_
     bool is_room = channel->in_flight < channel->max_in_flight;
     struct channel_call *call = call_new(channel, request, done);
 
-    if (!is_room) {
+    call->err = channel->refused;
+    if (!is_room)
         err_set_code(&call->err, ERR_BUSY, GRPC_RESOURCE_EXHAUSTED, "%s: %u calls are in flight already",
                      channel->authority, channel->max_in_flight);
+    if (call->err.kind != ERR_NONE) {
         finish(call);
         return call;
     }

@@ -1,7 +1,7 @@
 /* The calling side of gRPC: one connection to one address that many unary calls share. It connects when there
  * is something to send, resolves the name anew each time, and backs off after failures; while it backs off
  * calls wait, and when an attempt fails all that wait for it fail. A connection that the peer wants closed
- * finishes its calls while a new one takes the next.
+ * finishes its calls while a new one takes the next. Options that cannot be used fail each call, unsent.
  *
  * It refuses to retry and to interpret messages. Callbacks run from the loop, once, never from inside
  * channel_call; a cancelled call's never runs, and channel_free drops the callbacks of all. */
@@ -23,7 +23,11 @@ struct channel_options {
     uint32_t port;
     const char *user_agent;
     uint32_t max_in_flight;
-    unsigned silence_ms;         /* a peer that takes or acknowledges nothing for so long is given up */
+    unsigned silence_ms; /* a peer that takes or acknowledges nothing for so long is given up */
+    const char *user_id; /* sent with every call; NULL or "": none */
+    const char *access_key;
+    bool tls;            /* implied by ca_file */
+    const char *ca_file; /* PEM, read anew for each connection; NULL or "": the system's authorities */
     bool (*may_send)(void *ctx); /* asked before a fenced request's bytes go to the socket; NULL: always */
     void *may_send_ctx;
 };

@@ -9,6 +9,7 @@
 #define STREAM_WINDOW (1 << 20)
 #define CONNECTION_WINDOW (4 << 20)
 #define HEADER_LIST_MAX (32u << 10)
+#define HEADERS_MAX 10u
 
 struct link {
     struct h2 h2;
@@ -206,7 +207,8 @@ struct link *link_new_take(struct loop *loop, int fd, const struct link_options 
     link->options = *options;
     link->heard_ms = loop_now_ms(loop);
     TAILQ_INIT(&link->calls);
-    h2_start_take(&link->h2, loop, fd, NULL, session_new(link), &h2_owner);
+    h2_start_take(&link->h2, loop, fd, options->tls ? tls_new_client(options->tls, options->host) : NULL,
+                  session_new(link), &h2_owner);
     return link;
 }
 
@@ -268,25 +270,47 @@ static nghttp2_nv pair(const char *name, const char *value)
     return (nghttp2_nv){n.to, v.to, strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
 }
 
+/* Values that tables on either side must not keep: RFC 7541, 7.1.3. */
+static nghttp2_nv secret(const char *name, const char *value)
+{
+    nghttp2_nv nv = pair(name, value);
+
+    nv.flags = NGHTTP2_NV_FLAG_NO_INDEX;
+    return nv;
+}
+
+static size_t compose(const struct link *link, const struct channel_call *call, char timeout[16],
+                      nghttp2_nv out[HEADERS_MAX])
+{
+    const struct credentials *who = link->options.credentials;
+    size_t count = 0;
+
+    out[count++] = pair(":method", "POST");
+    out[count++] = pair(":scheme", link->options.tls ? "https" : "http");
+    out[count++] = pair(":path", call->path);
+    out[count++] = pair(":authority", link->options.authority);
+    out[count++] = pair("te", "trailers");
+    out[count++] = pair("content-type", "application/grpc");
+    out[count++] = pair("user-agent", link->options.user_agent);
+    out[count++] = pair("grpc-timeout", grpc_timeout_format(call->deadline_ms, timeout));
+    if (who->user_id)
+        out[count++] = pair(CREDENTIALS_USER_ID, who->user_id);
+    if (who->access_key)
+        out[count++] = secret(CREDENTIALS_ACCESS_KEY, who->access_key);
+    return count;
+}
+
 void link_submit(struct link *link, struct channel_call *call)
 {
     char timeout[16];
-    nghttp2_nv headers[] = {
-        pair(":method", "POST"),
-        pair(":scheme", "http"),
-        pair(":path", call->path),
-        pair(":authority", link->options.authority),
-        pair("te", "trailers"),
-        pair("content-type", "application/grpc"),
-        pair("user-agent", link->options.user_agent),
-        pair("grpc-timeout", grpc_timeout_format(call->deadline_ms, timeout)),
-    };
+    nghttp2_nv headers[HEADERS_MAX];
+    size_t count = compose(link, call, timeout, headers);
     nghttp2_data_provider body = {.read_callback = on_read_request};
 
     call->link = link;
     call->submitted_ms = loop_now_ms(link->loop);
     call_move(call, &link->calls);
-    call->stream_id = nghttp2_submit_request(link->h2.session, NULL, headers, COUNT_OF(headers), &body, call);
+    call->stream_id = nghttp2_submit_request(link->h2.session, NULL, headers, count, &body, call);
     if (call->stream_id < 0) {
         err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "the request was not sent: %s",
                      nghttp2_strerror(call->stream_id));

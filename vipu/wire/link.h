@@ -6,6 +6,8 @@
 
 #include "base/io/loop.h"
 #include "vipu/wire/call.h"
+#include "vipu/wire/credentials.h"
+#include "vipu/wire/tls_context.h"
 
 struct link;
 
@@ -17,9 +19,12 @@ struct link_owner {
 };
 
 struct link_options {
-    const char *authority; /* these three outlive the link */
+    const char *authority; /* these four outlive the link */
     const char *user_agent;
+    const struct credentials *credentials;
     const struct link_owner *owner;
+    const struct tls_context *tls; /* NULL: cleartext */
+    const char *host;              /* that the peer's certificate has to name */
     void *ctx;
     bool (*may_send)(void *ctx);
     void *may_send_ctx;
