@@ -1,23 +1,41 @@
 #include "vipu/model/blocks.h"
 
-#include "vipu/model/partition.h"
+#include <assert.h>
+#include <string.h>
 
-/* Bits 0, s, 2s ... for s = 2^level. */
+#include "base/core/mem.h"
+#include "vipu/model/partition.h"
+#include "vipu/model/shape.h"
+
+/* Bits 0, s, 2s ... for s = 2^order. */
 static const uint64_t aligned[] = {
     UINT64_MAX,          0x5555555555555555u, 0x1111111111111111u, 0x0101010101010101u,
     0x0001000100010001u, 0x0000000100000001u, 0x0000000000000001u,
 };
 
-#define TOP_LEVEL 6u
+#define TOP_ORDER 6u
+#define WORD_BITS 64u
 
-static bool is_power_of_two(uint32_t n)
+/* The sets of domains, each `words` long. First one per block, numbered as in a heap: the whole domain is 1,
+ * the halves of block b are 2b and 2b + 1. Then per order the domains with a free block of it that is not
+ * inside a larger free one; then per number of free IPUs the domains that have so many. */
+#define SET_LONE (2 * VIPU_ILD_IPUS)
+#define SET_FREE (SET_LONE + TOP_ORDER + 1)
+#define SET_COUNT (SET_FREE + VIPU_ILD_IPUS + 1)
+
+static uint64_t *set_of(const struct vipu_blocks *b, size_t set)
 {
-    return n && (n & (n - 1)) == 0;
+    return &b->sets[set * b->words];
 }
 
-static unsigned level_of(uint32_t size)
+static void flip(struct vipu_blocks *b, size_t set, size_t domain)
 {
-    return (unsigned)__builtin_ctz(size);
+    set_of(b, set)[domain / WORD_BITS] ^= (uint64_t)1 << domain % WORD_BITS;
+}
+
+static size_t block_number(unsigned order, uint32_t start)
+{
+    return (VIPU_ILD_IPUS + start) >> order;
 }
 
 uint64_t vipu_block_mask(uint32_t start, uint32_t size)
@@ -25,105 +43,265 @@ uint64_t vipu_block_mask(uint32_t start, uint32_t size)
     return (UINT64_MAX >> (64 - size)) << start;
 }
 
-/* Starts of free blocks one level up: both halves are free, and the start is aligned for the double size. */
-static uint64_t next_level(uint64_t starts, unsigned level)
+/* Starts of free blocks one order up: both halves are free, and the start is aligned for the double size. */
+static uint64_t next_order(uint64_t starts, unsigned order)
 {
-    return starts & (starts >> (1u << level)) & aligned[level + 1];
+    return order < TOP_ORDER ? starts & (starts >> (1u << order)) & aligned[order + 1] : 0;
 }
 
-static uint64_t starts_at(uint64_t free, unsigned level)
+/* Those of the blocks that are not halves of the free blocks one order up. */
+static uint64_t lone(uint64_t starts, uint64_t above, unsigned order)
 {
-    for (unsigned l = 0; l < level; l++)
-        free = next_level(free, l);
-    return free;
+    return order < TOP_ORDER ? starts & ~(above | above << (1u << order)) : starts;
 }
 
-uint64_t vipu_block_starts(uint64_t free, uint32_t size)
+void vipu_blocks_init(struct vipu_blocks *blocks, size_t domain_count)
 {
-    return starts_at(free, level_of(size));
+    *blocks = (struct vipu_blocks){
+        .domain_count = domain_count,
+        .words = domain_count / WORD_BITS + 1,
+    };
+    blocks->free = mem_alloc((domain_count + 1) * sizeof(*blocks->free));
+    blocks->sets = mem_alloc(SET_COUNT * blocks->words * sizeof(*blocks->sets));
+    for (size_t d = 0; d < domain_count; d++)
+        flip(blocks, SET_FREE, d);
 }
 
-static bool is_shape(size_t count, uint32_t size, uint32_t num_ilds, unsigned *level)
+void vipu_blocks_release(struct vipu_blocks *blocks)
 {
-    if (!is_power_of_two(size) || !is_power_of_two(num_ilds) || num_ilds > count || num_ilds > size ||
-        size / num_ilds > VIPU_ILD_IPUS)
+    mem_free(blocks->free);
+    mem_free(blocks->sets);
+    *blocks = (struct vipu_blocks){0};
+}
+
+struct vipu_blocks vipu_blocks_copy(const struct vipu_blocks *from)
+{
+    struct vipu_blocks copy = *from;
+
+    copy.free = mem_dup(from->free, (from->domain_count + 1) * sizeof(*from->free));
+    copy.sets = mem_dup(from->sets, SET_COUNT * from->words * sizeof(*from->sets));
+    return copy;
+}
+
+void vipu_blocks_set_free(struct vipu_blocks *b, size_t domain, uint64_t ipus)
+{
+    uint64_t was = b->free[domain], is = ipus;
+
+    flip(b, SET_FREE + (size_t)__builtin_popcountll(was), domain);
+    flip(b, SET_FREE + (size_t)__builtin_popcountll(is), domain);
+    b->free[domain] = ipus;
+    for (unsigned order = 0; order <= TOP_ORDER && (was || is); order++) {
+        uint64_t was_above = next_order(was, order), is_above = next_order(is, order);
+
+        for (uint64_t changed = was ^ is; changed; changed &= changed - 1)
+            flip(b, block_number(order, (uint32_t)__builtin_ctzll(changed)), domain);
+        b->count_by_order[order] += (uint32_t)__builtin_popcountll(is);
+        b->count_by_order[order] -= (uint32_t)__builtin_popcountll(was);
+        if (!lone(was, was_above, order) != !lone(is, is_above, order))
+            flip(b, SET_LONE + order, domain);
+        was = was_above;
+        is = is_above;
+    }
+}
+
+static bool is_shape(const struct vipu_blocks *b, uint32_t size, uint32_t num_ilds, unsigned *order)
+{
+    if (!vipu_is_power_of_two(size) || !vipu_is_power_of_two(num_ilds) || num_ilds > b->domain_count ||
+        num_ilds > size || size / num_ilds > VIPU_ILD_IPUS)
         return false;
-    *level = level_of(size / num_ilds);
+    *order = (unsigned)__builtin_ctz(size / num_ilds);
     return true;
 }
 
-static uint64_t window_free(const struct vipu_domain *first, uint32_t num_ilds)
+/* ---- one domain ---- */
+
+static bool first_of_both(const struct vipu_blocks *b, size_t set, size_t other, size_t *ret)
 {
-    uint64_t free = UINT64_MAX;
+    const uint64_t *x = set_of(b, set), *y = set_of(b, other);
 
-    for (uint32_t i = 0; i < num_ilds; i++)
-        free &= first[i].usable & ~first[i].busy;
-    return free;
-}
-
-/* Level and start of the smallest free block that holds a block of `level`. TOP_LEVEL + 1 when there is none.
- */
-static unsigned tightest(uint64_t free, unsigned level, uint32_t *ret_start)
-{
-    uint64_t starts = starts_at(free, level);
-
-    while (starts && level < TOP_LEVEL) {
-        uint64_t above = next_level(starts, level);
-        uint64_t lone = starts & ~(above | above << (1u << level));
-
-        if (lone) {
-            starts = lone;
-            break;
-        }
-        starts = above;
-        level++;
-    }
-    if (!starts)
-        return TOP_LEVEL + 1;
-    *ret_start = (uint32_t)__builtin_ctzll(starts);
-    return level;
-}
-
-bool vipu_place_find(const struct vipu_domain *domains, size_t count, uint32_t size, uint32_t num_ilds,
-                     struct vipu_place *ret)
-{
-    unsigned want, best = TOP_LEVEL + 1;
-
-    if (!is_shape(count, size, num_ilds, &want))
-        return false;
-    for (size_t d = 0; d + num_ilds <= count && best > want; d++) {
-        uint32_t start;
-        unsigned level = tightest(window_free(&domains[d], num_ilds), want, &start);
-
-        if (level < best) {
-            best = level;
-            *ret = (struct vipu_place){.domain = d, .start = start};
+    for (size_t w = 0; w < b->words; w++) {
+        if (x[w] & y[w]) {
+            *ret = w * WORD_BITS + (size_t)__builtin_ctzll(x[w] & y[w]);
+            return true;
         }
     }
-    return best <= TOP_LEVEL;
+    return false;
 }
 
-uint32_t vipu_place_count(const struct vipu_domain *domains, size_t count, uint32_t size, uint32_t num_ilds)
+static bool is_empty(const struct vipu_blocks *b, size_t set)
 {
-    unsigned level;
-    uint32_t fit = 0;
+    size_t domain;
 
-    if (!is_shape(count, size, num_ilds, &level))
-        return 0;
-    for (size_t d = 0; num_ilds == 1 && d < count; d++)
-        fit += (uint32_t)__builtin_popcountll(starts_at(window_free(&domains[d], 1), level));
-    for (uint32_t start = 0; num_ilds > 1 && start < VIPU_ILD_IPUS; start += 1u << level) {
-        uint32_t run = 0;
+    return !first_of_both(b, set, set, &domain);
+}
 
-        for (size_t d = 0; d < count; d++) {
-            uint64_t block = vipu_block_mask(start, 1u << level);
+static uint32_t lone_start(uint64_t starts, unsigned order)
+{
+    uint64_t above;
 
-            run = (domains[d].usable & ~domains[d].busy & block) == block ? run + 1 : 0;
-            if (run == num_ilds) {
-                fit++;
-                run = 0;
+    for (unsigned o = 0; o < order; o++)
+        starts = next_order(starts, o);
+    above = next_order(starts, order);
+    return (uint32_t)__builtin_ctzll(lone(starts, above, order));
+}
+
+static bool find_in_one(const struct vipu_blocks *b, unsigned want, struct vipu_place *ret)
+{
+    for (unsigned order = want; order <= TOP_ORDER; order++) {
+        if (is_empty(b, SET_LONE + order))
+            continue;
+        for (uint32_t free = 1u << order; free <= VIPU_ILD_IPUS; free++) {
+            if (first_of_both(b, SET_LONE + order, SET_FREE + free, &ret->domain)) {
+                ret->start = lone_start(b->free[ret->domain], order);
+                ret->broken = 1u << order;
+                return true;
             }
         }
     }
-    return fit;
+    return false;
+}
+
+/* ---- several domains ---- */
+
+/* Word w of a set moved down by `shift` domains. */
+static uint64_t moved_down(const uint64_t *set, size_t words, size_t w, size_t shift)
+{
+    size_t from = w + shift / WORD_BITS, bits = shift % WORD_BITS;
+    uint64_t low = from < words ? set[from] : 0, high = from + 1 < words ? set[from + 1] : 0;
+
+    return bits ? low >> bits | high << (WORD_BITS - bits) : low;
+}
+
+/* Leaves the domains with which `length` (a power of two) consecutive members begin. */
+static void keep_runs(uint64_t *set, size_t words, uint32_t length)
+{
+    /* Upward in place: a word only needs itself and those after it. */
+    for (size_t shift = 1; shift < length; shift *= 2)
+        for (size_t w = 0; w < words; w++)
+            set[w] &= moved_down(set, words, w, shift);
+}
+
+/* For each block of at least `want`, by its number, where a run of num_ilds domains with it free begins.
+ * Yours. */
+static uint64_t *runs_of(const struct vipu_blocks *b, unsigned want, uint32_t num_ilds)
+{
+    size_t blocks = 2 * (VIPU_ILD_IPUS >> want);
+    uint64_t *runs = mem_dup(b->sets, blocks * b->words * sizeof(*runs));
+
+    for (size_t block = 1; block < blocks; block++)
+        keep_runs(&runs[block * b->words], b->words, num_ilds);
+    return runs;
+}
+
+/* The first domain where a place for `block` begins its run and is cut from a free block of `order`. */
+static bool first_begin(const struct vipu_blocks *b, const uint64_t *runs, size_t block, unsigned levels_up,
+                        size_t *ret)
+{
+    size_t holder = block >> levels_up, above = holder / 2;
+    const uint64_t *mine = &runs[block * b->words];
+
+    for (size_t w = 0; w < b->words; w++) {
+        uint64_t before = mine[w] << 1 | (w > 0 ? mine[w - 1] >> (WORD_BITS - 1) : 0);
+        uint64_t begins = mine[w] & ~before & runs[holder * b->words + w];
+
+        if (above)
+            begins &= ~runs[above * b->words + w];
+        if (begins) {
+            *ret = w * WORD_BITS + (size_t)__builtin_ctzll(begins);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_in_several(const struct vipu_blocks *b, unsigned want, uint32_t num_ilds,
+                            struct vipu_place *ret)
+{
+    AUTO(mem) uint64_t *runs = runs_of(b, want, num_ilds);
+    size_t first = VIPU_ILD_IPUS >> want, domain;
+
+    for (unsigned order = want; order <= TOP_ORDER; order++) {
+        bool found = false;
+
+        for (size_t block = first; block < 2 * first; block++) {
+            if (!first_begin(b, runs, block, order - want, &domain) || (found && domain >= ret->domain))
+                continue;
+            *ret = (struct vipu_place){domain, (uint32_t)(block - first) << want, 1u << order};
+            found = true;
+        }
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+bool vipu_blocks_find(const struct vipu_blocks *blocks, uint32_t size, uint32_t num_ilds,
+                      struct vipu_place *ret)
+{
+    unsigned order;
+
+    if (!is_shape(blocks, size, num_ilds, &order))
+        return false;
+    return num_ilds == 1 ? find_in_one(blocks, order, ret) : find_in_several(blocks, order, num_ilds, ret);
+}
+
+/* How many runs of that length a set of their beginnings holds side by side. */
+static uint32_t count_runs(const uint64_t *begins, size_t words, uint32_t length)
+{
+    uint32_t count = 0;
+
+    for (size_t d = 0; d < words * WORD_BITS;) {
+        uint64_t rest = begins[d / WORD_BITS] >> d % WORD_BITS;
+
+        if (rest == 0) {
+            d = (d / WORD_BITS + 1) * WORD_BITS;
+            continue;
+        }
+        d += (size_t)__builtin_ctzll(rest) + length;
+        count++;
+    }
+    return count;
+}
+
+uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint32_t num_ilds)
+{
+    AUTO(mem) uint64_t *runs = NULL;
+    unsigned order;
+    uint32_t count = 0;
+
+    if (!is_shape(blocks, size, num_ilds, &order))
+        return 0;
+    if (num_ilds == 1)
+        return blocks->count_by_order[order];
+    runs = runs_of(blocks, order, num_ilds);
+    for (size_t block = VIPU_ILD_IPUS >> order; block < 2 * (VIPU_ILD_IPUS >> order); block++)
+        count += count_runs(&runs[block * blocks->words], blocks->words, num_ilds);
+    return count;
+}
+
+uint32_t vipu_blocks_largest(const struct vipu_blocks *blocks)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t ilds = 1; ilds <= blocks->domain_count; ilds *= 2) {
+        struct vipu_place place;
+        uint32_t size = VIPU_ILD_IPUS * ilds;
+
+        while (size > largest && size >= ilds && !vipu_blocks_find(blocks, size, ilds, &place))
+            size /= 2;
+        if (size > largest && size >= ilds)
+            largest = size;
+    }
+    return largest;
+}
+
+void vipu_blocks_take(struct vipu_blocks *blocks, const struct vipu_place *place, uint32_t size,
+                      uint32_t num_ilds)
+{
+    uint64_t block = vipu_block_mask(place->start, size / num_ilds);
+
+    for (size_t d = place->domain; d < place->domain + num_ilds; d++) {
+        assert((blocks->free[d] & block) == block);
+        vipu_blocks_set_free(blocks, d, blocks->free[d] & ~block);
+    }
 }

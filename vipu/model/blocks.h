@@ -1,31 +1,54 @@
-/* Blocks of IPUs in IPU-Link domains, as bits: the buddy rule without a tree. A domain is 64 bits, one per
- * topology id; a block of size s starts at a multiple of s. Pure arithmetic over what is usable and what is
- * busy: it says where a partition fits and how often, and changes nothing. A domain that is not usable at all
- * ends a run of consecutive domains, so callers put one between clusters. */
+/* The free blocks of a row of IPU-Link domains: the buddy rule as sets of bits instead of trees. A domain is
+ * 64 bits, one per topology id; a block of size s (a power of two) starts at a multiple of s. A partition
+ * over several domains has the same block in consecutive ones; a domain of which nothing is free ends such a
+ * run, so callers put an empty one between clusters.
+ *
+ * For each of a domain's 127 blocks there is the set of domains where it is free, so a question costs time by
+ * the number of blocks, not of domains. It knows neither who holds what nor why something is not free. Pure.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct vipu_domain {
-    uint64_t usable; /* IPUs that exist, work, and are open to whoever asks */
-    uint64_t busy;   /* IPUs in partitions */
+struct vipu_place {
+    size_t domain;   /* the first one */
+    uint32_t start;  /* topology id of the block's first IPU, the same in each domain */
+    uint32_t broken; /* size of the free block that it is cut from */
 };
 
-struct vipu_place {
-    size_t domain;  /* first domain */
-    uint32_t start; /* topology id of the block's first IPU, the same in each domain */
+struct vipu_blocks {
+    size_t domain_count;
+    size_t words;               /* of one set of domains */
+    uint64_t *free;             /* per domain: its free IPUs */
+    uint64_t *sets;             /* see blocks.c */
+    uint32_t count_by_order[7]; /* free aligned blocks of 1, 2, 4 ... 64 IPUs, those inside larger ones too */
 };
 
 uint64_t vipu_block_mask(uint32_t start, uint32_t size); /* size 1..64, start + size <= 64 */
-/* One bit at the start of each aligned block of `size` (a power of two up to 64) that is wholly in `free`. */
-uint64_t vipu_block_starts(uint64_t free, uint32_t size);
 
-/* Where a partition of size IPUs over num_ilds consecutive domains goes so that it breaks up the least: into
- * the smallest free block that holds it, the lowest one of those. False when it does not fit; both are powers
- * of two, or false. */
-bool vipu_place_find(const struct vipu_domain *domains, size_t count, uint32_t size, uint32_t num_ilds,
-                     struct vipu_place *ret);
-/* How many such partitions fit side by side. */
-uint32_t vipu_place_count(const struct vipu_domain *domains, size_t count, uint32_t size, uint32_t num_ilds);
+/* Nothing is free yet. */
+void vipu_blocks_init(struct vipu_blocks *blocks, size_t domain_count);
+void vipu_blocks_release(struct vipu_blocks *blocks);
+struct vipu_blocks vipu_blocks_copy(const struct vipu_blocks *from); /* deep */
+void vipu_blocks_set_free(struct vipu_blocks *blocks, size_t domain, uint64_t ipus);
+
+static inline void vipu_blocks_auto(struct vipu_blocks *blocks)
+{
+    vipu_blocks_release(blocks);
+}
+
+/* Where `size` IPUs over `num_ilds` consecutive domains break up the least: cut from the smallest free block
+ * that holds them. In one domain the fuller domain comes first; over several a place begins where a run of
+ * domains with that block free begins, so that no run is split. Then the lowest domain, then the lowest IPU.
+ * False when it does not fit; both numbers are powers of two, or false. */
+bool vipu_blocks_find(const struct vipu_blocks *blocks, uint32_t size, uint32_t num_ilds,
+                      struct vipu_place *ret);
+/* How many of them fit side by side: exactly as often as find and take succeed. */
+uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint32_t num_ilds);
+/* Size of the largest partition that fits, over any number of domains; 0 when nothing is free. */
+uint32_t vipu_blocks_largest(const struct vipu_blocks *blocks);
+/* Takes the place out of what is free. */
+void vipu_blocks_take(struct vipu_blocks *blocks, const struct vipu_place *place, uint32_t size,
+                      uint32_t num_ilds);

@@ -2,8 +2,8 @@
  * Pure; it answers "how many more of this size fit now", "could it ever fit" and "who is in the way" without
  * asking anybody.
  *
- * Placement is a buddy tree per IPU-Link domain: a partition of up to 64 IPUs takes one block aligned to its
- * size in one domain; a larger one takes whole consecutive domains. A controller whose IPU ids are missing,
+ * Placement is that of blocks.h: a partition of up to 64 IPUs takes one block aligned to its size in one
+ * domain; a larger one takes whole consecutive domains. A controller whose IPU ids are missing,
  * repeated or out of range is only counted (`placed` false): answers are then upper bounds. The view keeps no
  * pointer to its inputs. */
 #pragma once
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vipu/model/blocks.h"
 #include "vipu/model/partition.h"
 
 #define VIPU_POOL_MAX_DOMAINS 1024u /* a larger controller is only counted */
@@ -26,9 +27,11 @@ struct vipu_pool_view {
     uint32_t used_ipus;
     uint32_t free_ipus;
     uint32_t ipus_per_domain;
+    uint32_t capacity; /* the largest size that would fit if nothing were taken */
     bool placed;
-    size_t domain_count;
-    struct vipu_pool_domain *domains;
+    struct vipu_blocks blocks; /* of all clusters behind each other, if placed */
+    struct vipu_pool_cluster *clusters;
+    size_t cluster_count;
 };
 
 struct vipu_pool_view vipu_pool_view_of(const struct vipu_partitions *list, struct vipu_pool_shape shape);
@@ -45,7 +48,7 @@ static inline void vipu_pool_view_auto(struct vipu_pool_view *view)
 uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);
 /* Would one fit if the controller were empty? */
 bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size);
-/* Takes room for one, as a controller that breaks up the least would: for looking ahead over several
+/* Takes room for one, where vipu-server would: for looking ahead over several
  * requests. False, and no change, when it does not fit. */
 bool vipu_pool_take(struct vipu_pool_view *view, uint32_t size);
 /* The largest size that fits now; 0 when full. */

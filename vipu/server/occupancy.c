@@ -105,14 +105,15 @@ bool occupancy_check(const struct occupancy *o, const struct vipu_requirements *
     return problems->count == before;
 }
 
-static struct vipu_domain *domains_of(const struct occupancy *o, const struct vipu_cluster *cluster,
-                                      const struct vipu_allocation *allocation)
+static struct vipu_blocks blocks_of(const struct occupancy *o, const struct vipu_cluster *cluster,
+                                    const struct vipu_allocation *allocation)
 {
-    struct vipu_domain *domains = mem_alloc((cluster->domain_count + 1) * sizeof(*domains));
+    struct vipu_blocks blocks;
 
+    vipu_blocks_init(&blocks, cluster->domain_count);
     for (size_t d = 0; d < cluster->domain_count; d++)
-        domains[d] = (struct vipu_domain){allocation->usable[d], busy_of(o, cluster)[d]};
-    return domains;
+        vipu_blocks_set_free(&blocks, d, allocation->usable[d] & ~busy_of(o, cluster)[d]);
+    return blocks;
 }
 
 static struct vipu_ipu *block_ipus(const struct vipu_requirements *r, struct vipu_place place)
@@ -134,12 +135,12 @@ static bool find_in(const struct occupancy *o, const struct vipu_cluster *cluste
                     const struct vipu_allocation *allocation, const struct vipu_requirements *r,
                     struct occupancy_place *ret)
 {
-    AUTO(mem) struct vipu_domain *domains = domains_of(o, cluster, allocation);
+    AUTO(vipu_blocks) struct vipu_blocks blocks = blocks_of(o, cluster, allocation);
     struct vipu_place place;
 
     if (r->routing == VIPU_ROUTING_RINGSWNC && !cluster->torus)
         return false;
-    if (!vipu_place_find(domains, cluster->domain_count, r->size, r->num_ilds, &place))
+    if (!vipu_blocks_find(&blocks, r->size, r->num_ilds, &place))
         return false;
     *ret = (struct occupancy_place){cluster, allocation, block_ipus(r, place)};
     return true;
@@ -152,20 +153,14 @@ struct room {
 static void add_room(const struct occupancy *o, const struct vipu_cluster *cluster,
                      const struct vipu_allocation *allocation, struct room *room)
 {
-    AUTO(mem) struct vipu_domain *domains = domains_of(o, cluster, allocation);
+    AUTO(vipu_blocks) struct vipu_blocks blocks = blocks_of(o, cluster, allocation);
+    uint32_t largest = vipu_blocks_largest(&blocks);
 
     for (size_t d = 0; d < cluster->domain_count; d++) {
-        room->total += (uint32_t)__builtin_popcountll(domains[d].usable);
-        room->free += (uint32_t)__builtin_popcountll(domains[d].usable & ~domains[d].busy);
+        room->total += (uint32_t)__builtin_popcountll(allocation->usable[d]);
+        room->free += (uint32_t)__builtin_popcountll(blocks.free[d]);
     }
-    for (uint32_t ilds = 1; ilds <= cluster->domain_count; ilds *= 2) {
-        for (uint32_t block = VIPU_ILD_IPUS; block > 0; block /= 2) {
-            if (vipu_place_count(domains, cluster->domain_count, block * ilds, ilds) > 0) {
-                room->largest = block * ilds > room->largest ? block * ilds : room->largest;
-                break;
-            }
-        }
-    }
+    room->largest = largest > room->largest ? largest : room->largest;
 }
 
 static bool no_room(const struct occupancy *o, const struct vipu_cluster *cluster,

@@ -1,0 +1,352 @@
+#include "vipu/model/allocator.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "vipu/model/blocks.h"
+#include "vipu/model/choice.h"
+#include "vipu/model/owners.h"
+
+struct vipu_allocator_row {
+    uint64_t *taken, *failed;   /* per domain */
+    struct vipu_blocks *blocks; /* per allocation of the cluster: what of it is free */
+};
+
+static struct vipu_allocator_row *row_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster)
+{
+    return &a->rows[cluster - a->clusters->items];
+}
+
+static struct vipu_blocks *blocks_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                                     const struct vipu_allocation *allocation)
+{
+    return &row_of(a, cluster)->blocks[allocation - cluster->allocations];
+}
+
+/* After a change of what is taken or failed in a domain. */
+static void refresh(struct vipu_allocator *a, const struct vipu_cluster *cluster, size_t domain)
+{
+    struct vipu_allocator_row *row = row_of(a, cluster);
+    uint64_t gone = row->taken[domain] | row->failed[domain];
+
+    for (size_t i = 0; i < cluster->allocation_count; i++)
+        vipu_blocks_set_free(&row->blocks[i], domain, cluster->allocations[i].usable[domain] & ~gone);
+}
+
+static void row_init(struct vipu_allocator *a, const struct vipu_cluster *cluster)
+{
+    struct vipu_allocator_row *row = row_of(a, cluster);
+
+    row->taken = mem_alloc((cluster->domain_count + 1) * sizeof(*row->taken));
+    row->failed = mem_alloc((cluster->domain_count + 1) * sizeof(*row->failed));
+    row->blocks = mem_alloc((cluster->allocation_count + 1) * sizeof(*row->blocks));
+    for (size_t i = 0; i < cluster->allocation_count; i++)
+        vipu_blocks_init(&row->blocks[i], cluster->domain_count);
+    for (size_t d = 0; d < cluster->domain_count; d++)
+        refresh(a, cluster, d);
+}
+
+void vipu_allocator_init(struct vipu_allocator *a, const struct vipu_clusters *clusters)
+{
+    *a = (struct vipu_allocator){.clusters = clusters};
+    a->rows = mem_alloc((clusters->count + 1) * sizeof(*a->rows));
+    for (size_t c = 0; c < clusters->count; c++)
+        row_init(a, &clusters->items[c]);
+}
+
+void vipu_allocator_release(struct vipu_allocator *a)
+{
+    for (size_t c = 0; a->rows && c < a->clusters->count; c++) {
+        for (size_t i = 0; i < a->clusters->items[c].allocation_count; i++)
+            vipu_blocks_release(&a->rows[c].blocks[i]);
+        mem_free(a->rows[c].taken);
+        mem_free(a->rows[c].failed);
+        mem_free(a->rows[c].blocks);
+    }
+    mem_free(a->rows);
+    *a = (struct vipu_allocator){0};
+}
+
+void vipu_placement_release(struct vipu_placement *placement)
+{
+    mem_free(placement->ipus);
+    *placement = (struct vipu_placement){0};
+}
+
+static struct vipu_ipu *block_ipus(const struct vipu_requirements *r, const struct vipu_place *place)
+{
+    struct vipu_ipu *ipus = mem_alloc(r->size * sizeof(*ipus));
+    uint32_t per_domain = r->size / r->num_ilds;
+
+    for (uint32_t i = 0; i < r->size; i++)
+        ipus[i] = (struct vipu_ipu){
+            .domain_topology_id = (uint32_t)place->domain + i / per_domain,
+            .domain_routing_id = i / per_domain,
+            .topology_id = place->start + i % per_domain,
+            .routing_id = i,
+        };
+    return ipus;
+}
+
+bool vipu_allocator_check(const struct vipu_allocator *a, const struct vipu_requirements *r,
+                          struct strv *problems)
+{
+    return vipu_choice_check(a->clusters, r, problems);
+}
+
+/* ---- room ---- */
+
+struct vipu_room vipu_allocator_room(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                                     const struct vipu_allocation *allocation)
+{
+    const struct vipu_allocator_row *row = row_of(a, cluster);
+    struct vipu_room room = {.largest = vipu_blocks_largest(blocks_of(a, cluster, allocation))};
+
+    for (size_t d = 0; d < cluster->domain_count; d++) {
+        uint64_t usable = allocation->usable[d], taken = usable & row->taken[d];
+
+        room.total += (uint32_t)__builtin_popcountll(usable);
+        room.taken += (uint32_t)__builtin_popcountll(taken);
+        room.failed += (uint32_t)__builtin_popcountll(usable & row->failed[d] & ~taken);
+    }
+    room.free = room.total - room.taken - room.failed;
+    return room;
+}
+
+static bool no_room(const struct vipu_allocator *a, const struct vipu_requirements *r, struct err *err)
+{
+    struct vipu_room all = {0};
+    struct vipu_choice choice;
+
+    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
+        struct vipu_room room = vipu_allocator_room(a, choice.cluster, choice.allocation);
+
+        all.total += room.total;
+        all.free += room.free;
+        all.largest = room.largest > all.largest ? room.largest : all.largest;
+    }
+    return err_set(
+        err, ERR_BUSY,
+        "no room for %u IPUs over %u IPU-Link domain%s: %u of %u IPUs are free, and at most %u of them "
+        "can form a partition",
+        r->size, r->num_ilds, r->num_ilds == 1 ? "" : "s", all.free, all.total, all.largest);
+}
+
+/* ---- find ---- */
+
+static int by_routing(const void *a, const void *b)
+{
+    uint32_t ra = ((const struct vipu_ipu *)a)->routing_id, rb = ((const struct vipu_ipu *)b)->routing_id;
+
+    return (ra > rb) - (ra < rb);
+}
+
+static bool find_listed(const struct vipu_allocator *a, const struct vipu_requirements *r,
+                        struct vipu_placement *ret, struct err *err)
+{
+    const struct vipu_allocator_row *row;
+    struct vipu_choice choice;
+    size_t pos = 0;
+
+    if (!vipu_choice_next(a->clusters, r, &pos, &choice))
+        return no_room(a, r, err);
+    row = row_of(a, choice.cluster);
+    for (size_t i = 0; i < r->ipu_count; i++) {
+        const struct vipu_ipu *ipu = &r->ipus[i];
+
+        if (row->taken[ipu->domain_topology_id] & vipu_ipu_bit(ipu))
+            return err_set(err, ERR_BUSY, "IPU %u of IPU-Link domain %u is taken", ipu->topology_id,
+                           ipu->domain_topology_id);
+    }
+    *ret = (struct vipu_placement){choice.cluster, choice.allocation,
+                                   mem_dup(r->ipus, r->ipu_count * sizeof(*r->ipus))};
+    qsort(ret->ipus, r->ipu_count, sizeof(*ret->ipus), by_routing);
+    return true;
+}
+
+bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requirements *r,
+                         struct vipu_placement *ret, struct err *err)
+{
+    struct vipu_place best = {.broken = UINT32_MAX}, place;
+    struct vipu_choice choice, chosen = {0};
+
+    if (r->ipu_count)
+        return find_listed(a, r, ret, err);
+    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
+        if (vipu_blocks_find(blocks_of(a, choice.cluster, choice.allocation), r->size, r->num_ilds, &place) &&
+            place.broken < best.broken) {
+            best = place;
+            chosen = choice;
+        }
+    }
+    if (!chosen.cluster)
+        return no_room(a, r, err);
+    *ret = (struct vipu_placement){chosen.cluster, chosen.allocation, block_ipus(r, &best)};
+    return true;
+}
+
+/* ---- take and give ---- */
+
+bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                         const struct vipu_ipu *ipus, size_t count)
+{
+    uint64_t *taken = row_of(a, cluster)->taken;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t d = ipus[i].domain_topology_id;
+
+        if (d >= cluster->domain_count ||
+            !(vipu_domain_ipus(&cluster->domains[d]) & vipu_ipu_bit(&ipus[i])) ||
+            (taken[d] & vipu_ipu_bit(&ipus[i]))) {
+            vipu_allocator_give(a, cluster, ipus, i);
+            return false;
+        }
+        taken[d] |= vipu_ipu_bit(&ipus[i]);
+        if (i + 1 == count || ipus[i + 1].domain_topology_id != d)
+            refresh(a, cluster, d);
+    }
+    return true;
+}
+
+void vipu_allocator_give(struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                         const struct vipu_ipu *ipus, size_t count)
+{
+    uint64_t *taken = row_of(a, cluster)->taken;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t d = ipus[i].domain_topology_id;
+
+        taken[d] &= ~vipu_ipu_bit(&ipus[i]);
+        if (i + 1 == count || ipus[i + 1].domain_topology_id != d)
+            refresh(a, cluster, d);
+    }
+}
+
+bool vipu_allocator_relocate(struct vipu_allocator *a, const struct vipu_requirements *r,
+                             struct vipu_placement *placement, struct err *err)
+{
+    struct vipu_requirements wanted = *r;
+    struct vipu_placement found = *placement;
+    bool ok;
+
+    wanted.cluster_id = placement->cluster->id;
+    wanted.allocation_id = placement->allocation->id;
+    wanted.ipus = NULL;
+    wanted.ipu_count = 0;
+    vipu_allocator_give(a, placement->cluster, placement->ipus, r->size);
+    ok = vipu_allocator_find(a, &wanted, &found, err);
+    if (!vipu_allocator_take(a, placement->cluster, found.ipus, r->size))
+        return err_set(err, ERR_INTERNAL, "the place that was found is taken");
+    if (ok) {
+        mem_free(placement->ipus);
+        *placement = found;
+    }
+    return ok;
+}
+
+void vipu_allocator_set_failed(struct vipu_allocator *a, const struct vipu_cluster *cluster, size_t domain,
+                               uint64_t ipus)
+{
+    row_of(a, cluster)->failed[domain] = ipus & vipu_domain_ipus(&cluster->domains[domain]);
+    refresh(a, cluster, domain);
+}
+
+uint64_t vipu_allocator_failed(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                               size_t domain)
+{
+    return row_of(a, cluster)->failed[domain];
+}
+
+uint64_t vipu_allocator_taken(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                              size_t domain)
+{
+    return row_of(a, cluster)->taken[domain];
+}
+
+/* ---- what if ---- */
+
+uint32_t vipu_allocator_count(const struct vipu_allocator *a, const struct vipu_requirements *r)
+{
+    uint32_t count = 0;
+    struct vipu_choice choice;
+
+    if (r->ipu_count) {
+        struct vipu_placement placement = {0};
+        struct err err;
+
+        count = vipu_allocator_find(a, r, &placement, &err);
+        vipu_placement_release(&placement);
+        return count;
+    }
+    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);)
+        count += vipu_blocks_count(blocks_of(a, choice.cluster, choice.allocation), r->size, r->num_ilds);
+    return count;
+}
+
+/* What the partitions of one cluster hold, and what of the allocation could be had if they went. */
+static struct vipu_owners owners_of(const struct vipu_allocator *a, const struct vipu_requirements *r,
+                                    const struct vipu_choice *choice, const struct vipu_holder *holders,
+                                    size_t count)
+{
+    const struct vipu_allocator_row *row = row_of(a, choice->cluster);
+    struct vipu_owners owners;
+
+    vipu_owners_init(&owners, choice->cluster->domain_count, count);
+    for (size_t d = 0; d < owners.domain_count; d++)
+        owners.usable[d] = choice->allocation->usable[d] & ~row->taken[d];
+    for (size_t h = 0; h < count; h++) {
+        for (uint32_t i = 0; holders[h].cluster == choice->cluster && i < holders[h].size; i++) {
+            const struct vipu_ipu *ipu = &holders[h].ipus[i];
+
+            vipu_owners_set(&owners, ipu->domain_topology_id, ipu->topology_id, h);
+            owners.usable[ipu->domain_topology_id] |=
+                choice->allocation->usable[ipu->domain_topology_id] & vipu_ipu_bit(ipu);
+        }
+    }
+    for (size_t d = 0; d < owners.domain_count && !r->ipu_count; d++)
+        owners.usable[d] &= ~row->failed[d];
+    return owners;
+}
+
+static size_t blockers_of_listed(const struct vipu_owners *owners, const struct vipu_requirements *r,
+                                 size_t *blocker)
+{
+    AUTO(mem) bool *is_hit = mem_alloc((owners->count + 1) * sizeof(*is_hit));
+    size_t found = 0;
+
+    for (size_t i = 0; i < r->ipu_count; i++) {
+        uint32_t d = r->ipus[i].domain_topology_id;
+        uint32_t owner = owners->owner[d * VIPU_ILD_IPUS + r->ipus[i].topology_id];
+
+        if (!(owners->usable[d] & vipu_ipu_bit(&r->ipus[i])))
+            return 0;
+        if (owner)
+            is_hit[owner - 1] = true;
+    }
+    for (size_t h = 0; h < owners->count; h++)
+        if (is_hit[h])
+            blocker[found++] = h;
+    return found;
+}
+
+size_t vipu_allocator_blockers(const struct vipu_allocator *a, const struct vipu_requirements *r,
+                               const struct vipu_holder *holders, size_t count, size_t *blocker)
+{
+    AUTO(mem) size_t *scratch = mem_alloc((count + 1) * sizeof(*scratch));
+    uint64_t best = UINT64_MAX, cost;
+    struct vipu_choice choice;
+    size_t found, best_found = 0;
+
+    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
+        AUTO(vipu_owners) struct vipu_owners owners = owners_of(a, r, &choice, holders, count);
+
+        if (r->ipu_count)
+            return blockers_of_listed(&owners, r, blocker);
+        if (vipu_owners_cheapest(&owners, r->size, r->num_ilds, scratch, &found, &cost) && cost < best) {
+            best = cost;
+            best_found = found;
+            memcpy(blocker, scratch, found * sizeof(*blocker));
+        }
+    }
+    return best_found;
+}

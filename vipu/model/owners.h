@@ -1,0 +1,31 @@
+/* Which partition has which IPU of a row of IPU-Link domains, to answer who is in the way: the partitions
+ * whose removal makes room for another at the least cost in IPUs. Partitions are numbers below `count`. Pure;
+ * made for one question and released after it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vipu_owners {
+    size_t domain_count;
+    size_t count;
+    uint64_t
+        *usable; /* per domain: IPUs that a partition may get once they are free; for the caller to fill */
+    uint32_t *owner; /* per IPU of each domain: its partition's number plus one; 0 for none */
+    uint32_t *sizes; /* per partition: its IPUs */
+};
+
+void vipu_owners_init(struct vipu_owners *owners, size_t domain_count, size_t count);
+void vipu_owners_release(struct vipu_owners *owners);
+void vipu_owners_set(struct vipu_owners *owners, size_t domain, uint32_t ipu, size_t number);
+
+static inline void vipu_owners_auto(struct vipu_owners *owners)
+{
+    vipu_owners_release(owners);
+}
+
+/* Fills `blocker` (`count` entries) with the numbers of the cheapest set, ascending, and says how many and
+ * what they cost in IPUs: none and 0 when it fits as it is. False when no removal makes room. */
+bool vipu_owners_cheapest(const struct vipu_owners *owners, uint32_t size, uint32_t num_ilds, size_t *blocker,
+                          size_t *ret_count, uint64_t *ret_cost);
