@@ -28,11 +28,11 @@ def serve(tmp_path):
 
 @pytest.fixture
 def dial():
-    """A generic client of an address."""
+    """A generic client of an address; options are generic.Client's."""
     clients = []
 
-    def connect(target):
-        clients.append(generic.Client(target))
+    def connect(target, **options):
+        clients.append(generic.Client(target, **options))
         return clients[-1]
 
     yield connect

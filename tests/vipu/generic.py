@@ -23,16 +23,32 @@ import virmgrpc_pb2 as pb  # noqa: E402
 import virmgrpc_pb2_grpc as services  # noqa: E402
 
 
+class Caller(grpc.UnaryUnaryClientInterceptor):
+    """Sends who calls with every call; these names are the ones of vipu/wire/credentials.h."""
+
+    def __init__(self, user_id, access_key):
+        self.metadata = [("vipu-user-id", user_id), ("vipu-access-key", access_key)]
+
+    def intercept_unary_unary(self, continuation, details, request):
+        return continuation(details._replace(metadata=[*(details.metadata or ()), *self.metadata]), request)
+
+
 class Client:
-    """Every method of the user API, by its own name."""
+    """Every method of the user API, by its own name. `authority` (PEM bytes) asks for TLS."""
 
     DEADLINE_S = 10
 
-    def __init__(self, target):
-        self.channel = grpc.insecure_channel(target, options=[
+    def __init__(self, target, authority=None, user_id=None, access_key=""):
+        options = [
             ("grpc.max_receive_message_length", 64 << 20), ("grpc.enable_retries", 0),
             ("grpc.use_local_subchannel_pool", 1), ("grpc.initial_reconnect_backoff_ms", 50),
-            ("grpc.max_reconnect_backoff_ms", 100)])
+            ("grpc.max_reconnect_backoff_ms", 100)]
+        if authority:
+            self.channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(authority), options)
+        else:
+            self.channel = grpc.insecure_channel(target, options)
+        if user_id is not None:
+            self.channel = grpc.intercept_channel(self.channel, Caller(user_id, access_key))
         self.user = services.UserServiceStub(self.channel)
         self.versions = services.VersionServiceStub(self.channel)
 

@@ -72,3 +72,28 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(DEADLINE_S)
+
+
+class Answerer:
+    """tests/vipu/answerer.c: says who called, with TLS when there is a certificate (certificates.Certificate)."""
+
+    def __init__(self, certificate=None):
+        files = [str(certificate.pem), str(certificate.key)] if certificate else []
+        self.process = subprocess.Popen([program("../tests/unit/vipu/vipu-answerer"), *files], text=True,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        line = self.process.stdout.readline()
+        assert line.strip().isdigit(), line + self.process.stdout.read()
+        self.port = int(line)
+        self.target = f"127.0.0.1:{self.port}"
+
+    def reload(self):
+        """What it says about the files, until it is done with them."""
+        self.process.send_signal(signal.SIGHUP)
+        return self.process.stdout.readline().strip()
+
+    def answer_held(self):
+        self.process.send_signal(signal.SIGUSR1)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(DEADLINE_S)
