@@ -93,7 +93,7 @@ class Operator:
         """As a rolling update does; its exit code."""
         if self.is_alive():
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def check_sanitizers(self):
         found = SANITIZER.search(self.log())
