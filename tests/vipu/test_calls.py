@@ -168,7 +168,7 @@ def test_routing_is_chosen_by_size_and_topology(serve, dial):
             wait_gone(client, f"p{size}")
         client.create("p64", 64)
         assert client.list()[0].spec.ipulink_routing_type == routing
-    assert "mesh" in refused(grpc.StatusCode.INVALID_ARGUMENT, mesh.create, "p1", 1, cluster_id="m",
+    assert "torus" in refused(grpc.StatusCode.INVALID_ARGUMENT, mesh.create, "p1", 1, cluster_id="m",
                              ipulink_routing_type=pb.IRT_RINGSWNC)
 
 

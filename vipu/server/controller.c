@@ -16,13 +16,8 @@ void controller_init(struct controller *c, const struct vipu_clusters *clusters,
         .max_auto_reset_retries = max_auto_reset_retries,
         .next_number = 1,
     };
-    occupancy_init(&c->occupancy, clusters);
-}
-
-static void held_free(struct held *held)
-{
-    vipu_partition_release(&held->partition);
-    mem_free(held);
+    vipu_allocator_init(&c->allocator, clusters);
+    health_init(&c->health, &c->allocator);
 }
 
 void controller_release(struct controller *c)
@@ -32,7 +27,7 @@ void controller_release(struct controller *c)
     mem_free(c->list);
     map_release(&c->by_id);
     strv_release(&c->removed);
-    occupancy_release(&c->occupancy);
+    vipu_allocator_release(&c->allocator);
     *c = (struct controller){0};
 }
 
@@ -41,15 +36,6 @@ static void add_take(struct controller *c, struct held *held)
     c->list = mem_grow(c->list, c->count + 1, sizeof(*c->list));
     c->list[c->count++] = held;
     map_set(&c->by_id, held->partition.id, held);
-}
-
-static void begin(struct held *held, enum vipu_operation_state operation, uint32_t duration_ms,
-                  int64_t now_ms)
-{
-    held->operation = operation;
-    held->due_ms = now_ms + duration_ms;
-    held->partition.ready_state = VIPU_READY_PENDING;
-    held->is_changed = true;
 }
 
 static uint32_t duration_of(const struct controller *c, enum vipu_operation_state operation)
@@ -69,20 +55,41 @@ static uint32_t duration_of(const struct controller *c, enum vipu_operation_stat
     return 0;
 }
 
-static bool is_under_way(const struct held *held)
+static uint32_t removed_ms(const struct controller *c)
 {
-    return held->operation == VIPU_OPERATION_CREATING || held->operation == VIPU_OPERATION_REMOVING ||
-           held->operation == VIPU_OPERATION_RESETTING;
+    uint32_t linger_ms = c->faults ? c->faults->linger_ms : 0;
+
+    return linger_ms > c->times.removed_ms ? linger_ms : c->times.removed_ms;
+}
+
+static void begin(struct controller *c, struct held *held, enum vipu_operation_state operation,
+                  enum fault_moment moment, int64_t now_ms)
+{
+    held_begin(held, operation, now_ms + duration_of(c, operation));
+    if (c->faults)
+        held->doom = faults_on_operation(c->faults, held->partition.id, moment);
 }
 
 static void lose_hardware(struct held *held)
 {
     held->cluster = NULL;
-    if (held->operation == VIPU_OPERATION_REMOVING)
+    if (held->operation == VIPU_OPERATION_REMOVING || held_is_removed(held))
         return;
-    held->operation = VIPU_OPERATION_FAILED;
-    held->partition.ready_state = VIPU_READY_ERROR;
-    held->error = "its IPUs are no longer in the controller's configuration";
+    strv_release(&held->errors);
+    strv_push(&held->errors, "its IPUs are no longer in the controller's configuration");
+    held_fail(held);
+}
+
+/* What a restart finds half done begins anew. */
+static void resume(const struct controller *c, struct held *held, int64_t now_ms)
+{
+    held->due_ms = now_ms;
+    if (held_is_under_way(held))
+        held->due_ms += duration_of(c, held->operation);
+    else if (held_is_removed(held))
+        held->due_ms += removed_ms(c);
+    else if (held_waits_for_reset(held))
+        held->due_ms += c->times.auto_reset_ms;
 }
 
 bool controller_restore_take(struct controller *c, struct held *held, int64_t now_ms, struct err *err)
@@ -99,13 +106,12 @@ bool controller_restore_take(struct controller *c, struct held *held, int64_t no
     held->cluster = cluster;
     if (map_get(&c->by_id, p->id))
         err_set(err, ERR_INVALID, "partition %s is there twice", p->id);
-    else if (is_known && !occupancy_take(&c->occupancy, cluster, p->ipus, p->size))
+    else if (is_known && !vipu_allocator_take(&c->allocator, cluster, p->ipus, p->size))
         err_set(err, ERR_INVALID, "partition %s has IPUs that another partition has", p->id);
     else {
         if (!is_known)
             lose_hardware(held);
-        if (is_under_way(held))
-            held->due_ms = now_ms + duration_of(c, held->operation);
+        resume(c, held, now_ms);
         if (held->number >= c->next_number)
             c->next_number = held->number + 1;
         add_take(c, held);
@@ -115,7 +121,7 @@ bool controller_restore_take(struct controller *c, struct held *held, int64_t no
     return false;
 }
 
-static struct vipu_partition describe(const struct vipu_requirements *r, const struct occupancy_place *place)
+static struct vipu_partition describe(const struct vipu_requirements *r, const struct vipu_placement *place)
 {
     return (struct vipu_partition){
         .id = mem_strdup(r->id),
@@ -139,17 +145,17 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
                        struct strv *problems, struct err *err)
 {
     struct vipu_requirements r = vipu_requirements_with_defaults(given);
-    struct occupancy_place place;
+    struct vipu_placement place;
     struct held *held;
     /* Both always look: a caller learns every reason at once. */
     bool is_sound = vipu_requirements_check(&r, problems);
-    bool is_free = occupancy_check(&c->occupancy, &r, problems);
+    bool is_free = vipu_allocator_check(&c->allocator, &r, problems);
 
     if (!is_sound || !is_free)
         return err_set(err, ERR_INVALID, "%s", problems->items[0]);
     if (map_get(&c->by_id, r.id))
         return err_set(err, ERR_EXISTS, "partition %s exists already", r.id);
-    if (!occupancy_find(&c->occupancy, &r, &place, err))
+    if (!vipu_allocator_find(&c->allocator, &r, &place, err))
         return false;
     held = NEW(struct held);
     held->partition = describe(&r, &place);
@@ -157,8 +163,11 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
     held->number = c->next_number++;
     held->disable_auto_reset = r.disable_auto_reset;
     held->relocatable = r.relocatable;
-    occupancy_take(&c->occupancy, held->cluster, held->partition.ipus, held->partition.size);
-    begin(held, VIPU_OPERATION_CREATING, c->times.create_ms, now_ms);
+    if (!vipu_allocator_take(&c->allocator, held->cluster, held->partition.ipus, held->partition.size)) {
+        held_free(held);
+        return err_set(err, ERR_INTERNAL, "the place that was found is taken");
+    }
+    begin(c, held, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
     add_take(c, held);
     return true;
 }
@@ -177,18 +186,47 @@ const struct held *controller_find(const struct controller *c, const char *id, s
     return find(c, id, err);
 }
 
-/* `force` means to go on when the hardware reports errors; simulated hardware reports none, so both ways end
- * the same. */
 bool controller_remove(struct controller *c, const char *id, bool force, int64_t now_ms, struct err *err)
 {
     struct held *held = find(c, id, err);
 
-    (void)force;
     if (!held)
         return false;
+    if (held_is_removed(held))
+        return true;
     if (held->operation != VIPU_OPERATION_REMOVING)
-        begin(held, VIPU_OPERATION_REMOVING, c->times.remove_ms, now_ms);
+        begin(c, held, VIPU_OPERATION_REMOVING, FAULT_REMOVE, now_ms);
+    held->is_forced = held->is_forced || force;
     return true;
+}
+
+/* Moves it to IPUs that work. It stays where it is when there is no room: the IPUs may be back before its
+ * reset ends. */
+static void relocate(struct controller *c, struct held *held)
+{
+    struct vipu_partition *p = &held->partition;
+    struct vipu_requirements r = {.id = p->id,
+                                  .size = p->size,
+                                  .routing = p->routing,
+                                  .gateway_routing = p->gateway_routing,
+                                  .sync_type = p->sync_type,
+                                  .num_ilds = p->num_ilds,
+                                  .num_gcds = p->num_gcds,
+                                  .num_replicas = p->num_replicas,
+                                  .reconfigurable = p->reconfigurable};
+    struct vipu_placement place = {.ipus = p->ipus};
+    struct err err;
+
+    place.allocation = vipu_clusters_allocation(c->clusters, p->allocation_id, &place.cluster);
+    if (place.allocation && vipu_allocator_relocate(&c->allocator, &r, &place, &err))
+        p->ipus = place.ipus;
+}
+
+static void begin_reset(struct controller *c, struct held *held, bool relocatable, int64_t now_ms)
+{
+    if (relocatable && health_fails(&c->health, held->cluster, &held->partition))
+        relocate(c, held);
+    begin(c, held, VIPU_OPERATION_RESETTING, FAULT_RESET, now_ms);
 }
 
 bool controller_reset(struct controller *c, const char *id, bool relocatable, int64_t now_ms, struct err *err)
@@ -197,14 +235,28 @@ bool controller_reset(struct controller *c, const char *id, bool relocatable, in
 
     if (!held)
         return false;
-    if (is_under_way(held))
+    if (held_is_under_way(held) || held_is_removed(held))
         return err_set(err, ERR_CONFLICT, "partition %s cannot be reset while it is %s", id,
-                       vipu_operation_state_name(held->operation));
+                       held_is_removed(held) ? "REMOVED" : vipu_operation_state_name(held->operation));
     if (!held->cluster)
-        return err_set(err, ERR_CONFLICT, "partition %s cannot be reset: %s", id, held->error);
-    held->relocatable = held->relocatable || relocatable;
-    begin(held, VIPU_OPERATION_RESETTING, c->times.reset_ms, now_ms);
+        return err_set(err, ERR_CONFLICT, "partition %s cannot be reset: %s", id, held->errors.items[0]);
+    held->auto_resets = 0;
+    begin_reset(c, held, relocatable || held->relocatable, now_ms);
     return true;
+}
+
+struct vipu_status controller_status(const struct controller *c, const struct held *held)
+{
+    return (struct vipu_status){
+        .partition_id = held->partition.id,
+        .ready_state = held->partition.ready_state,
+        .operation_state = held->operation,
+        .errors = held->errors.items,
+        .error_count = held->errors.count,
+        .max_auto_reset_retries = held->disable_auto_reset ? 0 : c->max_auto_reset_retries,
+        .auto_reset_retry_count = held->auto_resets,
+        .last_auto_reset_unix_s = held->last_auto_reset_unix_s,
+    };
 }
 
 static void drop(struct controller *c, size_t index)
@@ -212,7 +264,7 @@ static void drop(struct controller *c, size_t index)
     struct held *held = c->list[index];
 
     if (held->cluster)
-        occupancy_give(&c->occupancy, held->cluster, held->partition.ipus, held->partition.size);
+        vipu_allocator_give(&c->allocator, held->cluster, held->partition.ipus, held->partition.size);
     strv_push(&c->removed, held->partition.id);
     map_remove(&c->by_id, held->partition.id);
     memmove(&c->list[index], &c->list[index + 1], (c->count - index - 1) * sizeof(*c->list));
@@ -220,31 +272,125 @@ static void drop(struct controller *c, size_t index)
     held_free(held);
 }
 
-static void settle(struct held *held)
+void controller_forget(struct controller *c)
 {
-    held->operation = VIPU_OPERATION_IDLE;
-    held->partition.ready_state = VIPU_READY_ACTIVE;
-    held->is_changed = true;
+    while (c->count > 0)
+        drop(c, c->count - 1);
+}
+
+/* Does what it went through fail? Then its errors say why. */
+static bool goes_wrong(const struct controller *c, struct held *held)
+{
+    bool fails = health_fails(&c->health, held->cluster, &held->partition);
+
+    if (!held->doom && !fails)
+        return false;
+    strv_release(&held->errors);
+    if (held->doom)
+        strv_push(&held->errors, held->doom);
+    if (fails)
+        health_explain(&c->health, held->cluster, &held->partition, &held->errors);
+    return true;
+}
+
+static void fail(struct controller *c, struct held *held, int64_t now_ms)
+{
+    if (!held->disable_auto_reset && held->auto_resets < c->max_auto_reset_retries)
+        held_await_reset(held, now_ms + c->times.auto_reset_ms);
+    else
+        held_fail(held);
+}
+
+static void auto_reset(struct controller *c, struct held *held, int64_t now_ms)
+{
+    held->auto_resets++;
+    held->last_auto_reset_unix_s = (now_ms + c->unix_offset_ms) / 1000;
+    begin_reset(c, held, held->relocatable, now_ms);
+}
+
+/* What was due with it. True when it is gone. */
+static bool finish(struct controller *c, size_t index, int64_t now_ms)
+{
+    struct held *held = c->list[index];
+
+    if (held_waits_for_reset(held)) {
+        auto_reset(c, held, now_ms);
+    } else if (held->operation == VIPU_OPERATION_REMOVING) {
+        if (!held->is_forced && goes_wrong(c, held)) {
+            held_fail(held);
+        } else if (removed_ms(c) > 0) {
+            held_leave(held, now_ms + removed_ms(c));
+        } else {
+            drop(c, index);
+            return true;
+        }
+    } else if (held_is_removed(held)) {
+        drop(c, index);
+        return true;
+    } else if (!goes_wrong(c, held)) {
+        held_settle(held);
+    } else if (held->auto_resets > 0) {
+        fail(c, held, now_ms);
+    } else {
+        held_fail(held);
+    }
+    return false;
+}
+
+/* An active partition fails: the automatic resets that it may have are counted from here. */
+static void strike(struct controller *c, struct held *held, int64_t now_ms)
+{
+    if (!goes_wrong(c, held))
+        return;
+    held->auto_resets = 0;
+    fail(c, held, now_ms);
+}
+
+static bool is_active(const struct held *held)
+{
+    return held->partition.ready_state == VIPU_READY_ACTIVE;
+}
+
+void controller_set_faults(struct controller *c, struct faults *faults, int64_t now_ms)
+{
+    c->faults = faults;
+    health_look(&c->health, faults, now_ms);
+    for (size_t i = 0; faults && i < c->count; i++) {
+        struct held *held = c->list[i];
+        bool may_fail = is_active(held) || held_is_under_way(held);
+
+        if (!may_fail || held->doom)
+            continue;
+        held->doom = faults_on_operation(faults, held->partition.id, FAULT_NOW);
+        if (is_active(held))
+            strike(c, held, now_ms);
+    }
+}
+
+static void sooner(int64_t at, int64_t *next)
+{
+    if (at >= 0 && (*next < 0 || at < *next))
+        *next = at;
 }
 
 int64_t controller_step(struct controller *c, int64_t now_ms)
 {
-    int64_t next = -1;
+    int64_t next = c->faults ? faults_next_ms(c->faults, now_ms) : -1;
 
+    health_look(&c->health, c->faults, now_ms);
     for (size_t i = 0; i < c->count;) {
         struct held *held = c->list[i];
+        bool gone = false;
 
-        if (!is_under_way(held)) {
-            i++;
-        } else if (held->due_ms > now_ms) {
-            next = next < 0 || held->due_ms < next ? held->due_ms : next;
-            i++;
-        } else if (held->operation == VIPU_OPERATION_REMOVING) {
-            drop(c, i);
-        } else {
-            settle(held);
-            i++;
-        }
+        if (is_active(held))
+            strike(c, held, now_ms);
+        while (!gone && held_is_timed(held) && held->due_ms <= now_ms)
+            gone = finish(c, i, now_ms);
+        if (gone)
+            continue;
+        if (held_is_timed(held))
+            sooner(held->due_ms, &next);
+        i++;
     }
     return next;
 }

@@ -10,7 +10,7 @@
 
 /* Within a machine the routing ids run against the board's numbering: topology id 0 is IPU 3 of the board.
  * Hardware ids are swapped in pairs (hardware IPU 0 is number 1 of the board). */
-static uint32_t board_index(uint32_t topology_id)
+uint32_t hardware_board_index(uint32_t topology_id)
 {
     return VIPU_AGENT_IPUS - 1 - topology_id % VIPU_AGENT_IPUS;
 }
@@ -96,7 +96,7 @@ static struct vipu_ipuof_device device(const struct vipu_cluster *cluster, const
 {
     const struct vipu_machine *machine =
         &cluster->domains[ipu->domain_topology_id].machines[ipu->topology_id / VIPU_AGENT_IPUS];
-    uint32_t board = board_index(ipu->topology_id);
+    uint32_t board = hardware_board_index(ipu->topology_id);
 
     return (struct vipu_ipuof_device){
         .ip = mem_strdup(machine->ipuof_ip),
@@ -106,7 +106,7 @@ static struct vipu_ipuof_device device(const struct vipu_cluster *cluster, const
         .ipulink_segment_id = ipu->domain_routing_id,
         .routing_id = ipu->routing_id,
         .ipu_arch_id = IPU_ARCHITECTURE,
-        .ipu_id = hardware_id(board),
+        .ipu_id = board,
         .chip_id = chip_id(machine, board),
         .gwsw_version = mem_strdup(GATEWAY_VERSION),
         .ipum_sw_version = mem_strdup(MACHINE_VERSION),

@@ -7,6 +7,8 @@
 #include "vipu/model/cluster.h"
 #include "vipu/model/ipuof.h"
 
+/* The number on its board (IPU# of gc-info) of the IPU with this topology id. */
+uint32_t hardware_board_index(uint32_t topology_id);
 /* One machine of a domain with the attributes of its IPUs. The result is one agent, owned. */
 struct vipu_agent hardware_agent(const struct vipu_cluster_domain *domain, uint32_t machine);
 

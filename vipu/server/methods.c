@@ -85,8 +85,10 @@ static void on_step(struct loop_timer *timer)
 /* Does what is due and comes back for what is not. */
 static void schedule_step(struct methods *m)
 {
-    int64_t now = loop_now_ms(m->loop), next = controller_step(m->controller, now);
+    int64_t now = loop_now_ms(m->loop), next;
 
+    m->controller->unix_offset_ms = loop_unix_micros() / 1000 - loop_clock_ms();
+    next = controller_step(m->controller, now);
     if (!save(m))
         return;
     if (next >= 0)
@@ -242,26 +244,27 @@ static bool get_status(struct methods *m, struct rpc *rpc, struct slice message,
 {
     AUTO(str) struct str out = {0};
     struct wire_partition_request request;
-    struct vipu_status status = {0};
+    struct vipu_status status;
     const struct held *held;
-    char *error;
 
     if (!wire_get_status_request(message, arena, &request, err) ||
         !(held = controller_find(m->controller, request.partition_id, err)))
         return false;
-    error = mem_strdup(held->error);
-    status = (struct vipu_status){
-        .partition_id = held->partition.id,
-        .ready_state = held->partition.ready_state,
-        .operation_state = held->operation,
-        .errors = &error,
-        .error_count = error ? 1 : 0,
-        .max_auto_reset_retries = held->disable_auto_reset ? 0 : m->controller->max_auto_reset_retries,
-    };
+    status = controller_status(m->controller, held);
     wire_put_status(&status, &out);
-    mem_free(error);
     reply(rpc, &out);
     return true;
+}
+
+static bool refuse_inactive(const struct held *held, struct err *err)
+{
+    const char *id = held->partition.id;
+
+    if (held->errors.count == 0)
+        return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE", id,
+                       vipu_ready_state_name(held->partition.ready_state));
+    return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE: %s; try \"vipu reset partition %s\"",
+                   id, vipu_ready_state_name(held->partition.ready_state), held->errors.items[0], id);
 }
 
 static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
@@ -276,8 +279,7 @@ static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, 
         !(held = controller_find(m->controller, request.partition_id, err)))
         return false;
     if (held->partition.ready_state != VIPU_READY_ACTIVE)
-        return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE", held->partition.id,
-                       vipu_ready_state_name(held->partition.ready_state));
+        return refuse_inactive(held, err);
     if (!hardware_ipuof(held->cluster, &held->partition, request.has_gcd ? (int64_t)request.gcd : -1, &config,
                         err))
         return false;

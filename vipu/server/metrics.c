@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/blocks.h"
 #include "vipu/wire/grpc.h"
 
 /* Upper ends of the histogram's buckets but the last one. */
@@ -42,7 +41,8 @@ static void put_build(const struct view *v, const char *name)
 
 static void put_partitions(const struct view *v, const char *name)
 {
-    static const enum vipu_ready_state states[] = {VIPU_READY_PENDING, VIPU_READY_ACTIVE, VIPU_READY_ERROR};
+    static const enum vipu_ready_state states[] = {VIPU_READY_PENDING, VIPU_READY_ACTIVE, VIPU_READY_ERROR,
+                                                   VIPU_READY_REMOVED};
 
     for (size_t s = 0; s < COUNT_OF(states); s++) {
         size_t count = 0;
@@ -53,63 +53,38 @@ static void put_partitions(const struct view *v, const char *name)
     }
 }
 
-/* The IPUs of one IPU-Link domain that partitions have, as bits. */
-static uint64_t busy_of(const struct controller *c, const struct vipu_cluster *cluster, size_t domain)
+static struct vipu_room room_of(const struct view *v, const struct vipu_cluster *cluster)
 {
-    uint64_t busy = 0;
-
-    for (size_t i = 0; i < c->count; i++) {
-        const struct held *held = c->list[i];
-
-        for (uint32_t n = 0; held->cluster == cluster && n < held->partition.size; n++)
-            if (held->partition.ipus[n].domain_topology_id == domain)
-                busy |= (uint64_t)1 << held->partition.ipus[n].topology_id;
-    }
-    return busy;
-}
-
-static uint32_t count_bits(uint64_t mask)
-{
-    return (uint32_t)__builtin_popcountll(mask);
+    return vipu_allocator_room(&v->controller->allocator, cluster, &cluster->allocations[0]);
 }
 
 static void put_ipus(const struct view *v, const char *name)
 {
     for (size_t c = 0; c < v->controller->clusters->count; c++) {
         const struct vipu_cluster *cluster = &v->controller->clusters->items[c];
-        uint32_t all = 0, busy = 0;
+        struct vipu_room room = room_of(v, cluster);
 
-        for (size_t d = 0; d < cluster->domain_count; d++) {
-            all += count_bits(vipu_domain_ipus(&cluster->domains[d]));
-            busy += count_bits(busy_of(v->controller, cluster, d));
-        }
-        str_addf(v->out, "%s{cluster=\"%s\",state=\"free\"} %u\n", name, cluster->id, all - busy);
-        str_addf(v->out, "%s{cluster=\"%s\",state=\"partitioned\"} %u\n", name, cluster->id, busy);
+        str_addf(v->out, "%s{cluster=\"%s\",state=\"free\"} %u\n", name, cluster->id, room.free);
+        str_addf(v->out, "%s{cluster=\"%s\",state=\"partitioned\"} %u\n", name, cluster->id, room.taken);
+        str_addf(v->out, "%s{cluster=\"%s\",state=\"failed\"} %u\n", name, cluster->id, room.failed);
     }
 }
 
-static uint32_t largest_block(uint64_t free)
+static uint32_t largest_of(const struct view *v, const struct vipu_cluster *cluster)
 {
-    uint32_t size = VIPU_ILD_IPUS;
+    struct vipu_requirements r = {.cluster_id = cluster->id, .size = VIPU_ILD_IPUS, .num_ilds = 1};
 
-    while (size > 0 && !vipu_block_starts(free, size))
-        size /= 2;
-    return size;
+    while (r.size > 0 && vipu_allocator_count(&v->controller->allocator, &r) == 0)
+        r.size /= 2;
+    return r.size;
 }
 
 static void put_largest(const struct view *v, const char *name)
 {
     for (size_t c = 0; c < v->controller->clusters->count; c++) {
         const struct vipu_cluster *cluster = &v->controller->clusters->items[c];
-        uint32_t largest = 0;
 
-        for (size_t d = 0; d < cluster->domain_count; d++) {
-            uint64_t free = vipu_domain_ipus(&cluster->domains[d]) & ~busy_of(v->controller, cluster, d);
-            uint32_t here = largest_block(free);
-
-            largest = here > largest ? here : largest;
-        }
-        str_addf(v->out, "%s{cluster=\"%s\"} %u\n", name, cluster->id, largest);
+        str_addf(v->out, "%s{cluster=\"%s\"} %u\n", name, cluster->id, largest_of(v, cluster));
     }
 }
 
@@ -165,7 +140,7 @@ static const struct family {
 } families[] = {
     {"vipu_build", "info", "The version of vipu-server", put_build},
     {"vipu_partitions", "gauge", "Partitions by ready state", put_partitions},
-    {"vipu_ipus", "gauge", "IPUs of a cluster, free or in a partition", put_ipus},
+    {"vipu_ipus", "gauge", "IPUs of a cluster, free, in a partition, or failed", put_ipus},
     {"vipu_largest_free_block_ipus", "gauge",
      "IPUs of the largest partition that fits into one IPU-Link domain of a cluster", put_largest},
     {"vipu_calls", "counter", "Calls answered, by method and gRPC status", put_calls},

@@ -5,9 +5,10 @@
 #include "base/core/mem.h"
 #include "vipu/wire/replies.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define FLAG_DISABLE_AUTO_RESET 1
 #define FLAG_RELOCATABLE 2
+#define FLAG_FORCED 4
 
 struct store {
     sqlite3 *db;
@@ -52,7 +53,17 @@ static bool schema_version(struct store *store, int *ret, struct err *err)
     return ok;
 }
 
-/* A partition is kept as the wire has it, so that what a later version adds needs no new column. */
+/* A partition and its status are kept as the wire has them, so that what a later version adds to them needs
+ * no new column. Format 1 had no status. */
+static const char *upgrade_from(int version)
+{
+    if (version == 1)
+        return "BEGIN; ALTER TABLE partitions ADD COLUMN status BLOB; PRAGMA user_version = 2; COMMIT";
+    return "CREATE TABLE IF NOT EXISTS partitions (id TEXT PRIMARY KEY, number INTEGER NOT NULL,"
+           " operation INTEGER NOT NULL, flags INTEGER NOT NULL, partition BLOB NOT NULL, status BLOB)"
+           " WITHOUT ROWID; PRAGMA user_version = 2";
+}
+
 static bool prepare_schema(struct store *store, struct err *err)
 {
     int version;
@@ -67,12 +78,8 @@ static bool prepare_schema(struct store *store, struct err *err)
         return err_set(err, ERR_INVALID,
                        "storage: written by a newer vipu-server (format %d, this one knows %d)", version,
                        SCHEMA_VERSION);
-    return run(store,
-               "CREATE TABLE IF NOT EXISTS partitions (id TEXT PRIMARY KEY, number INTEGER NOT NULL,"
-               " operation INTEGER NOT NULL, flags INTEGER NOT NULL, partition BLOB NOT NULL) WITHOUT ROWID;"
-               "PRAGMA user_version = 1",
-               err) &&
-           prepare(store, "INSERT OR REPLACE INTO partitions VALUES (?1, ?2, ?3, ?4, ?5)", &store->put,
+    return run(store, upgrade_from(version), err) &&
+           prepare(store, "INSERT OR REPLACE INTO partitions VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &store->put,
                    err) &&
            prepare(store, "DELETE FROM partitions WHERE id = ?1", &store->drop, err);
 }
@@ -101,6 +108,23 @@ void store_close(struct store *store)
     mem_free(store);
 }
 
+static bool read_status(sqlite3_stmt *row, struct held *held, struct err *err)
+{
+    const char *blob = sqlite3_column_blob(row, 5);
+    struct slice bytes = {blob, (size_t)sqlite3_column_bytes(row, 5)};
+    AUTO(vipu_status) struct vipu_status status = {0};
+
+    if (!blob)
+        return true;
+    if (!wire_get_status(bytes, &status, err))
+        return false;
+    for (size_t i = 0; i < status.error_count; i++)
+        strv_push(&held->errors, status.errors[i]);
+    held->auto_resets = status.auto_reset_retry_count;
+    held->last_auto_reset_unix_s = status.last_auto_reset_unix_s;
+    return true;
+}
+
 static bool read_row(sqlite3_stmt *row, struct held **ret, struct err *err)
 {
     const char *blob = sqlite3_column_blob(row, 4);
@@ -119,7 +143,11 @@ static bool read_row(sqlite3_stmt *row, struct held **ret, struct err *err)
     (*ret)->operation = (enum vipu_operation_state)sqlite3_column_int(row, 2);
     (*ret)->disable_auto_reset = flags & FLAG_DISABLE_AUTO_RESET;
     (*ret)->relocatable = flags & FLAG_RELOCATABLE;
-    return true;
+    (*ret)->is_forced = flags & FLAG_FORCED;
+    if (read_status(row, *ret, err))
+        return true;
+    held_free(*ret);
+    return false;
 }
 
 bool store_load(struct store *store, struct controller *controller, int64_t now_ms, struct err *err)
@@ -128,7 +156,8 @@ bool store_load(struct store *store, struct controller *controller, int64_t now_
     bool ok = true;
     int step;
 
-    if (!prepare(store, "SELECT id, number, operation, flags, partition FROM partitions ORDER BY number",
+    if (!prepare(store,
+                 "SELECT id, number, operation, flags, partition, status FROM partitions ORDER BY number",
                  &query, err))
         return false;
     while (ok && (step = sqlite3_step(query)) != SQLITE_DONE) {
@@ -152,18 +181,23 @@ static bool execute(struct store *store, sqlite3_stmt *statement, struct err *er
     return ok;
 }
 
-static bool put(struct store *store, const struct held *held, struct err *err)
+static bool put(struct store *store, const struct controller *controller, const struct held *held,
+                struct err *err)
 {
+    struct vipu_status status = controller_status(controller, held);
     AUTO(str) struct str blob = {0};
-    int flags =
-        (held->disable_auto_reset ? FLAG_DISABLE_AUTO_RESET : 0) | (held->relocatable ? FLAG_RELOCATABLE : 0);
+    AUTO(str) struct str status_blob = {0};
+    int flags = (held->disable_auto_reset ? FLAG_DISABLE_AUTO_RESET : 0) |
+                (held->relocatable ? FLAG_RELOCATABLE : 0) | (held->is_forced ? FLAG_FORCED : 0);
 
     wire_put_partition(&held->partition, &blob);
+    wire_put_status(&status, &status_blob);
     sqlite3_bind_text(store->put, 1, held->partition.id, -1, SQLITE_STATIC);
     sqlite3_bind_int64(store->put, 2, (sqlite3_int64)held->number);
     sqlite3_bind_int(store->put, 3, (int)held->operation);
     sqlite3_bind_int(store->put, 4, flags);
     sqlite3_bind_blob64(store->put, 5, blob.ptr, blob.len, SQLITE_STATIC);
+    sqlite3_bind_blob64(store->put, 6, status_blob.ptr, status_blob.len, SQLITE_STATIC);
     return execute(store, store->put, err);
 }
 
@@ -176,7 +210,7 @@ static bool write_changes(struct store *store, const struct controller *controll
             return false;
     }
     for (size_t i = 0; i < controller->count; i++)
-        if (controller->list[i]->is_changed && !put(store, controller->list[i], err))
+        if (controller->list[i]->is_changed && !put(store, controller, controller->list[i], err))
             return false;
     return true;
 }

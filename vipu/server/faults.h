@@ -1,0 +1,115 @@
+/* Faults on demand: what a V-IPU controller is to do wrong, for tests and for people who write clients. Pure:
+ * whoever answers a call, ends an operation or looks at the hardware asks here what is to go wrong, and this
+ * says so and counts. It delays nothing, drops nothing and reads no clock.
+ *
+ * Rules are looked at in their order. Counted rules and dice with a seed make runs repeat exactly. A zeroed
+ * struct faults has none. Owned contents, freed by faults_release; how they are written is faults_doc.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAULTS_ALWAYS UINT32_MAX /* a rule without end; a stall until the faults are replaced */
+#define FAULTS_MAX_RULES 256u    /* of each kind */
+
+struct fault_range {
+    uint32_t min, max;
+};
+
+/* Of what a rule matches: the first `after` are spared, then it strikes `times` with `chance` percent. */
+struct fault_count {
+    uint32_t after, times, chance;
+};
+
+struct fault_call {
+    char *method;    /* pattern with '*' and '?', such as "Create*"; NULL: every method */
+    char *partition; /* pattern; NULL: every call, also those that name no partition */
+    struct fault_count count;
+    struct fault_range latency_ms; /* before it is carried out */
+    struct fault_range late_ms;    /* between carrying it out and the answer */
+    int status;                    /* gRPC status instead of the answer; 0: none */
+    char *message;                 /* with the status */
+    bool drop;                     /* the connection is closed instead of an answer */
+    bool takes_effect;             /* with status or drop: it is carried out all the same */
+};
+
+enum fault_moment {
+    FAULT_NOW,
+    FAULT_CREATE,
+    FAULT_RESET,
+    FAULT_REMOVE,
+};
+
+struct fault_partition {
+    char *partition; /* pattern; NULL: every partition */
+    enum fault_moment on;
+    struct fault_count count;
+    char *error; /* what its status says; NULL: a sentence of ours */
+};
+
+struct fault_hardware {
+    char *agent;  /* pattern */
+    uint32_t ipu; /* number on the board, as gc-info has it; FAULTS_ALWAYS: the agent with all of its IPUs */
+    char *error;
+    uint32_t for_ms; /* since faults_begin */
+};
+
+/* Facts of reference that the public record leaves open, turned the other way. */
+enum fault_quirk {
+    FAULT_QUIRK_UNKNOWN_STATUS = 1 << 0,
+    FAULT_QUIRK_BLOCKING_OPERATIONS = 1 << 1,
+    FAULT_QUIRK_REMOVE_UNKNOWN_SUCCEEDS = 1 << 2,
+    FAULT_QUIRK_CREATE_EXISTING_SUCCEEDS = 1 << 3,
+    FAULT_QUIRK_RESET_STAYS_ACTIVE = 1 << 4,
+    FAULT_QUIRK_LIST_HIDES_PENDING = 1 << 5,
+};
+
+struct faults {
+    uint32_t seed; /* state of the dice */
+    uint32_t stall_ms;
+    uint32_t linger_ms;    /* how long removed partitions stay visible */
+    bool forget;           /* once */
+    bool drop_connections; /* once */
+    unsigned quirks;
+    struct fault_call *calls;
+    size_t call_count;
+    struct fault_partition *partitions;
+    size_t partition_count;
+    struct fault_hardware *hardware;
+    size_t hardware_count;
+    int64_t begin_ms;
+};
+
+/* What to do with one call. */
+struct fault_verdict {
+    uint32_t latency_ms, late_ms;
+    int status;          /* 0: as the call deserves */
+    const char *message; /* borrowed from the faults */
+    bool drop;
+    bool takes_effect;
+};
+
+void faults_release(struct faults *faults);
+/* The faults are in force from now on: times count from here. */
+void faults_begin(struct faults *faults, int64_t now_ms);
+/* When something changes by itself: a stall ends, hardware comes back. -1: never. */
+int64_t faults_next_ms(const struct faults *faults, int64_t now_ms);
+
+bool faults_is_stalled(const struct faults *faults, int64_t now_ms);
+/* Counts. partition is "" for a call that names none. Delays of all rules that strike add up, the first one
+ * with a status or a drop decides the answer. */
+struct fault_verdict faults_on_call(struct faults *faults, const char *method, const char *partition);
+/* Why this partition's operation is going to fail; NULL when it is not. Counts; yours. */
+char *faults_on_operation(struct faults *faults, const char *partition, enum fault_moment moment);
+/* Why this IPU does not work now, NULL when it does; yours. */
+char *faults_of_ipu(const struct faults *faults, const char *agent, uint32_t board_ipu, int64_t now_ms);
+bool faults_have_hardware(const struct faults *faults, int64_t now_ms);
+
+/* '*' stands for any run of characters, '?' for one. */
+bool fault_pattern_matches(const char *pattern, const char *text);
+
+static inline void faults_auto(struct faults *faults)
+{
+    faults_release(faults);
+}
