@@ -1,5 +1,6 @@
 #include "vipu/model/allocator.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -10,6 +11,7 @@
 struct vipu_allocator_row {
     uint64_t *taken, *failed;   /* per domain */
     struct vipu_blocks *blocks; /* per allocation of the cluster: what of it is free */
+    uint32_t *totals;           /* per allocation: its IPUs */
 };
 
 static struct vipu_allocator_row *row_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster)
@@ -40,10 +42,13 @@ static void row_init(struct vipu_allocator *a, const struct vipu_cluster *cluste
     row->taken = mem_alloc((cluster->domain_count + 1) * sizeof(*row->taken));
     row->failed = mem_alloc((cluster->domain_count + 1) * sizeof(*row->failed));
     row->blocks = mem_alloc((cluster->allocation_count + 1) * sizeof(*row->blocks));
+    row->totals = mem_alloc((cluster->allocation_count + 1) * sizeof(*row->totals));
     for (size_t i = 0; i < cluster->allocation_count; i++)
         vipu_blocks_init(&row->blocks[i], cluster->domain_count);
     for (size_t d = 0; d < cluster->domain_count; d++)
         refresh(a, cluster, d);
+    for (size_t i = 0; i < cluster->allocation_count; i++)
+        row->totals[i] = vipu_blocks_free(&row->blocks[i]);
 }
 
 void vipu_allocator_init(struct vipu_allocator *a, const struct vipu_clusters *clusters)
@@ -62,6 +67,7 @@ void vipu_allocator_release(struct vipu_allocator *a)
         mem_free(a->rows[c].taken);
         mem_free(a->rows[c].failed);
         mem_free(a->rows[c].blocks);
+        mem_free(a->rows[c].totals);
     }
     mem_free(a->rows);
     *a = (struct vipu_allocator){0};
@@ -100,36 +106,38 @@ struct vipu_room vipu_allocator_room(const struct vipu_allocator *a, const struc
                                      const struct vipu_allocation *allocation)
 {
     const struct vipu_allocator_row *row = row_of(a, cluster);
-    struct vipu_room room = {.largest = vipu_blocks_largest(blocks_of(a, cluster, allocation))};
+    const struct vipu_blocks *blocks = blocks_of(a, cluster, allocation);
+    struct vipu_room room = {
+        .total = row->totals[allocation - cluster->allocations],
+        .free = vipu_blocks_free(blocks),
+        .largest = vipu_blocks_largest(blocks),
+    };
 
-    for (size_t d = 0; d < cluster->domain_count; d++) {
-        uint64_t usable = allocation->usable[d], taken = usable & row->taken[d];
-
-        room.total += (uint32_t)__builtin_popcountll(usable);
-        room.taken += (uint32_t)__builtin_popcountll(taken);
-        room.failed += (uint32_t)__builtin_popcountll(usable & row->failed[d] & ~taken);
-    }
-    room.free = room.total - room.taken - room.failed;
+    for (size_t d = 0; d < cluster->domain_count; d++)
+        room.taken += (uint32_t)__builtin_popcountll(allocation->usable[d] & row->taken[d]);
+    room.failed = room.total - room.free - room.taken;
     return room;
 }
 
+/* Refusals are as frequent as grants on a full machine, so this does not look at each domain. */
 static bool no_room(const struct vipu_allocator *a, const struct vipu_requirements *r, struct err *err)
 {
-    struct vipu_room all = {0};
+    uint32_t total = 0, free = 0, largest = 0;
     struct vipu_choice choice;
 
     for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
-        struct vipu_room room = vipu_allocator_room(a, choice.cluster, choice.allocation);
+        const struct vipu_blocks *blocks = blocks_of(a, choice.cluster, choice.allocation);
+        uint32_t here = vipu_blocks_largest(blocks);
 
-        all.total += room.total;
-        all.free += room.free;
-        all.largest = room.largest > all.largest ? room.largest : all.largest;
+        total += row_of(a, choice.cluster)->totals[choice.allocation - choice.cluster->allocations];
+        free += vipu_blocks_free(blocks);
+        largest = here > largest ? here : largest;
     }
     return err_set(
         err, ERR_BUSY,
         "no room for %u IPUs over %u IPU-Link domain%s: %u of %u IPUs are free, and at most %u of them "
         "can form a partition",
-        r->size, r->num_ilds, r->num_ilds == 1 ? "" : "s", all.free, all.total, all.largest);
+        r->size, r->num_ilds, r->num_ilds == 1 ? "" : "s", free, total, largest);
 }
 
 /* ---- find ---- */
@@ -187,23 +195,38 @@ bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requi
 
 /* ---- take and give ---- */
 
+/* How many IPUs from the first one on lie in its domain, and which; 0 when one is listed twice or is none. */
+static size_t in_one_domain(const struct vipu_ipu *ipus, size_t count, uint64_t *ret_mask)
+{
+    size_t n = 0;
+
+    *ret_mask = 0;
+    for (; n < count && ipus[n].domain_topology_id == ipus[0].domain_topology_id; n++) {
+        uint64_t bit = vipu_ipu_bit(&ipus[n]);
+
+        if (!bit || (*ret_mask & bit))
+            return 0;
+        *ret_mask |= bit;
+    }
+    return n;
+}
+
 bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cluster,
                          const struct vipu_ipu *ipus, size_t count)
 {
-    uint64_t *taken = row_of(a, cluster)->taken;
+    uint64_t *taken = row_of(a, cluster)->taken, mask;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0, n; i < count; i += n) {
         uint32_t d = ipus[i].domain_topology_id;
 
-        if (d >= cluster->domain_count ||
-            !(vipu_domain_ipus(&cluster->domains[d]) & vipu_ipu_bit(&ipus[i])) ||
-            (taken[d] & vipu_ipu_bit(&ipus[i]))) {
+        n = in_one_domain(&ipus[i], count - i, &mask);
+        if (n == 0 || d >= cluster->domain_count || (mask & ~vipu_domain_ipus(&cluster->domains[d])) ||
+            (mask & taken[d])) {
             vipu_allocator_give(a, cluster, ipus, i);
             return false;
         }
-        taken[d] |= vipu_ipu_bit(&ipus[i]);
-        if (i + 1 == count || ipus[i + 1].domain_topology_id != d)
-            refresh(a, cluster, d);
+        taken[d] |= mask;
+        refresh(a, cluster, d);
     }
     return true;
 }
@@ -211,14 +234,13 @@ bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cl
 void vipu_allocator_give(struct vipu_allocator *a, const struct vipu_cluster *cluster,
                          const struct vipu_ipu *ipus, size_t count)
 {
-    uint64_t *taken = row_of(a, cluster)->taken;
+    uint64_t mask;
 
-    for (size_t i = 0; i < count; i++) {
-        uint32_t d = ipus[i].domain_topology_id;
-
-        taken[d] &= ~vipu_ipu_bit(&ipus[i]);
-        if (i + 1 == count || ipus[i + 1].domain_topology_id != d)
-            refresh(a, cluster, d);
+    for (size_t i = 0, n; i < count; i += n) {
+        n = in_one_domain(&ipus[i], count - i, &mask);
+        assert(n > 0 && ipus[i].domain_topology_id < cluster->domain_count); /* they were taken */
+        row_of(a, cluster)->taken[ipus[i].domain_topology_id] &= ~mask;
+        refresh(a, cluster, ipus[i].domain_topology_id);
     }
 }
 

@@ -93,15 +93,22 @@ void vipu_blocks_set_free(struct vipu_blocks *b, size_t domain, uint64_t ipus)
     for (unsigned order = 0; order <= TOP_ORDER && (was || is); order++) {
         uint64_t was_above = next_order(was, order), is_above = next_order(is, order);
 
-        for (uint64_t changed = was ^ is; changed; changed &= changed - 1)
-            flip(b, block_number(order, (uint32_t)__builtin_ctzll(changed)), domain);
-        b->count_by_order[order] += (uint32_t)__builtin_popcountll(is);
-        b->count_by_order[order] -= (uint32_t)__builtin_popcountll(was);
+        for (uint64_t changed = was ^ is; changed; changed &= changed - 1) {
+            uint32_t start = (uint32_t)__builtin_ctzll(changed);
+
+            flip(b, block_number(order, start), domain);
+            b->count_by_order[order] += is >> start & 1 ? 1 : UINT32_MAX;
+        }
         if (!lone(was, was_above, order) != !lone(is, is_above, order))
             flip(b, SET_LONE + order, domain);
         was = was_above;
         is = is_above;
     }
+}
+
+uint32_t vipu_blocks_free(const struct vipu_blocks *blocks)
+{
+    return blocks->count_by_order[0];
 }
 
 static bool is_shape(const struct vipu_blocks *b, uint32_t size, uint32_t num_ilds, unsigned *order)
@@ -172,13 +179,22 @@ static uint64_t moved_down(const uint64_t *set, size_t words, size_t w, size_t s
     return bits ? low >> bits | high << (WORD_BITS - bits) : low;
 }
 
-/* Leaves the domains with which `length` (a power of two) consecutive members begin. */
-static void keep_runs(uint64_t *set, size_t words, uint32_t length)
+/* Leaves the domains with which `length` (a power of two) consecutive members begin; false when there is
+ * none. */
+static bool keep_runs(uint64_t *set, size_t words, uint32_t length)
 {
-    /* Upward in place: a word only needs itself and those after it. */
-    for (size_t shift = 1; shift < length; shift *= 2)
-        for (size_t w = 0; w < words; w++)
+    uint64_t any = 0;
+
+    for (size_t w = 0; w < words; w++)
+        any |= set[w];
+    for (size_t shift = 1; shift < length && any; shift *= 2) {
+        any = 0;
+        for (size_t w = 0; w < words; w++) { /* upward in place: a word needs itself and those after it */
             set[w] &= moved_down(set, words, w, shift);
+            any |= set[w];
+        }
+    }
+    return any != 0;
 }
 
 /* For each block of at least `want`, by its number, where a run of num_ilds domains with it free begins.
@@ -240,7 +256,7 @@ bool vipu_blocks_find(const struct vipu_blocks *blocks, uint32_t size, uint32_t 
 {
     unsigned order;
 
-    if (!is_shape(blocks, size, num_ilds, &order))
+    if (!is_shape(blocks, size, num_ilds, &order) || blocks->count_by_order[order] < num_ilds)
         return false;
     return num_ilds == 1 ? find_in_one(blocks, order, ret) : find_in_several(blocks, order, num_ilds, ret);
 }
@@ -269,7 +285,7 @@ uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint
     unsigned order;
     uint32_t count = 0;
 
-    if (!is_shape(blocks, size, num_ilds, &order))
+    if (!is_shape(blocks, size, num_ilds, &order) || blocks->count_by_order[order] < num_ilds)
         return 0;
     if (num_ilds == 1)
         return blocks->count_by_order[order];
@@ -279,18 +295,31 @@ uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint
     return count;
 }
 
+/* Does some block of that order have a run of free domains? */
+static bool has_run(const struct vipu_blocks *b, unsigned order, uint32_t length)
+{
+    AUTO(mem) uint64_t *set = mem_alloc(b->words * sizeof(*set));
+    size_t first = VIPU_ILD_IPUS >> order;
+    bool found = false;
+
+    for (size_t block = first; block < 2 * first && !found; block++) {
+        memcpy(set, set_of(b, block), b->words * sizeof(*set));
+        found = keep_runs(set, b->words, length);
+    }
+    return found;
+}
+
 uint32_t vipu_blocks_largest(const struct vipu_blocks *blocks)
 {
     uint32_t largest = 0;
 
-    for (uint32_t ilds = 1; ilds <= blocks->domain_count; ilds *= 2) {
-        struct vipu_place place;
-        uint32_t size = VIPU_ILD_IPUS * ilds;
+    for (unsigned order = TOP_ORDER + 1; order-- > 0;) {
+        uint32_t ilds = (largest >> order) + 1; /* fewer would not be more */
 
-        while (size > largest && size >= ilds && !vipu_blocks_find(blocks, size, ilds, &place))
-            size /= 2;
-        if (size > largest && size >= ilds)
-            largest = size;
+        while (ilds & (ilds - 1))
+            ilds += ilds & -ilds;
+        for (; ilds <= blocks->count_by_order[order] && has_run(blocks, order, ilds); ilds *= 2)
+            largest = ilds << order;
     }
     return largest;
 }

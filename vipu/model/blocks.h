@@ -39,6 +39,8 @@ static inline void vipu_blocks_auto(struct vipu_blocks *blocks)
     vipu_blocks_release(blocks);
 }
 
+uint32_t vipu_blocks_free(const struct vipu_blocks *blocks); /* IPUs in all */
+
 /* Where `size` IPUs over `num_ilds` consecutive domains break up the least: cut from the smallest free block
  * that holds them. In one domain the fuller domain comes first; over several a place begins where a run of
  * domains with that block free begins, so that no run is split. Then the lowest domain, then the lowest IPU.
