@@ -1,0 +1,19 @@
+/* The options of gc-info: one table for flags, environment and help. */
+#pragma once
+
+#include "base/core/opts.h"
+#include "vipu/tools/query.h"
+#include "vipu/tools/source.h"
+
+struct options {
+    struct source source;
+    bool commands[QUERY_KINDS]; /* by enum query_kind */
+    char *device;
+    bool all_partitions;
+    char *run_dir;
+};
+
+extern const struct opts_spec options_spec;
+
+/* What is asked. False with a sentence for each thing that is wrong with it. */
+bool options_query(const struct options *options, struct query *ret, struct strv *problems);

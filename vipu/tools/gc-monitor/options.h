@@ -1,0 +1,15 @@
+/* The options of gc-monitor: one table for flags, environment and help. */
+#pragma once
+
+#include "base/core/opts.h"
+#include "vipu/tools/source.h"
+
+struct options {
+    struct source source;
+    bool no_card_info;
+    bool all_partitions;
+    bool json;
+    char *run_dir;
+};
+
+extern const struct opts_spec options_spec;

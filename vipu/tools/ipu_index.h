@@ -1,0 +1,25 @@
+/* Finds an IPU of a partition among all that a controller's agents tell about, by the number of its silicon
+ * or, where that is not told, by its machine and its number on the board. Pure; the agents must outlive it.
+ */
+#pragma once
+
+#include "base/core/map.h"
+#include "vipu/model/agents.h"
+#include "vipu/model/ipuof.h"
+
+struct ipu_index {
+    struct map ipus; /* "chip ID" and "board HOST NUMBER" -> struct vipu_agent_ipu * */
+};
+
+/* An attribute of an IPU; NULL: it has none of that key. */
+const char *agent_ipu_attribute(const struct vipu_agent_ipu *ipu, const char *key);
+
+void ipu_index_init(struct ipu_index *index, struct vipu_agents *agents);
+const struct vipu_agent_ipu *ipu_index_find(const struct ipu_index *index,
+                                            const struct vipu_ipuof_device *device);
+void ipu_index_release(struct ipu_index *index);
+
+static inline void ipu_index_auto(struct ipu_index *index)
+{
+    ipu_index_release(index);
+}
