@@ -2,6 +2,7 @@
 
 #include <stdalign.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 
@@ -49,6 +50,22 @@ void *arena_alloc(struct arena *arena, size_t size)
     piece = chunk->bytes + chunk->used;
     chunk->used += size;
     return piece;
+}
+
+void arena_clear(struct arena *arena)
+{
+    struct arena_chunk *kept = arena->chunks;
+
+    if (!kept)
+        return;
+    arena->chunks = kept->next;
+    for (struct arena_chunk *chunk = arena->chunks; chunk; chunk = chunk->next)
+        arena->budget += chunk->size;
+    arena_release(arena);
+    memset(kept->bytes, 0, kept->used);
+    kept->used = 0;
+    kept->next = NULL;
+    arena->chunks = kept;
 }
 
 void arena_release(struct arena *arena)

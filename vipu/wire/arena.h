@@ -12,6 +12,7 @@ struct arena {
 };
 
 void *arena_alloc(struct arena *arena, size_t size); /* zeroed; NULL past the budget */
+void arena_clear(struct arena *arena);               /* for the next message: keeps a chunk */
 void arena_release(struct arena *arena);
 
 static inline void arena_auto(struct arena *arena)

@@ -88,6 +88,11 @@ char *proto_clean(char *text)
     return text;
 }
 
+char *proto_copy(char *text)
+{
+    return mem_strdup(proto_clean(text));
+}
+
 /* protobuf-c has no const in its structs and never writes to what it packs. */
 char *proto_text(const char *text)
 {

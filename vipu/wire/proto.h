@@ -16,6 +16,7 @@ void *proto_unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, s
 bool proto_pack(const void *message, struct str *out);
 /* Replaces, in place, what is not UTF-8 or is a control character by '?'. Returns text. */
 char *proto_clean(char *text);
+char *proto_copy(char *text);       /* cleaned; yours */
 char *proto_text(const char *text); /* for fields that are only read by the packer; NULL becomes "" */
 
 /* In the arena; NULL past its budget. */

@@ -40,33 +40,6 @@ bool wire_put_status(const struct vipu_status *status, struct str *out)
     return proto_pack(&reply, out);
 }
 
-bool wire_put_partition(const struct vipu_partition *p, struct str *out)
-{
-    AUTO(arena) struct arena arena = {.budget = SIZE_MAX};
-    Virmgrpc__ListPartitionsReply reply = VIRMGRPC__LIST_PARTITIONS_REPLY__INIT;
-    Virmgrpc__Partition wire = VIRMGRPC__PARTITION__INIT, *only = &wire;
-    Virmgrpc__PartitionSpec spec = VIRMGRPC__PARTITION_SPEC__INIT;
-
-    spec.cluster_id = proto_text(p->cluster_id);
-    spec.n_ipus = p->size;
-    spec.ipus = proto_ipus(p->ipus, p->size, &arena);
-    spec.ipulink_routing_type = (Virmgrpc__IpulinkRoutingType)p->routing;
-    spec.sync_type = (Virmgrpc__SyncType)p->sync_type;
-    spec.num_gcds = p->num_gcds;
-    spec.num_ipulink_segments = p->num_ilds;
-    spec.reconfigurable = p->reconfigurable;
-    spec.gw_routing_type = (Virmgrpc__GatewayRoutingType)p->gateway_routing;
-    spec.num_replicas = p->num_replicas;
-    spec.allocation_id = proto_text(p->allocation_id);
-    wire.id = proto_text(p->id);
-    wire.spec = &spec;
-    wire.ready_state = (Virmgrpc__PartitionReadyState)p->ready_state;
-    wire.ipuof_server_version = proto_text(p->ipuof_server_version);
-    reply.n_partitions = 1;
-    reply.partitions = &only;
-    return proto_pack(&reply, out);
-}
-
 /* Texts of a message under construction: a NULL list means that the budget is spent, which SIZE_MAX never is.
  */
 static Virmgrpc__TextEntry **text_entries(const struct vipu_attribute *from, size_t count,
@@ -177,11 +150,6 @@ static void *unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, 
     return message;
 }
 
-static char *text(char *from)
-{
-    return mem_strdup(proto_clean(from));
-}
-
 static void *array(size_t count, size_t size)
 {
     return count ? mem_alloc(count * size) : NULL;
@@ -194,7 +162,7 @@ bool wire_get_version(struct slice bytes, char **ret, struct err *err)
 
     if (!reply)
         return false;
-    *ret = text(reply->version);
+    *ret = proto_copy(reply->version);
     return true;
 }
 
@@ -206,7 +174,7 @@ bool wire_get_partition_id(struct slice bytes, char **ret, struct err *err)
 
     if (!reply)
         return false;
-    *ret = text(reply->partition_id);
+    *ret = proto_copy(reply->partition_id);
     return true;
 }
 
@@ -230,7 +198,7 @@ bool wire_get_status(struct slice bytes, struct vipu_status *ret, struct err *er
     if (!wire)
         return err_set(err, ERR_IO, "the reply holds no status");
     *ret = (struct vipu_status){
-        .partition_id = text(wire->partition_id),
+        .partition_id = proto_copy(wire->partition_id),
         .ready_state = (enum vipu_ready_state)wire->ready_state,
         .operation_state = (enum vipu_operation_state)wire->operation_state,
         .errors = array(wire->n_errors, sizeof(char *)),
@@ -240,47 +208,7 @@ bool wire_get_status(struct slice bytes, struct vipu_status *ret, struct err *er
         .last_auto_reset_unix_s = wire->last_auto_reset_time ? wire->last_auto_reset_time->seconds : 0,
     };
     for (size_t i = 0; i < wire->n_errors; i++)
-        ret->errors[i] = text(wire->errors[i]);
-    return true;
-}
-
-static struct vipu_partition take_partition(const Virmgrpc__Partition *wire)
-{
-    static const Virmgrpc__PartitionSpec no_spec = VIRMGRPC__PARTITION_SPEC__INIT;
-    const Virmgrpc__PartitionSpec *spec = wire->spec ? wire->spec : &no_spec;
-    struct vipu_partition p = {
-        .id = text(wire->id),
-        .cluster_id = text(spec->cluster_id),
-        .allocation_id = text(spec->allocation_id),
-        .ipuof_server_version = text(wire->ipuof_server_version),
-        .size = (uint32_t)spec->n_ipus,
-        .num_gcds = spec->num_gcds,
-        .num_replicas = spec->num_replicas,
-        .num_ilds = spec->num_ipulink_segments,
-        .reconfigurable = spec->reconfigurable,
-        .ready_state = (enum vipu_ready_state)wire->ready_state,
-        .sync_type = (enum vipu_sync_type)spec->sync_type,
-        .routing = (enum vipu_routing)spec->ipulink_routing_type,
-        .gateway_routing = (enum vipu_gateway_routing)spec->gw_routing_type,
-        .ipus = array(spec->n_ipus, sizeof(struct vipu_ipu)),
-    };
-
-    for (uint32_t i = 0; i < p.size; i++)
-        p.ipus[i] = proto_ipu(spec->ipus[i]);
-    return p;
-}
-
-bool wire_get_partitions(struct slice bytes, size_t budget, struct vipu_partitions *ret, struct err *err)
-{
-    AUTO(arena) struct arena arena = {.budget = budget};
-    Virmgrpc__ListPartitionsReply *reply =
-        unpack(&virmgrpc__list_partitions_reply__descriptor, bytes, &arena, err);
-
-    if (!reply)
-        return false;
-    *ret = (struct vipu_partitions){array(reply->n_partitions, sizeof(*ret->items)), reply->n_partitions};
-    for (size_t i = 0; i < ret->count; i++)
-        ret->items[i] = take_partition(reply->partitions[i]);
+        ret->errors[i] = proto_copy(wire->errors[i]);
     return true;
 }
 
@@ -289,7 +217,7 @@ static struct vipu_attribute *take_attributes(Virmgrpc__TextEntry **from, size_t
     struct vipu_attribute *attributes = array(count, sizeof(*attributes));
 
     for (size_t i = 0; i < count; i++)
-        attributes[i] = (struct vipu_attribute){text(from[i]->key), text(from[i]->value)};
+        attributes[i] = (struct vipu_attribute){proto_copy(from[i]->key), proto_copy(from[i]->value)};
     return attributes;
 }
 
@@ -319,7 +247,7 @@ bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret,
         const Virmgrpc__AgentEntry *wire = reply->entries[a];
         struct vipu_agent *agent = &agents.items[a];
 
-        agent->name = text(wire->agent);
+        agent->name = proto_copy(wire->agent);
         agent->ipu_count = wire->n_ipu_attributes;
         agent->ipus = array(agent->ipu_count, sizeof(*agent->ipus));
         for (size_t i = 0; i < agent->ipu_count; i++)
@@ -333,7 +261,7 @@ bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret,
 static struct vipu_ipuof_device take_device(const Virmgrpc__IpuofDevice *wire)
 {
     return (struct vipu_ipuof_device){
-        .ip = text(wire->ip),
+        .ip = proto_copy(wire->ip),
         .server_port = wire->server_port,
         .rdma_port = wire->rdma_port,
         .device_id = wire->device_id,
@@ -341,9 +269,9 @@ static struct vipu_ipuof_device take_device(const Virmgrpc__IpuofDevice *wire)
         .routing_id = wire->routing_id,
         .ipu_arch_id = wire->ipu_arch_id,
         .ipu_id = wire->ipu_id,
-        .chip_id = text(wire->chip_id),
-        .gwsw_version = text(wire->gwsw_version),
-        .ipum_sw_version = text(wire->ipum_sw_version),
+        .chip_id = proto_copy(wire->chip_id),
+        .gwsw_version = proto_copy(wire->gwsw_version),
+        .ipum_sw_version = proto_copy(wire->ipum_sw_version),
     };
 }
 
@@ -379,7 +307,7 @@ bool wire_get_ipuof(struct slice bytes, struct vipu_ipuof_config *ret, struct er
         .sync_type = (enum vipu_sync_type)wire->sync_type,
         .reconfigurable = wire->reconfigurable,
         .num_ilds = wire->num_ipulink_segments,
-        .ipuof_server_version = text(wire->ipuof_server_version),
+        .ipuof_server_version = proto_copy(wire->ipuof_server_version),
         .gcds = array(wire->n_gcd_configs, sizeof(*ret->gcds)),
         .gcd_count = wire->n_gcd_configs,
     };

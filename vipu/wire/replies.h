@@ -13,6 +13,7 @@
 #include "vipu/model/agents.h"
 #include "vipu/model/ipuof.h"
 #include "vipu/model/partition.h"
+#include "vipu/wire/partitions.h"
 
 #define WIRE_REPLY_BUDGET ((size_t)512 * 1024 * 1024)
 
@@ -20,8 +21,7 @@ bool wire_put_version(const char *version, struct str *out);
 bool wire_put_partition_id(const char *id, struct str *out);
 bool wire_put_status(const struct vipu_status *status, struct str *out);
 bool wire_put_ipuof(const struct vipu_ipuof_config *config, struct str *out);
-/* These append one element; a list reply is a sequence of them. */
-bool wire_put_partition(const struct vipu_partition *partition, struct str *out);
+/* Appends one element; a list reply is a sequence of them. */
 bool wire_put_agent(const struct vipu_agent *agent, struct str *out);
 
 /* Texts are yours. */
@@ -29,7 +29,5 @@ MUST_USE bool wire_get_version(struct slice bytes, char **ret, struct err *err);
 MUST_USE bool wire_get_partition_id(struct slice bytes, char **ret, struct err *err);
 MUST_USE bool wire_get_status(struct slice bytes, struct vipu_status *ret, struct err *err);
 MUST_USE bool wire_get_ipuof(struct slice bytes, struct vipu_ipuof_config *ret, struct err *err);
-MUST_USE bool wire_get_partitions(struct slice bytes, size_t budget, struct vipu_partitions *ret,
-                                  struct err *err);
 MUST_USE bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret, struct err *err);
 MUST_USE bool wire_get_empty(struct slice bytes, struct err *err); /* remove and reset */

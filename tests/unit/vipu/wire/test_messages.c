@@ -166,6 +166,48 @@ TEST(a_partition_without_a_spec)
     CHECK_INT_EQ(list.items[0].size, 0);
 }
 
+/* Fields that we do not know, of every type and between the partitions, and a spec that comes in two parts.
+ */
+TEST(a_list_from_the_future)
+{
+    static const char bytes[] = "\x7a\x02hi"         /* 15: a text */
+                                "\x0a\x04\x0a\x02p1" /* 1: a partition */
+                                "\x08\x01"           /* 1: a number, which is no partition */
+                                "\x79"
+                                "12345678" /* 15: eight bytes */
+                                "\x0a\x0e" /* 1: id, and a spec in two parts */
+                                "\x0a\x02p2"
+                                "\x12\x04\x0a\x02"
+                                "cl"
+                                "\x12\x02\x38\x01";
+    AUTO(vipu_partitions) struct vipu_partitions list = {0};
+    struct err err;
+
+    CHECK_OK(wire_get_partitions(slice_of(bytes), WIRE_REPLY_BUDGET, &list, &err), err);
+    CHECK_INT_EQ(list.count, 2);
+    CHECK_STR_EQ(list.items[0].id, "p1");
+    CHECK_STR_EQ(list.items[1].id, "p2");
+    CHECK_STR_EQ(list.items[1].cluster_id, "cl");
+    CHECK(list.items[1].reconfigurable && !list.items[0].reconfigurable);
+}
+
+TEST(lists_that_are_cut_off)
+{
+    struct vipu_partitions list = {0};
+    AUTO(str) struct str out = {0};
+    struct err err;
+
+    for (int i = 0; i < 2; i++)
+        CHECK(wire_put_partition(&(struct vipu_partition){.id = p1, .cluster_id = c1, .num_gcds = 2}, &out));
+    for (size_t len = 1; len < out.len; len++) {
+        if (len == out.len / 2)
+            continue;
+        CHECK_ERR(wire_get_partitions((struct slice){str_text(&out), len}, WIRE_REPLY_BUDGET, &list, &err),
+                  err, ERR_IO);
+        CHECK(list.items == NULL);
+    }
+}
+
 TEST(decoding_has_a_budget)
 {
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
