@@ -290,27 +290,37 @@ static void pad(struct str *out, size_t line_start, size_t column)
     }
 }
 
-/* Breaks text at blanks so that it stays right of HELP_COLUMN. */
-static void add_wrapped(struct str *out, size_t line_start, const char *text)
+/* Breaks text at blanks so that it stays between `column` and HELP_WIDTH; its own line breaks stay. */
+static void add_wrapped(struct str *out, size_t line_start, size_t column, const char *text)
 {
-    while (*text) {
-        size_t word = strcspn(text, " ");
+    bool at_start = true;
 
-        if (out->len - line_start > HELP_COLUMN && out->len - line_start + word > HELP_WIDTH) {
+    while (*text) {
+        size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
+
+        if (!at_start && word && out->len - line_start + blanks + word > HELP_WIDTH) {
             (void)str_addc(out, '\n');
             line_start = out->len;
-            pad(out, line_start, HELP_COLUMN);
+            pad(out, line_start, column);
+            text += blanks;
+            blanks = 0;
         }
-        (void)str_add(out, text, word);
-        text += word;
-        if (*text == ' ') {
-            (void)str_addc(out, ' ');
-            text++;
+        (void)str_add(out, text, blanks + word);
+        text += blanks + word;
+        at_start = *text == '\n';
+        if (at_start) {
+            (void)str_addc(out, *text++);
+            line_start = out->len;
         }
     }
 }
 
-static void describe(const struct opt *row, struct str *text)
+bool opts_has_letter(const struct opts_spec *spec, char letter)
+{
+    return find_letter(spec, letter) != NULL;
+}
+
+void opts_describe(const struct opt *row, struct str *text)
 {
     (void)str_adds(text, row->help);
     if (row->type == OPT_CHOICE) {
@@ -324,40 +334,49 @@ static void describe(const struct opt *row, struct str *text)
         (void)str_addf(text, " [%s]", row->env);
 }
 
-static void add_row(struct str *out, char letter, const char *flag, const char *arg, const char *text)
+void opts_help_row(const char *head, const char *text, struct str *out)
 {
     size_t line_start = out->len;
 
-    if (letter)
-        (void)str_addf(out, "  -%c, --%s", letter, flag);
-    else
-        (void)str_addf(out, "      --%s", flag);
-    if (arg)
-        (void)str_addf(out, " %s", arg);
+    (void)str_addf(out, "  %s", head);
     if (out->len - line_start + 2 > HELP_COLUMN) {
         (void)str_addc(out, '\n');
         line_start = out->len;
     }
     pad(out, line_start, HELP_COLUMN);
-    add_wrapped(out, line_start, text);
+    add_wrapped(out, line_start, HELP_COLUMN, text);
     (void)str_addc(out, '\n');
+}
+
+static void add_row(struct str *out, char letter, const char *flag, const char *arg, const char *text)
+{
+    char short_form[] = {'-', letter, ',', ' ', '\0'};
+    AUTO(mem)
+    char *head = mem_printf("%s--%s%s%s", letter ? short_form : "    ", flag, arg ? " " : "", arg ? arg : "");
+
+    opts_help_row(head, text, out);
 }
 
 void opts_help(const struct opts_spec *spec, struct str *out)
 {
-    (void)str_addf(out, "Usage: %s\n\n%s\n\nOptions:\n", spec->usage, spec->about);
+    (void)str_addf(out, "Usage: %s\n\n", spec->usage);
+    add_wrapped(out, out->len, 0, spec->about);
+    (void)str_adds(out, "\n\nOptions:\n");
     for (const struct opt *row = spec->rows; row->flag; row++) {
         AUTO(str) struct str text = {0};
 
         if (!row->help)
             continue;
-        describe(row, &text);
+        opts_describe(row, &text);
         const char *arg = row->type == OPT_FLAG ? NULL : row->arg ? row->arg : "VALUE";
         add_row(out, row->letter, row->flag, arg, str_text(&text));
     }
-    add_row(out, find_letter(spec, 'h') ? 0 : 'h', "help", NULL, "print this text and exit");
+    add_row(out, opts_has_letter(spec, 'h') ? 0 : 'h', "help", NULL, OPTS_HELP_TEXT);
     if (!opts_find(spec, "version"))
-        add_row(out, 0, "version", NULL, "print the version and exit");
-    if (spec->footer)
-        (void)str_addf(out, "\n%s\n", spec->footer);
+        add_row(out, 0, "version", NULL, OPTS_VERSION_TEXT);
+    if (!spec->footer)
+        return;
+    (void)str_addc(out, '\n');
+    add_wrapped(out, out->len, 0, spec->footer);
+    (void)str_addc(out, '\n');
 }

@@ -28,7 +28,7 @@ struct opt {
     const char *help; /* one sentence without period; NULL: an old spelling of another row's place; works, not
                          shown */
     unsigned min, max;          /* OPT_U32 */
-    const char *const *choices; /* OPT_CHOICE, NULL-terminated */
+    const char *const *choices; /* OPT_CHOICE, NULL-terminated; of OPT_STR: what shell completion offers */
 };
 
 struct opts_spec {
@@ -57,7 +57,14 @@ enum opts_result opts_overlay(const struct opts_spec *spec, int argc, char **arg
                               const char *(*env)(const char *), bool stop_at_word, void *target,
                               struct strv *words, struct strv *problems);
 const struct opt *opts_find(const struct opts_spec *spec, const char *flag); /* NULL: no such row */
+bool opts_has_letter(const struct opts_spec *spec, char letter);
 void opts_help(const struct opts_spec *spec, struct str *out);
+/* A line as opts_help has them, for other lists in `about`: what stands out, and what is said about it. */
+void opts_help_row(const char *head, const char *text, struct str *out);
+/* The help of one row with its choices, default and variable, as every page that lists options has it. */
+void opts_describe(const struct opt *row, struct str *out);
+#define OPTS_HELP_TEXT "print this text and exit"
+#define OPTS_VERSION_TEXT "print the version and exit"
 /* Sets one row from text, for configuration files. ERR_INVALID names the flag and what would fit. */
 MUST_USE bool opts_set(const struct opt *row, void *target, const char *text, struct err *err);
 void opts_release(const struct opts_spec *spec, void *target);

@@ -227,6 +227,37 @@ TEST(help_shows_every_row_with_a_text)
                  "      --version                   print the version and exit\n");
 }
 
+TEST(long_help_is_broken_into_lines)
+{
+    static const struct opt wide[] = {{.flag = "n",
+                                       .type = OPT_FLAG,
+                                       .help = "words that go on and on until they come to the edge of what "
+                                               "people can read without moving their heads"},
+                                      {0}};
+    static const struct opts_spec wordy = {
+        .program = "x",
+        .usage = "x",
+        .about =
+            "A paragraph whose words come to the edge of the page somewhere around this place, so that they "
+            "go on.\n\n  - its own   layout stays",
+        .rows = wide,
+        .footer = "short:\n  - kept"};
+    AUTO(str) struct str out = {0};
+
+    opts_help(&wordy, &out);
+    CHECK_STR_EQ(
+        str_text(&out),
+        "Usage: x\n\n"
+        "A paragraph whose words come to the edge of the page somewhere around this place, so that they go\n"
+        "on.\n\n  - its own   layout stays\n\nOptions:\n"
+        "      --n                         words that go on and on until they come to the edge of what "
+        "people\n"
+        "                                  can read without moving their heads\n"
+        "  -h, --help                      print this text and exit\n"
+        "      --version                   print the version and exit\n\n"
+        "short:\n  - kept\n");
+}
+
 TEST(a_default_that_does_not_fit_is_a_bug)
 {
     static const struct opt wrong[] = {
