@@ -16,6 +16,8 @@ struct session {
     struct loop_timer pause;
     struct vipu_result result;
     struct str reason;
+    session_watch_fn watch;
+    void *watch_ctx;
     void *ret; /* where the answer of the call in flight goes */
 };
 
@@ -214,13 +216,56 @@ static void on_pause_over(struct loop_timer *timer)
     loop_stop(CONTAINER_OF(timer, struct session, pause)->loop);
 }
 
+static void pause_a_moment(struct session *s)
+{
+    loop_timer_start(s->loop, &s->pause, POLL_MS, on_pause_over);
+    loop_run(s->loop);
+}
+
+bool session_connect(struct session *s, int64_t patience_ms, struct err *err)
+{
+    int64_t now = loop_clock_ms(), end = now + (patience_ms < s->timeout_ms ? patience_ms : s->timeout_ms);
+    const struct err *why = &s->result.err;
+    AUTO(mem) char *cause = NULL;
+
+    for (s->ret = NULL;; now = loop_clock_ms()) {
+        vipu_get_version(s->client, end > now ? end - now : 1, on_text, s);
+        if (finish(s, err) || s->result.sent)
+            return true;
+        if (why->kind != ERR_IO)
+            break;
+        mem_set_str(&cause, cause_of(s, why));
+        if (loop_clock_ms() >= end)
+            break;
+        pause_a_moment(s);
+    }
+    /* The words that users of V-IPU look for; the cause is what they need. */
+    if (cause && (why->kind == ERR_IO || why->kind == ERR_TIMEOUT))
+        err_set_code(err, why->kind, why->code,
+                     "unable to connect to VIRM/V-IPU Controller at %s: context deadline exceeded (%s)",
+                     session_target(s), cause);
+    return false;
+}
+
+void session_watch(struct session *s, session_watch_fn fn, void *ctx)
+{
+    s->watch = fn;
+    s->watch_ctx = ctx;
+}
+
+static void tell(const struct session *s, int64_t end_ms, const char *id, const struct vipu_status *status)
+{
+    if (s->watch)
+        s->watch(s->watch_ctx, id, vipu_operation_state_name(status->operation_state),
+                 s->timeout_ms - (end_ms - loop_clock_ms()));
+}
+
 static bool pause_until(struct session *s, int64_t end_ms, const char *id, const char *what, struct err *err)
 {
     if (loop_clock_ms() >= end_ms)
         return err_set(err, ERR_TIMEOUT, "partition %s is not %s after %lld s", id, what,
                        (long long)(s->timeout_ms / 1000));
-    loop_timer_start(s->loop, &s->pause, POLL_MS, on_pause_over);
-    loop_run(s->loop);
+    pause_a_moment(s);
     return true;
 }
 
@@ -247,6 +292,7 @@ bool session_wait_active(struct session *s, const char *id, struct err *err)
             return true;
         if (status.ready_state == VIPU_READY_ERROR || status.operation_state == VIPU_OPERATION_FAILED)
             return failure_of(&status, id, err);
+        tell(s, end_ms, id, &status);
         if (!pause_until(s, end_ms, id, "active", err))
             return false;
     }
@@ -261,6 +307,7 @@ bool session_wait_gone(struct session *s, const char *id, struct err *err)
 
         if (!session_status(s, id, &status, err))
             return err->kind == ERR_NOT_FOUND;
+        tell(s, end_ms, id, &status);
         if (!pause_until(s, end_ms, id, "gone", err))
             return false;
     }

@@ -20,6 +20,10 @@ const char *session_target(const struct session *session);
 const char *
 session_reason(const struct session *session); /* why the controller refused the last call; "" else */
 
+/* Tries to connect for `patience_ms`, as a controller may just be starting. True when it answered anything.
+ * Other calls connect by themselves, and fail at once when nobody listens. */
+MUST_USE bool session_connect(struct session *s, int64_t patience_ms, struct err *err);
+
 MUST_USE bool session_version(struct session *s, char **ret, struct err *err); /* yours */
 MUST_USE bool session_partitions(struct session *s, const char *allocation, struct vipu_partitions *ret,
                                  struct err *err);
@@ -34,6 +38,10 @@ MUST_USE bool session_ipuof(struct session *s, const char *id, int64_t gcd, stru
 /* A call of another service, its messages as bytes; see vipu_read_message. Appends to `ret`. */
 MUST_USE bool session_read_message(struct session *s, const char *path, struct slice message, struct str *ret,
                                    struct err *err);
+
+/* Told of each look at a partition that is waited for; `what` is "CREATING", for example. */
+typedef void (*session_watch_fn)(void *ctx, const char *id, const char *what, int64_t waited_ms);
+void session_watch(struct session *s, session_watch_fn fn, void *ctx);
 
 /* Polls until the partition is active (ERR_CONFLICT with its errors when it fails), or is gone. */
 MUST_USE bool session_wait_active(struct session *s, const char *id, struct err *err);
