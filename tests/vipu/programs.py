@@ -31,10 +31,10 @@ def until(condition, what, deadline_s=DEADLINE_S):
 class Server:
     """A vipu-server on a port of its own; stop() asks it to end, kill() does not."""
 
-    def __init__(self, folder, config="", storage="state.db", listen="127.0.0.1:0"):
+    def __init__(self, folder, config="", storage="state.db", listen="127.0.0.1:0", options=()):
         self.folder = Path(folder)
         self.log_path = self.folder / "server.log"
-        self.args = [program("vipu-server"), "--storage", str(self.folder / storage), "--listen", listen]
+        self.args = [program("vipu-server"), "--storage", str(self.folder / storage), "--listen", listen, *options]
         if config:
             path = self.folder / "config.yaml"
             path.write_text(config)

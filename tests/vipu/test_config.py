@@ -1,11 +1,13 @@
 """vipu-server's command line and configuration file."""
 
+import re
 import socket
 import subprocess
 
+import grpc
 import pytest
 
-from programs import DEADLINE_S, program
+from programs import DEADLINE_S, ROOT, program
 
 
 def server(*words):
@@ -27,6 +29,12 @@ create-ms: 0
 remove-ms: 600000
 reset-ms: 10
 auto-reset-retries: 0
+version: 1.17.0
+admin-listen: 127.0.0.1:2112
+limits: {request-bytes: 1048576, connections: 10, calls: 100, unread-bytes: 65536}
+users:
+  - {id: u1, access-key: abcdefgh, allocations: [pod64, b]}
+  - {id: u2, access-key-hash: "hmac-sha256:00112233445566778899aabbccddeeff:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", allocations: [a]}
 clusters:
   - id: pod64
     topology: mesh
@@ -47,11 +55,38 @@ clusters:
 
 @pytest.mark.parametrize("text, problems", [
     ("", ["line 1: the file must hold settings"]),
-    ("listen: 5\nclusters: [{id: a}]", ["line 1: listen must be a text"]),
+    ("listen: 5\nadmin-listen: nonsense\nstorage: [x]\nclusters: [{id: a}]", [
+        "line 1: listen must be an address and a port", "line 2: admin-listen must be an address and a port",
+        "line 3: storage must be a text"]),
+    ("listen: 127.0.0.1:99999\nsecure: 1\nclusters: [{id: a}]", [
+        "line 1: listen must be an address and a port", "line 2: secure must be true or false"]),
+    ("limits: 5\ntls: [x]\nusers: {}\nclusters: [{id: a}]", [
+        "line 1: settings must stand here", "line 2: settings must stand here", "line 3: users must be a list"]),
+    ("limits:\n  conections: 5\n  calls: 0\nclusters: [{id: a}]", [
+        'line 2: "conections" is no setting here; did you mean "connections"?', "line 3: calls must be a whole number from 1"]),
+    ("tls: {certificate: a.pem}\nclusters: [{id: a}]", ["line 1: tls needs both certificate and key"]),
+    ("secure: true\nclusters: [{id: a}]", ["line 1: secure mode needs users"]),
+    ("users:\n  - {id: u, access-key: short, allocations: [a]}\n"
+     "  - {id: u, access-key: long-enough, access-key-hash: 'hmac-sha256:00:00', allocations: [a, a]}\n"
+     "  - {access-key-file: x, allocations: []}\n  - {id: w, acess-key: x, allocations: [smal]}\n  - 7\n"
+     "clusters:\n  - {id: a, allocations: [{id: small, agents: [ag1]}]}", [
+         "line 2: an access key has 8 to 512", 'line 3: there is a user "u" already', "line 3: a user needs one of",
+         "line 3: access-key-hash must be a line", 'line 3: allocation "a" is in this list twice', "line 4: a user needs an id",
+         "line 4: a user needs a list of allocations", 'line 5: "acess-key" is no setting here; did you mean "access-key"?',
+         "line 5: a user needs one of", 'line 5: there is no allocation "smal"; did you mean "small"?', "line 6: settings must"]),
+    ("users: [{id: u, access-key-file: none.key, allocations: [a]}]\ntls: {certificate: none.pem, key: none.key}\n"
+     "clusters: [{id: a}]", ["line 1: none.key: ", "line 2: none.pem: "]),
+    ("clusters:\n  - {id: a, agents: [x]}\n  - {id: b, agents: [x]}", ['line 3: agent "x" is there already, in cluster "a"']),
+    ("clusters:\n  - {id: a, agents: [x], ipuof-address: 10.0.0.1}\n  - {id: b, agents: [y], ipuof-address: 10.0.0.1}", [
+        'line 3: agent "y" would have the IPUoF address 10.0.0.1 of agent "x"']),
+    ("clusters:\n  - id: a\n    agents: [ag.1, ag.2]\n    allocations: [{id: b, agents: [ag.1, ag.1, ag-2]}]", [
+        'line 4: agent "ag.1" is in this list twice', 'line 4: cluster "a" has no agent "ag-2"; did you mean "ag.']),
+    ("clusters:\n  - {id: a, ipulink-domains: 1024}\n  - {id: b}", ["line 3: there are more than 1024 IPU-Link domains"]),
+    ("clusters: [7]", ["line 1: settings must stand here"]),
     ("clusters: []", ["line 1: clusters must be a list"]),
     ("create-ms: -1\nremove-ms: 1.5\nreset-ms: x\nclusters: [{id: a}]",
      [f"line {n}: {key}-ms must be a whole number" for n, key in enumerate(("create", "remove", "reset"), 1)]),
-    ("sise: 4\nclusters:\n  - id: a\n    topolgy: torus\n", ['line 1: "sise" is no setting', 'line 4: "topolgy" is no']),
+    ("sise: 4\nclusters:\n  - id: a\n    topolgy: torus\n", ['line 1: "sise" is no setting', 'line 4: "topolgy" is no setting here; did you mean "topology"?']),
     ("clusters:\n  - id: a\n    topology: ring\n    cluster-topology: x", [
         "line 3: topology must be torus or mesh", "line 4: cluster-topology must be unlooped, looped or switched"]),
     ("clusters:\n  - {agents: 4}\n  - {id: 'a b'}", ["line 2: a cluster needs an id", "line 3: a cluster needs an id"]),
@@ -90,6 +125,37 @@ def test_files_and_addresses(tmp_path):
     assert result.returncode == 1 and "Address already in use" in result.stderr
     result = server("--storage", str(tmp_path / "none" / "state.db"))
     assert result.returncode == 1 and "unable to open database file" in result.stderr
+
+
+def test_the_page_has_every_setting():
+    page = (ROOT / "docs" / "vipu.md").read_text()
+    written = re.findall(r"^\| `([a-z.\[\]-]+)` \| (?:`(.+?)`)? ?\| (.*) \|$", page, re.MULTILINE)
+    helped = re.findall(r"^  ([a-z.\[\]-]+) {2,}(.*?)(?: \(default (.*)\))?$", server("--help").stdout.split("Settings of")[1],
+                        re.MULTILINE)
+    assert len(helped) > 25
+    assert written == [(key, default, text) for key, text, default in helped]
+
+
+def test_the_version_is_configured(serve, dial):
+    server = serve("version: 1.17.3\nclusters: [{id: a}]")
+    assert dial(server.target).version() == "1.17.3"
+
+
+def test_limits_are_kept(serve, dial):
+    client = dial(serve("limits: {request-bytes: 1024}\nclusters: [{id: a}]").target)
+    client.list()
+    with pytest.raises(grpc.RpcError) as caught:
+        client.list("x" * 2000)
+    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_storage_init(tmp_path):
+    """`vipu-server --storage-init` (prepare its store in the working directory) [S]."""
+    done = subprocess.run([program("vipu-server"), "--storage-init"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=DEADLINE_S)
+    assert done.returncode == 0 and (tmp_path / "vipu-server.db").is_file()
+    done = server("--storage-init", "--storage", str(tmp_path / "none" / "x.db"))
+    assert done.returncode == 1 and "unable to open database file" in done.stderr
 
 
 def test_help_and_wrong_options():

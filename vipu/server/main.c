@@ -2,13 +2,15 @@
  * the rest. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 #include "base/core/opts.h"
-#include "base/io/file.h"
 #include "base/io/log.h"
 #include "vipu/server/config.h"
+#include "vipu/server/keys.h"
 #include "vipu/server/server.h"
+#include "vipu/server/setup.h"
 
 #define EXIT_USAGE 2
 
@@ -17,6 +19,9 @@ struct options {
     char *check;
     char *listen;
     char *storage;
+    bool secure;
+    bool storage_init;
+    bool hash_key;
     int log_level;
     bool log_json;
 };
@@ -49,6 +54,20 @@ static const struct opt rows[] = {
      .arg = "FILE",
      .help =
          "SQLite file that keeps the partitions, instead of the configuration's (default vipu-server.db)"},
+    {.flag = "secure",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct options, secure),
+     .help = "secure mode, as the configuration's \"secure: true\""},
+    {.flag = "storage-init",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct options, storage_init),
+     .help = "make the storage file if there is none, and end"},
+    {.flag = "hash-key",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct options, hash_key),
+     .help =
+         "read an access key from standard input, print what the configuration may hold in its place, and "
+         "end"},
     {.flag = "log-level",
      .type = OPT_CHOICE,
      .offset = offsetof(struct options, log_level),
@@ -65,30 +84,12 @@ static const struct opt rows[] = {
 
 static const struct opts_spec spec = {
     .program = "vipu-server",
-    .usage =
-        "vipu-server [--config FILE] [--listen [ADDRESS]:PORT] [--storage FILE]\nvipu-server --check FILE",
-    .about = "A V-IPU controller over simulated IPUs: serves the public V-IPU user API (gRPC, cleartext). "
-             "SIGTERM ends it; "
-             "its partitions are there again when it is started with the same storage.",
+    .usage = "vipu-server [--config FILE] [--listen [ADDRESS]:PORT] [--storage FILE] [--secure]\n"
+             "vipu-server --check FILE\nvipu-server --hash-key < KEY-FILE",
+    .about =
+        "A V-IPU controller over simulated IPUs: serves the public V-IPU user API (gRPC). SIGTERM ends it; "
+        "its partitions are there again when it is started with the same storage.",
     .rows = rows,
-    .footer = "Configuration file (all settings but clusters may be left out):\n"
-              "  listen: \":8090\"\n"
-              "  admin-listen: 127.0.0.1:2112  # /healthz; off unless given\n"
-              "  storage: /var/lib/vipu-server/vipu-server.db\n"
-              "  create-ms: 200            # how long operations take\n"
-              "  remove-ms: 100\n"
-              "  reset-ms: 150\n"
-              "  auto-reset-retries: 3\n"
-              "  clusters:\n"
-              "    - id: cl1\n"
-              "      topology: torus       # or mesh: the IPU-Links of a domain\n"
-              "      cluster-topology: unlooped  # or looped, switched: the links between domains\n"
-              "      ipulink-domains: 1\n"
-              "      agents: 16            # a number, or a list of names; 4 IPUs each, up to 16 a domain\n"
-              "      ipuof-address: 10.1.5.10  # of the first machine; the others count up\n"
-              "      allocations:          # besides the one that has the cluster's name and all agents\n"
-              "        - id: half\n"
-              "          agents: [ag1, ag2, ag3, ag4, ag5, ag6, ag7, ag8]\n",
 };
 
 static void report(const struct strv *problems)
@@ -97,40 +98,48 @@ static void report(const struct strv *problems)
         (void)fprintf(stderr, "%s\n", problems->items[i]);
 }
 
-static bool read_config(const char *path, struct server_config *ret, struct strv *problems)
+/* Reads no further than the first line, and leaves no copy of it behind. */
+static int hash_key(void)
 {
-    AUTO(str) struct str text = {0};
-    struct err err;
+    char line[KEYS_MAX_BYTES + 2] = "";
+    AUTO(str) struct str hash = {0};
+    struct err err = {0};
+    bool ok;
 
-    if (!path) {
-        *ret = server_config_default();
-        return true;
-    }
-    if (!file_read(path, CONFIG_MAX_BYTES, &text, &err)) {
-        strv_push(problems, err.msg);
-        return false;
-    }
-    return server_config_parse(str_slice(&text), path, ret, problems);
+    if (fgets(line, sizeof(line), stdin))
+        line[strcspn(line, "\r\n")] = '\0';
+    ok = keys_hash(line, &hash, &err);
+    explicit_bzero(line, sizeof(line));
+    if (ok)
+        (void)puts(str_text(&hash));
+    else
+        (void)fprintf(stderr, "%s\n", err.msg);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int start(const struct options *options)
 {
     AUTO(strv) struct strv problems = {0};
-    struct server_config config;
-    bool ok;
+    struct setup_source source = {
+        .path = options->check ? options->check : options->config,
+        .listen = options->listen,
+        .storage = options->storage,
+        .secure = options->secure,
+    };
+    struct setup setup;
+    bool ok = true;
 
-    if (!read_config(options->check ? options->check : options->config, &config, &problems)) {
+    if (!setup_read(&source, &setup, &problems)) {
         report(&problems);
         return EXIT_FAILURE;
     }
-    if (options->listen)
-        mem_set_str(&config.listen, options->listen);
-    if (options->storage)
-        mem_set_str(&config.storage, options->storage);
     if (options->check)
         (void)printf("%s: no mistakes\n", options->check);
-    ok = options->check || server_run(&config);
-    server_config_release(&config);
+    else if (options->storage_init)
+        ok = server_init_storage(&setup);
+    else
+        ok = server_run(&source, &setup);
+    setup_release(&setup);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -150,10 +159,12 @@ int main(int argc, char **argv)
     switch (opts_parse(&spec, argc, argv, environment, false, &options, &words, &problems)) {
     case OPTS_RUN:
         log_setup((enum log_level)options.log_level, options.log_json);
-        status = start(&options);
+        status = options.hash_key ? hash_key() : start(&options);
         break;
     case OPTS_HELP:
         opts_help(&spec, &help);
+        str_adds(&help, "\nSettings of the configuration file (YAML); all but clusters may be left out:\n");
+        server_config_help(&help);
         (void)fputs(str_text(&help), stdout);
         break;
     case OPTS_VERSION:

@@ -5,12 +5,13 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "vipu/server/hardware.h"
+#include "vipu/server/keys.h"
 #include "vipu/server/rpc.h"
+#include "vipu/server/tenancy.h"
 #include "vipu/wire/grpc.h"
 #include "vipu/wire/replies.h"
 #include "vipu/wire/requests.h"
 
-#define API_VERSION "1.18.0"
 #define LIST_MAX_BYTES ((size_t)64 << 20)
 
 /* A call whose change waits for the transaction. */
@@ -119,10 +120,9 @@ static bool get_version(struct methods *m, struct rpc *rpc, struct slice message
 {
     AUTO(str) struct str out = {0};
 
-    (void)m;
     if (!wire_get_version_request(message, arena, err))
         return false;
-    wire_put_version(API_VERSION, &out);
+    wire_put_version(m->config->version, &out);
     reply(rpc, &out);
     return true;
 }
@@ -131,17 +131,17 @@ static bool list_partitions(struct methods *m, struct rpc *rpc, struct slice mes
                             struct err *err)
 {
     AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
-    const struct vipu_cluster *cluster;
     const char *allocation_id;
 
     if (!wire_get_list(message, arena, &allocation_id, err))
         return false;
-    if (*allocation_id && !vipu_clusters_allocation(m->controller->clusters, allocation_id, &cluster))
-        return err_set(err, ERR_NOT_FOUND, "there is no allocation \"%s\"", allocation_id);
+    if (*allocation_id && !tenancy_check_allocation(m->controller, rpc->user, allocation_id, err))
+        return false;
     for (size_t i = 0; i < m->controller->count; i++) {
         const struct vipu_partition *p = &m->controller->list[i]->partition;
 
-        if (!*allocation_id || str_eq(p->allocation_id, allocation_id))
+        if ((!*allocation_id || str_eq(p->allocation_id, allocation_id)) &&
+            user_may(rpc->user, p->allocation_id))
             wire_put_partition(p, &out);
     }
     reply(rpc, &out);
@@ -156,13 +156,16 @@ static bool is_asked_for(const struct wire_names *names, const char *name)
     return names->count == 0;
 }
 
-static void put_agents(const struct vipu_cluster_domain *domain, const struct wire_names *names,
-                       struct str *out)
+static void put_agents(const struct user *user, const struct vipu_cluster *cluster, size_t index,
+                       const struct wire_names *names, struct str *out)
 {
+    const struct vipu_cluster_domain *domain = &cluster->domains[index];
+
     for (uint32_t machine = 0; machine < domain->machine_count; machine++) {
         AUTO(vipu_agent) struct vipu_agent agent = {0};
 
-        if (!is_asked_for(names, domain->machines[machine].name))
+        if (!is_asked_for(names, domain->machines[machine].name) ||
+            !tenancy_sees_agent(user, cluster, index, machine))
             continue;
         agent = hardware_agent(domain, machine);
         wire_put_agent(&agent, out);
@@ -180,7 +183,7 @@ static bool list_ipu_attributes(struct methods *m, struct rpc *rpc, struct slice
         return false;
     for (size_t c = 0; c < clusters->count; c++)
         for (size_t d = 0; d < clusters->items[c].domain_count; d++)
-            put_agents(&clusters->items[c].domains[d], &names, &out);
+            put_agents(rpc->user, &clusters->items[c], d, &names, &out);
     reply(rpc, &out);
     return true;
 }
@@ -204,7 +207,7 @@ static bool create_partition(struct methods *m, struct rpc *rpc, struct slice me
 
     if (!wire_get_create(message, arena, &requirements, err))
         return false;
-    if (!controller_create(m->controller, &requirements, loop_now_ms(m->loop), &problems, err))
+    if (!tenancy_create(m->controller, rpc->user, &requirements, loop_now_ms(m->loop), &problems, err))
         return refuse_create(rpc, &problems, err);
     log_info("partition is being created", KV("partition", requirements.id),
              KVF("ipus", "%u", requirements.size));
@@ -219,6 +222,7 @@ static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice me
     struct wire_partition_request request;
 
     if (!wire_get_remove(message, arena, &request, err) ||
+        !tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
         !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
         return false;
     log_info("partition is being removed", KV("partition", request.partition_id));
@@ -232,6 +236,7 @@ static bool reset_partition(struct methods *m, struct rpc *rpc, struct slice mes
     struct wire_partition_request request;
 
     if (!wire_get_reset(message, arena, &request, err) ||
+        !tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
         !controller_reset(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
         return false;
     log_info("partition is being reset", KV("partition", request.partition_id));
@@ -248,7 +253,7 @@ static bool get_status(struct methods *m, struct rpc *rpc, struct slice message,
     const struct held *held;
 
     if (!wire_get_status_request(message, arena, &request, err) ||
-        !(held = controller_find(m->controller, request.partition_id, err)))
+        !(held = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
         return false;
     status = controller_status(m->controller, held);
     wire_put_status(&status, &out);
@@ -276,7 +281,7 @@ static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, 
     const struct held *held;
 
     if (!wire_get_ipuof_request(message, arena, &request, err) ||
-        !(held = controller_find(m->controller, request.partition_id, err)))
+        !(held = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
         return false;
     if (held->partition.ready_state != VIPU_READY_ACTIVE)
         return refuse_inactive(held, err);
@@ -315,6 +320,21 @@ static size_t find_method(struct slice path)
     return i;
 }
 
+/* The user is looked up right before the call is carried out: a reload may have changed them since it came
+ * in. */
+static bool authenticate(const struct methods *m, struct rpc *rpc)
+{
+    const struct user *user;
+
+    if (!m->config->secure)
+        return true;
+    user = users_find(&m->config->users, service_user_id(rpc->call));
+    if (!user || !keys_match(user, service_access_key(rpc->call)))
+        return false;
+    rpc->user = user;
+    return true;
+}
+
 void methods_answer(void *ctx, struct service_call *call, struct slice path, struct slice message)
 {
     AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
@@ -325,6 +345,9 @@ void methods_answer(void *ctx, struct service_call *call, struct slice path, str
 
     if (method == COUNT_OF(table))
         rpc_refuse(rpc, GRPC_UNIMPLEMENTED, "this server has no such method");
+    else if (!authenticate(m, rpc))
+        rpc_refuse(rpc, GRPC_UNAUTHENTICATED,
+                   "this controller is in secure mode: a call needs a user id and that user's access key");
     else if (!table[method].fn(m, rpc, message, &arena, &err))
         refuse(rpc, &err);
 }

@@ -18,7 +18,7 @@ struct rpc *rpc_new(struct service_call *call, struct metrics *metrics, size_t m
 {
     struct rpc *rpc = NEW(struct rpc);
 
-    *rpc = (struct rpc){call, metrics, method, clock_us()};
+    *rpc = (struct rpc){.call = call, .metrics = metrics, .method = method, .begun_us = clock_us()};
     return rpc;
 }
 

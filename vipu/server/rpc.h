@@ -6,12 +6,14 @@
 
 #include "base/core/str.h"
 #include "vipu/server/metrics.h"
+#include "vipu/server/users.h"
 #include "vipu/wire/service.h"
 
 struct rpc {
     struct service_call *call;
     struct metrics *metrics;
-    size_t method; /* its place in the metrics */
+    size_t method;           /* its place in the metrics */
+    const struct user *user; /* who asks, while it is carried out; NULL: everybody */
     int64_t begun_us;
 };
 

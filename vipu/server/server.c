@@ -11,9 +11,12 @@
 #include "vipu/server/metrics.h"
 #include "vipu/server/store.h"
 #include "vipu/wire/service.h"
+#include "vipu/wire/tls_context.h"
 
 struct server {
+    const struct setup_source *source;
     struct server_config config;
+    struct tls_context *tls; /* until the service has it */
     struct loop *loop;
     struct controller controller;
     struct store *store;
@@ -74,14 +77,25 @@ static bool start_admin(struct server *server, struct err *err)
 
 static bool start_service(struct server *server, struct err *err)
 {
+    const struct server_limits *limits = &server->config.limits;
+    const struct service_options options = {
+        .max_request = limits->request_bytes,
+        .max_connections = limits->connections,
+        .max_calls = limits->calls,
+        .max_unsent = limits->unread_bytes,
+    };
+
     server->methods = methods_new(server->loop, &server->config, &server->controller, server->store,
                                   &server->metrics, on_storage_failure, server);
-    server->service =
-        service_new(server->loop, &(struct service_options){0}, methods_answer, server->methods);
+    server->service = service_new(server->loop, &options, methods_answer, server->methods);
+    if (server->tls)
+        service_tls_take(server->service, TAKE(server->tls));
     if (!service_listen(server->service, server->config.listen, err))
         return false;
     log_info("serving the V-IPU user API", KV("listen", server->config.listen),
              KVF("port", "%u", service_port(server->service)),
+             KV("transport", server->config.tls_certificate ? "TLS" : "cleartext"),
+             KV("users", server->config.secure ? "secure mode" : "everybody"),
              KVF("partitions", "%zu", server->controller.count));
     return true;
 }
@@ -103,15 +117,17 @@ static void stop(struct server *server)
     controller_release(&server->controller);
     store_close(server->store);
     loop_free(server->loop);
+    tls_context_free(server->tls);
     server_config_release(&server->config);
 }
 
-bool server_run(struct server_config *config_take)
+bool server_run(const struct setup_source *source, struct setup *setup_take)
 {
-    struct server server = {.config = *config_take, .loop = loop_new()};
+    struct server server = {
+        .source = source, .config = setup_take->config, .tls = setup_take->tls, .loop = loop_new()};
     struct err err;
 
-    *config_take = (struct server_config){0};
+    *setup_take = (struct setup){0};
     controller_init(&server.controller, &server.config.clusters, server.config.times,
                     server.config.max_auto_reset_retries);
     loop_on_signal(server.loop, SIGTERM, on_end, &server);
@@ -124,4 +140,17 @@ bool server_run(struct server_config *config_take)
     }
     stop(&server);
     return !server.failed;
+}
+
+bool server_init_storage(const struct setup *setup)
+{
+    struct err err;
+    struct store *store = store_open(setup->config.storage, &err);
+
+    if (store)
+        log_info("the storage is there", KV("storage", setup->config.storage));
+    else
+        log_error("the storage cannot be made", KV("cause", err.msg));
+    store_close(store);
+    return store != NULL;
 }

@@ -2,10 +2,12 @@
  * together, and serves until SIGTERM or SIGINT. */
 #pragma once
 
-#include "base/core/err.h"
-#include "base/core/str.h"
-#include "vipu/server/config.h"
+#include <stdbool.h>
 
-/* Serves what is configured; moved in. False when it could not start, or ended because it could not go on;
- * the reason has been logged. */
-bool server_run(struct server_config *config_take);
+#include "vipu/server/setup.h"
+
+/* Serves what `setup` says, which is moved in. The source is borrowed. False when it could not start, or
+ * ended because it could not go on; the reason has been logged. */
+bool server_run(const struct setup_source *source, struct setup *setup_take);
+/* Makes the storage file and ends. False: the reason has been logged. */
+bool server_init_storage(const struct setup *setup);

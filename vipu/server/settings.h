@@ -1,0 +1,59 @@
+/* Reading an object of a configuration file by a table: a row is the key, what its value may be, the default,
+ * the help text and the place in a struct. Keys no row has are named together with the known one they
+ * resemble. The reader goes on after a mistake, so that all of them are reported, each with its line. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+#include "base/doc/yaml.h"
+
+enum setting_kind {
+    SETTING_TEXT,    /* char *, owned by the target; not empty */
+    SETTING_ADDRESS, /* char *: "[HOST]:PORT" */
+    SETTING_NUMBER,  /* uint32_t in [min, max] */
+    SETTING_WORD,    /* unsigned: index into words */
+    SETTING_FLAG,    /* bool: true or false */
+    SETTING_OTHER,   /* read by its owner: a list or an object */
+};
+
+struct setting {
+    const char *key;
+    enum setting_kind kind;
+    size_t offset;
+    const char *fallback; /* the default as it would be written; NULL: none */
+    const char *help;     /* one sentence without period */
+    uint32_t min, max;
+    const char *const *words; /* ends with NULL */
+};
+
+/* The rows that may stand under one path, such as "clusters[]."; rows end with key NULL. */
+struct setting_group {
+    const char *path;
+    const struct setting *rows;
+};
+
+struct settings_reader {
+    struct yaml_doc doc;
+    const char *name; /* of the file, for the messages */
+    struct strv *problems;
+};
+
+/* Sets every row that has a default; texts are replaced. */
+void settings_defaults(const struct setting *rows, void *target);
+/* Sets every row that the object has. Says so, at `node`, when it is no object; false then. */
+bool settings_take(struct settings_reader *r, const cJSON *object, const struct setting *rows, void *target);
+void settings_release(const struct setting *rows, void *target);
+void settings_help(const struct setting_group *groups, struct str *out); /* ends with path NULL */
+
+/* One mistake at the line of `node`. */
+void settings_complain(struct settings_reader *r, const cJSON *node, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The list at key; NULL when there is none, which is a mistake when there is something else. */
+const cJSON *settings_list(struct settings_reader *r, const cJSON *object, const char *key);
+/* The object's id: letters, digits, '.', '_' and '-'. NULL after a mistake. Borrowed from the document. */
+const char *settings_id(struct settings_reader *r, const cJSON *object, const char *what);
+bool settings_is_name(const char *text);
