@@ -83,6 +83,16 @@ struct vipu_blocks vipu_blocks_copy(const struct vipu_blocks *from)
     return copy;
 }
 
+/* Enters which blocks of one order are free, where a domain's bit differs. */
+static void set_order(struct vipu_blocks *b, unsigned order, size_t domain, uint64_t was, uint64_t is)
+{
+    uint64_t *word = &b->sets[domain / WORD_BITS], bit = (uint64_t)1 << domain % WORD_BITS;
+
+    for (uint64_t changed = was ^ is; changed; changed &= changed - 1)
+        word[block_number(order, (uint32_t)__builtin_ctzll(changed)) * b->words] ^= bit;
+    b->count_by_order[order] += (uint32_t)__builtin_popcountll(is) - (uint32_t)__builtin_popcountll(was);
+}
+
 void vipu_blocks_set_free(struct vipu_blocks *b, size_t domain, uint64_t ipus)
 {
     uint64_t was = b->free[domain], is = ipus;
@@ -90,15 +100,10 @@ void vipu_blocks_set_free(struct vipu_blocks *b, size_t domain, uint64_t ipus)
     flip(b, SET_FREE + (size_t)__builtin_popcountll(was), domain);
     flip(b, SET_FREE + (size_t)__builtin_popcountll(is), domain);
     b->free[domain] = ipus;
-    for (unsigned order = 0; order <= TOP_ORDER && (was || is); order++) {
+    for (unsigned order = 0; order <= TOP_ORDER && was != is; order++) {
         uint64_t was_above = next_order(was, order), is_above = next_order(is, order);
 
-        for (uint64_t changed = was ^ is; changed; changed &= changed - 1) {
-            uint32_t start = (uint32_t)__builtin_ctzll(changed);
-
-            flip(b, block_number(order, start), domain);
-            b->count_by_order[order] += is >> start & 1 ? 1 : UINT32_MAX;
-        }
+        set_order(b, order, domain, was, is);
         if (!lone(was, was_above, order) != !lone(is, is_above, order))
             flip(b, SET_LONE + order, domain);
         was = was_above;
