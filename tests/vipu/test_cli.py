@@ -2,7 +2,10 @@
 
 import json
 import os
+import pty
 import re
+import select
+import signal
 import socket
 import subprocess
 
@@ -125,6 +128,109 @@ def test_index_chooses_the_place(run):
         (1, 16 + i) for i in range(16)]
 
 
+def test_listed_ipus(run):
+    good(run("create", "partition", "p1", "--ipus", "4-5,1:8-9", "--cluster", "cl1", "--num-gcds", "2", "--num-ilds", "2"))
+    (entry,) = json.loads(good(run("list", "partition", "--showjson")))
+    assert [tuple(ipu.values()) for ipu in entry["partition"]["spec"]["ipus"]] == [
+        (0, 0, 4, 0), (0, 0, 5, 1), (1, 1, 8, 2), (1, 1, 9, 3)]
+    for words in (["--ipus", "x"], ["--ipus", "4-"], ["--ipus", "7-4"], ["--ipus", "64"], ["--ipus", "4", "--index", "0"],
+                  ["--ipus", "4-7", "--size", "2"]):
+        result = run("create", "partition", "p2", "--cluster", "cl1", *words)
+        assert result.returncode == 2 and "--ipus" in result.stderr
+
+
+def test_table_layouts(run):
+    """Scripts cut ids out of the table by column; three layouts are on record."""
+    good(run("create", "partition", "p64", "--size", "64", "--reconfigurable", "--cluster", "cl1"))
+    rows = {}
+    for layout in ("allocation", "cluster", "partition"):
+        rows[layout] = good(run("list", "partition", env={"VIPU_CLI_TABLE_LAYOUT": layout})).splitlines()
+        assert good(run("--table-layout", layout, "list", "partitions")).splitlines() == rows[layout]
+        # "every cell after the first must start with exactly one space"
+        assert all(re.match(r" [^ ]", cell) for cell in rows[layout][2].split("|")[1:])
+    # Later: `Cluster | Allocation | Partition | ILDs | GW Routing | ILD Routing | Size | GCDs | State` [D: seed 003]
+    assert [cell.strip() for cell in rows["allocation"][0].split("|")] == [
+        "Cluster", "Allocation", "Partition", "ILDs", "GW Routing", "ILD Routing", "Size", "GCDs", "State"]
+    # Earlier: `Partition | Cluster | ILDs | GW Routing | ILD Routing | Size | GCDs | State` [S]; a row of it:
+    # `p64 | c64_1-16 | 1 | DEFAULT | RINGSWNC | 64 | 1 | ACTIVE`.
+    assert [cell.strip() for cell in rows["partition"][0].split("|")] == [
+        "Partition", "Cluster", "ILDs", "GW Routing", "ILD Routing", "Size", "GCDs", "State"]
+    assert re.fullmatch(r"p64 +\| cl1 +\| 1 +\| DEFAULT +\| RINGSWNC +\| 64 +\| 1 +\| ACTIVE", rows["partition"][2])
+    # `grep ACTIVE | cut -d'|' -f 3 | cut -d' ' -f 2`, "or -f 2 (so a third layout with the partition second existed)".
+    for layout, column in (("allocation", 3), ("cluster", 2)):
+        cut = subprocess.run(f"grep ACTIVE | cut -d'|' -f {column} | cut -d' ' -f 2", shell=True,
+                             input="\n".join(rows[layout]), text=True, capture_output=True, check=True)
+        assert cut.stdout == "p64\n"
+
+
+def test_the_old_name(run, home, server, tmp_path):
+    """`vipu-cli -a delete partition <id>` [S]."""
+    old = tmp_path / "vipu-cli"
+    old.symlink_to(program("vipu"))
+    good(run("create", "partition", "p1", "--size", "4"))
+    done = subprocess.run([old, "-a", "delete", "partition", "p1", "-H", "127.0.0.1", "-P", str(server.port)],
+                          env={"HOME": str(home)}, capture_output=True, text=True, timeout=DEADLINE_S)
+    assert good(done) == "remove partition (p1): success.\n"
+
+
+def test_server_version(run, server):
+    """Two lines, `version: 1.18.0` and `host: localhost:8090`; scripts parse `host: (.*):` and "2nd line, 2nd field"."""
+    text = good(run("--server-version"))
+    assert text == f"version: 1.18.0\nhost: 127.0.0.1:{server.port}\n"
+    assert re.search(r"host: (.*):", text)[1] == "127.0.0.1"
+    assert text.splitlines()[1].split()[1] == server.target
+    assert json.loads(good(run("--server-version", "--showjson"))) == {"version": "1.18.0", "host": server.target}
+
+
+def test_the_first_line_of_a_configuration_is_a_heading(run, home):
+    """Without --gcd a published script strips it: `vipu get partition p --ipuof-configs | tail -n +2`."""
+    good(run("create", "partition", "p", "--size", "4", "--reconfigurable"))
+    text = good(run("get", "partition", "p", "--ipuof-configs"))
+    stripped = subprocess.run(["tail", "-n", "+2"], input=text, text=True, capture_output=True, check=True).stdout
+    assert json.loads(stripped) == json.loads((home / ".ipuof.conf.d" / "p_ipuof.conf").read_text())
+    assert good(run("get", "partition", "p", "--ipu-configs")) == text  # as a published guide spells it
+    assert good(run("get", "partition", "p", "--gcd", "0", "--ipuof-configs")) == stripped
+
+
+def test_json_as_other_programs_read_it(run):
+    """`list partition` -> `[i].partition.id`, `[i].partition.spec.ipus[]`, `.spec.num_gcds`, `.spec.num_replicas` [S]."""
+    good(run("create", "partition", "p1", "--size", "8", "--num-gcds", "2", "--gcd-sync-replicas", "4"))
+    (entry,) = json.loads(good(run("--showjson", "list", "partition")))
+    spec = entry["partition"]["spec"]
+    assert entry["partition"]["id"] == "p1"
+    assert (len(spec["ipus"]), spec["num_gcds"], spec["num_replicas"]) == (8, 2, 4)
+
+
+def test_progress_and_interrupt(serve, home):
+    """On a terminal a line tells how long it takes; Ctrl-C says what goes on without us."""
+    slow = serve("create-ms: 600000\nclusters: [{id: cl1}]")
+    ours, theirs = pty.openpty()
+    environment = {"HOME": str(home), "TERM": "xterm"}
+    waiting = subprocess.Popen([program("vipu"), "-H", "127.0.0.1", "-P", str(slow.port), "create", "partition", "p1",
+                                "--size", "4"], env=environment, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    seen = b""
+    while b"partition p1: CREATING, 1 s" not in seen:
+        assert select.select([ours], [], [], DEADLINE_S)[0], seen
+        seen += os.read(ours, 4096)
+    waiting.send_signal(signal.SIGINT)
+    out, _ = waiting.communicate(timeout=DEADLINE_S)
+    while select.select([ours], [], [], 0)[0]:
+        try:
+            seen += os.read(ours, 4096)
+        except OSError:
+            break
+    os.close(ours)
+    assert waiting.returncode == -signal.SIGINT and out == ""
+    assert b"create partition (p1): interrupted" in seen and b"vipu remove partition p1" in seen
+    # No terminal, no line.
+    waiting = subprocess.Popen([program("vipu"), "-H", "127.0.0.1", "-P", str(slow.port), "--api-timeout", "2", "create",
+                                "partition", "p2", "--size", "4"], env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    assert waiting.communicate(timeout=DEADLINE_S) == (
+        "", "create partition (p2): failed: partition p2 is not active after 2 s\n")
+
+
 def test_attributes(run):
     lines = good(run("list", "ipu-attrs")).splitlines()
     assert re.fullmatch(r"Agent \| IPU \| Attribute +\| Value", lines[0])
@@ -150,13 +256,28 @@ def test_nobody_answers(run):
         result = run("list", "partition", "--api-timeout", "1", port=port)
         # The connection stands, so this is an answer that never came.
         assert result.returncode == 1 and f"127.0.0.1:{port}: no answer within 1000 ms" in result.stderr
-    result = run("list", "partition", port=port)
-    assert (result.returncode, result.stderr) == (
-        1, f"unable to connect to VIRM/V-IPU Controller at 127.0.0.1:{port}: connect: Connection refused\n")
+    # Seed 003, 2.10.1: "unable to connect to VIRM/V-IPU Controller at 127.0.0.1:8090: context deadline exceeded".
+    result = run("list", "partition", "--api-timeout", "1", port=port)
+    assert result.returncode == 1 and result.stdout == ""
+    assert result.stderr.startswith(
+        f"unable to connect to VIRM/V-IPU Controller at 127.0.0.1:{port}: context deadline exceeded")
+    assert result.stderr.endswith("(connect: Connection refused)\n")
+
+
+def test_a_controller_that_is_just_starting(serve, home):
+    """The command line waits some seconds for it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    waiting = subprocess.Popen([program("vipu"), "-H", "127.0.0.1", "-P", str(port), "--server-version"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    serve("clusters: [{id: cl1}]", listen=f"127.0.0.1:{port}")
+    out, problems = waiting.communicate(timeout=DEADLINE_S)
+    assert waiting.returncode == 0, problems
+    assert out == f"version: 1.18.0\nhost: 127.0.0.1:{port}\n"
 
 
 def test_a_wrong_command_line(run):
-    for words, part in ((["bogus"], "no such command"), ([], "what to do?"), (["create", "partition"], "needs the partition's id"),
+    for words, part in ((["bogus"], 'no command "bogus"'), ([], "what to do?"), (["create", "partition"], "needs the partition's id"),
                         (["create", "partition", "p1"], "--size"), (["list", "partition", "p1"], "one word too many"),
                         (["create", "partition", "p1", "--size", "4", "--routing", "x"], "ringswnc"),
                         (["get", "partition", "p1", "--gcd", "x"], "--gcd"), (["list", "partition", "--nope"], "--nope"),
@@ -186,6 +307,24 @@ def test_mistakes_in_the_configuration_file(run, tmp_path):
         assert f"{path}: {part}" in result.stderr
     missing = run("--config", str(tmp_path / "none.hcl"), "list", "partition")
     assert missing.returncode == 2 and "none.hcl" in missing.stderr
+
+
+def test_every_mistake_is_told_at_once(run, tmp_path):
+    path = tmp_path / "x.hcl"
+    path.write_text('api-prot = "8090"\n')
+    result = run("crate", "partition", "--siez", "4", "--gcd", "x", "--api-port", "0", "--config", str(path))
+    assert (result.returncode, result.stdout) == (2, "")
+    for part in (f'{path}: line 1: there is no setting "api-prot"; did you mean api-port?', "did you mean create?",
+                 "unknown option --siez; did you mean --size?", '--gcd needs a number from 0 to 65536, not "x"',
+                 '--api-port: "0" is not a whole number'):
+        assert result.stderr.count(part) == 1, result.stderr
+    result = run("create", "partition", "p1", "p2", "--routing", "x", "--sync-type", "y", "--force", "--showjsn")
+    for part in ('"p2" is one word too many', "unknown option --showjsn; did you mean --showjson?"):
+        assert part in result.stderr
+    result = run("create", "partition", "p1", "--routing", "x", "--sync-type", "y", "--force")
+    for part in ("needs --size", "ringswnc", "pod-native-default",
+                 "--force means nothing to create partition; it belongs to remove partition"):
+        assert part in result.stderr
 
 
 def test_help_and_version(run):

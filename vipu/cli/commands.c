@@ -1,7 +1,9 @@
 #include "vipu/cli/commands.h"
 
 #include "base/core/mem.h"
+#include "base/doc/json.h"
 #include "vipu/cli/confdir.h"
+#include "vipu/cli/inventory.h"
 #include "vipu/cli/show.h"
 
 static bool list_partitions(struct command_context *c, struct err *err)
@@ -10,7 +12,10 @@ static bool list_partitions(struct command_context *c, struct err *err)
 
     if (!session_partitions(c->session, c->options->allocation, &list, err))
         return false;
-    show_partitions(&list, c->options->showjson, c->out);
+    if (c->options->showjson)
+        show_partitions_json(&list, c->out);
+    else
+        show_partitions(&list, (enum show_layout)c->options->table_layout, c->out);
     return true;
 }
 
@@ -44,19 +49,15 @@ static void write_conf(struct command_context *c)
     struct err err;
 
     if (!c->home)
-        return;
-    if (!session_ipuof(c->session, c->id, -1, &config, &err) || !confdir_write(c->home, c->id, &config, &err))
-        str_addf(c->out, "The IPUoF files were not written: %s\n", err.msg);
+        strv_push(c->remarks, "HOME is not set, so no IPUoF files were written");
+    else if (!session_ipuof(c->session, c->id, -1, &config, &err) ||
+             !confdir_write(c->home, c->id, &config, &err))
+        strv_pushf(c->remarks, "The IPUoF files were not written: %s", err.msg);
 }
 
 static bool create(struct command_context *c, struct err *err)
 {
-    AUTO(mem) struct vipu_ipu *ipus = NULL;
-    struct vipu_requirements requirements;
-
-    if (!options_requirements(c->options, c->id, &requirements, &ipus, c->problems))
-        return false;
-    if (!session_create(c->session, &requirements, err) || !session_wait_active(c->session, c->id, err))
+    if (!session_create(c->session, c->requirements, err) || !session_wait_active(c->session, c->id, err))
         return fail(c, "create", err);
     succeed(c, "create");
     write_conf(c);
@@ -72,7 +73,7 @@ static bool remove_partition(struct command_context *c, struct err *err)
         return fail(c, "remove", err);
     succeed(c, "remove");
     if (c->home && !confdir_remove(c->home, c->id, &local))
-        str_addf(c->out, "The IPUoF files were not removed: %s\n", local.msg);
+        strv_pushf(c->remarks, "The IPUoF files were not removed: %s", local.msg);
     return true;
 }
 
@@ -85,32 +86,29 @@ static bool reset(struct command_context *c, struct err *err)
     return true;
 }
 
-static bool get_configs(struct command_context *c, int64_t gcd, struct err *err)
+static bool get_configs(struct command_context *c, struct err *err)
 {
     AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
 
-    if (!session_ipuof(c->session, c->id, gcd, &config, err))
+    if (!session_ipuof(c->session, c->id, c->gcd, &config, err))
         return fail(c, "get", err);
     for (size_t i = 0; i < config.gcd_count; i++) {
         /* One GCD's output is a file as it stands; of all of them each has a heading. */
-        if (gcd < 0)
+        if (c->gcd < 0)
             str_addf(c->out, "IPUoF configuration of GCD %zu:\n", i);
         show_ipuof_gcd(&config.gcds[i], c->out);
     }
     return true;
 }
 
-static bool get(struct command_context *c, struct err *err)
+static bool get_partition(struct command_context *c, struct err *err)
 {
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
     AUTO(vipu_status) struct vipu_status status = {0};
     const struct vipu_partition *partition;
-    int64_t gcd;
 
-    if (!options_gcd(c->options, &gcd, c->problems))
-        return false;
-    if (c->options->ipuof_configs || gcd >= 0)
-        return get_configs(c, gcd, err);
+    if (c->options->ipuof_configs || c->gcd >= 0)
+        return get_configs(c, err);
     if (!session_status(c->session, c->id, &status, err) || !session_partitions(c->session, NULL, &list, err))
         return fail(c, "get", err);
     partition = vipu_partitions_find(&list, c->id);
@@ -125,48 +123,48 @@ static bool get(struct command_context *c, struct err *err)
 bool command_server_version(struct command_context *c, struct err *err)
 {
     AUTO(mem) char *version = NULL;
+    AUTO(json) cJSON *object = NULL;
+    AUTO(mem) char *text = NULL;
 
     if (!session_version(c->session, &version, err))
         return false;
-    str_addf(c->out, "version: %s\nhost: %s\n", version, session_target(c->session));
+    if (!c->options->showjson) {
+        str_addf(c->out, "version: %s\nhost: %s\n", version, session_target(c->session));
+        return true;
+    }
+    object = json_object();
+    json_put_str(object, "version", version);
+    json_put_str(object, "host", session_target(c->session));
+    text = json_print_pretty(object);
+    str_addf(c->out, "%s\n", text);
     return true;
 }
 
-static const struct command table[] = {
-    {"list", "partition", false, list_partitions},
-    {"list", "ipu-attr", false, list_ipu_attrs},
-    {"create", "partition", true, create},
-    {"get", "partition", true, get},
-    {"reset", "partition", true, reset},
-    {"remove", "partition", true, remove_partition},
-    {"delete", "partition", true, remove_partition}, /* the older command line's word */
-};
-
-/* Kinds may be in the plural. */
-static bool is_kind(const char *word, const char *kind)
+bool command_run(enum command_name name, struct command_context *c, struct err *err)
 {
-    AUTO(mem) char *plural = mem_printf("%ss", kind);
-
-    return str_eq(word, kind) || str_eq(word, plural);
-}
-
-const struct command *command_find(const struct strv *words, struct strv *problems)
-{
-    for (size_t i = 0; words->count >= 2 && i < COUNT_OF(table); i++) {
-        const struct command *command = &table[i];
-        size_t wanted = command->needs_id ? 3 : 2;
-
-        if (!str_eq(words->items[0], command->verb) || !is_kind(words->items[1], command->kind))
-            continue;
-        if (words->count == wanted)
-            return command;
-        if (words->count < wanted)
-            strv_pushf(problems, "%s %s needs the partition's id", command->verb, command->kind);
-        else
-            strv_pushf(problems, "\"%s\" is one word too many", words->items[wanted]);
-        return NULL;
+    switch (name) {
+    case COMMAND_LIST_PARTITIONS:
+        return list_partitions(c, err);
+    case COMMAND_LIST_ALLOCATIONS:
+        return inventory_list_allocations(c, err);
+    case COMMAND_LIST_CLUSTERS:
+        return inventory_list_clusters(c, err);
+    case COMMAND_LIST_IPU_ATTRS:
+        return list_ipu_attrs(c, err);
+    case COMMAND_CREATE_PARTITION:
+        return create(c, err);
+    case COMMAND_GET_PARTITION:
+        return get_partition(c, err);
+    case COMMAND_GET_ALLOCATION:
+        return inventory_get_allocation(c, err);
+    case COMMAND_GET_CLUSTER:
+        return inventory_get_cluster(c, err);
+    case COMMAND_RESET_PARTITION:
+        return reset(c, err);
+    case COMMAND_REMOVE_PARTITION:
+        return remove_partition(c, err);
+    case COMMAND_COMPLETION: /* asks no controller: main prints it */
+        break;
     }
-    strv_push(problems,
-              words->count ? "there is no such command" : "what to do? For example: vipu list partitions");
-    return NULL;
+    return err_set(err, ERR_INTERNAL, "command %d has no code", (int)name);
 }

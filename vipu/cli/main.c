@@ -7,17 +7,23 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "vipu/cli/commands.h"
+#include "vipu/cli/completion.h"
 #include "vipu/cli/hcl.h"
+#include "vipu/cli/help.h"
+#include "vipu/cli/inventory.h"
 #include "vipu/cli/options.h"
+#include "vipu/cli/progress.h"
 
 #define EXIT_USAGE 2
+#define CONNECT_PATIENCE_MS 5000
+#define COMPLETE_TIMEOUT_S 2 /* whoever presses a key does not wait longer */
 
 static const char *environment(const char *name)
 {
     return getenv(name);
 }
 
-/* The file that --config names must be there; the default one may be missing. */
+/* The file that is named must be there; the default one may be missing. */
 static bool read_file(const char *named, struct str *ret, struct strv *problems)
 {
     struct err err;
@@ -29,23 +35,21 @@ static bool read_file(const char *named, struct str *ret, struct strv *problems)
     return false;
 }
 
+/* Twice: the first time only to learn the name of the file. */
 static enum opts_result parse(int argc, char **argv, struct options *options, struct strv *words,
                               struct strv *problems)
 {
-    AUTO(strv) struct strv ignored = {0};
+    AUTO(strv) struct strv ignored_words = {0}, ignored = {0};
     AUTO(str) struct str file = {0};
     struct options first = {0};
-    enum opts_result result = options_parse(argc, argv, environment, NULL, NULL, &first, &ignored, problems);
+    enum opts_result result =
+        options_parse(argc, argv, environment, NULL, NULL, &first, &ignored_words, &ignored);
     const char *name = first.config ? first.config : OPTIONS_DEFAULT_FILE;
+    bool has_file = result != OPTS_HELP && result != OPTS_VERSION && read_file(first.config, &file, problems);
 
-    if (result == OPTS_RUN) {
-        bool has_file = read_file(first.config, &file, problems);
-
-        result =
-            options_parse(argc, argv, environment, has_file ? &file : NULL, name, options, words, problems);
-    }
+    result = options_parse(argc, argv, environment, has_file ? &file : NULL, name, options, words, problems);
     opts_release(&options_spec, &first);
-    return problems->count ? OPTS_BAD : result;
+    return result == OPTS_RUN && problems->count ? OPTS_BAD : result;
 }
 
 static int complain(const struct strv *problems)
@@ -56,66 +60,183 @@ static int complain(const struct strv *problems)
     return EXIT_USAGE;
 }
 
-static int print(const struct str *out)
+static int print(const char *text)
 {
-    if (fputs(str_text(out), stdout) >= 0 && fflush(stdout) == 0)
+    if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_SUCCESS;
     (void)fprintf(stderr, "vipu: the output could not be written: %s\n", strerror(errno));
     return EXIT_FAILURE;
 }
 
-static int run(const struct options *options, const struct strv *words)
+static struct session *session_of(const struct options *options, uint32_t timeout_s)
 {
-    AUTO(strv) struct strv problems = {0};
-    AUTO(str) struct str out = {.max = SIZE_MAX / 2};
-    AUTO(str) struct str failure = {0};
-    struct command_context context = {.options = options,
-                                      .home = environment("HOME"),
-                                      .out = &out,
-                                      .problems = &problems,
-                                      .failure = &failure};
-    const struct command *command = options->server_version ? NULL : command_find(words, &problems);
+    struct vipu_endpoint endpoint = {.host = options->api_host,
+                                     .port = options->api_port,
+                                     .user_id = options->api_user_id,
+                                     .access_key = options->api_access_key,
+                                     .tls = options->api_tls,
+                                     .ca_file = options->api_ca_cert};
+
+    return session_new(&endpoint, "vipu/" IPU_OPERATOR_VERSION, timeout_s);
+}
+
+static void prepare_for_interrupt(const struct command *command, const char *id)
+{
+    AUTO(mem) char *sentence = NULL;
+
+    if (command->name == COMMAND_CREATE_PARTITION)
+        sentence = mem_printf(
+            "create partition (%s): interrupted; what was asked for goes on, and no IPUoF files are "
+            "written. vipu get partition %s tells how it is, vipu remove partition %s undoes it",
+            id, id, id);
+    else if (command->name == COMMAND_RESET_PARTITION || command->name == COMMAND_REMOVE_PARTITION)
+        sentence =
+            mem_printf("%s partition (%s): interrupted; what was asked for goes on. vipu get partition %s "
+                       "tells how it is",
+                       command->verb, id, id);
+    if (sentence)
+        progress_on_interrupt(sentence);
+}
+
+/* NULL: --server-version. */
+static bool ask(const struct command *command, struct command_context *context, struct err *err)
+{
+    struct progress progress = progress_new();
+    bool ok;
+
+    session_watch(context->session, progress_show, &progress);
+    ok = session_connect(context->session, CONNECT_PATIENCE_MS, err);
+    if (ok && command)
+        prepare_for_interrupt(command, context->id);
+    if (ok)
+        ok = command ? command_run(command->name, context, err) : command_server_version(context, err);
+    progress_end(&progress);
+    return ok;
+}
+
+static int run(const struct options *options, const struct command *command, struct command_context *context)
+{
+    AUTO(strv) struct strv remarks = {0};
+    AUTO(str) struct str out = {.max = SIZE_MAX / 2}, failure = {0};
     struct err err;
     bool ok;
 
-    if (problems.count)
-        return complain(&problems);
-    context.id = command && command->needs_id ? words->items[2] : NULL;
-    context.session =
-        session_new(&(struct vipu_endpoint){.host = options->api_host, .port = options->api_port},
-                    "vipu/" IPU_OPERATOR_VERSION, options->api_timeout_s);
-    ok = command ? command->fn(&context, &err) : command_server_version(&context, &err);
-    session_free(context.session);
-    if (problems.count)
-        return complain(&problems);
-    if (!ok) {
-        (void)fprintf(stderr, "%s\n", failure.len ? str_text(&failure) : err.msg);
-        return EXIT_FAILURE;
+    context->options = options;
+    context->home = environment("HOME");
+    context->out = &out;
+    context->remarks = &remarks;
+    context->failure = &failure;
+    context->session = session_of(options, options->api_timeout_s);
+    ok = ask(command, context, &err);
+    session_free(context->session);
+    for (size_t i = 0; i < remarks.count; i++)
+        (void)fprintf(stderr, "%s\n", remarks.items[i]);
+    if (ok)
+        return print(str_text(&out));
+    (void)fprintf(stderr, "%s\n", failure.len ? str_text(&failure) : err.msg);
+    return EXIT_FAILURE;
+}
+
+/* What a command line means, checked as a whole before anybody is asked. */
+static int begin(const struct options *options, const struct strv *words, struct strv *problems)
+{
+    const struct command *command = options->server_version ? NULL : grammar_find(words, problems);
+    AUTO(mem) struct vipu_ipu *ipus = NULL;
+    struct vipu_requirements requirements;
+    struct command_context context = {.requirements = &requirements, .gcd = -1};
+
+    requirements_gcd(options, &context.gcd, problems);
+    if (command) {
+        context.id = command->word == WORD_NONE ? NULL : words->items[words->count - 1];
+        options_check(options, command, problems);
+        if (command->name == COMMAND_CREATE_PARTITION)
+            requirements_of(options, context.id, &requirements, &ipus, problems);
+        if (command->name == COMMAND_COMPLETION && !completion_script(context.id))
+            strv_pushf(problems, "completion is for bash, zsh and fish, not for \"%.40s\"", context.id);
     }
-    return print(&out);
+    if (problems->count)
+        return complain(problems);
+    if (command && command->name == COMMAND_COMPLETION)
+        return print(completion_script(context.id));
+    return run(options, command, &context);
+}
+
+static void add_ids(struct completion *completion, struct session *session)
+{
+    AUTO(vipu_partitions) struct vipu_partitions partitions = {0};
+    AUTO(vipu_allocation_list) struct vipu_allocation_list allocations = {0};
+    AUTO(vipu_cluster_list) struct vipu_cluster_list clusters = {0};
+    struct err err;
+    bool partial;
+
+    if (completion->ids == WORD_PARTITION && session_partitions(session, NULL, &partitions, &err))
+        for (size_t i = 0; i < partitions.count; i++)
+            completion_add_id(completion, partitions.items[i].id);
+    if (completion->ids == WORD_ALLOCATION && inventory_allocations(session, &allocations, &partial, &err))
+        for (size_t i = 0; i < allocations.count; i++)
+            completion_add_id(completion, allocations.items[i].id);
+    if (completion->ids == WORD_CLUSTER && inventory_clusters(session, &clusters, &partial, &err))
+        for (size_t i = 0; i < clusters.count; i++)
+            completion_add_id(completion, clusters.items[i].id);
+}
+
+/* argv is "vipu __complete WORD...". Whatever is wrong, the user sees fewer candidates and no complaint. */
+static int complete(int argc, char **argv)
+{
+    AUTO(strv) struct strv words = {0}, ignored_words = {0}, ignored = {0};
+    AUTO(completion) struct completion completion = {0};
+    AUTO(str) struct str out = {0};
+    struct options options = {0};
+    struct session *session;
+
+    for (int i = 2; i < argc; i++)
+        strv_push(&words, argv[i]);
+    completion_of(&words, &completion);
+    if (completion.ids != WORD_NONE) {
+        /* The word being typed is no option yet. */
+        parse(argc - 2, argv + 1, &options, &ignored_words, &ignored);
+        session = session_of(&options, COMPLETE_TIMEOUT_S);
+        add_ids(&completion, session);
+        session_free(session);
+        opts_release(&options_spec, &options);
+    }
+    for (size_t i = 0; i < completion.candidates.count; i++)
+        str_addf(&out, "%s\n", completion.candidates.items[i]);
+    if (completion.files)
+        str_adds(&out, ":files\n");
+    return print(str_text(&out));
+}
+
+static int print_page(void (*page)(struct str *out))
+{
+    AUTO(str) struct str text = {0};
+
+    page(&text);
+    return print(str_text(&text));
 }
 
 int main(int argc, char **argv)
 {
     AUTO(strv) struct strv words = {0};
     AUTO(strv) struct strv problems = {0};
-    AUTO(str) struct str help = {0};
     struct options options = {0};
     int status = EXIT_SUCCESS;
 
+    /* For the shells' completion scripts and the build, not for people. */
+    if (argc > 1 && str_eq(argv[1], "__complete"))
+        return complete(argc, argv);
+    if (argc > 1 && str_eq(argv[1], "__man"))
+        return print_page(help_man);
     switch (parse(argc, argv, &options, &words, &problems)) {
     case OPTS_RUN:
-        status = run(&options, &words);
+    case OPTS_BAD:
+        status = begin(&options, &words, &problems);
         break;
     case OPTS_HELP:
-        opts_help(&options_spec, &help);
-        status = print(&help);
+        status = print_page(help_text);
         break;
     case OPTS_VERSION:
-        (void)puts("vipu " IPU_OPERATOR_VERSION);
-        break;
-    case OPTS_BAD:
-        status = complain(&problems);
+        status = print("vipu " IPU_OPERATOR_VERSION "\n");
         break;
     }
     opts_release(&options_spec, &options);

@@ -1,11 +1,17 @@
 #include "vipu/cli/options.h"
 
 #include "base/core/mem.h"
+#include "base/core/nearest.h"
 #include "vipu/cli/hcl.h"
-#include "vipu/model/shape.h"
 
 #define AT(field) .offset = offsetof(struct options, field)
 #define MAX_COUNT 65536u
+
+static const char *const routings[] = {"dnc", "swnc", "btnc", "ringswnc", NULL};
+static const char *const gateway_routings[] = {"default", "ring", "swring", NULL};
+static const char *const sync_types[] = {"c2-compatible", "pod-native-default",
+                                         "pod-native-replicated-pipeline", NULL};
+static const char *const layouts[] = {"allocation", "cluster", "partition", NULL};
 
 static const struct opt rows[] = {
     {.flag = "api-host",
@@ -40,14 +46,27 @@ static const struct opt rows[] = {
      .type = OPT_STR,
      AT(api_user_id),
      .arg = "USER",
-     .help = "taken and not used: controllers without secure mode know no users"},
+     .help = "who asks, for a controller in secure mode"},
     {.flag = "api-access-key",
      .env = "VIPU_CLI_API_ACCESS_KEY",
      .type = OPT_STR,
      AT(api_access_key),
      .arg = "KEY",
-     .help = "taken and not used, as --api-user-id"},
+     .help = "the user's access key; a file or the environment keeps it out of the list of processes"},
+    {.flag = "api-tls",
+     .env = "VIPU_CLI_API_TLS",
+     .type = OPT_FLAG,
+     AT(api_tls),
+     .help = "speak TLS with the controller"},
+    {.flag = "api-ca-cert",
+     .env = "VIPU_CLI_API_CA_CERT",
+     .type = OPT_STR,
+     AT(api_ca_cert),
+     .arg = "FILE",
+     .help =
+         "who may sign the controller's certificate, in PEM, instead of the system's list; means --api-tls"},
     {.flag = "config",
+     .env = "VIPU_CLI_CONFIG",
      .type = OPT_STR,
      AT(config),
      .arg = "FILE",
@@ -55,8 +74,23 @@ static const struct opt rows[] = {
     {.flag = "server-version",
      .type = OPT_FLAG,
      AT(server_version),
-     .help = "print the controller's version"},
+     .help = "print the controller's version and address, in two lines"},
     {.flag = "showjson", .type = OPT_FLAG, AT(showjson), .help = "print JSON instead of tables"},
+    {.flag = "table-layout",
+     .env = "VIPU_CLI_TABLE_LAYOUT",
+     .type = OPT_CHOICE,
+     AT(table_layout),
+     .fallback = "allocation",
+     .arg = "LAYOUT",
+     .choices = layouts,
+     .help = "list partitions: columns as of today (Cluster, Allocation, Partition, ...), without the "
+             "allocation (Cluster, Partition, ...), or as the first versions had them (Partition, Cluster, "
+             "...), for scripts that cut columns out"},
+    {.flag = "admin",
+     .letter = 'a',
+     .type = OPT_FLAG,
+     AT(admin),
+     .help = "as old scripts for vipu-cli give it; changes nothing, the user API has no administrators"},
 
     {.flag = "size",
      .type = OPT_U32,
@@ -73,13 +107,8 @@ static const struct opt rows[] = {
      AT(num_gcds),
      .arg = "N",
      .max = MAX_COUNT,
-     .help = "create: graph compilation domains, one per program instance (default 1)"},
-    {.flag = "gcds",
-     .type = OPT_U32,
-     AT(num_gcds),
-     .arg = "N",
-     .max = MAX_COUNT,
-     .help = "same as --num-gcds"},
+     .help = "create: graph compilation domains, one per program instance (default 1); --gcds is the same"},
+    {.flag = "gcds", .type = OPT_U32, AT(num_gcds), .arg = "N", .max = MAX_COUNT}, /* older spelling */
     {.flag = "gcd-sync-replicas",
      .type = OPT_U32,
      AT(gcd_sync_replicas),
@@ -96,28 +125,37 @@ static const struct opt rows[] = {
      .type = OPT_STR,
      AT(routing),
      .arg = "dnc|swnc|btnc|ringswnc",
+     .choices = routings,
      .help = "create: IPU-Link routing (default: by size and topology)"},
     {.flag = "gw-routing",
      .type = OPT_STR,
      AT(gw_routing),
      .arg = "default|ring|swring",
+     .choices = gateway_routings,
      .help = "create: routing between IPU-Link domains"},
     {.flag = "sync-type",
      .type = OPT_STR,
      AT(sync_type),
      .arg = "TYPE",
+     .choices = sync_types,
      .help = "create: c2-compatible (default), pod-native-default or pod-native-replicated-pipeline"},
     {.flag = "cluster", .type = OPT_STR, AT(cluster), .arg = "ID", .help = "create: from this cluster"},
     {.flag = "allocation",
      .type = OPT_STR,
      AT(allocation),
      .arg = "ID",
-     .help = "create: from this allocation; list partition: only those of it"},
+     .help = "create: from this allocation; list partitions: only those of it"},
     {.flag = "index",
      .type = OPT_STR,
      AT(index),
      .arg = "N",
      .help = "create: take the N-th place of that size in the cluster, counted from 0"},
+    {.flag = "ipus",
+     .type = OPT_STR,
+     AT(ipus),
+     .arg = "LIST",
+     .help = "create: exactly these, by topology id: 4-7 or, in other IPU-Link domains than the first, "
+             "1:4-7,2:0"},
     {.flag = "relocatable",
      .type = OPT_FLAG,
      AT(relocatable),
@@ -131,28 +169,25 @@ static const struct opt rows[] = {
      .type = OPT_FLAG,
      AT(ipuof_configs),
      .help = "get: print the IPUoF configurations"},
-    {.flag = "ipu-configs", .type = OPT_FLAG, AT(ipuof_configs), .help = "same as --ipuof-configs"},
+    {.flag = "ipu-configs", .type = OPT_FLAG, AT(ipuof_configs)}, /* a misspelling in a published guide */
     {.flag = "force", .type = OPT_FLAG, AT(force), .help = "remove: go on when the hardware reports errors"},
     {0},
 };
 
 const struct opts_spec options_spec = {
     .program = "vipu",
-    .usage = "vipu [OPTIONS] list partitions\n"
-             "vipu [OPTIONS] list ipu-attrs\n"
-             "vipu [OPTIONS] create partition ID --size N [--reconfigurable | --num-gcds N ...]\n"
-             "vipu [OPTIONS] get partition ID [--gcd N] [--ipuof-configs]\n"
-             "vipu [OPTIONS] reset partition ID\n"
-             "vipu [OPTIONS] remove partition ID [--force]\n"
-             "vipu [OPTIONS] --server-version",
-    .about = "Talks to a V-IPU controller. Options may stand anywhere. create, reset and remove wait until "
-             "it is done; "
-             "create writes the partition's IPUoF files to ~/.ipuof.conf.d, remove takes them away. The exit "
-             "status is "
-             "0 for success, 1 when the controller refuses or cannot be reached, 2 for a wrong command line.",
+    .usage = "vipu [OPTIONS] COMMAND [ID] [OPTIONS]\n       vipu [OPTIONS] --server-version",
+    .about =
+        "Talks to a V-IPU controller. Options may stand anywhere, kinds in singular or plural. create, reset "
+        "and remove wait until it is done. create writes the partition's IPUoF files to ~/.ipuof.conf.d, "
+        "from "
+        "which programs on this host learn their IPUs; remove takes them away.",
     .rows = rows,
-    .footer = "The configuration file (HCL) sets the api- options: api-host = \"10.1.3.101\"\n"
-              "Stronger first: option, environment variable, configuration file, default.\n",
+    .footer =
+        "Stronger first: option, environment variable, configuration file, default. The file is in HCL and "
+        "sets\nthe api- options, one a line: api-host = \"10.1.3.101\"\n\n"
+        "Exit status: 0 for success, 1 when the controller refuses or cannot be reached, 2 for a wrong "
+        "command line\nor configuration file. Problems are told on the standard error output.",
 };
 
 struct overlay {
@@ -161,6 +196,25 @@ struct overlay {
     struct strv *problems;
 };
 
+static void complain_of_key(const struct overlay *overlay, const char *key, unsigned line)
+{
+    struct nearest nearest = nearest_to(key);
+    AUTO(str) struct str all = {0};
+
+    for (const struct opt *row = rows; row->flag; row++) {
+        if (!str_has_prefix(row->flag, "api-"))
+            continue;
+        nearest_offer(&nearest, row->flag);
+        str_addf(&all, "%s%s", all.len ? ", " : "", row->flag);
+    }
+    if (nearest_found(&nearest))
+        strv_pushf(overlay->problems, "%s: line %u: there is no setting \"%.40s\"; did you mean %s?",
+                   overlay->name, line, key, nearest_found(&nearest));
+    else
+        strv_pushf(overlay->problems, "%s: line %u: there is no setting \"%.40s\"; there are: %s",
+                   overlay->name, line, key, str_text(&all));
+}
+
 static void take_setting(void *ctx, const char *key, const char *value, unsigned line)
 {
     const struct overlay *overlay = ctx;
@@ -168,10 +222,7 @@ static void take_setting(void *ctx, const char *key, const char *value, unsigned
     struct err err;
 
     if (!row || !str_has_prefix(key, "api-"))
-        strv_pushf(overlay->problems,
-                   "%s: line %u: there is no setting \"%.40s\"; there are api-host, api-port, "
-                   "api-timeout, api-user-id and api-access-key",
-                   overlay->name, line, key);
+        complain_of_key(overlay, key, line);
     else if (!opts_set(row, overlay->options, value, &err))
         strv_pushf(overlay->problems, "%s: line %u: %s", overlay->name, line, err.msg);
 }
@@ -188,71 +239,51 @@ enum opts_result options_parse(int argc, char **argv, const char *(*env)(const c
     return opts_overlay(&options_spec, argc, argv, env, false, ret, words, problems);
 }
 
-/* The N-th aligned block, counted through the domains of the cluster. */
-static void place_at(const struct options *o, struct vipu_requirements *r, struct vipu_ipu **ret,
-                     struct strv *problems)
+static bool is_given(const struct opt *row, const struct options *options)
 {
-    uint32_t index, first;
+    const char *at = (const char *)options + row->offset;
 
-    if (!parse_u32(o->index, 0, MAX_COUNT, &index)) {
-        strv_pushf(problems, "--index needs a number from 0 to %u, not \"%s\"", MAX_COUNT, o->index);
-        return;
+    switch (row->type) {
+    case OPT_FLAG:
+        return *(const bool *)at;
+    case OPT_STR:
+        return *(char *const *)(const void *)at != NULL;
+    case OPT_U32:
+        return *(const uint32_t *)(const void *)at != 0;
+    case OPT_CHOICE:
+        break;
     }
-    if (!vipu_is_power_of_two(o->size) || o->size > VIPU_ILD_IPUS || o->num_ilds > 1) {
-        strv_pushf(problems, "--index needs a size that is a power of two up to %u, in one IPU-Link domain",
-                   VIPU_ILD_IPUS);
-        return;
-    }
-    *ret = mem_alloc(o->size * sizeof(**ret));
-    first = index * o->size;
-    for (uint32_t i = 0; i < o->size; i++)
-        (*ret)[i] = (struct vipu_ipu){.domain_topology_id = first / VIPU_ILD_IPUS,
-                                      .topology_id = first % VIPU_ILD_IPUS + i,
-                                      .routing_id = i};
-    r->ipus = *ret;
-    r->ipu_count = o->size;
-}
-
-bool options_requirements(const struct options *o, const char *id, struct vipu_requirements *ret,
-                          struct vipu_ipu **ret_ipus, struct strv *problems)
-{
-    size_t before = problems->count;
-    struct vipu_requirements r = {
-        .id = id,
-        .size = o->size,
-        .cluster_id = o->cluster,
-        .allocation_id = o->allocation,
-        .num_ilds = o->num_ilds,
-        .num_gcds = o->num_gcds,
-        .num_replicas = o->gcd_sync_replicas,
-        .reconfigurable = o->reconfigurable,
-        .disable_auto_reset = o->disable_auto_reset,
-        .relocatable = o->relocatable,
-    };
-
-    *ret_ipus = NULL;
-    if (o->size == 0)
-        strv_push(problems, "create partition needs --size, the number of IPUs");
-    if (o->routing && !vipu_routing_parse(o->routing, &r.routing))
-        strv_pushf(problems, "--routing is dnc, swnc, btnc or ringswnc, not \"%s\"", o->routing);
-    if (o->gw_routing && !vipu_gateway_routing_parse(o->gw_routing, &r.gateway_routing))
-        strv_pushf(problems, "--gw-routing is default, ring or swring, not \"%s\"", o->gw_routing);
-    if (o->sync_type && !vipu_sync_type_parse(o->sync_type, &r.sync_type))
-        strv_pushf(problems,
-                   "--sync-type is c2-compatible, pod-native-default or pod-native-replicated-pipeline, not "
-                   "\"%s\"",
-                   o->sync_type);
-    if (o->index && o->size > 0)
-        place_at(o, &r, ret_ipus, problems);
-    *ret = r;
-    return problems->count == before;
-}
-
-bool options_gcd(const struct options *options, int64_t *ret, struct strv *problems)
-{
-    *ret = -1;
-    if (!options->gcd || parse_i64(options->gcd, 0, MAX_COUNT, ret))
-        return true;
-    strv_pushf(problems, "--gcd needs a number from 0 to %u, not \"%s\"", MAX_COUNT, options->gcd);
     return false;
+}
+
+/* Of one kind of command, like --size; not of vipu as a whole, like --showjson. */
+static bool is_special(const char *flag)
+{
+    for (const struct command *c = grammar; c->verb; c++)
+        if (grammar_takes(c, flag))
+            return true;
+    return false;
+}
+
+static void complain_of_stranger(const char *flag, const struct command *command, struct strv *problems)
+{
+    AUTO(str) struct str here = {0}, owners = {0};
+
+    grammar_title(command, &here);
+    for (const struct command *c = grammar; c->verb; c++) {
+        if (!c->about || !grammar_takes(c, flag))
+            continue;
+        str_adds(&owners, owners.len ? " and " : "");
+        grammar_title(c, &owners);
+    }
+    strv_pushf(problems, "--%s means nothing to %s; it belongs to %s", flag, str_text(&here),
+               str_text(&owners));
+}
+
+void options_check(const struct options *options, const struct command *command, struct strv *problems)
+{
+    for (const struct opt *row = rows; row->flag; row++)
+        if (row->help && row->type != OPT_CHOICE && is_given(row, options) && is_special(row->flag) &&
+            !grammar_takes(command, row->flag))
+            complain_of_stranger(row->flag, command, problems);
 }

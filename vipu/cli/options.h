@@ -6,7 +6,7 @@
 
 #include "base/core/opts.h"
 #include "base/core/str.h"
-#include "vipu/model/partition.h"
+#include "vipu/cli/grammar.h"
 
 #define OPTIONS_DEFAULT_FILE "/etc/vipu/vipu-cli.hcl"
 
@@ -16,9 +16,13 @@ struct options {
     uint32_t api_timeout_s;
     char *api_user_id;
     char *api_access_key;
+    bool api_tls;
+    char *api_ca_cert;
     char *config;
     bool server_version;
     bool showjson;
+    int table_layout; /* enum show_layout */
+    bool admin;
     /* create partition */
     uint32_t size;
     bool reconfigurable;
@@ -29,8 +33,9 @@ struct options {
     char *gw_routing;
     char *sync_type;
     char *cluster;
-    char *allocation; /* also list partition */
+    char *allocation; /* also list partitions */
     char *index;
+    char *ipus;
     bool relocatable; /* also reset partition */
     bool disable_auto_reset;
     /* get partition */
@@ -48,9 +53,5 @@ enum opts_result options_parse(int argc, char **argv, const char *(*env)(const c
                                const struct str *file, const char *file_name, struct options *ret,
                                struct strv *words, struct strv *problems);
 
-/* The part of a create request that the options hold; borrows from them. `ipus` gets the IPUs that --index
- * means, and is yours. Problems are sentences. */
-bool options_requirements(const struct options *options, const char *id, struct vipu_requirements *ret,
-                          struct vipu_ipu **ret_ipus, struct strv *problems);
-/* --gcd as a number; -1 when it is not given. */
-bool options_gcd(const struct options *options, int64_t *ret, struct strv *problems);
+/* Adds a problem for each option that was given and belongs to other commands. */
+void options_check(const struct options *options, const struct command *command, struct strv *problems);

@@ -77,7 +77,7 @@ static void print_take(cJSON *document, struct str *out)
     cJSON_Delete(document);
 }
 
-static void partitions_json(const struct vipu_partitions *list, struct str *out)
+void show_partitions_json(const struct vipu_partitions *list, struct str *out)
 {
     cJSON *array = json_array();
 
@@ -86,11 +86,15 @@ static void partitions_json(const struct vipu_partitions *list, struct str *out)
     print_take(array, out);
 }
 
-static void add_row(struct table *table, const struct vipu_partition *p)
+static void add_row(struct table *table, const struct vipu_partition *p, enum show_layout layout)
 {
+    if (layout == SHOW_BY_PARTITION)
+        table_add(table, p->id);
     table_add(table, p->cluster_id);
-    table_add(table, p->allocation_id);
-    table_add(table, p->id);
+    if (layout == SHOW_BY_ALLOCATION)
+        table_add(table, p->allocation_id);
+    if (layout != SHOW_BY_PARTITION)
+        table_add(table, p->id);
     table_addf(table, "%u", p->num_ilds);
     table_add(table, vipu_gateway_routing_name(p->gateway_routing));
     table_add(table, vipu_routing_name(p->routing));
@@ -99,19 +103,20 @@ static void add_row(struct table *table, const struct vipu_partition *p)
     table_add(table, vipu_ready_state_name(p->ready_state));
 }
 
-void show_partitions(const struct vipu_partitions *list, bool json, struct str *out)
+#define COLUMNS_OF_ALL "ILDs", "GW Routing", "ILD Routing", "Size", "GCDs", "State", NULL
+
+void show_partitions(const struct vipu_partitions *list, enum show_layout layout, struct str *out)
 {
-    static const char *const heading[] = {"Cluster",     "Allocation", "Partition", "ILDs",  "GW Routing",
-                                          "ILD Routing", "Size",       "GCDs",      "State", NULL};
+    static const char *const headings[][10] = {
+        [SHOW_BY_ALLOCATION] = {"Cluster", "Allocation", "Partition", COLUMNS_OF_ALL},
+        [SHOW_BY_CLUSTER] = {"Cluster", "Partition", COLUMNS_OF_ALL},
+        [SHOW_BY_PARTITION] = {"Partition", "Cluster", COLUMNS_OF_ALL},
+    };
     AUTO(table) struct table table = {0};
 
-    table_init(&table, heading);
-    if (json) {
-        partitions_json(list, out);
-        return;
-    }
+    table_init(&table, headings[layout]);
     for (size_t i = 0; i < list->count; i++)
-        add_row(&table, &list->items[i]);
+        add_row(&table, &list->items[i], layout);
     table_print(&table, out);
 }
 

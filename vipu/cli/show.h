@@ -9,7 +9,11 @@
 #include "vipu/model/ipuof.h"
 #include "vipu/model/partition.h"
 
-void show_partitions(const struct vipu_partitions *list, bool json, struct str *out);
+/* The columns of the list, as V-IPU had them over the years: scripts cut ids out of the table by number. */
+enum show_layout { SHOW_BY_ALLOCATION, SHOW_BY_CLUSTER, SHOW_BY_PARTITION };
+
+void show_partitions(const struct vipu_partitions *list, enum show_layout layout, struct str *out);
+void show_partitions_json(const struct vipu_partitions *list, struct str *out);
 void show_partition(const struct vipu_partition *partition, const struct vipu_status *status, bool json,
                     struct str *out);
 void show_agents(const struct vipu_agents *agents, bool json, struct str *out);

@@ -129,6 +129,14 @@ bool wire_get_allocations(struct slice bytes, size_t budget, struct vipu_allocat
     return true;
 }
 
+static bool is_sane(const Ipuoperator__Vipu__V1__Cluster *cluster)
+{
+    for (size_t d = 0; d < cluster->n_ipu_link_domains; d++)
+        if (cluster->ipu_link_domains[d]->num_ipus > VIPU_ILD_IPUS)
+            return false;
+    return true;
+}
+
 static void take_cluster(struct vipu_cluster_entry *to, Ipuoperator__Vipu__V1__Cluster *from)
 {
     to->id = mem_strdup(proto_clean(from->id));
@@ -151,6 +159,10 @@ bool wire_get_clusters(struct slice bytes, size_t budget, struct vipu_cluster_li
 
     if (!reply)
         return false;
+    for (size_t i = 0; i < reply->n_clusters; i++)
+        if (!is_sane(reply->clusters[i]))
+            return err_set(err, ERR_IO, "the reply has an IPU-Link domain of more than %u IPUs",
+                           VIPU_ILD_IPUS);
     ret->count = reply->n_clusters;
     ret->items = mem_alloc((ret->count + 1) * sizeof(*ret->items));
     for (size_t i = 0; i < ret->count; i++)

@@ -1,0 +1,51 @@
+/* The commands of vipu: one table for the parser, the help text, the manual page and shell completion. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/str.h"
+
+enum command_name {
+    COMMAND_LIST_PARTITIONS,
+    COMMAND_LIST_ALLOCATIONS,
+    COMMAND_LIST_CLUSTERS,
+    COMMAND_LIST_IPU_ATTRS,
+    COMMAND_CREATE_PARTITION,
+    COMMAND_GET_PARTITION,
+    COMMAND_GET_ALLOCATION,
+    COMMAND_GET_CLUSTER,
+    COMMAND_RESET_PARTITION,
+    COMMAND_REMOVE_PARTITION,
+    COMMAND_COMPLETION,
+};
+
+/* What the third word is. */
+enum word_meaning {
+    WORD_NONE,
+    WORD_PARTITION,
+    WORD_NEW_PARTITION,
+    WORD_ALLOCATION,
+    WORD_CLUSTER,
+    WORD_SHELL
+};
+
+struct command {
+    enum command_name name;
+    const char *verb;
+    const char *kind; /* singular; NULL: the verb stands alone */
+    enum word_meaning word;
+    const char *options; /* flags that only it and a few others take, separated by blanks */
+    const char *about;   /* NULL: an old spelling; works, not shown */
+};
+
+extern const struct command grammar[]; /* ends with verb NULL */
+
+/* The command that the words name; NULL with every problem when there is none, or words are missing or too
+ * many. Kinds may be in the plural. */
+const struct command *grammar_find(const struct strv *words, struct strv *problems);
+bool grammar_takes(const struct command *command, const char *flag);
+/* "create partition ID": as people write it. */
+void grammar_usage(const struct command *command, struct str *out);
+/* Verb and kind as they are shown: "list partitions". */
+void grammar_title(const struct command *command, struct str *out);

@@ -1,0 +1,155 @@
+#include "vipu/cli/inventory.h"
+
+#include "base/core/mem.h"
+#include "vipu/cli/show_inventory.h"
+#include "vipu/client/extension.h"
+
+static bool has_allocation(const struct vipu_allocation_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_eq(list->items[i].id, id))
+            return true;
+    return false;
+}
+
+static void named_allocations(const struct vipu_partitions *partitions, struct vipu_allocation_list *ret)
+{
+    for (size_t i = 0; i < partitions->count; i++) {
+        const struct vipu_partition *p = &partitions->items[i];
+
+        if (!*p->allocation_id || has_allocation(ret, p->allocation_id))
+            continue;
+        ret->items = mem_grow(ret->items, ret->count + 1, sizeof(*ret->items));
+        ret->items[ret->count++] = (struct vipu_allocation_entry){.id = mem_strdup(p->allocation_id),
+                                                                  .cluster_id = mem_strdup(p->cluster_id)};
+    }
+}
+
+bool inventory_allocations(struct session *session, struct vipu_allocation_list *ret, bool *ret_partial,
+                           struct err *err)
+{
+    AUTO(vipu_partitions) struct vipu_partitions partitions = {0};
+
+    *ret_partial = false;
+    if (extension_allocations(session, ret, err))
+        return true;
+    if (!extension_is_missing(err) || !session_partitions(session, NULL, &partitions, err))
+        return false;
+    *ret_partial = true;
+    named_allocations(&partitions, ret);
+    return true;
+}
+
+static bool has_cluster(const struct vipu_cluster_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_eq(list->items[i].id, id))
+            return true;
+    return false;
+}
+
+static void named_clusters(const struct vipu_partitions *partitions, struct vipu_cluster_list *ret)
+{
+    for (size_t i = 0; i < partitions->count; i++) {
+        const struct vipu_partition *p = &partitions->items[i];
+
+        if (!*p->cluster_id || has_cluster(ret, p->cluster_id))
+            continue;
+        ret->items = mem_grow(ret->items, ret->count + 1, sizeof(*ret->items));
+        ret->items[ret->count++] = (struct vipu_cluster_entry){
+            .id = mem_strdup(p->cluster_id), .topology = mem_strdup(""), .cluster_topology = mem_strdup("")};
+    }
+}
+
+bool inventory_clusters(struct session *session, struct vipu_cluster_list *ret, bool *ret_partial,
+                        struct err *err)
+{
+    AUTO(vipu_partitions) struct vipu_partitions partitions = {0};
+
+    *ret_partial = false;
+    if (extension_clusters(session, ret, err))
+        return true;
+    if (!extension_is_missing(err) || !session_partitions(session, NULL, &partitions, err))
+        return false;
+    *ret_partial = true;
+    named_clusters(&partitions, ret);
+    return true;
+}
+
+static void remark(struct command_context *c, const char *kind)
+{
+    strv_pushf(
+        c->remarks,
+        "This controller cannot list %ss, the public V-IPU API has no call for it; these are the ones its "
+        "partitions name",
+        kind);
+}
+
+bool inventory_list_allocations(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_allocation_list) struct vipu_allocation_list list = {0};
+    bool partial;
+
+    if (!inventory_allocations(c->session, &list, &partial, err))
+        return false;
+    if (partial)
+        remark(c, "allocation");
+    show_allocations(&list, c->options->showjson, c->out);
+    return true;
+}
+
+bool inventory_list_clusters(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_cluster_list) struct vipu_cluster_list list = {0};
+    bool partial;
+
+    if (!inventory_clusters(c->session, &list, &partial, err))
+        return false;
+    if (partial)
+        remark(c, "cluster");
+    show_clusters(&list, c->options->showjson, c->out);
+    return true;
+}
+
+static bool fail(const struct command_context *c, const char *kind, struct err *err)
+{
+    if (extension_is_missing(err))
+        err_set(err, ERR_INVALID, "this controller cannot tell, the public V-IPU API has no call for it");
+    return err_wrap(err, "get %s (%s): failed", kind, c->id);
+}
+
+bool inventory_get_allocation(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_allocation_list) struct vipu_allocation_list list = {0};
+    AUTO(vipu_capacity) struct vipu_capacity capacity = {0};
+
+    if (!extension_allocations(c->session, &list, err) ||
+        !extension_capacity(c->session, NULL, c->id, &capacity, err))
+        return fail(c, "allocation", err);
+    for (size_t i = 0; i < list.count; i++) {
+        if (!str_eq(list.items[i].id, c->id))
+            continue;
+        show_allocation(&list.items[i], &capacity, c->options->showjson, c->out);
+        return true;
+    }
+    err_set(err, ERR_NOT_FOUND, "the controller does not list it");
+    return fail(c, "allocation", err);
+}
+
+bool inventory_get_cluster(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_cluster_list) struct vipu_cluster_list list = {0};
+    AUTO(vipu_capacity) struct vipu_capacity capacity = {0};
+
+    if (!extension_clusters(c->session, &list, err) ||
+        !extension_capacity(c->session, c->id, NULL, &capacity, err))
+        return fail(c, "cluster", err);
+    for (size_t i = 0; i < list.count; i++) {
+        if (!str_eq(list.items[i].id, c->id))
+            continue;
+        show_cluster(&list.items[i], &capacity, c->options->showjson, c->out);
+        return true;
+    }
+    err_set(err, ERR_NOT_FOUND, "the controller does not list it");
+    return fail(c, "cluster", err);
+}

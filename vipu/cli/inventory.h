@@ -1,0 +1,20 @@
+/* The commands about allocations and clusters. The public API has no call for them; with a controller that
+ * lacks ours, lists fall back on what its partitions name, and a remark says so. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "vipu/cli/commands.h"
+#include "vipu/model/inventory.h"
+
+MUST_USE bool inventory_list_allocations(struct command_context *c, struct err *err);
+MUST_USE bool inventory_list_clusters(struct command_context *c, struct err *err);
+MUST_USE bool inventory_get_allocation(struct command_context *c, struct err *err);
+MUST_USE bool inventory_get_cluster(struct command_context *c, struct err *err);
+
+/* With the fall-back; `ret_partial` tells whether it was needed. */
+MUST_USE bool inventory_allocations(struct session *session, struct vipu_allocation_list *ret,
+                                    bool *ret_partial, struct err *err);
+MUST_USE bool inventory_clusters(struct session *session, struct vipu_cluster_list *ret, bool *ret_partial,
+                                 struct err *err);
