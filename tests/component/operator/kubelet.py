@@ -108,10 +108,11 @@ class Kubelet:
 
 class Automatic:
     """A node at work by itself: runs what is pending, ends what is told to, and lets go what was deleted.
-    exits(pod) is the exit code with which a running pod's program is over, or None."""
+    exits(pod) is the exit code with which a running pod's program is over, or None; starts(pod) tells whether a
+    pending one may run already."""
 
-    def __init__(self, kubelet, namespaces, exits=lambda pod: None):
-        self.kubelet, self.namespaces, self.exits = kubelet, namespaces, exits
+    def __init__(self, kubelet, namespaces, exits=lambda pod: None, starts=lambda pod: True):
+        self.kubelet, self.namespaces, self.exits, self.starts = kubelet, namespaces, exits, starts
         self.ran = set()  # uids of the pods that it started
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -135,7 +136,8 @@ class Automatic:
                 if self.kubelet.bind(pod):
                     self.ran.add(pod["metadata"]["uid"])
             elif phase == "Pending":
-                self.kubelet.run(pod)
+                if self.starts(pod):
+                    self.kubelet.run(pod)
             elif phase == "Running" and (code := self.exits(pod)) is not None:
                 self.kubelet.end(pod, code)
         except Refused as refused:

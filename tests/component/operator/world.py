@@ -258,8 +258,8 @@ class World:
     def make_node(self, name, **how):
         return Kubelet(self.api, name).make_node(**how)
 
-    def automatic(self, exits=lambda pod: None):
-        node = Automatic(self.kubelet, self._namespaces, exits)
+    def automatic(self, exits=lambda pod: None, starts=lambda pod: True):
+        node = Automatic(self.kubelet, self._namespaces, exits, starts)
         return self.keep(node, node.stop)
 
     def kubeconfig(self, proxy=None):
