@@ -289,6 +289,11 @@ def test_a_cleartext_server_of_grpc(authority):
     assert (line.kind, line.sent) == ("io", False) and "TLS" in line.text
 
 
+def test_tls_that_was_not_asked_for(answerer):
+    (line,) = probe(answerer.port, "version@20000")
+    assert line.kind == "io" and "does it want TLS (--api-tls)?" in line.text
+
+
 def test_a_peer_that_hangs_up_in_the_handshake(raw, authority):
     def script(peer):
         peer.sock.recv(65536)

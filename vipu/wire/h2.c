@@ -67,6 +67,7 @@ static bool refill(struct h2 *h2)
 {
     str_clear(&h2->out);
     h2->out_sent = 0;
+    h2->guarded = false;
     return h2->tls ? seal(h2) : gather(h2, &h2->out);
 }
 
@@ -85,6 +86,8 @@ bool h2_flush(struct h2 *h2)
 {
     if (h2->reading)
         return true;
+    if (h2->out_sent < h2->out.len && h2->guarded && !h2->owner->may_resume(h2))
+        return break_because(h2, "the rest of a request may no longer be sent");
     for (;;) {
         ssize_t sent;
 
@@ -110,6 +113,7 @@ static bool take_in(struct h2 *h2, const uint8_t *bytes, size_t len)
 {
     ssize_t used;
 
+    h2->heard = true;
     h2->reading = true;
     used = nghttp2_session_mem_recv(h2->session, bytes, len);
     h2->reading = false;
@@ -152,10 +156,15 @@ static bool take_in_sealed(struct h2 *h2, const uint8_t *bytes, size_t len)
 
 static bool end_of_input(struct h2 *h2)
 {
-    return break_because(h2,
-                         h2->tls && !tls_is_open(h2->tls)
-                             ? "the peer closed the connection during the TLS handshake: does it speak TLS?"
-                             : "the peer closed the connection");
+    if (h2->heard)
+        return break_because(h2, "the peer closed the connection");
+    if (h2->tls)
+        return break_because(h2, tls_is_open(h2->tls)
+                                     ? "the peer closed the connection after the TLS handshake"
+                                     : "the peer closed the connection during the TLS handshake: does it "
+                                       "speak TLS?");
+    return break_because(h2, "the peer closed the connection before it said a word: does it want TLS "
+                             "(--api-tls)?");
 }
 
 /* False when broken; *more says whether another read may find something. */
@@ -165,7 +174,7 @@ static bool read_once(struct h2 *h2, bool *more)
     ssize_t len = recv(h2->sock.fd, bytes, sizeof(bytes), 0);
 
     *more = len == (ssize_t)sizeof(bytes);
-    if (len == 0)
+    if (len == 0 || (len < 0 && errno == ECONNRESET && !h2->heard))
         return end_of_input(h2);
     if (len < 0)
         return errno == EAGAIN || errno == EINTR ? true : break_errno(h2, errno);
@@ -177,10 +186,7 @@ static void on_ready(struct sock *sock, bool readable, bool writable)
     struct h2 *h2 = CONTAINER_OF(sock, struct h2, sock);
     bool more = readable;
 
-    if (writable && h2->out_sent < h2->out.len && h2->owner->may_resume && !h2->owner->may_resume(h2)) {
-        break_because(h2, "the rest of a request may no longer be sent");
-        return;
-    }
+    (void)writable; /* the flush finds out */
     for (int reads = 0; more && reads < READS_PER_TURN; reads++)
         if (!read_once(h2, &more))
             return;

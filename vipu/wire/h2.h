@@ -3,9 +3,9 @@
  * with its own callbacks.
  *
  * Bytes are taken from the session only when the handshake is done and they can go straight to the kernel,
- * except for the rest of one write that the kernel did not take; may_resume is asked before that rest goes
- * out. The owner must not stop an h2 from inside an nghttp2 callback; it may do so from `broken` and
- * `turned`. */
+ * except for the rest of one write that the kernel did not take. If the owner said `guarded` while it handed
+ * bytes of that write over, may_resume is asked before the rest goes out. The owner must not stop an h2 from
+ * inside an nghttp2 callback; it may do so from `broken` and `turned`. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -21,7 +21,7 @@ struct h2;
 struct h2_owner {
     void (*broken)(struct h2 *h2, const struct err *err); /* ended, by whomever; the last call */
     void (*turned)(struct h2 *h2);                        /* bytes that arrived have been dealt with */
-    bool (*may_resume)(struct h2 *h2);                    /* NULL: always */
+    bool (*may_resume)(struct h2 *h2);                    /* may the rest of a guarded write go out */
 };
 
 struct h2 {
@@ -32,6 +32,8 @@ struct h2 {
     struct str plain; /* under TLS: handed over by the session, sealed into `out` before the turn is over */
     struct str out;   /* not yet taken by the kernel */
     size_t out_sent;
+    bool guarded; /* `out` holds bytes that may_resume decides about */
+    bool heard;   /* the session has been given bytes */
     bool reading; /* inside the session's callbacks: a flush waits until they are done */
 };
 

@@ -183,18 +183,9 @@ static bool may_send(const struct link *link)
     return !link->options.may_send || link->options.may_send(link->options.may_send_ctx);
 }
 
-/* The kernel has part of a write; the rest may belong to a fenced request. */
 static bool may_resume(struct h2 *h2)
 {
-    const struct link *link = link_of(h2);
-    const struct channel_call *call;
-
-    TAILQ_FOREACH(call, &link->calls, entry)
-    {
-        if (call->fenced)
-            return may_send(link);
-    }
-    return true;
+    return may_send(link_of(h2));
 }
 
 static const struct h2_owner h2_owner = {on_broken, on_turned, may_resume};
@@ -255,6 +246,7 @@ static ssize_t on_read_request(nghttp2_session *session, int32_t stream_id, uint
     memcpy(out, call->frame.ptr + call->frame_sent, len);
     call->frame_sent += len;
     call->sent = true;
+    link->h2.guarded = link->h2.guarded || call->fenced;
     if (call->frame_sent == call->frame.len)
         *flags |= NGHTTP2_DATA_FLAG_EOF;
     return (ssize_t)len;

@@ -230,6 +230,44 @@ TEST(what_a_certificate_has_to_name)
     }
 }
 
+/* A TLS 1.2 server of OpenSSL that asks for renegotiation again and again; each time the client declines. */
+TEST(a_peer_that_asks_and_reads_nothing)
+{
+    struct pair pair = pair_new("localhost", "localhost");
+    SSL_CTX *hostile = tls_context_ssl(pair.server_side);
+    AUTO(str) struct str plain = {0};
+    struct err err = {0};
+    bool ok = true;
+
+    SSL_CTX_set_max_proto_version(hostile, TLS1_2_VERSION);
+    SSL_CTX_clear_options(hostile, SSL_OP_NO_RENEGOTIATION);
+    SSL *ssl = SSL_new(hostile);
+    BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
+    SSL_set_bio(ssl, in, out);
+    SSL_set_accept_state(ssl);
+    for (int i = 0; ok && i < 1000000; i++) {
+        AUTO(str) struct str asked = {0};
+        char *bytes;
+
+        if (!tls_is_open(pair.client)) {
+            AUTO(str) struct str said = said_by(pair.client);
+
+            BIO_write(in, said.ptr, (int)said.len);
+        } else {
+            SSL_renegotiate(ssl);
+        }
+        SSL_do_handshake(ssl);
+        long len = BIO_get_mem_data(out, &bytes);
+        str_add(&asked, bytes, (size_t)len);
+        (void)BIO_reset(out);
+        ok = hear(pair.client, &asked, 100000, &plain, &err);
+    }
+    CHECK(!ok && err.kind == ERR_IO);
+    CHECK_HAS(err.msg, "reads none");
+    SSL_free(ssl);
+    pair_free(&pair);
+}
+
 TEST(what_is_no_tls)
 {
     static const struct {
