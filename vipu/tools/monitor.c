@@ -130,10 +130,18 @@ static size_t count_elsewhere(const struct holders *holders, uint64_t pid_space)
     return count;
 }
 
+/* "p1", and with its number each further GCD of it. Yours. */
+static char *name_of(const struct gcd_view *view)
+{
+    return view->gcd ? mem_printf("%s (gcd:%" PRIu32 ")", view->partition, view->gcd)
+                     : mem_strdup(view->partition);
+}
+
 static void print_local(const struct monitored_gcd *gcd, uint64_t pid_space, int64_t now_unix_s,
                         struct str *out)
 {
-    AUTO(mem) char *title = mem_printf("Attached processes in partition %s", gcd->view->partition);
+    AUTO(mem) char *name = name_of(gcd->view);
+    AUTO(mem) char *title = mem_printf("Attached processes in partition %s", name);
     const struct box_span spans[] = {{title, 4, 0}, {"IPU", 3, 0}, {"Board", 2, 0}};
     AUTO(box) struct box box = {0};
 
@@ -149,7 +157,8 @@ static void print_local(const struct monitored_gcd *gcd, uint64_t pid_space, int
 
 static void print_elsewhere(const struct monitored_gcd *gcd, uint64_t pid_space, struct str *out)
 {
-    AUTO(mem) char *title = mem_printf("IPUs in %s attached from other namespaces", gcd->view->partition);
+    AUTO(mem) char *name = name_of(gcd->view);
+    AUTO(mem) char *title = mem_printf("IPUs in %s attached from other namespaces", name);
     const struct box_span spans[] = {{title, 4, 0}, {"Board", 2, 0}};
     AUTO(box) struct box box = {0};
 
@@ -169,7 +178,8 @@ void monitor_print_processes(const struct monitored_gcd *gcd, uint64_t pid_space
     size_t elsewhere = count_elsewhere(&gcd->holders, pid_space);
 
     if (gcd->holders.count == 0) {
-        AUTO(mem) char *text = mem_printf("No attached processes in partition %s", gcd->view->partition);
+        AUTO(mem) char *name = name_of(gcd->view);
+        AUTO(mem) char *text = mem_printf("No attached processes in partition %s", name);
 
         box_print_line(text, LINE_WIDTH, out);
     }
