@@ -2,8 +2,10 @@
 
 import pytest
 
-import generic
+import peers
 import programs
+import rawh2
+from generic import Client
 
 QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
 
@@ -32,7 +34,7 @@ def dial():
     clients = []
 
     def connect(target, **options):
-        clients.append(generic.Client(target, **options))
+        clients.append(Client(target, **options))
         return clients[-1]
 
     yield connect
@@ -44,3 +46,26 @@ def dial():
 def quick(serve, dial):
     """A client of a server whose operations take no time."""
     return dial(serve(QUICK).target)
+
+
+@pytest.fixture
+def generic():
+    """A generic server, for our client."""
+    servicer = peers.Generic()
+    server, servicer.port = peers.listen_generic(servicer)
+    yield servicer
+    server.stop(0)
+
+
+@pytest.fixture
+def raw():
+    """Starts rawh2 servers; what they assert must hold."""
+    servers = []
+
+    def begin(script):
+        servers.append(rawh2.Server(script))
+        return servers[-1]
+
+    yield begin
+    for server in servers:
+        server.close()

@@ -2,10 +2,11 @@
  *
  *     <number> <what> <kind> code=<gRPC status> sent=<yes|no> unknown=<yes|no> <answer or message>
  *
- * Steps: version, list, attrs, status:ID, create:ID:SIZE, remove:ID, reset:ID, ipuof:ID, each with @MS for
- * its deadline; wait (for all calls), gate (for a line on stdin), abort, cancel (the last call), deny and
- * allow (writes). N*STEP repeats a call. Before all others may stand in-flight:N, user:ID, key:KEY, tls, and
- * ca:FILE. */
+ * Steps: version, list, whole (a list, all of its first partition), attrs, status:ID, create:ID:SIZE,
+ * request:ID (a create with every field), remove:ID, force:ID, reset:ID, relocate:ID, ipuof:ID, ipuof:ID:GCD,
+ * each with @MS for its deadline; wait (for all calls), gate (for a line on stdin), abort, cancel (the last
+ * call), deny and allow (writes), to:PORT (another controller from here on). N*STEP repeats a call. Before
+ * all others may stand in-flight:N, user:ID, key:KEY, tls, and ca:FILE. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,14 @@
 #include "base/core/str.h"
 #include "vipu/client/client.h"
 
+enum { CLIENTS_MAX = 16 };
+
 struct probe {
     struct loop *loop;
-    struct vipu_client *client;
+    struct vipu_client_options options;
+    struct vipu_client *clients[CLIENTS_MAX];
+    size_t client_count;
+    struct vipu_client *client; /* the last of them */
     struct vipu_call *last;
     struct ticket *last_ticket;
     unsigned started, pending;
@@ -81,6 +87,23 @@ static void on_partitions(void *ctx, const struct vipu_result *result, struct vi
     end(ctx, result, str_text(&text));
 }
 
+static void on_whole(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
+{
+    static const struct vipu_partition none = {0};
+    const struct vipu_partition *p = list->count ? list->items : &none;
+    AUTO(str) struct str text = {0};
+
+    str_addf(&text, "%s cluster=%s allocation=%s version=%s gcds=%u replicas=%u ilds=%u reconfigurable=%d",
+             p->id, p->cluster_id, p->allocation_id, p->ipuof_server_version, p->num_gcds, p->num_replicas,
+             p->num_ilds, p->reconfigurable);
+    str_addf(&text, " ready=%d sync=%d routing=%d gateway=%d ipus=", (int)p->ready_state, (int)p->sync_type,
+             (int)p->routing, (int)p->gateway_routing);
+    for (uint32_t i = 0; i < p->size; i++)
+        str_addf(&text, "%s%u/%u/%u/%u", i ? "," : "", p->ipus[i].domain_topology_id,
+                 p->ipus[i].domain_routing_id, p->ipus[i].topology_id, p->ipus[i].routing_id);
+    end(ctx, result, str_text(&text));
+}
+
 static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
 {
     AUTO(mem) char *text = mem_printf("%zu agents %u IPUs", agents->count, agents->total_ipus);
@@ -98,11 +121,30 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
     end(ctx, result, text);
 }
 
+static void add_attributes(struct str *text, const struct vipu_attribute *attributes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        str_addf(text, " %s=%s", attributes[i].key, attributes[i].value);
+}
+
 static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config)
 {
-    AUTO(mem) char *text = mem_printf("%zu GCDs", config->gcd_count);
+    AUTO(str) struct str text = {0};
 
-    end(ctx, result, text);
+    str_addf(&text, "%zu GCDs", config->gcd_count);
+    for (size_t g = 0; g < config->gcd_count; g++) {
+        const struct vipu_ipuof_gcd *gcd = &config->gcds[g];
+
+        add_attributes(&text, gcd->attributes, gcd->attribute_count);
+        for (size_t i = 0; i < gcd->device_count; i++) {
+            const struct vipu_ipuof_device *d = &gcd->devices[i];
+
+            str_addf(&text, " %s:%u:%u:%u:%u:%u:%u:%u:%s:%s:%s", d->ip, d->server_port, d->rdma_port,
+                     d->device_id, d->ipulink_segment_id, d->routing_id, d->ipu_arch_id, d->ipu_id,
+                     d->chip_id, d->gwsw_version, d->ipum_sw_version);
+        }
+    }
+    end(ctx, result, str_text(&text));
 }
 
 /* The part after the n-th colon, up to the next; "" when there is none. Yours. */
@@ -117,11 +159,55 @@ static char *part(const char *step, int n)
     return from ? mem_strndup(from, strcspn(from, ":")) : mem_strdup("");
 }
 
+static struct vipu_call *create(struct probe *p, const char *id, const char *size, int64_t ms,
+                                struct ticket *t)
+{
+    struct vipu_requirements r = {.id = id};
+
+    if (!parse_u32(size, 0, UINT32_MAX, &r.size))
+        exit(2);
+    return vipu_create_partition(p->client, &r, ms, on_text, t);
+}
+
+/* Every field, each with a value of its own. */
+static struct vipu_call *request(struct probe *p, const char *id, int64_t ms, struct ticket *t)
+{
+    static const struct vipu_ipu ipus[] = {{1, 0, 8, 0}, {1, 0, 9, 1}};
+    const struct vipu_requirements r = {
+        .id = id,
+        .size = 2,
+        .cluster_id = "cl7",
+        .allocation_id = "al7",
+        .routing = VIPU_ROUTING_BTNC,
+        .gateway_routing = VIPU_GATEWAY_SWRING,
+        .sync_type = VIPU_SYNC_POD_NATIVE_DEFAULT,
+        .num_ilds = 5,
+        .num_gcds = 6,
+        .num_replicas = 7,
+        .reconfigurable = true,
+        .disable_auto_reset = true,
+        .relocatable = true,
+        .ipus = ipus,
+        .ipu_count = COUNT_OF(ipus),
+    };
+
+    return vipu_create_partition(p->client, &r, ms, on_text, t);
+}
+
+static struct vipu_call *ipuof(struct probe *p, const char *id, const char *gcd, int64_t ms, struct ticket *t)
+{
+    int64_t number = -1;
+
+    if (*gcd && !parse_i64(gcd, 0, UINT32_MAX, &number))
+        exit(2);
+    return vipu_get_ipuof_config(p->client, id, number, ms, on_ipuof, t);
+}
+
 static struct vipu_call *call(struct probe *p, const char *step, int64_t ms, struct ticket *t)
 {
     AUTO(mem) char *what = part(step, 0);
     AUTO(mem) char *id = part(step, 1);
-    AUTO(mem) char *size = part(step, 2);
+    AUTO(mem) char *more = part(step, 2);
 
     if (str_eq(what, "version"))
         return vipu_get_version(p->client, ms, on_text, t);
@@ -131,19 +217,18 @@ static struct vipu_call *call(struct probe *p, const char *step, int64_t ms, str
         return vipu_list_ipu_attributes(p->client, ms, on_agents, t);
     if (str_eq(what, "status"))
         return vipu_get_partition_status(p->client, id, ms, on_status, t);
-    if (str_eq(what, "create")) {
-        struct vipu_requirements r = {.id = id};
-
-        if (!parse_u32(size, 0, UINT32_MAX, &r.size))
-            exit(2);
-        return vipu_create_partition(p->client, &r, ms, on_text, t);
-    }
-    if (str_eq(what, "remove"))
-        return vipu_remove_partition(p->client, id, false, ms, on_done, t);
-    if (str_eq(what, "reset"))
-        return vipu_reset_partition(p->client, id, false, ms, on_done, t);
+    if (str_eq(what, "whole"))
+        return vipu_list_partitions(p->client, id, ms, on_whole, t);
+    if (str_eq(what, "create"))
+        return create(p, id, more, ms, t);
+    if (str_eq(what, "request"))
+        return request(p, id, ms, t);
+    if (str_eq(what, "remove") || str_eq(what, "force"))
+        return vipu_remove_partition(p->client, id, str_eq(what, "force"), ms, on_done, t);
+    if (str_eq(what, "reset") || str_eq(what, "relocate"))
+        return vipu_reset_partition(p->client, id, str_eq(what, "relocate"), ms, on_done, t);
     if (str_eq(what, "ipuof"))
-        return vipu_get_ipuof_config(p->client, id, -1, ms, on_ipuof, t);
+        return ipuof(p, id, more, ms, t);
     fprintf(stderr, "no such step: %s\n", step);
     exit(2);
 }
@@ -203,6 +288,24 @@ static void gate(struct probe *p)
     uv_run(loop_uv(p->loop), UV_RUN_NOWAIT);
 }
 
+static void connect_to(struct probe *p, uint32_t port)
+{
+    if (p->client_count == CLIENTS_MAX)
+        exit(2);
+    p->options.endpoint.port = port;
+    p->client = vipu_client_new(p->loop, &p->options);
+    p->clients[p->client_count++] = p->client;
+}
+
+static void go_to(struct probe *p, const char *text)
+{
+    uint32_t port;
+
+    if (!parse_u32(text, 1, 65535, &port))
+        exit(2);
+    connect_to(p, port);
+}
+
 static void step(struct probe *p, const char *word)
 {
     const char *star = strchr(word, '*');
@@ -225,6 +328,8 @@ static void step(struct probe *p, const char *word)
         cancel(p);
     else if (str_eq(word, "deny") || str_eq(word, "allow"))
         p->may_write = str_eq(word, "allow");
+    else if (str_has_prefix(word, "to:"))
+        go_to(p, word + 3);
     else
         while (times-- > 0)
             start(p, word);
@@ -256,19 +361,21 @@ static bool option(struct vipu_client_options *options, const char *word)
 int main(int argc, char **argv)
 {
     struct probe probe = {.loop = loop_new(), .may_write = true};
-    struct vipu_client_options options = {.may_send = may_send, .may_send_ctx = &probe};
+    uint32_t port;
     int first = 3;
 
-    if (argc < 3 || !parse_u32(argv[2], 1, 65535, &options.endpoint.port))
+    probe.options = (struct vipu_client_options){.may_send = may_send, .may_send_ctx = &probe};
+    if (argc < 3 || !parse_u32(argv[2], 1, 65535, &port))
         return 2;
-    options.endpoint.host = argv[1];
-    while (first < argc && option(&options, argv[first]))
+    probe.options.endpoint.host = argv[1];
+    while (first < argc && option(&probe.options, argv[first]))
         first++;
-    probe.client = vipu_client_new(probe.loop, &options);
+    connect_to(&probe, port);
     for (int i = first; i < argc; i++)
         step(&probe, argv[i]);
     wait_for_all(&probe);
-    vipu_client_free(probe.client);
+    for (size_t i = 0; i < probe.client_count; i++)
+        vipu_client_free(probe.clients[i]);
     loop_free(probe.loop);
     return 0;
 }

@@ -1,121 +1,18 @@
 """Our client against a generic gRPC server, and against servers that keep no rule."""
 
 import os
-import re
 import signal
 import socket
 import struct
-import subprocess
 import threading
-from collections import namedtuple
-from concurrent import futures
 
 import grpc
 import pytest
 
 import rawh2
-from generic import pb, services
-from programs import DEADLINE_S, program, until
-
-Line = namedtuple("Line", "number what kind code sent unknown text")
-
-
-class Probe:
-    """tests/vipu/probe.c with these steps."""
-
-    def __init__(self, port, *steps, host="127.0.0.1"):
-        self.process = subprocess.Popen([program("../tests/unit/vipu/vipu-probe"), host, str(port), *steps],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True)
-
-    def read_gate(self):
-        """The lines before the next gate; the probe then waits for open()."""
-        lines = []
-        while (text := self.process.stdout.readline()) != "gate\n":
-            assert text, self.process.stderr.read()
-            lines.append(parse(text))
-        return lines
-
-    def open(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def rest(self):
-        out, problems = self.process.communicate(timeout=DEADLINE_S)
-        assert self.process.returncode == 0, problems
-        return sorted((parse(line) for line in out.splitlines()), key=lambda line: line.number)
-
-
-def parse(text):
-    match = re.fullmatch(r"(\d+) (\S+) (\S+) code=(\d+) sent=(yes|no) unknown=(yes|no) (.*)\n?", text)
-    assert match, text
-    number, what, kind, code, sent, unknown, rest = match.groups()
-    return Line(int(number), what, kind, int(code), sent == "yes", unknown == "yes", rest)
-
-
-def probe(port, *steps, **options):
-    return Probe(port, *steps, **options).rest()
-
-
-class Generic(services.UserServiceServicer, services.VersionServiceServicer):
-    """Answers as the test tells: `answers[method]` is a function of (request, context)."""
-
-    def __init__(self):
-        self.answers = {}
-        self.seen = []
-        self.metadata = {}
-
-    def _answer(name, reply):
-        def method(self, request, context):
-            self.seen.append((name, request))
-            self.metadata = dict(context.invocation_metadata())
-            return self.answers.get(name, lambda *_: reply())(request, context)
-
-        return method
-
-    GetVersion = _answer("GetVersion", lambda: pb.VersionReply(version="1.18.0"))
-    ListPartitions = _answer("ListPartitions", pb.ListPartitionsReply)
-    ListIPUAttributes = _answer("ListIPUAttributes", pb.ListIPUAttributesReply)
-    CreatePartition = _answer("CreatePartition", pb.CreatePartitionReply)
-    RemovePartition = _answer("RemovePartition", pb.RemovePartitionReply)
-    ResetPartition = _answer("ResetPartition", pb.ResetPartitionReply)
-    GetPartitionIpuofConfig = _answer("GetPartitionIpuofConfig", lambda: pb.GetPartitionIpuofConfigReply(
-        ipuof_config=pb.PartitionConfig()))
-    GetPartitionStatus = _answer("GetPartitionStatus", lambda: pb.GetPartitionStatusReply(
-        status=pb.PartitionStatus()))
-
-
-def listen_generic(servicer, port=0):
-    server = grpc.server(futures.ThreadPoolExecutor(8), options=[
-        ("grpc.max_send_message_length", 256 << 20), ("grpc.max_receive_message_length", 16 << 20),
-        ("grpc.so_reuseport", 0)])
-    services.add_UserServiceServicer_to_server(servicer, server)
-    services.add_VersionServiceServicer_to_server(servicer, server)
-    bound = server.add_insecure_port(f"127.0.0.1:{port}")
-    server.start()
-    return server, bound
-
-
-@pytest.fixture
-def generic():
-    servicer = Generic()
-    server, servicer.port = listen_generic(servicer)
-    yield servicer
-    server.stop(0)
-
-
-@pytest.fixture
-def raw():
-    servers = []
-
-    def begin(script):
-        servers.append(rawh2.Server(script))
-        return servers[-1]
-
-    yield begin
-    for server in servers:
-        server.close()
-
+from generic import pb
+from peers import Generic, Probe, listen_bytes, listen_generic, probe
+from programs import DEADLINE_S, until
 
 def test_every_call(generic):
     generic.answers["ListPartitions"] = lambda *_: pb.ListPartitionsReply(partitions=[pb.Partition(
@@ -171,14 +68,25 @@ def test_a_late_answer_is_a_time_out_and_disturbs_nobody(generic):
     assert lines[1].sent and lines[1].unknown and lines[1].code == 4
 
 
-def test_many_partitions(generic):
+@pytest.mark.parametrize("count, size", [(100000, 1), (100000, 16), (15000, 64)])
+def test_many_partitions(generic, count, size):
+    """In the memory that vipu/client/client.h states."""
     reply = pb.ListPartitionsReply(partitions=[
         pb.Partition(id=f"p-{i}", ready_state=pb.PS_ACTIVE, spec=pb.PartitionSpec(
-            cluster_id="cl1", allocation_id="cl1", ipus=[pb.PartitionIpu(topology_id=i % 64)]))
-        for i in range(100000)])
+            cluster_id="cl1", allocation_id="cl1",
+            ipus=[pb.PartitionIpu(topology_id=j, routing_id=j) for j in range(size)]))
+        for i in range(count)])
     generic.answers["ListPartitions"] = lambda *_: reply
-    (line,) = probe(generic.port, "list@20000")
-    assert (line.kind, line.text) == ("ok", "100000 partitions p-0:1:ACTIVE p-1:1:ACTIVE p-2:1:ACTIVE")
+    running = Probe(generic.port, "version", "wait", "gate", "list@60000", "wait", "gate")
+    running.read_gate()
+    before = running.peak_bytes()
+    running.open()
+    (line,) = running.read_gate()
+    after = running.peak_bytes()
+    running.open()
+    running.rest()
+    assert (line.kind, line.text) == ("ok", f"{count} partitions " + " ".join(f"p-{i}:{size}:ACTIVE" for i in range(3)))
+    assert before is None or after - before < 2 * reply.ByteSize() + count * (320 + 16 * size)
 
 
 def test_more_than_is_taken(generic):
@@ -191,12 +99,7 @@ def test_more_than_is_taken(generic):
 
 def test_little_bytes_that_want_much_memory(generic):
     """Sixty megabytes of empty sub-messages would be gigabytes of structs."""
-    method = grpc.method_handlers_generic_handler("virmgrpc.UserService", {
-        "ListPartitions": grpc.unary_unary_rpc_method_handler(lambda *_: b"\x0a\x00" * (30 << 20))})
-    server = grpc.server(futures.ThreadPoolExecutor(1), options=[("grpc.max_send_message_length", 256 << 20)])
-    server.add_generic_rpc_handlers((method,))
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
+    server, port = listen_bytes(ListPartitions=b"\x0a\x00" * (30 << 20))
     (line,) = probe(port, "list@20000")
     server.stop(0)
     assert line.kind == "io" and "memory" in line.text
@@ -205,14 +108,20 @@ def test_little_bytes_that_want_much_memory(generic):
 def test_calls_in_flight_share_a_connection(raw):
     def script(peer):
         peer.greet()
-        streams = [peer.request() for _ in range(900)]
+        streams = [peer.request() for _ in range(1000)]
         for stream in reversed(streams):
             peer.send(rawh2.response(stream, b""))
         peer.until_closed()
 
     server = raw(script)
-    lines = probe(server.port, "900*remove:p1@20000")
+    *lines, late = probe(server.port, "1000*remove:p1@30000", "version")
     assert {line.kind for line in lines} == {"ok"} and server.connections == 1
+    assert (late.kind, late.sent) == ("busy", False)
+
+
+def test_a_thousand_calls_on_a_generic_server(generic):
+    lines = probe(generic.port, "1000*remove:p1@30000")
+    assert len(lines) == 1000 and {line.kind for line in lines} == {"ok"}
 
 
 def test_more_calls_than_streams(raw):
