@@ -111,10 +111,12 @@ bool inventory_list_clusters(struct command_context *c, struct err *err)
     return true;
 }
 
-static bool fail(const struct command_context *c, const char *kind, struct err *err)
+static bool fail(struct command_context *c, const char *kind, struct err *err)
 {
     if (extension_is_missing(err))
         err_set(err, ERR_INVALID, "this controller cannot tell, the public V-IPU API has no call for it");
+    else if (*session_reason(c->session))
+        str_addf(c->failure, "get %s (%s): failed: %s", kind, c->id, session_reason(c->session));
     return err_wrap(err, "get %s (%s): failed", kind, c->id);
 }
 

@@ -70,7 +70,6 @@ static void put_domain(cJSON *list, const struct vipu_domain_entry *domain)
     for (uint32_t i = 0; i < domain->ipu_count; i++) {
         cJSON *ipu = json_push_take(ipus, json_object());
 
-        json_put_i64(ipu, "topology_id", i);
         if (domain->agents.count)
             json_put_str(ipu, "agent_id", domain->agents.items[i * domain->agents.count / domain->ipu_count]);
     }

@@ -10,7 +10,7 @@
 
 MUST_USE bool extension_allocations(struct session *s, struct vipu_allocation_list *ret, struct err *err);
 MUST_USE bool extension_clusters(struct session *s, struct vipu_cluster_list *ret, struct err *err);
-/* The room in a cluster, in an allocation, or (both NULL) in everything the caller may use. */
+/* The room in a cluster or in an allocation; the other one may be NULL. */
 MUST_USE bool extension_capacity(struct session *s, const char *cluster_id, const char *allocation_id,
                                  struct vipu_capacity *ret, struct err *err);
 

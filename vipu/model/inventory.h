@@ -19,8 +19,8 @@ struct vipu_allocation_list {
 };
 
 struct vipu_domain_entry {
-    struct strv agents; /* machine m has the IPUs 4 m to 4 m + 3 */
-    uint32_t ipu_count;
+    struct strv agents; /* those the caller may use */
+    uint32_t ipu_count; /* theirs */
 };
 
 struct vipu_cluster_entry {

@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
+#include "vipu/server/extension.h"
 #include "vipu/server/hardware.h"
 #include "vipu/server/keys.h"
 #include "vipu/server/rpc.h"
@@ -293,6 +294,43 @@ static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, 
     return true;
 }
 
+static bool list_allocations(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                             struct err *err)
+{
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+
+    if (!wire_get_nothing(message, arena, err))
+        return false;
+    extension_put_allocations(m->controller->clusters, rpc->user, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool list_clusters(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                          struct err *err)
+{
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+
+    if (!wire_get_nothing(message, arena, err))
+        return false;
+    extension_put_clusters(m->controller->clusters, rpc->user, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool get_capacity(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                         struct err *err)
+{
+    AUTO(str) struct str out = {0};
+    struct wire_place place;
+
+    if (!wire_get_capacity_request(message, arena, &place, err) ||
+        !extension_put_capacity(m->controller, rpc->user, &place, &out, err))
+        return false;
+    reply(rpc, &out);
+    return true;
+}
+
 /* False, with nothing answered, when err says why the call is refused. */
 typedef bool (*method_fn)(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                           struct err *err);
@@ -309,6 +347,9 @@ static const struct {
     {"/virmgrpc.UserService/ResetPartition", reset_partition},
     {"/virmgrpc.UserService/GetPartitionIpuofConfig", get_ipuof},
     {"/virmgrpc.UserService/GetPartitionStatus", get_status},
+    {WIRE_EXTENSION "ListAllocations", list_allocations},
+    {WIRE_EXTENSION "ListClusters", list_clusters},
+    {WIRE_EXTENSION "GetCapacity", get_capacity},
 };
 
 static size_t find_method(struct slice path)
