@@ -201,6 +201,28 @@ struct server_config server_config_default(void)
     return config;
 }
 
+static void keep_text(char **slot, const char *running, const char *key, struct strv *changed)
+{
+    if (str_eq(*slot, running))
+        return;
+    strv_push(changed, key);
+    mem_set_str(slot, running);
+}
+
+void server_config_keep_fixed(struct server_config *config, const struct server_config *running,
+                              struct strv *changed)
+{
+    const struct server_limits *a = &config->limits, *b = &running->limits;
+
+    keep_text(&config->listen, running->listen, "listen", changed);
+    keep_text(&config->admin_listen, running->admin_listen, "admin-listen", changed);
+    keep_text(&config->storage, running->storage, "storage", changed);
+    if (a->request_bytes != b->request_bytes || a->connections != b->connections || a->calls != b->calls ||
+        a->unread_bytes != b->unread_bytes)
+        strv_push(changed, "limits");
+    config->limits = running->limits;
+}
+
 void server_config_release(struct server_config *config)
 {
     settings_release(server_settings, config);

@@ -43,6 +43,9 @@ struct server_config server_config_default(void);
 /* `name` stands in the messages. False: `problems` has one sentence per mistake, and nothing is returned. */
 bool server_config_parse(struct slice text, const char *name, struct server_config *ret,
                          struct strv *problems);
+/* Puts what only a start can change back to what it was, and names what the file says otherwise. */
+void server_config_keep_fixed(struct server_config *config, const struct server_config *running,
+                              struct strv *changed);
 void server_config_release(struct server_config *config);
 /* Every setting with its default, one per line. */
 void server_config_help(struct str *out);

@@ -9,14 +9,16 @@
 #include "vipu/server/controller.h"
 #include "vipu/server/methods.h"
 #include "vipu/server/metrics.h"
+#include "vipu/server/reconfigure.h"
 #include "vipu/server/store.h"
 #include "vipu/wire/service.h"
 #include "vipu/wire/tls_context.h"
 
 struct server {
     const struct setup_source *source;
-    struct server_config config;
-    struct tls_context *tls; /* until the service has it */
+    struct server_config config;    /* without the clusters */
+    struct vipu_clusters *clusters; /* where they are stays as it is: the controller points there */
+    struct tls_context *tls;        /* until the service has it */
     struct loop *loop;
     struct controller controller;
     struct store *store;
@@ -107,6 +109,78 @@ static bool start(struct server *server, struct err *err)
            start_admin(server, err) && start_service(server, err);
 }
 
+/* The struct is emptied; the result is yours. */
+static struct vipu_clusters *clusters_take(struct vipu_clusters *clusters)
+{
+    struct vipu_clusters *taken = mem_dup(clusters, sizeof(*clusters));
+
+    *clusters = (struct vipu_clusters){0};
+    return taken;
+}
+
+static void clusters_free(struct vipu_clusters *clusters)
+{
+    vipu_clusters_release(clusters);
+    mem_free(clusters);
+}
+
+static void change_clusters(struct server *server, struct server_config *config)
+{
+    AUTO(strv) struct strv reasons = {0};
+    struct vipu_clusters *next = clusters_take(&config->clusters), *last = server->clusters;
+
+    if (controller_reconfigure(&server->controller, next, loop_now_ms(server->loop), &reasons)) {
+        server->clusters = next;
+        clusters_free(last);
+        return;
+    }
+    for (size_t i = 0; i < reasons.count; i++)
+        log_warn("clusters and allocations stay as they are", KV("cause", reasons.items[i]));
+    clusters_free(next);
+}
+
+/* What the sockets and files that are open depend on. */
+static void keep_fixed(const struct server *server, struct server_config *config)
+{
+    AUTO(strv) struct strv changed = {0};
+
+    server_config_keep_fixed(config, &server->config, &changed);
+    for (size_t i = 0; i < changed.count; i++)
+        log_warn("a setting changes only with the next start", KV("setting", changed.items[i]));
+}
+
+static void take_setup(struct server *server, struct setup *setup)
+{
+    keep_fixed(server, &setup->config);
+    change_clusters(server, &setup->config);
+    service_tls_take(server->service, TAKE(setup->tls));
+    server_config_release(&server->config);
+    server->config = setup->config;
+    setup->config = (struct server_config){0};
+    server->controller.times = server->config.times;
+    server->controller.max_auto_reset_retries = server->config.max_auto_reset_retries;
+}
+
+static void on_reload(void *ctx, int signum)
+{
+    AUTO(strv) struct strv problems = {0};
+    struct server *server = ctx;
+    struct setup setup;
+
+    (void)signum;
+    if (setup_read(server->source, &setup, &problems)) {
+        take_setup(server, &setup);
+        server->metrics.reloads++;
+        log_info("the configuration was read again");
+        return;
+    }
+    for (size_t i = 0; i < problems.count; i++)
+        log_error("a mistake in the configuration", KV("mistake", problems.items[i]));
+    server->metrics.refused_reloads++;
+    log_error("the configuration was not taken, everything stays as it is",
+              KVF("mistakes", "%zu", problems.count));
+}
+
 static void stop(struct server *server)
 {
     /* Calls that wait for a transaction are answered first: what they changed is lost or saved, and they were
@@ -118,6 +192,7 @@ static void stop(struct server *server)
     store_close(server->store);
     loop_free(server->loop);
     tls_context_free(server->tls);
+    clusters_free(server->clusters);
     server_config_release(&server->config);
 }
 
@@ -128,10 +203,12 @@ bool server_run(const struct setup_source *source, struct setup *setup_take)
     struct err err;
 
     *setup_take = (struct setup){0};
-    controller_init(&server.controller, &server.config.clusters, server.config.times,
+    server.clusters = clusters_take(&server.config.clusters);
+    controller_init(&server.controller, server.clusters, server.config.times,
                     server.config.max_auto_reset_retries);
     loop_on_signal(server.loop, SIGTERM, on_end, &server);
     loop_on_signal(server.loop, SIGINT, on_end, &server);
+    loop_on_signal(server.loop, SIGHUP, on_reload, &server);
     if (start(&server, &err)) {
         loop_run(server.loop);
     } else {
