@@ -27,9 +27,9 @@ MAY_INCLUDE = {
 
 # Function -> the files that may call it. Everything else uses what base/ offers in its place.
 BANNED = {
-    "malloc calloc realloc strdup strndup": ("base/core/mem.c",),
+    "malloc calloc realloc strdup strndup": ("base/core/mem.c", "popdist/src/memory.c"),
     "asprintf vasprintf": (),
-    "getenv secure_getenv": ("main.c", "launcher/"),
+    "getenv secure_getenv": ("main.c", "launcher/", "popdist/src/settings.c"),
     "exit": ("main.c",),
     "sprintf vsprintf strcpy stpcpy strcat strncpy strncat gets strtok atoi atol atof": (),
     "system popen sleep usleep rand srand random alloca setjmp longjmp tmpnam mktemp": (),

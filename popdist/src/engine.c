@@ -1,0 +1,484 @@
+#include "popdist/src/engine.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "popdist/src/call.h"
+#include "popdist/src/fail.h"
+#include "popdist/src/match.h"
+#include "popdist/src/memory.h"
+#include "popdist/src/post.h"
+
+#define TURNS_PER_LOOK 16
+#define SPIN_TURNS 1000   /* without pause: below this a pause costs more than it saves */
+#define YIELD_TURNS 20000 /* with the processor offered to others; then naps */
+#define NAP_US 100
+#define KEEPER_NAP_US 5000
+#define KEEPER_NAPS 200 /* after the last operation: as long as a connection may take to come up */
+
+struct engine {
+    struct link link;
+    uint32_t instances, index;
+    pthread_mutex_t lock;
+    atomic_uint wanting; /* threads that want the lock while another drives */
+    pthread_cond_t napping;
+    bool driving;
+    struct match *match;
+    struct entry *calls; /* not done */
+    struct post *posts;
+    uint32_t next_tag;
+    int64_t timeout_ms;
+    int64_t now_ms;
+    unsigned turns;
+    struct popdist_error broken; /* status POPDIST_OK: it is not */
+    pthread_t keeper;
+    pthread_cond_t keeper_wake;
+    uint32_t keeper_naps; /* how often it shall still look */
+    bool stopping;
+    uint8_t taken[POPDIST_CONTROL_MAX];
+};
+
+/* A call in the engine's list. */
+struct entry {
+    struct call call;
+    struct entry *next;
+    pthread_cond_t done;
+    bool sleeps;  /* its thread waits for done */
+    bool counted; /* in wanting, on behalf of its thread */
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void nap(struct engine *engine, pthread_cond_t *cond, long us)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += us * 1000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(cond, &engine->lock, &until);
+}
+
+static bool init_cond(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+    bool good;
+
+    if (pthread_condattr_init(&attributes))
+        return false;
+    good = !pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) && !pthread_cond_init(cond, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return good;
+}
+
+/* The driver holds the lock nearly always; it looks at wanting and steps aside. */
+static void enter(struct engine *engine)
+{
+    atomic_fetch_add(&engine->wanting, 1);
+    (void)pthread_mutex_lock(&engine->lock);
+    atomic_fetch_sub(&engine->wanting, 1);
+}
+
+static void leave(struct engine *engine)
+{
+    (void)pthread_mutex_unlock(&engine->lock);
+}
+
+static void step_aside(struct engine *engine)
+{
+    leave(engine);
+    (void)sched_yield();
+    (void)pthread_mutex_lock(&engine->lock);
+}
+
+/* Tells all who have the call that this instance no longer waits in it. */
+static void withdraw(struct engine *engine, const struct call *call)
+{
+    struct wire_message message = call_announcement(call);
+    struct post *post = NULL;
+
+    message.kind = WIRE_WITHDRAWAL;
+    message.payload_size = 0;
+    /* If this fails, the others find out by waiting. */
+    (void)post_send(&message, call->turnout.group, &engine->link, &post, NULL);
+    if (post) {
+        post->held = false;
+        post->next = engine->posts;
+        engine->posts = post;
+    }
+}
+
+static void end_entry(struct engine *engine, struct entry *entry)
+{
+    struct entry **at = &engine->calls;
+
+    while (*at != entry)
+        at = &(*at)->next;
+    *at = entry->next;
+    if (match_close(&entry->call.turnout, NULL) && !engine->broken.status)
+        (void)fail_memory(&engine->broken);
+    if (entry->sleeps) {
+        entry->counted = true;
+        atomic_fetch_add(&engine->wanting, 1);
+        (void)pthread_cond_signal(&entry->done);
+    }
+}
+
+/* error may be engine->broken itself. */
+static void break_down(struct engine *engine, const struct popdist_error *error)
+{
+    if (!engine->broken.status)
+        engine->broken = *error;
+    while (engine->calls) {
+        struct entry *entry = engine->calls;
+
+        call_fail(&entry->call, POPDIST_BROKEN, "%.700s", engine->broken.text);
+        end_entry(engine, entry);
+    }
+}
+
+/* One at a time: it may be the one that a call waits for. */
+static enum popdist_status take_message(struct engine *engine, bool *moved, struct popdist_error *error)
+{
+    const struct link *link = &engine->link;
+    struct wire_message message;
+    size_t size = 0;
+    uint32_t instance = 0;
+    enum popdist_status status = link->backend->take(link->self, engine->taken, &size, &instance, error);
+
+    if (status || !size)
+        return status;
+    *moved = true;
+    if (!wire_read(engine->taken, size, &message))
+        return fail(error, POPDIST_BROKEN,
+                    "instance %" PRIu32
+                    " sent a message that makes no sense; all instances must use the same "
+                    "version of PopDist",
+                    instance);
+    return match_take(engine->match, &message, instance, error);
+}
+
+static enum popdist_status step_posts(struct engine *engine, bool *moved, struct popdist_error *error)
+{
+    struct post **at = &engine->posts;
+
+    while (*at) {
+        struct post *post = *at;
+        enum popdist_status status = POPDIST_OK;
+
+        if (post->left)
+            status = post_step(post, &engine->link, moved, error);
+        if (status)
+            return status;
+        if (post->left || post->held) {
+            at = &post->next;
+            continue;
+        }
+        *at = post->next;
+        post_free(post);
+    }
+    return POPDIST_OK;
+}
+
+static void end_call(struct engine *engine, struct entry *entry)
+{
+    struct call *call = &entry->call;
+    bool debris = call_left_debris(call);
+
+    if (call->status == POPDIST_TIMEOUT)
+        withdraw(engine, call);
+    end_entry(engine, entry);
+    if (debris && call->status)
+        break_down(engine, &call->error);
+}
+
+static enum popdist_status step_calls(struct engine *engine, bool *moved, struct popdist_error *error)
+{
+    struct entry *next;
+
+    /* The clock is for deadlines only. */
+    if (engine->turns++ % TURNS_PER_LOOK == 0)
+        engine->now_ms = now_ms();
+
+    for (struct entry *entry = engine->calls; entry; entry = next) {
+        enum popdist_status status = call_step(&entry->call, &engine->link, engine->now_ms, moved, error);
+
+        next = entry->next;
+        if (status)
+            return status;
+        if (entry->call.state != CALL_DONE)
+            continue;
+        end_call(engine, entry);
+        *moved = true;
+        if (engine->broken.status)
+            return POPDIST_OK;
+    }
+    return POPDIST_OK;
+}
+
+/* Looks once at everything. False: nothing has happened. */
+static bool turn(struct engine *engine)
+{
+    struct popdist_error error = {POPDIST_OK, ""};
+    bool moved = false;
+    enum popdist_status status = engine->broken.status;
+
+    if (!status)
+        status = take_message(engine, &moved, &error);
+    if (!status)
+        status = step_posts(engine, &moved, &error);
+    if (!status)
+        status = step_calls(engine, &moved, &error);
+    if (status || engine->broken.status)
+        break_down(engine, &error);
+    return moved;
+}
+
+static void drive(struct engine *engine, const struct entry *mine)
+{
+    unsigned idle = 0;
+
+    engine->driving = true;
+    while (mine->call.state != CALL_DONE) {
+        idle = turn(engine) ? 0 : idle + 1;
+        if (mine->call.state == CALL_DONE)
+            break;
+        if (atomic_load(&engine->wanting) || (idle > SPIN_TURNS && idle < YIELD_TURNS))
+            step_aside(engine);
+        else if (idle >= YIELD_TURNS)
+            nap(engine, &engine->napping, NAP_US);
+    }
+    engine->driving = false;
+    if (engine->calls)
+        (void)pthread_cond_signal(&engine->calls->done);
+}
+
+static void wait_for(struct engine *engine, struct entry *entry)
+{
+    while (entry->call.state != CALL_DONE) {
+        if (!engine->driving) {
+            drive(engine, entry);
+            continue;
+        }
+        entry->sleeps = true;
+        (void)pthread_cond_wait(&entry->done, &engine->lock);
+        entry->sleeps = false;
+    }
+    if (entry->counted)
+        atomic_fetch_sub(&engine->wanting, 1);
+}
+
+static void wake_keeper(struct engine *engine)
+{
+    if (!engine->keeper_naps)
+        (void)pthread_cond_signal(&engine->keeper_wake);
+    engine->keeper_naps = KEEPER_NAPS;
+}
+
+static void *keep(void *argument)
+{
+    struct engine *engine = argument;
+
+    (void)pthread_mutex_lock(&engine->lock);
+    while (!engine->stopping) {
+        if (!engine->keeper_naps) {
+            (void)pthread_cond_wait(&engine->keeper_wake, &engine->lock);
+            continue;
+        }
+        if (!engine->driving) {
+            (void)turn(engine);
+            /* What is still on its way is looked after as long as that can help. */
+            if (engine->keeper_naps > 1 || !engine->posts || engine->broken.status)
+                engine->keeper_naps--;
+        }
+        nap(engine, &engine->keeper_wake, KEEPER_NAP_US);
+    }
+    leave(engine);
+    return NULL;
+}
+
+enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, struct engine **ret,
+                               struct popdist_error *error)
+{
+    struct engine *engine = memory_new(1, sizeof *engine);
+
+    if (!engine)
+        return fail_memory(error);
+    engine->link = *link;
+    engine->instances = link->backend->instances(link->self);
+    engine->index = link->backend->index(link->self);
+    engine->timeout_ms = timeout_ms;
+    engine->next_tag = 1;
+    if (match_new(&engine->match, error) || pthread_mutex_init(&engine->lock, NULL) ||
+        !init_cond(&engine->napping) || !init_cond(&engine->keeper_wake) ||
+        pthread_create(&engine->keeper, NULL, keep, engine)) {
+        match_free(engine->match);
+        memory_free(engine);
+        return fail(error, POPDIST_NO_MEMORY,
+                    "there is not enough memory, or there are too many threads, to start");
+    }
+    *ret = engine;
+    return POPDIST_OK;
+}
+
+enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct popdist_error *error)
+{
+    enter(engine);
+    if (engine->calls) {
+        leave(engine);
+        return fail(error, POPDIST_MISUSE,
+                    "operation \"%.200s\" is still running in another thread; wait for it before the end",
+                    engine->calls->call.subject);
+    }
+    engine->stopping = true;
+    (void)pthread_cond_signal(&engine->keeper_wake);
+    leave(engine);
+    (void)pthread_join(engine->keeper, NULL);
+    *ret_clean = !engine->broken.status;
+    match_free(engine->match);
+    /* Messages that the backend still holds keep their memory when it may not be asked any more. */
+    while (*ret_clean && engine->posts) {
+        struct post *post = engine->posts;
+
+        engine->posts = post->next;
+        post_free(post);
+    }
+    (void)pthread_cond_destroy(&engine->keeper_wake);
+    (void)pthread_cond_destroy(&engine->napping);
+    (void)pthread_mutex_destroy(&engine->lock);
+    memory_free(engine);
+    return POPDIST_OK;
+}
+
+uint32_t engine_instances(const struct engine *engine)
+{
+    return engine->instances;
+}
+
+uint32_t engine_index(const struct engine *engine)
+{
+    return engine->index;
+}
+
+int64_t engine_timeout_ms(struct engine *engine)
+{
+    int64_t timeout_ms;
+
+    enter(engine);
+    timeout_ms = engine->timeout_ms;
+    leave(engine);
+    return timeout_ms;
+}
+
+void engine_set_timeout_ms(struct engine *engine, int64_t timeout_ms)
+{
+    enter(engine);
+    engine->timeout_ms = timeout_ms;
+    leave(engine);
+}
+
+/* One block for the entry, its pointers by rank and its key. */
+static struct entry *entry_new(const struct group *group, const char *space, const char *key)
+{
+    size_t space_size = strlen(space) + 1, key_size = strlen(key);
+    size_t pointers = group->count * sizeof(struct arrival *);
+    struct entry *entry = memory_new(1, sizeof *entry + pointers + space_size + key_size + 1);
+    char *text;
+
+    if (!entry)
+        return NULL;
+    if (!init_cond(&entry->done)) {
+        memory_free(entry);
+        return NULL;
+    }
+    entry->call.turnout.from = (struct arrival **)(void *)(entry + 1);
+    text = (char *)(entry + 1) + pointers;
+    memcpy(text, space, space_size);
+    memcpy(text + space_size, key, key_size);
+    entry->call.turnout.key = text;
+    entry->call.turnout.key_size = space_size + key_size;
+    entry->call.turnout.group = group;
+    entry->call.subject = key_size ? text + space_size : text;
+    return entry;
+}
+
+static void entry_free(struct entry *entry)
+{
+    (void)pthread_cond_destroy(&entry->done);
+    exchange_release(&entry->call.exchange);
+    memory_free(entry);
+}
+
+static enum popdist_status begin_call(struct engine *engine, struct entry *entry, struct popdist_error *error)
+{
+    struct call *call = &entry->call;
+    struct wire_message message;
+    enum popdist_status status;
+
+    if (engine->broken.status)
+        return fail(error, POPDIST_BROKEN, "no operation is possible any more: %.900s", engine->broken.text);
+    call->tag = engine->next_tag;
+    engine->next_tag += EXCHANGE_TAGS;
+    if (engine->next_tag + EXCHANGE_TAGS > POPDIST_TAG_MAX)
+        engine->next_tag = 1;
+    call->timeout_ms = engine->timeout_ms;
+    engine->now_ms = now_ms();
+    call->deadline_ms = engine->now_ms + call->timeout_ms;
+    status = match_open(engine->match, &call->turnout, error);
+    if (status)
+        return status;
+    entry->next = engine->calls;
+    engine->calls = entry;
+    message = call_announcement(call);
+    status = post_send(&message, call->turnout.group, &engine->link, &call->announcement, error);
+    if (call->announcement) {
+        call->announcement->next = engine->posts;
+        engine->posts = call->announcement;
+    }
+    if (status && error)
+        break_down(engine, error);
+    return status;
+}
+
+enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
+                               const char *key, const struct layout *layout, void *data,
+                               struct popdist_error *error)
+{
+    struct popdist_error reason = {POPDIST_OK, ""};
+    struct entry *entry = entry_new(group, space, key);
+    enum popdist_status status;
+
+    if (!entry)
+        return fail_memory(error);
+    entry->call.layout = *layout;
+    entry->call.data = data;
+    enter(engine);
+    status = begin_call(engine, entry, &reason);
+    if (!status) {
+        wait_for(engine, entry);
+        status = entry->call.status;
+        reason = entry->call.error;
+    }
+    if (entry->call.announcement)
+        entry->call.announcement->held = false;
+    wake_keeper(engine);
+    /* What the backend may still write to stays where it is. */
+    if (status && call_left_debris(&entry->call))
+        entry->call.exchange = (struct exchange){0};
+    leave(engine);
+    entry_free(entry);
+    if (status && error)
+        *error = reason;
+    return status;
+}

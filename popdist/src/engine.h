@@ -1,0 +1,36 @@
+/* Runs collective operations of any number of threads over one backend. Nobody but the threads that wait
+ * moves messages: one of them drives, for all, and hands over when its own operation is done. A thread of the
+ * engine's own looks after what is still on its way when nobody waits, and sleeps otherwise.
+ *
+ * When data stops moving in the middle of an operation, or the backend fails, the engine is broken: nothing
+ * is sent or received any more (so nothing is written into memory of operations that have ended), and every
+ * further call says why. */
+#ifndef POPDIST_ENGINE_H
+#define POPDIST_ENGINE_H
+
+#include "popdist/src/group.h"
+#include "popdist/src/stream.h"
+#include "popdist/src/wire.h"
+
+struct engine;
+
+/* The link is the engine's alone until engine_free. */
+enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, struct engine **ret,
+                               struct popdist_error *error);
+/* POPDIST_MISUSE while operations run; then nothing has happened. *ret_clean: the backend can be closed in
+ * agreement with the others. */
+enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct popdist_error *error);
+
+uint32_t engine_instances(const struct engine *engine);
+uint32_t engine_index(const struct engine *engine);
+int64_t engine_timeout_ms(struct engine *engine);
+void engine_set_timeout_ms(struct engine *engine, int64_t timeout_ms);
+
+/* The group must contain this instance and outlive the call. space and key together are what the instances
+ * agree by; space keeps the keys of communicators apart. data: all-gather's holds this instance's part at its
+ * place. */
+enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
+                               const char *key, const struct layout *layout, void *data,
+                               struct popdist_error *error);
+
+#endif

@@ -1,0 +1,37 @@
+/* The data of one operation, once all participants are known to take part and to agree. Broadcast is a chain
+ * from the root; all-gather sends each its part directly; all-reduce cuts the elements into one segment per
+ * participant, who sums it chunk by chunk while chunks arrive and sends the sums back. Each number is summed
+ * in one place, so all instances get the same bits. Nothing is copied but the other side's summands. Pure
+ * but for what the backend does. */
+#ifndef POPDIST_EXCHANGE_H
+#define POPDIST_EXCHANGE_H
+
+#include "popdist/src/group.h"
+#include "popdist/src/stream.h"
+#include "popdist/src/wire.h"
+
+/* Tags that one operation may use, from its own one up. */
+#define EXCHANGE_TAGS 2
+
+struct exchange {
+    struct layout layout;
+    const struct group *group;
+    uint8_t *data;  /* all-gather: the parts of all */
+    size_t reduced; /* chunks of this instance's segment */
+    uint8_t *summands;
+    const void **sources;
+    struct stream *streams; /* by kind and rank, as exchange.c says; size 0: not used */
+    size_t stream_count;
+};
+
+/* tags: by rank, where each participant wants its data. data and group must outlive the exchange. */
+enum popdist_status exchange_start(struct exchange *exchange, const struct layout *layout,
+                                   const struct group *group, const uint32_t *tags, void *data,
+                                   struct popdist_error *error);
+void exchange_release(struct exchange *exchange);
+
+enum popdist_status exchange_step(struct exchange *exchange, const struct link *link, bool *moved,
+                                  struct popdist_error *error);
+bool exchange_is_done(const struct exchange *exchange);
+
+#endif

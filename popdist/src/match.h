@@ -1,0 +1,53 @@
+/* Who has come to which operation. The n-th call of this instance with a key belongs to the n-th
+ * announcement of each other participant with that key; which comes first does not matter. Pure.
+ *
+ * A call that gives up before all have come leaves a debt behind: those who were missing will still announce
+ * theirs, and that announcement must not be taken for a later call's. */
+#ifndef POPDIST_MATCH_H
+#define POPDIST_MATCH_H
+
+#include <stdalign.h>
+
+#include "popdist/src/group.h"
+#include "popdist/src/wire.h"
+
+/* Announcements of one instance that nobody here has asked for yet; more than that many are an error, since
+ * every one stands for a thread that waits over there. */
+#define MATCH_EARLY_MAX 65536
+
+struct arrival {
+    struct arrival *next;
+    uint32_t instance;
+    uint32_t tag;
+    struct layout layout;
+    bool withdrawn;
+    size_t size;
+    alignas(16) uint8_t payload[];
+};
+
+/* One call of this instance; embedded in the call. */
+struct turnout {
+    const char *key;
+    size_t key_size;
+    const struct group *group;
+    struct arrival *
+        *from;        /* by rank; those that have come. The caller provides group->count pointers, all NULL */
+    uint32_t missing; /* how many have not */
+    const struct arrival *withdrawn; /* one that has come and gone again, or NULL */
+    struct meeting *meeting;
+    struct turnout *next;
+};
+
+struct match; /* zeroed before first use */
+
+enum popdist_status match_new(struct match **ret, struct popdist_error *error);
+void match_free(struct match *match); /* no turnout may be open; NULL is fine */
+
+enum popdist_status match_open(struct match *match, struct turnout *turnout, struct popdist_error *error);
+/* A message of this instance has come. POPDIST_BROKEN: it makes no sense. */
+enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
+                               struct popdist_error *error);
+/* Ends the call, complete or not, and frees what came for it. */
+enum popdist_status match_close(struct turnout *turnout, struct popdist_error *error);
+
+#endif

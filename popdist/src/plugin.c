@@ -1,0 +1,56 @@
+#include "popdist/src/plugin.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "popdist/src/fail.h"
+
+#define DEFAULT_NAME "libpopdist_mpi.so"
+
+static bool is_complete(const struct popdist_backend *backend)
+{
+    return backend && backend->abi == POPDIST_BACKEND_ABI && backend->name && backend->open &&
+           backend->close && backend->instances && backend->index && backend->send && backend->receive &&
+           backend->test && backend->take;
+}
+
+enum popdist_status plugin_load(const char *path, const struct popdist_backend **ret,
+                                struct popdist_error *error)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    popdist_backend_fn entry;
+    const struct popdist_backend *backend;
+
+    if (!library)
+        return fail(error, POPDIST_UNAVAILABLE, "the backend cannot be loaded: %.800s", dlerror());
+    /* POSIX promises that an object pointer can hold a function's address; C does not. */
+    *(void **)(void *)&entry = dlsym(library, POPDIST_BACKEND_SYMBOL);
+    backend = entry ? entry() : NULL;
+    if (!is_complete(backend))
+        return fail(
+            error, POPDIST_UNAVAILABLE,
+            "%.500s is no PopDist backend of version %d: it must export %s() as popdist/backend.h says", path,
+            POPDIST_BACKEND_ABI, POPDIST_BACKEND_SYMBOL);
+    *ret = backend;
+    return POPDIST_OK;
+}
+
+enum popdist_status plugin_load_default(const struct popdist_backend **ret, struct popdist_error *error)
+{
+    static const char anchor;
+    char path[PATH_MAX];
+    Dl_info here;
+    const char *slash;
+    int length;
+
+    if (!dladdr(&anchor, &here) || !here.dli_fname)
+        return fail(error, POPDIST_UNAVAILABLE, "the folder of PopDist's own library cannot be found");
+    slash = strrchr(here.dli_fname, '/');
+    length = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - here.dli_fname + 1) : 0,
+                      here.dli_fname, DEFAULT_NAME);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return fail(error, POPDIST_UNAVAILABLE, "the path of PopDist's own library is too long");
+    return plugin_load(path, ret, error);
+}

@@ -1,0 +1,25 @@
+/* The process's one backend and its communicators: registered, initialised, finalised, in this order. */
+#ifndef POPDIST_SESSION_H
+#define POPDIST_SESSION_H
+
+#include "popdist/src/engine.h"
+
+#define SESSION_DEFAULT_ID "popdist.default"
+#define SESSION_GROUPS_MAX 4096
+
+/* Between session_enter and session_leave the engine stays. POPDIST_MISUSE: there is none. */
+enum popdist_status session_enter(struct engine **ret, struct popdist_error *error);
+void session_leave(void);
+
+/* Inside only. */
+const struct group *session_world(void);
+const struct group *session_find(const char *id); /* a registered communicator, or NULL */
+const struct group *session_chosen(void);         /* this thread's instances */
+void session_choose(const struct group *group);   /* NULL: all */
+/* Takes the group over. The id must not be taken. */
+enum popdist_status session_add(struct group *group, struct popdist_error *error);
+/* Those of session_choose, told apart by who is in them. */
+enum popdist_status session_instances(const uint32_t *participants, size_t count, const struct group **ret,
+                                      struct popdist_error *error);
+
+#endif

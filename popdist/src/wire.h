@@ -1,0 +1,55 @@
+/* The control messages that instances send each other: "I am here with this call" and "I no longer wait".
+ * Their bytes are little-endian whatever the machine. A small operation's data travels in the message. Pure;
+ * what comes from the wire is checked. */
+#ifndef POPDIST_WIRE_H
+#define POPDIST_WIRE_H
+
+#include "popdist/popdist.h"
+
+/* A communicator's name, a zero byte, and the operation's key. */
+#define WIRE_KEY_MAX (2 * POPDIST_KEY_MAX + 1)
+/* Up to here an operation's data travels with the announcement; keeps usual messages below the 4 KiB that
+ * MPI sends without asking the receiver. */
+#define WIRE_PAYLOAD_MAX 2048
+#define WIRE_MAX (32 + WIRE_KEY_MAX + WIRE_PAYLOAD_MAX)
+
+enum operation {
+    OPERATION_BARRIER,
+    OPERATION_BROADCAST,
+    OPERATION_ALL_REDUCE,
+    OPERATION_ALL_GATHER,
+    OPERATION_REGISTER, /* a communicator; count is a hash of its participants */
+    OPERATION_COUNT
+};
+
+/* What all participants of an operation must agree about. */
+struct layout {
+    enum operation operation;
+    enum popdist_type type;
+    uint32_t root;
+    uint64_t count;
+};
+
+enum wire_kind { WIRE_CALL = 1, WIRE_WITHDRAWAL = 2 };
+
+struct wire_message {
+    enum wire_kind kind;
+    struct layout layout;
+    uint32_t tag; /* where the sender wants the operation's data; names the call among its calls */
+    const char *key;
+    size_t key_size;
+    const void *payload;
+    size_t payload_size;
+};
+
+size_t wire_size(const struct wire_message *message);
+void wire_write(const struct wire_message *message, void *bytes);
+/* Key and payload point into bytes. False when the bytes are no such message. */
+bool wire_read(const void *bytes, size_t size, struct wire_message *ret);
+
+bool layout_equals(const struct layout *one, const struct layout *other);
+/* "all-gather of float[16]" */
+void layout_print(const struct layout *layout, char *text, size_t size);
+const char *operation_name(enum operation operation);
+
+#endif
