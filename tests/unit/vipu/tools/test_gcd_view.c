@@ -32,20 +32,22 @@ TEST(a_file_as_vipu_writes_it)
  * keys, numbers or decimal strings"; and "The partition name shown by tools for a bare file is its stem". */
 TEST(files_that_say_less_or_more)
 {
-    static const char *const texts[] = {
-        "[" DEVICE("0", "3") "]",
-        "{\"devices\":[" DEVICE("0", "3") "]}",
-        "{\"devices\":[" DEVICE("\"0\"", "3") "],\"version\":7,\"attributes\":{\"Else\":\"x\",\"Partition "
-                                              "Id\":\"\"}}",
-        "{\"devices\":[{\"ip\":\"10.1.5.10\",\"chip_id\":\"c3\",\"ipu_id\":3,\"more\":{\"deep\":[1]},"
-        "\"rdma_port\":null}],\"attributes\":null}",
+    static const struct {
+        const char *text;
+    } rows[] = {
+        {"[" DEVICE("0", "3") "]"},
+        {"{\"devices\":[" DEVICE("0", "3") "]}"},
+        {"{\"devices\":[" DEVICE(
+            "\"0\"", "3") "],\"version\":7,\"attributes\":{\"Else\":\"x\",\"Partition Id\":\"\"}}"},
+        {"{\"devices\":[{\"ip\":\"10.1.5.10\",\"chip_id\":\"c3\",\"ipu_id\":3,\"more\":{\"deep\":[1]},"
+         "\"rdma_port\":null}],\"attributes\":null}"},
     };
 
-    CHECK_ROWS (text, texts) {
+    CHECK_ROWS (row, rows) {
         AUTO(gcd_view) struct gcd_view view = {0};
         struct err err;
 
-        CHECK_OK(gcd_view_from_file(slice_of(*text), "ipuof", &view, &err), err);
+        CHECK_OK(gcd_view_from_file(slice_of(row->text), "ipuof", &view, &err), err);
         CHECK_STR_EQ(view.partition, "ipuof");
         CHECK_INT_EQ(view.gcd, 0);
         CHECK(!view.reconfigurable);
