@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+LOCAL = ("IP:127.0.0.1", "DNS:localhost")
+
 CA_CONFIG = """
 [ca]
 default_ca = here

@@ -5,6 +5,7 @@ import pytest
 import peers
 import programs
 import rawh2
+from certificates import LOCAL, Authority
 from generic import Client
 
 QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
@@ -69,3 +70,19 @@ def raw():
     yield begin
     for server in servers:
         server.close()
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("tls") / "ca")
+
+
+@pytest.fixture(scope="session")
+def stranger(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("tls") / "stranger", "another CA")
+
+
+@pytest.fixture(scope="session")
+def certificate(authority):
+    """For this host, by the authority."""
+    return authority.sign("local", *LOCAL)

@@ -3,19 +3,11 @@
 import grpc
 import pytest
 
-from generic import Client, pb
+from generic import pb
+from peers import probe
 from programs import Answerer
-from test_client import Generic, listen_generic, probe
 
 KEY = "685X_K4uCzN-planted"
-
-
-@pytest.fixture
-def generic():
-    servicer = Generic()
-    server, servicer.port = listen_generic(servicer)
-    yield servicer
-    server.stop(0)
 
 
 @pytest.fixture
