@@ -11,7 +11,7 @@ import pytest
 from conftest import QUICK
 from devices import bad, conf, controller, desk, good, wait_active  # noqa: F401
 from generic import pb
-from programs import DEADLINE_S, program, until
+from programs import DEADLINE_S, ROOT, program, until
 
 
 @pytest.fixture
@@ -194,6 +194,14 @@ def test_a_wrong_command_line(desk):  # noqa: F811
     text = good(desk.monitor("--help"))
     for word in ("--no-card-info", "--all-partitions", "--json", "GCDA_MONITOR", "exit status"):
         assert word in text
+
+
+@pytest.mark.parametrize("name", ["gc-info", "gc-monitor"])
+def test_the_guide_has_every_option(desk, name):  # noqa: F811
+    guide = (ROOT / "docs" / "vipu.md").read_text().partition("## The devices of a partition")[2].partition("\n## ")[0]
+    known = re.findall(r"--[a-z-]+|\b(?:IPUOF|GCDA)_[A-Z_]+\b", good(desk.run(name, "--help")))
+    assert {"--all-partitions", "IPUOF_CONFIG_PATH", "IPUOF_RUN_DIR"} <= set(known)
+    assert [word for word in known if word not in guide and word not in ("--help", "--version")] == []
 
 
 def test_the_lock_folder_is_for_everybody(p1):
