@@ -1,0 +1,60 @@
+/* The backend that connects the instances: register, initialise, finalise, each once and in this order. */
+#ifndef POPDIST_BACKEND_HPP
+#define POPDIST_BACKEND_HPP
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "popdist/error.hpp"
+
+namespace popdist
+{
+
+/* The communicator of all instances. */
+constexpr const char *defaultCommunicatorId()
+{
+    return "popdist.default";
+}
+
+/* The Open MPI backend; for a program that runs alone, one that needs no library. */
+inline void registerDefaultBackend()
+{
+    detail::check(popdist_register_default_backend);
+}
+
+inline void registerBackend(const std::string &file_path_backend)
+{
+    detail::check(popdist_register_backend, file_path_backend.c_str());
+}
+
+inline void initializeBackend()
+{
+    detail::check(popdist_initialize_backend);
+}
+
+inline bool isBackendInitialized()
+{
+    return popdist_is_backend_initialized();
+}
+
+/* Waits until all instances have come here. */
+inline void finalizeBackend()
+{
+    detail::check(popdist_finalize_backend);
+}
+
+/* All instances call it with the same arguments. */
+inline void registerCommunicator(const std::set<uint32_t> &participants,
+                                 const std::string &communicator_id = defaultCommunicatorId())
+{
+    std::vector<uint32_t> list(participants.begin(), participants.end());
+
+    detail::check(popdist_register_communicator, static_cast<const uint32_t *>(list.data()), list.size(),
+                  communicator_id.c_str());
+}
+
+} // namespace popdist
+
+#endif

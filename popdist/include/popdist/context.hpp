@@ -1,0 +1,112 @@
+/* Who this instance is among all, and how it runs a Poplar engine together with them. */
+#ifndef POPDIST_CONTEXT_HPP
+#define POPDIST_CONTEXT_HPP
+
+#include <cstdlib>
+#include <string>
+
+#include "popdist/backend.hpp"
+#include "popdist/error.hpp"
+#include "popdist/poplar.hpp"
+
+namespace popdist
+{
+
+inline bool isPopdistEnvSet()
+{
+    return popdist_is_env_set();
+}
+
+inline unsigned getNumTotalReplicas()
+{
+    return detail::query(popdist_num_total_replicas);
+}
+
+inline unsigned getNumLocalReplicas()
+{
+    return detail::query(popdist_num_local_replicas);
+}
+
+inline unsigned getNumIpusPerReplica()
+{
+    return detail::query(popdist_num_ipus_per_replica);
+}
+
+inline unsigned getReplicaIndexOffset()
+{
+    return detail::query(popdist_replica_index_offset);
+}
+
+/* These two are defined only when every instance has the same number of replicas. */
+inline unsigned getNumInstances()
+{
+    return detail::query(popdist_num_instances);
+}
+
+inline unsigned getInstanceIndex()
+{
+    return detail::query(popdist_instance_index);
+}
+
+/* Among the instances of this host. */
+inline unsigned getLocalInstanceIndex()
+{
+    return detail::query(popdist_local_instance_index);
+}
+
+/* The device for this instance; 0: as many IPUs per replica as the environment says. */
+inline unsigned getDeviceId(unsigned ipus_per_replica = 0)
+{
+    uint32_t device = 0;
+
+    detail::check(popdist_device_id, ipus_per_replica, &device);
+    return device;
+}
+
+/* False when the environment says another number. */
+inline bool checkNumIpusPerReplica(unsigned ipus_per_replica)
+{
+    bool fits = false;
+
+    detail::check(popdist_check_num_ipus_per_replica, ipus_per_replica, &fits);
+    return fits;
+}
+
+inline void init()
+{
+    detail::check(popdist_init);
+}
+
+/* A barrier. */
+inline void synchronize(const std::string &id = defaultCommunicatorId())
+{
+    detail::check(popdist_synchronize, id.c_str());
+}
+
+/* Sends the reports of this instance where poprun --autoreport-dir says, and nothing without it. */
+inline void setEngineOptions(poplar::OptionFlags &options)
+{
+    char directory[4096];
+    bool enable_all = false;
+
+    detail::check(popdist_autoreport, &directory[0], sizeof directory, &enable_all);
+    if (directory[0])
+        options.set("autoReport.directory", directory);
+    if (enable_all)
+        options.set("autoReport.all", "true");
+}
+
+/* Runs the engine's program on all instances at the same time: none waits on the device for one that is still
+ * busy on its host. POPDIST_RUN_DISABLE_SYNC=1 leaves the waiting out. */
+template <typename Engine> void run(Engine &engine, unsigned program, const std::string &debugName = "")
+{
+    const char *disabled = std::getenv("POPDIST_RUN_DISABLE_SYNC");
+
+    if (isBackendInitialized() && getNumInstances() > 1 && !(disabled && std::string(disabled) == "1"))
+        synchronize("popdist.run");
+    engine.run(program, debugName);
+}
+
+} // namespace popdist
+
+#endif

@@ -1,0 +1,44 @@
+"""Programs under the real mpirun, started as poprun starts them: one app context per instance."""
+
+import os
+import subprocess
+
+DEADLINE_S = 120
+
+
+def clean_environment(**more):
+    """This process's environment without what a launcher may have left in it."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("POPDIST_", "OMPI_", "PMIX_"))}
+    return kept | more
+
+
+def mpirun_words(instances, words, replicas=None, with_popdist=True, **variables):
+    """The command line; replicas are those of all instances."""
+    total = replicas or instances
+    local = total // instances
+    command = ["mpirun", "--bind-to", "none", "--allow-run-as-root", "--oversubscribe",
+               "--mca", "btl", "self,vader,tcp", "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo"]  # fmt: skip
+    for index in range(instances):
+        given = dict(variables)
+        if with_popdist:
+            given |= {
+                "POPDIST_NUM_TOTAL_REPLICAS": total,
+                "POPDIST_NUM_IPUS_PER_REPLICA": 1,
+                "POPDIST_NUM_LOCAL_REPLICAS": local,
+                "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE": 1,
+                "POPDIST_REPLICA_INDEX_OFFSET": index * local,
+                "POPDIST_LOCAL_INSTANCE_INDEX": index,
+            }
+        exports = [word for name, value in given.items() for word in ("-x", f"{name}={value}")]
+        command += [":"] * (index > 0) + ["-np", "1", *exports, *map(str, words)]
+    return command
+
+
+def mpirun(instances, words, expect=0, environment=None, **options):
+    """Runs it to its end and returns the standard output; the error output is shown when it fails."""
+    done = subprocess.run(
+        mpirun_words(instances, words, **options), env=environment or clean_environment(),
+        capture_output=True, text=True, check=False, timeout=DEADLINE_S,
+    )  # fmt: skip
+    assert done.returncode == expect, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout

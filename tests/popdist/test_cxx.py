@@ -1,0 +1,61 @@
+"""The C and C++ interface as users get it: installed, found by pkg-config or CMake, and run by real mpirun."""
+
+import re
+import subprocess
+
+import pytest
+
+import runs
+
+
+@pytest.mark.parametrize("compiler,standard", [("g++", "c++11"), ("g++", "c++20"), ("clang++", "c++17")])
+def test_the_headers_compile_and_a_single_program_needs_no_mpi(compiled, compiler, standard):
+    program = compiled("collectives.cpp", compiler, f"-std={standard}", "-pthread")
+    done = subprocess.run([program], env=runs.clean_environment(), capture_output=True, text=True, check=False,
+                          timeout=runs.DEADLINE_S)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "good\n"), done.stderr
+    needed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True, timeout=runs.DEADLINE_S).stdout
+    assert "libpopdist.so.1" in needed and "libmpi" not in needed
+
+
+@pytest.mark.parametrize("instances", [2, 3, 8])
+def test_all_operations_under_mpirun(compiled, instances):
+    program = compiled("collectives.cpp", "g++", "-std=c++11", "-pthread")
+    assert runs.mpirun(instances, [program]) == "good\n" * instances
+
+
+def test_cmake_finds_the_package(installed, tmp_path):
+    (tmp_path / "main.c").write_text(
+        "#include <popdist/popdist.h>\n"
+        "int main(void) { uint32_t n = 0; return popdist_num_instances(&n, NULL) || n != 1; }\n"
+    )
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(user C)\nfind_package(popdist REQUIRED)\n"
+        "add_executable(shared main.c)\ntarget_link_libraries(shared popdist)\n"
+        "add_executable(static main.c)\ntarget_link_libraries(static popdist::static)\n"
+    )
+    for words in (["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={installed}"],
+                  ["cmake", "--build", tmp_path / "build"], [tmp_path / "build" / "shared"], [tmp_path / "build" / "static"]):  # fmt: skip
+        done = subprocess.run(words, env=runs.clean_environment(), capture_output=True, text=True, check=False,
+                              timeout=runs.DEADLINE_S)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_library_exports_what_its_header_declares_and_nothing_else(installed, libraries):
+    listing = subprocess.run(["nm", "-D", "--defined-only", libraries / "libpopdist.so"], check=True,
+                             capture_output=True, text=True, timeout=runs.DEADLINE_S).stdout  # fmt: skip
+    exported = {line.split()[2] for line in listing.splitlines() if line.split()[1] != "A"}
+    header = (installed / "include" / "popdist" / "popdist.h").read_text()
+    declared = set(re.findall(r"POPDIST_API [^;(]*?\b(popdist_\w+)\(", header))
+    assert exported == {f"{name}@@POPDIST_1" for name in declared}
+    plugin = subprocess.run(["nm", "-D", "--defined-only", libraries / "libpopdist_mpi.so"], check=True,
+                            capture_output=True, text=True, timeout=runs.DEADLINE_S).stdout  # fmt: skip
+    assert [line.split()[2] for line in plugin.splitlines()] == ["popdist_backend"]
+
+
+def test_a_run_that_does_not_fit_the_environment_is_refused(compiled):
+    program = compiled("collectives.cpp", "g++", "-std=c++11", "-pthread")
+    done = subprocess.run([program], env=runs.clean_environment(POPDIST_NUM_TOTAL_REPLICAS="2"), capture_output=True,
+                          text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
+    assert done.returncode == 1
+    assert "the environment says instance 0 of 2, but the backend connects 1" in done.stderr
