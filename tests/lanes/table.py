@@ -56,6 +56,8 @@ LANES = [
     Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
     Lane("vipu", "vipu-server and vipu against generic gRPC programs", (Pytest(("vipu",), "asan"),), 1),
     Lane("launcher", "ipu-launch with real processes and namespaces", (Pytest(("launcher",), "dev"),), 1),
+    Lane("mpi", "PopDist under a real mpirun, and its threads under ThreadSanitizer",
+         (Pytest(("popdist",), "release"), Ctest("tsan", "threads")), 2),
     Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 1),
     Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 6),
     Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 5),
