@@ -375,9 +375,10 @@ static void sooner(int64_t at, int64_t *next)
 
 int64_t controller_step(struct controller *c, int64_t now_ms)
 {
-    int64_t next = c->faults ? faults_next_ms(c->faults, now_ms) : -1;
+    int64_t next;
 
-    health_look(&c->health, c->faults, now_ms);
+    health_step(&c->health, now_ms);
+    next = c->health.next_ms;
     for (size_t i = 0; i < c->count;) {
         struct held *held = c->list[i];
         bool gone = false;

@@ -61,9 +61,9 @@ static uint32_t roll(struct faults *faults, uint32_t below)
     return (uint32_t)((uint64_t)faults->seed * below >> 32);
 }
 
-static uint32_t roll_range(struct faults *faults, struct fault_range range)
+static uint32_t roll_delay(struct faults *faults, struct fault_delay delay)
 {
-    return range.max > range.min ? range.min + roll(faults, range.max - range.min + 1) : range.min;
+    return delay.up_to > delay.ms ? delay.ms + roll(faults, delay.up_to - delay.ms + 1) : delay.ms;
 }
 
 /* A match is counted; does the rule strike? */
@@ -94,7 +94,7 @@ static bool is_over(const struct faults *faults, uint32_t duration_ms, int64_t n
 
 bool faults_is_stalled(const struct faults *faults, int64_t now_ms)
 {
-    return faults->stall_ms > 0 && !is_over(faults, faults->stall_ms, now_ms);
+    return faults->stall || !is_over(faults, faults->stall_ms, now_ms);
 }
 
 static void sooner(const struct faults *faults, uint32_t duration_ms, int64_t now_ms, int64_t *next)
@@ -125,8 +125,8 @@ struct fault_verdict faults_on_call(struct faults *faults, const char *method, c
         if (!fits(rule->method, method) || !fits(rule->partition, partition) ||
             !strikes(faults, &rule->count))
             continue;
-        verdict.latency_ms += roll_range(faults, rule->latency_ms);
-        verdict.late_ms += roll_range(faults, rule->late_ms);
+        verdict.latency_ms += roll_delay(faults, rule->latency);
+        verdict.late_ms += roll_delay(faults, rule->late);
         if (verdict.status || verdict.drop || !(rule->status || rule->drop))
             continue;
         verdict.status = rule->status;

@@ -10,11 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAULTS_ALWAYS UINT32_MAX /* a rule without end; a stall until the faults are replaced */
+#define FAULTS_ALWAYS UINT32_MAX /* a rule without end; an agent with all of its IPUs */
 #define FAULTS_MAX_RULES 256u    /* of each kind */
 
-struct fault_range {
-    uint32_t min, max;
+/* A time, or with `up_to` above `ms` any time between the two. */
+struct fault_delay {
+    uint32_t ms, up_to;
 };
 
 /* Of what a rule matches: the first `after` are spared, then it strikes `times` with `chance` percent. */
@@ -26,12 +27,12 @@ struct fault_call {
     char *method;    /* pattern with '*' and '?', such as "Create*"; NULL: every method */
     char *partition; /* pattern; NULL: every call, also those that name no partition */
     struct fault_count count;
-    struct fault_range latency_ms; /* before it is carried out */
-    struct fault_range late_ms;    /* between carrying it out and the answer */
-    int status;                    /* gRPC status instead of the answer; 0: none */
-    char *message;                 /* with the status */
-    bool drop;                     /* the connection is closed instead of an answer */
-    bool takes_effect;             /* with status or drop: it is carried out all the same */
+    struct fault_delay latency; /* before it is carried out */
+    struct fault_delay late;    /* between carrying it out and the answer */
+    unsigned status;            /* gRPC status instead of the answer; 0: none */
+    char *message;              /* with the status */
+    bool drop;                  /* the connection is closed instead of an answer */
+    bool takes_effect;          /* with status or drop: it is carried out all the same */
 };
 
 enum fault_moment {
@@ -43,7 +44,7 @@ enum fault_moment {
 
 struct fault_partition {
     char *partition; /* pattern; NULL: every partition */
-    enum fault_moment on;
+    unsigned on;     /* enum fault_moment */
     struct fault_count count;
     char *error; /* what its status says; NULL: a sentence of ours */
 };
@@ -55,23 +56,24 @@ struct fault_hardware {
     uint32_t for_ms; /* since faults_begin */
 };
 
-/* Facts of reference that the public record leaves open, turned the other way. */
-enum fault_quirk {
-    FAULT_QUIRK_UNKNOWN_STATUS = 1 << 0,
-    FAULT_QUIRK_BLOCKING_OPERATIONS = 1 << 1,
-    FAULT_QUIRK_REMOVE_UNKNOWN_SUCCEEDS = 1 << 2,
-    FAULT_QUIRK_CREATE_EXISTING_SUCCEEDS = 1 << 3,
-    FAULT_QUIRK_RESET_STAYS_ACTIVE = 1 << 4,
-    FAULT_QUIRK_LIST_HIDES_PENDING = 1 << 5,
+/* What the public record leaves open, each turned another way than this server has it. */
+struct fault_quirks {
+    bool unknown_status;
+    bool blocking_operations;
+    bool remove_unknown_succeeds;
+    bool create_existing_succeeds;
+    bool reset_stays_active;
+    bool list_hides_pending;
 };
 
 struct faults {
-    uint32_t seed; /* state of the dice */
-    uint32_t stall_ms;
+    uint32_t seed;         /* state of the dice */
+    bool stall;            /* no answers until the faults are replaced */
+    uint32_t stall_ms;     /* no answers for so long */
     uint32_t linger_ms;    /* how long removed partitions stay visible */
-    bool forget;           /* once */
-    bool drop_connections; /* once */
-    unsigned quirks;
+    bool forget;           /* once, when they come into force: every partition is lost */
+    bool drop_connections; /* once: every connection is closed */
+    struct fault_quirks quirks;
     struct fault_call *calls;
     size_t call_count;
     struct fault_partition *partitions;
@@ -84,7 +86,7 @@ struct faults {
 /* What to do with one call. */
 struct fault_verdict {
     uint32_t latency_ms, late_ms;
-    int status;          /* 0: as the call deserves */
+    unsigned status;     /* 0: as the call deserves */
     const char *message; /* borrowed from the faults */
     bool drop;
     bool takes_effect;
@@ -96,6 +98,7 @@ void faults_begin(struct faults *faults, int64_t now_ms);
 /* When something changes by itself: a stall ends, hardware comes back. -1: never. */
 int64_t faults_next_ms(const struct faults *faults, int64_t now_ms);
 
+/* Calls are neither carried out nor answered. */
 bool faults_is_stalled(const struct faults *faults, int64_t now_ms);
 /* Counts. partition is "" for a call that names none. Delays of all rules that strike add up, the first one
  * with a status or a drop decides the answer. */

@@ -7,7 +7,7 @@
 
 void health_init(struct health *health, struct vipu_allocator *allocator)
 {
-    *health = (struct health){.allocator = allocator};
+    *health = (struct health){.allocator = allocator, .next_ms = -1};
 }
 
 char *health_of_ipu(const struct health *health, const struct vipu_machine *machine, uint32_t topology_id)
@@ -37,6 +37,7 @@ void health_look(struct health *health, const struct faults *faults, int64_t now
 
     health->faults = faults;
     health->now_ms = now_ms;
+    health->next_ms = faults ? faults_next_ms(faults, now_ms) : -1;
     health->is_any = faults && faults_have_hardware(faults, now_ms);
     for (size_t c = 0; (was_any || health->is_any) && c < clusters->count; c++) {
         const struct vipu_cluster *cluster = &clusters->items[c];
@@ -45,6 +46,12 @@ void health_look(struct health *health, const struct faults *faults, int64_t now
             vipu_allocator_set_failed(health->allocator, cluster, d,
                                       failing_of(health, &cluster->domains[d]));
     }
+}
+
+void health_step(struct health *health, int64_t now_ms)
+{
+    if (health->next_ms >= 0 && health->next_ms <= now_ms)
+        health_look(health, health->faults, now_ms);
 }
 
 static bool ipu_fails(const struct health *health, const struct vipu_cluster *cluster,

@@ -15,12 +15,15 @@ struct health {
     struct vipu_allocator *allocator;
     const struct faults *faults; /* NULL: all is well */
     int64_t now_ms;              /* of the last look */
+    int64_t next_ms;             /* when the next look is due; -1: never */
     bool is_any;                 /* something does not work */
 };
 
 void health_init(struct health *health, struct vipu_allocator *allocator);
-/* Takes over what the faults say now; they live until the next look. */
+/* Takes over what the faults say now; they live until others come. */
 void health_look(struct health *health, const struct faults *faults, int64_t now_ms);
+/* Looks again if something may have changed by itself. */
+void health_step(struct health *health, int64_t now_ms);
 /* Why this IPU did not work at the last look, NULL when it did; yours. */
 char *health_of_ipu(const struct health *health, const struct vipu_machine *machine, uint32_t topology_id);
 bool health_fails(const struct health *health, const struct vipu_cluster *cluster,

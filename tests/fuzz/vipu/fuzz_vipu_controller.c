@@ -1,5 +1,5 @@
-/* A byte string drives the controller; after each step no IPU is in two partitions, none leaked, and time
- * ends whatever is under way. Three bytes are one step: what, which partition, how. */
+/* A byte string drives the controller and its faults; after each step no IPU is in two partitions, none
+ * leaked, and time ends whatever is under way. Three bytes are one step: what, which partition, how. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,8 @@ static void check(const struct controller *c)
             seen[p->ipus[k].domain_topology_id] |= bit;
         }
     }
-    assert(c->occupancy.busy[0][0] == seen[0] && c->occupancy.busy[0][1] == seen[1]);
+    for (size_t d = 0; d < COUNT_OF(seen); d++)
+        assert(vipu_allocator_taken(&c->allocator, &c->clusters->items[0], d) == seen[d]);
 }
 
 static void create(struct controller *c, const char *id, uint8_t how, int64_t now)
@@ -41,6 +42,23 @@ static void create(struct controller *c, const char *id, uint8_t how, int64_t no
     if (!controller_create(c, &r, now, &problems, &err))
         assert(err.kind == ERR_INVALID || err.kind == ERR_EXISTS || err.kind == ERR_BUSY);
     strv_release(&problems);
+}
+
+/* One agent, or one IPU on every board, is out of order for a while; one kind of operation fails. */
+static void fail(struct controller *c, struct faults *faults, const uint8_t *b, int64_t now)
+{
+    faults_release(faults);
+    faults->hardware = mem_alloc(sizeof(*faults->hardware));
+    faults->hardware[faults->hardware_count++] =
+        (struct fault_hardware){.agent = b[1] & 1 ? mem_strdup("*") : mem_printf("ag%u", b[1] % 32u),
+                                .ipu = b[1] & 1 ? b[1] >> 6 : FAULTS_ALWAYS,
+                                .for_ms = b[2]};
+    faults->partitions = mem_alloc(sizeof(*faults->partitions));
+    faults->partitions[faults->partition_count++] =
+        (struct fault_partition){.on = b[2] & 3, .count = {0, b[2] >> 4, 100}};
+    faults->linger_ms = b[2] & 8 ? 25 : 0;
+    faults_begin(faults, now);
+    controller_set_faults(c, faults, now);
 }
 
 static void step(struct controller *c, const uint8_t *b, int64_t now)
@@ -70,21 +88,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct server_config config;
     struct controller c;
+    struct faults faults = {0};
     struct strv problems = {0};
     int64_t now = 0;
 
     if (!server_config_parse(SLICE_LIT("clusters: [{id: a, ipulink-domains: 2}]"), "", &config, &problems))
         return 0;
-    controller_init(&c, &config.clusters, (struct controller_times){20, 30, 10}, 3);
+    controller_init(&c, &config.clusters,
+                    (struct controller_times){.create_ms = 20, .remove_ms = 30, .reset_ms = 10}, 3);
     for (; len >= 3; bytes += 3, len -= 3) {
         now += bytes[2] & 15;
-        step(&c, bytes, now);
+        if (bytes[0] >= 240)
+            fail(&c, &faults, bytes, now);
+        else
+            step(&c, bytes, now);
         check(&c);
     }
-    controller_step(&c, now + 100);
-    assert(controller_step(&c, now + 200) == -1);
+    for (int64_t next = now; next >= 0; now = next >= 0 ? next : now)
+        next = controller_step(&c, now);
+    for (size_t i = 0; i < c.count; i++)
+        assert(!held_is_timed(c.list[i]));
     check(&c);
     controller_release(&c);
+    faults_release(&faults);
     server_config_release(&config);
     return 0;
 }

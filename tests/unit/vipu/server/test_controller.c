@@ -234,7 +234,7 @@ static void check_state(struct bench *b, const char *id, enum vipu_ready_state r
     CHECK_STR_EQ(vipu_operation_state_name(find(b, id)->operation), vipu_operation_state_name(operation));
 }
 
-#define QUICK "{create-ms: 0, remove-ms: 0, reset-ms: 10, clusters: [{id: a, agents: 4}]}"
+#define QUICK "{create-ms: 0, remove-ms: 0, reset-ms: 10, auto-reset-ms: 0, clusters: [{id: a, agents: 4}]}"
 
 TEST(a_fault_is_mended_by_an_automatic_reset)
 {
