@@ -3,10 +3,11 @@
  *     <number> <what> <kind> code=<gRPC status> sent=<yes|no> unknown=<yes|no> <answer or message>
  *
  * Steps: version, list, whole (a list, all of its first partition), attrs, status:ID, create:ID:SIZE,
- * request:ID (a create with every field), remove:ID, force:ID, reset:ID, relocate:ID, ipuof:ID, ipuof:ID:GCD,
- * each with @MS for its deadline; wait (for all calls), gate (for a line on stdin), abort, cancel (the last
- * call), deny and allow (writes), to:PORT (another controller from here on). N*STEP repeats a call. Before
- * all others may stand in-flight:N, user:ID, key:KEY, tls, and ca:FILE. */
+ * request:ID (a create with every field), huge:BYTES (a create with so long an id), remove:ID, force:ID,
+ * reset:ID, relocate:ID, ipuof:ID, ipuof:ID:GCD, each with @MS for its deadline; wait (for all calls), gate
+ * (for a line on stdin), abort, cancel (the last call), deny and allow (writes), to:PORT (another controller
+ * from here on). N*STEP repeats a call. Before all others may stand in-flight:N, user:ID, key:KEY, tls, and
+ * ca:FILE. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,13 @@ static void on_partitions(void *ctx, const struct vipu_result *result, struct vi
         str_addf(&text, " %s:%u:%s", list->items[i].id, list->items[i].size,
                  vipu_ready_state_name(list->items[i].ready_state));
     end(ctx, result, str_text(&text));
+}
+
+static void on_length(void *ctx, const struct vipu_result *result, const char *text)
+{
+    AUTO(mem) char *length = mem_printf("%zu", strlen(text));
+
+    end(ctx, result, length);
 }
 
 static void on_whole(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
@@ -169,6 +177,18 @@ static struct vipu_call *create(struct probe *p, const char *id, const char *siz
     return vipu_create_partition(p->client, &r, ms, on_text, t);
 }
 
+static struct vipu_call *huge(struct probe *p, const char *bytes, int64_t ms, struct ticket *t)
+{
+    uint32_t len;
+
+    if (!parse_u32(bytes, 1, 64 << 20, &len))
+        exit(2);
+    AUTO(mem) char *id = mem_alloc((size_t)len + 1);
+    memset(id, 'x', len);
+    return vipu_create_partition(p->client, &(struct vipu_requirements){.id = id, .size = 1}, ms, on_length,
+                                 t);
+}
+
 /* Every field, each with a value of its own. */
 static struct vipu_call *request(struct probe *p, const char *id, int64_t ms, struct ticket *t)
 {
@@ -221,6 +241,8 @@ static struct vipu_call *call(struct probe *p, const char *step, int64_t ms, str
         return vipu_list_partitions(p->client, id, ms, on_whole, t);
     if (str_eq(what, "create"))
         return create(p, id, more, ms, t);
+    if (str_eq(what, "huge"))
+        return huge(p, id, ms, t);
     if (str_eq(what, "request"))
         return request(p, id, ms, t);
     if (str_eq(what, "remove") || str_eq(what, "force"))
