@@ -25,14 +25,22 @@ static struct vipu_blocks *blocks_of(const struct vipu_allocator *a, const struc
     return &row_of(a, cluster)->blocks[allocation - cluster->allocations];
 }
 
-/* After a change of what is taken or failed in a domain. */
-static void refresh(struct vipu_allocator *a, const struct vipu_cluster *cluster, size_t domain)
+#define CHUNK 64u
+
+/* After a change of what is taken or failed in these domains. */
+static void refresh(struct vipu_allocator *a, const struct vipu_cluster *cluster, size_t first, size_t count)
 {
     struct vipu_allocator_row *row = row_of(a, cluster);
-    uint64_t gone = row->taken[domain] | row->failed[domain];
+    uint64_t free[CHUNK];
 
-    for (size_t i = 0; i < cluster->allocation_count; i++)
-        vipu_blocks_set_free(&row->blocks[i], domain, cluster->allocations[i].usable[domain] & ~gone);
+    for (size_t d = first, n; d < first + count; d += n) {
+        n = first + count - d < CHUNK ? first + count - d : CHUNK;
+        for (size_t i = 0; i < cluster->allocation_count; i++) {
+            for (size_t k = 0; k < n; k++)
+                free[k] = cluster->allocations[i].usable[d + k] & ~row->taken[d + k] & ~row->failed[d + k];
+            vipu_blocks_set_run(&row->blocks[i], d, n, free);
+        }
+    }
 }
 
 static void row_init(struct vipu_allocator *a, const struct vipu_cluster *cluster)
@@ -45,8 +53,7 @@ static void row_init(struct vipu_allocator *a, const struct vipu_cluster *cluste
     row->totals = mem_alloc((cluster->allocation_count + 1) * sizeof(*row->totals));
     for (size_t i = 0; i < cluster->allocation_count; i++)
         vipu_blocks_init(&row->blocks[i], cluster->domain_count);
-    for (size_t d = 0; d < cluster->domain_count; d++)
-        refresh(a, cluster, d);
+    refresh(a, cluster, 0, cluster->domain_count);
     for (size_t i = 0; i < cluster->allocation_count; i++)
         row->totals[i] = vipu_blocks_free(&row->blocks[i]);
 }
@@ -81,16 +88,17 @@ void vipu_placement_release(struct vipu_placement *placement)
 
 static struct vipu_ipu *block_ipus(const struct vipu_requirements *r, const struct vipu_place *place)
 {
-    struct vipu_ipu *ipus = mem_alloc(r->size * sizeof(*ipus));
-    uint32_t per_domain = r->size / r->num_ilds;
+    struct vipu_ipu *ipus = mem_grow(NULL, r->size, sizeof(*ipus));
+    uint32_t per_domain = r->size / r->num_ilds, routing = 0;
 
-    for (uint32_t i = 0; i < r->size; i++)
-        ipus[i] = (struct vipu_ipu){
-            .domain_topology_id = (uint32_t)place->domain + i / per_domain,
-            .domain_routing_id = i / per_domain,
-            .topology_id = place->start + i % per_domain,
-            .routing_id = i,
-        };
+    for (uint32_t d = 0; d < r->num_ilds; d++)
+        for (uint32_t i = 0; i < per_domain; i++, routing++)
+            ipus[routing] = (struct vipu_ipu){
+                .domain_topology_id = (uint32_t)place->domain + d,
+                .domain_routing_id = d,
+                .topology_id = place->start + i,
+                .routing_id = routing,
+            };
     return ipus;
 }
 
@@ -211,9 +219,43 @@ static size_t in_one_domain(const struct vipu_ipu *ipus, size_t count, uint64_t 
     return n;
 }
 
+/* The domains from the lowest to the highest one of these IPUs. */
+struct span {
+    size_t first, end;
+};
+
+static void span_add(struct span *span, size_t domain)
+{
+    span->first = domain < span->first ? domain : span->first;
+    span->end = domain >= span->end ? domain + 1 : span->end;
+}
+
+static void refresh_span(struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                         const struct span *span)
+{
+    if (span->first < span->end)
+        refresh(a, cluster, span->first, span->end - span->first);
+}
+
+static void give(struct vipu_allocator *a, const struct vipu_cluster *cluster, const struct vipu_ipu *ipus,
+                 size_t count, struct span *span)
+{
+    uint64_t mask;
+
+    for (size_t i = 0, n; i < count; i += n) {
+        uint32_t d = ipus[i].domain_topology_id;
+
+        n = in_one_domain(&ipus[i], count - i, &mask);
+        assert(n > 0 && d < cluster->domain_count); /* they were taken */
+        row_of(a, cluster)->taken[d] &= ~mask;
+        span_add(span, d);
+    }
+}
+
 bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cluster,
                          const struct vipu_ipu *ipus, size_t count)
 {
+    struct span span = {.first = cluster->domain_count};
     uint64_t *taken = row_of(a, cluster)->taken, mask;
 
     for (size_t i = 0, n; i < count; i += n) {
@@ -222,26 +264,23 @@ bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cl
         n = in_one_domain(&ipus[i], count - i, &mask);
         if (n == 0 || d >= cluster->domain_count || (mask & ~vipu_domain_ipus(&cluster->domains[d])) ||
             (mask & taken[d])) {
-            vipu_allocator_give(a, cluster, ipus, i);
+            give(a, cluster, ipus, i, &span);
             return false;
         }
         taken[d] |= mask;
-        refresh(a, cluster, d);
+        span_add(&span, d);
     }
+    refresh_span(a, cluster, &span);
     return true;
 }
 
 void vipu_allocator_give(struct vipu_allocator *a, const struct vipu_cluster *cluster,
                          const struct vipu_ipu *ipus, size_t count)
 {
-    uint64_t mask;
+    struct span span = {.first = cluster->domain_count};
 
-    for (size_t i = 0, n; i < count; i += n) {
-        n = in_one_domain(&ipus[i], count - i, &mask);
-        assert(n > 0 && ipus[i].domain_topology_id < cluster->domain_count); /* they were taken */
-        row_of(a, cluster)->taken[ipus[i].domain_topology_id] &= ~mask;
-        refresh(a, cluster, ipus[i].domain_topology_id);
-    }
+    give(a, cluster, ipus, count, &span);
+    refresh_span(a, cluster, &span);
 }
 
 bool vipu_allocator_relocate(struct vipu_allocator *a, const struct vipu_requirements *r,
@@ -270,7 +309,7 @@ void vipu_allocator_set_failed(struct vipu_allocator *a, const struct vipu_clust
                                uint64_t ipus)
 {
     row_of(a, cluster)->failed[domain] = ipus & vipu_domain_ipus(&cluster->domains[domain]);
-    refresh(a, cluster, domain);
+    refresh(a, cluster, domain, 1);
 }
 
 uint64_t vipu_allocator_failed(const struct vipu_allocator *a, const struct vipu_cluster *cluster,

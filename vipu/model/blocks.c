@@ -59,7 +59,7 @@ void vipu_blocks_init(struct vipu_blocks *blocks, size_t domain_count)
 {
     *blocks = (struct vipu_blocks){
         .domain_count = domain_count,
-        .words = domain_count / WORD_BITS + 1,
+        .words = domain_count > WORD_BITS ? (domain_count - 1) / WORD_BITS + 1 : 1,
     };
     blocks->free = mem_alloc((domain_count + 1) * sizeof(*blocks->free));
     blocks->sets = mem_alloc(SET_COUNT * blocks->words * sizeof(*blocks->sets));
@@ -83,32 +83,73 @@ struct vipu_blocks vipu_blocks_copy(const struct vipu_blocks *from)
     return copy;
 }
 
-/* Enters which blocks of one order are free, where a domain's bit differs. */
-static void set_order(struct vipu_blocks *b, unsigned order, size_t domain, uint64_t was, uint64_t is)
-{
-    uint64_t *word = &b->sets[domain / WORD_BITS], bit = (uint64_t)1 << domain % WORD_BITS;
+/* Neighbours in one word of each set, which have the same free IPUs before and after a change. */
+struct group {
+    size_t first, count;
+    uint64_t was, is;
+};
 
-    for (uint64_t changed = was ^ is; changed; changed &= changed - 1)
-        word[block_number(order, (uint32_t)__builtin_ctzll(changed)) * b->words] ^= bit;
-    b->count_by_order[order] += (uint32_t)__builtin_popcountll(is) - (uint32_t)__builtin_popcountll(was);
+static uint64_t group_bits(const struct group *g)
+{
+    return UINT64_MAX >> (WORD_BITS - g->count) << g->first % WORD_BITS;
+}
+
+static void flip_group(struct vipu_blocks *b, size_t set, const struct group *g)
+{
+    set_of(b, set)[g->first / WORD_BITS] ^= group_bits(g);
+}
+
+/* Enters which blocks of one order are free, where that differs. */
+static void set_order(struct vipu_blocks *b, unsigned order, const struct group *g, uint64_t was, uint64_t is)
+{
+    uint64_t *word = &b->sets[g->first / WORD_BITS], bits = group_bits(g);
+    uint32_t freed = 0, gone = 0;
+
+    for (uint64_t changed = was ^ is; changed; changed &= changed - 1) {
+        uint32_t start = (uint32_t)__builtin_ctzll(changed);
+
+        word[block_number(order, start) * b->words] ^= bits;
+        freed += is >> start & 1;
+        gone += was >> start & 1;
+    }
+    b->count_by_order[order] += (uint32_t)g->count * freed - (uint32_t)g->count * gone;
+}
+
+static void set_group(struct vipu_blocks *b, const struct group *g)
+{
+    uint64_t was = g->was, is = g->is;
+
+    flip_group(b, SET_FREE + (size_t)__builtin_popcountll(was), g);
+    flip_group(b, SET_FREE + (size_t)__builtin_popcountll(is), g);
+    for (unsigned order = 0; order <= TOP_ORDER && was != is; order++) {
+        uint64_t was_above = next_order(was, order), is_above = next_order(is, order);
+
+        set_order(b, order, g, was, is);
+        if (!lone(was, was_above, order) != !lone(is, is_above, order))
+            flip_group(b, SET_LONE + order, g);
+        was = was_above;
+        is = is_above;
+    }
+}
+
+void vipu_blocks_set_run(struct vipu_blocks *b, size_t first, size_t count, const uint64_t *ipus)
+{
+    struct group g;
+
+    for (size_t d = 0; d < count; d += g.count) {
+        g = (struct group){first + d, 1, b->free[first + d], ipus[d]};
+        while (d + g.count < count && (g.first + g.count) % WORD_BITS != 0 &&
+               b->free[g.first + g.count] == g.was && ipus[d + g.count] == g.is)
+            g.count++;
+        if (g.was != g.is)
+            set_group(b, &g);
+    }
+    memcpy(&b->free[first], ipus, count * sizeof(*ipus));
 }
 
 void vipu_blocks_set_free(struct vipu_blocks *b, size_t domain, uint64_t ipus)
 {
-    uint64_t was = b->free[domain], is = ipus;
-
-    flip(b, SET_FREE + (size_t)__builtin_popcountll(was), domain);
-    flip(b, SET_FREE + (size_t)__builtin_popcountll(is), domain);
-    b->free[domain] = ipus;
-    for (unsigned order = 0; order <= TOP_ORDER && was != is; order++) {
-        uint64_t was_above = next_order(was, order), is_above = next_order(is, order);
-
-        set_order(b, order, domain, was, is);
-        if (!lone(was, was_above, order) != !lone(is, is_above, order))
-            flip(b, SET_LONE + order, domain);
-        was = was_above;
-        is = is_above;
-    }
+    vipu_blocks_set_run(b, domain, 1, &ipus);
 }
 
 uint32_t vipu_blocks_free(const struct vipu_blocks *blocks)

@@ -146,12 +146,6 @@ static bool take_listed(const struct vipu_pool_view *view, const struct vipu_par
     return true;
 }
 
-static void set_all(struct vipu_blocks *blocks, const uint64_t *free)
-{
-    for (size_t d = 0; d < blocks->domain_count; d++)
-        vipu_blocks_set_free(blocks, d, free[d]);
-}
-
 static void drop_row(struct vipu_pool_view *view)
 {
     for (size_t c = 0; c < view->cluster_count; c++)
@@ -210,12 +204,12 @@ static bool place_in(struct vipu_pool_view *view, const struct vipu_partitions *
     AUTO(mem) uint64_t *free = lay_out(view, clusters, &count);
 
     vipu_blocks_init(&view->blocks, count);
-    set_all(&view->blocks, free);
+    vipu_blocks_set_run(&view->blocks, 0, count, free);
     view->placed = true;
     view->capacity = vipu_pool_largest_free(view); /* nothing is taken yet */
     view->placed = take_listed(view, list, free);
     if (view->placed)
-        set_all(&view->blocks, free);
+        vipu_blocks_set_run(&view->blocks, 0, count, free);
     else
         drop_row(view);
     return view->placed;

@@ -592,6 +592,27 @@ TEST(the_blockers_of_a_list_are_those_who_have_its_ipus)
     tear_down(&w);
 }
 
+TEST(what_cannot_be_taken_leaves_no_trace)
+{
+    static const struct vipu_ipu rows[][3] = {
+        {{.topology_id = 0}, {.topology_id = 1}, {.topology_id = 0}},
+        {{.topology_id = 0}, {.topology_id = 64}, {.topology_id = 1}},
+        {{.topology_id = 0}, {.domain_topology_id = 99}, {.topology_id = 1}},
+        {{.topology_id = 0}, {.domain_topology_id = 1, .topology_id = 60}, {.topology_id = 1}},
+        {{.topology_id = 0}, {.domain_topology_id = 1}, {.topology_id = 0}},
+    };
+    struct world w;
+
+    set_up(&w, 1);
+    CHECK(vipu_allocator_take(&w.a, &w.clusters.items[0], rows[0], 0));
+    vipu_allocator_give(&w.a, &w.clusters.items[0], rows[0], 0);
+    CHECK_ROWS (row, rows) {
+        CHECK(!vipu_allocator_take(&w.a, &w.clusters.items[0], *row, 3));
+        check_books(&w);
+    }
+    tear_down(&w);
+}
+
 TEST(a_busy_cluster_says_what_is_left)
 {
     struct vipu_requirements r = {.size = 32, .num_ilds = 1};

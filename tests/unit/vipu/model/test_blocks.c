@@ -305,6 +305,39 @@ TEST(more_domains_than_bits_in_a_word)
     vipu_blocks_release(&blocks);
 }
 
+/* Neighbours that are alike change together: it must come to the same as one after the other. */
+TEST(a_run_is_set_as_its_domains_are)
+{
+    enum { DOMAINS = 150 };
+    uint64_t state = 11, free[DOMAINS];
+    struct vipu_blocks runs, single;
+
+    vipu_blocks_init(&runs, DOMAINS);
+    vipu_blocks_init(&single, DOMAINS);
+    for (int round = 0; round < 300; round++) {
+        size_t first = dice(&state) % DOMAINS, count = 1 + dice(&state) % (DOMAINS - first);
+
+        for (size_t d = 0; d < count; d++)
+            free[d] = d > 0 && dice(&state) % 8 ? free[d - 1] : some_free(&state);
+        vipu_blocks_set_run(&runs, first, count, free);
+        for (size_t d = 0; d < count; d++)
+            vipu_blocks_set_free(&single, first + d, free[d]);
+        for (uint32_t ilds = 1; ilds <= DOMAINS; ilds *= 2) {
+            for (uint32_t block = 1; block <= VIPU_ILD_IPUS; block *= 2) {
+                struct vipu_place a = {0}, b = {0};
+
+                CHECK_INT_EQ(vipu_blocks_count(&runs, ilds * block, ilds),
+                             vipu_blocks_count(&single, ilds * block, ilds));
+                CHECK_INT_EQ(vipu_blocks_find(&runs, ilds * block, ilds, &a),
+                             vipu_blocks_find(&single, ilds * block, ilds, &b));
+                CHECK(a.domain == b.domain && a.start == b.start && a.broken == b.broken);
+            }
+        }
+    }
+    vipu_blocks_release(&runs);
+    vipu_blocks_release(&single);
+}
+
 TEST(a_small_partition_does_not_break_up_a_large_block)
 {
     struct model m = {.free = {UINT64_MAX, 0xffff}, .count = 2};
