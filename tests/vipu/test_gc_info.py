@@ -7,6 +7,7 @@ import subprocess
 import grpc
 import pytest
 
+from certificates import LOCAL, Authority
 from conftest import QUICK
 from devices import bad, conf, controller, desk, good, wait_active  # noqa: F401
 from generic import pb
@@ -288,6 +289,36 @@ def test_a_controller_that_is_not_ours(controller, desk):  # noqa: F811
     text = good(desk.info("-d", "0", "-i"))
     assert "clock: 1850MHz\n" in text and "board type: Bow-2000\n" in text and "board ipu index: 3\n" in text
     assert good(desk.info("-d", "6", "--tile-clock-speed")) == "1850MHz\n"
+
+
+# Controllers that ask who calls.
+
+def test_secure_mode_over_tls(serve, desk, tmp_path):  # noqa: F811
+    """Reference, 7: secure mode, users with access keys; a user sees the partitions of their own allocations."""
+    authority = Authority(tmp_path / "ca")
+    certificate = authority.sign("server", *LOCAL)
+    server = serve(f"""
+secure: true
+create-ms: 0
+tls: {{certificate: {certificate.pem}, key: {certificate.key}}}
+users:
+  - {{id: alice, access-key: alice-key-685X, allocations: [cl1]}}
+  - {{id: bob, access-key: bob-key-685X, allocations: [b]}}
+clusters: [{{id: cl1}}, {{id: cl2, agents: [bg1], allocations: [{{id: b, agents: [bg1]}}]}}]
+""")
+    alice = {"VIPU_CLI_API_USER_ID": "alice", "VIPU_CLI_API_ACCESS_KEY": "alice-key-685X",
+             "VIPU_CLI_API_CA_CERT": str(authority.pem)}
+    bob = {**alice, "VIPU_CLI_API_USER_ID": "bob", "VIPU_CLI_API_ACCESS_KEY": "bob-key-685X"}
+    desk.point_at(server.target)
+    good(desk.run("vipu", "create", "partition", "p1", "--size", "4", "--reconfigurable", env={
+        **alice, "VIPU_CLI_API_HOST": "127.0.0.1", "VIPU_CLI_API_PORT": str(server.port)}))
+    assert ids(good(desk.info("-l", "-p", "p1", env=alice))) == list(range(7))
+    assert "clock: 1330MHz" in good(desk.info("-d", "0", "-i", env=alice))
+    bad(desk.info("-l", "-p", "p1", env=bob), 'has no partition "p1"')
+    stranger = desk.info("-l", "-p", "p1", env={**alice, "VIPU_CLI_API_ACCESS_KEY": "wrong-key-685X"})
+    bad(stranger, "UNAUTHENTICATED")
+    assert "685X" not in stranger.stderr
+    bad(desk.info("-l", "-p", "p1", env={"VIPU_CLI_API_TLS": "1"}), "unable to connect", "--api-ca-cert")
 
 
 # Failures.

@@ -209,3 +209,13 @@ def test_the_lock_folder_is_for_everybody(p1):
     until(lambda: p1.locks.is_dir(), "the folder of locks")
     assert p1.locks.stat().st_mode & 0o7777 == 0o1777
     assert (p1.locks / "p1.gcd0.lock").stat().st_mode & 0o777 == 0o666
+
+
+@pytest.mark.parametrize("name", ["gc-info", "gc-monitor"])
+def test_the_manual_page_has_what_the_help_has(desk, name):  # noqa: F811
+    page = good(desk.run(name, "__man"))
+    text = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=1000"], input=page, capture_output=True, text=True, check=True)
+    shown = re.sub(r".\x08", "", text.stdout)
+    flags = re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", good(desk.run(name, "--help")), re.M)
+    assert len(flags) > 12 and [flag for flag in flags if flag not in shown] == []
+    assert re.search(rf"^ +{name} - \w", shown, re.M) and "exit status" in shown

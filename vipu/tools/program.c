@@ -1,0 +1,98 @@
+#include "vipu/tools/program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/opts_man.h"
+
+int program_print(const struct program *program, const struct str *out)
+{
+    if (fputs(str_text(out), stdout) >= 0 && fflush(stdout) == 0)
+        return EXIT_SUCCESS;
+    (void)fprintf(stderr, "%s: the output could not be written: %s\n", program->spec->program,
+                  strerror(errno));
+    return EXIT_FAILURE;
+}
+
+int program_fail(const struct program *program, const char *sentence)
+{
+    (void)fprintf(stderr, "%s: %s\n", program->spec->program, sentence);
+    return EXIT_FAILURE;
+}
+
+int program_complain(const struct program *program, const struct strv *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        (void)program_fail(program, problems->items[i]);
+    (void)fprintf(stderr, "%s --help tells what there is\n", program->spec->program);
+    return PROGRAM_USAGE;
+}
+
+char *program_home_folder(const struct program *program)
+{
+    const char *home = program->env("HOME");
+
+    return mem_printf("%s/.ipuof.conf.d", home ? home : "");
+}
+
+static int print_man(const struct program *program)
+{
+    const struct opts_man man = {.summary = program->summary, .version = IPU_OPERATOR_VERSION};
+    AUTO(str) struct str page = {0};
+
+    opts_man(program->spec, &man, &page);
+    return program_print(program, &page);
+}
+
+static int print_help(const struct program *program)
+{
+    AUTO(str) struct str help = {0};
+
+    opts_help(program->spec, &help);
+    return program_print(program, &help);
+}
+
+static int print_version(const struct program *program)
+{
+    AUTO(str) struct str line = {0};
+
+    str_addf(&line, "%s " IPU_OPERATOR_VERSION "\n", program->spec->program);
+    return program_print(program, &line);
+}
+
+static int act(const struct program *program, enum opts_result result, const struct strv *problems,
+               const void *options)
+{
+    switch (problems->count ? OPTS_BAD : result) {
+    case OPTS_RUN:
+        return program->run(program, options);
+    case OPTS_HELP:
+        return print_help(program);
+    case OPTS_VERSION:
+        return print_version(program);
+    case OPTS_BAD:
+        break;
+    }
+    return program_complain(program, problems);
+}
+
+int program_main(const struct program *program, int argc, char **argv, void *options)
+{
+    AUTO(strv) struct strv words = {0};
+    AUTO(strv) struct strv problems = {0};
+    enum opts_result result;
+    int status;
+
+    /* For the build, not for people. */
+    if (argc > 1 && str_eq(argv[1], "__man"))
+        return print_man(program);
+    result = opts_parse(program->spec, argc, argv, program->env, false, options, &words, &problems);
+    for (size_t i = 0; i < words.count; i++)
+        strv_pushf(&problems, "\"%.200s\" is one word too many", words.items[i]);
+    status = act(program, result, &problems, options);
+    opts_release(program->spec, options);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* What gc-info and gc-monitor do alike: read the command line from a table, print, complain, and end with a
+ * status that says what happened. */
+#pragma once
+
+#include "base/core/opts.h"
+#include "base/core/str.h"
+
+#define PROGRAM_USAGE 2 /* exit status of a wrong command line */
+
+struct program {
+    const struct opts_spec *spec;
+    const char *summary; /* half a sentence, for the manual page */
+    const char *(*env)(const char *name);
+    int (*run)(const struct program *program, const void *options);
+};
+
+/* `options` is the zeroed struct of the table. Returns the exit status. */
+int program_main(const struct program *program, int argc, char **argv, void *options);
+
+/* For `run`; each returns the exit status that goes with it. */
+int program_print(const struct program *program, const struct str *out);
+int program_fail(const struct program *program, const char *sentence);
+int program_complain(const struct program *program, const struct strv *problems);
+
+/* ~/.ipuof.conf.d of the user. Yours. */
+char *program_home_folder(const struct program *program);
