@@ -2,8 +2,6 @@
 import json
 import os
 import re
-import signal
-import socket
 import statistics
 import subprocess
 import tempfile
@@ -11,8 +9,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[2]
-BUILD = TOP / "build" / "release"
+import measure
+from measure import BUILD, TOP, Program, free_port, run_quietly, say
+
 CLUSTER = "bench"
 OPERATOR_NS = "ipu-system"
 IPUS_PER_DOMAIN = 64
@@ -21,25 +20,6 @@ CONTAINER = {
     "name": "main", "image": "example.invalid/none", "command": ["true"],
     "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
 }
-
-
-def say(text):
-    print(text, flush=True)
-
-
-def run_quietly(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, **options)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def build():
-    say("building (usually seconds, 1-2 minutes the first time)")
-    run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
-    if not (BUILD / "build.ninja").exists():
-        run_quietly("cmake", "--preset", "release", cwd=TOP)
-    run_quietly("cmake", "--build", BUILD, "--target", "ipu-operator", "vipu-server", "api-load")
 
 
 class Bench:
@@ -145,8 +125,8 @@ class Bench:
 
     def operator(self, controller):
         config = self.write("operator.yaml", f'vipuControllers: "127.0.0.1:{controller.port}"\n')
-        return Program([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
-                        self.kubeconfig, "--health-port", "0"], self.folder / "operator.log")
+        return Operator([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
+                         self.kubeconfig, "--health-port", "0"], self.folder / "operator.log")
 
     def controller(self):
         ipus = self.options.jobs * self.options.workers
@@ -160,31 +140,10 @@ class Bench:
         return program
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Program:
-    def __init__(self, command, log):
-        self.command = [str(word) for word in command]
-        self.log = log
-
-    def __enter__(self):
-        self.out = open(self.log, "w")
-        self.process = subprocess.Popen(self.command, stdout=self.out, stderr=subprocess.STDOUT)
-        return self
-
-    def __exit__(self, *exception):
-        self.stop()
-        self.out.close()
-
+class Operator(Program):
     def stop(self):
         """Ends it; returns what it says it has sent, by resource."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(timeout=30)
+        super().stop()
         sent = {"total": 0, "pods": 0, "rows": {}}
         for method, resource, count in re.findall(r"requests method=(\w+) resource=(\w+) sent=(\d+)",
                                                   self.log.read_text()):
@@ -196,18 +155,6 @@ class Program:
                 sent["pods"] += int(count)
         return sent
 
-    def await_line(self, text):
-        """When the line was seen; the log is looked at every millisecond, which is as exact as it gets."""
-        deadline = time.monotonic() + 60
-        while text not in self.log.read_text():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{self.command[0]} did not say \"{text}\":\n{self.log.read_text()[-2000:]}")
-            time.sleep(0.001)
-        return time.monotonic()
-
-    def cpu_ticks(self):
-        return sum(map(int, Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
-
     def await_settled(self):
         """Until it has used no processor time for a second: all it had to write is written."""
         before, since = self.cpu_ticks(), time.monotonic()
@@ -215,9 +162,6 @@ class Program:
             time.sleep(0.1)
             if self.cpu_ticks() > before + 1:
                 before, since = self.cpu_ticks(), time.monotonic()
-
-    def resident_kib(self):
-        return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[1])
 
 
 def report(options, rounds, bare):
@@ -236,7 +180,8 @@ def report(options, rounds, bare):
 
 
 def run(options):
-    build()
+    run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
+    measure.build("ipu-operator", "vipu-server", "api-load")
     say("starting an API server (usually 5 seconds)")
     run_quietly(TOP / "deploy/cluster", "up", "--no-node", "--name", CLUSTER)
     try:
