@@ -109,8 +109,8 @@ static void set_order(struct vipu_blocks *b, unsigned order, const struct group 
         uint32_t start = (uint32_t)__builtin_ctzll(changed);
 
         word[block_number(order, start) * b->words] ^= bits;
-        freed += is >> start & 1;
-        gone += was >> start & 1;
+        freed += (uint32_t)(is >> start & 1);
+        gone += (uint32_t)(was >> start & 1);
     }
     b->count_by_order[order] += (uint32_t)g->count * freed - (uint32_t)g->count * gone;
 }
