@@ -277,6 +277,13 @@ def test_a_controller_that_refuses_the_configuration(controller, desk):  # noqa:
     assert bad(desk.info("-l"), "agent ag1 is in error", "vipu reset partition p1").count("Id:") == 0
 
 
+def test_many_errors_are_all_told(controller, desk):  # noqa: F811
+    desk.point_at(controller.target, "p1")
+    controller.status.ready_state = pb.PS_ERROR
+    controller.status.errors[:] = [f"agent ag{i}: the exchange of IPU 3 stopped" for i in range(64)]
+    bad(desk.info("-l"), "agent ag0:", "agent ag63:", "vipu reset partition p1")
+
+
 def test_a_partition_under_way(controller, desk):  # noqa: F811
     desk.point_at(controller.target, "p1")
     controller.status.ready_state, controller.status.operation_state = pb.PS_PENDING, pb.POS_RESETTING

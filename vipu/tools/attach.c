@@ -73,34 +73,41 @@ static bool make_folder(const char *folder, struct err *err)
            err_set(err, ERR_IO, "%s is no folder; " ATTACH_FOLDER_ENV " may name another", folder);
 }
 
-/* A file that is there is opened as such: creating it would be refused in a shared folder when it is somebody
- * else's. */
+/* Beside its place first, so that nobody ever sees it without its mode. */
+static bool make_lock(const char *path)
+{
+    AUTO(mem) char *fresh = mem_printf("%s.%d", path, (int)getpid());
+    AUTO(fd) int fd = open(fresh, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, FILE_MODE);
+    bool made = fd >= 0 && fchmod(fd, FILE_MODE) == 0 && (link(fresh, path) == 0 || errno == EEXIST);
+    int why = errno;
+
+    if (fd >= 0)
+        (void)unlink(fresh);
+    errno = why;
+    return made;
+}
+
+/* A file that is there is opened as such: opening it in order to create it would be refused in a shared
+ * folder when it is somebody else's. */
 static int open_lock(const char *path, struct err *err)
 {
+    AUTO(fd) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct stat file;
+    int opened;
 
-    for (;;) {
-        AUTO(fd) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-
-        if (fd < 0 && errno == ENOENT) {
-            fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, FILE_MODE);
-            if (fd < 0 && errno == EEXIST)
-                continue;
-            if (fd >= 0)
-                (void)fchmod(fd, FILE_MODE);
-        }
-        if (fd < 0) {
-            err_errno(err, errno, "open the device lock %s", path);
-            return -1;
-        }
-        if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
-            err_set(err, ERR_IO, "the device lock %s is no file", path);
-            return -1;
-        }
-        int taken = fd;
-        fd = -1;
-        return taken;
+    if (fd < 0 && errno == ENOENT && make_lock(path))
+        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &file) != 0) {
+        err_errno(err, errno, "open the device lock %s", path);
+        return -1;
     }
+    if (!S_ISREG(file.st_mode)) {
+        err_set(err, ERR_IO, "the device lock %s is no file", path);
+        return -1;
+    }
+    opened = fd;
+    fd = -1;
+    return opened;
 }
 
 static struct flock places(const struct device *device)

@@ -3,6 +3,7 @@
 #include "base/core/mem.h"
 #include "vipu/client/session.h"
 #include "vipu/tools/discover_files.h"
+#include "vipu/tools/names.h"
 
 static bool is_given(const char *text)
 {
@@ -32,7 +33,8 @@ static void session_auto(struct session **session)
 static bool choose(const struct source *source, struct session *session, const struct vipu_partitions *list,
                    const char **ret, struct err *err)
 {
-    AUTO(str) struct str names = {.max = sizeof(err->msg)};
+    AUTO(strv) struct strv names = {0};
+    AUTO(str) struct str text = {0};
 
     if (is_given(source->partition)) {
         *ret = source->partition;
@@ -47,10 +49,11 @@ static bool choose(const struct source *source, struct session *session, const s
                        "the controller at %s has no partition; \"vipu create partition\" makes one",
                        session_target(session));
     for (size_t i = 0; i < list->count; i++)
-        str_addf(&names, "%s%s", i ? ", " : "", list->items[i].id);
+        strv_push(&names, list->items[i].id);
+    names_join(&names, &text);
     return err_set(err, ERR_INVALID,
                    "no partition is named: set IPUOF_VIPU_API_PARTITION_ID to one of those at %s: %s",
-                   session_target(session), str_text(&names));
+                   session_target(session), str_text(&text));
 }
 
 /* Why nobody may use the partition's devices now; NULL when nothing is wrong. Yours. */
@@ -111,6 +114,15 @@ static void add_gcds(const struct asking *asking, const char *id, int64_t gcd,
     }
 }
 
+static bool check_sizes(const struct discovery *found, struct err *err)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->views[i].ipu_count > GCD_VIEW_MAX_IPUS)
+            return err_set(err, ERR_IO, "the controller says that partition %s has %u IPUs, more than %u",
+                           found->views[i].partition, found->views[i].ipu_count, GCD_VIEW_MAX_IPUS);
+    return true;
+}
+
 /* A controller that refuses the configuration of a partition in error tells why in its own words. */
 static bool ask_config(const struct asking *asking, const char *id, int64_t gcd, struct discovery *ret,
                        struct err *err)
@@ -119,7 +131,7 @@ static bool ask_config(const struct asking *asking, const char *id, int64_t gcd,
 
     if (session_ipuof(asking->session, id, gcd, &config, err)) {
         add_gcds(asking, id, gcd, &config, ret);
-        return true;
+        return check_sizes(ret, err);
     }
     if (err->kind != ERR_CONFLICT)
         return err_wrap(err, "partition %s", id);
@@ -181,7 +193,9 @@ bool discover_controller(const struct source *source, const struct discovery_wis
     struct err none;
     bool ok;
 
-    if (!session_partitions(session, NULL, &list, err))
+    /* A controller may have very many: only whoever needs the list asks for it. */
+    if ((wish->all || wish->attributes || !is_given(source->partition)) &&
+        !session_partitions(session, NULL, &list, err))
         return false;
     if (!choose(source, session, &list, &asking.active, wish->all ? &none : err) && !wish->all)
         return false;

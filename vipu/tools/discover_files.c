@@ -7,6 +7,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
+#include "vipu/tools/names.h"
 
 #define SUFFIX ".conf"
 
@@ -82,17 +83,15 @@ static bool read_folder(const char *folder, struct discovery *ret, struct err *e
 
 static bool refuse_several(const struct discovery *found, const char *folder, struct err *err)
 {
-    AUTO(str) struct str names = {.max = sizeof(err->msg)};
-    const char *last = "";
+    AUTO(strv) struct strv names = {0};
+    AUTO(str) struct str list = {0};
 
-    for (size_t i = 0; i < found->count; i++) {
-        if (!str_eq(found->views[i].partition, last))
-            str_addf(&names, "%s%s", i ? ", " : "", found->views[i].partition);
-        last = found->views[i].partition;
-    }
+    for (size_t i = 0; i < found->count; i++)
+        strv_push(&names, found->views[i].partition);
+    names_join(&names, &list);
     return err_set(err, ERR_INVALID,
-                   "%s has files of several partitions; set IPUOF_CONFIG_PATH to one of them. There are: %s",
-                   folder, str_text(&names));
+                   "%s has files of several partitions (%s); set IPUOF_CONFIG_PATH to the file of one",
+                   folder, str_text(&list));
 }
 
 /* The one partition's GCD is the active one. */

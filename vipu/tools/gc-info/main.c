@@ -11,6 +11,14 @@ static const char *environment(const char *name)
     return getenv(name);
 }
 
+/* What is wrong with a partition may be more than fits into an error. */
+static int fail(const struct program *program, const struct discovery *found, const struct err *err)
+{
+    const struct gcd_view *active = discovery_active(found);
+
+    return program_fail(program, active && active->trouble ? active->trouble : err->msg);
+}
+
 static int answer(const struct program *program, const struct options *options, const struct query *query)
 {
     AUTO(mem) char *home = program_home_folder(program);
@@ -30,7 +38,7 @@ static int answer(const struct program *program, const struct options *options, 
                       &err);
     if (program_print(program, &out) != EXIT_SUCCESS)
         return EXIT_FAILURE;
-    return ok ? EXIT_SUCCESS : program_fail(program, err.msg);
+    return ok ? EXIT_SUCCESS : fail(program, &found, &err);
 }
 
 static int run(const struct program *program, const void *parsed)

@@ -8,6 +8,7 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "vipu/tools/discovery.h"
+#include "vipu/tools/names.h"
 
 static char *fresh_folder(void)
 {
@@ -130,4 +131,21 @@ TEST(a_file_beats_a_controller_and_a_controller_beats_folders)
     CHECK_INT_EQ(source_kind(&source), SOURCE_CONTROLLER);
     source.config_path = (char *)"/f";
     CHECK_INT_EQ(source_kind(&source), SOURCE_FILE);
+}
+
+TEST(a_long_list_of_names_is_cut)
+{
+    AUTO(strv) struct strv names = {0};
+    AUTO(str) struct str few = {0};
+    AUTO(str) struct str many = {0};
+
+    strv_push(&names, "p1");
+    strv_push(&names, "p1");
+    strv_push(&names, "p2");
+    names_join(&names, &few);
+    CHECK_STR_EQ(str_text(&few), "p1, p2");
+    for (unsigned i = 3; i <= 100; i++)
+        strv_pushf(&names, "p%u", i);
+    names_join(&names, &many);
+    CHECK_STR_EQ(str_text(&many), "p1, p2, p3, p4, p5 and 95 more");
 }
