@@ -1,0 +1,108 @@
+"""vipu-server dies at chosen writes to its storage, before, in the middle and after; crash.c counts them. "After `kill -9`
+at any moment the same partitions are there and half-made ones are finished or undone.\""""
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+
+import grpc
+import pytest
+
+from generic import Client
+from programs import DEADLINE_S, program, until
+from test_persistence import settle
+
+CONFIG = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1, ipulink-domains: 2}]\n"
+ROUND = [("create", "a", 4), ("create", "b", 16), ("reset", "a", 0), ("remove", "a", 0), ("create", "c", 1), ("create", "a", 8),
+          ("remove", "b", 0), ("reset", "c", 0), ("create", "d", 32), ("remove", "c", 0), ("create", "b", 2), ("remove", "d", 0)]
+SCRIPT = [*ROUND, *((verb, id * 2, size) for verb, id, size in ROUND)]
+POINTS = random.Random(4).sample(list(itertools.product(range(1, 100), ("before", "half", "after"))), 200)
+
+
+class Doomed:
+    """A server that is going to kill itself, and what a client may conclude from its answers."""
+
+    def __init__(self, folder, at, how):
+        (folder / "config.yaml").write_text(CONFIG)
+        self.log_path = folder / "doomed.log"
+        preload = program("../tests/unit/vipu/vipu-crash.so")
+        # A sanitizer's library wants to be the first one; here it does not matter.
+        options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        environment = {**os.environ, "LD_PRELOAD": preload, "CRASH_AT": str(at), "CRASH_HOW": how, "ASAN_OPTIONS": options}
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                [program("vipu-server"), "--config", str(folder / "config.yaml"), "--storage", str(folder / "state.db"),
+                 "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+        self.sizes, self.gone, self.unsure = {}, set(), {}
+
+    def port(self):
+        """None when it died before it served."""
+        def known():
+            text = self.log_path.read_text()
+            return [text.split(" port=")[1].split()[0]] if " port=" in text else self.process.poll() is not None and [None]
+        return until(known, "it serves or is dead")[0]
+
+    def run(self):
+        """True when it killed itself, false when it outlived the script and was killed."""
+        port = self.port()
+        survives = bool(port)
+        if port:
+            client = Client(f"127.0.0.1:{port}")
+            survives = all(self.call(client, *step) for step in SCRIPT)
+            client.close()
+        if survives:
+            self.process.kill()
+        assert self.process.wait(DEADLINE_S) == -signal.SIGKILL, self.log_path.read_text()
+        return not survives
+
+    def call(self, client, verb, id, size):
+        try:
+            client.create(id, size) if verb == "create" else getattr(client, verb)(id)
+        except grpc.RpcError as error:
+            assert error.code() == grpc.StatusCode.UNAVAILABLE, error
+            if verb != "reset":
+                self.unsure[id] = size if verb == "create" else self.sizes.pop(id)
+                self.gone.discard(id)
+            return False
+        if verb == "create":
+            self.sizes[id] = size
+            self.gone.discard(id)
+        elif verb == "remove":
+            self.sizes.pop(id)
+            self.gone.add(id)
+            until(lambda: id not in {p.id for p in self.listed(client)}, "it is gone")
+        return True
+
+    def listed(self, client):
+        """What is there; nothing once the server is dead, which the next call notices."""
+        try:
+            return client.list()
+        except grpc.RpcError:
+            return []
+
+    def check(self, there):
+        sizes = {p.id: len(p.spec.ipus) for p in there}
+        assert self.sizes.items() <= sizes.items() <= {**self.unsure, **self.sizes}.items()
+        assert not self.gone & sizes.keys()
+        taken = [(i.ipulink_domain_topology_id, i.topology_id) for p in there for i in p.spec.ipus]
+        assert len(taken) == len(set(taken))
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_every_write_may_be_the_last_one(serve, tmp_path, part):
+    died = 0
+    for number, (at, how) in enumerate(POINTS[part::8]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        doomed = Doomed(folder, at, how)
+        died += doomed.run()
+        server = serve(CONFIG, storage=folder / "state.db")
+        client = Client(server.target)
+        (there,) = until(lambda: settle(client), "every operation has ended")
+        doomed.check(there)
+        client.create("new", 1)
+        client.close()
+        assert server.stop() == 0
+    assert died > len(POINTS[part::8]) * 2 / 3, "the script is too short for these points"
