@@ -87,9 +87,18 @@ void faults_begin(struct faults *faults, int64_t now_ms)
     faults->begin_ms = now_ms;
 }
 
+uint32_t faults_left_ms(const struct faults *faults, uint32_t duration_ms, int64_t now_ms)
+{
+    int64_t gone = now_ms - faults->begin_ms;
+
+    if (duration_ms == FAULTS_ALWAYS || gone < 0)
+        return duration_ms;
+    return gone < duration_ms ? duration_ms - (uint32_t)gone : 0;
+}
+
 static bool is_over(const struct faults *faults, uint32_t duration_ms, int64_t now_ms)
 {
-    return duration_ms != FAULTS_ALWAYS && now_ms - faults->begin_ms >= duration_ms;
+    return faults_left_ms(faults, duration_ms, now_ms) == 0;
 }
 
 bool faults_is_stalled(const struct faults *faults, int64_t now_ms)

@@ -98,6 +98,9 @@ void faults_begin(struct faults *faults, int64_t now_ms);
 /* When something changes by itself: a stall ends, hardware comes back. -1: never. */
 int64_t faults_next_ms(const struct faults *faults, int64_t now_ms);
 
+/* What is left of a duration that began with faults_begin; FAULTS_ALWAYS stays what it is. */
+uint32_t faults_left_ms(const struct faults *faults, uint32_t duration_ms, int64_t now_ms);
+
 /* Calls are neither carried out nor answered. */
 bool faults_is_stalled(const struct faults *faults, int64_t now_ms);
 /* Counts. partition is "" for a call that names none. Delays of all rules that strike add up, the first one
