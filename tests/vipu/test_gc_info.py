@@ -84,9 +84,12 @@ def test_device_info(cloud, desk):  # noqa: F811
     wanted = {"board ipu index": "3", "board type": "M2000", "clock": "1330MHz", "hexoatt total size (bytes)": "34082914304",
               "hexopt total size (bytes)": "268435456", "ipu architecture": "ipu2", "ipu error state": "no errors",
               "ipuof host": "10.1.5.10", "ipuof partition id": "p1", "ipuof routing id": "0", "ipuof routing type": "DNC",
-              "number of replicas": "1", "partition sync type": "c2-compatible", "pci id": "3",
+              "link speed": "16 GT/s", "link width": "8", "pcie physical slot": "3", "number of replicas": "1", "partition sync type": "c2-compatible", "pci id": "3",
               "reconfigurable partition": "true", "remote buffers supported": "1"}
     assert {key: values[key] for key in wanted} == wanted
+    # "Value suffixes parsed by others: ... clock "MHz" ... speed "GT/s", unknown "N/A"": no sensors are simulated.
+    assert {values[key] for key in ("average board temp", "average die temp", "ipu power", "ipu utilisation",
+                                    "ipu utilisation (session)", "total board power")} == {"N/A"}
     # "serial form 0114.0002.8204521 (IPU# 3,2 -> .0002., 1,0 -> .0001.)"
     for device, middle in ((0, "0002"), (1, "0002"), (2, "0001"), (3, "0001")):
         serial = re.search(r"^board serial number: (\S+)$", good(desk.info("-i", "-d", str(device))), re.M)[1]

@@ -73,9 +73,15 @@ static struct vipu_agent_ipu agent_ipu(const struct vipu_machine *machine, uint3
     put_text(&ipu, "hexoatt total size (bytes)", "34082914304");
     put_text(&ipu, "hexopt active size (bytes)", "0");
     put_text(&ipu, "hexopt total size (bytes)", "268435456");
+    put_text(&ipu, "host link correctable error count", "0");
     put_text(&ipu, "ipu architecture", "ipu2");
     put_text(&ipu, "ipu error state", "no errors");
     put_text(&ipu, "ipuof host", machine->ipuof_ip);
+    put_text(&ipu, "link correctable error count", "0");
+    put_text(&ipu, "link speed", "16 GT/s");
+    put_text(&ipu, "link width", "8");
+    put(&ipu, "pci id", mem_printf("%u", board));
+    put(&ipu, "pcie physical slot", mem_printf("%u", board));
     return ipu;
 }
 

@@ -2,7 +2,8 @@
  * lock is a file for each graph compilation domain of a partition, in a folder that all programs of the host
  * share; in it each IPU has a place of its own, and a program locks the places of its device. Devices that
  * overlap exclude each other, all others do not. The kernel gives the lock back when the program ends,
- * however it ends; a child that it forks without exec holds it too. Lock files stay, empty.
+ * however it ends; a child that it forks without exec holds it too. Lock files stay, empty. Partitions of
+ * one id on two controllers are taken for one.
  *
  * It refuses to wait: ERR_BUSY names who is attached. It knows this host only; inside a container it is the
  * container's own lock, unless the folder is mounted from the host. Needs nothing but base/core, so that any
