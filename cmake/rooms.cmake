@@ -29,6 +29,9 @@ function(room_lib)
     target_link_libraries(${ARG_NAME} PUBLIC ${ARG_USES} PRIVATE house_flags)
 endfunction()
 
+include(CheckLinkerFlag)
+check_linker_flag(C -Wl,--no-warnings LINKER_KEEPS_QUIET)
+
 # room_program(NAME vipu SOURCES ... USES ... [STATIC])
 function(room_program)
     cmake_parse_arguments(ARG "STATIC" "NAME" "SOURCES;USES" ${ARGN})
@@ -36,7 +39,10 @@ function(room_program)
     target_link_libraries(${ARG_NAME} PRIVATE ${ARG_USES} house_flags)
     # Sanitizers' run times do not link statically.
     if(ARG_STATIC AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
-        target_link_options(${ARG_NAME} PRIVATE -static)
+        # The linker warns of getaddrinfo and its like, which want the C library's modules; files and dns are built in,
+        # and pods use no others.
+        target_link_options(${ARG_NAME} PRIVATE -static $<$<BOOL:${LINKER_KEEPS_QUIET}>:LINKER:--no-warnings>)
+        set_target_properties(${ARG_NAME} PROPERTIES STATIC_PROGRAM ON) # see ext_static_package
     endif()
     install(TARGETS ${ARG_NAME} RUNTIME DESTINATION bin)
 endfunction()
