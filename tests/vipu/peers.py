@@ -29,6 +29,10 @@ class Probe:
             lines.append(parse(text))
         return lines
 
+    def read_line(self):
+        """The next call that ended, at a gate or anywhere."""
+        return parse(self.process.stdout.readline())
+
     def open(self):
         self.process.stdin.write("\n")
         self.process.stdin.flush()

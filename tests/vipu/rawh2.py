@@ -6,8 +6,8 @@ import struct
 import threading
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
-END_STREAM, END_HEADERS, ACK = 1, 4, 1
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
+END_STREAM, END_HEADERS, PADDED, ACK = 1, 4, 8, 1
 
 
 def frame(kind, payload=b"", flags=0, stream=0):
@@ -59,6 +59,12 @@ class Peer:
     def send(self, *pieces):
         self.sock.sendall(b"".join(pieces))
 
+    def send_slowly(self, data):
+        """Byte by byte, each in a packet of its own."""
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in data:
+            self.send(bytes([byte]))
+
     def _take(self, count):
         while len(self.buffer) < count:
             piece = self.sock.recv(65536)
@@ -68,8 +74,11 @@ class Peer:
         taken, self.buffer = self.buffer[:count], self.buffer[count:]
         return taken
 
-    def greet(self, *pairs):
+    def read_preface(self):
         assert self._take(len(PREFACE)) == PREFACE
+
+    def greet(self, *pairs):
+        self.read_preface()
         self.send(settings(*pairs))
 
     def frame(self):
@@ -87,7 +96,13 @@ class Peer:
         try:
             while True:
                 self.frame()
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):
+            pass
+
+    def say_goaway(self, last_stream, code=0):
+        """And wait until the other side has read it."""
+        self.send(goaway(last_stream, code), frame(PING, b"have you?"[:8]))
+        while self.frame()[0] != PING:
             pass
 
 

@@ -248,7 +248,7 @@ def test_goaway_finishes_what_it_includes(raw):
     def script(peer):
         peer.greet()
         stream = peer.request()
-        peer.send(rawh2.goaway(stream))
+        peer.say_goaway(stream)
         told.set()
         go_on.wait(DEADLINE_S)
         peer.send(rawh2.response(stream, b""))
