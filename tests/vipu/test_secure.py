@@ -139,12 +139,35 @@ def test_explicit_ipus_are_looked_for_in_every_allocation(alice):
     assert code == grpc.StatusCode.INVALID_ARGUMENT
 
 
+def test_users_of_one_allocation_trust_each_other(serve, dial, tmp_path):
+    """"users of one allocation can reach all partitions of it (trust each other)", "a user may have several" [D]."""
+    text = config(tmp_path).replace(f"{{id: bob, access-key: {BOB}, allocations: [b]}}",
+                                    f"{{id: bob, access-key: {BOB}, allocations: [b, a1]}}")
+    server = serve(text)
+    alice = dial(server.target, user_id="alice", access_key=ALICE)
+    bob = dial(server.target, user_id="bob", access_key=BOB)
+    alice.create("p", 4, allocation_id="a1")
+    until(lambda: bob.status("p").ready_state == pb.PS_ACTIVE, "the other one sees it become active")
+    assert len(bob.ipuof("p").gcd_configs[0].devices) == 4
+    bob.remove("p")
+    until(lambda: not alice.list(), "the other one may remove it")
+
+
+def test_a_partition_cannot_span_allocations(alice):
+    """"a partition cannot span allocations" [D]: eight IPUs are free for alice, in two allocations."""
+    code, _ = refused(alice.create, "p", 8)
+    assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    alice.create("p", 4)
+    alice.create("q", 4)
+
+
 def test_ids_are_one_name_space(alice, bob):
     alice.create("p", 1)
     assert refused(bob.create, "p", 1)[0] == grpc.StatusCode.ALREADY_EXISTS
 
 
 def test_without_secure_mode_everybody_sees_everything(serve, dial, tmp_path):
+    """"Without `--secure`, no authentication: everyone sees every allocation" [D]."""
     server = serve(config(tmp_path).replace("secure: true", "secure: false"))
     nobody, wrong = dial(server.target), dial(server.target, user_id="alice", access_key="wrong-key")
     nobody.create("p", 1, allocation_id="b")
