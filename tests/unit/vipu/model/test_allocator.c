@@ -592,6 +592,25 @@ TEST(the_blockers_of_a_list_are_those_who_have_its_ipus)
     tear_down(&w);
 }
 
+TEST(what_nobody_could_remove_is_not_in_the_way)
+{
+    struct vipu_ipu theirs = {.topology_id = 0}, unknown = {.topology_id = 4};
+    struct vipu_requirements r = {.size = 8, .num_ilds = 1, .cluster_id = "c0"};
+    struct vipu_holder holder;
+    struct world w;
+    size_t blocker[1];
+
+    set_up(&w, 1);
+    for (size_t d = 0; d < w.clusters.items[0].domain_count; d++)
+        vipu_allocator_set_failed(&w.a, &w.clusters.items[0], d, d == 0 ? ~(uint64_t)0xff : UINT64_MAX);
+    holder = (struct vipu_holder){&w.clusters.items[0], &theirs, 1};
+    CHECK(vipu_allocator_take(&w.a, holder.cluster, &theirs, 1));
+    CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 1);
+    CHECK(vipu_allocator_take(&w.a, holder.cluster, &unknown, 1));
+    CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 0);
+    tear_down(&w);
+}
+
 TEST(what_cannot_be_taken_leaves_no_trace)
 {
     static const struct vipu_ipu rows[][3] = {

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "unit/vipu/model/dice.h"
 #include "vipu/model/agents.h"
+#include "vipu/model/allocator.h"
 #include "vipu/model/pool.h"
 
 /* A list under construction; texts are not owned by the partitions, so only the arrays are freed. */
@@ -181,6 +183,103 @@ TEST(a_controller_without_ipus)
     CHECK_INT_EQ(vipu_pool_fit_count(&v, 1), 0);
     CHECK_INT_EQ(vipu_pool_capacity(&v), 0);
     drop(&d);
+}
+
+enum { DOMAINS = 5, HELD = 16 };
+
+/* A controller of one cluster, as its allocator has it and as its list of partitions tells. */
+struct controller {
+    struct vipu_allocation whole;
+    struct vipu_cluster cluster;
+    struct vipu_clusters clusters;
+    struct vipu_allocator a;
+    struct vipu_partition held[HELD];
+    struct vipu_holder holders[HELD];
+};
+
+static void start(struct controller *c)
+{
+    *c = (struct controller){.whole = {.id = cl1, .usable = mem_alloc(DOMAINS * sizeof(uint64_t))}};
+    c->cluster = (struct vipu_cluster){.id = cl1,
+                                       .domains = mem_alloc(DOMAINS * sizeof(struct vipu_cluster_domain)),
+                                       .domain_count = DOMAINS,
+                                       .allocations = &c->whole,
+                                       .allocation_count = 1};
+    c->clusters = (struct vipu_clusters){&c->cluster, 1};
+    for (size_t d = 0; d < DOMAINS; d++) {
+        c->cluster.domains[d].machine_count = VIPU_DOMAIN_AGENTS;
+        c->whole.usable[d] = UINT64_MAX;
+    }
+    vipu_allocator_init(&c->a, &c->clusters);
+}
+
+static void stop(struct controller *c)
+{
+    for (size_t h = 0; h < HELD; h++)
+        mem_free(c->held[h].ipus);
+    vipu_allocator_release(&c->a);
+    mem_free(c->cluster.domains);
+    mem_free(c->whole.usable);
+}
+
+static void come_or_go(struct controller *c, uint64_t *seed)
+{
+    struct vipu_partition *p = &c->held[dice(seed) % HELD];
+    struct vipu_requirements r = {.size = 1u << dice(seed) % 8, .num_ilds = 1};
+    struct vipu_placement at;
+    struct err err;
+
+    if (p->size) {
+        vipu_allocator_give(&c->a, &c->cluster, p->ipus, p->size);
+        mem_free(p->ipus);
+        *p = (struct vipu_partition){0};
+        return;
+    }
+    r.num_ilds = r.size > VIPU_ILD_IPUS ? r.size / VIPU_ILD_IPUS : 1;
+    if (!vipu_allocator_find(&c->a, &r, &at, &err))
+        return;
+    CHECK(vipu_allocator_take(&c->a, at.cluster, at.ipus, r.size));
+    *p = (struct vipu_partition){
+        .cluster_id = cl1, .size = r.size, .ready_state = VIPU_READY_ACTIVE, .ipus = at.ipus};
+}
+
+static void check_views(struct controller *c)
+{
+    struct vipu_partitions list = {.items = c->held, .count = HELD};
+    AUTO(vipu_pool_view)
+    struct vipu_pool_view view =
+        vipu_pool_view_of(&list, (struct vipu_pool_shape){.total_ipus = DOMAINS * VIPU_ILD_IPUS});
+
+    CHECK(view.placed);
+    for (size_t h = 0; h < HELD; h++)
+        c->holders[h] = (struct vipu_holder){&c->cluster, c->held[h].ipus, c->held[h].size};
+    for (uint32_t size = 1; size <= 512; size *= 2) {
+        struct vipu_requirements r = {.size = size, .num_ilds = size > 64 ? size / 64 : 1};
+        size_t mine[HELD], theirs[HELD];
+        size_t count = vipu_pool_blockers(&view, &list, size, mine);
+
+        CHECK_INT_EQ(vipu_pool_fit_count(&view, size), vipu_allocator_count(&c->a, &r));
+        CHECK_INT_EQ(vipu_allocator_blockers(&c->a, &r, c->holders, HELD, theirs), count);
+        for (size_t b = 0; b < count; b++)
+            CHECK_INT_EQ(mine[b], theirs[b]);
+    }
+}
+
+/* The operator foresees what vipu-server does: it knows no more than the list, and places by the same rule.
+ */
+TEST(the_view_from_outside_is_the_controllers_own)
+{
+    for (size_t seed = 0; check_row("seed", seed, 20); seed++) {
+        struct controller c;
+        uint64_t state = seed;
+
+        start(&c);
+        for (int round = 0; round < 100; round++) {
+            come_or_go(&c, &state);
+            check_views(&c);
+        }
+        stop(&c);
+    }
 }
 
 TEST(agents_in_natural_order)
