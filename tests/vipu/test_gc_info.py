@@ -1,5 +1,6 @@
 """gc-info, as users and their scripts call it in a pod and on a host."""
 
+import json
 import re
 import socket
 import subprocess
@@ -33,7 +34,7 @@ def ids(listing):
 
 def test_the_devices_of_a_partition(cloud, desk):  # noqa: F811
     """Reference, 6.1: "Single IPUs first, then all aligned pairs, all aligned quads, ..., the whole"; a 16-IPU system's
-    largest single id is 15 and largest multi id 30."""
+    largest single id is 15 and largest multi id 30. Routing ids run against the board index, id 0 being IPU# 3."""
     listing = good(desk.info("-l"))
     assert listing == good(desk.info("--list-devices"))
     assert listing.startswith("Graphcore device listing:\nPartition: p1 [active]\n"
@@ -62,6 +63,13 @@ def test_the_list_in_a_pipeline(cloud, desk):  # noqa: F811
                            capture_output=True, check=True,
                            env=desk.environment({"PATH": f"{program('gc-info').rpartition('/')[0]}:{desk.environment()['PATH']}"}))
     assert found.stdout == "30\n"
+
+
+def test_every_command(cloud, desk):  # noqa: F811
+    """gc-info takes -l, -d, --device-info, --chip-id, --tile-overview, --ipu-count, --ipu-arch and --tile-clock-speed."""
+    for words in (["-l"], ["-d", "30", "--device-info"], ["-d", "30", "--chip-id"], ["-d", "30", "--tile-overview"],
+                  ["-d", "30", "--ipu-count"], ["-d", "30", "--ipu-arch"], ["-d", "30", "--tile-clock-speed"]):
+        assert good(desk.info(*words)) != ""
 
 
 def test_counts_architecture_and_clock(cloud, desk):  # noqa: F811
@@ -121,8 +129,8 @@ def test_tiles_need_the_device_alone(cloud, desk):  # noqa: F811
 
 
 def test_a_gcd_of_its_own(cloud, desk):  # noqa: F811
-    """Reference, 4.5: "With several GCDs a loop over IPUOF_VIPU_API_GCD_ID shows each"; 6.2: "singles 0...m-1 and, when
-    m > 1, one multi device with id m"."""
+    """IPUOF_VIPU_API_HOST, _PORT, _PARTITION_ID, _GCD_ID and _TIMEOUT point at a controller's partition; a loop over
+    IPUOF_VIPU_API_GCD_ID shows each GCD. Reference, 6.2: "singles 0...m-1 and, when m > 1, one multi device with id m"."""
     chips = [[device.chip_id for device in gcd.devices] for gcd in cloud.ipuof("p2").gcd_configs]
     for gcd in (0, 1):
         desk.point_at(cloud.target, "p2", gcd)
@@ -132,10 +140,12 @@ def test_a_gcd_of_its_own(cloud, desk):  # noqa: F811
     assert re.findall(r"chip id: \[(\w+)\]", good(desk.info("-d", "4", "--chip-id"))) == chips[0]
     desk.point_at(cloud.target, "p2", 2)
     bad(desk.info("-l"), "p2", "GCDs 0 to 1, not 2")
+    assert "IPUOF_VIPU_API_TIMEOUT" in desk.info("-l", env={"IPUOF_VIPU_API_TIMEOUT": "soon"}).stderr
 
 
 def test_two_gcds_of_one_ipu_have_no_device_of_several(cloud, desk):  # noqa: F811
-    """Reference, 6.2: "Size 2 with 2 GCDs: only ids 0 and 1, no multi-IPU device"."""
+    """Reference, 6.2: "Size 2 with 2 GCDs: only ids 0 and 1, no multi-IPU device": two GCDs of one IPU each have no device
+    of several IPUs."""
     cloud.create("p3", 2, num_gcds=2)
     wait_active(cloud, "p3")
     desk.point_at(cloud.target, "p3", 1)
@@ -146,7 +156,7 @@ def test_two_gcds_of_one_ipu_have_no_device_of_several(cloud, desk):  # noqa: F8
 
 
 def test_all_partitions(cloud, desk):  # noqa: F811
-    """Reference, 6.4: "--all-partitions lists the other partitions after the active one, singles only, ids continuing"."""
+    """gc-info --all-partitions lists the others after the active one, singles only, ids continuing."""
     listing = good(desk.info("-l", "--all-partitions"))
     assert re.findall(r"^Partition: (.*)$", listing, re.M) == ["p1 [active]", "p2"]
     assert ids(listing) == list(range(24)) and "Multi IPU" not in listing
@@ -183,7 +193,8 @@ def test_devices_that_are_not_there(cloud, desk):  # noqa: F811
 # Where the partition is found.
 
 def test_a_file_is_stronger_than_a_controller(cloud, desk, tmp_path):  # noqa: F811
-    """Reference, 4.5: "explicit path wins"; 5: `"Partition: ipuof [active]"` for a bare file /ipuof.conf."""
+    """IPUOF_CONFIG_PATH names a file instead; "explicit path wins". The tools call the partition of a bare file by its
+    stem."""
     path = tmp_path / "ipuof.conf"
     path.write_text(conf("", 2))
     listing = good(desk.info("-l", env={"IPUOF_CONFIG_PATH": str(path)}))
@@ -201,8 +212,11 @@ def test_a_controller_is_stronger_than_the_files_of_the_home(cloud, desk):  # no
 
 
 def test_what_vipu_writes_is_what_gc_info_reads(cloud, desk):  # noqa: F811
-    """Reference, 5: "one file per GCD", in ~/.ipuof.conf.d/, "written by the CLI"."""
+    """The IPUoF configuration is JSON, one file per GCD. The file of one GCD is named partition_ipuof.conf; files of several
+    GCDs are named partition_gcdN_ipuof.conf."""
+    folder = desk.home / ".ipuof.conf.d"
     desk.vipu(cloud.target, "create", "partition", "p5", "--size", "8", "--reconfigurable")
+    assert [path.name for path in folder.iterdir()] == ["p5_ipuof.conf"]
     told = {}
     desk.point_at(cloud.target, "p5")
     told["controller"] = good(desk.info("-l")), good(desk.info("-d", "12", "--chip-id"))
@@ -211,6 +225,9 @@ def test_what_vipu_writes_is_what_gc_info_reads(cloud, desk):  # noqa: F811
     assert told["file"] == told["controller"] and "Partition: p5 [active]" in told["file"][0]
     desk.vipu(cloud.target, "remove", "partition", "p5")
     desk.vipu(cloud.target, "create", "partition", "p6", "--size", "4", "--num-gcds", "2")
+    files = sorted(folder.iterdir())
+    assert [path.name for path in files] == ["p6_gcd0_ipuof.conf", "p6_gcd1_ipuof.conf"]
+    assert [json.loads(path.read_text())["attributes"]["GCD Id"] for path in files] == ["0", "1"]
     assert ids(good(desk.info("-l"))) == [0, 1, 2]
     for gcd in (0, 1):
         assert good(desk.info("-d", "2", "--chip-id", "--gcd-id", str(gcd))) == good(
@@ -334,7 +351,7 @@ clusters: [{{id: cl1}}, {{id: cl2, agents: [bg1], allocations: [{{id: b, agents:
 # Failures.
 
 def test_nobody_answers(desk):  # noqa: F811
-    """Reference, 2.5: "unable to connect to VIRM/V-IPU Controller at 127.0.0.1:8090: context deadline exceeded"."""
+    """As vipu says it: "unable to connect to VIRM/V-IPU Controller at ..."."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         desk.point_at("127.0.0.1:%d" % silent.getsockname()[1], "p1")
         bad(desk.info("-l", "--api-timeout", "1"), "127.0.0.1:%d" % silent.getsockname()[1])

@@ -29,7 +29,7 @@ def rows(text):
 
 
 def test_the_boxes(serve, dial, desk):  # noqa: F811
-    """Reference, 6.4: box headed "Partition: p1 (gcd:0) [active] has 8 reconfigurable IPUs"; columns "IPU-M | Serial | IPU-M
+    """gc-monitor heads its box with Partition: p1 (gcd:0) [active] has 8 reconfigurable IPUs; reference, 6.4: columns "IPU-M | Serial | IPU-M
     SW | Server version | ICU FW | Type | ID | IPU# | Routing"; a rule between machines; "No attached processes"."""
     target = serve(QUICK).target
     client = dial(target)
@@ -49,7 +49,7 @@ def test_the_boxes(serve, dial, desk):  # noqa: F811
 
 
 def test_who_is_attached(p1):
-    """Issue: "gc-monitor lists the holders"."""
+    """gc-monitor lists the attached processes, or says that there are none."""
     first = p1.attach("p1", 0, 4)
     second = p1.attach("p1", 4, 1)
     text = good(p1.monitor("--no-card-info"))
@@ -128,11 +128,11 @@ def test_programs_of_other_namespaces(p1):
 
 
 def test_all_partitions(serve, dial, desk):  # noqa: F811
-    """Reference, 4.5: "HOST alone is enough for gc-monitor --all-partitions (walks every partition of the controller)"."""
+    """The host alone is enough for gc-monitor --all-partitions."""
     target = serve(QUICK).target
     client = dial(target)
     desk.point_at(target)
-    # "With no active partition the real tool crashed"; ours says so.
+    # gc-monitor does not crash without an active partition.
     assert rows(good(desk.monitor("--no-card-info", "--all-partitions"))) == [["No active partition"]]
     assert json.loads(good(desk.monitor("--all-partitions", "--json"))) == {"partitions": []}
     client.create("p1", 4, reconfigurable=True)
@@ -149,7 +149,7 @@ def test_all_partitions(serve, dial, desk):  # noqa: F811
 
 
 def test_json(serve, dial, desk):  # noqa: F811
-    """Reference, 6.4: "--json top level is an object"."""
+    """gc-monitor takes --no-card-info, --all-partitions and --json, whose top level is an object."""
     target = serve(QUICK).target
     client = dial(target)
     client.create("p1", 4, reconfigurable=True)

@@ -2,26 +2,29 @@
 
 #include "vipu/tools/device.h"
 
-/* reference, 6.1: "Checks (all hold)". Each row quotes one of the five recorded data points. */
+/* The five recorded data points of `id = 2N - 2N/s + g`: 16 IPUs for four instances of four give devices 24,
+ * 25, 26 and 27. Of 4 IPUs, device 4 is {0,1}, 5 is {2,3}, 6 is {0,1,2,3}. A program attaches to device 6 of
+ * a 4-IPU partition. Of 16 IPUs the largest single id is 15 and the largest multi id 30. Singles of a 64-IPU
+ * pod are 0 to 63. */
 TEST(the_five_recorded_data_points)
 {
     static const struct {
-        const char *quote;
+        const char *point;
         uint32_t ipus, id, first, count;
     } rows[] = {
-        {"16 IPUs, 4 instances x 2 replicas x 2 IPUs = 4 IPUs each -> ids 24, 25, 26, 27", 16, 24, 0, 4},
-        {"16 IPUs, 4 instances x 2 replicas x 2 IPUs = 4 IPUs each -> ids 24, 25, 26, 27", 16, 25, 4, 4},
-        {"16 IPUs, 4 instances x 2 replicas x 2 IPUs = 4 IPUs each -> ids 24, 25, 26, 27", 16, 26, 8, 4},
-        {"16 IPUs, 4 instances x 2 replicas x 2 IPUs = 4 IPUs each -> ids 24, 25, 26, 27", 16, 27, 12, 4},
-        {"gc-info -l sample for 4 IPUs: 4 = {0,1}, 5 = {2,3}, 6 = {0,1,2,3}", 4, 4, 0, 2},
-        {"gc-info -l sample for 4 IPUs: 4 = {0,1}, 5 = {2,3}, 6 = {0,1,2,3}", 4, 5, 2, 2},
-        {"gc-info -l sample for 4 IPUs: 4 = {0,1}, 5 = {2,3}, 6 = {0,1,2,3}", 4, 6, 0, 4},
-        {"ALCF PopRun log: 4-IPU partition, \"Attached to device 6\"", 4, 6, 0, 4},
-        {"16-IPU system's largest single id is 15 and largest multi id 30", 16, 15, 15, 1},
-        {"16-IPU system's largest single id is 15 and largest multi id 30", 16, 30, 0, 16},
-        {"singles of a 64-IPU pod are 0-63", 64, 0, 0, 1},
-        {"singles of a 64-IPU pod are 0-63", 64, 63, 63, 1},
-        {"singles of a 64-IPU pod are 0-63", 64, 64, 0, 2},
+        {"16 IPUs, four instances of four", 16, 24, 0, 4},
+        {"16 IPUs, four instances of four", 16, 25, 4, 4},
+        {"16 IPUs, four instances of four", 16, 26, 8, 4},
+        {"16 IPUs, four instances of four", 16, 27, 12, 4},
+        {"a listing of 4 IPUs", 4, 4, 0, 2},
+        {"a listing of 4 IPUs", 4, 5, 2, 2},
+        {"a listing of 4 IPUs", 4, 6, 0, 4},
+        {"\"Attached to device 6\", with 4 IPUs", 4, 6, 0, 4},
+        {"the largest ids of 16 IPUs", 16, 15, 15, 1},
+        {"the largest ids of 16 IPUs", 16, 30, 0, 16},
+        {"the singles of a 64-IPU pod", 64, 0, 0, 1},
+        {"the singles of a 64-IPU pod", 64, 63, 63, 1},
+        {"the singles of a 64-IPU pod", 64, 64, 0, 2},
     };
 
     CHECK_ROWS (row, rows) {

@@ -33,7 +33,8 @@ static void write_conf(const char *folder, const char *name, const char *partiti
 
 static const struct source nothing_named = {.port = 1, .timeout_s = 1};
 
-/* reference, 4.5 and 5: "~/.ipuof.conf.d/ (written by the CLI), /etc/ipuof.conf.d/ (system-wide)". */
+/* It is found in ~/.ipuof.conf.d, /etc/ipuof.conf.d or where IPUOF_CONFIG_PATH says: the folders in the order
+ * that the programs give. */
 TEST(the_first_folder_that_has_files_counts)
 {
     AUTO(mem) char *own = fresh_folder();

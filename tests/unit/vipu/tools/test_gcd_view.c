@@ -7,8 +7,8 @@
     "{\"ip\":\"10.1.5.10\",\"server_port\":50052,\"routing_id\":" routing ",\"ipu_id\":" board               \
     ",\"chip_id\":\"c" board "\"}"
 
-/* reference, 5: "top-level object with devices ... and attributes (object of strings) where "GCD Id" is a
- * decimal string". */
+/* The file has devices and attributes, where GCD Id is a decimal string and its absence means 0; an attribute
+ * says that a partition is Fabric Reconfigurable. */
 TEST(a_file_as_vipu_writes_it)
 {
     static const char text[] =
@@ -28,8 +28,8 @@ TEST(a_file_as_vipu_writes_it)
     CHECK_INT_EQ(view.ipus[0].device.server_port, 50052);
 }
 
-/* reference, 5: "absent = 0", "The 2020 form was a bare array of devices", "tolerant reader: ignore unknown
- * keys, numbers or decimal strings"; and "The partition name shown by tools for a bare file is its stem". */
+/* The form of 2020 is a bare array of devices. Reference, 5: "tolerant reader: ignore unknown keys, numbers
+ * or decimal strings"; "The partition name shown by tools for a bare file is its stem". */
 TEST(files_that_say_less_or_more)
 {
     static const struct {

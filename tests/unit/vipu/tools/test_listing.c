@@ -10,9 +10,9 @@ static const struct machine_row one[] = {{"10.1.5.10", "0114.8204521"}};
 static const struct machine_row other[] = {{"10.1.5.12", "0115.8204521"}};
 static const struct device first = {.id = 0, .first = 0, .count = 1};
 
-/* reference, 6.4: heading "Graphcore device listing:" then "Partition: p1 [active]", "-+- Id: [0], target:
- * [Fabric], IPU-M host: [10.1.5.10], IPU#: [3]", "-+- Id: [4], target: [Multi IPU]" then " |--- Id: [0], DNC
- * Id: [0], IPU-M host: [10.1.5.10], IPU#: [3]". */
+/* gc-info -l prints Graphcore device listing: and Partition: p1 [active];
+ * gc-info prints -+- Id: [0], target: [Fabric], IPU-M host: [10.1.5.10], IPU#: [3];
+ * gc-info prints -+- Id: [4], target: [Multi IPU] and its IPUs with their DNC Id. */
 TEST(a_listing_of_four_ipus)
 {
     AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
@@ -61,7 +61,7 @@ TEST(the_domains_of_one_partition_share_its_heading)
                                  "-+- Id: [1], target: [Fabric], IPU-M host: [10.1.5.12], IPU#: [3]\n");
 }
 
-/* reference, 6.4: the keys of "gc-info -d 0 --device-info", in order. */
+/* gc-info --device-info prints its keys in the recorded order. */
 TEST(the_attributes_of_a_device_with_all_that_is_known)
 {
     static const char *const told[][2] = {
@@ -120,6 +120,25 @@ TEST(the_ipus_of_a_device_stand_side_by_side_where_they_differ)
     CHECK_HAS(str_text(&out), "board ipu index: 1, 0\n");
     CHECK_HAS(str_text(&out), "board serial number: 0114.0001.8204521\n");
     CHECK_HAS(str_text(&out), "ipuof routing id: 2, 3\n");
+}
+
+/* Values end in C, MHz, W, % and GT/s, or are N/A. */
+TEST(values_keep_their_units)
+{
+    static const char *const told[][2] = {{"average board temp", "21.1 C"},
+                                          {"ipu power", "92.3 W"},
+                                          {"ipu utilisation", "99.96%"},
+                                          {"link speed", "16 GT/s"}};
+    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
+    AUTO(str) struct str out = {0};
+
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        machines_tell(&p1, 0, told[i][0], told[i][1]);
+    attributes_print(&p1.view, &first, NULL, &out);
+    CHECK_HAS(str_text(&out), "average board temp: 21.1 C\naverage die temp: N/A\n");
+    CHECK_HAS(str_text(&out), "clock: 1330MHz\n");
+    CHECK_HAS(str_text(&out), "ipu power: 92.3 W\nipu utilisation: 99.96%\n");
+    CHECK_HAS(str_text(&out), "link speed: 16 GT/s\n");
 }
 
 TEST(chip_ids)
