@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "vipu/model/partition.h"
+#include "vipu/model/runs.h"
 #include "vipu/model/shape.h"
 
 /* Bits 0, s, 2s ... for s = 2^order. */
@@ -19,6 +20,7 @@ static const uint64_t aligned[] = {
 /* The sets of domains, each `words` long. First one per block, numbered as in a heap: the whole domain is 1,
  * the halves of block b are 2b and 2b + 1. Then per order the domains with a free block of it that is not
  * inside a larger free one; then per number of free IPUs the domains that have so many. */
+#define WHOLE 1u
 #define SET_LONE (2 * VIPU_ILD_IPUS)
 #define SET_FREE (SET_LONE + TOP_ORDER + 1)
 #define SET_COUNT (SET_FREE + VIPU_ILD_IPUS + 1)
@@ -198,12 +200,12 @@ static uint32_t lone_start(uint64_t starts, unsigned order)
     return (uint32_t)__builtin_ctzll(lone(starts, above, order));
 }
 
-static bool find_in_one(const struct vipu_blocks *b, unsigned want, struct vipu_place *ret)
+static bool find_in_parts(const struct vipu_blocks *b, unsigned want, struct vipu_place *ret)
 {
-    for (unsigned order = want; order <= TOP_ORDER; order++) {
+    for (unsigned order = want; order < TOP_ORDER; order++) {
         if (is_empty(b, SET_LONE + order))
             continue;
-        for (uint32_t free = 1u << order; free <= VIPU_ILD_IPUS; free++) {
+        for (uint32_t free = 1u << order; free < VIPU_ILD_IPUS; free++) {
             if (first_of_both(b, SET_LONE + order, SET_FREE + free, &ret->domain)) {
                 ret->start = lone_start(b->free[ret->domain], order);
                 ret->broken = 1u << order;
@@ -214,34 +216,7 @@ static bool find_in_one(const struct vipu_blocks *b, unsigned want, struct vipu_
     return false;
 }
 
-/* ---- several domains ---- */
-
-/* Word w of a set moved down by `shift` domains. */
-static uint64_t moved_down(const uint64_t *set, size_t words, size_t w, size_t shift)
-{
-    size_t from = w + shift / WORD_BITS, bits = shift % WORD_BITS;
-    uint64_t low = from < words ? set[from] : 0, high = from + 1 < words ? set[from + 1] : 0;
-
-    return bits ? low >> bits | high << (WORD_BITS - bits) : low;
-}
-
-/* Leaves the domains with which `length` (a power of two) consecutive members begin; false when there is
- * none. */
-static bool keep_runs(uint64_t *set, size_t words, uint32_t length)
-{
-    uint64_t any = 0;
-
-    for (size_t w = 0; w < words; w++)
-        any |= set[w];
-    for (size_t shift = 1; shift < length && any; shift *= 2) {
-        any = 0;
-        for (size_t w = 0; w < words; w++) { /* upward in place: a word needs itself and those after it */
-            set[w] &= moved_down(set, words, w, shift);
-            any |= set[w];
-        }
-    }
-    return any != 0;
-}
+/* ---- runs of domains ---- */
 
 /* For each block of at least `want`, by its number, where a run of num_ilds domains with it free begins.
  * Yours. */
@@ -251,23 +226,19 @@ static uint64_t *runs_of(const struct vipu_blocks *b, unsigned want, uint32_t nu
     uint64_t *runs = mem_dup(b->sets, blocks * b->words * sizeof(*runs));
 
     for (size_t block = 1; block < blocks; block++)
-        keep_runs(&runs[block * b->words], b->words, num_ilds);
+        vipu_runs_keep_begins(&runs[block * b->words], b->words, num_ilds);
     return runs;
 }
 
-/* The first domain where a place for `block` begins its run and is cut from a free block of `order`. */
-static bool first_begin(const struct vipu_blocks *b, const uint64_t *runs, size_t block, unsigned levels_up,
+/* The first domain where a place begins its run, is cut from a free block of which the runs are in `holder`,
+ * and is not in `larger`. */
+static bool first_begin(size_t words, const uint64_t *place, const uint64_t *holder, const uint64_t *larger,
                         size_t *ret)
 {
-    size_t holder = block >> levels_up, above = holder / 2;
-    const uint64_t *mine = &runs[block * b->words];
+    for (size_t w = 0; w < words; w++) {
+        uint64_t before = place[w] << 1 | (w > 0 ? place[w - 1] >> (WORD_BITS - 1) : 0);
+        uint64_t begins = place[w] & ~before & holder[w] & ~larger[w];
 
-    for (size_t w = 0; w < b->words; w++) {
-        uint64_t before = mine[w] << 1 | (w > 0 ? mine[w - 1] >> (WORD_BITS - 1) : 0);
-        uint64_t begins = mine[w] & ~before & runs[holder * b->words + w];
-
-        if (above)
-            begins &= ~runs[above * b->words + w];
         if (begins) {
             *ret = w * WORD_BITS + (size_t)__builtin_ctzll(begins);
             return true;
@@ -276,25 +247,59 @@ static bool first_begin(const struct vipu_blocks *b, const uint64_t *runs, size_
     return false;
 }
 
+/* A place cut from free blocks of that order. What is larger: `larger`, or NULL for the blocks one order up.
+ */
+static bool find_at_order(const struct vipu_blocks *b, const uint64_t *runs, unsigned want, unsigned order,
+                          const uint64_t *larger, struct vipu_place *ret)
+{
+    size_t first = VIPU_ILD_IPUS >> want, domain;
+    bool found = false;
+
+    for (size_t block = first; block < 2 * first; block++) {
+        size_t holder = block >> (order - want);
+
+        if (first_begin(b->words, &runs[block * b->words], &runs[holder * b->words],
+                        larger ? larger : &runs[holder / 2 * b->words], &domain) &&
+            (!found || domain < ret->domain)) {
+            *ret = (struct vipu_place){domain, (uint32_t)(block - first) << want, 1u << order};
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* A place in domains that are wholly free: in a run of them that holds no larger power of two than need be.
+ */
+static bool find_in_whole(const struct vipu_blocks *b, const uint64_t *runs, unsigned want, uint32_t num_ilds,
+                          struct vipu_place *ret)
+{
+    AUTO(mem) uint64_t *larger = mem_alloc(b->words * sizeof(*larger));
+
+    for (uint32_t span = num_ilds; span <= b->count_by_order[TOP_ORDER]; span *= 2) {
+        memcpy(larger, set_of(b, WHOLE), b->words * sizeof(*larger));
+        vipu_runs_keep_long(larger, b->words, 2 * span);
+        if (find_at_order(b, runs, want, TOP_ORDER, larger, ret)) {
+            ret->broken = span * VIPU_ILD_IPUS;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_in_one(const struct vipu_blocks *b, unsigned want, struct vipu_place *ret)
+{
+    return find_in_parts(b, want, ret) || find_in_whole(b, b->sets, TOP_ORDER, 1, ret);
+}
+
 static bool find_in_several(const struct vipu_blocks *b, unsigned want, uint32_t num_ilds,
                             struct vipu_place *ret)
 {
     AUTO(mem) uint64_t *runs = runs_of(b, want, num_ilds);
-    size_t first = VIPU_ILD_IPUS >> want, domain;
 
-    for (unsigned order = want; order <= TOP_ORDER; order++) {
-        bool found = false;
-
-        for (size_t block = first; block < 2 * first; block++) {
-            if (!first_begin(b, runs, block, order - want, &domain) || (found && domain >= ret->domain))
-                continue;
-            *ret = (struct vipu_place){domain, (uint32_t)(block - first) << want, 1u << order};
-            found = true;
-        }
-        if (found)
+    for (unsigned order = want; order < TOP_ORDER; order++)
+        if (find_at_order(b, runs, want, order, NULL, ret))
             return true;
-    }
-    return false;
+    return find_in_whole(b, runs, want, num_ilds, ret);
 }
 
 bool vipu_blocks_find(const struct vipu_blocks *blocks, uint32_t size, uint32_t num_ilds,
@@ -305,24 +310,6 @@ bool vipu_blocks_find(const struct vipu_blocks *blocks, uint32_t size, uint32_t 
     if (!is_shape(blocks, size, num_ilds, &order) || blocks->count_by_order[order] < num_ilds)
         return false;
     return num_ilds == 1 ? find_in_one(blocks, order, ret) : find_in_several(blocks, order, num_ilds, ret);
-}
-
-/* How many runs of that length a set of their beginnings holds side by side. */
-static uint32_t count_runs(const uint64_t *begins, size_t words, uint32_t length)
-{
-    uint32_t count = 0;
-
-    for (size_t d = 0; d < words * WORD_BITS;) {
-        uint64_t rest = begins[d / WORD_BITS] >> d % WORD_BITS;
-
-        if (rest == 0) {
-            d = (d / WORD_BITS + 1) * WORD_BITS;
-            continue;
-        }
-        d += (size_t)__builtin_ctzll(rest) + length;
-        count++;
-    }
-    return count;
 }
 
 uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint32_t num_ilds)
@@ -337,7 +324,7 @@ uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint
         return blocks->count_by_order[order];
     runs = runs_of(blocks, order, num_ilds);
     for (size_t block = VIPU_ILD_IPUS >> order; block < 2 * (VIPU_ILD_IPUS >> order); block++)
-        count += count_runs(&runs[block * blocks->words], blocks->words, num_ilds);
+        count += vipu_runs_count(&runs[block * blocks->words], blocks->words, num_ilds);
     return count;
 }
 
@@ -350,7 +337,7 @@ static bool has_run(const struct vipu_blocks *b, unsigned order, uint32_t length
 
     for (size_t block = first; block < 2 * first && !found; block++) {
         memcpy(set, set_of(b, block), b->words * sizeof(*set));
-        found = keep_runs(set, b->words, length);
+        found = vipu_runs_keep_begins(set, b->words, length);
     }
     return found;
 }

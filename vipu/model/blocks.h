@@ -13,9 +13,10 @@
 #include <stdint.h>
 
 struct vipu_place {
-    size_t domain;   /* the first one */
-    uint32_t start;  /* topology id of the block's first IPU, the same in each domain */
-    uint32_t broken; /* size of the free block that it is cut from */
+    size_t domain;  /* the first one */
+    uint32_t start; /* topology id of the block's first IPU, the same in each domain */
+    uint32_t
+        broken; /* size of the free block that it is cut from: in each domain, or of whole domains in all */
 };
 
 struct vipu_blocks {
@@ -44,9 +45,10 @@ static inline void vipu_blocks_auto(struct vipu_blocks *blocks)
 uint32_t vipu_blocks_free(const struct vipu_blocks *blocks); /* IPUs in all */
 
 /* Where `size` IPUs over `num_ilds` consecutive domains break up the least: cut from the smallest free block
- * that holds them. In one domain the fuller domain comes first; over several a place begins where a run of
- * domains with that block free begins, so that no run is split. Then the lowest domain, then the lowest IPU.
- * False when it does not fit; both numbers are powers of two, or false. */
+ * that holds them. Wholly free domains in a row are one block, of the largest power of two of them. Then the
+ * fuller domain comes first (for a place in one domain), the lowest domain, the lowest IPU. A place over
+ * several domains, or in a wholly free one, begins where its run of such domains begins, so that no run is
+ * split. False when it does not fit; both numbers are powers of two, or false. */
 bool vipu_blocks_find(const struct vipu_blocks *blocks, uint32_t size, uint32_t num_ilds,
                       struct vipu_place *ret);
 /* How many of them fit side by side: exactly as often as find and take succeed. */

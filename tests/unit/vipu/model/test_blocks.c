@@ -30,6 +30,16 @@ static bool fits_at(const struct model *m, size_t first, uint32_t ilds, uint32_t
     return true;
 }
 
+/* Wholly free domains from this one on. */
+static size_t whole_run(const struct model *m, size_t first)
+{
+    size_t end = first;
+
+    while (end < m->count && m->free[end] == UINT64_MAX)
+        end++;
+    return end - first;
+}
+
 /* Size of the largest aligned free block that holds the one at start: what taking it would break up. */
 static uint32_t broken(const struct model *m, size_t first, uint32_t ilds, uint32_t start, uint32_t block)
 {
@@ -37,11 +47,22 @@ static uint32_t broken(const struct model *m, size_t first, uint32_t ilds, uint3
         uint32_t above = start / (2 * block) * (2 * block);
 
         if (!fits_at(m, first, ilds, above, 2 * block))
-            break;
+            return block;
         block *= 2;
         start = above;
     }
+    for (size_t span = 1; span <= whole_run(m, first); span *= 2)
+        block = (uint32_t)span * VIPU_ILD_IPUS;
     return block;
+}
+
+static bool splits_a_run(const struct model *m, size_t first, uint32_t ilds, uint32_t start, uint32_t block)
+{
+    if (first == 0)
+        return false;
+    if (ilds > 1)
+        return is_whole(m, first - 1, start, block);
+    return m->free[first] == UINT64_MAX && m->free[first - 1] == UINT64_MAX;
 }
 
 static int free_ipus(const struct model *m, size_t domain)
@@ -68,9 +89,8 @@ static bool plain_find(const struct model *m, uint32_t size, uint32_t ilds, stru
     for (size_t first = 0; first + ilds <= m->count; first++) {
         for (uint32_t start = 0; start < VIPU_ILD_IPUS; start += block) {
             struct vipu_place place = {.domain = first, .start = start};
-            bool splits = ilds > 1 && first > 0 && is_whole(m, first - 1, start, block);
 
-            if (splits || !fits_at(m, first, ilds, start, block))
+            if (splits_a_run(m, first, ilds, start, block) || !fits_at(m, first, ilds, start, block))
                 continue;
             place.broken = broken(m, first, ilds, start, block);
             if (!found || is_better(m, &place, ret, ilds))
@@ -361,6 +381,25 @@ TEST(the_fuller_domain_comes_first)
     CHECK_INT_EQ(place.domain, 2);
     CHECK(vipu_blocks_find(&blocks, 8, 1, &place));
     CHECK_INT_EQ(place.domain, 0);
+    vipu_blocks_release(&blocks);
+}
+
+TEST(a_run_of_domains_is_kept_for_what_needs_it)
+{
+    struct model m = {
+        .free = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX, 0, UINT64_MAX},
+        .count = 9};
+    struct vipu_blocks blocks = index_of(&m);
+    static const struct {
+        uint32_t size, ilds, domain, broken;
+    } rows[] = {{64, 1, 8, 64}, {4, 1, 8, 64}, {128, 2, 5, 128}, {32, 2, 5, 128}, {256, 4, 0, 256}};
+    struct vipu_place place;
+
+    CHECK_ROWS (row, rows) {
+        CHECK(vipu_blocks_find(&blocks, row->size, row->ilds, &place));
+        CHECK_INT_EQ(place.domain, row->domain);
+        CHECK_INT_EQ(place.broken, row->broken);
+    }
     vipu_blocks_release(&blocks);
 }
 
