@@ -28,5 +28,7 @@ def test_the_guide(tmp_path):
     assert "create partition (p4): failed: no room for 64 IPUs" in result.stderr
     for part in ("size 6 is not a power of two", 'no allocation "elsewhere"'):
         assert part in result.stderr
-    assert result.stdout.count("remove partition (p") == 3
+    for part in ("UNAUTHENTICATED", "unknown authority"):
+        assert part in result.stderr
+    assert result.stdout.count("remove partition (p") == 4
     assert list((tmp_path / ".ipuof.conf.d").iterdir()) == []
