@@ -1,7 +1,9 @@
 """What PopDist's tests share. BUILD_DIR names the build that is tested (build/dev if unset)."""
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,27 @@ def pkg_config(libraries):
         env={**os.environ, "PKG_CONFIG_PATH": str(libraries / "pkgconfig")},
         check=True, capture_output=True, text=True, timeout=runs.DEADLINE_S,
     ).stdout.split()  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """Made by pip from a copy of the tree, so that nothing is left in it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    copy = folder / "popdist"
+    shutil.copytree(ROOT / "popdist", copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+    pip("wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", folder / "out", copy)
+    return next((folder / "out").glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def site(wheel, tmp_path_factory):
+    """A folder for PYTHONPATH in which the wheel is installed."""
+    folder = tmp_path_factory.mktemp("site")
+    pip("install", "--no-deps", "--no-index", "--target", folder, wheel)
+    return folder
+
+
+def pip(*words):
+    done = subprocess.run([sys.executable, "-m", "pip", *map(str, words)], env=runs.clean_environment(),
+                          capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

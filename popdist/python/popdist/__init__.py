@@ -1,0 +1,197 @@
+"""PopDist: who this instance is among all instances of a distributed run, and what they do together.
+
+The get... functions read what poprun or ipu-launch put into the environment; without it they answer for a
+program that runs alone. Collective operations (popdist.collectives), synchronize and execute_on_instances need
+init() when there are several instances.
+"""
+
+import atexit
+import os
+import sys
+import threading
+from typing import Any, Callable, Iterable, List, Optional, TypeVar
+
+from . import _popdist
+from ._popdist import (
+    PopdistError,
+    finalizeBackend,
+    getInstanceIndex,
+    getLocalInstanceIndex,
+    getNumInstances,
+    getNumIpusPerReplica,
+    getNumLocalReplicas,
+    getNumTotalReplicas,
+    getReplicaIndexOffset,
+    isBackendInitialized,
+    isPopdistEnvSet,
+)
+
+__all__ = [
+    "PopdistError",
+    "checkNumIpusPerReplica",
+    "defaultCommunicatorId",
+    "execute_on_instances",
+    "finalizeBackend",
+    "getDeviceId",
+    "getInstanceIndex",
+    "getLocalInstanceIndex",
+    "getNumInstances",
+    "getNumIpusPerReplica",
+    "getNumLocalReplicas",
+    "getNumTotalReplicas",
+    "getReplicaIndexOffset",
+    "getTimeout",
+    "init",
+    "initializeBackend",
+    "isBackendInitialized",
+    "isPopdistEnvSet",
+    "registerBackend",
+    "registerCommunicator",
+    "registerDefaultBackend",
+    "setTimeout",
+    "synchronize",
+]
+
+Result = TypeVar("Result")
+
+
+def getDeviceId(ipusPerReplica: int = 0) -> int:
+    """The device for this instance; 0 means as many IPUs per replica as the environment says."""
+    return _popdist.getDeviceId(ipusPerReplica)
+
+
+def checkNumIpusPerReplica(ipusPerReplica: int) -> bool:
+    """False when the environment says another number of IPUs per replica."""
+    return _popdist.checkNumIpusPerReplica(ipusPerReplica)
+
+
+def defaultCommunicatorId() -> str:
+    """The name of the communicator of all instances."""
+    return _popdist.defaultCommunicatorId
+
+
+def init() -> None:
+    """Starts communication with the other instances, until the interpreter ends. Call it once."""
+    _popdist.init()
+    _finalize_at_exit()
+
+
+def registerDefaultBackend() -> None:
+    """Registers the Open MPI backend, or for a program that runs alone one that needs no library."""
+    _popdist.registerDefaultBackend()
+
+
+def registerBackend(path: "os.PathLike[str] | str") -> None:
+    """Registers a backend of your own, a library that exports popdist_backend (popdist/backend.h)."""
+    _popdist.registerBackend(os.fspath(path))
+
+
+def initializeBackend() -> None:
+    """Starts the registered backend."""
+    _popdist.initializeBackend()
+    _finalize_at_exit()
+
+
+def registerCommunicator(participants: Iterable[int], communicator_id: str) -> None:
+    """Names a set of instances; all instances make this call with the same arguments."""
+    _popdist.register_communicator(sorted(participants), communicator_id)
+
+
+def synchronize(communicator_id: Optional[str] = None) -> None:
+    """Waits until all instances (or those of the communicator, or all that use this key) have come here."""
+    if isBackendInitialized() or getNumInstances() > 1:
+        _popdist.synchronize(communicator_id or "popdist.synchronize")
+
+
+def getTimeout() -> float:
+    """Seconds that an operation waits for the other instances; 30, or what POPDIST_COLLECTIVE_TIMEOUT says."""
+    return _popdist.get_timeout()
+
+
+def setTimeout(seconds: float) -> None:
+    _popdist.set_timeout(seconds)
+
+
+def execute_on_instances(
+    instances: Iterable[int], func: Callable[..., Result], *args: Any, **kwargs: Any
+) -> Optional[Result]:
+    """Calls func on these instances only and returns its result there, and None elsewhere, at once.
+
+    Collective operations that func makes in its own thread are among these instances.
+    """
+    chosen = sorted(set(instances))
+    everybody = getNumInstances()
+    if chosen and not 0 <= chosen[0] <= chosen[-1] < everybody:
+        raise ValueError(f"there are instances 0 to {everybody - 1}, but func is to run on {chosen}")
+    if getInstanceIndex() not in chosen:
+        return None
+    if everybody == 1:
+        return func(*args, **kwargs)
+    with _Among(chosen):
+        return func(*args, **kwargs)
+
+
+class _Among:
+    """While it lasts, this thread's collectives are among these instances."""
+
+    _outer = threading.local()
+
+    def __init__(self, instances: List[int]):
+        self._instances = instances
+
+    def __enter__(self) -> None:
+        _popdist.use_instances(self._instances)
+        self._before = getattr(self._outer, "instances", [])
+        self._outer.instances = self._instances
+
+    def __exit__(self, *_: object) -> None:
+        self._outer.instances = self._before
+        if isBackendInitialized():
+            _popdist.use_instances(self._before)
+
+
+def _participants() -> int:
+    """How many instances this thread's collectives are among."""
+    return len(getattr(_Among._outer, "instances", [])) or _popdist.backend_place()[0]
+
+
+_failed = False
+
+
+def _finalize_at_exit() -> None:
+    """At the end all instances wait for each other, but not for one that dies of an exception: it just ends, and
+    mpirun then ends the others."""
+    before = sys.excepthook
+
+    def note(*what: Any) -> None:
+        global _failed
+        _failed = True
+        before(*what)
+
+    sys.excepthook = note
+    atexit.register(lambda: None if _failed or not isBackendInitialized() else finalizeBackend())
+
+
+def _send_reports() -> None:
+    """Makes this instance report where poprun --autoreport-dir says, by way of POPLAR_ENGINE_OPTIONS."""
+    import json
+
+    if not os.environ.get("POPDIST_AUTOREPORT_DIRECTORY"):
+        return
+    text = os.environ.get("POPLAR_ENGINE_OPTIONS") or "{}"
+    try:
+        options = json.loads(text)
+    except ValueError as problem:
+        raise PopdistError(f"POPLAR_ENGINE_OPTIONS is no JSON: {problem}; correct it or unset it") from None
+    if not isinstance(options, dict):
+        raise PopdistError("POPLAR_ENGINE_OPTIONS is no JSON object; correct it or unset it")
+    directory, enable_all = _popdist.autoreport()
+    options["autoReport.directory"] = directory
+    if enable_all:
+        options["autoReport.all"] = "true"
+    os.environ["POPLAR_ENGINE_OPTIONS"] = json.dumps(options, separators=(",", ":"))
+
+
+_send_reports()
+
+from . import collectives  # noqa: E402

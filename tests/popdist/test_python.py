@@ -1,0 +1,120 @@
+"""The Python package, installed from its wheel."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import runs
+
+MAIN = Path(__file__).parent / "programs"
+
+
+def python(site, code, expect=0, **variables):
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=runs.clean_environment(PYTHONPATH=str(site), **variables),
+        capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
+    )  # fmt: skip
+    assert done.returncode == expect, done.stdout + done.stderr
+    return done.stdout + done.stderr if expect else done.stdout
+
+
+def test_one_wheel_serves_all_pythons(wheel):
+    assert re.fullmatch(r"popdist-[\d.]+-cp38-abi3-linux_\w+\.whl", wheel.name)
+
+
+QUERIES = (
+    "import popdist\n"
+    "print(popdist.isPopdistEnvSet(), popdist.getNumTotalReplicas(), popdist.getNumLocalReplicas(),"
+    " popdist.getNumIpusPerReplica(), popdist.getReplicaIndexOffset(), popdist.getNumInstances(),"
+    " popdist.getInstanceIndex(), popdist.getLocalInstanceIndex(), popdist.getDeviceId(),"
+    " popdist.checkNumIpusPerReplica(3))"
+)
+
+
+@pytest.mark.parametrize("variables,printed", [
+    ({}, "False 1 1 1 0 1 0 0 0 True\n"),
+    ({"POPDIST_NUM_TOTAL_REPLICAS": "8", "POPDIST_NUM_LOCAL_REPLICAS": "2", "POPDIST_NUM_IPUS_PER_REPLICA": "2",
+      "POPDIST_REPLICA_INDEX_OFFSET": "6", "POPDIST_LOCAL_INSTANCE_INDEX": "3", "POPDIST_NODE_DEVICE_ID": "30"},
+     "True 8 2 2 6 4 3 3 27 False\n"),
+])  # fmt: skip
+def test_queries_need_no_init(site, variables, printed):
+    assert python(site, QUERIES, **variables) == printed
+
+
+def test_an_environment_that_makes_no_sense_raises(site):
+    said = python(site, "import popdist; popdist.getNumInstances()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="many")
+    assert 'popdist.PopdistError: POPDIST_NUM_TOTAL_REPLICAS is "many"' in said
+
+
+def test_a_program_alone_needs_no_mpi(site):
+    code = (MAIN / "collectives.py").read_text() + "\nassert 'libmpi' not in open('/proc/self/maps').read()\n"
+    assert python(site, code) == "good\n"
+
+
+@pytest.mark.parametrize("instances", [2, 3, 8])
+def test_collectives_under_mpirun(site, instances):
+    printed = runs.mpirun(instances, [sys.executable, MAIN / "collectives.py"], PYTHONPATH=site)
+    assert printed == "good\n" * instances
+
+
+def test_a_stopped_instance_is_named(site):
+    printed = runs.mpirun(3, [sys.executable, MAIN / "absent.py"], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=2)
+    lines = sorted(printed.splitlines())
+    assert lines[-1] == "back"
+    assert 'all-reduce "step": instance 2 did not take part within 2 s' in lines[:2]
+    for line in lines[:2]:
+        assert re.fullmatch(
+            r'all-reduce "step": (instance 2 did not take part within 2 s|instance [01] gave up waiting for others)', line
+        )
+
+
+def test_an_instance_that_dies_of_an_exception_ends_the_run(site):
+    done = subprocess.run(
+        runs.mpirun_words(2, [sys.executable, MAIN / "dies.py"], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=3600),
+        env=runs.clean_environment(), capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "ZeroDivisionError" in done.stderr
+
+
+@pytest.mark.parametrize("options,made,written", [
+    (None, True, {"autoReport.all": "true"}),
+    ({"allowOutOfMemory": "true"}, True, {"allowOutOfMemory": "true", "autoReport.all": "true"}),
+    ({"autoReport.all": "false"}, False, {"autoReport.all": "false"}),
+])  # fmt: skip
+def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, written):
+    folder = tmp_path / "reports"
+    chosen = {"POPLAR_ENGINE_OPTIONS": json.dumps(options)} if options else {}
+    for index in range(2):
+        printed = python(
+            site, "import os, popdist; print(os.environ['POPLAR_ENGINE_OPTIONS'])", POPDIST_NUM_TOTAL_REPLICAS="2",
+            POPDIST_REPLICA_INDEX_OFFSET=str(index), POPDIST_AUTOREPORT_DIRECTORY=str(folder), **chosen,
+        )  # fmt: skip
+        assert json.loads(printed) == written | {"autoReport.directory": f"{folder}/{index}"}
+    assert sorted(os.listdir(folder)) == ["0", "1"] if made else not folder.exists()
+
+
+@pytest.mark.parametrize("code,says", [
+    ("popdist.collectives.allReduceSum(bytearray(4), 'k')", "a collective operation needs popdist_init() first"),
+    ("popdist.finalizeBackend()", "there is nothing to finalise: no backend has been registered"),
+    ("popdist.initializeBackend()", "no backend has been registered"),
+    ("popdist.init(); popdist.init()", "the backend is initialised already"),
+    ("popdist.init(); popdist.finalizeBackend(); popdist.init()", "a process cannot start it again"),
+    ("popdist.registerBackend('/nowhere.so')", "/nowhere.so: cannot open shared object file"),
+    ("popdist.registerBackend(popdist._popdist.__file__)", "is no PopDist backend of version 1"),
+    ("popdist.init(); popdist.collectives.allReduceSum(b'1234', 'k')", "not writable"),
+    ("popdist.init(); popdist.collectives.allReduceSum(7, 'k')", "the data must be a NumPy array"),
+    ("popdist.init(); popdist.collectives.allReduceSum(numpy.zeros((4, 4))[:, 1], 'k')", "not C-contiguous"),
+    ("popdist.init(); popdist.collectives.allReduceSum(numpy.zeros(4, 'c8'), 'k')", "elements of format 'Zf'"),
+    ("popdist.init(); popdist.collectives.broadcast(numpy.zeros(4), 1)", "the root of broadcast"),
+    ("popdist.init(); popdist.collectives.allGather(numpy.zeros(4), numpy.zeros(3))", "the input is double[4]"),
+    ("popdist.setTimeout(0)", "a positive number of seconds"),
+    ("popdist.execute_on_instances({1}, print)", "there are instances 0 to 0"),
+])  # fmt: skip
+def test_mistakes_are_told_plainly(site, code, says):
+    assert says in python(site, f"import numpy, popdist\n{code}", expect=1)
