@@ -41,3 +41,8 @@ def test_an_empty_image(serve, tmp_path):
                            "--size", "4"], capture_output=True, text=True, timeout=DEADLINE_S, env={"HOME": "/home"})
     assert (done.returncode, done.stdout, done.stderr) == (0, "create partition (p1): success.\n", "")
     assert (root / "home" / ".ipuof.conf.d" / "p1_ipuof.conf").is_file()
+    # The file that is read when none is named: `/etc/vipu/vipu-cli.hcl` [D/S].
+    (root / "etc" / "vipu").mkdir()
+    (root / "etc" / "vipu" / "vipu-cli.hcl").write_text(f'api-host="controller.example"\napi-port="{server.port}"\n')
+    done = subprocess.run([*enter, "/vipu", "--server-version"], capture_output=True, text=True, timeout=DEADLINE_S, env={})
+    assert done.stdout == f"version: 1.18.0\nhost: controller.example:{server.port}\n", done.stderr
