@@ -166,6 +166,15 @@ def test_help_and_wrong_options():
     assert wrong.returncode == 2 and "--nope" in wrong.stderr
 
 
+def test_where_it_listens(serve, dial):
+    """"default port 8090 [D]; `--listen ":8191"` changes it [S]", "plaintext by default [S]"."""
+    assert "(default :8090)" in next(line for line in server("--help").stdout.splitlines() if line.startswith("  listen "))
+    ours = serve("clusters: [{id: a}]", listen=":0")
+    assert "transport=cleartext" in ours.log()
+    for address in ("127.0.0.1", "[::1]"):
+        assert dial(f"{address}:{ours.port}").version() == "1.18.0"
+
+
 def test_ipv6(serve, dial):
     ours = serve("clusters: [{id: a}]", listen="[::1]:0")
     assert dial(f"[::1]:{ours.port}").version() == "1.18.0"

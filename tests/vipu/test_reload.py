@@ -154,6 +154,22 @@ def test_partitions_whose_hardware_comes_back(serve, dial):
     until(lambda: client.status("p1").ready_state == pb.PS_ACTIVE, "a reset brings it back")
 
 
+def test_calls_go_on_meanwhile(serve, dial):
+    more = HEAD + ("secure: false\nusers: [{id: u, access-key: some-key-1, allocations: [half]}]\nclusters:\n"
+                   "  - {id: cl1, agents: 8, allocations: [{id: half, agents: [ag5, ag6]}]}\n  - {id: cl2}\n")
+    server = serve(ONE)
+    client = dial(server.target)
+    for number in range(100):
+        (server.folder / "config.yaml").write_text(ONE if number % 2 else more)
+        server.process.send_signal(signal.SIGHUP)
+        client.create(f"p{number}", 4)
+        assert client.status(f"p{number}").partition_id == f"p{number}"
+        client.remove(f"p{number}")
+        until(lambda: not client.list(), "it is gone")
+    until(lambda: server.log().count("the configuration was read again") > 10, "it was read again and again")
+    assert "mistake" not in server.log()
+
+
 def test_without_a_file_nothing_changes(serve, dial):
     server = serve()
     client = dial(server.target)

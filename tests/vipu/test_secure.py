@@ -190,6 +190,10 @@ def test_keys_are_never_logged(secure, alice, dial):
     assert not re.search(r"key-685X|planted", secure.log())
 
 
+def test_keys_in_cleartext_are_warned_of(secure):
+    until(lambda: "access keys travel as they are" in secure.log(), "it says so")
+
+
 def test_hashes_are_salted_and_bad_keys_refused():
     assert hashed(ALICE) != hashed(ALICE) and ALICE not in hashed(ALICE)
     for key in ("", "short", "with blank inside", "x" * 513):
@@ -206,5 +210,6 @@ def test_tls_and_secure_mode(serve, dial, tmp_path):
     client = dial(server.target, authority=authority.pem.read_bytes(), user_id="alice", access_key=ALICE)
     client.create("p", 4)
     assert [p.id for p in client.list()] == ["p"]
+    assert "travel as they are" not in server.log()
     stranger = dial(server.target, authority=authority.pem.read_bytes())
     assert refused(stranger.list)[0] == grpc.StatusCode.UNAUTHENTICATED

@@ -77,6 +77,12 @@ static bool start_admin(struct server *server, struct err *err)
     return true;
 }
 
+static void warn_of_cleartext(const struct server_config *config)
+{
+    if (config->secure && !config->tls_certificate)
+        log_warn("access keys travel as they are: configure \"tls\" beside \"secure\"");
+}
+
 static bool start_service(struct server *server, struct err *err)
 {
     const struct server_limits *limits = &server->config.limits;
@@ -99,6 +105,7 @@ static bool start_service(struct server *server, struct err *err)
              KV("transport", server->config.tls_certificate ? "TLS" : "cleartext"),
              KV("users", server->config.secure ? "secure mode" : "everybody"),
              KVF("partitions", "%zu", server->controller.count));
+    warn_of_cleartext(&server->config);
     return true;
 }
 
@@ -159,6 +166,7 @@ static void take_setup(struct server *server, struct setup *setup)
     setup->config = (struct server_config){0};
     server->controller.times = server->config.times;
     server->controller.max_auto_reset_retries = server->config.max_auto_reset_retries;
+    warn_of_cleartext(&server->config);
 }
 
 static void on_reload(void *ctx, int signum)
