@@ -53,6 +53,10 @@ TEST(an_empty_controller)
     CHECK_INT_EQ(vipu_pool_fit_count(&v, 0), 0);
     CHECK_INT_EQ(vipu_pool_capacity(&v), 64);
     CHECK_INT_EQ(vipu_pool_largest_free(&v), 64);
+    CHECK(vipu_pool_could_fit(&v, 64));
+    CHECK(!vipu_pool_could_fit(&v, 128));
+    CHECK(!vipu_pool_could_fit(&v, 48));
+    CHECK(!vipu_pool_could_fit(&v, 0));
 }
 
 TEST(free_ipus_that_are_not_together)
@@ -113,6 +117,7 @@ TEST(several_clusters)
     CHECK_INT_EQ(v.used_ipus, 65);
     CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 1);
     CHECK_INT_EQ(vipu_pool_fit_count(&v, 32), 3);
+    CHECK_INT_EQ(vipu_pool_capacity(&v), 128); /* of 192, in clusters of one domain and two */
     drop(&d);
 }
 
