@@ -114,7 +114,7 @@ class Controller(services.UserServiceServicer):
         self.refusal = None
 
     def ListPartitions(self, request, context):
-        spec = pb.PartitionSpec(cluster_id="c", num_gcds=1, num_replicas=1, reconfigurable=True,
+        spec = pb.PartitionSpec(cluster_id="c", num_gcds=1, num_replicas=3, reconfigurable=True,
                                 ipulink_routing_type=pb.IRT_DNC, ipus=[pb.PartitionIpu(routing_id=i) for i in range(4)])
         return pb.ListPartitionsReply(partitions=[pb.Partition(id="p1", spec=spec, ready_state=self.status.ready_state)])
 

@@ -90,7 +90,6 @@ static void add_troubled(struct discovery *ret, const char *id, const struct sou
 
 struct asking {
     const struct source *source;
-    const struct discovery_wish *wish;
     struct session *session;
     const struct vipu_partitions *list;
     const char *active; /* id of the active partition, or NULL */
@@ -100,16 +99,12 @@ struct asking {
 static void add_gcds(const struct asking *asking, const char *id, int64_t gcd,
                      struct vipu_ipuof_config *config, struct discovery *ret)
 {
-    const struct vipu_partition *partition = vipu_partitions_find(asking->list, id);
-
     for (size_t i = 0; i < config->gcd_count; i++) {
         struct gcd_view view = gcd_view_from_config(id, config, i);
 
         if (gcd >= 0)
             view.gcd = (uint32_t)gcd;
         view.active = str_eq(id, asking->active) && view.gcd == asking->source->gcd;
-        if (partition)
-            gcd_view_add_partition(&view, partition);
         discovery_add_take(ret, &view);
     }
 }
@@ -172,11 +167,30 @@ static bool ask_all(const struct asking *asking, struct discovery *ret, struct e
     return true;
 }
 
-static bool add_attributes(struct session *session, struct discovery *ret, struct err *err)
+/* What our own controller tells with the devices, others may tell in their list only. */
+static bool complete_from_list(const struct asking *asking, struct discovery *ret, struct err *err)
+{
+    AUTO(vipu_partitions) struct vipu_partitions list = {0};
+
+    for (size_t i = 0; i < ret->count; i++) {
+        const struct vipu_partition *partition;
+
+        if (ret->views[i].num_replicas || ret->views[i].trouble)
+            continue;
+        if (!list.count && !session_partitions(asking->session, NULL, &list, err))
+            return false;
+        partition = vipu_partitions_find(&list, ret->views[i].partition);
+        if (partition)
+            gcd_view_add_partition(&ret->views[i], partition);
+    }
+    return true;
+}
+
+static bool add_attributes(const struct asking *asking, struct discovery *ret, struct err *err)
 {
     AUTO(ipu_index) struct ipu_index index = {0};
 
-    if (!session_agents(session, &ret->agents, err))
+    if (!complete_from_list(asking, ret, err) || !session_agents(asking->session, &ret->agents, err))
         return false;
     ipu_index_init(&index, &ret->agents);
     for (size_t i = 0; i < ret->count; i++)
@@ -189,17 +203,16 @@ bool discover_controller(const struct source *source, const struct discovery_wis
 {
     AUTO(session) struct session *session = connect_to(source, wish);
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
-    struct asking asking = {.source = source, .wish = wish, .session = session, .list = &list};
+    struct asking asking = {.source = source, .session = session, .list = &list};
     struct err none;
     bool ok;
 
     /* A controller may have very many: only whoever needs the list asks for it. */
-    if ((wish->all || wish->attributes || !is_given(source->partition)) &&
-        !session_partitions(session, NULL, &list, err))
+    if ((wish->all || !is_given(source->partition)) && !session_partitions(session, NULL, &list, err))
         return false;
     if (!choose(source, session, &list, &asking.active, wish->all ? &none : err) && !wish->all)
         return false;
     ok = wish->all ? ask_all(&asking, ret, err)
                    : ask_partition(&asking, asking.active, (int64_t)source->gcd, ret, err);
-    return ok && (!wish->attributes || add_attributes(session, ret, err));
+    return ok && (!wish->attributes || add_attributes(&asking, ret, err));
 }

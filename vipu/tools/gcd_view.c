@@ -175,6 +175,7 @@ struct gcd_view gcd_view_from_config(const char *partition, struct vipu_ipuof_co
 {
     struct vipu_ipuof_gcd *gcd = &config->gcds[index];
     const char *id = vipu_ipuof_attribute(gcd, "GCD Id");
+    const char *replicas = vipu_ipuof_attribute(gcd, "Number Of Replicas");
     struct gcd_view view = {
         .partition = mem_strdup(partition),
         .reconfigurable = config->reconfigurable,
@@ -188,6 +189,8 @@ struct gcd_view gcd_view_from_config(const char *partition, struct vipu_ipuof_co
         view.sync_type = mem_strdup(vipu_sync_type_name(config->sync_type));
     if (!id || !parse_u32(id, 0, GCD_VIEW_MAX_IPUS, &view.gcd))
         view.gcd = (uint32_t)index;
+    if (replicas)
+        (void)parse_u32(replicas, 0, GCD_VIEW_MAX_IPUS, &view.num_replicas);
     for (uint32_t i = 0; i < view.ipu_count; i++)
         view.ipus[i].device = gcd->devices[i];
     gcd->device_count = 0;

@@ -12,7 +12,9 @@
 TEST(a_file_as_vipu_writes_it)
 {
     static const char text[] =
-        "{\"attributes\":{\"GCD Id\":\"2\",\"Partition Id\":\"p1\",\"Fabric Reconfigurable\":\"true\"},"
+        "{\"attributes\":{\"GCD Id\":\"2\",\"Partition Id\":\"p1\",\"Fabric Reconfigurable\":\"true\","
+        "\"Number Of Replicas\":\"4\",\"Partition Sync Type\":\"c2-compatible\",\"Routing "
+        "Type\":\"RINGSWNC\"},"
         "\"devices\":[" DEVICE("1", "2") "," DEVICE("0", "3") "]}";
     AUTO(gcd_view) struct gcd_view view = {0};
     struct err err;
@@ -21,6 +23,9 @@ TEST(a_file_as_vipu_writes_it)
     CHECK_STR_EQ(view.partition, "p1");
     CHECK_INT_EQ(view.gcd, 2);
     CHECK(view.reconfigurable);
+    CHECK_INT_EQ(view.num_replicas, 4);
+    CHECK_STR_EQ(view.sync_type, "c2-compatible");
+    CHECK_STR_EQ(gcd_view_routing(&view), "RINGSWNC");
     CHECK_INT_EQ(view.ipu_count, 2);
     /* In the order of the device numbers, whatever the file's. */
     CHECK_STR_EQ(view.ipus[0].device.chip_id, "c3");
