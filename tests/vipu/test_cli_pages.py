@@ -189,3 +189,17 @@ def test_what_is_installed(tmp_path):
                         ("fish", "fish/vendor_completions.d/vipu.fish")):
         assert (tmp_path / "share" / path).read_text() == output(program("vipu"), "completion", shell)
     assert output(str(tmp_path / "bin" / "vipu-cli"), "--version") == output(program("vipu"), "--version")
+
+
+def test_the_guide_has_the_same_commands():
+    """The table of docs/vipu.md and the help text, word for word."""
+    section = (ROOT / "docs" / "vipu.md").read_text().partition("\n## The command line\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| (.+) \|$", section.replace("\\|", "or"), re.MULTILINE)
+    text = output(program("vipu"), "--help").partition("Commands:\n")[2].partition("\nOptions:")[0]
+    told = re.sub(r"\s+", " ", text.replace("|", "or")).strip()
+    assert told == " ".join(f"{usage} {about}" for usage, about in rows) and len(rows) == 11
+    for code in ("0", "1", "2"):
+        assert re.search(rf"^\| {code} \| ", section, re.MULTILINE)
+    options = set(re.findall(r"--[a-z-]+", output(program("vipu"), "--help"))) | {"--gcds", "--ipu-configs"}
+    programs = {"--install"}  # of cmake
+    assert set(re.findall(r"--[a-z][a-z-]+", section)) <= options | programs
