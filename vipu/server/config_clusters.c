@@ -137,16 +137,17 @@ static void add_agent(struct reader *r, const cJSON *node, size_t cluster, size_
 static uint32_t count_agents(struct reader *r, const cJSON *object, uint32_t domains, const cJSON **ret_item)
 {
     const cJSON *node = json_at(object, "agents");
-    int64_t count = domains * VIPU_DOMAIN_AGENTS;
+    const int64_t most = (int64_t)domains * VIPU_DOMAIN_AGENTS;
+    int64_t count = most;
 
     if (cJSON_IsArray(node)) {
         count = cJSON_GetArraySize(node);
         *ret_item = node->child;
     } else if (node) {
         count = json_i64(object, "agents", -1);
-        if (count < 1 || count > domains * VIPU_DOMAIN_AGENTS) {
-            settings_complain(r->settings, node, "agents must be a whole number from 1 to %u",
-                              domains * VIPU_DOMAIN_AGENTS);
+        if (count < 1 || count > most) {
+            settings_complain(r->settings, node, "agents must be a whole number from 1 to %lld",
+                              (long long)most);
             return 0;
         }
     }

@@ -9,8 +9,8 @@
 #include "vipu/server/keys.h"
 
 #define PREFIX "hmac-sha256:"
-#define SALT_BYTES 16
-#define HASH_BYTES 32
+#define SALT_BYTES ((size_t)16)
+#define HASH_BYTES ((size_t)32)
 
 static void put_hex(const unsigned char *bytes, size_t len, struct str *out)
 {
