@@ -99,6 +99,10 @@ class Peer:
         except (EOFError, OSError):
             pass
 
+    def read_aside(self):
+        """Reads on, in a thread of its own, so that the other side can always write."""
+        threading.Thread(target=self.until_closed, daemon=True).start()
+
     def say_goaway(self, last_stream, code=0):
         """And wait until the other side has read it."""
         self.send(goaway(last_stream, code), frame(PING, b"have you?"[:8]))

@@ -15,18 +15,13 @@ from rawh2 import (ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEA
 SOME_MIB = 32 << 20
 
 
-def drain(peer):
-    """Reads on, in a thread of its own, so that the client can always write."""
-    threading.Thread(target=peer.until_closed, daemon=True).start()
-
-
 def flood(piece, count, reads=True):
     """A script that sends the piece many times between a request and its answer."""
     def script(peer):
         peer.greet()
         stream = peer.request()
         if reads:
-            drain(peer)
+            peer.read_aside()
         block = piece(stream) * 1000
         for _ in range(count // 1000):
             peer.send(block)
@@ -81,7 +76,7 @@ def endless(first, piece):
     def script(peer):
         peer.greet()
         stream = peer.request()
-        drain(peer)
+        peer.read_aside()
         peer.send(first(stream))
         block = piece(stream) * 100
         while True:

@@ -13,6 +13,7 @@
 #define CONNECTION_WINDOW (4 << 20)
 #define HEADER_LIST_MAX (16u << 10)
 #define PATH_MAX_BYTES 256u
+#define UNFINISHED_MAX 4u /* of the largest requests, in bytes: a connection may have begun so much */
 /* Some clients reset every stream they are done with; a flood of resets comes faster than calls can. */
 #define RESET_BURST 20000u
 #define RESET_PER_SECOND 10000u
@@ -41,7 +42,8 @@ struct service_conn {
     struct service_conn_owner owner;
     struct service_calls calls;
     struct loop_timer preface;
-    size_t unsent; /* bytes of replies not taken by the session yet */
+    size_t unfinished; /* bytes of requests that are still coming */
+    size_t unsent;     /* bytes of replies not taken by the session yet */
 };
 
 static void call_free(struct service_call *call)
@@ -54,10 +56,26 @@ static void call_free(struct service_call *call)
     mem_free(call);
 }
 
+/* The request is complete, or nobody wants the rest of it. Yours. */
+static struct str take_body(struct service_conn *conn, struct service_call *call)
+{
+    struct str body = call->body;
+
+    conn->unfinished -= body.len;
+    call->body = (struct str){.max = body.max};
+    return body;
+}
+
+static void drop_body(struct service_conn *conn, struct service_call *call)
+{
+    AUTO(str) struct str body = take_body(conn, call);
+}
+
 /* The stream is gone. A call that the handler still has lives on until it is answered. */
 static void call_detach(struct service_conn *conn, struct service_call *call)
 {
     TAILQ_REMOVE(&conn->calls, call, entry);
+    drop_body(conn, call);
     conn->unsent -= call->reply.len - call->reply_sent;
     call->conn = NULL;
     if (!call->handed || call->answered)
@@ -117,16 +135,32 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
+/* NULL: taken. */
+static const char *gather(struct service_conn *conn, struct service_call *call, const uint8_t *bytes,
+                          size_t len)
+{
+    if (conn->unfinished + len > UNFINISHED_MAX * (conn->owner.options->max_request + GRPC_PREFIX_BYTES))
+        return "this connection has begun too many requests without finishing them";
+    if (!str_add(&call->body, bytes, len))
+        return "the request is larger than this server takes";
+    conn->unfinished += len;
+    return NULL;
+}
+
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *bytes,
                    size_t len, void *ctx)
 {
     struct service_call *call = call_at(session, stream_id);
+    struct service_conn *conn = ctx;
+    const char *refused = NULL;
 
     (void)flags;
-    (void)ctx;
-    if (!call || call->answered || str_add(&call->body, bytes, len))
+    if (call && !call->answered)
+        refused = gather(conn, call, bytes, len);
+    if (!refused)
         return 0;
-    service_refuse(call, GRPC_RESOURCE_EXHAUSTED, "the request is larger than this server takes");
+    drop_body(conn, call);
+    service_refuse(call, GRPC_RESOURCE_EXHAUSTED, refused);
     return 0;
 }
 
@@ -140,6 +174,7 @@ static void refuse_http(nghttp2_session *session, int32_t stream_id)
 
 static void hand_over(struct service_conn *conn, struct service_call *call)
 {
+    AUTO(str) struct str body = take_body(conn, call);
     struct slice message;
     struct err err;
 
@@ -152,7 +187,7 @@ static void hand_over(struct service_conn *conn, struct service_call *call)
         service_refuse(call, GRPC_UNAUTHENTICATED,
                        "send " CREDENTIALS_USER_ID " and " CREDENTIALS_ACCESS_KEY
                        " once each, short, and in printable ASCII");
-    } else if (!grpc_unframe(str_slice(&call->body), &message, &err)) {
+    } else if (!grpc_unframe(str_slice(&body), &message, &err)) {
         service_refuse(call, GRPC_INVALID_ARGUMENT, err.msg);
     } else {
         call->handed = true;
