@@ -3,6 +3,7 @@
 import grpc
 import pytest
 
+import rawh2
 from generic import pb
 from peers import probe
 from programs import Answerer
@@ -41,6 +42,27 @@ def test_what_no_header_can_carry(generic, option, text):
     assert {(line.kind, line.sent, line.code) for line in lines} == {("invalid", False, 3)}
     assert all(text in line.text and KEY not in line.text for line in lines)
     assert generic.seen == []
+
+
+def test_a_key_is_kept_in_no_table(raw):
+    """HPACK would send the second one as a number: a table on either side would hold it for the connection's life."""
+    blocks = []
+
+    def script(peer):
+        peer.greet()
+        while True:
+            kind, flags, stream, payload = peer.frame()
+            if kind == rawh2.HEADERS:
+                blocks.append(payload)
+            elif kind == rawh2.DATA and flags & rawh2.END_STREAM:
+                peer.send(rawh2.response(stream, b""))
+
+    server = raw(script)
+    lines = probe(server.port, "user:alice", f"key:{KEY * 10}", "remove:p1@20000", "wait", "remove:p1@20000")
+    assert [line.kind for line in lines] == ["ok", "ok"] and server.connections == 1
+    assert len(blocks) == 2 and all(len(block) > 5 * len(KEY) for block in blocks)
+    probe(raw(script).port, "user:" + "alice" * 20, "remove:p1@20000", "wait", "remove:p1@20000")
+    assert len(blocks) == 4 and len(blocks[3]) < 50, "a user id is no secret"
 
 
 @pytest.mark.parametrize("code", ["UNAUTHENTICATED", "PERMISSION_DENIED"])

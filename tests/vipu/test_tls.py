@@ -1,5 +1,6 @@
 """Our client with TLS: against grpcio, against Python's ssl, and against servers that keep no rule."""
 
+import re
 import socket
 import ssl
 import struct
@@ -13,7 +14,7 @@ import rawh2
 from certificates import LOCAL, Certificate
 from generic import pb, services
 from peers import Generic, Probe, probe
-from programs import DEADLINE_S, Answerer, until
+from programs import DEADLINE_S, ROOT, Answerer, until
 from tls import context_of, records_script, tls_script
 
 
@@ -130,6 +131,15 @@ def test_a_ca_file_is_read_for_each_connection(answerer, authority, stranger, tm
     path.write_bytes(stranger.pem.read_bytes())
     running.open()
     assert [line.kind for line in running.rest()] == ["io", "denied"]
+
+
+def test_the_page_quotes_what_the_client_says():
+    page = (ROOT / "docs" / "vipu.md").read_text().split("What it says otherwise:")[1].split("##")[0]
+    sentences = [part.strip(". ") for cell in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+                 for part in re.findall(r"`(.*?)`", cell)]
+    said = "".join((ROOT / "vipu" / "wire" / name).read_text() for name in ("tls.c", "h2.c"))
+    said = re.sub(r'"\s*"', "", said).replace('\\"%.64s\\"', '"HOST"')
+    assert len(sentences) == 6 and [sentence for sentence in sentences if sentence not in said] == []
 
 
 # ---- servers that keep no rule ----

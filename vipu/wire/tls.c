@@ -48,8 +48,10 @@ struct tls *tls_new_client(const struct tls_context *context, const char *host)
 {
     struct tls *tls = tls_new(context);
     X509_VERIFY_PARAM *wanted = SSL_get0_param(tls->ssl);
+    size_t len = strlen(host);
 
-    tls->host = mem_strdup(host);
+    /* A dot at the end tells resolvers that a name is whole; certificates do not have it. */
+    host = tls->host = mem_strndup(host, len > 1 && host[len - 1] == '.' ? len - 1 : len);
     X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                 X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     if (!is_address(host))

@@ -203,6 +203,7 @@ TEST(what_a_certificate_has_to_name)
     } rows[] = {
         {"localhost", "localhost", true},
         {"localhost", "LocalHost", true},
+        {"localhost", "localhost.", true},
         {"localhost", "localhost.localdomain", false},
         {"*.example.org", "a.example.org", true},
         {"*.example.org", "a.b.example.org", false},
