@@ -68,13 +68,17 @@ def test_the_variables_are_documented():
             "VIPU_CLI_API_ACCESS_KEY"} <= variables
 
 
-def test_the_page_is_sound():
-    page = output(program("vipu"), "__man")
+@pytest.mark.parametrize("name", ["vipu", "vipu-server"])
+def test_the_page_is_sound(name):
+    page = output(program(name), "__man")
     checked = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=page, capture_output=True, text=True,
                              timeout=DEADLINE_S)
     # A page made by a build has no date of its own.
     left = [line for line in checked.stdout.splitlines() if "missing date" not in line]
-    assert left == []
+    assert left == [] and page.startswith(f'.TH {name.upper()} 1 ')
+
+
+def test_the_page_tells_the_rest():
     for words in ("Exit status: 0 for success, 1 when", "/etc/vipu/vipu-cli.hcl", "~/.ipuof.conf.d/"):
         assert words in plain(man())
 
@@ -184,7 +188,8 @@ def test_what_is_installed(tmp_path):
     build = ROOT / os.environ.get("BUILD_DIR", "build/dev")
     subprocess.run(["cmake", "--install", str(build / "vipu"), "--prefix", str(tmp_path)], check=True,
                    capture_output=True, timeout=DEADLINE_S)
-    assert (tmp_path / "share/man/man1/vipu.1").read_text() == output(program("vipu"), "__man")
+    for name in ("vipu", "vipu-server"):
+        assert (tmp_path / "share/man/man1" / f"{name}.1").read_text() == output(program(name), "__man")
     for shell, path in (("bash", "bash-completion/completions/vipu"), ("zsh", "zsh/site-functions/_vipu"),
                         ("fish", "fish/vendor_completions.d/vipu.fish")):
         assert (tmp_path / "share" / path).read_text() == output(program("vipu"), "completion", shell)

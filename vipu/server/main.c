@@ -6,6 +6,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/opts.h"
+#include "base/core/opts_man.h"
 #include "base/io/log.h"
 #include "vipu/server/config.h"
 #include "vipu/server/keys.h"
@@ -143,6 +144,22 @@ static int start(const struct options *options)
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static void print_manual(void)
+{
+    AUTO(str) struct str settings = {0}, closing = {0}, page = {0};
+    struct opts_man man = {.summary = "a V-IPU controller over simulated IPUs",
+                           .version = "ipu-operator " IPU_OPERATOR_VERSION};
+
+    server_config_help(&settings);
+    roff_section("CONFIGURATION FILE", &closing);
+    str_adds(&closing, "In YAML; all but clusters may be left out.\n.nf\n");
+    roff_text(str_text(&settings), &closing);
+    str_adds(&closing, ".fi\n");
+    man.closing = str_text(&closing);
+    opts_man(&spec, &man, &page);
+    (void)fputs(str_text(&page), stdout);
+}
+
 static const char *environment(const char *name)
 {
     return getenv(name);
@@ -156,6 +173,11 @@ int main(int argc, char **argv)
     struct options options = {0};
     int status = EXIT_SUCCESS;
 
+    /* For the build, not for people. */
+    if (argc > 1 && str_eq(argv[1], "__man")) {
+        print_manual();
+        return EXIT_SUCCESS;
+    }
     switch (opts_parse(&spec, argc, argv, environment, false, &options, &words, &problems)) {
     case OPTS_RUN:
         log_setup((enum log_level)options.log_level, options.log_json);
