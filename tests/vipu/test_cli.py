@@ -46,6 +46,7 @@ def good(result):
 
 
 def test_the_life_of_a_partition(run):
+    """Success line: `<verb> <kind> (<id>): success.` [D]; `list partition` = `list partitions` [S]."""
     assert good(run("create", "partition", "p1", "--size", "16", "--reconfigurable")) == \
         "create partition (p1): success.\n"
     assert good(run("list", "partition")) == (
@@ -89,6 +90,7 @@ def test_requests_seen_in_public(run, words, size, gcds, replicas, ilds):
 
 
 def test_options_may_stand_anywhere(run, server):
+    """Grammar: `vipu [global options] <verb> <kind> [id] [options]`, options may stand before or after. [S]"""
     good(run("--size", "4", "create", "-H", "127.0.0.1", "partition", "-P", str(server.port), "p1", port=1))
     assert "p1" in good(run("list", "--allocation", "cl1", "partition"))
     assert "p1" not in good(run("list", "partition", "--allocation=left"))
@@ -119,6 +121,17 @@ def test_ipuof_configs(run, home):
     assert len(list(folder.iterdir())) == 2
     good(run("delete", "partition", "p1"))
     assert list(folder.iterdir()) == []
+
+
+def test_where_no_files_can_be_written(server, home):
+    """The partition is there all the same, and a remark says what is missing."""
+    (home / ".ipuof.conf.d").write_text("in the way")
+    for name, env, part in (("p1", {"HOME": str(home)}, "The IPUoF files were not written: "),
+                            ("p2", {}, "HOME is not set, so no IPUoF files were written")):
+        made = subprocess.run([program("vipu"), "-H", "127.0.0.1", "-P", str(server.port), "create", "partition", name,
+                               "--size", "1"], capture_output=True, text=True, timeout=DEADLINE_S, env=env)
+        assert (made.returncode, made.stdout) == (0, f"create partition ({name}): success.\n")
+        assert part in made.stderr
 
 
 def test_index_chooses_the_place(run):
@@ -262,6 +275,29 @@ def test_nobody_answers(run):
     assert result.stderr.startswith(
         f"unable to connect to VIRM/V-IPU Controller at 127.0.0.1:{port}: context deadline exceeded")
     assert result.stderr.endswith("(connect: Connection refused)\n")
+
+
+def test_a_controller_behind_a_wall():
+    """Seed 003, 2.10.1, word for word: packets vanish, so the time that was given is all there is to tell."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(0)
+    address = listener.getsockname()
+    fillers = []
+    while True:  # until the queue of connections is full, and nobody takes one out of it
+        fillers.append(socket.socket())
+        fillers[-1].settimeout(0.2)
+        try:
+            fillers[-1].connect(address)
+        except TimeoutError:
+            break
+    done = subprocess.run([program("vipu"), "-H", "127.0.0.1", "-P", str(address[1]), "--api-timeout", "1", "list",
+                           "partition"], capture_output=True, text=True, timeout=DEADLINE_S, env={})
+    for filler in fillers:
+        filler.close()
+    listener.close()
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1, "", f"unable to connect to VIRM/V-IPU Controller at 127.0.0.1:{address[1]}: context deadline exceeded\n")
 
 
 def test_a_controller_that_is_just_starting(serve, home):

@@ -86,5 +86,5 @@ def test_completion_knows_the_user(server, authority, tmp_path):
                               capture_output=True, text=True, timeout=DEADLINE_S, check=True)
         return done.stdout.split()
 
-    # It gives up after two seconds rather than keep a user waiting, which a busy machine may need.
+    # It gives up after some seconds rather than keep a user waiting, and a busy machine may need more.
     until(lambda: offered() == ["left"], "the user's allocation is offered")

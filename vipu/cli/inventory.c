@@ -1,28 +1,32 @@
 #include "vipu/cli/inventory.h"
 
+#include "base/core/map.h"
 #include "base/core/mem.h"
 #include "vipu/cli/show_inventory.h"
 #include "vipu/client/extension.h"
 
-static bool has_allocation(const struct vipu_allocation_list *list, const char *id)
+/* A controller may have very many partitions, so that what was seen is looked up and not searched. */
+static bool is_new(struct map *seen, const char *id)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (str_eq(list->items[i].id, id))
-            return true;
-    return false;
+    static char mark;
+
+    return *id && !map_set(seen, id, &mark);
 }
 
 static void named_allocations(const struct vipu_partitions *partitions, struct vipu_allocation_list *ret)
 {
+    struct map seen = {0};
+
     for (size_t i = 0; i < partitions->count; i++) {
         const struct vipu_partition *p = &partitions->items[i];
 
-        if (!*p->allocation_id || has_allocation(ret, p->allocation_id))
+        if (!is_new(&seen, p->allocation_id))
             continue;
         ret->items = mem_grow(ret->items, ret->count + 1, sizeof(*ret->items));
         ret->items[ret->count++] = (struct vipu_allocation_entry){.id = mem_strdup(p->allocation_id),
                                                                   .cluster_id = mem_strdup(p->cluster_id)};
     }
+    map_release(&seen);
 }
 
 bool inventory_allocations(struct session *session, struct vipu_allocation_list *ret, bool *ret_partial,
@@ -40,25 +44,20 @@ bool inventory_allocations(struct session *session, struct vipu_allocation_list 
     return true;
 }
 
-static bool has_cluster(const struct vipu_cluster_list *list, const char *id)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (str_eq(list->items[i].id, id))
-            return true;
-    return false;
-}
-
 static void named_clusters(const struct vipu_partitions *partitions, struct vipu_cluster_list *ret)
 {
+    struct map seen = {0};
+
     for (size_t i = 0; i < partitions->count; i++) {
         const struct vipu_partition *p = &partitions->items[i];
 
-        if (!*p->cluster_id || has_cluster(ret, p->cluster_id))
+        if (!is_new(&seen, p->cluster_id))
             continue;
         ret->items = mem_grow(ret->items, ret->count + 1, sizeof(*ret->items));
         ret->items[ret->count++] = (struct vipu_cluster_entry){
             .id = mem_strdup(p->cluster_id), .topology = mem_strdup(""), .cluster_topology = mem_strdup("")};
     }
+    map_release(&seen);
 }
 
 bool inventory_clusters(struct session *session, struct vipu_cluster_list *ret, bool *ret_partial,

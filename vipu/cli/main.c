@@ -16,7 +16,7 @@
 
 #define EXIT_USAGE 2
 #define CONNECT_PATIENCE_MS 5000
-#define COMPLETE_TIMEOUT_S 2 /* whoever presses a key does not wait longer */
+#define COMPLETE_TIMEOUT_S 5 /* whoever presses a key does not wait longer */
 
 static const char *environment(const char *name)
 {
