@@ -1,7 +1,6 @@
 #include "vipu/wire/credentials.h"
 
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -65,13 +64,4 @@ bool credentials_header(struct credentials *c, struct slice name, struct slice v
     if (slice_eq(name, CREDENTIALS_ACCESS_KEY))
         return keep(&c->access_key, value, CREDENTIALS_ACCESS_KEY_MAX);
     return true;
-}
-
-bool credentials_equal(const char *a, const char *b)
-{
-    unsigned char of_a[SHA256_DIGEST_LENGTH], of_b[SHA256_DIGEST_LENGTH];
-
-    SHA256((const unsigned char *)a, strlen(a), of_a);
-    SHA256((const unsigned char *)b, strlen(b), of_b);
-    return CRYPTO_memcmp(of_a, of_b, sizeof(of_a)) == 0;
 }

@@ -26,6 +26,3 @@ void credentials_release(struct credentials *c);
 
 /* One header of a call that came in. False for one that is sent twice, too long, or not printable. */
 bool credentials_header(struct credentials *c, struct slice name, struct slice value);
-
-/* The time this takes says nothing about where the two differ. */
-bool credentials_equal(const char *a, const char *b);

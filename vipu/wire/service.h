@@ -39,9 +39,9 @@ MUST_USE bool service_listen(struct service *service, const char *address, struc
 uint32_t service_port(const struct service *service); /* what was listened on */
 void service_free(struct service *service);           /* closes every connection; NULL is fine */
 
-/* Who the caller says it is, "" when it says nothing: printable ASCII within the limits of credentials.h,
- * which also compares keys. Borrowed until the call is answered. Whoever sends more than a user id and a key
- * may be is refused before the handler hears of the call. */
+/* Who the caller says it is, "" when it says nothing: printable ASCII within the limits of credentials.h.
+ * Borrowed until the call is answered. Whoever sends more than a user id and a key may be is refused before
+ * the handler hears of the call. */
 const char *service_user_id(const struct service_call *call);
 const char *service_access_key(const struct service_call *call);
 

@@ -65,17 +65,3 @@ TEST(headers_that_came_in)
     credentials_release(&c);
     CHECK(!c.user_id && !c.access_key);
 }
-
-TEST(comparing)
-{
-    static const struct {
-        const char *a, *b;
-        bool want;
-    } rows[] = {
-        {"", "", true},        {"", "a", false},     {"a", "", false},     {"abc", "abc", true},
-        {"abc", "abd", false}, {"abc", "ab", false}, {"ab", "abc", false}, {X512, X512, true},
-    };
-
-    CHECK_ROWS (row, rows)
-        CHECK_INT_EQ(credentials_equal(row->a, row->b), row->want);
-}
