@@ -1,6 +1,7 @@
 #include "vipu/server/tenancy.h"
 
 #include "vipu/model/shape.h"
+#include "vipu/server/blockers.h"
 
 const struct held *tenancy_find(const struct controller *c, const struct user *user, const char *id,
                                 struct err *err)
@@ -67,6 +68,16 @@ static bool refuse_place(const struct vipu_requirements *given, struct strv *pro
     return err_set(err, ERR_INVALID, "%s", problems->items[0]);
 }
 
+static bool create(struct controller *c, const struct user *user, const struct vipu_requirements *given,
+                   int64_t now_ms, struct strv *problems, struct err *err)
+{
+    bool made = controller_create(c, given, now_ms, problems, err);
+
+    if (!made && err->kind == ERR_BUSY)
+        blockers_explain(c, user, given, err);
+    return made;
+}
+
 bool tenancy_create(struct controller *c, const struct user *user, const struct vipu_requirements *given,
                     int64_t now_ms, struct strv *problems, struct err *err)
 {
@@ -75,13 +86,13 @@ bool tenancy_create(struct controller *c, const struct user *user, const struct 
     bool is_tried = false;
 
     if (!user)
-        return controller_create(c, given, now_ms, problems, err);
+        return create(c, NULL, given, now_ms, problems, err);
     for (size_t i = 0; i < user->allocations.count; i++) {
         r.allocation_id = user->allocations.items[i];
         if (!is_candidate(c, given, r.allocation_id))
             continue;
         strv_release(problems);
-        if (controller_create(c, &r, now_ms, problems, err))
+        if (create(c, user, &r, now_ms, problems, err))
             return true;
         if (err->kind != ERR_BUSY && err->kind != ERR_INVALID)
             return false;
