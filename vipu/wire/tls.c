@@ -114,12 +114,13 @@ static bool distrust(const struct tls *tls, struct err *err)
     }
 }
 
-/* Why OpenSSL gave up. */
+/* Why OpenSSL gave up. Its queue of errors is the thread's, so others must not find ours in it. */
 static bool explain(const struct tls *tls, struct err *err)
 {
-    unsigned long code = ERR_peek_error();
+    unsigned long code = ERR_get_error();
     const char *text = ERR_reason_error_string(code);
 
+    ERR_clear_error();
     if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
         return distrust(tls, err);
     if (tls->has_heard && (tls->first_byte < RECORD_TYPE_FIRST || tls->first_byte > RECORD_TYPE_LAST))
@@ -221,7 +222,7 @@ bool tls_seal(struct tls *tls, struct slice plain, struct str *out, struct err *
 
 void tls_end(struct tls *tls)
 {
-    ERR_clear_error();
     if (tls->is_open)
         (void)SSL_shutdown(tls->ssl);
+    ERR_clear_error();
 }

@@ -62,6 +62,13 @@ static BIO *bio_of(const struct str *pem)
     return must(BIO_new_mem_buf(pem->ptr ? pem->ptr : "", (int)pem->len));
 }
 
+/* The queue of errors is the thread's, so others must not find ours in it. */
+static void close_pem(BIO *bio)
+{
+    BIO_free(bio);
+    ERR_clear_error();
+}
+
 /* OpenSSL would ask at the terminal. */
 static int on_passphrase(char *out, int size, int writing, void *ctx)
 {
@@ -111,7 +118,7 @@ static bool each_certificate(const char *file, bool (*use)(SSL_CTX *ssl, X509 *c
         ok = err_set(err, ERR_INVALID, "%s: certificate %zu: %s", file, count + 1, reason());
     else if (ok && count == 0)
         ok = err_set(err, ERR_INVALID, "%s: there is no PEM certificate in it", file);
-    BIO_free(bio);
+    close_pem(bio);
     return ok;
 }
 
@@ -132,7 +139,7 @@ static bool use_key(SSL_CTX *ssl, const char *file, struct err *err)
     else if (SSL_CTX_use_PrivateKey(ssl, key) != 1)
         ok = err_set(err, ERR_INVALID, "%s: the private key does not serve: %s", file, reason());
     EVP_PKEY_free(key);
-    BIO_free(bio);
+    close_pem(bio);
     OPENSSL_cleanse(pem.ptr, pem.len);
     return ok;
 }
