@@ -77,13 +77,19 @@ static void print_take(cJSON *document, struct str *out)
     cJSON_Delete(document);
 }
 
+/* One after the other: a tree of all of them takes seven times the memory of their text. */
 void show_partitions_json(const struct vipu_partitions *list, struct str *out)
 {
-    cJSON *array = json_array();
+    str_addc(out, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        AUTO(json) cJSON *entry = json_object();
+        AUTO(mem) char *text = NULL;
 
-    for (size_t i = 0; i < list->count; i++)
-        json_put_take(json_push_take(array, json_object()), "partition", partition_json(&list->items[i]));
-    print_take(array, out);
+        json_put_take(entry, "partition", partition_json(&list->items[i]));
+        text = json_print_pretty(entry);
+        str_addf(out, "%s%s", i ? ", " : "", text);
+    }
+    str_adds(out, "]\n");
 }
 
 static void add_row(struct table *table, const struct vipu_partition *p, enum show_layout layout)
