@@ -68,7 +68,9 @@ static struct str take_body(struct service_conn *conn, struct service_call *call
 
 static void drop_body(struct service_conn *conn, struct service_call *call)
 {
-    AUTO(str) struct str body = take_body(conn, call);
+    struct str body = take_body(conn, call);
+
+    str_release(&body);
 }
 
 /* The stream is gone. A call that the handler still has lives on until it is answered. */
