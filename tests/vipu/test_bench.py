@@ -25,8 +25,9 @@ def test_the_benchmark_measures():
 
 
 def test_numbers_that_are_none_are_refused():
-    for option, value in (("--ipus", "65"), ("--ipus", "32"), ("--rounds", "0"), ("--listed", "-1")):
+    for option, value in (("--ipus", "65"), ("--ipus", "32"), ("--rounds", "0"), ("--listed", "-1"),
+                          ("--partitions", "65537")):
         done = subprocess.run([sys.executable, programs.ROOT / "tests/bench", "vipu", option, value],
                               capture_output=True, text=True, timeout=60)
         assert done.returncode == 2, done.stdout
-        assert "--ipus takes powers of two" in done.stderr or "must be positive" in done.stderr
+        assert re.search("--ipus takes powers of two|must be positive|at most 65536 IPUs", done.stderr)

@@ -1,6 +1,6 @@
 /* The nouns of V-IPU as the public user API has them: partitions, what one asks for, their state, and the
  * enumerations with the texts that tables and commands use. Plain data; no rules (see shape.h) and no
- * placement (see alloc.h).
+ * placement (see allocator.h).
  *
  * Strings inside these structs are owned by them and never NULL after a decode or copy; the release functions
  * free the contents, accept NULL and zeroed structs, and leave a zeroed struct behind. An owner hands a
