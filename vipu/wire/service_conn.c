@@ -176,7 +176,9 @@ static void refuse_http(nghttp2_session *session, int32_t stream_id)
 
 static void hand_over(struct service_conn *conn, struct service_call *call)
 {
-    AUTO(str) struct str body = take_body(conn, call);
+    struct str body = take_body(conn, call);
+
+    str_release(&body);
     struct slice message;
     struct err err;
 
