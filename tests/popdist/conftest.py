@@ -59,10 +59,14 @@ def pkg_config(libraries):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """Made by pip from a copy of the tree, so that nothing is left in it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    copy = folder / "popdist"
-    shutil.copytree(ROOT / "popdist", copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+    """PopDist's."""
+    return wheel_of(ROOT / "popdist", tmp_path_factory.mktemp("wheel"))
+
+
+def wheel_of(source, folder):
+    """Made by pip from a copy of the source, so that nothing is left in the tree."""
+    copy = folder / "source"
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
     pip("wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", folder / "out", copy)
     return next((folder / "out").glob("*.whl"))
 

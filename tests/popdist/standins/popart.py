@@ -1,8 +1,16 @@
-"""As much of PopART as PopDist meets."""
+"""As much of PopART as PopDist and Horovod meet, with the rules that PopART documents: which call needs which
+other call before it, and options that exist and no others. Its device trains a linear model by gradient descent."""
 
+import ctypes
 import enum
 
+import numpy as np
+
 MACHINE = {0, 1, 24, 27}  # devices that can be acquired
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class DeviceConnectionType(enum.Enum):
@@ -11,10 +19,19 @@ class DeviceConnectionType(enum.Enum):
 
 
 class SessionOptions:
-    """Like the real one, it has its options and no others."""
+    """Setting what does not exist is an error, as with the real one."""
 
-    __slots__ = ("enableReplicatedGraphs", "replicatedGraphCount", "enableDistributedReplicatedGraphs",
-                 "globalReplicaOffset", "globalReplicationFactor", "enableEngineCaching", "cachePath")  # fmt: skip
+    _names = {"enableReplicatedGraphs": False, "replicatedGraphCount": 1, "enableDistributedReplicatedGraphs": False,
+              "globalReplicaOffset": 0, "globalReplicationFactor": 1, "enableEngineCaching": False, "cachePath": "",
+              "hostAllReduce": False, "hostWeightUpdate": False, "hostAllReduceRemoteBuffer": False}  # fmt: skip
+
+    def __init__(self):
+        self.__dict__.update(self._names)
+
+    def __setattr__(self, name, value):
+        if name not in self._names:
+            raise AttributeError(f"'SessionOptions' object has no attribute '{name}'")
+        self.__dict__[name] = value
 
 
 class DeviceInfo:
@@ -25,3 +42,90 @@ class DeviceInfo:
 class DeviceManager:
     def acquireDeviceById(self, id, connectionType=DeviceConnectionType.Always):
         return DeviceInfo(id, connectionType) if id in MACHINE else None
+
+
+def hostReduceGradCopyPrefix():
+    return "HostReduceGradCopy__"
+
+
+def hostReduceVarCopyPrefix():
+    return "HostReduceVarCopy__"
+
+
+class TensorInfo:
+    def __init__(self, array):
+        self._array = array
+
+    def shape(self):
+        return list(self._array.shape)
+
+    def data_type_lcase(self):
+        return str(self._array.dtype)
+
+
+class PyWeightsIO:
+    def __init__(self, weights):
+        self.weights = weights
+
+
+class TrainingSession:
+    """fnModel: {tensor id: initial value}; the model is y = x @ w + b."""
+
+    def __init__(self, fnModel, userOptions=None, learningRate=0.1):
+        self._model = {name: np.array(value, np.float32) for name, value in fnModel.items()}
+        self._options = userOptions or SessionOptions()
+        self._rate = learningRate
+        self._ready, self._stored, self._device, self._streams = False, None, None, {}
+
+    def prepareDevice(self):
+        self._ready = True
+
+    def getHostReduceStreamIds(self):
+        prefixes = (hostReduceGradCopyPrefix(), hostReduceVarCopyPrefix()) if self._options.hostAllReduce else ()
+        return [prefix + name for prefix in prefixes for name in self._model]
+
+    def getInfo(self, name):
+        return TensorInfo(self._model[name])
+
+    def connectStreamToCallback(self, stream, callback, index):
+        assert self._ready, "connectStreamToCallback needs prepareDevice"
+        assert stream in self.getHostReduceStreamIds() and index == 0, stream
+        self._streams[stream] = callback
+
+    def weightsFromHost(self):
+        assert self._ready, "weightsFromHost needs prepareDevice"
+        self._device = {name: value.copy() for name, value in self._model.items()}
+
+    def weightsToHost(self):
+        assert self._device is not None, "weightsToHost needs weightsFromHost"
+        self._stored = {name: value.copy() for name, value in self._device.items()}
+
+    def readWeights(self, io):
+        assert self._stored is not None, "readWeights needs weightsToHost"
+        for name, array in io.weights.items():
+            np.copyto(array, self._stored[name])
+
+    def writeWeights(self, io):
+        for name, array in io.weights.items():
+            np.copyto(self._model[name], array)
+        self._device = None  # stale until weightsFromHost
+
+    def _exchange(self, stream, array):
+        """The device hands memory of its own to the stream's function."""
+        memory = np.ascontiguousarray(array)
+        self._streams[stream](_new_capsule(memory.ctypes.data, None, None))
+        return memory
+
+    def run(self, x, y):
+        assert self._device is not None, "run needs weightsFromHost"
+        error = x @ self._device["w"] + self._device["b"] - y
+        gradients = {"w": x.T @ error / len(x), "b": error.mean(keepdims=True)}
+        if self._options.hostAllReduce:
+            for name, gradient in gradients.items():
+                self._exchange(hostReduceGradCopyPrefix() + name, gradient.astype(np.float32))
+            for name in gradients:
+                empty = np.zeros_like(self._model[name])
+                gradients[name] = self._exchange(hostReduceVarCopyPrefix() + name, empty)
+        for name, gradient in gradients.items():
+            self._device[name] -= np.float32(self._rate) * gradient
+        return float((error**2).mean())

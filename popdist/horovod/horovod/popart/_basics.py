@@ -1,0 +1,54 @@
+"""Who am I among the ranks."""
+
+import os
+
+import popdist
+from popdist import _popdist
+
+TIMEOUT = "HOROVOD_POPART_BROADCAST_TIMEOUT"
+
+
+def init() -> None:
+    """Starts communication, unless PopDist has been started already. May be called again."""
+    seconds = os.environ.get(TIMEOUT)
+    if seconds:
+        try:
+            popdist.setTimeout(float(seconds))
+        except ValueError:
+            raise ValueError(f'{TIMEOUT} is "{seconds}", which is no positive number of seconds') from None
+    if not popdist.isBackendInitialized():
+        popdist.init()
+
+
+def shutdown() -> None:
+    """Ends communication; all ranks must come here. The end of the program does the same."""
+    if popdist.isBackendInitialized():
+        popdist.finalizeBackend()
+
+
+def is_initialized() -> bool:
+    return popdist.isBackendInitialized()
+
+
+def size() -> int:
+    return _place()[0]
+
+
+def rank() -> int:
+    return _place()[1]
+
+
+def local_rank() -> int:
+    """Among the ranks of this host."""
+    _place()
+    return int(os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") or popdist.getLocalInstanceIndex())
+
+
+def local_size() -> int:
+    return int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE") or _place()[0])
+
+
+def _place():
+    if not popdist.isBackendInitialized():
+        raise ValueError("Horovod has not been initialized; use hvd.init().")
+    return _popdist.backend_place()

@@ -1,0 +1,23 @@
+"""A training session of one rank."""
+
+from typing import Any
+
+import popdist
+from popdist.popart import configureSessionOptions
+
+from ._popart import popart
+
+
+class DistributedTrainingSession(popart.TrainingSession):
+    """popart.TrainingSession, with the same arguments. Under poprun, the session's replicas are this instance's;
+    enableEngineCaching keeps what was compiled, in the folder that poprun names."""
+
+    def __init__(self, *args: Any, enableEngineCaching: bool = False, **kwargs: Any):
+        options = kwargs.get("userOptions")
+        if options is None:
+            options = kwargs["userOptions"] = popart.SessionOptions()
+        if popdist.isPopdistEnvSet():
+            configureSessionOptions(options)
+        if enableEngineCaching:
+            options.enableEngineCaching = True
+        super().__init__(*args, **kwargs)

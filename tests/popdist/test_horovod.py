@@ -1,0 +1,138 @@
+"""horovod.popart, installed from its wheel, with a stand-in for PopART."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import runs
+from conftest import ROOT, pip, wheel_of
+from test_python import MAIN, python
+
+STANDINS = Path(__file__).parent / "standins"
+
+
+@pytest.fixture(scope="module")
+def hvd_wheel(tmp_path_factory):
+    return wheel_of(ROOT / "popdist" / "horovod", tmp_path_factory.mktemp("hvd"))
+
+
+@pytest.fixture(scope="module")
+def hvd(hvd_wheel, wheel, tmp_path_factory):
+    """A folder with the wheels of Horovod and PopDist, and the stand-in for PopART."""
+    folder = tmp_path_factory.mktemp("hvd-site")
+    pip("install", "--no-deps", "--no-index", "--target", folder, wheel, hvd_wheel)
+    shutil.copy(STANDINS / "popart.py", folder)
+    return folder
+
+
+def horovodrun(hvd, *words):
+    """Runs it as a user does: `horovodrun WORDS`, with `python` in PATH."""
+    path = f"{hvd / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return subprocess.run(
+        ["horovodrun", *words], env=runs.clean_environment(PYTHONPATH=str(hvd), PATH=path), cwd=MAIN,
+        capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["-np 2 -H localhost:2 python train.py", "--gloo -np 2 -H localhost:2 python train.py",
+                                   "-np 3 python train.py"])  # fmt: skip
+def test_training_gives_all_ranks_the_same_weights(hvd, words):
+    done = horovodrun(hvd, *words.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+    size = int(words.split("-np ")[1].split()[0])
+    found = re.findall(r"rank (\d+) of (\d+) weights (\w+) found (.*)", done.stdout)
+    assert sorted(int(rank) for rank, *_ in found) == list(range(size))
+    assert {count for _, count, *_ in found} == {str(size)}
+    assert len({weights for *_, weights, _ in found}) == 1, done.stdout
+    assert {model for *_, model in found} == {"[2.0, -1.0, 0.5] [3.0] True"}
+
+
+def test_one_process_trains_alone(hvd):
+    code = (MAIN / "train.py").read_text()
+    assert "rank 0 of 1" in python(hvd, code)
+
+
+@pytest.mark.parametrize("words,says", [
+    ("python train.py", "required: -np"),
+    ("-np 0 python train.py", "give the number of processes and a program"),
+    ("-np 2", "give the number of processes and a program"),
+    ("-np 2 --fusion-threshold-mb 3 python train.py", "this horovodrun does not know -np 2 --fusion-threshold-mb 3 ..."),
+])  # fmt: skip
+def test_horovodrun_tells_mistakes(hvd, words, says):
+    done = horovodrun(hvd, *words.split())
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("code,says", [
+    ("hvd.size()", "Horovod has not been initialized; use hvd.init()."),
+    ("hvd.DistributedOptimizer(None, None, popart.SessionOptions())", "set SessionOptions.hostAllReduce"),
+    ("o = popart.SessionOptions(); o.hostAllReduce = o.hostWeightUpdate = True; hvd.DistributedOptimizer(None, None, o)",
+     "SessionOptions.hostWeightUpdate is not supported"),
+])  # fmt: skip
+def test_mistakes_are_told_plainly(hvd, code, says):
+    assert says in python(hvd, f"import popart, horovod.popart as hvd\n{code}", expect=1)
+
+
+def test_a_missing_popart_is_named(site, hvd_wheel, tmp_path):
+    pip("install", "--no-deps", "--no-index", "--target", tmp_path, hvd_wheel)
+    said = python(f"{site}:{tmp_path}", "import horovod.popart", expect=1)
+    assert "ImportError: horovod.popart needs PopART, which cannot be imported" in said
+
+
+def test_a_session_under_poprun_has_this_instances_replicas(hvd):
+    code = (
+        "import popart, horovod.popart as hvd\n"
+        "o = popart.SessionOptions()\n"
+        "hvd.DistributedTrainingSession(fnModel={'w': 1}, userOptions=o, enableEngineCaching=True)\n"
+        "print(o.replicatedGraphCount, o.globalReplicaOffset, o.enableEngineCaching)\n"
+    )
+    printed = python(hvd, code, POPDIST_NUM_TOTAL_REPLICAS="8", POPDIST_NUM_LOCAL_REPLICAS="2", POPDIST_REPLICA_INDEX_OFFSET="6")
+    assert printed == "2 6 True\n"
+
+
+@pytest.fixture(scope="module")
+def official(tmp_path_factory):
+    """A wheel that is laid out as the official horovod: a package with an __init__.py of its own."""
+    folder = tmp_path_factory.mktemp("official")
+    (folder / "horovod" / "runner").mkdir(parents=True)
+    (folder / "horovod" / "__init__.py").write_text("import horovod.runner\n__version__ = '0.28.1'\n")
+    (folder / "horovod" / "runner" / "__init__.py").write_text("def run(): pass\n")
+    (folder / "setup.py").write_text(
+        "from setuptools import setup\nsetup(name='horovod', version='0.28.1', packages=['horovod', 'horovod.runner'])\n"
+    )
+    return wheel_of(folder, tmp_path_factory.mktemp("official-wheel"))
+
+
+@pytest.mark.parametrize("first", ["ours", "official"])
+@pytest.mark.parametrize("removed", ["ours", "official"])
+def test_it_stands_beside_the_official_horovod(hvd_wheel, wheel, official, tmp_path, first, removed):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True, timeout=runs.DEADLINE_S)
+    environment = ("--python", tmp_path / "env" / "bin" / "python")
+    both = [hvd_wheel, official] if first == "ours" else [official, hvd_wheel]
+    for each in (wheel, *both):
+        pip(*environment, "install", "--no-deps", "--no-index", each)
+    check = {"ours": "import horovod.popart", "official": "import horovod.runner; assert horovod.__version__"}
+
+    def works(name):
+        done = subprocess.run(
+            [tmp_path / "env" / "bin" / "python", "-c", check[name]], capture_output=True, text=True, check=False,
+            env=runs.clean_environment(PYTHONPATH=f"{STANDINS}:{packages()}"), timeout=runs.DEADLINE_S,
+        )  # fmt: skip
+        return done.returncode == 0
+
+    assert works("ours") and works("official")
+    pip(*environment, "uninstall", "--yes", "horovod-popart" if removed == "ours" else "horovod")
+    kept = "official" if removed == "ours" else "ours"
+    assert works(kept) and not works(removed)
+
+
+def packages():
+    """Where this environment's NumPy is."""
+    return subprocess.run([sys.executable, "-c", "import numpy; print(numpy.__path__[0].rsplit('/', 1)[0])"],
+                          check=True, capture_output=True, text=True, timeout=runs.DEADLINE_S).stdout.strip()  # fmt: skip
