@@ -2,7 +2,6 @@
 
 #include "base/core/mem.h"
 #include "vipu/client/session.h"
-#include "vipu/tools/discover_files.h"
 #include "vipu/tools/names.h"
 
 static bool is_given(const char *text)

@@ -3,8 +3,6 @@
 
 #include "vipu/tools/discovery.h"
 
-void discovery_add_take(struct discovery *discovery, struct gcd_view *view);
-
 MUST_USE bool discover_file(const char *path, struct discovery *ret, struct err *err);
 MUST_USE bool discover_folders(const struct source *source, const struct discovery_wish *wish,
                                struct discovery *ret, struct err *err);

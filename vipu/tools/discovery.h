@@ -30,6 +30,7 @@ struct discovery {
 /* False with a sentence when nothing could be found. With `all`, having no partition at all is no failure. */
 MUST_USE bool discover(const struct source *source, const struct discovery_wish *wish, struct discovery *ret,
                        struct err *err);
+void discovery_add_take(struct discovery *discovery, struct gcd_view *view);
 void discovery_release(struct discovery *discovery);
 const struct gcd_view *discovery_active(const struct discovery *discovery); /* NULL: none is */
 
