@@ -62,7 +62,7 @@ void opts_help(const struct opts_spec *spec, struct str *out);
 /* A line as opts_help has them, for other lists in `about`: what stands out, and what is said about it. */
 void opts_help_row(const char *head, const char *text, struct str *out);
 /* The help of one row with its choices, default and variable, as every page that lists options has it. */
-void opts_describe(const struct opt *row, struct str *out);
+void opts_describe(const struct opt *row, struct str *text);
 #define OPTS_HELP_TEXT "print this text and exit"
 #define OPTS_VERSION_TEXT "print the version and exit"
 /* Sets one row from text, for configuration files. ERR_INVALID names the flag and what would fit. */

@@ -82,8 +82,13 @@ static void add_environment(const struct opts_spec *spec, struct str *out)
 
 static void add_name(const char *program, struct str *out)
 {
-    for (; *program; program++)
-        str_addc(out, *program >= 'a' && *program <= 'z' ? (char)(*program - 'a' + 'A') : *program);
+    static const char small[] = "abcdefghijklmnopqrstuvwxyz", large[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    for (; *program; program++) {
+        const char *found = strchr(small, *program);
+
+        str_add(out, found ? &large[found - small] : program, 1);
+    }
 }
 
 void opts_man(const struct opts_spec *spec, const struct opts_man *man, struct str *out)

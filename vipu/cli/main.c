@@ -114,21 +114,24 @@ static bool ask(const struct command *command, struct command_context *context, 
     return ok;
 }
 
-static int run(const struct options *options, const struct command *command, struct command_context *context)
+/* `meant` has what was read of the command line. */
+static int run(const struct options *options, const struct command *command,
+               const struct command_context *meant)
 {
+    struct command_context context = *meant;
     AUTO(strv) struct strv remarks = {0};
     AUTO(str) struct str out = {.max = SIZE_MAX / 2}, failure = {0};
     struct err err;
     bool ok;
 
-    context->options = options;
-    context->home = environment("HOME");
-    context->out = &out;
-    context->remarks = &remarks;
-    context->failure = &failure;
-    context->session = session_of(options, options->api_timeout_s);
-    ok = ask(command, context, &err);
-    session_free(context->session);
+    context.options = options;
+    context.home = environment("HOME");
+    context.out = &out;
+    context.remarks = &remarks;
+    context.failure = &failure;
+    context.session = session_of(options, options->api_timeout_s);
+    ok = ask(command, &context, &err);
+    session_free(context.session);
     for (size_t i = 0; i < remarks.count; i++)
         (void)fprintf(stderr, "%s\n", remarks.items[i]);
     if (ok)
