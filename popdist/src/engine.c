@@ -28,8 +28,10 @@ struct engine {
     pthread_cond_t napping;
     bool driving;
     struct match *match;
-    struct entry *calls; /* not done */
+    struct entry *calls;  /* not done */
+    struct entry *debris; /* ended while the backend held their memory */
     struct post *posts;
+    struct engine *next_unclean;
     uint32_t next_tag;
     int64_t timeout_ms;
     int64_t now_ms;
@@ -332,6 +334,18 @@ enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, stru
     return POPDIST_OK;
 }
 
+/* A backend that failed may not be asked what it still reads and writes, so nothing of that is freed. */
+static void keep_memory(struct engine *engine)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct engine *unclean;
+
+    (void)pthread_mutex_lock(&lock);
+    engine->next_unclean = unclean;
+    unclean = engine;
+    (void)pthread_mutex_unlock(&lock);
+}
+
 enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct popdist_error *error)
 {
     enter(engine);
@@ -347,16 +361,19 @@ enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct p
     (void)pthread_join(engine->keeper, NULL);
     *ret_clean = !engine->broken.status;
     match_free(engine->match);
-    /* Messages that the backend still holds keep their memory when it may not be asked any more. */
-    while (*ret_clean && engine->posts) {
+    (void)pthread_cond_destroy(&engine->keeper_wake);
+    (void)pthread_cond_destroy(&engine->napping);
+    (void)pthread_mutex_destroy(&engine->lock);
+    if (!*ret_clean) {
+        keep_memory(engine);
+        return POPDIST_OK;
+    }
+    while (engine->posts) {
         struct post *post = engine->posts;
 
         engine->posts = post->next;
         post_free(post);
     }
-    (void)pthread_cond_destroy(&engine->keeper_wake);
-    (void)pthread_cond_destroy(&engine->napping);
-    (void)pthread_mutex_destroy(&engine->lock);
     memory_free(engine);
     return POPDIST_OK;
 }
@@ -458,6 +475,7 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     struct popdist_error reason = {POPDIST_OK, ""};
     struct entry *entry = entry_new(group, space, key);
     enum popdist_status status;
+    bool keeps;
 
     if (!entry)
         return fail_memory(error);
@@ -473,11 +491,14 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     if (entry->call.announcement)
         entry->call.announcement->held = false;
     wake_keeper(engine);
-    /* What the backend may still write to stays where it is. */
-    if (status && call_left_debris(&entry->call))
-        entry->call.exchange = (struct exchange){0};
+    keeps = call_left_debris(&entry->call);
+    if (keeps) {
+        entry->next = engine->debris;
+        engine->debris = entry;
+    }
     leave(engine);
-    entry_free(entry);
+    if (!keeps)
+        entry_free(entry);
     if (status && error)
         *error = reason;
     return status;
