@@ -40,6 +40,12 @@ static size_t block_number(unsigned order, uint32_t start)
     return (VIPU_ILD_IPUS + start) >> order;
 }
 
+/* The number of an order's first block; there are as many of them. */
+static size_t first_block(unsigned order)
+{
+    return (size_t)VIPU_ILD_IPUS >> order;
+}
+
 uint64_t vipu_block_mask(uint32_t start, uint32_t size)
 {
     return (UINT64_MAX >> (64 - size)) << start;
@@ -222,7 +228,7 @@ static bool find_in_parts(const struct vipu_blocks *b, unsigned want, struct vip
  * Yours. */
 static uint64_t *runs_of(const struct vipu_blocks *b, unsigned want, uint32_t num_ilds)
 {
-    size_t blocks = 2 * (VIPU_ILD_IPUS >> want);
+    size_t blocks = 2 * first_block(want);
     uint64_t *runs = mem_dup(b->sets, blocks * b->words * sizeof(*runs));
 
     for (size_t block = 1; block < blocks; block++)
@@ -252,7 +258,7 @@ static bool first_begin(size_t words, const uint64_t *place, const uint64_t *hol
 static bool find_at_order(const struct vipu_blocks *b, const uint64_t *runs, unsigned want, unsigned order,
                           const uint64_t *larger, struct vipu_place *ret)
 {
-    size_t first = VIPU_ILD_IPUS >> want, domain;
+    size_t first = first_block(want), domain;
     bool found = false;
 
     for (size_t block = first; block < 2 * first; block++) {
@@ -323,7 +329,7 @@ uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint
     if (num_ilds == 1)
         return blocks->count_by_order[order];
     runs = runs_of(blocks, order, num_ilds);
-    for (size_t block = VIPU_ILD_IPUS >> order; block < 2 * (VIPU_ILD_IPUS >> order); block++)
+    for (size_t block = first_block(order); block < 2 * first_block(order); block++)
         count += vipu_runs_count(&runs[block * blocks->words], blocks->words, num_ilds);
     return count;
 }
@@ -332,7 +338,7 @@ uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint
 static bool has_run(const struct vipu_blocks *b, unsigned order, uint32_t length)
 {
     AUTO(mem) uint64_t *set = mem_alloc(b->words * sizeof(*set));
-    size_t first = VIPU_ILD_IPUS >> order;
+    size_t first = first_block(order);
     bool found = false;
 
     for (size_t block = first; block < 2 * first && !found; block++) {
