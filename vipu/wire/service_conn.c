@@ -176,9 +176,7 @@ static void refuse_http(nghttp2_session *session, int32_t stream_id)
 
 static void hand_over(struct service_conn *conn, struct service_call *call)
 {
-    struct str body = take_body(conn, call);
-
-    str_release(&body);
+    AUTO(str) struct str body = take_body(conn, call);
     struct slice message;
     struct err err;
 
