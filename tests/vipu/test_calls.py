@@ -49,6 +49,9 @@ def test_version(quick):
 
 
 def test_a_partition_from_creation_to_removal(quick):
+    """On record: after a remove clients poll until NOT_FOUND; a partition has one GCD unless told otherwise; one
+    segment is the default; the topology id is the physical index of an IPU in its domain, the routing id its
+    logical index in the partition."""
     assert quick.create("p1", 16, reconfigurable=True) == "p1"
     wait_active(quick, "p1")
     status = quick.status("p1")
@@ -70,6 +73,7 @@ def test_a_partition_from_creation_to_removal(quick):
 
 
 def test_operations_are_asynchronous(serve, dial):
+    """On record: create returns at once, and the partition goes from pending to active."""
     client = dial(serve("create-ms: 600000\nremove-ms: 600000\nclusters: [{id: cl1}]").target)
     client.create("p1", 4)
     status = client.status("p1")
@@ -93,11 +97,13 @@ def test_reset(serve, dial):
 
 
 def test_unknown_partitions(quick):
+    """On record: NOT_FOUND for an unknown partition in GetPartitionStatus and RemovePartition."""
     for call in (quick.status, quick.remove, quick.reset, quick.ipuof):
         assert "p9" in refused(grpc.StatusCode.NOT_FOUND, call, "p9")
 
 
 def test_room(quick):
+    """On record: a partition is an isolated set of IPUs."""
     for number in range(4):
         quick.create(f"p{number}", 16)
     reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p4", 1)
@@ -132,6 +138,8 @@ def test_every_reason_at_once(quick):
     dict(size=2, cluster_id="cl1", ipus=[pb.PartitionIpu(), pb.PartitionIpu(topology_id=1)]),
 ])
 def test_shapes_that_are_refused(quick, requirements):
+    """On record: a partition's size must be a power of two; an IPU-Link domain has at most 64 IPUs; a request that
+    lists IPUs must name the cluster."""
     assert refused(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", **requirements)
 
 
@@ -144,6 +152,9 @@ def test_shapes_that_are_refused(quick, requirements):
     (32, dict(num_ipulink_segments=2, num_gcds=2), 2, 2),
 ])
 def test_requests_seen_in_public(serve, dial, size, requirements, gcds, replicas):
+    """On record: --cluster 2xPOD64 --size=64 --reconfigurable takes one domain; --cluster 2xPOD64 --size 128
+    --num-gcds 32 --gcd-sync-replicas 32 --routing ringswnc takes two domains; 32 IPUs with 2 domains, 2 GCDs and 2
+    replicas; num_replicas counts the replicas of all GCDs together, one per GCD unless told otherwise."""
     client = dial(serve(TWO_RACKS).target)
     client.create("p1", size, **requirements)
     spec = client.list()[0].spec
@@ -155,6 +166,8 @@ def test_requests_seen_in_public(serve, dial, size, requirements, gcds, replicas
 
 
 def test_routing_is_chosen_by_size_and_topology(serve, dial):
+    """On record: the server chooses a routing that is left undefined, from the size and the cluster's topology; a
+    partition of 64 IPUs in one domain of a torus gets RINGSWNC."""
     torus = dial(serve("clusters: [{id: t}]").target)
     mesh = dial(serve("clusters: [{id: m, topology: mesh}]").target)
     wanted = {16: pb.IRT_DNC, 32: pb.IRT_SWNC}
@@ -173,7 +186,10 @@ def test_routing_is_chosen_by_size_and_topology(serve, dial):
 
 
 def test_explicit_placement(quick):
-    """As a known third-party client asks: allocation without cluster, topology absolute, routing relative."""
+    """As a known third-party client asks: allocation without cluster, topology absolute, routing relative.
+    On record: a client lists IPUs with topology id and routing id counted from its first, domain ids 0; making a
+    cluster also makes an allocation of its name; an allocation instead of the cluster is enough for a request that
+    lists IPUs."""
     ipus = [pb.PartitionIpu(topology_id=8 + i, routing_id=i) for i in range(4)]
     quick.create("p1", 4, allocation_id="cl1", ipus=ipus)
     assert places(quick.list()[0]) == [(0, 8), (0, 9), (0, 10), (0, 11)]
@@ -181,6 +197,7 @@ def test_explicit_placement(quick):
 
 
 def test_allocations(serve, dial):
+    """On record: an empty allocation means any the user may see."""
     client = dial(serve(TWO_RACKS).target)
     client.create("p1", 16, allocation_id="small")
     assert "0 of 16 IPUs" in refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1, allocation_id="small")
@@ -192,6 +209,8 @@ def test_allocations(serve, dial):
 
 
 def test_ipu_attributes(quick):
+    """On record: attributes can be asked for some agents only; one agent per IPU-Machine of 4 IPUs; an IPU-Machine
+    has 4 IPUs."""
     everything = quick.attributes()
     assert list(everything) == [f"ag{i}" for i in range(1, 17)]
     assert all(sorted(ipus) == [0, 1, 2, 3] for ipus in everything.values())

@@ -46,7 +46,12 @@ def good(result):
 
 
 def test_the_life_of_a_partition(run):
-    """Success line: `<verb> <kind> (<id>): success.` [D]; `list partition` = `list partitions` [S]."""
+    """Success line: `<verb> <kind> (<id>): success.` [D]; `list partition` = `list partitions` [S].
+    On record: a kind may be given in the singular or the plural; success is told as: verb kind (id): success.;
+    create partition takes --size; create partition takes --reconfigurable; the later partition table has Cluster,
+    Allocation, Partition, ILDs, GW Routing, ILD Routing, Size, GCDs, State; the State column has no PS_ prefix; a
+    gateway routing that is left undefined is shown as DEFAULT; vipu list partitions; vipu create partition; vipu
+    reset partition; vipu remove partition."""
     assert good(run("create", "partition", "p1", "--size", "16", "--reconfigurable")) == \
         "create partition (p1): success.\n"
     assert good(run("list", "partition")) == (
@@ -60,7 +65,8 @@ def test_the_life_of_a_partition(run):
 
 
 def test_pipelines_of_scripts(run):
-    """The id of the active partition, as a published script cuts it out of the table."""
+    """The id of the active partition, as a published script cuts it out of the table.
+    On record: grep ACTIVE | cut -d'|' -f 3 | cut -d' ' -f 2 gives the partition's id."""
     good(run("create", "partition", "p1", "--size=4"))
     table = good(run("list", "partition"))
     cut = subprocess.run("grep ACTIVE | cut -d'|' -f 3 | cut -d' ' -f 2", shell=True, input=table, text=True,
@@ -80,6 +86,10 @@ def test_pipelines_of_scripts(run):
      128, 32, 32, 2),
 ])
 def test_requests_seen_in_public(run, words, size, gcds, replicas, ilds):
+    """On record: --size 2 --gcds 2 makes two GCDs of one IPU; --size 4 --gcds 2 --gcd-sync-replicas 4 makes two
+    GCDs of two IPUs and four replicas; create partition takes --num-gcds, formerly --gcds; create partition takes
+    --gcd-sync-replicas; create partition takes --routing ringswnc; create partition takes --cluster and
+    --allocation; num_ipulink_segments counts the IPU-Link domain segments of a partition."""
     good(run("create", "partition", "p1", *words))
     (entry,) = json.loads(good(run("list", "partition", "--showjson")))
     spec = entry["partition"]["spec"]
@@ -90,7 +100,8 @@ def test_requests_seen_in_public(run, words, size, gcds, replicas, ilds):
 
 
 def test_options_may_stand_anywhere(run, server):
-    """Grammar: `vipu [global options] <verb> <kind> [id] [options]`, options may stand before or after. [S]"""
+    """Grammar: `vipu [global options] <verb> <kind> [id] [options]`, options may stand before or after. [S]
+    On record: options may stand before or after the command."""
     good(run("--size", "4", "create", "-H", "127.0.0.1", "partition", "-P", str(server.port), "p1", port=1))
     assert "p1" in good(run("list", "--allocation", "cl1", "partition"))
     assert "p1" not in good(run("list", "partition", "--allocation=left"))
@@ -106,6 +117,8 @@ def test_get(run):
 
 
 def test_ipuof_configs(run, home):
+    """On record: vipu get partition with --gcd and --ipuof-configs; create partition writes the IPUoF files to
+    ~/.ipuof.conf.d; the old vipu-cli delete partition."""
     good(run("create", "partition", "p1", "--size", "8", "--num-gcds", "2"))
     good(run("create", "partition", "p", "--size", "4"))
     one = json.loads(good(run("get", "partition", "p1", "--gcd", "1", "--ipuof-configs")))
@@ -135,6 +148,7 @@ def test_where_no_files_can_be_written(server, home):
 
 
 def test_index_chooses_the_place(run):
+    """On record: create partition takes --index."""
     good(run("create", "partition", "p1", "--size", "16", "--index", "5", "--cluster", "cl1"))
     (entry,) = json.loads(good(run("list", "partition", "--showjson")))
     assert [(ipu["ipulink_domain_topology_id"], ipu["topology_id"]) for ipu in entry["partition"]["spec"]["ipus"]] == [
@@ -153,7 +167,9 @@ def test_listed_ipus(run):
 
 
 def test_table_layouts(run):
-    """Scripts cut ids out of the table by column; three layouts are on record."""
+    """Scripts cut ids out of the table by column; three layouts are on record.
+    On record: the earlier partition table has Partition, Cluster, ILDs, GW Routing, ILD Routing, Size, GCDs, State;
+    the row of a whole POD64 reads 1 | DEFAULT | RINGSWNC | 64 | 1 | ACTIVE."""
     good(run("create", "partition", "p64", "--size", "64", "--reconfigurable", "--cluster", "cl1"))
     rows = {}
     for layout in ("allocation", "cluster", "partition"):
@@ -177,7 +193,8 @@ def test_table_layouts(run):
 
 
 def test_the_old_name(run, home, server, tmp_path):
-    """`vipu-cli -a delete partition <id>` [S]."""
+    """`vipu-cli -a delete partition <id>` [S].
+    On record: the old vipu-cli takes -a."""
     old = tmp_path / "vipu-cli"
     old.symlink_to(program("vipu"))
     good(run("create", "partition", "p1", "--size", "4"))
@@ -187,7 +204,9 @@ def test_the_old_name(run, home, server, tmp_path):
 
 
 def test_server_version(run, server):
-    """Two lines, `version: 1.18.0` and `host: localhost:8090`; scripts parse `host: (.*):` and "2nd line, 2nd field"."""
+    """Two lines, `version: 1.18.0` and `host: localhost:8090`; scripts parse `host: (.*):` and "2nd line, 2nd field".
+    On record: --server-version prints the lines version: 1.18.0 and host: localhost:8090; scripts take the host
+    from host: (.*): and the 2nd field of the 2nd line."""
     text = good(run("--server-version"))
     assert text == f"version: 1.18.0\nhost: 127.0.0.1:{server.port}\n"
     assert re.search(r"host: (.*):", text)[1] == "127.0.0.1"
@@ -196,7 +215,9 @@ def test_server_version(run, server):
 
 
 def test_the_first_line_of_a_configuration_is_a_heading(run, home):
-    """Without --gcd a published script strips it: `vipu get partition p --ipuof-configs | tail -n +2`."""
+    """Without --gcd a published script strips it: `vipu get partition p --ipuof-configs | tail -n +2`.
+    On record: without --gcd scripts strip the first line with tail -n +2; with --gcd the IPUoF configuration can be
+    used as a file as it is."""
     good(run("create", "partition", "p", "--size", "4", "--reconfigurable"))
     text = good(run("get", "partition", "p", "--ipuof-configs"))
     stripped = subprocess.run(["tail", "-n", "+2"], input=text, text=True, capture_output=True, check=True).stdout
@@ -206,7 +227,9 @@ def test_the_first_line_of_a_configuration_is_a_heading(run, home):
 
 
 def test_json_as_other_programs_read_it(run):
-    """`list partition` -> `[i].partition.id`, `[i].partition.spec.ipus[]`, `.spec.num_gcds`, `.spec.num_replicas` [S]."""
+    """`list partition` -> `[i].partition.id`, `[i].partition.spec.ipus[]`, `.spec.num_gcds`, `.spec.num_replicas` [S].
+    On record: list partition gives an array with partition.id and partition.spec.ipus, num_gcds and num_replicas;
+    --showjson prints JSON instead of a table."""
     good(run("create", "partition", "p1", "--size", "8", "--num-gcds", "2", "--gcd-sync-replicas", "4"))
     (entry,) = json.loads(good(run("--showjson", "list", "partition")))
     spec = entry["partition"]["spec"]
@@ -245,6 +268,8 @@ def test_progress_and_interrupt(serve, home):
 
 
 def test_attributes(run):
+    """On record: vipu list ipu-attrs; the attribute table has Agent, IPU, Attribute and Value, agent and IPU once
+    per group; IPU 0 has board ipu index 1 in the sample."""
     lines = good(run("list", "ipu-attrs")).splitlines()
     assert re.fullmatch(r"Agent \| IPU \| Attribute +\| Value", lines[0])
     assert re.fullmatch(r"ag1   \| 0   \| board ipu index +\| 1", lines[2])
@@ -254,6 +279,7 @@ def test_attributes(run):
 
 
 def test_refusals(run):
+    """On record: failure is an exit status other than 0."""
     refused = run("create", "partition", "p|1", "--size", "3", "--num-gcds", "5", "--allocation", "nowhere")
     assert refused.returncode == 1 and refused.stdout == ""
     for part in ("create partition (p|1): failed:", "letters, digits", "size 3", "GCDs 5", "replicas 5", '"nowhere"'):
@@ -323,6 +349,8 @@ def test_a_wrong_command_line(run):
 
 
 def test_configuration_file(run, server, tmp_path):
+    """On record: --config names another configuration file than /etc/vipu/vipu-cli.hcl; the configuration file is
+    HCL with api-host and api-port; -P is the controller's port."""
     path = tmp_path / "alice.vipu-cli.hcl"
     path.write_text(f'# for alice\napi-host="127.0.0.1"\napi-port = "{server.port}" // quoted or not\napi-timeout = 20\n'
                     'api-user-id="alice"\n')
@@ -364,6 +392,7 @@ def test_every_mistake_is_told_at_once(run, tmp_path):
 
 
 def test_help_and_version(run):
+    """On record: --version tells the client's version; version banners go to stdout."""
     text = good(run("--help"))
     for word in ("create partition", "--size", "--ipuof-configs", "VIPU_CLI_API_HOST"):
         assert word in text

@@ -53,7 +53,8 @@ def rows(table):
 
 
 def test_allocations(serve, vipu):
-    """`vipu list allocations`: `Allocation ID | Agents` (agents space-separated). [D]"""
+    """`vipu list allocations`: `Allocation ID | Agents` (agents space-separated). [D]
+    On record: vipu list allocations; the allocation table has Allocation ID and Agents, separated by blanks."""
     port = serve(CLUSTERS).port
     for words in (["list", "allocations"], ["list", "allocation"]):
         assert rows(good(vipu(port, *words))) == [
@@ -64,7 +65,8 @@ def test_allocations(serve, vipu):
 
 
 def test_clusters(serve, vipu):
-    """`list cluster` -> array; `[i].spec.ipu_link_domains[j].ipus` is an array (its length = IPUs). [S]"""
+    """`list cluster` -> array; `[i].spec.ipu_link_domains[j].ipus` is an array (its length = IPUs). [S]
+    On record: list cluster gives an array with spec.ipu_link_domains and their ipus; the old vipu-cli list cluster."""
     port = serve(CLUSTERS).port
     listed = json.loads(good(vipu(port, "list", "cluster", "--showjson")))
     assert [len(domain["ipus"]) for cluster in listed for domain in cluster["spec"]["ipu_link_domains"]] == [8, 8, 16]
@@ -77,7 +79,8 @@ def test_clusters(serve, vipu):
 
 
 def test_room(serve, vipu):
-    """What is told to fit does fit, one after the other, and then no more does."""
+    """What is told to fit does fit, one after the other, and then no more does.
+    On record: a call tells how many more partitions of a size there could be."""
     port = serve(CLUSTERS).port
     good(vipu(port, "create", "partition", "one", "--size", "1", "--allocation", "left"))
     got = dict(rows(good(vipu(port, "get", "allocation", "left"))))
@@ -154,6 +157,7 @@ def public_only():
 
 
 def test_a_controller_without_the_extension(public_only, vipu):
+    """On record: there is no public call that lists allocations."""
     for kind, found in (("allocation", ["mine"]), ("cluster", ["pod64", "pod16"])):
         listed = vipu(public_only, "list", f"{kind}s")
         assert listed.returncode == 0 and [row[0] for row in rows(listed.stdout)][1:] == found

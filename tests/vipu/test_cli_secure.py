@@ -35,7 +35,8 @@ def vipu(server, tmp_path):
 
 
 def test_a_file_of_the_user(vipu, server, authority, tmp_path):
-    """Per-user files `<user>.vipu-cli.hcl` [...] hold the user id and key too."""
+    """Per-user files `<user>.vipu-cli.hcl` [...] hold the user id and key too.
+    On record: users have configuration files of their own with their id and key."""
     path = tmp_path / "alice.vipu-cli.hcl"
     path.write_text(f'api-host = "localhost"\napi-port = "{server.port}"\napi-user-id = "alice"\n'
                     f'api-access-key = "{KEY}"\napi-tls = true\napi-ca-cert = "{authority.pem}"\n')
@@ -48,6 +49,7 @@ def test_a_file_of_the_user(vipu, server, authority, tmp_path):
 
 
 def test_options_and_variables(vipu, authority):
+    """On record: --api-user-id and --api-access-key are for secure mode."""
     env = {"VIPU_CLI_API_USER_ID": "alice", "VIPU_CLI_API_ACCESS_KEY": KEY, "VIPU_CLI_API_TLS": "true",
            "VIPU_CLI_API_CA_CERT": str(authority.pem)}
     for words, env in ((["--api-user-id", "alice", "--api-access-key", KEY, "--api-ca-cert", str(authority.pem)], {}),

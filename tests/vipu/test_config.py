@@ -167,7 +167,8 @@ def test_help_and_wrong_options():
 
 
 def test_where_it_listens(serve, dial):
-    """"default port 8090 [D]; `--listen ":8191"` changes it [S]", "plaintext by default [S]"."""
+    """"default port 8090 [D]; `--listen ":8191"` changes it [S]", "plaintext by default [S]".
+    On record: gRPC over HTTP/2, in clear by default, port 8090; another port is listened on when told."""
     assert "(default :8090)" in next(line for line in server("--help").stdout.splitlines() if line.startswith("  listen "))
     ours = serve("clusters: [{id: a}]", listen=":0")
     assert "transport=cleartext" in ours.log()

@@ -39,6 +39,9 @@ def padded(message, size):
 # ---- our client asks ----
 
 def test_every_field_of_a_request(generic):
+    """On record: all messages have the published field numbers; requirements say size, cluster, allocation,
+    routing, segments, GCDs, replicas, sync type, reconfigurable and IPUs; GcdID is a message, so that GCD 0 differs
+    from all GCDs."""
     lines = probe(generic.port, "request:p1", "remove:p2", "force:p3", "reset:p4", "relocate:p5", "ipuof:p6", "ipuof:p7:0",
                   "ipuof:p8:3", "status:p9", "list:al1", "attrs", "version")
     assert {line.kind for line in lines} == {"ok"}

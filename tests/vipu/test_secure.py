@@ -78,6 +78,7 @@ CALLS = [Client.version, Client.list, Client.attributes, lambda c: c.create("p",
                                  {"user_id": "alice", "access_key": ALICE[:-1]}, {"user_id": "alice", "access_key": ALICE + "x"},
                                  {"user_id": "carol", "access_key": ""}, {"user_id": "", "access_key": ALICE}])
 def test_a_stranger_may_do_nothing(secure, dial, who):
+    """On record: secure mode knows users by access keys."""
     client = dial(secure.target, **who)
     for call in CALLS:
         code, text = refused(call, client)
@@ -140,7 +141,8 @@ def test_explicit_ipus_are_looked_for_in_every_allocation(alice):
 
 
 def test_users_of_one_allocation_trust_each_other(serve, dial, tmp_path):
-    """"users of one allocation can reach all partitions of it (trust each other)", "a user may have several" [D]."""
+    """"users of one allocation can reach all partitions of it (trust each other)", "a user may have several" [D].
+    On record: an allocation is a group of agents that named users may use, and a user may have several."""
     text = config(tmp_path).replace(f"{{id: bob, access-key: {BOB}, allocations: [b]}}",
                                     f"{{id: bob, access-key: {BOB}, allocations: [b, a1]}}")
     server = serve(text)

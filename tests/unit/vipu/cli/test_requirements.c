@@ -35,6 +35,7 @@ static void release(struct parsed *p)
 
 #define PARSE(...) parse(COUNT_OF(((char *[]){"vipu", __VA_ARGS__})), (char *[]){"vipu", __VA_ARGS__, NULL})
 
+/* On record: the command line takes ringswnc; create partition takes --sync-type. */
 TEST(a_request_with_everything)
 {
     struct parsed p = PARSE("--size=32", "--gcds=2", "--gcd-sync-replicas=4", "--num-ilds=2",
@@ -56,6 +57,8 @@ TEST(a_request_with_everything)
 /* "reconfigurable works only with sync type c2-compatible; giving another --sync-type fails, unless --index
  * is also given, in which case it silently falls back" [D: user partitions 5.2]. The controller has the first
  * half. */
+/* On record: another sync type for a reconfigurable partition fails, unless an index is given: then it
+ * falls back silently. */
 TEST(an_index_makes_a_reconfigurable_partition_compatible)
 {
     struct parsed plain = PARSE("--size=4", "--reconfigurable", "--sync-type=pod-native-default");

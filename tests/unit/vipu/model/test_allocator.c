@@ -646,6 +646,7 @@ TEST(a_busy_cluster_says_what_is_left)
     tear_down(&w);
 }
 
+/* On record: gateway routing RING is for clusters with loop links, SWRING for switched gateway links. */
 TEST(what_is_wrong_with_names_and_cables)
 {
     static const struct {

@@ -28,6 +28,9 @@ static bool is_good(const struct vipu_requirements *given)
     return good;
 }
 
+/* On record: a partition over several IPU-Link domains needs at least one GCD per domain; reconfigurable
+ * works only with sync type c2-compatible, which is then the default; gateway routing is for several
+ * segments only; sizes of 1, 2, 4, 8, 16, 32 and 64 IPUs in one domain. */
 TEST(rules_of_shapes)
 {
     static const struct {
@@ -87,6 +90,7 @@ TEST(an_id_has_a_limit)
     CHECK(!is_good(&(struct vipu_requirements){.id = id, .size = 1}));
 }
 
+/* On record: a partition of 4 IPUs gets DNC, one of 16 gets DNC. */
 TEST(routing_follows_size_and_topology)
 {
     static const struct {
@@ -104,6 +108,8 @@ TEST(routing_follows_size_and_topology)
     }
 }
 
+/* On record: target options of 4 reconfigurable IPUs are 4, default, mesh, true, 4; target options of 64
+ * IPUs are 64, slidingWindow, torus, true, 64. */
 TEST(target_options_are_those_that_poprun_logs)
 {
     AUTO(mem) char *large = vipu_target_options(64, 1, 1, VIPU_ROUTING_RINGSWNC);
@@ -134,6 +140,9 @@ TEST(device_numbers_are_the_recorded_ones)
     }
 }
 
+/* On record: routing types are DNC, SWNC, BTNC and RINGSWNC; sync types are the global default,
+ * independent rails, pod-native and pod-native replicated pipeline; a partition is PENDING, ACTIVE,
+ * REMOVED or in ERROR; operations are IDLE, CREATING, REMOVING, RESETTING and FAILED. */
 TEST(texts_and_numbers_of_enumerations)
 {
     enum vipu_routing routing;

@@ -266,6 +266,8 @@ TEST(a_fault_is_mended_by_an_automatic_reset)
     tear_down(&b);
 }
 
+/* On record: auto-reset can be disabled at creation; the status has errors, auto-reset retries, their
+ * limit and the time of the last; reset forces a partition back to its initial state. */
 TEST(after_so_many_automatic_resets_it_stays_failed)
 {
     struct bench b;
@@ -301,6 +303,7 @@ TEST(after_so_many_automatic_resets_it_stays_failed)
     tear_down(&b);
 }
 
+/* On record: a relocatable partition may be moved to other IPUs on errors, and a reset's flag overrides. */
 TEST(a_relocatable_partition_moves_to_ipus_that_work)
 {
     struct bench b;
