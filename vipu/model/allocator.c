@@ -1,82 +1,36 @@
 #include "vipu/model/allocator.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/blocks.h"
 #include "vipu/model/choice.h"
+#include "vipu/model/ledger.h"
 #include "vipu/model/owners.h"
 
-struct vipu_allocator_row {
-    uint64_t *taken, *failed;   /* per domain */
-    struct vipu_blocks *blocks; /* per allocation of the cluster: what of it is free */
-    uint32_t *totals;           /* per allocation: its IPUs */
-};
-
-static struct vipu_allocator_row *row_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster)
+static struct vipu_ledger *ledger_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster)
 {
-    return &a->rows[cluster - a->clusters->items];
+    return &a->ledgers[cluster - a->clusters->items];
 }
 
-static struct vipu_blocks *blocks_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                                     const struct vipu_allocation *allocation)
+static const struct vipu_share *share_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                                         const struct vipu_allocation *allocation)
 {
-    return &row_of(a, cluster)->blocks[allocation - cluster->allocations];
-}
-
-#define CHUNK 64u
-
-/* After a change of what is taken or failed in these domains. */
-static void refresh(struct vipu_allocator *a, const struct vipu_cluster *cluster, size_t first, size_t count)
-{
-    struct vipu_allocator_row *row = row_of(a, cluster);
-    uint64_t free[CHUNK];
-
-    for (size_t d = first, n; d < first + count; d += n) {
-        n = first + count - d < CHUNK ? first + count - d : CHUNK;
-        for (size_t i = 0; i < cluster->allocation_count; i++) {
-            for (size_t k = 0; k < n; k++)
-                free[k] = cluster->allocations[i].usable[d + k] & ~row->taken[d + k] & ~row->failed[d + k];
-            vipu_blocks_set_run(&row->blocks[i], d, n, free);
-        }
-    }
-}
-
-static void row_init(struct vipu_allocator *a, const struct vipu_cluster *cluster)
-{
-    struct vipu_allocator_row *row = row_of(a, cluster);
-
-    row->taken = mem_alloc((cluster->domain_count + 1) * sizeof(*row->taken));
-    row->failed = mem_alloc((cluster->domain_count + 1) * sizeof(*row->failed));
-    row->blocks = mem_alloc((cluster->allocation_count + 1) * sizeof(*row->blocks));
-    row->totals = mem_alloc((cluster->allocation_count + 1) * sizeof(*row->totals));
-    for (size_t i = 0; i < cluster->allocation_count; i++)
-        vipu_blocks_init(&row->blocks[i], cluster->domain_count);
-    refresh(a, cluster, 0, cluster->domain_count);
-    for (size_t i = 0; i < cluster->allocation_count; i++)
-        row->totals[i] = vipu_blocks_free(&row->blocks[i]);
+    return &ledger_of(a, cluster)->shares[allocation - cluster->allocations];
 }
 
 void vipu_allocator_init(struct vipu_allocator *a, const struct vipu_clusters *clusters)
 {
     *a = (struct vipu_allocator){.clusters = clusters};
-    a->rows = mem_alloc((clusters->count + 1) * sizeof(*a->rows));
+    a->ledgers = mem_alloc((clusters->count + 1) * sizeof(*a->ledgers));
     for (size_t c = 0; c < clusters->count; c++)
-        row_init(a, &clusters->items[c]);
+        vipu_ledger_init(&a->ledgers[c], &clusters->items[c]);
 }
 
 void vipu_allocator_release(struct vipu_allocator *a)
 {
-    for (size_t c = 0; a->rows && c < a->clusters->count; c++) {
-        for (size_t i = 0; i < a->clusters->items[c].allocation_count; i++)
-            vipu_blocks_release(&a->rows[c].blocks[i]);
-        mem_free(a->rows[c].taken);
-        mem_free(a->rows[c].failed);
-        mem_free(a->rows[c].blocks);
-        mem_free(a->rows[c].totals);
-    }
-    mem_free(a->rows);
+    for (size_t c = 0; a->ledgers && c < a->clusters->count; c++)
+        vipu_ledger_release(&a->ledgers[c]);
+    mem_free(a->ledgers);
     *a = (struct vipu_allocator){0};
 }
 
@@ -113,16 +67,16 @@ bool vipu_allocator_check(const struct vipu_allocator *a, const struct vipu_requ
 struct vipu_room vipu_allocator_room(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
                                      const struct vipu_allocation *allocation)
 {
-    const struct vipu_allocator_row *row = row_of(a, cluster);
-    const struct vipu_blocks *blocks = blocks_of(a, cluster, allocation);
+    const struct vipu_ledger *ledger = ledger_of(a, cluster);
+    const struct vipu_share *share = share_of(a, cluster, allocation);
     struct vipu_room room = {
-        .total = row->totals[allocation - cluster->allocations],
-        .free = vipu_blocks_free(blocks),
-        .largest = vipu_blocks_largest(blocks),
+        .total = share->total,
+        .free = vipu_blocks_free(&share->blocks),
+        .largest = vipu_blocks_largest(&share->blocks),
     };
 
     for (size_t d = 0; d < cluster->domain_count; d++)
-        room.taken += (uint32_t)__builtin_popcountll(allocation->usable[d] & row->taken[d]);
+        room.taken += (uint32_t)__builtin_popcountll(allocation->usable[d] & ledger->taken[d]);
     room.failed = room.total - room.free - room.taken;
     return room;
 }
@@ -134,11 +88,11 @@ static bool no_room(const struct vipu_allocator *a, const struct vipu_requiremen
     struct vipu_choice choice;
 
     for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
-        const struct vipu_blocks *blocks = blocks_of(a, choice.cluster, choice.allocation);
-        uint32_t here = vipu_blocks_largest(blocks);
+        const struct vipu_share *share = share_of(a, choice.cluster, choice.allocation);
+        uint32_t here = vipu_blocks_largest(&share->blocks);
 
-        total += row_of(a, choice.cluster)->totals[choice.allocation - choice.cluster->allocations];
-        free += vipu_blocks_free(blocks);
+        total += share->total;
+        free += vipu_blocks_free(&share->blocks);
         largest = here > largest ? here : largest;
     }
     return err_set(
@@ -160,17 +114,17 @@ static int by_routing(const void *a, const void *b)
 static bool find_listed(const struct vipu_allocator *a, const struct vipu_requirements *r,
                         struct vipu_placement *ret, struct err *err)
 {
-    const struct vipu_allocator_row *row;
+    const struct vipu_ledger *ledger;
     struct vipu_choice choice;
     size_t pos = 0;
 
     if (!vipu_choice_next(a->clusters, r, &pos, &choice))
         return no_room(a, r, err);
-    row = row_of(a, choice.cluster);
+    ledger = ledger_of(a, choice.cluster);
     for (size_t i = 0; i < r->ipu_count; i++) {
         const struct vipu_ipu *ipu = &r->ipus[i];
 
-        if (row->taken[ipu->domain_topology_id] & vipu_ipu_bit(ipu))
+        if (ledger->taken[ipu->domain_topology_id] & vipu_ipu_bit(ipu))
             return err_set(err, ERR_BUSY, "IPU %u of IPU-Link domain %u is taken", ipu->topology_id,
                            ipu->domain_topology_id);
     }
@@ -189,9 +143,11 @@ bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requi
     if (r->ipu_count)
         return find_listed(a, r, ret, err);
     for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
-        if (vipu_blocks_find(blocks_of(a, choice.cluster, choice.allocation), r->size, r->num_ilds, &place) &&
-            place.broken < best.broken) {
+        const struct vipu_share *share = share_of(a, choice.cluster, choice.allocation);
+
+        if (vipu_blocks_find(&share->blocks, r->size, r->num_ilds, &place) && place.broken < best.broken) {
             best = place;
+            best.domain += share->first;
             chosen = choice;
         }
     }
@@ -203,84 +159,16 @@ bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requi
 
 /* ---- take and give ---- */
 
-/* How many IPUs from the first one on lie in its domain, and which; 0 when one is listed twice or is none. */
-static size_t in_one_domain(const struct vipu_ipu *ipus, size_t count, uint64_t *ret_mask)
-{
-    size_t n = 0;
-
-    *ret_mask = 0;
-    for (; n < count && ipus[n].domain_topology_id == ipus[0].domain_topology_id; n++) {
-        uint64_t bit = vipu_ipu_bit(&ipus[n]);
-
-        if (!bit || (*ret_mask & bit))
-            return 0;
-        *ret_mask |= bit;
-    }
-    return n;
-}
-
-/* The domains from the lowest to the highest one of these IPUs. */
-struct span {
-    size_t first, end;
-};
-
-static void span_add(struct span *span, size_t domain)
-{
-    span->first = domain < span->first ? domain : span->first;
-    span->end = domain >= span->end ? domain + 1 : span->end;
-}
-
-static void refresh_span(struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                         const struct span *span)
-{
-    if (span->first < span->end)
-        refresh(a, cluster, span->first, span->end - span->first);
-}
-
-static void give(struct vipu_allocator *a, const struct vipu_cluster *cluster, const struct vipu_ipu *ipus,
-                 size_t count, struct span *span)
-{
-    uint64_t mask;
-
-    for (size_t i = 0, n; i < count; i += n) {
-        uint32_t d = ipus[i].domain_topology_id;
-
-        n = in_one_domain(&ipus[i], count - i, &mask);
-        assert(n > 0 && d < cluster->domain_count); /* they were taken */
-        row_of(a, cluster)->taken[d] &= ~mask;
-        span_add(span, d);
-    }
-}
-
 bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cluster,
                          const struct vipu_ipu *ipus, size_t count)
 {
-    struct span span = {.first = cluster->domain_count};
-    uint64_t *taken = row_of(a, cluster)->taken, mask;
-
-    for (size_t i = 0, n; i < count; i += n) {
-        uint32_t d = ipus[i].domain_topology_id;
-
-        n = in_one_domain(&ipus[i], count - i, &mask);
-        if (n == 0 || d >= cluster->domain_count || (mask & ~vipu_domain_ipus(&cluster->domains[d])) ||
-            (mask & taken[d])) {
-            give(a, cluster, ipus, i, &span);
-            return false;
-        }
-        taken[d] |= mask;
-        span_add(&span, d);
-    }
-    refresh_span(a, cluster, &span);
-    return true;
+    return vipu_ledger_take(ledger_of(a, cluster), ipus, count);
 }
 
 void vipu_allocator_give(struct vipu_allocator *a, const struct vipu_cluster *cluster,
                          const struct vipu_ipu *ipus, size_t count)
 {
-    struct span span = {.first = cluster->domain_count};
-
-    give(a, cluster, ipus, count, &span);
-    refresh_span(a, cluster, &span);
+    vipu_ledger_give(ledger_of(a, cluster), ipus, count);
 }
 
 bool vipu_allocator_relocate(struct vipu_allocator *a, const struct vipu_requirements *r,
@@ -308,20 +196,19 @@ bool vipu_allocator_relocate(struct vipu_allocator *a, const struct vipu_require
 void vipu_allocator_set_failed(struct vipu_allocator *a, const struct vipu_cluster *cluster, size_t domain,
                                uint64_t ipus)
 {
-    row_of(a, cluster)->failed[domain] = ipus & vipu_domain_ipus(&cluster->domains[domain]);
-    refresh(a, cluster, domain, 1);
+    vipu_ledger_set_failed(ledger_of(a, cluster), domain, ipus);
 }
 
 uint64_t vipu_allocator_failed(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
                                size_t domain)
 {
-    return row_of(a, cluster)->failed[domain];
+    return ledger_of(a, cluster)->failed[domain];
 }
 
 uint64_t vipu_allocator_taken(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
                               size_t domain)
 {
-    return row_of(a, cluster)->taken[domain];
+    return ledger_of(a, cluster)->taken[domain];
 }
 
 /* ---- what if ---- */
@@ -340,7 +227,8 @@ uint32_t vipu_allocator_count(const struct vipu_allocator *a, const struct vipu_
         return count;
     }
     for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);)
-        count += vipu_blocks_count(blocks_of(a, choice.cluster, choice.allocation), r->size, r->num_ilds);
+        count +=
+            vipu_blocks_count(&share_of(a, choice.cluster, choice.allocation)->blocks, r->size, r->num_ilds);
     return count;
 }
 
@@ -349,12 +237,12 @@ static struct vipu_owners owners_of(const struct vipu_allocator *a, const struct
                                     const struct vipu_choice *choice, const struct vipu_holder *holders,
                                     size_t count)
 {
-    const struct vipu_allocator_row *row = row_of(a, choice->cluster);
+    const struct vipu_ledger *ledger = ledger_of(a, choice->cluster);
     struct vipu_owners owners;
 
     vipu_owners_init(&owners, choice->cluster->domain_count, count);
     for (size_t d = 0; d < owners.domain_count; d++)
-        owners.usable[d] = choice->allocation->usable[d] & ~row->taken[d];
+        owners.usable[d] = choice->allocation->usable[d] & ~ledger->taken[d];
     for (size_t h = 0; h < count; h++) {
         for (uint32_t i = 0; holders[h].cluster == choice->cluster && i < holders[h].size; i++) {
             const struct vipu_ipu *ipu = &holders[h].ipus[i];
@@ -365,7 +253,7 @@ static struct vipu_owners owners_of(const struct vipu_allocator *a, const struct
         }
     }
     for (size_t d = 0; d < owners.domain_count && !r->ipu_count; d++)
-        owners.usable[d] &= ~row->failed[d];
+        owners.usable[d] &= ~ledger->failed[d];
     return owners;
 }
 

@@ -18,7 +18,7 @@
 
 struct vipu_allocator {
     const struct vipu_clusters *clusters;
-    struct vipu_allocator_row *rows; /* per cluster */
+    struct vipu_ledger *ledgers; /* per cluster */
 };
 
 /* Where a partition is, or could be. */
