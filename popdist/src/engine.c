@@ -232,7 +232,7 @@ static enum popdist_status step_calls(struct engine *engine, bool *moved, struct
 /* Looks once at everything. False: nothing has happened. */
 static bool turn(struct engine *engine)
 {
-    struct popdist_error error = {POPDIST_OK, ""};
+    struct popdist_error error; /* written by who fails; cleared would cost as much as the rest */
     bool moved = false;
     enum popdist_status status = engine->broken.status;
 
@@ -243,7 +243,7 @@ static bool turn(struct engine *engine)
     if (!status)
         status = step_calls(engine, &moved, &error);
     if (status || engine->broken.status)
-        break_down(engine, &error);
+        break_down(engine, engine->broken.status ? &engine->broken : &error);
     return moved;
 }
 
@@ -472,7 +472,7 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
                                const char *key, const struct layout *layout, void *data,
                                struct popdist_error *error)
 {
-    struct popdist_error reason = {POPDIST_OK, ""};
+    struct popdist_error reason;
     struct entry *entry = entry_new(group, space, key);
     enum popdist_status status;
     bool keeps;
@@ -486,7 +486,8 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     if (!status) {
         wait_for(engine, entry);
         status = entry->call.status;
-        reason = entry->call.error;
+        if (status)
+            reason = entry->call.error;
     }
     if (entry->call.announcement)
         entry->call.announcement->held = false;
