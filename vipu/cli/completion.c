@@ -150,17 +150,13 @@ static const struct command *command_of(const struct strv *words)
 
 static void offer_words(struct completion *c, const struct strv *before)
 {
-    const struct command *command;
-    size_t place = before->count;
+    const struct command *command = before->count ? command_of(before) : NULL;
 
-    if (place == 0) {
+    if (before->count == 0)
         offer_verbs(c);
-        return;
-    }
-    command = command_of(before);
-    if (!command)
-        place == 1 ? offer_kinds(c, before->items[0]) : (void)0;
-    else if (place == 1u + (command->kind != NULL))
+    else if (!command && before->count == 1)
+        offer_kinds(c, before->items[0]);
+    else if (command && before->count == 1u + (command->kind != NULL))
         offer_ids(c, command->word);
 }
 
