@@ -97,7 +97,10 @@ def test_every_write_may_be_the_last_one(serve, tmp_path, part):
         folder = tmp_path / str(number)
         folder.mkdir()
         doomed = Doomed(folder, at, how)
-        died += doomed.run()
+        try:
+            died += doomed.run()
+        finally:
+            doomed.process.kill()
         server = serve(CONFIG, storage=folder / "state.db")
         client = Client(server.target)
         (there,) = until(lambda: settle(client), "every operation has ended")
