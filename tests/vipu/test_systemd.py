@@ -64,7 +64,7 @@ def test_its_command_serves_the_example(installed, unit, tmp_path):
     found = settings(unit)
     assert found["Description"] == ["V-IPU controller"] and found["DynamicUser"] == ["yes"]
     check, kill = found["ExecReload"]
-    assert kill == "kill -HUP $MAINPID"
+    assert shlex.split(kill) == ["/bin/sh", "-c", "kill -HUP $MAINPID"]
     assert subprocess.run(shlex.split(check), timeout=DEADLINE_S).returncode == 0
     (tmp_path / "vipu-server").mkdir()
     words = shlex.split(found["ExecStart"][0].replace("%S", str(tmp_path)))
