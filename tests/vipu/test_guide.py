@@ -19,9 +19,9 @@ def test_the_guide(tmp_path):
     assert len(blocks) >= 5
     # `&& exit 1` marks what must be refused; everything else must succeed.
     script = "set -eo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "\n".join(blocks)
-    script = script.replace("| head", "2>/dev/null | head").replace("18090", str(free_port()))
+    script = script.replace("| head", "2>/dev/null | head").replace("18090", str(free_port())).replace("18091", str(free_port()))
     binaries = os.path.dirname(program("vipu"))
-    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120,
                             env={"PATH": f"{binaries}:{os.environ['PATH']}", "HOME": str(tmp_path)})
     assert result.returncode == 0, result.stdout + result.stderr
     assert "no mistakes" in result.stdout
@@ -32,5 +32,9 @@ def test_the_guide(tmp_path):
         assert part in result.stderr
     for part in ("UNAUTHENTICATED", "unknown authority"):
         assert part in result.stderr
-    assert result.stdout.count("remove partition (p") == 4
+    assert result.stdout.count("remove partition (p") == 6
+    for part in ("agent ag2: its fans stand still", '"seed"'):
+        assert part in result.stdout
+    for part in ("its fans stand still", "a fault on demand", "no clock on the sync links"):
+        assert part in result.stderr
     assert list((tmp_path / ".ipuof.conf.d").iterdir()) == []

@@ -2,6 +2,8 @@
 
 #include "base/core/mem.h"
 #include "vipu/server/config_users.h"
+#include "vipu/server/faults_doc.h"
+#include "vipu/server/faults_settings.h"
 #include "vipu/server/settings.h"
 
 #define MAX_DURATION_MS 600000u
@@ -17,7 +19,7 @@ static const struct setting server_settings[] = {
     {.key = "admin-listen",
      .kind = SETTING_ADDRESS,
      .offset = offsetof(struct server_config, admin_listen),
-     .help = "where to serve /metrics and /healthz, such as 127.0.0.1:2112; off unless given"},
+     .help = "where to serve /metrics, /healthz and /faults, such as 127.0.0.1:2112; off unless given"},
     {.key = "storage",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct server_config, storage),
@@ -77,6 +79,7 @@ static const struct setting server_settings[] = {
     {.key = "clusters",
      .kind = SETTING_OTHER,
      .help = "list of clusters; the one setting that must be there"},
+    {.key = "faults", .kind = SETTING_OTHER, .help = "what is to go wrong, for tests"},
     {0},
 };
 
@@ -131,6 +134,11 @@ static const struct setting_group groups[] = {
     {"limits.", limit_settings},
     {"clusters[].", config_cluster_settings},
     {"clusters[].allocations[].", config_allocation_settings},
+    {"faults.", faults_settings},
+    {"faults.quirks.", fault_quirk_settings},
+    {"faults.calls[].", fault_call_settings},
+    {"faults.partitions[].", fault_partition_settings},
+    {"faults.hardware[].", fault_hardware_settings},
     {0},
 };
 
@@ -163,6 +171,7 @@ static void take_all(struct settings_reader *r, struct server_config *config)
         (void)settings_take(r, limits, limit_settings, config);
     config_take_clusters(r, &config->clusters);
     take_users(r, config);
+    faults_take(r, json_at(r->doc.root, "faults"), &config->clusters, &config->faults);
 }
 
 bool server_config_parse(struct slice text, const char *name, struct server_config *ret,
@@ -229,6 +238,7 @@ void server_config_release(struct server_config *config)
     settings_release(tls_settings, config);
     vipu_clusters_release(&config->clusters);
     users_release(&config->users);
+    faults_release(&config->faults);
     *config = (struct server_config){0};
 }
 

@@ -11,6 +11,7 @@
 #include "vipu/model/cluster.h"
 #include "vipu/server/config_clusters.h"
 #include "vipu/server/controller.h"
+#include "vipu/server/faults.h"
 #include "vipu/server/users.h"
 
 #define CONFIG_MAX_BYTES ((size_t)1024 * 1024)
@@ -36,6 +37,7 @@ struct server_config {
     uint32_t max_auto_reset_retries;
     struct vipu_clusters clusters;
     struct users users;
+    struct faults faults;
 };
 
 /* The configuration when no file is given. */

@@ -45,13 +45,14 @@ static const char *const moments[] = {
          .kind = NUMBER(type, count.times, 0, MAX_TIMES),                                                    \
          .help = "how often the rule strikes then; without it, always"},                                     \
     {                                                                                                        \
-        .key = "chance", .kind = NUMBER(type, count.chance, 0, 100),                                         \
-        .help = "how likely it strikes then, in percent; 100 unless given"                                   \
+        .key = "chance", .kind = NUMBER(type, count.chance, 0, 100), .fallback = "100",                      \
+        .help = "how likely it strikes then, in percent"                                                     \
     }
 
 const struct setting faults_settings[] = {
     {.key = "seed",
      .kind = NUMBER(struct faults, seed, 0, UINT32_MAX),
+     .fallback = "1",
      .help = "where the dice for chances and random times start: the same seed, the same faults"},
     {.key = "stall",
      .kind = FLAG(struct faults, stall),
@@ -95,7 +96,7 @@ const struct setting fault_quirk_settings[] = {
      .help = "a partition that is being reset says ACTIVE, not PENDING"},
     {.key = "list-hides-pending",
      .kind = FLAG(struct fault_quirks, list_hides_pending),
-     .help = "lists leave out partitions that are not active"},
+     .help = "lists leave out partitions that are PENDING"},
     {0},
 };
 
@@ -140,6 +141,7 @@ const struct setting fault_partition_settings[] = {
      .help = "pattern of its id; without it, every partition"},
     {.key = "on",
      .kind = WORD(struct fault_partition, on, moments),
+     .fallback = "create",
      .help = "what fails: create, reset or remove (unless forced); now: it fails as it stands"},
     COUNTS(struct fault_partition),
     {.key = "error", .kind = TEXT(struct fault_partition, error), .help = "the sentence in its status"},

@@ -1,12 +1,14 @@
 #include "vipu/server/hardware.h"
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 
 #define GATEWAY_VERSION "2.6.0"
 #define MACHINE_VERSION "2.6.0"
 #define IPUOF_SERVER_PORT 50052u
 #define IPUOF_RDMA_PORT 50053u
 #define IPU_ARCHITECTURE 2u
+#define ERROR_STATE "ipu error state"
 
 /* Within a machine the routing ids run against the board's numbering: topology id 0 is IPU 3 of the board.
  * Hardware ids are swapped in pairs (hardware IPU 0 is number 1 of the board). */
@@ -18,6 +20,11 @@ uint32_t hardware_board_index(uint32_t topology_id)
 static uint32_t hardware_id(uint32_t board)
 {
     return board ^ 1;
+}
+
+uint32_t hardware_topology_id(uint32_t id)
+{
+    return VIPU_AGENT_IPUS - 1 - (id ^ 1);
 }
 
 /* A stable number for a machine, for serial numbers (FNV-1a). */
@@ -75,7 +82,7 @@ static struct vipu_agent_ipu agent_ipu(const struct vipu_machine *machine, uint3
     put_text(&ipu, "hexopt total size (bytes)", "268435456");
     put_text(&ipu, "host link correctable error count", "0");
     put_text(&ipu, "ipu architecture", "ipu2");
-    put_text(&ipu, "ipu error state", "no errors");
+    put_text(&ipu, ERROR_STATE, "no errors");
     put_text(&ipu, "ipuof host", machine->ipuof_ip);
     put_text(&ipu, "link correctable error count", "0");
     put_text(&ipu, "link speed", "16 GT/s");
@@ -83,6 +90,13 @@ static struct vipu_agent_ipu agent_ipu(const struct vipu_machine *machine, uint3
     put(&ipu, "pci id", mem_printf("%u", board));
     put(&ipu, "pcie physical slot", mem_printf("%u", board));
     return ipu;
+}
+
+void hardware_set_error(struct vipu_agent_ipu *ipu, const char *text)
+{
+    for (size_t i = 0; i < ipu->attribute_count; i++)
+        if (str_eq(ipu->attributes[i].key, ERROR_STATE))
+            mem_set_str(&ipu->attributes[i].value, text);
 }
 
 struct vipu_agent hardware_agent(const struct vipu_cluster_domain *domain, uint32_t machine)
@@ -124,6 +138,25 @@ static struct vipu_attribute attribute(const char *key, char *value_take)
     return (struct vipu_attribute){mem_strdup(key), value_take};
 }
 
+/* Only "GCD Id" has been seen (reference 5); the others carry what gc-info prints of a partition. */
+static void put_attributes(const struct vipu_partition *p, uint32_t gcd, struct vipu_ipuof_gcd *config)
+{
+    const struct vipu_attribute all[] = {
+        attribute("Fabric Reconfigurable", mem_strdup(p->reconfigurable ? "true" : "false")),
+        attribute("GCD Id", mem_printf("%u", gcd)),
+        attribute("Gateway Routing Type", mem_strdup(vipu_gateway_routing_name(p->gateway_routing))),
+        attribute("Number Of GCDs", mem_printf("%u", p->num_gcds)),
+        attribute("Number Of IPU-Link Domains", mem_printf("%u", p->num_ilds)),
+        attribute("Number Of Replicas", mem_printf("%u", p->num_replicas)),
+        attribute("Partition Id", mem_strdup(p->id)),
+        attribute("Partition Sync Type", mem_strdup(vipu_sync_type_name(p->sync_type))),
+        attribute("Routing Type", mem_strdup(vipu_routing_name(p->routing))),
+    };
+
+    config->attributes = mem_dup(all, sizeof(all));
+    config->attribute_count = COUNT_OF(all);
+}
+
 static struct vipu_ipuof_gcd gcd_config(const struct vipu_cluster *cluster, const struct vipu_partition *p,
                                         uint32_t gcd)
 {
@@ -131,16 +164,11 @@ static struct vipu_ipuof_gcd gcd_config(const struct vipu_cluster *cluster, cons
     struct vipu_ipuof_gcd config = {
         .devices = mem_alloc(count * sizeof(*config.devices)),
         .device_count = count,
-        .attributes = mem_alloc(3 * sizeof(*config.attributes)),
-        .attribute_count = 3,
     };
 
     for (uint32_t i = 0; i < count; i++)
         config.devices[i] = device(cluster, &p->ipus[gcd * count + i]);
-    config.attributes[0] =
-        attribute("Fabric Reconfigurable", mem_strdup(p->reconfigurable ? "true" : "false"));
-    config.attributes[1] = attribute("GCD Id", mem_printf("%u", gcd));
-    config.attributes[2] = attribute("Partition Id", mem_strdup(p->id));
+    put_attributes(p, gcd, &config);
     return config;
 }
 

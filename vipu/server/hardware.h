@@ -9,6 +9,9 @@
 
 /* The number on its board (IPU# of gc-info) of the IPU with this topology id. */
 uint32_t hardware_board_index(uint32_t topology_id);
+/* The topology id within its machine of the IPU with this hardware id. */
+uint32_t hardware_topology_id(uint32_t hardware_id);
+void hardware_set_error(struct vipu_agent_ipu *ipu, const char *text); /* its "ipu error state" */
 /* One machine of a domain with the attributes of its IPUs. The result is one agent, owned. */
 struct vipu_agent hardware_agent(const struct vipu_cluster_domain *domain, uint32_t machine);
 

@@ -1,10 +1,13 @@
 #include "vipu/server/methods.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "vipu/server/extension.h"
+#include "vipu/server/faults_doc.h"
+#include "vipu/server/gate.h"
 #include "vipu/server/hardware.h"
 #include "vipu/server/keys.h"
 #include "vipu/server/rpc.h"
@@ -15,10 +18,12 @@
 
 #define LIST_MAX_BYTES ((size_t)64 << 20)
 
-/* A call whose change waits for the transaction. */
+/* A call whose change waits for the transaction, and with a partition's id until that one is through with
+ * what it asked for. */
 struct waiting {
     struct rpc *rpc;
     struct str reply;
+    char *until;
 };
 
 struct methods {
@@ -31,6 +36,7 @@ struct methods {
     void *ctx;
     struct loop_timer commit;
     struct loop_timer step;
+    struct gate *gate;
     struct waiting *waiting;
     size_t waiting_count;
 };
@@ -42,16 +48,41 @@ static void refuse(struct rpc *rpc, const struct err *err)
     rpc_refuse(rpc, grpc_status_of_kind(err->kind), err->msg);
 }
 
-static void answer_waiting(struct methods *m, const struct err *err)
+static const struct held *held_of(const struct methods *m, const char *id)
 {
+    struct err err;
+
+    return id ? controller_find(m->controller, id, &err) : NULL;
+}
+
+static void answer_one(const struct methods *m, struct waiting *waiting, const struct err *err)
+{
+    const struct held *held = held_of(m, waiting->until);
+
+    if (err)
+        refuse(waiting->rpc, err);
+    else if (held && held->errors.count > 0)
+        rpc_refuse(waiting->rpc, GRPC_INTERNAL, held->errors.items[0]);
+    else
+        rpc_reply(waiting->rpc, str_slice(&waiting->reply));
+    str_release(&waiting->reply);
+    mem_free(waiting->until);
+}
+
+/* Those that wait for more than the transaction stay, unless there is an error, or everything ends. */
+static void answer_waiting(struct methods *m, const struct err *err, bool all)
+{
+    size_t kept = 0;
+
     for (size_t i = 0; i < m->waiting_count; i++) {
-        if (err)
-            refuse(m->waiting[i].rpc, err);
+        const struct held *held = held_of(m, m->waiting[i].until);
+
+        if (!err && !all && held && held_is_under_way(held))
+            m->waiting[kept++] = m->waiting[i];
         else
-            rpc_reply(m->waiting[i].rpc, str_slice(&m->waiting[i].reply));
-        str_release(&m->waiting[i].reply);
+            answer_one(m, &m->waiting[i], err);
     }
-    m->waiting_count = 0;
+    m->waiting_count = kept;
 }
 
 static bool save(struct methods *m)
@@ -64,7 +95,7 @@ static bool save(struct methods *m)
         m->metrics->storage_commits++;
         return true;
     }
-    answer_waiting(m, &err);
+    answer_waiting(m, &err, true);
     m->on_storage_failure(m->ctx, &err);
     return false;
 }
@@ -75,13 +106,16 @@ static void on_commit(struct loop_timer *timer)
 
     if (!save(m))
         return;
-    answer_waiting(m, NULL);
+    answer_waiting(m, NULL, false);
     schedule_step(m);
 }
 
 static void on_step(struct loop_timer *timer)
 {
-    schedule_step(CONTAINER_OF(timer, struct methods, step));
+    struct methods *m = CONTAINER_OF(timer, struct methods, step);
+
+    gate_step(m->gate);
+    schedule_step(m);
 }
 
 /* Does what is due and comes back for what is not. */
@@ -93,6 +127,7 @@ static void schedule_step(struct methods *m)
     next = controller_step(m->controller, now);
     if (!save(m))
         return;
+    answer_waiting(m, NULL, false);
     if (next >= 0)
         loop_timer_start(m->loop, &m->step, next - now, on_step);
     else
@@ -100,10 +135,12 @@ static void schedule_step(struct methods *m)
 }
 
 /* The reply goes out when the change is on disk. */
-static void answer_when_saved(struct methods *m, struct rpc *rpc, struct str *reply_take)
+static void answer_when_saved(struct methods *m, struct rpc *rpc, const char *id, struct str *reply_take)
 {
+    bool blocks = gate_faults(m->gate)->quirks.blocking_operations;
+
     m->waiting = mem_grow(m->waiting, m->waiting_count + 1, sizeof(*m->waiting));
-    m->waiting[m->waiting_count++] = (struct waiting){rpc, *reply_take};
+    m->waiting[m->waiting_count++] = (struct waiting){rpc, *reply_take, blocks ? mem_strdup(id) : NULL};
     *reply_take = (struct str){0};
     loop_timer_start(m->loop, &m->commit, 0, on_commit);
 }
@@ -128,6 +165,19 @@ static bool get_version(struct methods *m, struct rpc *rpc, struct slice message
     return true;
 }
 
+/* The record leaves open what a partition says while it is being reset. */
+static enum vipu_ready_state state_told(const struct methods *m, const struct held *held)
+{
+    if (held->operation == VIPU_OPERATION_RESETTING && gate_faults(m->gate)->quirks.reset_stays_active)
+        return VIPU_READY_ACTIVE;
+    return held->partition.ready_state;
+}
+
+static bool is_hidden(const struct methods *m, const struct vipu_partition *p)
+{
+    return p->ready_state == VIPU_READY_PENDING && gate_faults(m->gate)->quirks.list_hides_pending;
+}
+
 static bool list_partitions(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                             struct err *err)
 {
@@ -139,11 +189,13 @@ static bool list_partitions(struct methods *m, struct rpc *rpc, struct slice mes
     if (*allocation_id && !tenancy_check_allocation(m->controller, rpc->user, allocation_id, err))
         return false;
     for (size_t i = 0; i < m->controller->count; i++) {
-        const struct vipu_partition *p = &m->controller->list[i]->partition;
+        const struct held *held = m->controller->list[i];
+        struct vipu_partition p = held->partition; /* borrowed */
 
-        if ((!*allocation_id || str_eq(p->allocation_id, allocation_id)) &&
-            user_may(rpc->user, p->allocation_id))
-            wire_put_partition(p, &out);
+        p.ready_state = state_told(m, held);
+        if ((!*allocation_id || str_eq(p.allocation_id, allocation_id)) &&
+            user_may(rpc->user, p.allocation_id) && !is_hidden(m, &p))
+            wire_put_partition(&p, &out);
     }
     reply(rpc, &out);
     return true;
@@ -157,8 +209,20 @@ static bool is_asked_for(const struct wire_names *names, const char *name)
     return names->count == 0;
 }
 
-static void put_agents(const struct user *user, const struct vipu_cluster *cluster, size_t index,
-                       const struct wire_names *names, struct str *out)
+static void tell_health(const struct health *health, const struct vipu_machine *machine,
+                        struct vipu_agent *agent)
+{
+    for (size_t i = 0; i < agent->ipu_count; i++) {
+        AUTO(mem) char *why = health_of_ipu(health, machine, hardware_topology_id(agent->ipus[i].id));
+
+        if (why)
+            hardware_set_error(&agent->ipus[i], why);
+    }
+}
+
+static void put_agents(const struct health *health, const struct user *user,
+                       const struct vipu_cluster *cluster, size_t index, const struct wire_names *names,
+                       struct str *out)
 {
     const struct vipu_cluster_domain *domain = &cluster->domains[index];
 
@@ -169,6 +233,7 @@ static void put_agents(const struct user *user, const struct vipu_cluster *clust
             !tenancy_sees_agent(user, cluster, index, machine))
             continue;
         agent = hardware_agent(domain, machine);
+        tell_health(health, &domain->machines[machine], &agent);
         wire_put_agent(&agent, out);
     }
 }
@@ -184,7 +249,7 @@ static bool list_ipu_attributes(struct methods *m, struct rpc *rpc, struct slice
         return false;
     for (size_t c = 0; c < clusters->count; c++)
         for (size_t d = 0; d < clusters->items[c].domain_count; d++)
-            put_agents(rpc->user, &clusters->items[c], d, &names, &out);
+            put_agents(&m->controller->health, rpc->user, &clusters->items[c], d, &names, &out);
     reply(rpc, &out);
     return true;
 }
@@ -208,12 +273,16 @@ static bool create_partition(struct methods *m, struct rpc *rpc, struct slice me
 
     if (!wire_get_create(message, arena, &requirements, err))
         return false;
-    if (!tenancy_create(m->controller, rpc->user, &requirements, loop_now_ms(m->loop), &problems, err))
-        return refuse_create(rpc, &problems, err);
-    log_info("partition is being created", KV("partition", requirements.id),
-             KVF("ipus", "%u", requirements.size));
     wire_put_partition_id(requirements.id, &out);
-    answer_when_saved(m, rpc, &out);
+    if (tenancy_create(m->controller, rpc->user, &requirements, loop_now_ms(m->loop), &problems, err)) {
+        log_info("partition is being created", KV("partition", requirements.id),
+                 KVF("ipus", "%u", requirements.size));
+        answer_when_saved(m, rpc, requirements.id, &out);
+        return true;
+    }
+    if (err->kind != ERR_EXISTS || !gate_faults(m->gate)->quirks.create_existing_succeeds)
+        return refuse_create(rpc, &problems, err);
+    reply(rpc, &out);
     return true;
 }
 
@@ -222,12 +291,17 @@ static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice me
 {
     struct wire_partition_request request;
 
-    if (!wire_get_remove(message, arena, &request, err) ||
-        !tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
-        !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
+    if (!wire_get_remove(message, arena, &request, err))
         return false;
+    if (!tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
+        !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err)) {
+        if (!gate_faults(m->gate)->quirks.remove_unknown_succeeds)
+            return false;
+        reply(rpc, &(struct str){0});
+        return true;
+    }
     log_info("partition is being removed", KV("partition", request.partition_id));
-    answer_when_saved(m, rpc, &(struct str){0});
+    answer_when_saved(m, rpc, request.partition_id, &(struct str){0});
     return true;
 }
 
@@ -241,7 +315,7 @@ static bool reset_partition(struct methods *m, struct rpc *rpc, struct slice mes
         !controller_reset(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
         return false;
     log_info("partition is being reset", KV("partition", request.partition_id));
-    answer_when_saved(m, rpc, &(struct str){0});
+    answer_when_saved(m, rpc, request.partition_id, &(struct str){0});
     return true;
 }
 
@@ -257,6 +331,7 @@ static bool get_status(struct methods *m, struct rpc *rpc, struct slice message,
         !(held = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
         return false;
     status = controller_status(m->controller, held);
+    status.ready_state = state_told(m, held);
     wire_put_status(&status, &out);
     reply(rpc, &out);
     return true;
@@ -376,21 +451,50 @@ static bool authenticate(const struct methods *m, struct rpc *rpc)
     return true;
 }
 
-void methods_answer(void *ctx, struct service_call *call, struct slice path, struct slice message)
+/* A gate_fn. */
+static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
 {
     AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
     struct methods *m = ctx;
-    size_t method = find_method(path);
-    struct rpc *rpc = rpc_new(call, m->metrics, method);
     struct err err;
 
-    if (method == COUNT_OF(table))
+    if (rpc->method == COUNT_OF(table))
         rpc_refuse(rpc, GRPC_UNIMPLEMENTED, "this server has no such method");
     else if (!authenticate(m, rpc))
         rpc_refuse(rpc, GRPC_UNAUTHENTICATED,
                    "this controller is in secure mode: a call needs a user id and that user's access key");
-    else if (!table[method].fn(m, rpc, message, &arena, &err))
+    else if (!table[rpc->method].fn(m, rpc, message, &arena, &err))
         refuse(rpc, &err);
+}
+
+static const char *name_of(size_t method)
+{
+    return method < COUNT_OF(table) ? strrchr(table[method].path, '/') + 1 : "other";
+}
+
+void methods_answer(void *ctx, struct service_call *call, struct slice path, struct slice message)
+{
+    struct methods *m = ctx;
+    size_t method = find_method(path);
+
+    gate_enter(m->gate, call, m->metrics, method, name_of(method), message);
+}
+
+void methods_set_faults_take(struct methods *m, struct faults *faults)
+{
+    struct faults *in_force = gate_set_faults_take(m->gate, faults);
+
+    if (in_force->forget)
+        controller_forget(m->controller);
+    in_force->forget = in_force->drop_connections = false;
+    controller_set_faults(m->controller, in_force, loop_now_ms(m->loop));
+    gate_step(m->gate);
+    schedule_step(m);
+}
+
+const struct faults *methods_faults(const struct methods *m)
+{
+    return gate_faults(m->gate);
 }
 
 struct methods *methods_new(struct loop *loop, const struct server_config *config,
@@ -404,9 +508,11 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
     m->controller = controller;
     m->store = store;
     m->metrics = metrics;
-    for (size_t i = 0; i < COUNT_OF(table); i++)
-        metrics_add_method(metrics, strrchr(table[i].path, '/') + 1);
-    metrics_add_method(metrics, "other");
+    m->gate = gate_new(loop, carry_out, m);
+    for (size_t i = 0; i <= COUNT_OF(table); i++) {
+        assert(i == COUNT_OF(table) || faults_know_method(name_of(i)));
+        metrics_add_method(metrics, name_of(i));
+    }
     m->on_storage_failure = on_storage_failure;
     m->ctx = ctx;
     schedule_step(m);
@@ -420,7 +526,8 @@ void methods_free(struct methods *m)
     loop_timer_stop(&m->commit);
     loop_timer_stop(&m->step);
     if (save(m))
-        answer_waiting(m, NULL);
+        answer_waiting(m, NULL, true);
+    gate_free(m->gate);
     mem_free(m->waiting);
     mem_free(m);
 }

@@ -19,5 +19,9 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
                             struct controller *controller, struct store *store, struct metrics *metrics,
                             void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx);
 void methods_free(struct methods *methods); /* after the service */
+/* They are in force from now on; the struct is emptied. What they do once, they do now, but for the
+ * connections, which are the service's. */
+void methods_set_faults_take(struct methods *methods, struct faults *faults);
+const struct faults *methods_faults(const struct methods *methods); /* with what is left of them */
 /* A service_fn; ctx is the struct methods. */
 void methods_answer(void *ctx, struct service_call *call, struct slice path, struct slice message);

@@ -7,6 +7,8 @@
 #include "base/io/loop.h"
 #include "vipu/server/admin.h"
 #include "vipu/server/controller.h"
+#include "vipu/server/faults_admin.h"
+#include "vipu/server/faults_doc.h"
 #include "vipu/server/methods.h"
 #include "vipu/server/metrics.h"
 #include "vipu/server/reconfigure.h"
@@ -26,6 +28,7 @@ struct server {
     struct methods *methods;
     struct service *service;
     struct admin *admin; /* NULL when it is off */
+    struct faults_admin faults;
     bool failed;
 };
 
@@ -70,6 +73,7 @@ static bool start_admin(struct server *server, struct err *err)
     server->admin = admin_new();
     admin_add(server->admin, "/healthz", 0, on_healthz, NULL);
     admin_add(server->admin, "/metrics", 0, on_metrics, server);
+    admin_add(server->admin, "/faults", FAULTS_MAX_BYTES, faults_admin_answer, &server->faults);
     if (!admin_listen(server->admin, server->loop, server->config.admin_listen, err))
         return false;
     log_info("serving the admin end-point", KV("listen", server->config.admin_listen),
@@ -98,6 +102,9 @@ static bool start_service(struct server *server, struct err *err)
     server->service = service_new(server->loop, &options, methods_answer, server->methods);
     if (server->tls)
         service_tls_take(server->service, TAKE(server->tls));
+    server->faults =
+        (struct faults_admin){server->loop, &server->controller, server->methods, server->service};
+    faults_admin_set_take(&server->faults, &server->config.faults);
     if (!service_listen(server->service, server->config.listen, err))
         return false;
     log_info("serving the V-IPU user API", KV("listen", server->config.listen),
@@ -166,6 +173,7 @@ static void take_setup(struct server *server, struct setup *setup)
     setup->config = (struct server_config){0};
     server->controller.times = server->config.times;
     server->controller.max_auto_reset_retries = server->config.max_auto_reset_retries;
+    faults_admin_set_take(&server->faults, &server->config.faults);
     warn_of_cleartext(&server->config);
 }
 

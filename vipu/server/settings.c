@@ -221,7 +221,7 @@ void settings_help(const struct setting_group *groups, struct str *out)
         for (const struct setting *row = group->rows; row->key; row++) {
             AUTO(mem) char *path = mem_printf("%s%s", group->path, row->key);
 
-            str_addf(out, "  %-34s %s", path, row->help);
+            str_addf(out, "  %-34s  %s", path, row->help);
             if (row->fallback)
                 str_addf(out, " (default %s)", row->fallback);
             str_adds(out, "\n");

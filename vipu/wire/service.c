@@ -107,6 +107,12 @@ uint32_t service_port(const struct service *service)
     return sock_port(service->listener.fd);
 }
 
+void service_drop_all(struct service *service)
+{
+    while (service->conn_count > 0)
+        on_gone(service, service->conns[0]);
+}
+
 void service_free(struct service *service)
 {
     if (!service)

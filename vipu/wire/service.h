@@ -2,9 +2,9 @@
  * one handler, and sends its reply. It refuses what is no gRPC call, bodies and numbers of calls and
  * connections past the limits, and to interpret messages.
  *
- * Every call the handler is given it must answer exactly once, by service_reply or service_refuse, now or
- * later; the handle is gone with that. A caller that gave up in between does not excuse it: the answer is
- * then dropped. */
+ * Every call the handler is given it must answer exactly once, by service_reply, service_refuse or
+ * service_drop, now or later; the handle is gone with that. A caller that gave up in between does not excuse
+ * it: the answer is then dropped. */
 #pragma once
 
 #include <stdbool.h>
@@ -47,3 +47,7 @@ const char *service_access_key(const struct service_call *call);
 
 void service_reply(struct service_call *call, struct slice message);
 void service_refuse(struct service_call *call, int grpc_status, const char *text);
+/* Closes the call's connection, and with it every other call of that connection, without a word. Like
+ * service_drop_all not from inside the handler. */
+void service_drop(struct service_call *call);
+void service_drop_all(struct service *service);

@@ -389,6 +389,17 @@ void service_refuse(struct service_call *call, int grpc_status, const char *text
     h2_flush(&call->conn->h2);
 }
 
+void service_drop(struct service_call *call)
+{
+    struct service_conn *conn = call->conn;
+
+    call->answered = true;
+    if (conn)
+        conn->owner.gone(conn->owner.ctx, conn);
+    else
+        call_free(call);
+}
+
 void service_reply(struct service_call *call, struct slice message)
 {
     struct service_conn *conn = call->conn;
