@@ -4,6 +4,7 @@ import json
 import re
 import socket
 import subprocess
+import urllib.request
 
 import grpc
 import pytest
@@ -34,7 +35,8 @@ def ids(listing):
 
 def test_the_devices_of_a_partition(cloud, desk):  # noqa: F811
     """Reference, 6.1: "Single IPUs first, then all aligned pairs, all aligned quads, ..., the whole"; a 16-IPU system's
-    largest single id is 15 and largest multi id 30. Routing ids run against the board index, id 0 being IPU# 3."""
+    largest single id is 15 and largest multi id 30. Routing ids run against the board index, id 0 being IPU# 3.
+    On record: --size 16 --reconfigurable has 31 devices."""
     listing = good(desk.info("-l"))
     assert listing == good(desk.info("--list-devices"))
     assert listing.startswith("Graphcore device listing:\nPartition: p1 [active]\n"
@@ -314,8 +316,44 @@ def test_a_controller_that_is_not_ours(controller, desk):  # noqa: F811
     """Unknown attributes, none of the machines' addresses, no "GCD Id"."""
     desk.point_at(controller.target, "p1")
     text = good(desk.info("-d", "0", "-i"))
+    # What it tells in its list of partitions only.
+    assert "number of replicas: 3\n" in text
     assert "clock: 1850MHz\n" in text and "board type: Bow-2000\n" in text and "board ipu index: 3\n" in text
     assert good(desk.info("-d", "6", "--tile-clock-speed")) == "1850MHz\n"
+
+
+# Hardware that fails, at our own controller.
+
+def put_faults(server, text):
+    request = urllib.request.Request(f"http://127.0.0.1:{server.admin_port}/faults", data=text.encode(), method="PUT")
+    with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
+        assert answer.status == 200
+
+
+def test_an_agent_in_error_until_the_reset(serve, dial, desk):  # noqa: F811
+    """Seed 003, 2.10.2: "If you cannot see a list of available devices, then one or more agents in the partition might be in
+    error state. Try resetting the partition with vipu reset partition"; issue: nothing is listed until the reset.
+    On record: an empty device list points at an agent in error, and reset partition is the cure."""
+    server = serve(QUICK + "admin-listen: 127.0.0.1:0\nauto-reset-retries: 0\n")
+    client = dial(server.target)
+    client.create("p1", 8, reconfigurable=True)
+    client.create("p2", 4)
+    wait_active(client, "p1", "p2")
+    desk.point_at(server.target, "p1")
+    assert len(ids(good(desk.info("-l")))) == 15
+    put_faults(server, "hardware: [{agent: ag2}]")
+    until(lambda: client.status("p1").ready_state == pb.PS_ERROR, "p1 is in error")
+    assert bad(desk.info("-l"), "partition p1 is in state ERROR", "ag2", "vipu reset partition p1") == (
+        "Graphcore device listing:\nPartition: p1 [active]\n")
+    assert bad(desk.monitor(), "ag2") == ""
+    # Others have nothing to do with it.
+    assert ids(good(desk.info("-l", "-p", "p2"))) == [0, 1, 2, 3, 4]
+    # The agent is back, and still nothing is listed.
+    put_faults(server, "")
+    until(lambda: "ag2" not in client.status("p1").errors, "ag2 is back")
+    bad(desk.info("-l"), "vipu reset partition p1")
+    desk.vipu(server.target, "reset", "partition", "p1")
+    assert len(ids(good(desk.info("-l")))) == 15
 
 
 # Controllers that ask who calls.
