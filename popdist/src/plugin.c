@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "popdist/src/fail.h"
 
@@ -52,5 +53,11 @@ enum popdist_status plugin_load_default(const struct popdist_backend **ret, stru
                       here.dli_fname, DEFAULT_NAME);
     if (length < 0 || (size_t)length >= sizeof path)
         return fail(error, POPDIST_UNAVAILABLE, "the path of PopDist's own library is too long");
+    if (access(path, F_OK))
+        return fail(error, POPDIST_UNAVAILABLE,
+                    "%.700s is missing: this PopDist was built without Open MPI; install Open MPI with its "
+                    "development "
+                    "files (Debian: openmpi-bin libopenmpi-dev) and build PopDist again",
+                    path);
     return plugin_load(path, ret, error);
 }

@@ -12,12 +12,12 @@ def clean_environment(**more):
     return kept | more
 
 
-def mpirun_words(instances, words, replicas=None, with_popdist=True, **variables):
+def mpirun_words(instances, words, replicas=None, with_popdist=True, transport="self,vader,tcp", **variables):
     """The command line; replicas are those of all instances."""
     total = replicas or instances
     local = total // instances
     command = ["mpirun", "--bind-to", "none", "--allow-run-as-root", "--oversubscribe",
-               "--mca", "btl", "self,vader,tcp", "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo"]  # fmt: skip
+               "--mca", "btl", transport, "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo"]  # fmt: skip
     for index in range(instances):
         given = dict(variables)
         if with_popdist:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -73,13 +74,30 @@ def test_a_stopped_instance_is_named(site):
         )
 
 
-def test_an_instance_that_dies_of_an_exception_ends_the_run(site):
+@pytest.mark.parametrize("transport", ["self,vader", "self,tcp"])
+def test_data_goes_through_shared_memory_and_tcp(site, transport):
+    printed = runs.mpirun(2, [sys.executable, MAIN / "collectives.py"], PYTHONPATH=site, transport=transport)
+    assert printed == "good\n" * 2
+
+
+@pytest.mark.parametrize("how,seconds,says", [
+    ("exception", 3600, "ZeroDivisionError"),
+    ("SIGKILL", 3600, "signal 9"),
+    ("SIGSTOP", 2, 'all-reduce "step": instance 1 '),
+])  # fmt: skip
+def test_an_instance_that_ends_in_the_middle_ends_the_run(site, how, seconds, says):
     done = subprocess.run(
-        runs.mpirun_words(2, [sys.executable, MAIN / "dies.py"], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=3600),
+        runs.mpirun_words(2, [sys.executable, MAIN / "dies.py", how], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=seconds),
         env=runs.clean_environment(), capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
     )  # fmt: skip
     assert done.returncode != 0
-    assert "ZeroDivisionError" in done.stderr
+    assert says in done.stderr
+
+
+def test_a_package_without_its_mpi_backend_says_so(site, tmp_path):
+    shutil.copytree(site / "popdist", tmp_path / "popdist", ignore=shutil.ignore_patterns("libpopdist_mpi.so"))
+    said = python(tmp_path, "import popdist; popdist.init()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
+    assert "libpopdist_mpi.so is missing: this PopDist was built without Open MPI; install Open MPI" in said
 
 
 @pytest.mark.parametrize("options,made,written", [
