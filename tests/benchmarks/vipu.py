@@ -130,6 +130,7 @@ class Bench:
 
 
 def run(options):
+    run_quietly(TOP / "deploy/prerequisites", "build")
     build("vipu-server", "vipu-load", "allocator-load")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
