@@ -1,13 +1,14 @@
 """vipu-server's command line and configuration file."""
 
 import re
+import resource
 import socket
 import subprocess
 
 import grpc
 import pytest
 
-from programs import DEADLINE_S, ROOT, program
+from programs import DEADLINE_S, ROOT, program, until
 
 
 def server(*words):
@@ -147,6 +148,25 @@ def test_limits_are_kept(serve, dial):
     with pytest.raises(grpc.RpcError) as caught:
         client.list("x" * 2000)
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_as_many_files_as_connections(tmp_path):
+    """The shell's limit on open files is often 1,024; the server asks for what its connections need."""
+    path = tmp_path / "config.yaml"
+    path.write_text(f"listen: 127.0.0.1:0\nstorage: {tmp_path}/state.db\nlimits: {{connections: 1500}}\nclusters: [{{id: a}}]\n")
+    for hard, warned in ((4096, False), (600, True)):
+        log = tmp_path / f"{hard}.log"
+        with open(log, "wb") as stderr:
+            process = subprocess.Popen([program("vipu-server"), "--config", str(path)], stderr=stderr,
+                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard)))
+        try:
+            until(lambda: "serving the V-IPU user API" in log.read_text(), "it serves")
+            soft = int(re.search(r"Max open files +(\d+)", open(f"/proc/{process.pid}/limits").read())[1])
+            assert soft == (600 if warned else 1820)
+            assert ("fewer open files are allowed" in log.read_text()) == warned
+        finally:
+            process.terminate()
+            assert process.wait(DEADLINE_S) == 0
 
 
 def test_storage_init(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from certificates import Authority
 from generic import pb
-from programs import until
+from programs import DEADLINE_S, until
 from test_metrics import scrape
 
 HEAD = "admin-listen: 127.0.0.1:0\ncreate-ms: 0\nremove-ms: 0\nreset-ms: 0\n"
@@ -168,6 +168,15 @@ def test_calls_go_on_meanwhile(serve, dial):
         until(lambda: not client.list(), "it is gone")
     until(lambda: server.log().count("the configuration was read again") > 10, "it was read again and again")
     assert "mistake" not in server.log()
+
+
+def test_a_last_wish_is_no_trouble(serve):
+    """SIGHUP beside SIGTERM, when much is gone already; in the very last moments it ends the process as any signal would."""
+    for _ in range(10):
+        server = serve(ONE)
+        for signum in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP, signal.SIGHUP):
+            server.process.send_signal(signum)
+        assert server.process.wait(DEADLINE_S) in (0, -signal.SIGHUP), server.log()
 
 
 def test_without_a_file_nothing_changes(serve, dial):

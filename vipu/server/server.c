@@ -1,6 +1,7 @@
 #include "vipu/server/server.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
@@ -16,6 +17,8 @@
 #include "vipu/wire/service.h"
 #include "vipu/wire/tls_context.h"
 
+#define OTHER_DESCRIPTORS 320u /* storage, signals, and the admin end-point's own connections */
+
 struct server {
     const struct setup_source *source;
     struct server_config config;    /* without the clusters */
@@ -29,6 +32,7 @@ struct server {
     struct service *service;
     struct admin *admin; /* NULL when it is off */
     struct faults_admin faults;
+    bool is_ending;
     bool failed;
 };
 
@@ -87,6 +91,21 @@ static void warn_of_cleartext(const struct server_config *config)
         log_warn("access keys travel as they are: configure \"tls\" beside \"secure\"");
 }
 
+/* A connection more than there are descriptors would wait unseen. */
+static void allow_connections(uint32_t count)
+{
+    const rlim_t want = (rlim_t)count + OTHER_DESCRIPTORS;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want)
+        return;
+    limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < want)
+        log_warn("fewer open files are allowed than limits.connections needs",
+                 KVF("allowed", "%llu", (unsigned long long)limit.rlim_cur),
+                 KVF("needed", "%llu", (unsigned long long)want));
+}
+
 static bool start_service(struct server *server, struct err *err)
 {
     const struct server_limits *limits = &server->config.limits;
@@ -97,6 +116,7 @@ static bool start_service(struct server *server, struct err *err)
         .max_unsent = limits->unread_bytes,
     };
 
+    allow_connections(limits->connections);
     server->methods = methods_new(server->loop, &server->config, &server->controller, server->store,
                                   &server->metrics, on_storage_failure, server);
     server->service = service_new(server->loop, &options, methods_answer, server->methods);
@@ -184,6 +204,8 @@ static void on_reload(void *ctx, int signum)
     struct setup setup;
 
     (void)signum;
+    if (server->is_ending)
+        return;
     if (setup_read(server->source, &setup, &problems)) {
         take_setup(server, &setup);
         server->metrics.reloads++;
@@ -199,11 +221,12 @@ static void on_reload(void *ctx, int signum)
 
 static void stop(struct server *server)
 {
+    server->is_ending = true;
+    admin_free(server->admin); /* it runs the loop once more, so all the others are still there */
     /* Calls that wait for a transaction are answered first: what they changed is lost or saved, and they were
      * told. */
     methods_free(server->methods);
     service_free(server->service);
-    admin_free(server->admin);
     controller_release(&server->controller);
     store_close(server->store);
     loop_free(server->loop);
