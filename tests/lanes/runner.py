@@ -79,7 +79,7 @@ class Runner:
             return ["ctest", "--test-dir", f"build/{suite.preset}", "--label-regex", f"^{suite.label}$",
                     "--no-tests=error", "--output-on-failure", "--parallel", cores(), "--output-junit", str(junit)]
         return [str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
-                "--durations=10", *(f"tests/{folder}" for folder in suite.folders)]
+                "--durations=10", *(f"tests/{path}" for path in suite.paths)]
 
 
 def environment(suite: Ctest | Pytest) -> dict[str, str]:

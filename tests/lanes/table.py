@@ -30,7 +30,7 @@ class Ctest:
 class Pytest:
     """Python tests below tests/; where they run programs, those of the preset (BUILD_DIR names its folder)."""
 
-    folders: tuple[str, ...]
+    paths: tuple[str, ...]
     preset: str = ""
 
     @property
@@ -54,7 +54,8 @@ LANES = [
     Lane("arch", "who may include whom, and what pure code may call", (Ctest("release", "arch"),), 1),
     Lane("unit", "pure code and replayed fuzz seeds, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 2),
     Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
-    Lane("vipu", "vipu-server and vipu against generic gRPC programs", (Pytest(("vipu",), "asan"),), 1),
+    Lane("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
+         (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3),
     Lane("launcher", "ipu-launch with real processes and namespaces", (Pytest(("launcher",), "dev"),), 1),
     Lane("mpi", "PopDist under a real mpirun, and its threads under ThreadSanitizer",
          (Pytest(("popdist",), "release"), Ctest("tsan", "threads")), 2),
