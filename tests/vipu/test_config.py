@@ -44,6 +44,7 @@ clusters:
   - id: 2xPOD64
     topology: torus
     cluster-topology: looped
+    machines: Bow-2000
     ipulink-domains: 2
     agents: 32
     allocations:
@@ -140,6 +141,13 @@ def test_the_page_has_every_setting():
 def test_the_version_is_configured(serve, dial):
     server = serve("version: 1.17.3\nclusters: [{id: a}]")
     assert dial(server.target).version() == "1.17.3"
+
+
+def test_machines(serve, dial):
+    """"clock 1330MHz (M2000), 1850MHz (Bow)" [D/S]."""
+    attributes = dial(serve("clusters: [{id: a, agents: [x]}, {id: b, agents: [y], machines: Bow-2000}]").target).attributes()
+    assert {ipu["clock"] for ipu in attributes["x"].values()} == {"1330MHz"}
+    assert {(ipu["clock"], ipu["board type"]) for ipu in attributes["y"].values()} == {("1850MHz", "Bow-2000")}
 
 
 def test_limits_are_kept(serve, dial):

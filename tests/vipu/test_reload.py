@@ -59,6 +59,7 @@ def test_new_clusters_agents_and_allocations(serve, dial):
     ("[{id: cl1, agents: 4, topology: mesh}]", 'p1 is in cluster \\"cl1\\", which has another topology'),
     ("[{id: cl1, agents: [ag2, ag1, ag3, ag4], allocations: [{id: a, agents: [ag1]}]}]", 'agent \\"ag1\\", which is gone'),
     ("[{id: cl1, agents: 4, ipuof-address: 10.9.9.9, allocations: [{id: a, agents: [ag1]}]}]", 'agent \\"ag1\\", which is gone'),
+    ("[{id: cl1, agents: 4, machines: Bow-2000, allocations: [{id: a, agents: [ag1]}]}]", 'agent \\"ag1\\", which is gone'),
     ("[{id: cl1, agents: 4}]", 'p1 is in allocation \\"a\\", which is gone or smaller'),
     ("[{id: cl1, agents: 4, allocations: [{id: a, agents: [ag2]}]}]", 'p1 is in allocation \\"a\\", which is gone or smaller'),
 ])

@@ -15,6 +15,7 @@
 struct vipu_machine {
     char *name;     /* of its agent */
     char *ipuof_ip; /* on the RDMA network */
+    bool is_bow;    /* a Bow-2000; else an M2000 */
 };
 
 struct vipu_cluster_domain {

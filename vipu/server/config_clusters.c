@@ -20,17 +20,19 @@ struct reader {
     struct map agents;     /* by name */
     struct map addresses;  /* the same, by IPUoF address */
     size_t domain_count;   /* of all clusters */
+    bool is_bow;           /* the cluster that is being read has Bow-2000 machines */
     uint32_t next_agent;   /* number of the next agent that gets its name from us */
     uint32_t next_address; /* of the next machine, host order */
 };
 
 struct cluster_text {
-    unsigned topology, gateway;
+    unsigned topology, gateway, machines;
     uint32_t domains;
     char *address;
 };
 
 static const char *const topologies[] = {"torus", "mesh", NULL};
+static const char *const machine_types[] = {"M2000", "Bow-2000", NULL};
 static const char *const gateways[] = {"unlooped", "looped", "switched", NULL};
 
 const struct setting config_cluster_settings[] = {
@@ -58,6 +60,12 @@ const struct setting config_cluster_settings[] = {
      .kind = SETTING_OTHER,
      .fallback = "16 a domain",
      .help = "how many agents, or their names in a list; 4 IPUs each, divided evenly over the domains"},
+    {.key = "machines",
+     .kind = SETTING_WORD,
+     .offset = offsetof(struct cluster_text, machines),
+     .words = machine_types,
+     .fallback = "M2000",
+     .help = "the IPU-Machines: M2000, or Bow-2000 with its faster clock"},
     {.key = "ipuof-address",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct cluster_text, address),
@@ -127,7 +135,8 @@ static void add_agent(struct reader *r, const cJSON *node, size_t cluster, size_
         settings_complain(r->settings, node, "agent \"%s\" is there already, in cluster \"%s\"", name,
                           r->clusters->items[other->cluster].id);
     else {
-        place->machines[place->machine_count] = (struct vipu_machine){mem_strdup(name), next_address(r)};
+        place->machines[place->machine_count] =
+            (struct vipu_machine){mem_strdup(name), next_address(r), r->is_bow};
         note_agent(r, node, place, (struct agent){NULL, cluster, domain, place->machine_count});
         place->machine_count++;
     }
@@ -267,6 +276,7 @@ static void fill_cluster(struct reader *r, const cJSON *object, const struct clu
         .domains = mem_alloc(text->domains * sizeof(*cluster->domains)),
         .domain_count = text->domains,
     };
+    r->is_bow = text->machines == 1;
     take_address(r, object, text->address);
     take_agents(r, object, clusters->count - 1);
     take_allocations(r, object, clusters->count - 1);

@@ -67,9 +67,9 @@ static struct vipu_agent_ipu agent_ipu(const struct vipu_machine *machine, uint3
 
     put(&ipu, "board ipu index", mem_printf("%u", board));
     put(&ipu, "board serial number", serial(machine, board));
-    put_text(&ipu, "board type", "M2000");
+    put_text(&ipu, "board type", machine->is_bow ? "Bow-2000" : "M2000");
     put(&ipu, "chip id", chip_id(machine, board));
-    put_text(&ipu, "clock", "1330MHz");
+    put_text(&ipu, "clock", machine->is_bow ? "1850MHz" : "1330MHz");
     put_text(&ipu, "driver version", "1.1.6");
     put_text(&ipu, "firmware major version", "2");
     put_text(&ipu, "firmware minor version", "6");

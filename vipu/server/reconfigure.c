@@ -21,7 +21,7 @@ static const struct vipu_machine *machine_of(const struct vipu_cluster *cluster,
 
 static bool is_same_machine(const struct vipu_machine *a, const struct vipu_machine *b)
 {
-    return a && b && str_eq(a->name, b->name) && str_eq(a->ipuof_ip, b->ipuof_ip);
+    return a && b && str_eq(a->name, b->name) && str_eq(a->ipuof_ip, b->ipuof_ip) && a->is_bow == b->is_bow;
 }
 
 /* The first agent that the partition would lose, or NULL. */
