@@ -13,7 +13,8 @@
 /* Where an operation takes place, and under which key. */
 struct place {
     struct engine *engine;
-    const struct group *group;
+    const struct group *group; /* NULL: nobody else is there */
+    uint32_t count, self;      /* participants, and which of them this is */
     const char *key;
 };
 
@@ -29,11 +30,13 @@ static enum popdist_status check_id(const char *id, struct popdist_error *error)
 
 static enum popdist_status find_place(const char *id, struct place *ret, struct popdist_error *error)
 {
-    const struct group *named = session_find(id);
+    const struct group *named = ret->engine ? session_find(id) : NULL;
 
-    ret->group = named ? named : session_chosen();
+    ret->group = named ? named : ret->engine ? session_chosen() : NULL;
     ret->key = named ? "" : id;
-    if (ret->group->self == GROUP_NOBODY)
+    ret->count = ret->group ? ret->group->count : 1;
+    ret->self = ret->group ? ret->group->self : 0;
+    if (ret->self == GROUP_NOBODY)
         return fail(error, POPDIST_INVALID, "instance %" PRIu32 " is not one of communicator \"%.200s\"",
                     engine_index(ret->engine), ret->group->id);
     return POPDIST_OK;
@@ -76,7 +79,7 @@ static enum popdist_status run(const struct place *place, const struct layout *l
 {
     enum popdist_status status = POPDIST_OK;
 
-    if (place->group->count > 1)
+    if (place->count > 1)
         status = engine_run(place->engine, place->group, place->group->id, place->key, layout, data, error);
     session_leave();
     return status;
@@ -93,11 +96,11 @@ enum popdist_status popdist_broadcast(void *data, size_t count, enum popdist_typ
         status = enter(id, &place, error);
     if (status)
         return status;
-    if (root >= place.group->count) {
+    if (root >= place.count) {
         session_leave();
         return fail(error, POPDIST_INVALID,
                     "the root of broadcast \"%.200s\" is %" PRIu32 ", but there are %" PRIu32 " participants",
-                    id, root, place.group->count);
+                    id, root, place.count);
     }
     return run(&place, &layout, data, error);
 }
@@ -124,12 +127,12 @@ enum popdist_status popdist_all_gather(const void *in, void *out, size_t count, 
 
     if (status)
         return status;
-    status = check_data(out, count, place.group->count, type, error);
+    status = check_data(out, count, place.count, type, error);
     if (status) {
         session_leave();
         return status;
     }
-    own = (uint8_t *)out + place.group->self * count * popdist_type_size(type);
+    own = (uint8_t *)out + place.self * count * popdist_type_size(type);
     if (in && in != own && count)
         memmove(own, in, count * popdist_type_size(type));
     return run(&place, &layout, out, error);
@@ -157,8 +160,8 @@ enum popdist_status popdist_backend_place(uint32_t *ret_instances, uint32_t *ret
 
     if (status)
         return status;
-    *ret_instances = engine_instances(engine);
-    *ret_index = engine_index(engine);
+    *ret_instances = engine ? engine_instances(engine) : 1;
+    *ret_index = engine ? engine_index(engine) : 0;
     session_leave();
     return POPDIST_OK;
 }
@@ -178,6 +181,11 @@ static enum popdist_status check_participants(const struct engine *engine, const
             return fail(error, POPDIST_INVALID, "there is no instance %" PRIu32 ": they are 0 to %" PRIu32,
                         participants[i], instances - 1);
     return POPDIST_OK;
+}
+
+static enum popdist_status needs_init(struct popdist_error *error)
+{
+    return fail(error, POPDIST_MISUSE, "a choice of instances needs popdist_init() first");
 }
 
 /* All instances agree first, so that nobody has a communicator that another lacks. */
@@ -203,7 +211,7 @@ enum popdist_status popdist_register_communicator(const uint32_t *participants, 
         status = session_enter(&engine, error);
     if (status)
         return status;
-    status = check_participants(engine, participants, count, error);
+    status = engine ? check_participants(engine, participants, count, error) : needs_init(error);
     if (!status)
         status = group_new(id, participants, count, engine_index(engine), &group, error);
     if (!status)
@@ -226,13 +234,13 @@ enum popdist_status popdist_use_instances(const uint32_t *participants, size_t c
     if (status)
         return status;
     if (count)
-        status = check_participants(engine, participants, count, error);
+        status = engine ? check_participants(engine, participants, count, error) : needs_init(error);
     if (!status && count)
         status = session_instances(participants, count, &group, error);
     if (!status && group && group->self == GROUP_NOBODY)
         status = fail(error, POPDIST_INVALID, "instance %" PRIu32 " is not one of those it chooses",
                       engine_index(engine));
-    if (!status)
+    if (!status && engine)
         session_choose(group);
     session_leave();
     return status;

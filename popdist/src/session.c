@@ -211,6 +211,7 @@ enum popdist_status popdist_finalize_backend(struct popdist_error *error)
         status = engine_free(session.engine, &clean, error);
     if (!status) {
         session.stage = FINALIZED;
+        session.engine = NULL;
         free_groups(&session.communicators);
         free_groups(&session.choices);
         group_free(session.world);
@@ -222,14 +223,18 @@ enum popdist_status popdist_finalize_backend(struct popdist_error *error)
 
 enum popdist_status session_enter(struct engine **ret, struct popdist_error *error)
 {
+    bool alone = false;
     enum popdist_status status = POPDIST_OK;
 
     lock();
-    if (session.stage == INITIALIZED)
-        session.inside++;
-    else
+    if (session.stage == NONE || session.stage == REGISTERED)
+        status = runs_alone(&alone, error);
+    if (!status && !alone && session.stage != INITIALIZED)
         status = misuse("a collective operation needs popdist_init() first", error);
-    *ret = session.engine;
+    if (!status) {
+        session.inside++;
+        *ret = session.engine;
+    }
     unlock();
     return status;
 }

@@ -7,7 +7,8 @@
 #define SESSION_DEFAULT_ID "popdist.default"
 #define SESSION_GROUPS_MAX 4096
 
-/* Between session_enter and session_leave the engine stays. POPDIST_MISUSE: there is none. */
+/* Between session_enter and session_leave the engine stays. POPDIST_MISUSE: there is none. *ret is NULL when
+ * there is none yet and this program runs alone: then there is nobody to talk to, and no group. */
 enum popdist_status session_enter(struct engine **ret, struct popdist_error *error);
 void session_leave(void);
 

@@ -118,7 +118,8 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
 
 
 @pytest.mark.parametrize("code,says", [
-    ("popdist.collectives.allReduceSum(bytearray(4), 'k')", "a collective operation needs popdist_init() first"),
+    ("popdist.init(); popdist.finalizeBackend(); popdist.synchronize()", "a collective operation needs popdist_init()"),
+    ("popdist.registerCommunicator({0}, 'mine')", "a choice of instances needs popdist_init() first"),
     ("popdist.finalizeBackend()", "there is nothing to finalise: no backend has been registered"),
     ("popdist.initializeBackend()", "no backend has been registered"),
     ("popdist.init(); popdist.init()", "the backend is initialised already"),
@@ -136,3 +137,20 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
 ])  # fmt: skip
 def test_mistakes_are_told_plainly(site, code, says):
     assert says in python(site, f"import numpy, popdist\n{code}", expect=1)
+
+
+def test_alone_collectives_need_no_init(site):
+    python(site, (
+        "import numpy, popdist\n"
+        "data, all = numpy.ones(3), numpy.zeros(3)\n"
+        "popdist.collectives.allReduceSum(data, 'sum')\n"
+        "popdist.collectives.broadcast(data)\n"
+        "popdist.collectives.allGather(data, all)\n"
+        "popdist.synchronize()\n"
+        "assert data.tolist() == all.tolist() == [1, 1, 1]\n"
+    ))  # fmt: skip
+
+
+def test_with_others_collectives_need_init(site):
+    said = python(site, "import popdist; popdist.synchronize()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
+    assert "a collective operation needs popdist_init() first: no backend has been registered" in said

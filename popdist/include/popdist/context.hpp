@@ -102,7 +102,7 @@ template <typename Engine> void run(Engine &engine, unsigned program, const std:
 {
     const char *disabled = std::getenv("POPDIST_RUN_DISABLE_SYNC");
 
-    if (isBackendInitialized() && getNumInstances() > 1 && !(disabled && std::string(disabled) == "1"))
+    if (isBackendInitialized() && !(disabled && std::string(disabled) == "1"))
         synchronize("popdist.run");
     engine.run(program, debugName);
 }

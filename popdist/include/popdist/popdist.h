@@ -92,7 +92,8 @@ POPDIST_API enum popdist_status popdist_backend_place(uint32_t *ret_instances, u
 
 /* Collective operations: each instance of a communicator makes the call with the same key and layout.
  * Operations are matched by key, not by order: any order, any thread, several at a time. Each waits for the
- * others at most popdist_timeout_ms(); what it needs after that counts from the last byte that moved. */
+ * others at most popdist_timeout_ms(); what it needs after that counts from the last byte that moved. A
+ * program that runs alone may call them without a backend: each is among one then. */
 
 enum popdist_type {
     POPDIST_HALF = 0,

@@ -99,8 +99,7 @@ def registerCommunicator(participants: Iterable[int], communicator_id: str) -> N
 
 def synchronize(communicator_id: Optional[str] = None) -> None:
     """Waits until all instances (or those of the communicator, or all that use this key) have come here."""
-    if isBackendInitialized() or getNumInstances() > 1:
-        _popdist.synchronize(communicator_id or "popdist.synchronize")
+    _popdist.synchronize(communicator_id or "popdist.synchronize")
 
 
 def getTimeout() -> float:

@@ -1,13 +1,12 @@
 """What the framework modules share."""
 
 import importlib
-from types import ModuleType
-from typing import Optional
+from typing import Any, Optional
 
 from . import PopdistError, checkNumIpusPerReplica, getNumIpusPerReplica
 
 
-def load(user: str, name: str, product: str) -> ModuleType:
+def load(user: str, name: str, product: str) -> Any:
     """Imports the framework that the module `user` is for."""
     try:
         return importlib.import_module(name)

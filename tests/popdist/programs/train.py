@@ -30,6 +30,7 @@ losses = [session.run(x[mine], y[mine]) for _ in range(200)]
 session.weightsToHost()
 weights = {"w": np.empty((3, 1), np.float32), "b": np.empty(1, np.float32)}
 session.readWeights(popart.PyWeightsIO(weights))
-print(f"rank {hvd.rank()} of {hvd.size()} weights {hashlib.sha256(weights['w'].tobytes() + weights['b'].tobytes()).hexdigest()[:12]} "
-      f"found {np.round(weights['w'].ravel(), 2).tolist()} {np.round(weights['b'], 2).tolist()} {losses[-1] < losses[0] / 1000}",
-      flush=True)  # fmt: skip
+digest = hashlib.sha256(weights["w"].tobytes() + weights["b"].tobytes()).hexdigest()[:12]
+found = f"{np.round(weights['w'].ravel(), 2).tolist()} {np.round(weights['b'], 2).tolist()} {losses[-1] < losses[0] / 1000}"
+# At once, so that lines of several ranks do not mix.
+os.write(1, f"rank {hvd.rank()} of {hvd.size()} weights {digest} found {found}\n".encode())
