@@ -55,6 +55,8 @@ class Peer:
     def __init__(self, sock):
         self.sock = sock
         self.buffer = b""
+        self.stream_room, self.room = 65535, {0: 65535}
+        self.resets = set()  # streams that the other side gave up
 
     def send(self, *pieces):
         self.sock.sendall(b"".join(pieces))
@@ -83,7 +85,29 @@ class Peer:
 
     def frame(self):
         head = self._take(9)
-        return head[3], head[4], struct.unpack(">I", head[5:])[0], self._take(int.from_bytes(head[:3], "big"))
+        kind, flags, (stream,) = head[3], head[4], struct.unpack(">I", head[5:])
+        payload = self._take(int.from_bytes(head[:3], "big"))
+        if kind == WINDOW_UPDATE:
+            self.room[stream] = self.room.get(stream, self.stream_room) + int.from_bytes(payload, "big")
+        if kind == RST_STREAM:
+            self.resets.add(stream)
+        if kind == SETTINGS:
+            self.stream_room = dict(struct.iter_unpack(">HI", payload)).get(4, self.stream_room)
+        return kind, flags, stream, payload
+
+    def acknowledge(self):
+        """The other side's settings, which this one has read; its larger windows are in force with that."""
+        self.send(frame(SETTINGS, b"", ACK))
+
+    def send_data(self, stream, data, flags=0):
+        """As soon as the other side has room for it; not if it has given the stream up."""
+        while stream not in self.resets and min(self.room[0], self.room.setdefault(stream, self.stream_room)) < len(data):
+            self.frame()
+        if stream in self.resets:
+            return
+        for which in (0, stream):
+            self.room[which] -= len(data)
+        self.send(frame(DATA, data, flags, stream))
 
     def request(self):
         """The number of the next stream whose request is complete."""

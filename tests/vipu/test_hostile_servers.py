@@ -107,6 +107,30 @@ def test_an_answer_without_end(raw, first, piece):
     assert line.kind == "io" and line.unknown, line
 
 
+def test_answers_that_never_end(raw):
+    """Each is smaller than it may be; together they are more than the client gathers, and the rest of them fails."""
+    def script(peer):
+        peer.greet()
+        streams = [peer.request() for _ in range(50)]
+        peer.acknowledge()
+        for stream in streams:
+            peer.send(headers(stream, OPEN))
+        for _ in range(250):
+            for stream in streams:
+                peer.send_data(stream, b"x" * 16000)
+        peer.until_closed()
+
+    running = Probe(raw(script).port, "50*version@25000", "gate")
+    assert running.read_gate() == []
+    failed = [running.read_line() for _ in range(15)]
+    assert {(line.kind, line.code) for line in failed} == {("io", 8)}
+    assert all("at once" in line.text for line in failed)
+    peak = running.peak_bytes()
+    assert peak is None or peak < 256 << 20
+    running.process.kill()
+    running.process.wait()
+
+
 def test_a_server_that_resets_every_call(raw):
     """And goes on doing so for as long as it is asked."""
     def script(peer):

@@ -10,12 +10,14 @@
 #define CONNECTION_WINDOW (4 << 20)
 #define HEADER_LIST_MAX (32u << 10)
 #define HEADERS_MAX 10u
+#define UNFINISHED_MAX ((size_t)128 << 20) /* two of the longest lists, or many of the other replies */
 
 struct link {
     struct h2 h2;
     struct loop *loop;
     struct link_options options;
     struct call_list calls;
+    size_t unfinished; /* bytes of answers that are still coming */
     bool heard;
     int64_t heard_ms;
 };
@@ -29,6 +31,7 @@ static struct link *link_of(struct h2 *h2)
 static void detach(struct link *link, struct channel_call *call)
 {
     nghttp2_session_set_stream_user_data(link->h2.session, call->stream_id, NULL);
+    link->unfinished -= call->response.body.len;
     call_move(call, NULL);
     call->link = NULL;
 }
@@ -70,16 +73,26 @@ static void stop_stream(nghttp2_session *session, int32_t stream_id)
     nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream_id, NGHTTP2_CANCEL);
 }
 
+static bool gather(struct link *link, struct channel_call *call, const uint8_t *bytes, size_t len)
+{
+    if (link->unfinished + len > UNFINISHED_MAX)
+        return err_set_code(&call->err, ERR_IO, GRPC_RESOURCE_EXHAUSTED,
+                            "answers of more than %zu bytes are coming at once", UNFINISHED_MAX);
+    if (!response_data(&call->response, bytes, len))
+        return err_set_code(&call->err, ERR_IO, GRPC_RESOURCE_EXHAUSTED,
+                            "the answer is larger than %zu bytes", call->response.body.max);
+    link->unfinished += len;
+    return true;
+}
+
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *bytes,
                    size_t len, void *ctx)
 {
     struct channel_call *call = call_at(session, stream_id);
 
     (void)flags;
-    if (!call || response_data(&call->response, bytes, len))
+    if (!call || gather(ctx, call, bytes, len))
         return 0;
-    err_set_code(&call->err, ERR_IO, GRPC_RESOURCE_EXHAUSTED, "the answer is larger than %zu bytes",
-                 call->response.body.max);
     over(ctx, call);
     stop_stream(session, stream_id);
     return 0;
