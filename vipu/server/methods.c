@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
+#include "vipu/server/commits.h"
 #include "vipu/server/extension.h"
 #include "vipu/server/faults_doc.h"
 #include "vipu/server/gate.h"
@@ -18,120 +19,18 @@
 
 #define LIST_MAX_BYTES ((size_t)64 << 20)
 
-/* A call whose change waits for the transaction, and with a partition's id until that one is through with
- * what it asked for. */
-struct waiting {
-    struct rpc *rpc;
-    struct str reply;
-    char *until;
-};
-
 struct methods {
     struct loop *loop;
     const struct server_config *config;
     struct controller *controller;
-    struct store *store;
     struct metrics *metrics;
-    void (*on_storage_failure)(void *ctx, const struct err *err);
-    void *ctx;
-    struct loop_timer commit;
-    struct loop_timer step;
     struct gate *gate;
-    struct waiting *waiting;
-    size_t waiting_count;
+    struct commits *commits;
 };
-
-static void schedule_step(struct methods *m);
 
 static void refuse(struct rpc *rpc, const struct err *err)
 {
     rpc_refuse(rpc, grpc_status_of_kind(err->kind), err->msg);
-}
-
-static const struct held *held_of(const struct methods *m, const char *id)
-{
-    struct err err;
-
-    return id ? controller_find(m->controller, id, &err) : NULL;
-}
-
-static void answer_one(const struct methods *m, struct waiting *waiting, const struct err *err)
-{
-    const struct held *held = held_of(m, waiting->until);
-
-    if (err)
-        refuse(waiting->rpc, err);
-    else if (held && held->errors.count > 0)
-        rpc_refuse(waiting->rpc, GRPC_INTERNAL, held->errors.items[0]);
-    else
-        rpc_reply(waiting->rpc, str_slice(&waiting->reply));
-    str_release(&waiting->reply);
-    mem_free(waiting->until);
-}
-
-/* Those that wait for more than the transaction stay, unless there is an error, or everything ends. */
-static void answer_waiting(struct methods *m, const struct err *err, bool all)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < m->waiting_count; i++) {
-        const struct held *held = held_of(m, m->waiting[i].until);
-
-        if (!err && !all && held && held_is_under_way(held))
-            m->waiting[kept++] = m->waiting[i];
-        else
-            answer_one(m, &m->waiting[i], err);
-    }
-    m->waiting_count = kept;
-}
-
-static bool save(struct methods *m)
-{
-    struct err err;
-
-    if (!controller_has_changes(m->controller))
-        return true;
-    if (store_save(m->store, m->controller, &err)) {
-        m->metrics->storage_commits++;
-        return true;
-    }
-    answer_waiting(m, &err, true);
-    m->on_storage_failure(m->ctx, &err);
-    return false;
-}
-
-static void on_commit(struct loop_timer *timer)
-{
-    struct methods *m = CONTAINER_OF(timer, struct methods, commit);
-
-    if (!save(m))
-        return;
-    answer_waiting(m, NULL, false);
-    schedule_step(m);
-}
-
-static void on_step(struct loop_timer *timer)
-{
-    struct methods *m = CONTAINER_OF(timer, struct methods, step);
-
-    gate_step(m->gate);
-    schedule_step(m);
-}
-
-/* Does what is due and comes back for what is not. */
-static void schedule_step(struct methods *m)
-{
-    int64_t now = loop_now_ms(m->loop), next;
-
-    m->controller->unix_offset_ms = loop_unix_micros() / 1000 - loop_clock_ms();
-    next = controller_step(m->controller, now);
-    if (!save(m))
-        return;
-    answer_waiting(m, NULL, false);
-    if (next >= 0)
-        loop_timer_start(m->loop, &m->step, next - now, on_step);
-    else
-        loop_timer_stop(&m->step);
 }
 
 /* The reply goes out when the change is on disk. */
@@ -139,10 +38,7 @@ static void answer_when_saved(struct methods *m, struct rpc *rpc, const char *id
 {
     bool blocks = gate_faults(m->gate)->quirks.blocking_operations;
 
-    m->waiting = mem_grow(m->waiting, m->waiting_count + 1, sizeof(*m->waiting));
-    m->waiting[m->waiting_count++] = (struct waiting){rpc, *reply_take, blocks ? mem_strdup(id) : NULL};
-    *reply_take = (struct str){0};
-    loop_timer_start(m->loop, &m->commit, 0, on_commit);
+    commits_answer_take(m->commits, rpc, blocks ? id : NULL, reply_take);
 }
 
 static void reply(struct rpc *rpc, const struct str *message)
@@ -489,7 +385,7 @@ void methods_set_faults_take(struct methods *m, struct faults *faults)
     in_force->forget = in_force->drop_connections = false;
     controller_set_faults(m->controller, in_force, loop_now_ms(m->loop));
     gate_step(m->gate);
-    schedule_step(m);
+    commits_step(m->commits);
 }
 
 const struct faults *methods_faults(const struct methods *m)
@@ -497,25 +393,33 @@ const struct faults *methods_faults(const struct methods *m)
     return gate_faults(m->gate);
 }
 
+static void on_time(void *ctx)
+{
+    gate_step(((struct methods *)ctx)->gate);
+}
+
 struct methods *methods_new(struct loop *loop, const struct server_config *config,
                             struct controller *controller, struct store *store, struct metrics *metrics,
                             void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx)
 {
     struct methods *m = NEW(struct methods);
+    const struct commits_owner owner = {.loop = loop,
+                                        .controller = controller,
+                                        .store = store,
+                                        .metrics = metrics,
+                                        .on_failure = on_storage_failure,
+                                        .failure_ctx = ctx,
+                                        .on_time = on_time,
+                                        .time_ctx = m};
 
-    m->loop = loop;
-    m->config = config;
-    m->controller = controller;
-    m->store = store;
-    m->metrics = metrics;
+    *m = (struct methods){.loop = loop, .config = config, .controller = controller, .metrics = metrics};
     m->gate = gate_new(loop, carry_out, m);
+    m->commits = commits_new(&owner);
     for (size_t i = 0; i <= COUNT_OF(table); i++) {
         assert(i == COUNT_OF(table) || faults_know_method(name_of(i)));
         metrics_add_method(metrics, name_of(i));
     }
-    m->on_storage_failure = on_storage_failure;
-    m->ctx = ctx;
-    schedule_step(m);
+    commits_step(m->commits);
     return m;
 }
 
@@ -523,11 +427,7 @@ void methods_free(struct methods *m)
 {
     if (!m)
         return;
-    loop_timer_stop(&m->commit);
-    loop_timer_stop(&m->step);
-    if (save(m))
-        answer_waiting(m, NULL, true);
+    commits_free(m->commits);
     gate_free(m->gate);
-    mem_free(m->waiting);
     mem_free(m);
 }
