@@ -1,0 +1,239 @@
+#include "launcher/poprun/options.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+static const char *no_variable(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+static void fill(const char *config, struct poprun_options *ret, struct strv *problems)
+{
+    AUTO(settings) struct settings settings = {0};
+
+    settings_read_file(&settings, slice_of(config), "x.conf", problems);
+    poprun_options_fill(&settings, ret, problems);
+}
+
+TEST(defaults_are_those_of_the_guide)
+{
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    fill("", &options, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    CHECK_INT_EQ(options.num_replicas, 1);
+    CHECK_INT_EQ(options.ipus_per_replica, 1);
+    CHECK_INT_EQ(options.num_instances, 1);
+    CHECK_INT_EQ(options.num_ilds, 0);
+    CHECK_INT_EQ(options.vipu_server_port, 8090);
+    CHECK_INT_EQ(options.vipu_server_timeout_s, 120);
+    CHECK_INT_EQ(options.vipu_partition_attempts, 1);
+    CHECK(!options.update_partition);
+    CHECK(options.remove_partition);
+    CHECK(options.allow_run_as_root);
+    CHECK(!options.offline_mode);
+    CHECK_STR_EQ(options.executable_cache_path, NULL);
+    CHECK_INT_EQ(poprun_placement(&options), PLACEMENT_SPREAD_NUMA);
+}
+
+static const struct {
+    const char *text;
+    bool on;
+} answers[] = {{"yes", true}, {"1", true},  {"on", true},   {"true", true},   {"YES", true}, {"True", true},
+               {"no", false}, {"0", false}, {"off", false}, {"false", false}, {"Off", false}};
+
+TEST(a_bool_has_four_forms)
+{
+    CHECK_ROWS (row, answers) {
+        AUTO(mem) char *offline = mem_printf("offline-mode=%s\n", row->text);
+        AUTO(mem) char *root = mem_printf("allow-run-as-root=%s\n", row->text);
+        AUTO(poprun_options) struct poprun_options first = {0}, second = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        fill(offline, &first, &problems);
+        fill(root, &second, &problems);
+        CHECK_INT_EQ(problems.count, 0);
+        CHECK_INT_EQ(first.offline_mode, row->on);
+        CHECK_INT_EQ(second.allow_run_as_root, row->on);
+        CHECK(poprun_is_given(&first, "offline-mode"));
+        CHECK(!poprun_is_given(&first, "allow-run-as-root"));
+    }
+}
+
+static const struct {
+    const char *config, *problem;
+} bad_values[] = {
+    {"print-topology=python3",
+     "--print-topology: \"python3\" is neither yes nor no; write --print-topology=yes"},
+    {"offline-mode=", "--offline-mode: \"\" is neither yes nor no"},
+    {"num-replicas=0", "--num-replicas: \"0\" is not a whole number from 1 to 65536"},
+    {"num-replicas=-1", "--num-replicas: \"-1\" is not a whole number"},
+    {"num-replicas=4x", "--num-replicas: \"4x\" is not a whole number"},
+    {"num-instances=5000", "--num-instances: \"5000\" is not a whole number from 1 to 4096"},
+    {"vipu-server-port=65536", "--vipu-server-port: \"65536\" is not a whole number from 1 to 65535"},
+    {"process-placement=near",
+     "\"near\" is not one of spreadnuma, scattersocket, scatternuma, close, disabled"},
+};
+
+TEST(a_value_that_does_not_fit_is_named)
+{
+    CHECK_ROWS (row, bad_values) {
+        AUTO(poprun_options) struct poprun_options options = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        fill(row->config, &options, &problems);
+        CHECK_INT_EQ(problems.count, 1);
+        CHECK_HAS(problems.items[0], row->problem);
+    }
+}
+
+static const struct {
+    const char *config, *problem;
+} contradictions[] = {
+    {"num-replicas=5\nnum-instances=2",
+     "--num-replicas=5 cannot be divided evenly among --num-instances=2; take a multiple of 2"},
+    {"host=a\nhostfile=b", "--host and --hostfile cannot be used at the same time"},
+    {"process-placement=close\nnuma-aware=no",
+     "--process-placement and --numa-aware cannot be used at the same time"},
+    {"vipu-cluster=a\nvipu-allocation=b",
+     "--vipu-cluster and --vipu-allocation cannot be used at the same time"},
+    {"num-replicas=2\nnum-instances=2\nonly-output-from-instance=2",
+     "--only-output-from-instance=2: there are only the instances 0 to 1"},
+    {"synchronise-python-venv=yes",
+     "--synchronise-python-venv is not offered; put the environment on a shared"},
+    {"synchronise-poplar-sdk=yes", "--synchronise-poplar-sdk is not offered"},
+    {"distribute-ssh-key=yes", "--distribute-ssh-key is not offered; run ssh-copy-id HOST"},
+    {"mpi-global-args=\"-x 'A\"", "--mpi-global-args: the quotes are not closed in: 'A"},
+    {"mpi-local-args=\"-x A : -np 1 b\"", "options for mpirun must not hold a lone colon"},
+    {"instance-mpi-local-args=\"-x A=1\"",
+     "\"-x A=1\" does not begin with an instance from 0 to 0 and a colon"},
+    {"instance-mpi-local-args=\"1:-x A=1\"",
+     "\"1:-x A=1\" does not begin with an instance from 0 to 0 and a colon"},
+};
+
+TEST(contradictions_are_refused)
+{
+    AUTO(strv) struct strv program = {0};
+
+    strv_push(&program, "a");
+    CHECK_ROWS (row, contradictions) {
+        AUTO(poprun_options) struct poprun_options options = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        fill(row->config, &options, &problems);
+        poprun_options_check(&options, &program, no_variable, &problems);
+        CHECK_INT_EQ(problems.count, 1);
+        CHECK_HAS(problems.items[0], row->problem);
+    }
+}
+
+TEST(a_file_cannot_be_imported_and_exported_at_once)
+{
+    AUTO(settings) struct settings settings = {0};
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv problems = {0}, words = {0};
+
+    strv_push(&words, "poprun");
+    strv_push(&words, "--import-config=a");
+    strv_push(&words, "--export-config=b");
+    strv_push(&words, "p");
+    settings_read_words(&settings, (int)words.count, strv_argv(&words), &problems);
+    poprun_options_fill(&settings, &options, &problems);
+    poprun_options_check(&options, &settings.program, no_variable, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_STR_EQ(problems.items[0], "--import-config and --export-config cannot be used at the same time");
+}
+
+TEST(a_missing_program_is_explained)
+{
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv problems = {0}, program = {0};
+
+    fill("", &options, &problems);
+    poprun_options_check(&options, &program, no_variable, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_HAS(problems.items[0], "there is no program to run");
+}
+
+static const char *engine_directory(const char *name)
+{
+    return strcmp(name, "POPLAR_ENGINE_OPTIONS") == 0 ? "{\"autoReport.directory\":\"/a\"}" : NULL;
+}
+
+static const char *engine_memory(const char *name)
+{
+    return strcmp(name, "POPLAR_ENGINE_OPTIONS") == 0 ? "{\"allowOutOfMemory\":\"true\"}" : NULL;
+}
+
+/* The shell takes the inner quotes of the guide's example away. */
+#define LOCAL_DIRECTORY "-x POPLAR_ENGINE_OPTIONS={autoReport.directory:/a}"
+
+static const struct {
+    const char *config;
+    const char *(*env)(const char *);
+    bool refused;
+} reports[] = {
+    {"autoreport-dir=/b", no_variable, false},
+    {"autoreport-dir=/b", engine_memory, false},
+    {"autoreport-dir=/b", engine_directory, true},
+    {"", engine_directory, false},
+    {"autoreport-dir=/b\nmpi-local-args=\"" LOCAL_DIRECTORY "\"", no_variable, true},
+    {"autoreport-dir=/b\ninstance-mpi-local-args=\"0:" LOCAL_DIRECTORY "\"", no_variable, true},
+    {"autoreport-dir=/b\nmpi-local-args=\"-x POPLAR_ENGINE_OPTIONS={}\"", no_variable, false},
+};
+
+TEST(two_directories_for_reports_are_refused_with_the_recorded_text)
+{
+    AUTO(strv) struct strv program = {0};
+
+    strv_push(&program, "a");
+    CHECK_ROWS (row, reports) {
+        AUTO(poprun_options) struct poprun_options options = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        fill(row->config, &options, &problems);
+        poprun_options_check(&options, &program, row->env, &problems);
+        CHECK_INT_EQ(problems.count, row->refused ? 1 : 0);
+        if (row->refused)
+            CHECK_STR_EQ(problems.items[0], "autoreport-dir command line argument cannot be specified when "
+                                            "POPLAR_ENGINE_OPTIONS contains autoReport.directory setting.");
+    }
+}
+
+static const char *poptorch_cache(const char *name)
+{
+    return strcmp(name, "POPTORCH_CACHE_DIR") == 0 ? "/c" : NULL;
+}
+
+TEST(two_caches_are_refused)
+{
+    AUTO(strv) struct strv program = {0}, problems = {0};
+    AUTO(poprun_options) struct poprun_options options = {0}, plain = {0};
+
+    strv_push(&program, "a");
+    fill("executable-cache-path=/d", &options, &problems);
+    fill("", &plain, &problems);
+    poprun_options_check(&plain, &program, poptorch_cache, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    poprun_options_check(&options, &program, poptorch_cache, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_HAS(problems.items[0], "POPTORCH_CACHE_DIR");
+}
+
+TEST(the_older_form_of_placement_counts)
+{
+    AUTO(strv) struct strv problems = {0};
+    AUTO(poprun_options) struct poprun_options off = {0}, on = {0}, close = {0};
+
+    fill("numa-aware=no", &off, &problems);
+    fill("numa-aware=yes", &on, &problems);
+    fill("process-placement=close", &close, &problems);
+    CHECK_INT_EQ(poprun_placement(&off), PLACEMENT_DISABLED);
+    CHECK_INT_EQ(poprun_placement(&on), PLACEMENT_SPREAD_NUMA);
+    CHECK_INT_EQ(poprun_placement(&close), PLACEMENT_CLOSE);
+}
