@@ -16,7 +16,9 @@
 #define TURNS_PER_LOOK 16
 #define SPIN_TURNS 1000   /* without pause: below this a pause costs more than it saves */
 #define YIELD_TURNS 20000 /* with the processor offered to others; then naps */
+#define NAP_TURNS 21000   /* short ones; then long ones: who waits for long is not in a hurry */
 #define NAP_US 100
+#define LONG_NAP_US 1000
 #define KEEPER_NAP_US 5000
 #define KEEPER_NAPS 200 /* after the last operation: as long as a connection may take to come up */
 
@@ -259,7 +261,7 @@ static void drive(struct engine *engine, const struct entry *mine)
         if (atomic_load(&engine->wanting) || (idle > SPIN_TURNS && idle < YIELD_TURNS))
             step_aside(engine);
         else if (idle >= YIELD_TURNS)
-            nap(engine, &engine->napping, NAP_US);
+            nap(engine, &engine->napping, idle < NAP_TURNS ? NAP_US : LONG_NAP_US);
     }
     engine->driving = false;
     if (engine->calls)

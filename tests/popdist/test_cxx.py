@@ -59,3 +59,17 @@ def test_a_run_that_does_not_fit_the_environment_is_refused(compiled):
                           text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
     assert done.returncode == 1
     assert "the environment says instance 0 of 2, but the backend connects 1" in done.stderr
+
+
+def test_a_backend_of_ones_own_is_opened_and_closed(compiled):
+    plugin = compiled("plugin.c", "gcc", "-std=c17", "-shared", "-fPIC")
+    program = compiled("plugin.cpp", "g++", "-std=c++11")
+    done = subprocess.run([program, plugin], env=runs.clean_environment(), capture_output=True, text=True, check=False,
+                          timeout=runs.DEADLINE_S)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "open\nclose 1\n")
+    refused = subprocess.run([program, plugin], env=runs.clean_environment(POPDIST_NUM_TOTAL_REPLICAS="3"),
+                             capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
+    assert refused.stdout == (
+        "open\nclose 0\nthe environment says instance 0 of 3, but the backend connects 1 and this is number 0; "
+        "start the program with poprun\n"
+    )
