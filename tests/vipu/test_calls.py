@@ -222,6 +222,11 @@ def test_ipu_attributes(quick):
     assert quick.attributes("ag17") == {}
 
 
+def test_a_long_filter(quick):
+    names = [f"agent-{i}" for i in range(100000)]
+    assert list(quick.attributes(*names, "ag3", "ag3")) == ["ag3"]
+
+
 def test_ipuof_config(quick):
     quick.create("p1", 8, num_gcds=2)
     wait_active(quick, "p1")

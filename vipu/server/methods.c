@@ -11,6 +11,7 @@
 #include "vipu/server/gate.h"
 #include "vipu/server/hardware.h"
 #include "vipu/server/keys.h"
+#include "vipu/server/listing.h"
 #include "vipu/server/rpc.h"
 #include "vipu/server/tenancy.h"
 #include "vipu/wire/grpc.h"
@@ -33,10 +34,15 @@ static void refuse(struct rpc *rpc, const struct err *err)
     rpc_refuse(rpc, grpc_status_of_kind(err->kind), err->msg);
 }
 
+static const struct fault_quirks *quirks_of(const struct methods *m)
+{
+    return &gate_faults(m->gate)->quirks;
+}
+
 /* The reply goes out when the change is on disk. */
 static void answer_when_saved(struct methods *m, struct rpc *rpc, const char *id, struct str *reply_take)
 {
-    bool blocks = gate_faults(m->gate)->quirks.blocking_operations;
+    bool blocks = quirks_of(m)->blocking_operations;
 
     commits_answer_take(m->commits, rpc, blocks ? id : NULL, reply_take);
 }
@@ -61,19 +67,6 @@ static bool get_version(struct methods *m, struct rpc *rpc, struct slice message
     return true;
 }
 
-/* The record leaves open what a partition says while it is being reset. */
-static enum vipu_ready_state state_told(const struct methods *m, const struct held *held)
-{
-    if (held->operation == VIPU_OPERATION_RESETTING && gate_faults(m->gate)->quirks.reset_stays_active)
-        return VIPU_READY_ACTIVE;
-    return held->partition.ready_state;
-}
-
-static bool is_hidden(const struct methods *m, const struct vipu_partition *p)
-{
-    return p->ready_state == VIPU_READY_PENDING && gate_faults(m->gate)->quirks.list_hides_pending;
-}
-
 static bool list_partitions(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                             struct err *err)
 {
@@ -84,68 +77,20 @@ static bool list_partitions(struct methods *m, struct rpc *rpc, struct slice mes
         return false;
     if (*allocation_id && !tenancy_check_allocation(m->controller, rpc->user, allocation_id, err))
         return false;
-    for (size_t i = 0; i < m->controller->count; i++) {
-        const struct held *held = m->controller->list[i];
-        struct vipu_partition p = held->partition; /* borrowed */
-
-        p.ready_state = state_told(m, held);
-        if ((!*allocation_id || str_eq(p.allocation_id, allocation_id)) &&
-            user_may(rpc->user, p.allocation_id) && !is_hidden(m, &p))
-            wire_put_partition(&p, &out);
-    }
+    listing_put_partitions(m->controller, rpc->user, quirks_of(m), allocation_id, &out);
     reply(rpc, &out);
     return true;
-}
-
-static bool is_asked_for(const struct wire_names *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (str_eq(names->items[i], name))
-            return true;
-    return names->count == 0;
-}
-
-static void tell_health(const struct health *health, const struct vipu_machine *machine,
-                        struct vipu_agent *agent)
-{
-    for (size_t i = 0; i < agent->ipu_count; i++) {
-        AUTO(mem) char *why = health_of_ipu(health, machine, hardware_topology_id(agent->ipus[i].id));
-
-        if (why)
-            hardware_set_error(&agent->ipus[i], why);
-    }
-}
-
-static void put_agents(const struct health *health, const struct user *user,
-                       const struct vipu_cluster *cluster, size_t index, const struct wire_names *names,
-                       struct str *out)
-{
-    const struct vipu_cluster_domain *domain = &cluster->domains[index];
-
-    for (uint32_t machine = 0; machine < domain->machine_count; machine++) {
-        AUTO(vipu_agent) struct vipu_agent agent = {0};
-
-        if (!is_asked_for(names, domain->machines[machine].name) ||
-            !tenancy_sees_agent(user, cluster, index, machine))
-            continue;
-        agent = hardware_agent(domain, machine);
-        tell_health(health, &domain->machines[machine], &agent);
-        wire_put_agent(&agent, out);
-    }
 }
 
 static bool list_ipu_attributes(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                                 struct err *err)
 {
-    const struct vipu_clusters *clusters = m->controller->clusters;
     AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
     struct wire_names names;
 
     if (!wire_get_attributes_request(message, arena, &names, err))
         return false;
-    for (size_t c = 0; c < clusters->count; c++)
-        for (size_t d = 0; d < clusters->items[c].domain_count; d++)
-            put_agents(&m->controller->health, rpc->user, &clusters->items[c], d, &names, &out);
+    listing_put_agents(m->controller, rpc->user, &names, &out);
     reply(rpc, &out);
     return true;
 }
@@ -176,7 +121,7 @@ static bool create_partition(struct methods *m, struct rpc *rpc, struct slice me
         answer_when_saved(m, rpc, requirements.id, &out);
         return true;
     }
-    if (err->kind != ERR_EXISTS || !gate_faults(m->gate)->quirks.create_existing_succeeds)
+    if (err->kind != ERR_EXISTS || !quirks_of(m)->create_existing_succeeds)
         return refuse_create(rpc, &problems, err);
     reply(rpc, &out);
     return true;
@@ -191,7 +136,7 @@ static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice me
         return false;
     if (!tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
         !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err)) {
-        if (!gate_faults(m->gate)->quirks.remove_unknown_succeeds)
+        if (!quirks_of(m)->remove_unknown_succeeds)
             return false;
         reply(rpc, &(struct str){0});
         return true;
@@ -227,7 +172,7 @@ static bool get_status(struct methods *m, struct rpc *rpc, struct slice message,
         !(held = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
         return false;
     status = controller_status(m->controller, held);
-    status.ready_state = state_told(m, held);
+    status.ready_state = listing_state(held, quirks_of(m));
     wire_put_status(&status, &out);
     reply(rpc, &out);
     return true;
