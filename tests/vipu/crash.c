@@ -1,5 +1,7 @@
 /* A library to preload into vipu-server: the process kills itself at the n-th write, truncation or sync of
- * its storage. CRASH_AT is n, CRASH_HOW is "before", "half" (of the bytes are written) or "after" it. */
+ * its storage. CRASH_AT is n, CRASH_HOW is "before", "half" (of the bytes are written) or "after" it; or
+ * "full": it lives, but from there on the disk is full. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum how { BEFORE, HALF, AFTER };
+enum how { BEFORE, HALF, AFTER, FULL };
 
 static long left;
 static enum how how;
@@ -17,7 +19,10 @@ __attribute__((constructor)) static void read_orders(void)
     const char *at = getenv("CRASH_AT"), *word = getenv("CRASH_HOW");
 
     left = at ? strtol(at, NULL, 10) : 0;
-    how = !word || strcmp(word, "before") == 0 ? BEFORE : strcmp(word, "half") == 0 ? HALF : AFTER;
+    how = !word || strcmp(word, "before") == 0 ? BEFORE
+          : strcmp(word, "half") == 0          ? HALF
+          : strcmp(word, "after") == 0         ? AFTER
+                                               : FULL;
 }
 
 static int is_storage(int fd)
@@ -42,10 +47,24 @@ static void die(void)
     (void)kill(getpid(), SIGKILL);
 }
 
-/* True when this is the one. */
+/* True when this is the one; with a full disk, and each one after it. */
 static int is_due(int fd)
 {
-    return left > 0 && is_storage(fd) && --left == 0;
+    if (left <= 0 || !is_storage(fd))
+        return 0;
+    if (left > 1) {
+        left--;
+        return 0;
+    }
+    if (how != FULL)
+        left = 0;
+    return 1;
+}
+
+static int refuse(void)
+{
+    errno = ENOSPC;
+    return -1;
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t len, off64_t at)
@@ -53,6 +72,8 @@ ssize_t pwrite64(int fd, const void *bytes, size_t len, off64_t at)
     int due = is_due(fd);
     ssize_t done;
 
+    if (due && how == FULL)
+        return refuse();
     if (due && how == BEFORE)
         die();
     done = syscall(SYS_pwrite64, fd, bytes, due && how == HALF ? len / 2 : len, at);
@@ -71,6 +92,8 @@ int ftruncate64(int fd, off64_t len)
     int due = is_due(fd);
     int done;
 
+    if (due && how == FULL)
+        return refuse();
     if (due && how != AFTER)
         die();
     done = (int)syscall(SYS_ftruncate, fd, len);
@@ -89,6 +112,8 @@ int fdatasync(int fd)
     int due = is_due(fd);
     int done;
 
+    if (due && how == FULL)
+        return refuse();
     if (due && how != AFTER)
         die();
     done = (int)syscall(SYS_fdatasync, fd);

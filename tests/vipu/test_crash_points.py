@@ -44,8 +44,8 @@ class Doomed:
             return [text.split(" port=")[1].split()[0]] if " port=" in text else self.process.poll() is not None and [None]
         return until(known, "it serves or is dead")[0]
 
-    def run(self):
-        """True when it killed itself, false when it outlived the script and was killed."""
+    def run(self, ends_with=-signal.SIGKILL):
+        """True when it ended by itself, false when it outlived the script and was killed."""
         port = self.port()
         survives = bool(port)
         if port:
@@ -54,7 +54,8 @@ class Doomed:
             client.close()
         if survives:
             self.process.kill()
-        assert self.process.wait(DEADLINE_S) == -signal.SIGKILL, self.log_path.read_text()
+        status = self.process.wait(DEADLINE_S)
+        assert status == (-signal.SIGKILL if survives else ends_with), self.log_path.read_text()
         return not survives
 
     def call(self, client, verb, id, size):
@@ -90,22 +91,41 @@ class Doomed:
         assert len(taken) == len(set(taken))
 
 
+def check_restart(serve, folder, doomed):
+    """What was answered is there, nothing is half done, and the storage takes more."""
+    server = serve(CONFIG, storage=folder / "state.db")
+    client = Client(server.target)
+    (there,) = until(lambda: settle(client), "every operation has ended")
+    doomed.check(there)
+    client.create("new", 1)
+    client.close()
+    assert server.stop() == 0
+
+
 @pytest.mark.parametrize("part", range(8))
 def test_every_write_may_be_the_last_one(serve, tmp_path, part):
-    died = 0
+    ended = 0
     for number, (at, how) in enumerate(POINTS[part::8]):
         folder = tmp_path / str(number)
         folder.mkdir()
         doomed = Doomed(folder, at, how)
         try:
-            died += doomed.run()
+            ended += doomed.run()
         finally:
             doomed.process.kill()
-        server = serve(CONFIG, storage=folder / "state.db")
-        client = Client(server.target)
-        (there,) = until(lambda: settle(client), "every operation has ended")
-        doomed.check(there)
-        client.create("new", 1)
-        client.close()
-        assert server.stop() == 0
-    assert died > len(POINTS[part::8]) * 2 / 3, "the script is too short for these points"
+        check_restart(serve, folder, doomed)
+    assert ended > len(POINTS[part::8]) * 2 / 3, "the script is too short for these points"
+
+
+@pytest.mark.parametrize("at", [1, 2, 5, 9, 20, 33, 34, 35, 50])
+def test_a_full_disk_ends_the_server(serve, tmp_path, at):
+    """What it cannot store it does not confirm, and it does not go on with what is in its memory only."""
+    doomed = Doomed(tmp_path, at, "full")
+    try:
+        assert doomed.run(ends_with=1), "the script is too short"
+    finally:
+        doomed.process.kill()
+    log = doomed.log_path.read_text()
+    assert "cannot start" in log or "a change could not be stored, ending" in log
+    assert "full" in log
+    check_restart(serve, tmp_path, doomed)
