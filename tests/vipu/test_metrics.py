@@ -88,6 +88,18 @@ def test_unknown_paths(serve):
     assert caught.value.code == 404
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/metrics"])
+def test_only_reading(serve, path):
+    server = serve(CONFIG)
+    for method, status in (("POST", 405), ("PUT", 405), ("DELETE", 405), ("HEAD", 200)):
+        request = urllib.request.Request(f"http://127.0.0.1:{server.admin_port}{path}", method=method,
+                                         data=b"" if method in ("POST", "PUT") else None)
+        try:
+            assert urllib.request.urlopen(request, timeout=DEADLINE_S).status == status
+        except urllib.error.HTTPError as error:
+            assert error.code == status, method
+
+
 def test_it_is_off_by_default(serve):
     assert "admin" not in serve().log()
 

@@ -53,11 +53,20 @@ static void on_storage_failure(void *ctx, const struct err *err)
     loop_stop(server->loop);
 }
 
+/* Answers what is no reading of the path. */
+static bool refuse_writing(struct serve_request *request, const struct serve_view *view)
+{
+    if (str_eq(view->method, "GET") || str_eq(view->method, "HEAD"))
+        return false;
+    serve_replyf(request, 405, "only GET is answered here\n");
+    return true;
+}
+
 static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     (void)ctx;
-    (void)view;
-    serve_replyf(request, 200, "ok\n");
+    if (!refuse_writing(request, view))
+        serve_replyf(request, 200, "ok\n");
 }
 
 static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
@@ -65,7 +74,8 @@ static void on_metrics(void *ctx, struct serve_request *request, const struct se
     struct server *server = ctx;
     AUTO(str) struct str text = {0};
 
-    (void)view;
+    if (refuse_writing(request, view))
+        return;
     metrics_put(&server->metrics, &server->controller, &text);
     serve_reply(request, 200, METRICS_CONTENT_TYPE, str_slice(&text));
 }
