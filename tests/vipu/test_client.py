@@ -324,6 +324,34 @@ def test_a_peer_that_never_speaks(raw):
     assert server.connections == 2
 
 
+@pytest.mark.parametrize("has_spoken", [False, True])
+def test_an_impatient_call_ends_alone(raw, has_spoken):
+    """The peer says nothing before the second call's deadline: the first, on the same connection, still gets its answer,
+    the next takes a connection of its own, and the first connection ends once nobody waits on it."""
+    def script(peer):
+        if server.connections > 1:
+            peer.greet()
+            while True:
+                peer.send(rawh2.response(peer.request(), b"\x0a\x06second"))
+        peer.read_preface()
+        if has_spoken:
+            peer.send(rawh2.settings(), rawh2.response(peer.request(), b"\x0a\x06before"))
+        patient = peer.request()
+        while not peer.resets:
+            peer.frame()
+        peer.send(b"" if has_spoken else rawh2.settings(), rawh2.response(patient, b"\x0a\x05first"))
+        peer.until_closed()
+        closed.set()
+
+    closed = threading.Event()
+    server = raw(script)
+    lines = probe(server.port, *["version@25000", "wait"] * has_spoken, "version@25000", "create:p1:4@1000", "wait",
+                  "version@25000", "wait")
+    assert closed.wait(DEADLINE_S)
+    assert [line.text for line in lines if line.kind == "ok"] == ["before"] * has_spoken + ["first", "second"]
+    assert [(line.what, line.code) for line in lines if line.kind != "ok"] == [("create:p1:4", 4)]
+
+
 def test_a_peer_that_speaks_something_else(raw):
     for text in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-x\r\n" * 100, bytes(200)):
         def script(peer):

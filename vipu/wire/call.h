@@ -18,7 +18,7 @@ struct channel_call {
     struct channel *channel;
     struct link *link; /* while in a link's list */
     int32_t stream_id;
-    int64_t submitted_ms;
+    uint64_t heard_before; /* the link's count when it was submitted */
     int64_t deadline_ms;
     struct loop_timer deadline;
     char *path;

@@ -165,7 +165,7 @@ static void on_broken(void *ctx, struct link *link, const struct err *err)
     err_wrap(&why, "%s", channel->authority);
     if (link_has_heard(link))
         channel->failures = 0;
-    else
+    else if (link == channel->link)
         back_off(channel);
     drop_link(channel, link, false, &why);
 }
@@ -254,9 +254,17 @@ static void connect_now(struct channel *channel)
         dial_now(channel);
 }
 
-static bool is_silent(const struct link *link, const struct channel_call *call)
+/* Not a word since this call went out: the next calls take another connection. The others on this one have
+ * asked for more patience, and keep it until their own deadlines. */
+static void give_up(struct channel *channel, struct link *link)
 {
-    return !link_has_heard(link) || link_heard_ms(link) < call->submitted_ms;
+    if (link != channel->link)
+        return;
+    if (!link_has_heard(link))
+        back_off(channel);
+    on_retiring(channel, link);
+    if (link != channel->link)
+        link_retire(link);
 }
 
 static void on_deadline(struct loop_timer *timer)
@@ -268,11 +276,12 @@ static void on_deadline(struct loop_timer *timer)
 
     err_set_code(&why, ERR_TIMEOUT, GRPC_DEADLINE_EXCEEDED, "%s: no %s within %lld ms", channel->authority,
                  link ? "answer" : "connection", (long long)call->deadline_ms);
-    if (link && is_silent(link, call)) {
-        /* Not a word since this call went out: the peer is gone, and the others on the link wait in vain. */
-        back_off(channel);
-        drop_link(channel, link, true, &why);
-        return;
+    if (link && link_is_silent(link, call)) {
+        give_up(channel, link);
+        if (link_is_alone(link, call)) {
+            drop_link(channel, link, true, &why);
+            return;
+        }
     }
     if (link)
         link_withdraw(link, call);

@@ -14,12 +14,10 @@
 
 struct link {
     struct h2 h2;
-    struct loop *loop;
     struct link_options options;
     struct call_list calls;
     size_t unfinished; /* bytes of answers that are still coming */
-    bool heard;
-    int64_t heard_ms;
+    uint64_t heard;    /* frames */
 };
 
 static struct link *link_of(struct h2 *h2)
@@ -115,8 +113,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     struct link *link = ctx;
 
     (void)session;
-    link->heard = true;
-    link->heard_ms = loop_now_ms(link->loop);
+    link->heard++;
     if (frame->hd.type == NGHTTP2_GOAWAY)
         link->options.owner->retiring(link->options.ctx, link);
     if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
@@ -207,9 +204,7 @@ struct link *link_new_take(struct loop *loop, int fd, const struct link_options 
 {
     struct link *link = NEW(struct link);
 
-    link->loop = loop;
     link->options = *options;
-    link->heard_ms = loop_now_ms(loop);
     TAILQ_INIT(&link->calls);
     h2_start_take(&link->h2, loop, fd, options->tls ? tls_new_client(options->tls, options->host) : NULL,
                   session_new(link), &h2_owner);
@@ -230,12 +225,22 @@ void link_free(struct link *link, bool reset, struct call_list *orphans)
 
 bool link_has_heard(const struct link *link)
 {
-    return link->heard;
+    return link->heard > 0;
 }
 
-int64_t link_heard_ms(const struct link *link)
+bool link_is_silent(const struct link *link, const struct channel_call *call)
 {
-    return link->heard_ms;
+    return link->heard == call->heard_before;
+}
+
+bool link_is_alone(const struct link *link, const struct channel_call *call)
+{
+    return TAILQ_FIRST(&link->calls) == call && !TAILQ_NEXT(call, entry);
+}
+
+void link_retire(struct link *link)
+{
+    nghttp2_submit_goaway(link->h2.session, NGHTTP2_FLAG_NONE, 0, NGHTTP2_NO_ERROR, NULL, 0);
 }
 
 /* The moment a request's message leaves for the socket: what is returned here is written in this very turn.
@@ -313,7 +318,7 @@ void link_submit(struct link *link, struct channel_call *call)
     nghttp2_data_provider body = {.read_callback = on_read_request};
 
     call->link = link;
-    call->submitted_ms = loop_now_ms(link->loop);
+    call->heard_before = link->heard;
     call_move(call, &link->calls);
     call->stream_id = nghttp2_submit_request(link->h2.session, NULL, headers, count, &body, call);
     if (call->stream_id < 0) {

@@ -34,9 +34,12 @@ struct link *link_new_take(struct loop *loop, int fd, const struct link_options 
 /* The calls still on it are moved to `orphans`. */
 void link_free(struct link *link, bool reset, struct call_list *orphans);
 bool link_has_heard(const struct link *link); /* the peer has said something sensible */
-int64_t link_heard_ms(const struct link *link);
+bool link_is_silent(const struct link *link, const struct channel_call *call); /* since it was submitted */
+bool link_is_alone(const struct link *link, const struct channel_call *call);  /* no other call is on it */
 
 /* May end in broken() before it returns; the call is then with the channel again. */
 void link_submit(struct link *link, struct channel_call *call);
+/* No further call: it ends in broken(), later, when those on it are over. */
+void link_retire(struct link *link);
 /* Resets the call's stream and takes the call off the link, into no list. May end in broken(). */
 void link_withdraw(struct link *link, struct channel_call *call);
