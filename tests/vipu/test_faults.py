@@ -53,7 +53,7 @@ def test_no_faults_at_first(server):
 
 def test_latency_by_method_and_partition(server, client):
     set_faults(server, "calls: [{method: Get*Status, partition: slow-*, latency-ms: 300}]")
-    assert elapsed(refused, NOT_FOUND, client.status, "slow-1") >= 0.3
+    assert elapsed(refused, NOT_FOUND, client.status, "slow-1") > 0.29
     # Other calls go on meanwhile, on the same connection.
     slow = status_of(client, "slow-2", DEADLINE_S)
     refused(NOT_FOUND, client.status, "quick")
@@ -107,7 +107,7 @@ def test_a_call_that_fails_with_and_without_effect(server, client, effect):
 
 
 @pytest.mark.parametrize("effect", [False, True])
-def test_a_call_whose_connection_is_dropped(server, client, effect):
+def test_a_call_whose_connection_is_dropped(server, client, dial, effect):
     # Every call of the connection goes with it.
     set_faults(server, {"calls": [{"method": "CreatePartition", "drop": True, "takes-effect": effect, "times": 1},
                                   {"method": "GetVersion", "late-ms": 600000, "times": 1}]})
@@ -115,7 +115,7 @@ def test_a_call_whose_connection_is_dropped(server, client, effect):
     until(lambda: "calls" in shown(server) and len(shown(server)["calls"]) == 1, "the other call is on its way")
     refused(UNAVAILABLE, client.create, "p1", 4)
     assert other.exception().code() == UNAVAILABLE
-    assert has(client, "p1") == effect
+    assert has(dial(server.target), "p1") == effect
 
 
 def test_a_method_that_does_not_exist_is_no_way_around(server, client):
@@ -137,9 +137,10 @@ def test_a_controller_that_stalls_until_told(server, client):
 
 
 def test_a_controller_that_stalls_for_a_while(server, client):
-    set_faults(server, "stall-ms: 500")
-    assert elapsed(client.version) >= 0.4
-    assert elapsed(client.version) < 600
+    start = time.monotonic()
+    set_faults(server, "stall-ms: 1000")
+    client.version()
+    assert time.monotonic() - start > 0.99
     assert shown(server) == {}
 
 
@@ -174,13 +175,13 @@ def test_a_controller_that_forgets(server, client):
     assert [p.id for p in Client(server.target).list()] == ["p3"]
 
 
-def test_a_controller_that_drops_its_connections(server, client):
+def test_a_controller_that_drops_its_connections(server, client, dial):
     set_faults(server, "calls: [{method: GetVersion, late-ms: 600000, times: 1}]")
     waiting = client.versions.GetVersion.future(pb.VersionRequest(), timeout=DEADLINE_S)
     until(lambda: not shown(server), "the call is on its way")
     assert set_faults(server, "drop-connections: true") == {}
     assert waiting.exception().code() == UNAVAILABLE
-    until(lambda: client.version() == "1.18.0", "a new connection works")
+    assert dial(server.target).version() == "1.18.0"
 
 
 def test_partitions_that_fail_at_their_creation(server, client):
@@ -376,20 +377,21 @@ def test_everything_at_once_and_nothing_leaks(serve, dial):
         "partitions": [{"on": "create", "chance": 20}, {"on": "reset", "chance": 30}, {"on": "remove", "chance": 30}],
         "hardware": [{"agent": "ag1?", "for-ms": 500}]}
     set_faults(server, rules)
-    calls = []
+    calls, deadline_s = [], 300
     for i in range(600):
         id = f"p{i % 50}"
         create = pb.CreatePartitionRequest(requirements=pb.PartitionRequirements(id=id, size=1 << i % 5))
-        calls += [client.user.CreatePartition.future(create, timeout=DEADLINE_S),
-                  client.user.ResetPartition.future(pb.ResetPartitionRequest(partition_id=id), timeout=DEADLINE_S),
+        calls += [client.user.CreatePartition.future(create, timeout=deadline_s),
+                  client.user.ResetPartition.future(pb.ResetPartitionRequest(partition_id=id), timeout=deadline_s),
                   client.user.RemovePartition.future(pb.RemovePartitionRequest(partition_id=id, force=i % 2 == 0),
-                                                     timeout=DEADLINE_S)]
+                                                     timeout=deadline_s)]
         if i % 100 == 0:
             set_faults(server, {**rules, "seed": i, "stall-ms": 30, "drop-connections": i % 200 == 0})
     codes = {call.exception().code() if call.exception() else grpc.StatusCode.OK for call in calls}
     assert {grpc.StatusCode.OK, UNAVAILABLE, grpc.StatusCode.INTERNAL} <= codes
     assert grpc.StatusCode.DEADLINE_EXCEEDED not in codes
     set_faults(server, "")
+    client = dial(server.target)
     until(lambda: all(p.ready_state in (pb.PS_ACTIVE, pb.PS_ERROR) for p in client.list()), "nothing is under way")
     taken = [(ipu.ipulink_domain_topology_id, ipu.topology_id) for p in client.list() for ipu in p.spec.ipus]
     assert len(taken) == len(set(taken))

@@ -37,18 +37,18 @@ def vipu(server, *words):
 
 def test_an_automatic_reset_mends_what_was_short(serve, dial):
     """On record: the status has errors, auto-reset retries, their limit and the time of the last."""
-    server = serve(QUICK.replace("auto-reset-ms: 0", "auto-reset-ms: 300") + "auto-reset-retries: 50\n")
+    server = serve(QUICK.replace("auto-reset-ms: 0", "auto-reset-ms: 2000") + "auto-reset-retries: 50\n")
     client = dial(server.target)
     client.create("p1", 4)
     wait_active(client, "p1")
     begun = time.time()
-    set_faults(server, "hardware: [{agent: ag1, for-ms: 700}]")
+    set_faults(server, "hardware: [{agent: ag1, for-ms: 3000}]")
     assert state(client, "p1") == (pb.PS_ERROR, pb.POS_IDLE)
     refused(PRECONDITION, client.ipuof, "p1")
     wait_active(client, "p1")
     status = client.status("p1")
     assert list(status.errors) == [] and status.max_auto_reset_retries == 50
-    assert 1 <= status.auto_reset_retry_count <= 50
+    assert status.auto_reset_retry_count in (1, 2)  # the first comes too early, unless the machine is slow
     assert begun - 2 <= status.last_auto_reset_time.seconds <= time.time() + 2
     client.reset("p1")  # one that is asked for starts the count anew
     wait_active(client, "p1")
@@ -174,11 +174,16 @@ def test_update_is_remove_and_create(serve, dial):
 
 def test_removed_is_seen_for_a_while(serve, dial):
     """On record: a partition is PENDING, ACTIVE, REMOVED or in ERROR; after a remove clients poll until NOT_FOUND."""
-    client = dial(serve(QUICK + "removed-ms: 1000\n").target)
+    server = serve(QUICK + "removed-ms: 600000\n")
+    client = dial(server.target)
     client.create("p1", 64)
     client.remove("p1")
     wait_state(client, "p1", pb.PS_REMOVED, pb.POS_IDLE)
     refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1)  # the list says who has the IPUs
+    server.kill()
+    (server.folder / "config.yaml").write_text(QUICK + "removed-ms: 1\n")
+    server.start()
+    client = dial(server.target)
     wait_gone(client, "p1")
     client.create("p2", 1)
 
@@ -238,7 +243,7 @@ def test_trouble_survives_kill(serve, dial):
     client.create("waits", 4)
     client.create("leaves", 4)
     wait_active(client, "leaves")
-    set_faults(server, "partitions: [{on: now, partition: '[fw]*'}, {on: now, partition: '?a*', error: it sparks}]")
+    set_faults(server, "partitions: [{on: now, partition: '?a*', error: it sparks}]")
     client.remove("leaves", force=True)
     assert state(client, "waits") == (pb.PS_ERROR, pb.POS_IDLE)
     before = {id: client.status(id) for id in ("failed", "waits", "leaves")}
