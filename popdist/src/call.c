@@ -42,7 +42,8 @@ static size_t payload_size(const struct call *call, uint32_t rank)
 struct wire_message call_announcement(const struct call *call)
 {
     uint32_t self = call->turnout.group->self;
-    bool gathers = call->layout.operation == OPERATION_ALL_GATHER;
+    size_t size = payload_size(call, self);
+    size_t at = call->layout.operation == OPERATION_ALL_GATHER ? self * size : 0;
 
     return (struct wire_message){
         .kind = WIRE_CALL,
@@ -50,8 +51,8 @@ struct wire_message call_announcement(const struct call *call)
         .tag = call->tag,
         .key = call->turnout.key,
         .key_size = call->turnout.key_size,
-        .payload = (const uint8_t *)call->data + (gathers ? self * data_size(call) : 0),
-        .payload_size = payload_size(call, self),
+        .payload = size ? (const uint8_t *)call->data + at : NULL,
+        .payload_size = size,
     };
 }
 
@@ -150,8 +151,10 @@ static bool is_agreed(struct call *call)
 
 static bool has_sound_payloads(const struct call *call)
 {
-    for (uint32_t rank = 0; rank < call->turnout.group->count; rank++)
-        if (call->turnout.from[rank] && call->turnout.from[rank]->size != payload_size(call, rank))
+    const struct group *group = call->turnout.group;
+
+    for (uint32_t rank = 0; rank < group->count; rank++)
+        if (rank != group->self && call->turnout.from[rank]->size != payload_size(call, rank))
             return false;
     return true;
 }

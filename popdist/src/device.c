@@ -128,8 +128,8 @@ static enum popdist_status device_alone(uint32_t ipus, uint32_t *ret, struct pop
 
 enum popdist_status popdist_device_id(uint32_t ipus_per_replica, uint32_t *ret, struct popdist_error *error)
 {
-    struct share share;
-    uint32_t parent;
+    struct share share = {0};
+    uint32_t parent = 0;
     enum popdist_status status = read_ipus(ipus_per_replica, &share.ipus, error);
 
     if (status)

@@ -424,7 +424,7 @@ static struct entry *entry_new(const struct group *group, const char *space, con
     entry->call.turnout.from = (struct arrival **)(void *)(entry + 1);
     text = (char *)(entry + 1) + pointers;
     memcpy(text, space, space_size);
-    memcpy(text + space_size, key, key_size);
+    memcpy(text + space_size, key, key_size + 1);
     entry->call.turnout.key = text;
     entry->call.turnout.key_size = space_size + key_size;
     entry->call.turnout.group = group;

@@ -57,7 +57,8 @@ static enum popdist_status start_all_reduce(struct exchange *exchange, const uin
                                             struct popdist_error *error)
 {
     const struct group *group = exchange->group;
-    uint32_t self = group->self, others = group->count - 1, place = 0;
+    uint32_t self = group->self, others = group->count - 1;
+    size_t place = 0;
     size_t chunk = chunk_for(others), begin = segment(exchange, self), end = segment(exchange, self + 1);
 
     exchange->summands = memory_new((size_t)others * STREAM_WINDOW, chunk);

@@ -56,7 +56,7 @@ static enum popdist_status check_uniform(struct popdist_error *error)
 
 enum popdist_status popdist_num_instances(uint32_t *ret, struct popdist_error *error)
 {
-    uint32_t total, local;
+    uint32_t total = 1, local = 1;
     enum popdist_status status = check_uniform(error);
 
     if (!status)
@@ -76,7 +76,7 @@ enum popdist_status popdist_num_instances(uint32_t *ret, struct popdist_error *e
 
 enum popdist_status popdist_instance_index(uint32_t *ret, struct popdist_error *error)
 {
-    uint32_t instances, local, offset;
+    uint32_t instances = 0, local = 1, offset = 0;
     enum popdist_status status = popdist_num_instances(&instances, error);
 
     if (!status)
