@@ -18,6 +18,7 @@
 #include "vipu/wire/replies.h"
 #include "vipu/wire/requests.h"
 
+#define DENIAL_PAUSE_MS 10000
 #define LIST_MAX_BYTES ((size_t)64 << 20)
 
 struct methods {
@@ -27,6 +28,7 @@ struct methods {
     struct metrics *metrics;
     struct gate *gate;
     struct commits *commits;
+    int64_t next_denial_ms; /* when a stranger's call may be logged again */
 };
 
 static void refuse(struct rpc *rpc, const struct err *err)
@@ -277,17 +279,31 @@ static size_t find_method(struct slice path)
     return i;
 }
 
+/* At most once in a while: strangers do not fill the log. */
+static void log_denial(struct methods *m, const struct rpc *rpc)
+{
+    int64_t now = loop_now_ms(m->loop);
+
+    if (now < m->next_denial_ms)
+        return;
+    m->next_denial_ms = now + DENIAL_PAUSE_MS;
+    log_warn("calls are refused: no such user, or not that user's access key",
+             KV("user", service_user_id(rpc->call)));
+}
+
 /* The user is looked up right before the call is carried out: a reload may have changed them since it came
  * in. */
-static bool authenticate(const struct methods *m, struct rpc *rpc)
+static bool authenticate(struct methods *m, struct rpc *rpc)
 {
     const struct user *user;
 
     if (!m->config->secure)
         return true;
     user = users_find(&m->config->users, service_user_id(rpc->call));
-    if (!user || !keys_match(user, service_access_key(rpc->call)))
+    if (!user || !keys_match(user, service_access_key(rpc->call))) {
+        log_denial(m, rpc);
         return false;
+    }
     rpc->user = user;
     return true;
 }
