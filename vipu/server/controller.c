@@ -218,7 +218,9 @@ static void relocate(struct controller *c, struct held *held)
     struct err err;
 
     place.allocation = vipu_clusters_allocation(c->clusters, p->allocation_id, &place.cluster);
-    if (place.allocation && vipu_allocator_relocate(&c->allocator, &r, &place, &err))
+    /* A restart with another configuration may have moved the allocation elsewhere. */
+    if (place.allocation && place.cluster == held->cluster &&
+        vipu_allocator_relocate(&c->allocator, &r, &place, &err))
         p->ipus = place.ipus;
 }
 

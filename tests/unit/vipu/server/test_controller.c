@@ -450,6 +450,30 @@ TEST(what_was_saved_comes_back)
     tear_down(&b);
 }
 
+TEST(an_allocation_that_went_elsewhere_takes_no_partition_along)
+{
+    struct bench b;
+    struct fault_hardware hardware = broken("ag1", FAULTS_ALWAYS, FAULTS_ALWAYS);
+    struct faults faults = {.hardware = &hardware, .hardware_count = 1};
+    struct held *held = saved("p", 0);
+
+    set_up(&b, "{create-ms: 0, reset-ms: 0, auto-reset-retries: 0, clusters: [{id: a, agents: 2}, "
+               "{id: b, agents: 2, allocations: [{id: x, agents: [ag3]}]}]}");
+    held->partition.allocation_id = mem_strdup("x");
+    held->partition.num_ilds = held->partition.num_gcds = held->partition.num_replicas = 1;
+    CHECK_OK(controller_restore_take(&b.c, held, 0, &b.err), b.err);
+    controller_step(&b.c, 0);
+    fail(&b, &faults, 0);
+    CHECK_OK(controller_reset(&b.c, "p", true, 0, &b.err), b.err);
+    controller_step(&b.c, 0);
+    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
+    CHECK_INT_EQ(find(&b, "p")->partition.ipus[0].topology_id, 0);
+    CHECK(vipu_allocator_taken(&b.c.allocator, &b.config.clusters.items[0], 0) == 3);
+    CHECK(vipu_allocator_taken(&b.c.allocator, &b.config.clusters.items[1], 0) == 0);
+    mem_free(hardware.agent);
+    tear_down(&b);
+}
+
 TEST(the_default_configuration)
 {
     struct server_config config = server_config_default();
