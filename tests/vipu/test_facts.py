@@ -38,7 +38,7 @@ def plain(text):
 
 
 @cache
-def tests():
+def all_tests():
     """What all tests of V-IPU say."""
     paths = [*(TESTS / "vipu").glob("*.py"), *(TESTS / "unit/vipu").rglob("*.c"), *(TESTS / "unit/base").rglob("*.c")]
     return "\n".join(plain(path.read_text()) for path in paths)
@@ -58,7 +58,7 @@ def test_it_is_quoted_or_there_is_a_reason(fact):
     if fact.why_not:
         assert reasons().get(fact.says) == fact.why_not
     else:
-        assert plain(fact.says) in tests(), f"no test quotes: {fact.says}"
+        assert plain(fact.says) in all_tests(), f"no test quotes: {fact.says}"
 
 
 def test_the_page_gives_no_reason_for_what_is_tested():
