@@ -1,0 +1,258 @@
+#include "launcher/poprun/plan.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "launcher/poprun/words.h"
+#include "launcher/poprun/wrapper.h"
+#include "popdist/contract.h"
+
+static const struct mpi_dialect dialects[] = {
+    {5, "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "prte_if_include", ":oversubscribe"},
+    {0, "OMPI_MCA_rmaps_base_oversubscribe=1", "oob_tcp_if_include", ""},
+};
+
+const struct mpi_dialect *mpi_dialect_for(const char *version)
+{
+    AUTO(mem) char *major_text = mem_strndup(version, strcspn(version, "."));
+    uint32_t major;
+
+    for (size_t i = 0; parse_u32(major_text, 0, 9999, &major) && i < COUNT_OF(dialects); i++)
+        if (major >= dialects[i].from_major)
+            return &dialects[i];
+    return &dialects[0];
+}
+
+/* What one instance's part of the command is made from. */
+struct part {
+    const struct plan_input *in;
+    uint32_t instance;
+    struct strv local; /* the user's words for it */
+    struct strv *argv;
+};
+
+static void add_word(struct strv *argv, const char *word)
+{
+    strv_push(argv, word);
+}
+
+static void set_text(const struct part *part, const char *name, const char *value)
+{
+    add_word(part->argv, "-x");
+    strv_pushf(part->argv, "%s=%s", name, value);
+}
+
+static void set_count(const struct part *part, const char *name, uint32_t value)
+{
+    add_word(part->argv, "-x");
+    strv_pushf(part->argv, "%s=%u", name, value);
+}
+
+/* The user's own words for it are right, whatever mpirun does with two. */
+static void forward(const struct part *part, const char *name)
+{
+    if (words_exported(&part->local, name))
+        return;
+    add_word(part->argv, "-x");
+    add_word(part->argv, name);
+}
+
+static void add_replicas(const struct part *part)
+{
+    const struct topology *t = part->in->topology;
+    uint32_t local = topology_local_replicas(t), per_host = topology_instances_per_host(t);
+    const struct parent *parent = part->in->parent;
+
+    set_count(part, POPDIST_ENV_NUM_TOTAL_REPLICAS, t->num_replicas);
+    set_count(part, POPDIST_ENV_NUM_IPUS_PER_REPLICA, t->ipus_per_replica);
+    set_count(part, POPDIST_ENV_NUM_LOCAL_REPLICAS, local);
+    set_text(part, POPDIST_ENV_UNIFORM_REPLICAS_PER_INSTANCE, "1");
+    if (parent)
+        set_count(part, POPDIST_ENV_NODE_DEVICE_ID, parent->first_id + part->instance / per_host);
+    if (part->in->cache_dir)
+        set_text(part, POPDIST_ENV_EXECUTABLE_CACHE_PATH, part->in->cache_dir);
+    if (part->in->options->autoreport_dir)
+        set_text(part, POPDIST_ENV_AUTOREPORT_DIRECTORY, part->in->options->autoreport_dir);
+    set_count(part, POPDIST_ENV_REPLICA_INDEX_OFFSET, part->instance * local);
+    set_count(part, POPDIST_ENV_LOCAL_INSTANCE_INDEX, part->instance % per_host);
+}
+
+static void add_partition(const struct part *part)
+{
+    const struct partition_view *view = part->in->view;
+
+    if (!view)
+        return;
+    set_text(part, "IPUOF_VIPU_API_HOST", view->api_host);
+    set_count(part, "IPUOF_VIPU_API_PORT", view->api_port);
+    set_text(part, "IPUOF_VIPU_API_PARTITION_ID", view->partition->id);
+    set_count(part, "IPUOF_VIPU_API_TIMEOUT", view->api_timeout_s);
+    if (!view->partition->reconfigurable)
+        set_count(part, "IPUOF_VIPU_API_GCD_ID", part->instance);
+}
+
+static void add_environment(const struct part *part)
+{
+    const char *level = part->in->env("IPUOF_LOG_LEVEL");
+
+    set_text(part, "IPUOF_LOG_LEVEL", level && *level ? level : "WARN");
+    forward(part, "PATH");
+    forward(part, "LD_LIBRARY_PATH");
+    forward(part, "PYTHONPATH");
+    if (part->in->target_options)
+        set_text(part, POPLAR_ENV_TARGET_OPTIONS, part->in->target_options);
+    if (part->in->env("POPLAR_ENGINE_OPTIONS"))
+        forward(part, "POPLAR_ENGINE_OPTIONS");
+}
+
+static bool is_quiet(const struct part *part)
+{
+    return poprun_is_given(part->in->options, "only-output-from-instance") &&
+           part->in->options->only_output_from_instance != part->instance;
+}
+
+static void add_wrapper(const struct part *part)
+{
+    const struct topology *t = part->in->topology;
+    bool spread = poprun_placement(part->in->options) == PLACEMENT_SPREAD_NUMA && t->num_instances > 1;
+    bool quiet = is_quiet(part);
+
+    if (!spread && !quiet && t->hosts->count == 0)
+        return;
+    if (!spread)
+        set_text(part, WRAPPER_ENV_UNBOUND, "1");
+    if (quiet)
+        set_text(part, WRAPPER_ENV_QUIET, "1");
+    add_word(part->argv, WRAPPER_PROGRAM);
+}
+
+static bool split_local(struct part *part, struct err *err)
+{
+    const struct poprun_options *options = part->in->options;
+    AUTO(mem) char *prefix = mem_printf("%u:", part->instance);
+
+    for (size_t i = 0; i < options->mpi_local_args.count; i++)
+        if (!words_split(options->mpi_local_args.items[i], &part->local, err))
+            return false;
+    for (size_t i = 0; i < options->instance_mpi_local_args.count; i++) {
+        const char *text = options->instance_mpi_local_args.items[i];
+
+        if (str_has_prefix(text, prefix) && !words_split(text + strlen(prefix), &part->local, err))
+            return false;
+    }
+    return true;
+}
+
+static void add_words(struct strv *argv, const struct strv *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        add_word(argv, words->items[i]);
+}
+
+static void add_instance(const struct part *part)
+{
+    add_word(part->argv, "-np");
+    add_word(part->argv, "1");
+    if (part->in->topology->hosts->count) {
+        add_word(part->argv, "--host");
+        add_word(part->argv, topology_host(part->in->topology, part->instance));
+    }
+    add_replicas(part);
+    add_partition(part);
+    add_environment(part);
+    add_words(part->argv, &part->local);
+    add_wrapper(part);
+    add_words(part->argv, part->in->program);
+}
+
+static void add_placement(const struct plan_input *in, struct strv *argv)
+{
+    static const char *const maps[] = {
+        [PLACEMENT_SCATTER_SOCKET] = "socket", [PLACEMENT_SCATTER_NUMA] = "numa", [PLACEMENT_CLOSE] = "core"};
+    enum placement placement = poprun_placement(in->options);
+
+    if (placement == PLACEMENT_DISABLED)
+        return;
+    if (placement != PLACEMENT_SPREAD_NUMA) {
+        add_word(argv, "--map-by");
+        strv_pushf(argv, "%s%s", maps[placement], in->dialect->place_more);
+    }
+    add_word(argv, "--bind-to");
+    add_word(argv, placement == PLACEMENT_SPREAD_NUMA ? "none" : "core:overload-allowed");
+}
+
+static void add_subnet(const struct plan_input *in, struct strv *argv)
+{
+    const char *const names[] = {in->dialect->control_subnet, "btl_tcp_if_include"};
+
+    for (size_t i = 0; i < COUNT_OF(names) && in->options->host_subnet && in->topology->hosts->count; i++) {
+        add_word(argv, "--mca");
+        add_word(argv, names[i]);
+        add_word(argv, in->options->host_subnet);
+    }
+}
+
+static bool add_head(const struct plan_input *in, struct strv *argv, struct err *err)
+{
+    const struct strv *global = &in->options->mpi_global_args;
+
+    add_word(argv, in->mpirun);
+    for (size_t i = 0; i < global->count; i++)
+        if (!words_split(global->items[i], argv, err))
+            return false;
+    add_placement(in, argv);
+    add_word(argv, "--tag-output");
+    if (in->options->allow_run_as_root)
+        add_word(argv, "--allow-run-as-root");
+    add_subnet(in, argv);
+    return true;
+}
+
+/* mpirun warns when a variable that it shall forward is not there; an empty one means the same. */
+static void add_variables(const struct plan_input *in, struct strv *variables)
+{
+    static const char *const forwarded[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};
+    const char *oversubscribe = in->dialect->oversubscribe;
+    AUTO(mem) char *name = mem_strndup(oversubscribe, strcspn(oversubscribe, "="));
+
+    if (!in->env(name))
+        strv_push(variables, oversubscribe);
+    for (size_t i = 0; i < COUNT_OF(forwarded); i++)
+        if (!in->env(forwarded[i]))
+            strv_pushf(variables, "%s=", forwarded[i]);
+}
+
+bool plan_make(const struct plan_input *in, struct plan *ret, struct err *err)
+{
+    AUTO(plan) struct plan plan = {0};
+
+    if (!add_head(in, &plan.argv, err))
+        return false;
+    for (uint32_t i = 0; i < in->topology->num_instances; i++) {
+        struct part part = {.in = in, .instance = i, .argv = &plan.argv};
+        bool good = split_local(&part, err);
+
+        if (good && i)
+            add_word(&plan.argv, ":");
+        if (good)
+            add_instance(&part);
+        strv_release(&part.local);
+        if (!good)
+            return false;
+    }
+    add_variables(in, &plan.variables);
+    *ret = plan;
+    plan = (struct plan){0};
+    return true;
+}
+
+void plan_release(struct plan *plan)
+{
+    strv_release(&plan->argv);
+    strv_release(&plan->variables);
+}
+
+bool plan_drops(const char *entry)
+{
+    return str_has_prefix(entry, "POPDIST_") || str_has_prefix(entry, "IPUOF_CONFIG_PATH=");
+}

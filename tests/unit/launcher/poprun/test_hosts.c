@@ -1,0 +1,116 @@
+#include "launcher/poprun/hosts.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+static void join(const struct strv *hosts, struct str *out)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        (void)str_addf(out, "%s%s", i ? " " : "", hosts->items[i]);
+}
+
+static const struct {
+    const char *list, *hosts;
+} lists[] = {
+    {"host0", "host0"},
+    {"host0,host1", "host0 host1"},
+    {"10.3.7.153,10.3.7.154", "10.3.7.153 10.3.7.154"},
+    {"host[0-2,4]", "host0 host1 host2 host4"},
+    {"pod[1-4]", "pod1 pod2 pod3 pod4"},
+    {"gc-poplar-[01-03],b", "gc-poplar-01 gc-poplar-02 gc-poplar-03 b"},
+    {"n[08-11]", "n08 n09 n10 n11"},
+    {"n[0]", "n0"},
+    {"r[1-2]n[3-4].lan", "r1n3.lan r1n4.lan r2n3.lan r2n4.lan"},
+    {"a[1,3],b[2]", "a1 a3 b2"},
+};
+
+TEST(a_list_of_hosts_is_spelled_out)
+{
+    CHECK_ROWS (row, lists) {
+        AUTO(strv) struct strv hosts = {0};
+        AUTO(str) struct str text = {0};
+        struct err err;
+
+        CHECK_OK(hosts_read_list(row->list, &hosts, &err), err);
+        join(&hosts, &text);
+        CHECK_STR_EQ(str_text(&text), row->hosts);
+    }
+}
+
+static const struct {
+    const char *list, *problem;
+} bad_lists[] = {
+    {"", "\"\" is neither the name nor the IPv4 address of a host"},
+    {"a,", "\"\" is neither"},
+    {"a,,b", "\"\" is neither"},
+    {"-x", "\"-x\" is neither"}, /* mpirun would take it for an option */
+    {"a b", "\"a b\" is neither"},
+    {"::1", "\"::1\" is neither"},
+    {"a:4", "\"a:4\" is neither"},
+    {"a,b,a", "host a is named twice"},
+    {"a[0-1", "\"a[0-1\" has a bracket that is empty or not closed"},
+    {"a[]", "\"a[]\" has a bracket that is empty or not closed"},
+    {"a]", "\"a]\" is neither"},
+    {"a[3-1]", "\"3-1\" in brackets is neither a number nor a range like 0-3"},
+    {"a[x]", "\"x\" in brackets is neither"},
+    {"a[1,]", "\"\" in brackets is neither"},
+    {"a[1-]", "\"1-\" in brackets is neither"},
+    {"a[0-4096]", "there are more than 4096 hosts"},
+    {"a[0-999999999]", "there are more than 4096 hosts"},
+};
+
+TEST(a_bad_list_is_refused)
+{
+    CHECK_ROWS (row, bad_lists) {
+        AUTO(strv) struct strv hosts = {0};
+        struct err err;
+
+        CHECK_ERR(hosts_read_list(row->list, &hosts, &err), err, ERR_INVALID);
+        CHECK_HAS(err.msg, row->problem);
+    }
+}
+
+TEST(nobody_nests_brackets_without_end)
+{
+    AUTO(str) struct str list = {0};
+    AUTO(strv) struct strv hosts = {0};
+    struct err err;
+
+    for (int i = 0; i < 100000; i++)
+        (void)str_adds(&list, "[1]");
+    CHECK_ERR(hosts_read_list(str_text(&list), &hosts, &err), err, ERR_INVALID);
+    CHECK_HAS(err.msg, "longer than 4096 bytes");
+}
+
+TEST(a_host_file_has_one_host_a_line)
+{
+    AUTO(strv) struct strv hosts = {0};
+    AUTO(str) struct str text = {0};
+    struct err err;
+
+    CHECK_OK(hosts_read_file(slice_of("# two\nhost0 slots=2\n\n  host1\tmax_slots=4 # b\r\nn[1-2]"), "hosts",
+                             &hosts, &err),
+             err);
+    join(&hosts, &text);
+    CHECK_STR_EQ(str_text(&text), "host0 host1 n1 n2");
+}
+
+static const struct {
+    const char *file, *problem;
+} bad_files[] = {
+    {"", "hosts names no host"},
+    {"# none\n", "hosts names no host"},
+    {"a\nb c\n", "hosts: line 2: \"c\" after the host is not slots=N"},
+    {"a\na\n", "hosts: line 2: host a is named twice"},
+};
+
+TEST(a_bad_host_file_is_refused)
+{
+    CHECK_ROWS (row, bad_files) {
+        AUTO(strv) struct strv hosts = {0};
+        struct err err;
+
+        CHECK_ERR(hosts_read_file(slice_of(row->file), "hosts", &hosts, &err), err, ERR_INVALID);
+        CHECK_STR_EQ(err.msg, row->problem);
+    }
+}

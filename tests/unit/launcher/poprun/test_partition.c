@@ -1,0 +1,112 @@
+#include "launcher/poprun/partition.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+struct job {
+    uint32_t replicas, ipus, instances, ilds, hosts;
+};
+
+static struct poprun_options options_of(const struct job *job)
+{
+    return (struct poprun_options){.num_replicas = job->replicas,
+                                   .ipus_per_replica = job->ipus,
+                                   .num_instances = job->instances,
+                                   .num_ilds = job->ilds};
+}
+
+static struct vipu_partition partition_of(uint32_t size, uint32_t gcds, uint32_t ilds)
+{
+    return (struct vipu_partition){.id = mem_strdup("p"),
+                                   .size = size,
+                                   .num_gcds = gcds ? gcds : 1,
+                                   .num_ilds = ilds,
+                                   .num_replicas = 1,
+                                   .reconfigurable = gcds == 0,
+                                   .ready_state = VIPU_READY_ACTIVE};
+}
+
+/* gcds 0: reconfigurable. */
+static const struct {
+    uint32_t size, gcds, ilds;
+    struct job job;
+    bool in_job;
+    const char *problem; /* NULL: it fits */
+} fits[] = {
+    {16, 0, 1, {8, 2, 1, 0, 1}, false, NULL},
+    {16, 0, 1, {8, 2, 2, 0, 1}, false, NULL},
+    {16, 0, 1, {8, 2, 4, 0, 1}, false, NULL},
+    {16, 0, 1, {2, 1, 2, 0, 1}, false, NULL},
+    {16, 1, 1, {8, 2, 1, 0, 1}, true, NULL},
+    {16, 2, 1, {8, 2, 2, 0, 1}, true, NULL},
+    {16, 4, 1, {8, 2, 4, 0, 1}, true, NULL},
+    {32, 2, 2, {32, 1, 2, 2, 1}, false, NULL}, /* the guide's example */
+    {16, 0, 1, {8, 2, 2, 0, 2}, false, NULL},
+    {16,
+     1,
+     1,
+     {8, 2, 2, 0, 1},
+     true,
+     "partition p has 1 GCDs and each of 2 instances needs one; set spec.partition.reconfigurable: true or "
+     "spec.partition.gcds in the IPUJob"},
+    {16,
+     1,
+     1,
+     {8, 2, 4, 0, 1},
+     true,
+     "each of 4 instances needs one; set spec.partition.reconfigurable: true"},
+    {16, 2, 1, {8, 2, 1, 0, 1}, true, "has 2 GCDs and each of 1 instances needs one"},
+    {16, 1, 1, {8, 2, 4, 0, 1}, false, "each of 4 instances needs one; --update-partition=yes replaces it"},
+    {8,
+     0,
+     1,
+     {8, 2, 1, 0, 1},
+     false,
+     "partition p has 8 IPUs and 8 replicas of 2 IPUs need 16; --update-par"},
+    {8, 1, 1, {8, 2, 1, 0, 1}, true, "need 16; ask for more in the IPUJob"},
+    {32, 2, 1, {32, 1, 2, 2, 1}, false, "partition p has 1 IPU-Link domains and --num-ilds is 2"},
+    {16, 0, 1, {3, 1, 1, 0, 1}, false, "none of 3 for an instance"},
+    {65536, 0, 1, {65536, 65536, 1, 0, 1}, false, "need 4294967296"},
+};
+
+TEST(a_partition_fits_or_the_message_names_what_would)
+{
+    CHECK_ROWS (row, fits) {
+        struct poprun_options options = options_of(&row->job);
+        struct vipu_partition partition = partition_of(row->size, row->gcds, row->ilds);
+        struct err err = {0};
+        bool good = partition_check(&partition, &options, row->job.hosts, row->in_job, &err);
+
+        mem_free(partition.id);
+        CHECK_STR_EQ(good ? NULL : "no", row->problem ? "no" : NULL);
+        if (row->problem)
+            CHECK_HAS(err.msg, row->problem);
+    }
+}
+
+/* CosmicTagger, ALCF and the tutorial: partition of N IPUs, job, parent, its IPUs, children. */
+static const struct {
+    uint32_t size;
+    struct job job;
+    uint32_t id, count, children, child_size;
+} parents[] = {
+    {64, {1, 1, 1, 0, 1}, 0, 64, 1, 1},     {64, {2, 1, 2, 0, 1}, 64, 32, 2, 1},
+    {64, {4, 1, 4, 0, 1}, 96, 16, 4, 1},    {64, {8, 1, 8, 0, 1}, 112, 8, 8, 1},
+    {64, {16, 1, 16, 0, 1}, 120, 4, 16, 1}, {4, {4, 1, 1, 0, 1}, 6, 1, 1, 4},
+    {16, {8, 2, 4, 0, 1}, 30, 1, 4, 4},     {16, {8, 2, 4, 0, 2}, 28, 2, 2, 4},
+};
+
+TEST(the_parent_device_is_that_of_the_record)
+{
+    CHECK_ROWS (row, parents) {
+        struct poprun_options options = options_of(&row->job);
+        struct vipu_partition partition = partition_of(row->size, 0, 1);
+        struct parent parent = partition_parent(&partition, &options, row->job.hosts);
+
+        mem_free(partition.id);
+        CHECK_INT_EQ(parent.first_id, row->id);
+        CHECK_INT_EQ(parent.count, row->count);
+        CHECK_INT_EQ(parent.children, row->children);
+        CHECK_INT_EQ(parent.child_size, row->child_size);
+    }
+}

@@ -1,0 +1,304 @@
+#include "launcher/poprun/plan.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "launcher/poprun/story.h"
+#include "launcher/poprun/words.h"
+#include "lib/check.h"
+#include "lib/golden.h"
+
+#define WORDS 20
+
+static const char *no_variable(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+/* A run that is only planned: what it is made from, and what comes out. */
+struct run {
+    const char *words[WORDS];
+    const char *(*env)(const char *name);
+    const char *mpirun, *version, *cache_dir, *hosts;
+    const struct partition_view *view;
+};
+
+struct outcome {
+    struct plan plan;
+    struct str log, table;
+};
+
+static void outcome_release(struct outcome *outcome)
+{
+    plan_release(&outcome->plan);
+    str_release(&outcome->log);
+    str_release(&outcome->table);
+}
+
+static void outcome_auto(struct outcome *outcome)
+{
+    outcome_release(outcome);
+}
+
+static void put(void *ctx, enum journal_level level, const char *text)
+{
+    static const struct journal_stamp stamp = {10, 10, 50, 154, 1};
+
+    journal_line(&stamp, level, text, ctx);
+}
+
+static void read_options(const struct run *run, struct poprun_options *options, struct settings *settings)
+{
+    AUTO(strv) struct strv words = {0}, problems = {0};
+
+    strv_push(&words, "poprun");
+    for (size_t i = 0; i < WORDS && run->words[i]; i++)
+        strv_push(&words, run->words[i]);
+    settings_read_words(settings, (int)words.count, strv_argv(&words), &problems);
+    poprun_options_fill(settings, options, &problems);
+    poprun_options_check(options, &settings->program, run->env, &problems);
+    CHECK_STR_EQ(problems.count ? problems.items[0] : NULL, NULL);
+}
+
+static void perform(const struct run *run, struct outcome *ret)
+{
+    AUTO(settings) struct settings settings = {0};
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv hosts = {0};
+    AUTO(mem) char *targets = NULL;
+    const struct vipu_partition *partition = run->view ? run->view->partition : NULL;
+    struct journal journal = {JOURNAL_DEBUG, put, &ret->log};
+    struct parent parent = {0};
+    struct err err;
+
+    read_options(run, &options, &settings);
+    if (run->hosts)
+        CHECK_OK(words_split(run->hosts, &hosts, &err), err);
+    struct topology topology = {options.num_replicas, options.num_instances, options.ipus_per_replica, 0,
+                                &hosts};
+    bool has_parent = partition && partition->reconfigurable;
+    if (has_parent)
+        parent = partition_parent(partition, &options, hosts.count ? (uint32_t)hosts.count : 1);
+    if (partition)
+        story_partition(&journal, partition);
+    topology_print(&topology, &ret->table);
+    CHECK_OK(story_targets(&journal, run->env("POPLAR_TARGET_OPTIONS"), partition,
+                           has_parent ? &parent : NULL, options.num_instances, &targets, &err),
+             err);
+    story_network(&journal, &topology, options.host_subnet);
+    struct plan_input input = {.options = &options,
+                               .program = &settings.program,
+                               .topology = &topology,
+                               .view = run->view,
+                               .parent = has_parent ? &parent : NULL,
+                               .target_options = run->view ? targets : NULL,
+                               .cache_dir = run->cache_dir,
+                               .mpirun = run->mpirun,
+                               .dialect = mpi_dialect_for(run->version),
+                               .env = run->env};
+    CHECK_OK(plan_make(&input, &ret->plan, &err), err);
+    story_command(&journal, &ret->plan);
+    story_waiting(&journal, 42);
+}
+
+/* "bert-poprun-64ipus" as EIDF prints it: a job in Kubernetes, without any option for V-IPU. */
+TEST(the_recorded_job_in_kubernetes_comes_out_byte_for_byte)
+{
+    static char id[] = "p-bert-poprun-64ipus-gc-dev-0";
+    static const struct vipu_partition partition = {.id = id,
+                                                    .size = 64,
+                                                    .num_gcds = 1,
+                                                    .num_ilds = 1,
+                                                    .ready_state = VIPU_READY_ACTIVE,
+                                                    .routing = VIPU_ROUTING_RINGSWNC};
+    static const struct partition_view view = {"10.21.21.129", 8090, 120, &partition};
+    static const struct run run = {
+        .words = {"--allow-run-as-root", "1", "--vv", "--num-instances", "1", "--num-replicas", "16",
+                  "--mpi-global-args=--tag-output", "--ipus-per-replica", "4", "python3",
+                  "run_pretraining.py", "--config", "pretrain_large_128_POD64", "--dataset", "generated",
+                  "--training-steps", "1"},
+        .env = no_variable,
+        .mpirun = "/opt/poplar/bin/mpirun",
+        .version = "4.1.4",
+        .view = &view,
+    };
+    AUTO(outcome) struct outcome outcome = {0};
+
+    perform(&run, &outcome);
+    golden_check("poprun/recorded-bert.txt", str_text(&outcome.log));
+    golden_check("poprun/table-1x16.txt", str_text(&outcome.table));
+}
+
+static char p64[] = "p64";
+static const struct vipu_partition reconfigurable = {.id = p64,
+                                                     .size = 64,
+                                                     .num_gcds = 1,
+                                                     .num_ilds = 1,
+                                                     .reconfigurable = true,
+                                                     .ready_state = VIPU_READY_ACTIVE,
+                                                     .routing = VIPU_ROUTING_SWNC};
+static const struct partition_view view64 = {"10.1.3.101", 8090, 120, &reconfigurable};
+
+TEST(a_reconfigurable_partition_has_a_parent_device_and_a_wrapper)
+{
+    static const struct run run = {
+        .words = {"-vv", "--num-replicas=2", "--num-instances=2", "python", "bin/exec.py"},
+        .env = no_variable,
+        .mpirun = "/opt/poplar/bin/mpirun",
+        .version = "4.1.4",
+        .cache_dir = "/tmp/poprun-cache",
+        .view = &view64,
+    };
+    AUTO(outcome) struct outcome outcome = {0};
+
+    perform(&run, &outcome);
+    golden_check("poprun/recorded-two.txt", str_text(&outcome.log));
+    golden_check("poprun/table-2x2.txt", str_text(&outcome.table));
+}
+
+static void command(const struct run *run, struct str *out)
+{
+    AUTO(outcome) struct outcome outcome = {0};
+
+    perform(run, &outcome);
+    words_join_quoted(&outcome.plan.argv, out);
+}
+
+static const char *loud(const char *name)
+{
+    static const struct {
+        const char *name, *value;
+    } variables[] = {{"IPUOF_LOG_LEVEL", "DEBUG"},
+                     {"POPLAR_ENGINE_OPTIONS", "{}"},
+                     {"PYTHONPATH", "/a"},
+                     {"LD_LIBRARY_PATH", ""},
+                     {"OMPI_MCA_rmaps_base_oversubscribe", "0"}};
+
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        if (strcmp(variables[i].name, name) == 0)
+            return variables[i].value;
+    return NULL;
+}
+
+/* What a command line must have, or must not have, in it. */
+static const struct {
+    struct run run;
+    const char *has, *lacks;
+} commands[] = {
+    {{.words = {"--offline-mode=on", "echo"}, .env = no_variable},
+     "'--bind-to' 'none' '--tag-output'",
+     "IPUOF_VIPU"},
+    {{.words = {"--offline-mode=on", "echo"}, .env = no_variable},
+     "'-x' 'PYTHONPATH' 'echo'",
+     "POPLAR_TARGET_OPTIONS"},
+    {{.words = {"--allow-run-as-root=no", "a"}, .env = no_variable}, "'--tag-output' '-np'", "root"},
+    {{.words = {"--num-replicas=2", "--num-instances=2", "a"}, .env = no_variable},
+     "'poprun_numa_wrapper' 'a' ':' '-np' '1' '-x' 'POPDIST_NUM_TOTAL_REPLICAS=2'",
+     "UNBOUND"},
+    {{.words = {"--num-replicas=2", "--num-instances=2", "--process-placement=disabled", "a"},
+      .env = no_variable},
+     "mpirun '--tag-output'",
+     "numa_wrapper"},
+    {{.words = {"--numa-aware=no", "a"}, .env = no_variable}, "mpirun '--tag-output'", "bind-to"},
+    {{.words = {"--process-placement=close", "a"}, .env = no_variable},
+     "'--map-by' 'core' '--bind-to' 'core:overload-allowed'",
+     "none"},
+    {{.words = {"--process-placement=scattersocket", "a"}, .env = no_variable},
+     "'--map-by' 'socket' '--bind-to'",
+     "none"},
+    {{.words = {"--process-placement=scatternuma", "a"}, .env = no_variable},
+     "'--map-by' 'numa' '--bind-to'",
+     "none"},
+    {{.words = {"--process-placement=scatternuma", "a"}, .env = no_variable, .version = "5.0.3"},
+     "'--map-by' 'numa:oversubscribe' '--bind-to'",
+     "none"},
+    {{.words = {"--mpi-local-args=-x PATH=/z", "a"}, .env = no_variable},
+     "'LD_LIBRARY_PATH' '-x' 'PYTHONPATH' '-x' 'PATH=/z' 'a'",
+     "'PATH' "},
+    {{.words = {"--num-replicas=2", "--num-instances=2", "--instance-mpi-local-args=1:-x B=2", "a"},
+      .env = no_variable},
+     "'PYTHONPATH' '-x' 'B=2' 'poprun_numa_wrapper'",
+     "'B=2' 'poprun_numa_wrapper' 'a' ':'"},
+    {{.words = {"--num-replicas=2", "--num-instances=2", "--only-output-from-instance=1", "a"},
+      .env = no_variable},
+     "'POPRUN_WRAPPER_QUIET=1' 'poprun_numa_wrapper' 'a' ':'",
+     "UNBOUND"},
+    {{.words = {"--num-replicas=4", "--num-instances=2", "--host-subnet=10.5.0.0/16", "a"},
+      no_variable,
+      .hosts = "h0 h1"},
+     "'--mca' 'oob_tcp_if_include' '10.5.0.0/16' '--mca' 'btl_tcp_if_include' '10.5.0.0/16' '-np' '1' "
+     "'--host' 'h0'",
+     "'POPDIST_LOCAL_INSTANCE_INDEX=1'"},
+    {{.words = {"--host-subnet=10.5.0.0/16", "a"}, .env = no_variable}, "'a'", "10.5"},
+    {{.words = {"--autoreport-dir=/r", "a"}, .env = no_variable},
+     "'POPDIST_AUTOREPORT_DIRECTORY=/r' '-x' 'POPDIST_REPLICA_INDEX_OFFSET=0'",
+     "CACHE"},
+    {{.words = {"a"}, .env = loud}, "'IPUOF_LOG_LEVEL=DEBUG'", "WARN"},
+    {{.words = {"a"}, .env = loud}, "'-x' 'POPLAR_ENGINE_OPTIONS' 'a'", "POPLAR_ENGINE_OPTIONS="},
+    {{.words = {"a", "it's", "--vv", ":x"}, .env = no_variable}, "'a' 'it'\\''s' '--vv' ':x'", "' ':' '"},
+};
+
+TEST(options_are_in_the_command)
+{
+    CHECK_ROWS (row, commands) {
+        struct run run = row->run;
+        AUTO(str) struct str text = {0};
+
+        run.mpirun = "mpirun";
+        run.version = run.version ? run.version : "4.1.4";
+        command(&run, &text);
+        CHECK_HAS(str_text(&text), row->has);
+        CHECK(strstr(str_text(&text), row->lacks) == NULL);
+    }
+}
+
+TEST(each_host_has_a_parent_device_of_its_own)
+{
+    static const struct run run = {
+        .words = {"--num-replicas=8", "--num-instances=4", "a"},
+        .env = no_variable,
+        .mpirun = "mpirun",
+        .version = "4.1.4",
+        .hosts = "h0 h1",
+        .view = &view64,
+    };
+    AUTO(str) struct str text = {0};
+
+    command(&run, &text);
+    CHECK_HAS(str_text(&text), "'--host' 'h0' '-x' 'POPDIST_NUM_TOTAL_REPLICAS=8'");
+    CHECK_HAS(str_text(&text), "'POPDIST_NODE_DEVICE_ID=96' '-x' 'POPDIST_REPLICA_INDEX_OFFSET=2' '-x' "
+                               "'POPDIST_LOCAL_INSTANCE_INDEX=1'");
+    CHECK_HAS(str_text(&text), "'POPDIST_NODE_DEVICE_ID=97' '-x' 'POPDIST_REPLICA_INDEX_OFFSET=4' '-x' "
+                               "'POPDIST_LOCAL_INSTANCE_INDEX=0'");
+}
+
+TEST(mpirun_learns_by_its_environment_that_cpus_may_be_shared)
+{
+    static const struct {
+        const char *version, *variable;
+        const char *(*env)(const char *name);
+    } rows[] = {
+        {"4.1.4", "OMPI_MCA_rmaps_base_oversubscribe=1", no_variable},
+        {"5.0.3", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", no_variable},
+        {"", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", no_variable},
+        {"4.1.4", NULL, loud}, /* the user has decided */
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct run run = {.words = {"a"}, .env = row->env, .mpirun = "mpirun", .version = row->version};
+        AUTO(outcome) struct outcome outcome = {0};
+
+        perform(&run, &outcome);
+        CHECK_STR_EQ(outcome.plan.variables.count ? outcome.plan.variables.items[0] : NULL, row->variable);
+        CHECK_INT_EQ(strv_has(&outcome.plan.variables, "PYTHONPATH="), row->env == no_variable);
+    }
+}
+
+TEST(variables_of_a_run_around_this_one_are_dropped)
+{
+    CHECK(plan_drops("POPDIST_NUM_TOTAL_REPLICAS=4"));
+    CHECK(plan_drops("IPUOF_CONFIG_PATH=/x"));
+    CHECK(!plan_drops("IPUOF_CONFIG_PATHS=/x"));
+    CHECK(!plan_drops("PATH=/bin"));
+}
