@@ -1,6 +1,7 @@
 """What a partition goes through: states, errors, automatic resets, relocation, removal; also across kill -9."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import time
@@ -268,6 +269,26 @@ def test_trouble_survives_kill(serve, dial):
     client = dial(server.target)
     wait_gone(client, "leaves")
     assert client.status("waits") == status
+
+
+def test_faults_of_the_configuration_meet_what_was_saved(serve, dial):
+    server = serve(QUICK)
+    client = dial(server.target)
+    client.create("p1", 4)
+    client.create("p2", 4)
+    wait_active(client, "p2")
+    server.kill()
+    (server.folder / "config.yaml").write_text(
+        QUICK + "auto-reset-retries: 0\nfaults: {hardware: [{agent: ag2, error: it went with the power}]}\n")
+    server.start()
+    client = dial(server.target)
+    assert list(client.status("p2").errors) == ["agent ag2: it went with the power"]
+    assert state(client, "p1") == (pb.PS_ACTIVE, pb.POS_IDLE)
+    (server.folder / "config.yaml").write_text(QUICK)
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: "the configuration was read again" in server.log(), "it is read")
+    client.reset("p2")
+    wait_active(client, "p2")
 
 
 def test_a_storage_of_the_first_format(serve):
