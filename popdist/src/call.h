@@ -10,6 +10,7 @@
 enum call_state { CALL_GATHERING, CALL_EXCHANGING, CALL_SENDING, CALL_DONE };
 
 struct call {
+    struct call *next; /* for its owner */
     struct turnout turnout;
     struct layout layout;
     const char *subject; /* what the user calls it */

@@ -7,11 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "popdist/src/call.h"
 #include "popdist/src/fail.h"
-#include "popdist/src/match.h"
 #include "popdist/src/memory.h"
-#include "popdist/src/post.h"
+#include "popdist/src/pump.h"
 
 #define TURNS_PER_LOOK 16
 #define SPIN_TURNS 1000   /* without pause: below this a pause costs more than it saves */
@@ -23,32 +21,26 @@
 #define KEEPER_NAPS 200 /* after the last operation: as long as a connection may take to come up */
 
 struct engine {
-    struct link link;
+    struct pump pump;
     uint32_t instances, index;
-    pthread_mutex_t lock;
-    atomic_uint wanting; /* threads that want the lock while another drives */
+    pthread_mutex_t lock; /* of all that follows, and of the pump */
+    atomic_uint wanting;  /* threads that want the lock while another drives */
     pthread_cond_t napping;
     bool driving;
-    struct match *match;
-    struct entry *calls;  /* not done */
-    struct entry *debris; /* ended while the backend held their memory */
-    struct post *posts;
-    struct engine *next_unclean;
-    uint32_t next_tag;
     int64_t timeout_ms;
     int64_t now_ms;
     unsigned turns;
-    struct popdist_error broken; /* status POPDIST_OK: it is not */
     pthread_t keeper;
     pthread_cond_t keeper_wake;
     uint32_t keeper_naps; /* how often it shall still look */
     bool stopping;
-    uint8_t taken[POPDIST_CONTROL_MAX];
+    struct entry *debris; /* ended while the backend held their memory */
+    struct engine *next_unclean;
 };
 
-/* A call in the engine's list. */
+/* A call, and the thread that waits for it. */
 struct entry {
-    struct call call;
+    struct call call; /* the first, so that a call's address is its entry's */
     struct entry *next;
     pthread_cond_t done;
     bool sleeps;  /* its thread waits for done */
@@ -106,147 +98,25 @@ static void step_aside(struct engine *engine)
     (void)pthread_mutex_lock(&engine->lock);
 }
 
-/* Tells all who have the call that this instance no longer waits in it. */
-static void withdraw(struct engine *engine, const struct call *call)
+/* The pump's word that a call is done. */
+static void wake(void *owner, struct call *call)
 {
-    struct wire_message message = call_announcement(call);
-    struct post *post = NULL;
+    struct engine *engine = owner;
+    struct entry *entry = (struct entry *)call;
 
-    message.kind = WIRE_WITHDRAWAL;
-    message.payload_size = 0;
-    /* If this fails, the others find out by waiting. */
-    (void)post_send(&message, call->turnout.group, &engine->link, &post, NULL);
-    if (post) {
-        post->held = false;
-        post->next = engine->posts;
-        engine->posts = post;
-    }
+    if (!entry->sleeps)
+        return;
+    entry->counted = true;
+    atomic_fetch_add(&engine->wanting, 1);
+    (void)pthread_cond_signal(&entry->done);
 }
 
-static void end_entry(struct engine *engine, struct entry *entry)
+static bool turn(struct engine *engine)
 {
-    struct entry **at = &engine->calls;
-
-    while (*at != entry)
-        at = &(*at)->next;
-    *at = entry->next;
-    if (match_close(&entry->call.turnout, NULL) && !engine->broken.status)
-        (void)fail_memory(&engine->broken);
-    if (entry->sleeps) {
-        entry->counted = true;
-        atomic_fetch_add(&engine->wanting, 1);
-        (void)pthread_cond_signal(&entry->done);
-    }
-}
-
-/* error may be engine->broken itself. */
-static void break_down(struct engine *engine, const struct popdist_error *error)
-{
-    if (!engine->broken.status)
-        engine->broken = *error;
-    while (engine->calls) {
-        struct entry *entry = engine->calls;
-
-        call_fail(&entry->call, POPDIST_BROKEN, "%.700s", engine->broken.text);
-        end_entry(engine, entry);
-    }
-}
-
-/* One at a time: it may be the one that a call waits for. */
-static enum popdist_status take_message(struct engine *engine, bool *moved, struct popdist_error *error)
-{
-    const struct link *link = &engine->link;
-    struct wire_message message;
-    size_t size = 0;
-    uint32_t instance = 0;
-    enum popdist_status status = link->backend->take(link->self, engine->taken, &size, &instance, error);
-
-    if (status || !size)
-        return status;
-    *moved = true;
-    if (!wire_read(engine->taken, size, &message))
-        return fail(error, POPDIST_BROKEN,
-                    "instance %" PRIu32
-                    " sent a message that makes no sense; all instances must use the same "
-                    "version of PopDist",
-                    instance);
-    return match_take(engine->match, &message, instance, error);
-}
-
-static enum popdist_status step_posts(struct engine *engine, bool *moved, struct popdist_error *error)
-{
-    struct post **at = &engine->posts;
-
-    while (*at) {
-        struct post *post = *at;
-        enum popdist_status status = POPDIST_OK;
-
-        if (post->left)
-            status = post_step(post, &engine->link, moved, error);
-        if (status)
-            return status;
-        if (post->left || post->held) {
-            at = &post->next;
-            continue;
-        }
-        *at = post->next;
-        post_free(post);
-    }
-    return POPDIST_OK;
-}
-
-static void end_call(struct engine *engine, struct entry *entry)
-{
-    struct call *call = &entry->call;
-    bool debris = call_left_debris(call);
-
-    if (call->status == POPDIST_TIMEOUT)
-        withdraw(engine, call);
-    end_entry(engine, entry);
-    if (debris && call->status)
-        break_down(engine, &call->error);
-}
-
-static enum popdist_status step_calls(struct engine *engine, bool *moved, struct popdist_error *error)
-{
-    struct entry *next;
-
     /* The clock is for deadlines only. */
     if (engine->turns++ % TURNS_PER_LOOK == 0)
         engine->now_ms = now_ms();
-
-    for (struct entry *entry = engine->calls; entry; entry = next) {
-        enum popdist_status status = call_step(&entry->call, &engine->link, engine->now_ms, moved, error);
-
-        next = entry->next;
-        if (status)
-            return status;
-        if (entry->call.state != CALL_DONE)
-            continue;
-        end_call(engine, entry);
-        *moved = true;
-        if (engine->broken.status)
-            return POPDIST_OK;
-    }
-    return POPDIST_OK;
-}
-
-/* Looks once at everything. False: nothing has happened. */
-static bool turn(struct engine *engine)
-{
-    struct popdist_error error; /* written by who fails; cleared would cost as much as the rest */
-    bool moved = false;
-    enum popdist_status status = engine->broken.status;
-
-    if (!status)
-        status = take_message(engine, &moved, &error);
-    if (!status)
-        status = step_posts(engine, &moved, &error);
-    if (!status)
-        status = step_calls(engine, &moved, &error);
-    if (status || engine->broken.status)
-        break_down(engine, engine->broken.status ? &engine->broken : &error);
-    return moved;
+    return pump_turn(&engine->pump, engine->now_ms);
 }
 
 static void drive(struct engine *engine, const struct entry *mine)
@@ -264,8 +134,8 @@ static void drive(struct engine *engine, const struct entry *mine)
             nap(engine, &engine->napping, idle < NAP_TURNS ? NAP_US : LONG_NAP_US);
     }
     engine->driving = false;
-    if (engine->calls)
-        (void)pthread_cond_signal(&engine->calls->done);
+    if (engine->pump.calls)
+        (void)pthread_cond_signal(&((struct entry *)engine->pump.calls)->done);
 }
 
 static void wait_for(struct engine *engine, struct entry *entry)
@@ -303,7 +173,7 @@ static void *keep(void *argument)
         if (!engine->driving) {
             (void)turn(engine);
             /* What is still on its way is looked after as long as that can help. */
-            if (engine->keeper_naps > 1 || !engine->posts || engine->broken.status)
+            if (engine->keeper_naps > 1 || !engine->pump.posts || engine->pump.broken.status)
                 engine->keeper_naps--;
         }
         nap(engine, &engine->keeper_wake, KEEPER_NAP_US);
@@ -319,15 +189,13 @@ enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, stru
 
     if (!engine)
         return fail_memory(error);
-    engine->link = *link;
     engine->instances = link->backend->instances(link->self);
     engine->index = link->backend->index(link->self);
     engine->timeout_ms = timeout_ms;
-    engine->next_tag = 1;
-    if (match_new(&engine->match, error) || pthread_mutex_init(&engine->lock, NULL) ||
+    if (pump_init(&engine->pump, link, wake, engine, error) || pthread_mutex_init(&engine->lock, NULL) ||
         !init_cond(&engine->napping) || !init_cond(&engine->keeper_wake) ||
         pthread_create(&engine->keeper, NULL, keep, engine)) {
-        match_free(engine->match);
+        pump_release(&engine->pump);
         memory_free(engine);
         return fail(error, POPDIST_NO_MEMORY,
                     "there is not enough memory, or there are too many threads, to start");
@@ -351,32 +219,25 @@ static void keep_memory(struct engine *engine)
 enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct popdist_error *error)
 {
     enter(engine);
-    if (engine->calls) {
+    if (engine->pump.calls) {
         leave(engine);
         return fail(error, POPDIST_MISUSE,
                     "operation \"%.200s\" is still running in another thread; wait for it before the end",
-                    engine->calls->call.subject);
+                    engine->pump.calls->subject);
     }
     engine->stopping = true;
     (void)pthread_cond_signal(&engine->keeper_wake);
     leave(engine);
     (void)pthread_join(engine->keeper, NULL);
-    *ret_clean = !engine->broken.status;
-    match_free(engine->match);
+    *ret_clean = !engine->pump.broken.status;
+    pump_release(&engine->pump);
     (void)pthread_cond_destroy(&engine->keeper_wake);
     (void)pthread_cond_destroy(&engine->napping);
     (void)pthread_mutex_destroy(&engine->lock);
-    if (!*ret_clean) {
+    if (*ret_clean)
+        memory_free(engine);
+    else
         keep_memory(engine);
-        return POPDIST_OK;
-    }
-    while (engine->posts) {
-        struct post *post = engine->posts;
-
-        engine->posts = post->next;
-        post_free(post);
-    }
-    memory_free(engine);
     return POPDIST_OK;
 }
 
@@ -388,16 +249,6 @@ uint32_t engine_instances(const struct engine *engine)
 uint32_t engine_index(const struct engine *engine)
 {
     return engine->index;
-}
-
-int64_t engine_timeout_ms(struct engine *engine)
-{
-    int64_t timeout_ms;
-
-    enter(engine);
-    timeout_ms = engine->timeout_ms;
-    leave(engine);
-    return timeout_ms;
 }
 
 void engine_set_timeout_ms(struct engine *engine, int64_t timeout_ms)
@@ -439,37 +290,6 @@ static void entry_free(struct entry *entry)
     memory_free(entry);
 }
 
-static enum popdist_status begin_call(struct engine *engine, struct entry *entry, struct popdist_error *error)
-{
-    struct call *call = &entry->call;
-    struct wire_message message;
-    enum popdist_status status;
-
-    if (engine->broken.status)
-        return fail(error, POPDIST_BROKEN, "no operation is possible any more: %.900s", engine->broken.text);
-    call->tag = engine->next_tag;
-    engine->next_tag += EXCHANGE_TAGS;
-    if (engine->next_tag + EXCHANGE_TAGS > POPDIST_TAG_MAX)
-        engine->next_tag = 1;
-    call->timeout_ms = engine->timeout_ms;
-    engine->now_ms = now_ms();
-    call->deadline_ms = engine->now_ms + call->timeout_ms;
-    status = match_open(engine->match, &call->turnout, error);
-    if (status)
-        return status;
-    entry->next = engine->calls;
-    engine->calls = entry;
-    message = call_announcement(call);
-    status = post_send(&message, call->turnout.group, &engine->link, &call->announcement, error);
-    if (call->announcement) {
-        call->announcement->next = engine->posts;
-        engine->posts = call->announcement;
-    }
-    if (status && error)
-        break_down(engine, error);
-    return status;
-}
-
 enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
                                const char *key, const struct layout *layout, void *data,
                                struct popdist_error *error)
@@ -484,7 +304,8 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     entry->call.layout = *layout;
     entry->call.data = data;
     enter(engine);
-    status = begin_call(engine, entry, &reason);
+    engine->now_ms = now_ms();
+    status = pump_begin(&engine->pump, &entry->call, engine->now_ms, engine->timeout_ms, &reason);
     if (!status) {
         wait_for(engine, entry);
         status = entry->call.status;

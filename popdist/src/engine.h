@@ -1,10 +1,7 @@
-/* Runs collective operations of any number of threads over one backend. Nobody but the threads that wait
- * moves messages: one of them drives, for all, and hands over when its own operation is done. A thread of the
- * engine's own looks after what is still on its way when nobody waits, and sleeps otherwise.
- *
- * When data stops moving in the middle of an operation, or the backend fails, the engine is broken: nothing
- * is sent or received any more (so nothing is written into memory of operations that have ended), and every
- * further call says why. */
+/* Runs collective operations of any number of threads over one backend: the pump, its lock, the clock and who
+ * works it. Nobody but the threads that wait moves messages: one of them drives, for all, and hands over when
+ * its own operation is done. A thread of the engine's own looks after what is still on its way when nobody
+ * waits, and sleeps otherwise. */
 #ifndef POPDIST_ENGINE_H
 #define POPDIST_ENGINE_H
 
@@ -23,7 +20,6 @@ enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct p
 
 uint32_t engine_instances(const struct engine *engine);
 uint32_t engine_index(const struct engine *engine);
-int64_t engine_timeout_ms(struct engine *engine);
 void engine_set_timeout_ms(struct engine *engine, int64_t timeout_ms);
 
 /* The group must contain this instance and outlive the call. space and key together are what the instances
