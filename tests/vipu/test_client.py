@@ -68,6 +68,19 @@ def test_a_late_answer_is_a_time_out_and_disturbs_nobody(generic):
     assert lines[1].sent and lines[1].unknown and lines[1].code == 4
 
 
+def memory_of(port, step):
+    """The line of one call, and how much more memory the client had for it; None with a sanitizer."""
+    running = Probe(port, "version", "wait", "gate", step, "wait", "gate")
+    running.read_gate()
+    before = running.peak_bytes()
+    running.open()
+    (line,) = running.read_gate()
+    after = running.peak_bytes()
+    running.open()
+    running.rest()
+    return line, before and after - before
+
+
 @pytest.mark.parametrize("count, size", [(100000, 1), (100000, 16), (15000, 64)])
 def test_many_partitions(generic, count, size):
     """In the memory that vipu/client/client.h states."""
@@ -77,16 +90,22 @@ def test_many_partitions(generic, count, size):
             ipus=[pb.PartitionIpu(topology_id=j, routing_id=j) for j in range(size)]))
         for i in range(count)])
     generic.answers["ListPartitions"] = lambda *_: reply
-    running = Probe(generic.port, "version", "wait", "gate", "list@60000", "wait", "gate")
-    running.read_gate()
-    before = running.peak_bytes()
-    running.open()
-    (line,) = running.read_gate()
-    after = running.peak_bytes()
-    running.open()
-    running.rest()
+    line, taken = memory_of(generic.port, "list@60000")
     assert (line.kind, line.text) == ("ok", f"{count} partitions " + " ".join(f"p-{i}:{size}:ACTIVE" for i in range(3)))
-    assert before is None or after - before < 2 * reply.ByteSize() + count * (320 + 16 * size)
+    assert taken is None or taken < 2 * reply.ByteSize() + count * (320 + 16 * size)
+
+
+def test_the_attributes_of_many_ipus(generic):
+    """As above."""
+    attributes = {f"attribute number {i}": f"value {i} of it" for i in range(20)}
+    reply = pb.ListIPUAttributesReply(entries=[
+        pb.ListIPUAttributesReply.Entry(agent=f"ag{agent}", ipu_attributes={
+            ipu: pb.ListIPUAttributesReply.Attributes(attributes=attributes) for ipu in range(4)})
+        for agent in range(4096)])
+    generic.answers["ListIPUAttributes"] = lambda *_: reply
+    line, taken = memory_of(generic.port, "attrs@60000")
+    assert (line.kind, line.text) == ("ok", "4096 agents 16384 IPUs")
+    assert taken is None or taken < 2 * reply.ByteSize() + 4096 * 4 * len(attributes) * 96
 
 
 def test_more_than_is_taken(generic):

@@ -80,6 +80,7 @@ struct vipu_call *vipu_get_version(struct vipu_client *client, int64_t deadline_
  * 100,000 partitions of 16 IPUs. */
 struct vipu_call *vipu_list_partitions(struct vipu_client *client, const char *allocation_id,
                                        int64_t deadline_ms, vipu_partitions_fn done, void *ctx);
+/* At most 64 MiB as well, in twice the reply's bytes and 96 bytes an attribute. */
 struct vipu_call *vipu_list_ipu_attributes(struct vipu_client *client, int64_t deadline_ms,
                                            vipu_agents_fn done, void *ctx);
 /* The text is the id of the partition that is being made: poll its status until it is active. */

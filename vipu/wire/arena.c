@@ -52,6 +52,14 @@ void *arena_alloc(struct arena *arena, size_t size)
     return piece;
 }
 
+bool arena_charge(struct arena *arena, size_t size)
+{
+    if (size > arena->budget)
+        return false;
+    arena->budget -= size;
+    return true;
+}
+
 void arena_clear(struct arena *arena)
 {
     struct arena_chunk *kept = arena->chunks;

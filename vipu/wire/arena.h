@@ -4,6 +4,7 @@
  * use. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena {
@@ -11,8 +12,12 @@ struct arena {
     size_t budget; /* bytes still to be had */
 };
 
+#define ARENA_PIECE_OVERHEAD ((size_t)16) /* of a piece of memory elsewhere, beside its own bytes */
+
 void *arena_alloc(struct arena *arena, size_t size); /* zeroed; NULL past the budget */
-void arena_clear(struct arena *arena);               /* for the next message: keeps a chunk */
+/* Takes from the budget what is kept elsewhere; false when it is not there. */
+bool arena_charge(struct arena *arena, size_t size);
+void arena_clear(struct arena *arena); /* for the next message: keeps a chunk */
 void arena_release(struct arena *arena);
 
 static inline void arena_auto(struct arena *arena)

@@ -77,3 +77,25 @@ bool field_next(struct slice *rest, struct field *ret)
     *rest = at;
     return true;
 }
+
+bool field_next_of(struct slice *rest, uint32_t number, struct slice *ret)
+{
+    struct field field;
+
+    while (field_next(rest, &field)) {
+        if (field.number == number && field.type == FIELD_BYTES) {
+            *ret = field.bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool field_count_of(struct slice message, uint32_t number, size_t *ret)
+{
+    struct slice bytes;
+
+    for (*ret = 0; field_next_of(&message, number, &bytes); ++*ret) {
+    }
+    return message.len == 0;
+}

@@ -26,3 +26,7 @@ struct field {
 /* Takes the next field from the front of rest. False at the end, then rest is empty, and for bytes that are
  * no field, then rest is not. */
 bool field_next(struct slice *rest, struct field *ret);
+/* The next field of this number that is bytes; fields of other numbers and types are left out. */
+bool field_next_of(struct slice *rest, uint32_t number, struct slice *ret);
+/* How many of them there are; false when the message is none. */
+bool field_count_of(struct slice message, uint32_t number, size_t *ret);

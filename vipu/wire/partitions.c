@@ -8,7 +8,6 @@
 #include "vipu/wire/proto.h"
 
 #define LIST_FIELD 1u /* ListPartitionsReply.partitions */
-#define PIECE_OVERHEAD ((size_t)16)
 
 bool wire_put_partition(const struct vipu_partition *p, struct str *out)
 {
@@ -67,49 +66,31 @@ static struct vipu_partition take_partition(const Virmgrpc__Partition *wire)
 static size_t cost_of(const struct vipu_partition *p)
 {
     const char *texts[] = {p->id, p->cluster_id, p->allocation_id, p->ipuof_server_version};
-    size_t cost = p->size * sizeof(*p->ipus) + PIECE_OVERHEAD;
+    size_t cost = p->size * sizeof(*p->ipus) + ARENA_PIECE_OVERHEAD;
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        cost += strlen(texts[i]) + PIECE_OVERHEAD;
+        cost += strlen(texts[i]) + ARENA_PIECE_OVERHEAD;
     return cost;
 }
 
-static bool is_partition(const struct field *field)
-{
-    return field->number == LIST_FIELD && field->type == FIELD_BYTES;
-}
-
-static bool count_partitions(struct slice bytes, size_t *ret)
-{
-    struct field field;
-
-    *ret = 0;
-    while (field_next(&bytes, &field))
-        *ret += is_partition(&field);
-    return bytes.len == 0;
-}
-
 /* One after the other, so that a long list is never there as a tree too. */
-static bool fill_partitions(struct slice bytes, struct arena *arena, struct vipu_partitions *list)
+static bool fill(struct slice bytes, struct arena *arena, struct vipu_partitions *list)
 {
-    struct field field;
+    struct slice element;
     struct err err;
 
-    while (field_next(&bytes, &field)) {
-        const Virmgrpc__Partition *wire;
+    while (field_next_of(&bytes, LIST_FIELD, &element)) {
+        const Virmgrpc__Partition *wire =
+            proto_unpack(&virmgrpc__partition__descriptor, element, arena, &err);
         size_t cost;
 
-        if (!is_partition(&field))
-            continue;
-        wire = proto_unpack(&virmgrpc__partition__descriptor, field.bytes, arena, &err);
         if (!wire)
             return false;
         list->items[list->count] = take_partition(wire);
         cost = cost_of(&list->items[list->count++]);
         arena_clear(arena);
-        if (cost > arena->budget)
+        if (!arena_charge(arena, cost))
             return false;
-        arena->budget -= cost;
     }
     return true;
 }
@@ -120,10 +101,10 @@ bool wire_get_partitions(struct slice bytes, size_t budget, struct vipu_partitio
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
     size_t count;
 
-    if (count_partitions(bytes, &count) && count <= budget / sizeof(*list.items)) {
-        arena.budget -= count * sizeof(*list.items);
+    if (field_count_of(bytes, LIST_FIELD, &count) && count <= budget / sizeof(*list.items)) {
+        (void)arena_charge(&arena, count * sizeof(*list.items));
         list.items = count ? mem_alloc(count * sizeof(*list.items)) : NULL;
-        if (fill_partitions(bytes, &arena, &list)) {
+        if (fill(bytes, &arena, &list)) {
             *ret = list;
             list = (struct vipu_partitions){0};
             return true;

@@ -1,9 +1,13 @@
 #include "vipu/wire/replies.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/core/mem.h"
+#include "vipu/wire/fields.h"
 #include "vipu/wire/proto.h"
+
+#define LIST_FIELD 1u /* ListIPUAttributesReply.entries */
 
 bool wire_put_version(const char *version, struct str *out)
 {
@@ -232,30 +236,72 @@ static struct vipu_agent_ipu take_ipu(const Virmgrpc__IpuEntry *wire)
     return ipu;
 }
 
+static struct vipu_agent take_agent(const Virmgrpc__AgentEntry *wire)
+{
+    struct vipu_agent agent = {
+        .name = proto_copy(wire->agent),
+        .ipu_count = wire->n_ipu_attributes,
+        .ipus = array(wire->n_ipu_attributes, sizeof(*agent.ipus)),
+    };
+
+    for (size_t i = 0; i < agent.ipu_count; i++)
+        agent.ipus[i] = take_ipu(wire->ipu_attributes[i]);
+    return agent;
+}
+
+static size_t cost_of(const struct vipu_agent *agent)
+{
+    size_t cost = strlen(agent->name) + agent->ipu_count * sizeof(*agent->ipus);
+
+    for (size_t i = 0; i < agent->ipu_count; i++) {
+        const struct vipu_agent_ipu *ipu = &agent->ipus[i];
+
+        for (size_t a = 0; a < ipu->attribute_count; a++)
+            cost += sizeof(*ipu->attributes) + strlen(ipu->attributes[a].key) +
+                    strlen(ipu->attributes[a].value) + 2 * ARENA_PIECE_OVERHEAD;
+    }
+    return cost;
+}
+
+/* One after the other, as in partitions.c. */
+static bool fill_agents(struct slice bytes, struct arena *arena, struct vipu_agents *agents)
+{
+    struct slice element;
+    struct err err;
+
+    while (field_next_of(&bytes, LIST_FIELD, &element)) {
+        const Virmgrpc__AgentEntry *wire =
+            proto_unpack(&virmgrpc__agent_entry__descriptor, element, arena, &err);
+        size_t cost;
+
+        if (!wire)
+            return false;
+        agents->items[agents->count] = take_agent(wire);
+        cost = cost_of(&agents->items[agents->count++]);
+        arena_clear(arena);
+        if (!arena_charge(arena, cost))
+            return false;
+    }
+    return true;
+}
+
 bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret, struct err *err)
 {
     AUTO(arena) struct arena arena = {.budget = budget};
-    Virmgrpc__ListIPUAttributesReply *reply =
-        unpack(&virmgrpc__list_ipuattributes_reply__descriptor, bytes, &arena, err);
-    struct vipu_agents agents;
+    AUTO(vipu_agents) struct vipu_agents agents = {0};
+    size_t count;
 
-    if (!reply)
-        return false;
-    agents = (struct vipu_agents){.items = array(reply->n_entries, sizeof(*agents.items)),
-                                  .count = reply->n_entries};
-    for (size_t a = 0; a < agents.count; a++) {
-        const Virmgrpc__AgentEntry *wire = reply->entries[a];
-        struct vipu_agent *agent = &agents.items[a];
-
-        agent->name = proto_copy(wire->agent);
-        agent->ipu_count = wire->n_ipu_attributes;
-        agent->ipus = array(agent->ipu_count, sizeof(*agent->ipus));
-        for (size_t i = 0; i < agent->ipu_count; i++)
-            agent->ipus[i] = take_ipu(wire->ipu_attributes[i]);
+    if (field_count_of(bytes, LIST_FIELD, &count) && count <= budget / sizeof(*agents.items)) {
+        (void)arena_charge(&arena, count * sizeof(*agents.items));
+        agents.items = array(count, sizeof(*agents.items));
+        if (fill_agents(bytes, &arena, &agents)) {
+            vipu_agents_sort(&agents);
+            *ret = agents;
+            agents = (struct vipu_agents){0};
+            return true;
+        }
     }
-    vipu_agents_sort(&agents);
-    *ret = agents;
-    return true;
+    return err_set(err, ERR_IO, "the %zu bytes are no list of IPUs, or ask for too much memory", bytes.len);
 }
 
 static struct vipu_ipuof_device take_device(const Virmgrpc__IpuofDevice *wire)

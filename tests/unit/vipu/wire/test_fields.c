@@ -69,3 +69,30 @@ TEST(what_is_no_field)
         CHECK_INT_EQ(rest.len, row->len);
     }
 }
+
+TEST(fields_of_one_number)
+{
+    /* 2: "a"; 1: 7; 2: "b"; 2 as a number; 3: "c"; 2: "" */
+    static const char bytes[] = "\x12\x01"
+                                "a"
+                                "\x08\x07\x12\x01"
+                                "b"
+                                "\x10\x07\x1a\x01"
+                                "c"
+                                "\x12";
+    struct slice rest = {bytes, sizeof(bytes)}; /* with the zero, which is the last one's length */
+    struct slice element;
+    size_t count;
+
+    CHECK(field_count_of(rest, 2, &count));
+    CHECK_INT_EQ(count, 3);
+    CHECK(field_next_of(&rest, 2, &element));
+    CHECK_SLICE_EQ(element, "a");
+    CHECK(field_next_of(&rest, 2, &element));
+    CHECK_SLICE_EQ(element, "b");
+    CHECK(field_next_of(&rest, 2, &element));
+    CHECK_SLICE_EQ(element, "");
+    CHECK(!field_next_of(&rest, 2, &element));
+    CHECK_INT_EQ(rest.len, 0);
+    CHECK(!field_count_of((struct slice){bytes, sizeof(bytes) - 1}, 2, &count));
+}
