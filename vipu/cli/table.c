@@ -6,6 +6,8 @@
 
 #include "base/core/mem.h"
 
+#define RULE_MAX 120u /* an allocation may have thousands of agents in a cell */
+
 void table_init(struct table *table, const char *const *heading)
 {
     *table = (struct table){0};
@@ -68,6 +70,7 @@ static void print_rule(const struct table *table, const size_t *widths, struct s
 
     for (size_t column = 0; column < table->columns; column++)
         width += widths[column];
+    width = width < RULE_MAX ? width : RULE_MAX;
     while (width-- > 0)
         str_addc(out, '-');
     str_addc(out, '\n');

@@ -19,6 +19,20 @@ TEST(cells_cannot_forge_cells_or_lines)
                                  "-------------\n");
 }
 
+TEST(rules_end_somewhere)
+{
+    static const char *const heading[] = {"Agents", NULL};
+    AUTO(table) struct table table = {0};
+    AUTO(str) struct str agents = {0}, out = {0};
+
+    for (int i = 0; i < 1000; i++)
+        str_adds(&agents, "ag1 ");
+    table_init(&table, heading);
+    table_add(&table, str_text(&agents));
+    table_print(&table, &out);
+    CHECK_INT_EQ(out.len, 7 + 2 * 121 + agents.len + 1);
+}
+
 TEST(a_table_without_rows)
 {
     static const char *const heading[] = {"Name", NULL};
