@@ -114,6 +114,38 @@ def test_users_see_what_is_theirs(serve, vipu):
         assert "there is no allocation" in vipu(server.port, *words, env=alice).stderr
 
 
+def ipus_of(vipu, port, id, env=None):
+    listed = json.loads(good(vipu(port, "list", "partitions", "--showjson", env=env)))
+    (spec,) = [entry["partition"]["spec"] for entry in listed if entry["partition"]["id"] == id]
+    return [(ipu["ipulink_domain_topology_id"], ipu["topology_id"]) for ipu in spec["ipus"]]
+
+
+def test_an_index_counts_the_places_of_the_cluster(serve, vipu):
+    """Through domains of 8 IPUs, whether the cluster is named or an allocation of it."""
+    port = serve(CLUSTERS).port
+    for id, index, where, first in (("p0", 0, ["--cluster", "cl1"], (0, 0)), ("p3", 3, ["--cluster", "cl1"], (1, 4)),
+                                    ("p1", 1, ["--allocation", "left"], (0, 4))):
+        good(vipu(port, "create", "partition", id, "--size", "4", "--index", str(index), *where))
+        assert ipus_of(vipu, port, id) == [(first[0], first[1] + i) for i in range(4)]
+    for index, where, reason in (("4", ["--cluster", "cl1"], 'beyond the last: cluster "cl1" has 4 places of 4 IPUs'),
+                                 ("0", ["--cluster", "cl1"], "IPU 0 of IPU-Link domain 0"),
+                                 ("2", ["--allocation", "left"], "IPU 0 of IPU-Link domain 1"),
+                                 ("0", ["--cluster", "cl9"], 'no cluster "cl9"')):
+        refused = vipu(port, "create", "partition", "more", "--size", "4", "--index", index, *where)
+        assert refused.returncode == 1 and reason in refused.stderr, refused.stderr
+    nowhere = vipu(port, "create", "partition", "more", "--size", "4", "--index", "x")
+    assert nowhere.returncode == 2 and nowhere.stderr.count("--index ") == 2
+
+
+def test_an_index_of_a_user_counts_the_same(serve, vipu):
+    """In secure mode a number means the same IPUs for everybody, also where the user's agents are not the first."""
+    server = serve(CLUSTERS.replace("[{id: left, agents: [ag.13.01, ag.13.02]}]", "[{id: right, agents: [ag.13.02, ag.14.02]}]") +
+                   "secure: true\nusers:\n  - {id: alice, access-key: alice-key-685X_K4uC, allocations: [right]}\n")
+    alice = {"VIPU_CLI_API_USER_ID": "alice", "VIPU_CLI_API_ACCESS_KEY": "alice-key-685X_K4uC"}
+    good(vipu(server.port, "create", "partition", "p3", "--size", "4", "--index", "3", "--allocation", "right", env=alice))
+    assert ipus_of(vipu, server.port, "p3", alice) == [(1, 4 + i) for i in range(4)]
+
+
 def test_a_generic_client(serve):
     with grpc.insecure_channel(serve(CLUSTERS).target) as channel:
         stub = ext_services.ExtensionServiceStub(channel)
@@ -121,8 +153,8 @@ def test_a_generic_client(serve):
         assert [(a.id, a.cluster_id, len(a.agent_ids)) for a in allocations] == [
             ("cl1", "cl1", 4), ("left", "cl1", 2), ("cl2", "cl2", 4)]
         clusters = stub.ListClusters(ext.ListClustersRequest(), timeout=DEADLINE_S).clusters
-        assert [(c.id, c.topology, [d.num_ipus for d in c.ipu_link_domains]) for c in clusters] == [
-            ("cl1", "torus", [8, 8]), ("cl2", "mesh", [16])]
+        assert [(c.id, c.topology, [(d.num_ipus, d.size) for d in c.ipu_link_domains]) for c in clusters] == [
+            ("cl1", "torus", [(8, 8), (8, 8)]), ("cl2", "mesh", [(16, 16)])]
         both = stub.GetCapacity(ext.GetCapacityRequest(cluster_id="cl1", allocation_id="left"), timeout=DEADLINE_S)
         assert (both.total_ipus, both.free_ipus, len(both.fits)) == (8, 8, 4)
         for request, status in ((ext.GetCapacityRequest(), grpc.StatusCode.INVALID_ARGUMENT),

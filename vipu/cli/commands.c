@@ -4,6 +4,7 @@
 #include "base/doc/json.h"
 #include "vipu/cli/confdir.h"
 #include "vipu/cli/inventory.h"
+#include "vipu/cli/place.h"
 #include "vipu/cli/show.h"
 
 static bool list_partitions(struct command_context *c, struct err *err)
@@ -55,9 +56,26 @@ static void write_conf(struct command_context *c)
         strv_pushf(c->remarks, "The IPUoF files were not written: %s", err.msg);
 }
 
+/* What --index means is known once the cluster is. */
+static bool choose_place(struct command_context *c, struct vipu_requirements *r, struct vipu_ipu **ret_ipus,
+                         struct err *err)
+{
+    AUTO(vipu_cluster_list) struct vipu_cluster_list clusters = {0};
+    const struct vipu_cluster_entry *cluster;
+
+    if (c->index < 0)
+        return true;
+    return inventory_cluster_of(c->session, r->cluster_id, r->allocation_id, &clusters, &cluster, err) &&
+           place_at(cluster, (uint32_t)c->index, r, ret_ipus, err);
+}
+
 static bool create(struct command_context *c, struct err *err)
 {
-    if (!session_create(c->session, c->requirements, err) || !session_wait_active(c->session, c->id, err))
+    struct vipu_requirements wanted = *c->requirements;
+    AUTO(mem) struct vipu_ipu *ipus = NULL;
+
+    if (!choose_place(c, &wanted, &ipus, err) || !session_create(c->session, &wanted, err) ||
+        !session_wait_active(c->session, c->id, err))
         return fail(c, "create", err);
     succeed(c, "create");
     write_conf(c);

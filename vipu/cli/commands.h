@@ -15,6 +15,7 @@ struct command_context {
     const char *id;                               /* the third word, or NULL */
     const char *home;                             /* the user's directory, or NULL */
     const struct vipu_requirements *requirements; /* of create */
+    int64_t index;                                /* of create; -1: any place */
     int64_t gcd;                                  /* of get partition; -1: all */
     struct session *session;
     struct str *out;

@@ -75,6 +75,41 @@ bool inventory_clusters(struct session *session, struct vipu_cluster_list *ret, 
     return true;
 }
 
+static const struct vipu_cluster_entry *find_cluster(const struct vipu_cluster_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_eq(list->items[i].id, id))
+            return &list->items[i];
+    return NULL;
+}
+
+static const char *cluster_id_of(const struct vipu_allocation_list *list, const char *allocation_id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_eq(list->items[i].id, allocation_id))
+            return list->items[i].cluster_id;
+    return "";
+}
+
+bool inventory_cluster_of(struct session *session, const char *id, const char *allocation_id,
+                          struct vipu_cluster_list *ret_list, const struct vipu_cluster_entry **ret,
+                          struct err *err)
+{
+    AUTO(vipu_allocation_list) struct vipu_allocation_list allocations = {0};
+
+    *ret = NULL;
+    if (!extension_clusters(session, ret_list, err))
+        return extension_is_missing(err);
+    if (id) {
+        *ret = find_cluster(ret_list, id);
+        return true;
+    }
+    if (!extension_allocations(session, &allocations, err))
+        return false;
+    *ret = find_cluster(ret_list, cluster_id_of(&allocations, allocation_id));
+    return true;
+}
+
 static void remark(struct command_context *c, const char *kind)
 {
     strv_pushf(
@@ -141,14 +176,14 @@ bool inventory_get_cluster(struct command_context *c, struct err *err)
 {
     AUTO(vipu_cluster_list) struct vipu_cluster_list list = {0};
     AUTO(vipu_capacity) struct vipu_capacity capacity = {0};
+    const struct vipu_cluster_entry *cluster;
 
     if (!extension_clusters(c->session, &list, err) ||
         !extension_capacity(c->session, c->id, NULL, &capacity, err))
         return fail(c, "cluster", err);
-    for (size_t i = 0; i < list.count; i++) {
-        if (!str_eq(list.items[i].id, c->id))
-            continue;
-        show_cluster(&list.items[i], &capacity, c->options->showjson, c->out);
+    cluster = find_cluster(&list, c->id);
+    if (cluster) {
+        show_cluster(cluster, &capacity, c->options->showjson, c->out);
         return true;
     }
     err_set(err, ERR_NOT_FOUND, "the controller does not list it");

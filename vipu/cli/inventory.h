@@ -18,3 +18,8 @@ MUST_USE bool inventory_allocations(struct session *session, struct vipu_allocat
                                     bool *ret_partial, struct err *err);
 MUST_USE bool inventory_clusters(struct session *session, struct vipu_cluster_list *ret, bool *ret_partial,
                                  struct err *err);
+/* The cluster of this id, or else of this allocation; it borrows from `ret_list`. NULL without an error: the
+ * controller cannot tell, or has none such. */
+MUST_USE bool inventory_cluster_of(struct session *session, const char *id, const char *allocation_id,
+                                   struct vipu_cluster_list *ret_list, const struct vipu_cluster_entry **ret,
+                                   struct err *err);

@@ -146,9 +146,10 @@ static int begin(const struct options *options, const struct strv *words, struct
     const struct command *command = options->server_version ? NULL : grammar_find(words, problems);
     AUTO(mem) struct vipu_ipu *ipus = NULL;
     struct vipu_requirements requirements;
-    struct command_context context = {.requirements = &requirements, .gcd = -1};
+    struct command_context context = {.requirements = &requirements, .index = -1, .gcd = -1};
 
     requirements_gcd(options, &context.gcd, problems);
+    requirements_index(options, &context.index, problems);
     if (command) {
         context.id = command->word == WORD_NONE ? NULL : words->items[words->count - 1];
         options_check(options, command, problems);

@@ -149,7 +149,8 @@ static const struct opt rows[] = {
      .type = OPT_STR,
      AT(index),
      .arg = "N",
-     .help = "create: take the N-th place of that size in the cluster, counted from 0"},
+     .help = "create: take the N-th place of that size in the cluster, or in that of the allocation, counted "
+             "from 0"},
     {.flag = "ipus",
      .type = OPT_STR,
      AT(ipus),

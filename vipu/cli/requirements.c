@@ -7,29 +7,13 @@
 
 #define MAX_COUNT 65536u
 
-/* The N-th aligned block, counted through the domains of the cluster. */
-static void place_at(const struct options *o, struct vipu_requirements *r, struct vipu_ipu **ret,
-                     struct strv *problems)
+static void check_index(const struct options *o, struct strv *problems)
 {
-    uint32_t index, first;
-
-    if (!parse_u32(o->index, 0, MAX_COUNT, &index)) {
-        strv_pushf(problems, "--index needs a number from 0 to %u, not \"%s\"", MAX_COUNT, o->index);
-        return;
-    }
-    if (!vipu_is_power_of_two(o->size) || o->size > VIPU_ILD_IPUS || o->num_ilds > 1) {
+    if (!vipu_is_power_of_two(o->size) || o->size > VIPU_ILD_IPUS || o->num_ilds > 1)
         strv_pushf(problems, "--index needs a size that is a power of two up to %u, in one IPU-Link domain",
                    VIPU_ILD_IPUS);
-        return;
-    }
-    *ret = mem_alloc(o->size * sizeof(**ret));
-    first = index * o->size;
-    for (uint32_t i = 0; i < o->size; i++)
-        (*ret)[i] = (struct vipu_ipu){.domain_topology_id = first / VIPU_ILD_IPUS,
-                                      .topology_id = first % VIPU_ILD_IPUS + i,
-                                      .routing_id = i};
-    r->ipus = *ret;
-    r->ipu_count = o->size;
+    if (!o->cluster && !o->allocation)
+        strv_push(problems, "--index counts the places of a cluster: give --cluster or --allocation");
 }
 
 /* "4-7", or "1:4-7" for those of IPU-Link domain 1: topology ids, appended in order. */
@@ -101,7 +85,7 @@ static void choose_ipus(const struct options *o, struct vipu_requirements *r, st
     else if (o->size == 0)
         strv_push(problems, "create partition needs --size, the number of IPUs");
     else if (o->index)
-        place_at(o, r, ret, problems);
+        check_index(o, problems);
     /* V-IPU user guide, section 5.2: with --index a reconfigurable partition is c2-compatible, whatever the
      * sync type that was asked for. */
     if (o->index && o->reconfigurable)
@@ -146,5 +130,14 @@ bool requirements_gcd(const struct options *options, int64_t *ret, struct strv *
     if (!options->gcd || parse_i64(options->gcd, 0, MAX_COUNT, ret))
         return true;
     strv_pushf(problems, "--gcd needs a number from 0 to %u, not \"%s\"", MAX_COUNT, options->gcd);
+    return false;
+}
+
+bool requirements_index(const struct options *options, int64_t *ret, struct strv *problems)
+{
+    *ret = -1;
+    if (!options->index || parse_i64(options->index, 0, MAX_COUNT, ret))
+        return true;
+    strv_pushf(problems, "--index needs a number from 0 to %u, not \"%s\"", MAX_COUNT, options->index);
     return false;
 }

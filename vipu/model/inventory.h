@@ -21,6 +21,7 @@ struct vipu_allocation_list {
 struct vipu_domain_entry {
     struct strv agents; /* those the caller may use */
     uint32_t ipu_count; /* theirs */
+    uint32_t size;      /* of the domain, whoever may use its IPUs */
 };
 
 struct vipu_cluster_entry {

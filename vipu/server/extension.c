@@ -66,6 +66,7 @@ static void put_cluster(const struct vipu_cluster *cluster, const struct user *u
 
         add_agents(&cluster->domains[d], seen, &entry.domains[d].agents);
         entry.domains[d].ipu_count = (uint32_t)__builtin_popcountll(seen);
+        entry.domains[d].size = cluster->domains[d].machine_count * VIPU_AGENT_IPUS;
         ipus += entry.domains[d].ipu_count;
     }
     if (ipus)

@@ -60,6 +60,7 @@ bool wire_put_cluster(const struct vipu_cluster_entry *cluster, struct str *out)
         domains[d].n_agent_ids = cluster->domains[d].agents.count;
         domains[d].agent_ids = cluster->domains[d].agents.items;
         domains[d].num_ipus = cluster->domains[d].ipu_count;
+        domains[d].size = cluster->domains[d].size;
         list[d] = &domains[d];
     }
     wire.id = proto_text(cluster->id);
@@ -132,7 +133,8 @@ bool wire_get_allocations(struct slice bytes, size_t budget, struct vipu_allocat
 static bool is_sane(const Ipuoperator__Vipu__V1__Cluster *cluster)
 {
     for (size_t d = 0; d < cluster->n_ipu_link_domains; d++)
-        if (cluster->ipu_link_domains[d]->num_ipus > VIPU_ILD_IPUS)
+        if (cluster->ipu_link_domains[d]->num_ipus > VIPU_ILD_IPUS ||
+            cluster->ipu_link_domains[d]->size > VIPU_ILD_IPUS)
             return false;
     return true;
 }
@@ -146,6 +148,7 @@ static void take_cluster(struct vipu_cluster_entry *to, Ipuoperator__Vipu__V1__C
     to->domains = mem_alloc((to->domain_count + 1) * sizeof(*to->domains));
     for (size_t d = 0; d < to->domain_count; d++) {
         to->domains[d].ipu_count = from->ipu_link_domains[d]->num_ipus;
+        to->domains[d].size = from->ipu_link_domains[d]->size;
         take_agents(&to->domains[d].agents, from->ipu_link_domains[d]->agent_ids,
                     from->ipu_link_domains[d]->n_agent_ids);
     }

@@ -63,24 +63,12 @@ TEST(an_index_makes_a_reconfigurable_partition_compatible)
 {
     struct parsed plain = PARSE("--size=4", "--reconfigurable", "--sync-type=pod-native-default");
     struct parsed indexed =
-        PARSE("--size=4", "--reconfigurable", "--sync-type=pod-native-default", "--index=1");
+        PARSE("--size=4", "--reconfigurable", "--sync-type=pod-native-default", "--index=1", "--cluster=c");
 
     CHECK(plain.requirements.sync_type == VIPU_SYNC_POD_NATIVE_DEFAULT);
     CHECK(indexed.requirements.sync_type == VIPU_SYNC_UNDEFINED);
-    CHECK_INT_EQ(indexed.requirements.ipus[0].topology_id, 4);
     release(&plain);
     release(&indexed);
-}
-
-TEST(an_index_counts_through_the_domains)
-{
-    struct parsed p = PARSE("--size=16", "--index=5");
-
-    CHECK_INT_EQ(p.requirements.ipu_count, 16);
-    CHECK_INT_EQ(p.ipus[0].domain_topology_id, 1);
-    CHECK_INT_EQ(p.ipus[0].topology_id, 16);
-    CHECK_INT_EQ(p.ipus[15].routing_id, 15);
-    release(&p);
 }
 
 TEST(lists_of_ipus)

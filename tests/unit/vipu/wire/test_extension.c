@@ -35,7 +35,7 @@ TEST(allocations_travel)
 
 TEST(clusters_travel)
 {
-    struct vipu_domain_entry domains[2] = {{.ipu_count = 8}, {.ipu_count = 64}};
+    struct vipu_domain_entry domains[2] = {{.ipu_count = 8, .size = 16}, {.ipu_count = 64, .size = 64}};
     struct vipu_cluster_entry cluster = {name("2xPOD64"), name("torus"), name("looped"), domains, 2};
     AUTO(vipu_cluster_list) struct vipu_cluster_list got = {0};
     AUTO(str) struct str out = {0};
@@ -52,6 +52,7 @@ TEST(clusters_travel)
     CHECK_INT_EQ(got.items[0].domain_count, 2);
     CHECK_STR_EQ(got.items[0].domains[0].agents.items[1], "ag2");
     CHECK_INT_EQ(got.items[0].domains[1].ipu_count, 64);
+    CHECK_INT_EQ(got.items[0].domains[0].size, 16);
     strv_release(&domains[0].agents);
     mem_free(cluster.id);
     mem_free(cluster.topology);
