@@ -116,6 +116,14 @@ def test_room(quick):
     assert sorted(p for partition in quick.list() for p in places(partition)) == [(0, i) for i in range(64)]
 
 
+def test_room_over_another_number_of_domains(serve, dial):
+    client = dial(serve("create-ms: 0\nclusters: [{id: small, ipulink-domains: 2, agents: 4}]").target)
+    reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p1", 16)
+    assert reason == ("no room for 16 IPUs over 1 IPU-Link domain, but over another number of them: "
+                      "16 of 16 IPUs are free")
+    client.create("p1", 16, num_ipulink_segments=2, num_gcds=2)
+
+
 def test_every_reason_at_once(quick):
     reason = refused(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "no good|id", 3, num_gcds=5, num_replicas=7,
                      sync_type=9, cluster_id="nowhere", gw_routing_type=2, ipulink_routing_type=77,

@@ -86,6 +86,7 @@ static bool no_room(const struct vipu_allocator *a, const struct vipu_requiremen
 {
     uint32_t total = 0, free = 0, largest = 0;
     struct vipu_choice choice;
+    struct err room;
 
     for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
         const struct vipu_share *share = share_of(a, choice.cluster, choice.allocation);
@@ -95,11 +96,14 @@ static bool no_room(const struct vipu_allocator *a, const struct vipu_requiremen
         free += vipu_blocks_free(&share->blocks);
         largest = here > largest ? here : largest;
     }
-    return err_set(
-        err, ERR_BUSY,
-        "no room for %u IPUs over %u IPU-Link domain%s: %u of %u IPUs are free, and at most %u of them "
-        "can form a partition",
-        r->size, r->num_ilds, r->num_ilds == 1 ? "" : "s", free, total, largest);
+    err_set(err, ERR_BUSY, "no room for %u IPUs over %u IPU-Link domain%s", r->size, r->num_ilds,
+            r->num_ilds == 1 ? "" : "s");
+    room = *err;
+    if (largest >= r->size)
+        return err_set(err, ERR_BUSY, "%s, but over another number of them: %u of %u IPUs are free", room.msg,
+                       free, total);
+    return err_set(err, ERR_BUSY, "%s: %u of %u IPUs are free, and at most %u of them can form a partition",
+                   room.msg, free, total, largest);
 }
 
 /* ---- find ---- */

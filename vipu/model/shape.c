@@ -35,6 +35,8 @@ static void check_id(const char *id, struct strv *problems)
                    VIPU_ID_MAX);
     else if (id[strspn(id, allowed)])
         strv_push(problems, "the partition id may hold letters, digits, '.', '_' and '-' only");
+    else if (*id == '.' || *id == '-') /* its files would be hidden, and its name an option to every tool */
+        strv_push(problems, "the partition id may not begin with '.' or '-'");
 }
 
 static bool check_power(const char *what, uint32_t n, struct strv *problems)

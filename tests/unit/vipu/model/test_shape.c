@@ -45,6 +45,9 @@ TEST(rules_of_shapes)
         {{.id = "p", .size = 32, .num_ilds = 2, .num_gcds = 2}, true},
         {{.id = "p-job-name-space-0.A_b", .size = 1}, true},
         {{.id = "", .size = 1}, false},
+        {{.id = "_", .size = 1}, true},
+        {{.id = "..", .size = 1}, false}, /* its files would be hidden */
+        {{.id = "-x", .size = 1}, false},
         {{.id = NULL, .size = 1}, false},
         {{.id = "a b", .size = 1}, false},
         {{.id = "p", .size = 0}, false},
