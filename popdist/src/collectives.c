@@ -74,15 +74,22 @@ static enum popdist_status check_data(const void *data, size_t count, uint64_t p
     return POPDIST_OK;
 }
 
-static enum popdist_status run(const struct place *place, const struct layout *layout, void *data,
-                               struct popdist_error *error)
+static enum popdist_status run_for(const struct place *place, const struct layout *layout, void *data,
+                                   int64_t timeout_ms, struct popdist_error *error)
 {
     enum popdist_status status = POPDIST_OK;
 
     if (place->count > 1)
-        status = engine_run(place->engine, place->group, place->group->id, place->key, layout, data, error);
+        status = engine_run(place->engine, place->group, place->group->id, place->key, layout, data,
+                            timeout_ms, error);
     session_leave();
     return status;
+}
+
+static enum popdist_status run(const struct place *place, const struct layout *layout, void *data,
+                               struct popdist_error *error)
+{
+    return run_for(place, layout, data, 0, error);
 }
 
 enum popdist_status popdist_broadcast(void *data, size_t count, enum popdist_type type, uint32_t root,
@@ -138,13 +145,22 @@ enum popdist_status popdist_all_gather(const void *in, void *out, size_t count, 
     return run(&place, &layout, out, error);
 }
 
-enum popdist_status popdist_synchronize(const char *id, struct popdist_error *error)
+enum popdist_status popdist_synchronize_for(const char *id, int64_t timeout_ms, struct popdist_error *error)
 {
     struct layout layout = {OPERATION_BARRIER, POPDIST_INT8, 0, 0};
     struct place place;
-    enum popdist_status status = enter(id, &place, error);
+    enum popdist_status status;
 
-    return status ? status : run(&place, &layout, NULL, error);
+    if (timeout_ms < 0)
+        return fail(error, POPDIST_INVALID, "a time limit cannot be %" PRId64 " ms; 0 means the usual one",
+                    timeout_ms);
+    status = enter(id, &place, error);
+    return status ? status : run_for(&place, &layout, NULL, timeout_ms, error);
+}
+
+enum popdist_status popdist_synchronize(const char *id, struct popdist_error *error)
+{
+    return popdist_synchronize_for(id, 0, error);
 }
 
 const char *popdist_default_communicator_id(void)
@@ -197,7 +213,7 @@ static enum popdist_status agree(struct engine *engine, const struct group *grou
 
     if (world->count == 1)
         return POPDIST_OK;
-    return engine_run(engine, world, SPACE_REGISTER, group->id, &layout, NULL, error);
+    return engine_run(engine, world, SPACE_REGISTER, group->id, &layout, NULL, 0, error);
 }
 
 enum popdist_status popdist_register_communicator(const uint32_t *participants, size_t count, const char *id,

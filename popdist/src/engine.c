@@ -291,7 +291,7 @@ static void entry_free(struct entry *entry)
 }
 
 enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
-                               const char *key, const struct layout *layout, void *data,
+                               const char *key, const struct layout *layout, void *data, int64_t timeout_ms,
                                struct popdist_error *error)
 {
     struct popdist_error reason;
@@ -305,7 +305,8 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     entry->call.data = data;
     enter(engine);
     engine->now_ms = now_ms();
-    status = pump_begin(&engine->pump, &entry->call, engine->now_ms, engine->timeout_ms, &reason);
+    status = pump_begin(&engine->pump, &entry->call, engine->now_ms,
+                        timeout_ms ? timeout_ms : engine->timeout_ms, &reason);
     if (!status) {
         wait_for(engine, entry);
         status = entry->call.status;

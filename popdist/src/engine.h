@@ -24,9 +24,9 @@ void engine_set_timeout_ms(struct engine *engine, int64_t timeout_ms);
 
 /* The group must contain this instance and outlive the call. space and key together are what the instances
  * agree by; space keeps the keys of communicators apart. data: all-gather's holds this instance's part at its
- * place. */
+ * place. timeout_ms 0: as engine_set_timeout_ms says. */
 enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
-                               const char *key, const struct layout *layout, void *data,
+                               const char *key, const struct layout *layout, void *data, int64_t timeout_ms,
                                struct popdist_error *error);
 
 #endif

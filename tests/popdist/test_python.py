@@ -154,3 +154,8 @@ def test_alone_collectives_need_no_init(site):
 def test_with_others_collectives_need_init(site):
     said = python(site, "import popdist; popdist.synchronize()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
     assert "a collective operation needs popdist_init() first: no backend has been registered" in said
+
+
+def test_a_barrier_may_have_a_longer_time_than_the_rest(site):
+    printed = runs.mpirun(2, [sys.executable, MAIN / "late.py"], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=1)
+    assert printed == "together\n" * 2

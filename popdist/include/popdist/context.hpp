@@ -96,6 +96,9 @@ inline void setEngineOptions(poplar::OptionFlags &options)
         options.set("autoReport.all", "true");
 }
 
+/* How long run() waits for instances that are still busy on their host: with loading, validating, saving. */
+constexpr long long runTimeoutMs = 3600 * 1000;
+
 /* Runs the engine's program on all instances at the same time: none waits on the device for one that is still
  * busy on its host. POPDIST_RUN_DISABLE_SYNC=1 leaves the waiting out. */
 template <typename Engine> void run(Engine &engine, unsigned program, const std::string &debugName = "")
@@ -103,7 +106,7 @@ template <typename Engine> void run(Engine &engine, unsigned program, const std:
     const char *disabled = std::getenv("POPDIST_RUN_DISABLE_SYNC");
 
     if (isBackendInitialized() && !(disabled && std::string(disabled) == "1"))
-        synchronize("popdist.run");
+        detail::check(popdist_synchronize_for, "popdist.run", static_cast<int64_t>(runTimeoutMs));
     engine.run(program, debugName);
 }
 

@@ -140,6 +140,9 @@ POPDIST_API enum popdist_status popdist_all_gather(const void *in, void *out, si
                                                    struct popdist_error *error);
 /* A barrier. */
 POPDIST_API enum popdist_status popdist_synchronize(const char *id, struct popdist_error *error);
+/* The same with a time limit of its own; 0 means the usual one. */
+POPDIST_API enum popdist_status popdist_synchronize_for(const char *id, int64_t timeout_ms,
+                                                        struct popdist_error *error);
 
 /* Before anything else it is 30 s, or the seconds in POPDIST_COLLECTIVE_TIMEOUT. */
 POPDIST_API enum popdist_status popdist_timeout_ms(int64_t *ret, struct popdist_error *error);

@@ -314,13 +314,18 @@ static PyObject *synchronize(PyObject *self, PyObject *arguments)
 {
     struct popdist_error error;
     const char *id;
+    double seconds;
     enum popdist_status status;
 
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "s", &id))
+    if (!PyArg_ParseTuple(arguments, "sd", &id, &seconds))
         return NULL;
+    if (!(seconds >= 0 && seconds < 1e12)) {
+        PyErr_SetString(PyExc_ValueError, "a time limit must be a positive number of seconds");
+        return NULL;
+    }
     Py_BEGIN_ALLOW_THREADS;
-    status = popdist_synchronize(id, &error);
+    status = popdist_synchronize_for(id, (int64_t)(seconds * 1000), &error);
     Py_END_ALLOW_THREADS;
     return none_or_raise(status, &error);
 }

@@ -97,9 +97,10 @@ def registerCommunicator(participants: Iterable[int], communicator_id: str) -> N
     _popdist.register_communicator(sorted(participants), communicator_id)
 
 
-def synchronize(communicator_id: Optional[str] = None) -> None:
-    """Waits until all instances (or those of the communicator, or all that use this key) have come here."""
-    _popdist.synchronize(communicator_id or "popdist.synchronize")
+def synchronize(communicator_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
+    """Waits until all instances (or those of the communicator, or all that use this key) have come here, at most
+    timeout seconds (getTimeout() unless given)."""
+    _popdist.synchronize(communicator_id or "popdist.synchronize", timeout or 0)
 
 
 def getTimeout() -> float:
@@ -119,10 +120,10 @@ def execute_on_instances(
     Collective operations that func makes in its own thread are among these instances.
     """
     chosen = sorted(set(instances))
-    everybody = getNumInstances()
+    everybody, me = _popdist.backend_place() if isBackendInitialized() else (getNumInstances(), getInstanceIndex())
     if chosen and not 0 <= chosen[0] <= chosen[-1] < everybody:
         raise ValueError(f"there are instances 0 to {everybody - 1}, but func is to run on {chosen}")
-    if getInstanceIndex() not in chosen:
+    if me not in chosen:
         return None
     if everybody == 1:
         return func(*args, **kwargs)

@@ -84,7 +84,7 @@ static enum popdist_status run(struct instance *self, enum operation operation, 
 {
     struct layout layout = {operation, type, root, count};
 
-    return engine_run(self->engine, self->all, "all", key, &layout, data, &self->error);
+    return engine_run(self->engine, self->all, "all", key, &layout, data, 0, &self->error);
 }
 
 static void expect_good(const struct instance *instances, uint32_t count)

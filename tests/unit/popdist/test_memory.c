@@ -45,7 +45,7 @@ static enum popdist_status reduce(struct engine *engine, const struct group *all
     struct popdist_error error;
     float data[ELEMENTS] = {0};
 
-    return engine_run(engine, all, "all", key, &layout, data, &error);
+    return engine_run(engine, all, "all", key, &layout, data, 0, &error);
 }
 
 static void *play(void *argument)
