@@ -247,22 +247,32 @@ static bool on_event(struct reader *r, const yaml_event_t *event)
 }
 
 /* libyaml counts bytes for broken encodings and lines for everything else. */
-static bool broken(struct reader *r)
+static yaml_mark_t mark_of_byte(struct slice text, size_t offset)
 {
-    const char *what = r->parser.problem ? r->parser.problem : "not YAML";
+    yaml_mark_t mark = {.index = offset};
 
-    if (r->parser.error == YAML_READER_ERROR)
-        return err_set(r->err, ERR_INVALID, "%s: byte %zu: %s", r->name, r->parser.problem_offset, what);
-    return complain(r, &r->parser.problem_mark, what);
+    for (size_t i = 0; i < offset && i < text.len; i++)
+        mark.line += text.ptr[i] == '\n';
+    return mark;
 }
 
-static bool read_events(struct reader *r)
+static bool broken(struct reader *r, struct slice text)
+{
+    const char *what = r->parser.problem ? r->parser.problem : "not YAML";
+    yaml_mark_t mark = r->parser.problem_mark;
+
+    if (r->parser.error == YAML_READER_ERROR)
+        mark = mark_of_byte(text, r->parser.problem_offset);
+    return complain(r, &mark, what);
+}
+
+static bool read_events(struct reader *r, struct slice text)
 {
     for (bool end = false; !end;) {
         yaml_event_t event;
 
         if (!yaml_parser_parse(&r->parser, &event))
-            return broken(r);
+            return broken(r, text);
         bool good = on_event(r, &event);
         end = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
@@ -292,7 +302,7 @@ bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struc
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text.ptr, text.len);
     r.lines = NEW(struct yaml_lines);
 
-    bool good = read_events(&r);
+    bool good = read_events(&r, text);
     while (r.depth > 0)
         close_level(&r);
     yaml_parser_delete(&r.parser);

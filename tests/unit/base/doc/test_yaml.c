@@ -79,7 +79,8 @@ TEST(mistakes_name_file_and_line)
         {"a: 1\n? [b]\n: c", "f.yaml: line 2: a key must be a text"},
         {"a: 1\n---\nb: 2", "f.yaml: line 2: a second document; only one is read"},
         {"a: \"\\0\"", "f.yaml: line 1: a NUL character in a text"},
-        {"a: \xff", "f.yaml: byte 3: invalid leading UTF-8 octet"},
+        {"a: \xff", "f.yaml: line 1: invalid leading UTF-8 octet"},
+        {"a: 1\nb: \xff", "f.yaml: line 2: invalid leading UTF-8 octet"},
     };
 
     CHECK_ROWS (row, rows) {
