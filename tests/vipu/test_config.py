@@ -78,6 +78,9 @@ clusters:
          "line 5: a user needs one of", 'line 5: there is no allocation "smal"; did you mean "small"?', "line 6: settings must"]),
     ("users: [{id: u, access-key-file: none.key, allocations: [a]}]\ntls: {certificate: none.pem, key: none.key}\n"
      "clusters: [{id: a}]", ["line 1: none.key: ", "line 2: none.pem: "]),
+    ("users: [{id: u, access-key-file: none.key, allocations: [a]}]\ntls: {certificate: none.pem, key: none.key}\n"
+     "clusters: [{id: a, topology: x}]\nsise: 4", [
+         "line 1: none.key: ", "line 2: none.pem: ", "line 3: topology must be", 'line 4: "sise" is no setting']),
     ("clusters:\n  - {id: a, agents: [x]}\n  - {id: b, agents: [x]}", ['line 3: agent "x" is there already, in cluster "a"']),
     ("clusters:\n  - {id: a, agents: [x], ipuof-address: 10.0.0.1}\n  - {id: b, agents: [y], ipuof-address: 10.0.0.1}", [
         'line 3: agent "y" would have the IPUoF address 10.0.0.1 of agent "x"']),
@@ -100,6 +103,8 @@ clusters:
     ("clusters:\n  - {id: a, agents: [1]}", ["line 2: an agent's name"]),
     ("clusters:\n  - {id: a, agents: []}", ["line 2: 0 agents do not divide"]),
     ("clusters:\n  - {id: a, ipuof-address: host}", ["line 2: ipuof-address must be the IPv4"]),
+    ("clusters:\n  - {id: a, ipuof-address: 255.255.255.250}", ["line 2: the IPUoF addresses of the agents go beyond"]),
+    ("faults: {calls: [{status: BAD}]}\nclusters: [{id: a}]", ["line 1: status must be OK, ", "or UNAUTHENTICATED\n"]),
     ("clusters:\n  - id: a\n    allocations:\n      - {id: a, agents: [ag1]}\n      - {id: b, agents: [ag99]}\n"
      "      - {id: c}\n", ['line 4: there is an allocation "a"', 'line 5: cluster "a" has no agent', "line 6: an allocation needs"]),
     ("clusters: [{id: a}\n", ["line "]),

@@ -184,6 +184,7 @@ bool server_config_parse(struct slice text, const char *name, struct server_conf
 
     if (!yaml_parse(text, name, &r.doc, &err)) {
         strv_push(problems, err.msg);
+        *ret = config;
         return false;
     }
     settings_defaults(server_settings, &config);
@@ -193,12 +194,8 @@ bool server_config_parse(struct slice text, const char *name, struct server_conf
     else
         strv_pushf(problems, "%s: line 1: the file must hold settings, such as \"clusters:\"", name);
     yaml_release(&r.doc);
-    if (problems->count == before) {
-        *ret = config;
-        return true;
-    }
-    server_config_release(&config);
-    return false;
+    *ret = config;
+    return problems->count == before;
 }
 
 struct server_config server_config_default(void)

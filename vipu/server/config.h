@@ -42,7 +42,8 @@ struct server_config {
 
 /* The configuration when no file is given. */
 struct server_config server_config_default(void);
-/* `name` stands in the messages. False: `problems` has one sentence per mistake, and nothing is returned. */
+/* `name` stands in the messages. False: `problems` has one sentence per mistake, and what is returned, to be
+ * released as ever, is good for finding more of them and nothing else. */
 bool server_config_parse(struct slice text, const char *name, struct server_config *ret,
                          struct strv *problems);
 /* Puts what only a start can change back to what it was, and names what the file says otherwise. */

@@ -113,6 +113,8 @@ static void note_agent(struct reader *r, const cJSON *node, const struct vipu_cl
 
     agent->name = machine->name;
     map_set(&r->agents, machine->name, agent);
+    if (r->next_address == 0)
+        settings_complain(r->settings, node, "the IPUoF addresses of the agents go beyond 255.255.255.254");
     if (other)
         settings_complain(r->settings, node, "agent \"%s\" would have the IPUoF address %s of agent \"%s\"",
                           machine->name, machine->ipuof_ip, other->name);

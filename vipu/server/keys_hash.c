@@ -100,7 +100,7 @@ bool keys_load(struct users *users, const char *name, struct strv *problems)
     struct err err;
 
     for (size_t i = 0; i < users->count; i++)
-        if (users->items[i].key.file && !load(&users->items[i], &err))
+        if (users->items[i].key.file && !users->items[i].key.plain && !load(&users->items[i], &err))
             strv_pushf(problems, "%s: line %u: %s", name, users->items[i].line, err.msg);
     return problems->count == before;
 }

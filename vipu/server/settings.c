@@ -24,7 +24,7 @@ static union slot slot_of(const struct setting *row, void *target)
 
 void settings_complain(struct settings_reader *r, const cJSON *node, const char *fmt, ...)
 {
-    char text[240];
+    char text[400]; /* holds the longest list of words */
     va_list args;
 
     va_start(args, fmt);

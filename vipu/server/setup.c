@@ -38,7 +38,7 @@ static struct tls_context *load_tls(const struct server_config *config, const ch
     AUTO(strv) struct strv found = {0};
     struct tls_context *tls;
 
-    if (!config->tls_certificate)
+    if (!config->tls_certificate || !config->tls_key)
         return NULL;
     tls = tls_context_server(config->tls_certificate, config->tls_key, &found);
     for (size_t i = 0; i < found.count; i++)
@@ -51,9 +51,8 @@ bool setup_read(const struct setup_source *source, struct setup *ret, struct str
     size_t before = problems->count;
     struct setup setup = {0};
 
-    if (!read_file(source->path, &setup.config, problems))
-        return false;
-    override(&setup.config, source, problems);
+    if (read_file(source->path, &setup.config, problems))
+        override(&setup.config, source, problems);
     (void)keys_load(&setup.config.users, source->path, problems);
     setup.tls = load_tls(&setup.config, source->path, problems);
     if (problems->count == before) {

@@ -14,10 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         assert(problems.count == 0 && config.clusters.count > 0 && config.listen && config.storage);
         for (size_t c = 0; c < config.clusters.count; c++)
             assert(config.clusters.items[c].allocation_count > 0);
-        server_config_release(&config);
     } else {
         assert(problems.count > 0);
     }
+    server_config_release(&config);
     strv_release(&problems);
     return 0;
 }
