@@ -1,9 +1,11 @@
 #include "base/io/loop.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/core/mem.h"
@@ -91,10 +93,24 @@ int64_t loop_now_ms(const struct loop *loop)
     return (int64_t)uv_now(&loop->uv) + boot_offset(loop->boot_offset_ms);
 }
 
+/* Standard streams that the caller has closed: their numbers must not go to sockets and databases, which
+ * would then get what is meant for people. Writing to what stands in for them fails as before. */
+static void occupy_standard_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 struct loop *loop_new(void)
 {
     struct loop *loop = NEW(struct loop);
 
+    occupy_standard_streams();
     /* A peer that hangs up is an error of one write, not the end of the program. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (uv_loop_init(&loop->uv) || uv_prepare_init(&loop->uv, &loop->turn) ||

@@ -23,7 +23,8 @@ struct loop_timer {
     loop_timer_fn fn;
 };
 
-struct loop *loop_new(void);       /* from now on the process ignores SIGPIPE */
+/* From now on the process ignores SIGPIPE, and standard streams that are closed are taken. */
+struct loop *loop_new(void);
 void loop_free(struct loop *loop); /* lets pending close callbacks run; all sources must be stopped */
 void loop_run(struct loop *loop);  /* until loop_stop, or until nothing is left that could happen */
 void loop_stop(struct loop *loop);

@@ -147,6 +147,17 @@ def test_where_no_files_can_be_written(server, home):
         assert part in made.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-", ">/dev/full"])
+def test_streams_that_are_closed(server, tmp_path, closed):
+    """No socket gets their numbers; an answer that cannot be written is a failure."""
+    env = {"HOME": str(tmp_path), "VIPU_CLI_API_HOST": "127.0.0.1", "VIPU_CLI_API_PORT": str(server.port)}
+    result = subprocess.run(["bash", "-c", f'"$0" list partitions {closed}', program("vipu")], capture_output=True,
+                            text=True, timeout=DEADLINE_S, env=env)
+    can_write = ">" not in closed
+    assert result.returncode == (0 if can_write else 1)
+    assert can_write or result.stderr.startswith("vipu: the output could not be written: ")
+
+
 def test_index_chooses_the_place(run):
     """On record: create partition takes --index."""
     good(run("create", "partition", "p1", "--size", "16", "--index", "5", "--cluster", "cl1"))
