@@ -191,6 +191,13 @@ def test_storage_init(tmp_path):
     assert done.returncode == 1 and "unable to open database file" in done.stderr
 
 
+def test_a_hash_that_cannot_be_written():
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([program("vipu-server"), "--hash-key"], input="685X_K4uCzN\n", stdout=full, text=True,
+                                stderr=subprocess.PIPE, timeout=DEADLINE_S)
+    assert (result.returncode, result.stderr) == (1, "vipu-server: the output could not be written\n")
+
+
 def test_help_and_wrong_options():
     text = server("--help")
     assert text.returncode == 0 and "--storage" in text.stdout and "ipulink-domains" in text.stdout

@@ -86,7 +86,7 @@ static const struct opt rows[] = {
 static const struct opts_spec spec = {
     .program = "vipu-server",
     .usage = "vipu-server [--config FILE] [--listen [ADDRESS]:PORT] [--storage FILE] [--secure]\n"
-             "vipu-server --check FILE\nvipu-server --hash-key < KEY-FILE",
+             "       vipu-server --check FILE\n       vipu-server --hash-key < KEY-FILE",
     .about =
         "A V-IPU controller over simulated IPUs: serves the public V-IPU user API (gRPC). SIGTERM ends it; "
         "its partitions are there again when it is started with the same storage.",
@@ -160,6 +160,15 @@ static void print_manual(void)
     (void)fputs(str_text(&page), stdout);
 }
 
+/* Standard output is the whole use of --hash-key, --help and their like. */
+static bool is_printed(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    (void)fputs("vipu-server: the output could not be written\n", stderr);
+    return false;
+}
+
 static const char *environment(const char *name)
 {
     return getenv(name);
@@ -198,5 +207,5 @@ int main(int argc, char **argv)
         break;
     }
     opts_release(&spec, &options);
-    return status;
+    return is_printed() ? status : EXIT_FAILURE;
 }
