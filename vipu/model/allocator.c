@@ -96,8 +96,8 @@ static bool no_room(const struct vipu_allocator *a, const struct vipu_requiremen
         free += vipu_blocks_free(&share->blocks);
         largest = here > largest ? here : largest;
     }
-    err_set(err, ERR_BUSY, "no room for %u IPUs over %u IPU-Link domain%s", r->size, r->num_ilds,
-            r->num_ilds == 1 ? "" : "s");
+    err_set(err, ERR_BUSY, "no room for %u IPU%s over %u IPU-Link domain%s", r->size, r->size == 1 ? "" : "s",
+            r->num_ilds, r->num_ilds == 1 ? "" : "s");
     room = *err;
     if (largest >= r->size)
         return err_set(err, ERR_BUSY, "%s, but over another number of them: %u of %u IPUs are free", room.msg,
