@@ -181,14 +181,13 @@ const struct opts_spec options_spec = {
     .about =
         "Talks to a V-IPU controller. Options may stand anywhere, kinds in singular or plural. create, reset "
         "and remove wait until it is done. create writes the partition's IPUoF files to ~/.ipuof.conf.d, "
-        "from "
-        "which programs on this host learn their IPUs; remove takes them away.",
+        "from which programs on this host learn their IPUs; remove takes them away.",
     .rows = rows,
     .footer =
         "Stronger first: option, environment variable, configuration file, default. The file is in HCL and "
-        "sets\nthe api- options, one a line: api-host = \"10.1.3.101\"\n\n"
+        "sets the api- options, one a line: api-host = \"10.1.3.101\"\n\n"
         "Exit status: 0 for success, 1 when the controller refuses or cannot be reached, 2 for a wrong "
-        "command line\nor configuration file. Problems are told on the standard error output.",
+        "command line or configuration file. Problems are told on the standard error output.",
 };
 
 struct overlay {
