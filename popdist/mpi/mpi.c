@@ -28,12 +28,13 @@ static enum popdist_status fail_text(struct popdist_error *error, enum popdist_s
 
 static enum popdist_status check(int code, struct popdist_error *error)
 {
-    char text[MPI_MAX_ERROR_STRING] = "MPI failed";
+    char text[MPI_MAX_ERROR_STRING];
     int length;
 
     if (code == MPI_SUCCESS)
         return POPDIST_OK;
-    (void)MPI_Error_string(code, text, &length);
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+        return fail_text(error, POPDIST_BROKEN, "MPI failed");
     return fail_text(error, POPDIST_BROKEN, text);
 }
 

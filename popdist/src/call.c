@@ -70,7 +70,7 @@ void call_fail(struct call *call, enum popdist_status status, const char *fmt, .
     (void)vsnprintf(reason, sizeof reason, fmt, args);
     va_end(args);
     call->state = CALL_DONE;
-    call->status = fail(&call->error, status, "%s \"%.200s\": %s", operation_name(call->layout.operation),
+    call->status = fail(call->error, status, "%s \"%.200s\": %s", operation_name(call->layout.operation),
                         call->subject, reason);
 }
 
@@ -140,7 +140,7 @@ static bool is_agreed(struct call *call)
         layout_print(first, one, sizeof one);
         layout_print(layout_of(call, rank), other, sizeof other);
         call->state = CALL_DONE;
-        call->status = fail(&call->error, POPDIST_MISMATCH,
+        call->status = fail(call->error, POPDIST_MISMATCH,
                             "Tensor layouts did not match on all instances: for \"%.200s\", instance %" PRIu32
                             " has %s and instance %" PRIu32 " has %s",
                             call->subject, group->members[0], one, group->members[rank], other);
@@ -200,10 +200,10 @@ static enum popdist_status start_exchange(struct call *call)
     enum popdist_status status;
 
     if (!tags)
-        return fail_memory(&call->error);
+        return fail_memory(call->error);
     for (uint32_t rank = 0; rank < group->count; rank++)
         tags[rank] = rank == group->self ? call->tag : call->turnout.from[rank]->tag;
-    status = exchange_start(&call->exchange, &call->layout, group, tags, call->data, &call->error);
+    status = exchange_start(&call->exchange, &call->layout, group, tags, call->data, call->error);
     memory_free(tags);
     return status;
 }

@@ -21,7 +21,7 @@ struct call {
     struct post *announcement;
     int64_t deadline_ms, timeout_ms;
     enum popdist_status status;
-    struct popdist_error error;
+    struct popdist_error *error; /* the caller's: where a failure is told */
 };
 
 /* The data fits into the announcements. */

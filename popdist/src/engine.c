@@ -51,7 +51,8 @@ static int64_t now_ms(void)
 {
     struct timespec now;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    /* Time limits are seconds; the coarse clock is good enough and costs a fifth. */
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
@@ -303,6 +304,7 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
         return fail_memory(error);
     entry->call.layout = *layout;
     entry->call.data = data;
+    entry->call.error = &reason;
     enter(engine);
     engine->now_ms = now_ms();
     status = pump_begin(&engine->pump, &entry->call, engine->now_ms,
@@ -310,8 +312,6 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     if (!status) {
         wait_for(engine, entry);
         status = entry->call.status;
-        if (status)
-            reason = entry->call.error;
     }
     if (entry->call.announcement)
         entry->call.announcement->held = false;

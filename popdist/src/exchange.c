@@ -10,7 +10,7 @@
 #define CHUNK_MAX (512 * KIB) /* what is summed stays in the cache */
 #define CHUNK_MIN (64 * KIB)
 #define SUMMANDS_MAX (8 * KIB * KIB)
-#define PART_MAX (4 * KIB * KIB) /* where nothing waits for a chunk */
+#define PART_MAX (16 * KIB * KIB) /* where nothing waits for a chunk */
 
 /* With participant p: my summands go to p, p's come to me, my sums go to p, p's come to me. Where there is
  * nothing to sum, the parts go and come by GIVE and TAKE. */

@@ -156,7 +156,7 @@ static void finish(struct pump *pump, struct call *call)
     if (call->status == POPDIST_TIMEOUT)
         withdraw(pump, call);
     if (debris && !pump->broken.status)
-        pump->broken = call->error;
+        pump->broken = *call->error;
     end_call(pump, call);
 }
 

@@ -27,8 +27,8 @@ enum popdist_status pump_init(struct pump *pump, const struct link *link,
 /* No call may be open. A broken one keeps what the backend may still read. */
 void pump_release(struct pump *pump);
 
-/* Announces the call, whose turnout, layout, subject and data are set. It is in the pump until it is done; on
- * failure it is not in it. */
+/* Announces the call, whose turnout, layout, subject, data and error are set. It is in the pump until it is
+ * done; on failure it is not in it. */
 enum popdist_status pump_begin(struct pump *pump, struct call *call, int64_t now_ms, int64_t timeout_ms,
                                struct popdist_error *error);
 /* Looks once at everything. False: nothing has happened. */

@@ -23,19 +23,18 @@ enum {
 /* "pop" and the version of this format. */
 #define MAGIC 0x01706f70U
 
-static void put(uint8_t *at, uint64_t number, size_t size)
+/* Compilers make one instruction of each. */
+static void put_32(uint8_t *at, uint32_t number)
 {
-    for (size_t i = 0; i < size; i++)
-        at[i] = (uint8_t)(number >> (8 * i));
+    at[0] = (uint8_t)number;
+    at[1] = (uint8_t)(number >> 8);
+    at[2] = (uint8_t)(number >> 16);
+    at[3] = (uint8_t)(number >> 24);
 }
 
-static uint64_t get(const uint8_t *at, size_t size)
+static uint32_t get_32(const uint8_t *at)
 {
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < size; i++)
-        number |= (uint64_t)at[i] << (8 * i);
-    return number;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
 size_t wire_size(const struct wire_message *message)
@@ -48,15 +47,16 @@ void wire_write(const struct wire_message *message, void *bytes)
     uint8_t *at = bytes;
 
     memset(at, 0, HEADER);
-    put(at + AT_MAGIC, MAGIC, 4);
-    put(at + AT_KIND, message->kind, 1);
-    put(at + AT_OPERATION, message->layout.operation, 1);
-    put(at + AT_TYPE, message->layout.type, 1);
-    put(at + AT_ROOT, message->layout.root, 4);
-    put(at + AT_TAG, message->tag, 4);
-    put(at + AT_COUNT, message->layout.count, 8);
-    put(at + AT_KEY_SIZE, message->key_size, 4);
-    put(at + AT_PAYLOAD_SIZE, message->payload_size, 4);
+    put_32(at + AT_MAGIC, MAGIC);
+    at[AT_KIND] = (uint8_t)message->kind;
+    at[AT_OPERATION] = (uint8_t)message->layout.operation;
+    at[AT_TYPE] = (uint8_t)message->layout.type;
+    put_32(at + AT_ROOT, message->layout.root);
+    put_32(at + AT_TAG, message->tag);
+    put_32(at + AT_COUNT, (uint32_t)message->layout.count);
+    put_32(at + AT_COUNT + 4, (uint32_t)(message->layout.count >> 32));
+    put_32(at + AT_KEY_SIZE, (uint32_t)message->key_size);
+    put_32(at + AT_PAYLOAD_SIZE, (uint32_t)message->payload_size);
     memcpy(at + HEADER, message->key, message->key_size);
     if (message->payload_size)
         memcpy(at + HEADER + message->key_size, message->payload, message->payload_size);
@@ -75,17 +75,17 @@ bool wire_read(const void *bytes, size_t size, struct wire_message *ret)
     const uint8_t *at = bytes;
     struct wire_message message;
 
-    if (size < HEADER || get(at + AT_MAGIC, 4) != MAGIC)
+    if (size < HEADER || get_32(at + AT_MAGIC) != MAGIC)
         return false;
     message = (struct wire_message){
-        .kind = (enum wire_kind)get(at + AT_KIND, 1),
-        .layout = {.operation = (enum operation)get(at + AT_OPERATION, 1),
-                   .type = (enum popdist_type)get(at + AT_TYPE, 1),
-                   .root = (uint32_t)get(at + AT_ROOT, 4),
-                   .count = get(at + AT_COUNT, 8)},
-        .tag = (uint32_t)get(at + AT_TAG, 4),
-        .key_size = get(at + AT_KEY_SIZE, 4),
-        .payload_size = get(at + AT_PAYLOAD_SIZE, 4),
+        .kind = (enum wire_kind)at[AT_KIND],
+        .layout = {.operation = (enum operation)at[AT_OPERATION],
+                   .type = (enum popdist_type)at[AT_TYPE],
+                   .root = get_32(at + AT_ROOT),
+                   .count = get_32(at + AT_COUNT) | (uint64_t)get_32(at + AT_COUNT + 4) << 32},
+        .tag = get_32(at + AT_TAG),
+        .key_size = get_32(at + AT_KEY_SIZE),
+        .payload_size = get_32(at + AT_PAYLOAD_SIZE),
     };
     if (!is_sound(&message, size))
         return false;

@@ -25,6 +25,7 @@ struct one {
     struct call call;
     struct arrival *from[INSTANCES_MAX];
     uint32_t data[ELEMENTS_MAX * INSTANCES_MAX];
+    struct popdist_error error;
     bool begun, ended;
 };
 
@@ -126,6 +127,7 @@ static void begin(struct world *world, struct instance *instance)
     one->call.layout = plan->layout;
     one->call.subject = plan->key;
     one->call.data = one->data;
+    one->call.error = &one->error;
     one->call.turnout = (struct turnout){
         .key = plan->key, .key_size = strlen(plan->key), .group = instance->all, .from = one->from};
     instance->open++;
@@ -181,7 +183,7 @@ static void check_result(const struct world *world, const struct instance *insta
     uint64_t count = layout->operation == OPERATION_ALL_GATHER ? layout->count * world->count : layout->count;
 
     if (one->call.status)
-        CHECK_FAIL("instance %u of %u: %s", instance->index, world->count, one->call.error.text);
+        CHECK_FAIL("instance %u of %u: %s", instance->index, world->count, one->error.text);
     for (uint64_t i = 0; i < count; i++)
         if (one->data[i] != wanted(world, operation, i))
             CHECK_FAIL("element %" PRIu64 " of operation %u is wrong on instance %u", i, operation,
