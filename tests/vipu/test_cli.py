@@ -147,6 +147,27 @@ def test_where_no_files_can_be_written(server, home):
         assert part in made.stderr
 
 
+def test_a_controller_that_is_away_for_a_moment(serve, run):
+    """While a partition is waited for, the controller may be restarted; what was asked for is not asked twice."""
+    port = serve("clusters: [{id: cl1}]\nfaults:\n  calls:\n"
+                 "  - {method: GetPartitionStatus, after: 1, times: 3, status: UNAVAILABLE}\n"
+                 "  - {method: GetPartitionStatus, after: 1, times: 1, drop: true}\n").port
+    assert good(run("create", "partition", "p1", "--size", "4", port=port)) == "create partition (p1): success.\n"
+
+
+def test_what_may_be_done_all_the_same(serve, run):
+    port = serve("create-ms: 0\nremove-ms: 0\nclusters: [{id: cl1}]\nfaults:\n  calls:\n"
+                 "  - {method: CreatePartition, times: 1, status: UNAVAILABLE, takes-effect: true}\n"
+                 "  - {method: RemovePartition, times: 1, drop: true, takes-effect: true}\n").port
+    hint = "; it may be done all the same: vipu get partition p1 tells\n"
+    made = run("create", "partition", "p1", "--size", "4", port=port)
+    assert made.returncode == 1 and made.stderr.endswith("a fault on demand" + hint)
+    again = run("create", "partition", "p1", "--size", "4", port=port)
+    assert again.stderr == "create partition (p1): failed: partition p1 exists already\n"
+    removed = run("remove", "partition", "p1", port=port)
+    assert removed.returncode == 1 and removed.stderr.endswith(hint)
+
+
 @pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-", ">/dev/full"])
 def test_streams_that_are_closed(server, tmp_path, closed):
     """No socket gets their numbers; an answer that cannot be written is a failure."""

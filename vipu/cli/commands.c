@@ -42,6 +42,20 @@ static bool fail(struct command_context *c, const char *verb, struct err *err)
     return err_wrap(err, "%s partition (%s): failed", verb, c->id);
 }
 
+/* Of what changes something: a failure may say nothing about whether it was done. */
+static bool fail_change(struct command_context *c, const char *verb, struct err *err)
+{
+    bool is_unknown = session_is_unknown(c->session);
+
+    (void)fail(c, verb, err);
+    if (!is_unknown)
+        return false;
+    if (!c->failure->len)
+        str_adds(c->failure, err->msg);
+    str_addf(c->failure, "; it may be done all the same: vipu get partition %s tells", c->id);
+    return false;
+}
+
 /* Programs on this host find the partition by these files; that they cannot be written does not undo the
  * partition. */
 static void write_conf(struct command_context *c)
@@ -76,7 +90,7 @@ static bool create(struct command_context *c, struct err *err)
 
     if (!choose_place(c, &wanted, &ipus, err) || !session_create(c->session, &wanted, err) ||
         !session_wait_active(c->session, c->id, err))
-        return fail(c, "create", err);
+        return fail_change(c, "create", err);
     succeed(c, "create");
     write_conf(c);
     return true;
@@ -88,7 +102,7 @@ static bool remove_partition(struct command_context *c, struct err *err)
 
     if (!session_remove(c->session, c->id, c->options->force, err) ||
         !session_wait_gone(c->session, c->id, err))
-        return fail(c, "remove", err);
+        return fail_change(c, "remove", err);
     succeed(c, "remove");
     if (c->home && !confdir_remove(c->home, c->id, &local))
         strv_pushf(c->remarks, "The IPUoF files were not removed: %s", local.msg);
@@ -99,7 +113,7 @@ static bool reset(struct command_context *c, struct err *err)
 {
     if (!session_reset(c->session, c->id, c->options->relocatable, err) ||
         !session_wait_active(c->session, c->id, err))
-        return fail(c, "reset", err);
+        return fail_change(c, "reset", err);
     succeed(c, "reset");
     return true;
 }

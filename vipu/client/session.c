@@ -6,8 +6,10 @@
 #include "base/core/str.h"
 #include "base/io/loop.h"
 #include "vipu/client/client.h"
+#include "vipu/wire/grpc.h"
 
 #define POLL_MS 50
+#define AWAY_MS 5000
 
 struct session {
     struct loop *loop;
@@ -50,6 +52,11 @@ const char *session_target(const struct session *s)
 const char *session_reason(const struct session *s)
 {
     return str_text(&s->reason);
+}
+
+bool session_is_unknown(const struct session *s)
+{
+    return vipu_result_is_unknown(&s->result);
 }
 
 /* The text after the controller's address, which the client puts first. */
@@ -260,6 +267,19 @@ static void tell(const struct session *s, int64_t end_ms, const char *id, const 
                  s->timeout_ms - (end_ms - loop_clock_ms()));
 }
 
+/* A look does no harm, so it is tried again while the controller is restarted. */
+static bool look(struct session *s, const char *id, struct vipu_status *ret, struct err *err)
+{
+    int64_t end_ms = loop_clock_ms() + AWAY_MS;
+
+    while (!session_status(s, id, ret, err)) {
+        if (err->code != GRPC_UNAVAILABLE || loop_clock_ms() >= end_ms)
+            return false;
+        pause_a_moment(s);
+    }
+    return true;
+}
+
 static bool pause_until(struct session *s, int64_t end_ms, const char *id, const char *what, struct err *err)
 {
     if (loop_clock_ms() >= end_ms)
@@ -286,7 +306,7 @@ bool session_wait_active(struct session *s, const char *id, struct err *err)
     for (;;) {
         AUTO(vipu_status) struct vipu_status status = {0};
 
-        if (!session_status(s, id, &status, err))
+        if (!look(s, id, &status, err))
             return false;
         if (status.ready_state == VIPU_READY_ACTIVE)
             return true;
@@ -305,7 +325,7 @@ bool session_wait_gone(struct session *s, const char *id, struct err *err)
     for (;;) {
         AUTO(vipu_status) struct vipu_status status = {0};
 
-        if (!session_status(s, id, &status, err))
+        if (!look(s, id, &status, err))
             return err->kind == ERR_NOT_FOUND;
         tell(s, end_ms, id, &status);
         if (!pause_until(s, end_ms, id, "gone", err))

@@ -20,6 +20,8 @@ const char *session_target(const struct session *session);
 const char *
 session_reason(const struct session *session); /* why the controller refused the last call; "" else */
 
+bool session_is_unknown(const struct session *session); /* whether the last call was carried out */
+
 /* Tries to connect for `patience_ms`, as a controller may just be starting. True when it answered anything.
  * Other calls connect by themselves, and fail at once when nobody listens. */
 MUST_USE bool session_connect(struct session *s, int64_t patience_ms, struct err *err);
@@ -43,6 +45,7 @@ MUST_USE bool session_read_message(struct session *s, const char *path, struct s
 typedef void (*session_watch_fn)(void *ctx, const char *id, const char *what, int64_t waited_ms);
 void session_watch(struct session *s, session_watch_fn fn, void *ctx);
 
-/* Polls until the partition is active (ERR_CONFLICT with its errors when it fails), or is gone. */
+/* Polls until the partition is active (ERR_CONFLICT with its errors when it fails), or is gone. A controller
+ * that goes away meanwhile is given some seconds to come back. */
 MUST_USE bool session_wait_active(struct session *s, const char *id, struct err *err);
 MUST_USE bool session_wait_gone(struct session *s, const char *id, struct err *err);
