@@ -73,6 +73,17 @@ static bool word(struct reader *r, struct str *out)
     return out->len > 0;
 }
 
+/* What may stand without quotes; another word is the name of something that HCL would look up. */
+static bool bare_value(struct reader *r, struct str *out)
+{
+    const char *text;
+
+    if (!word(r, out))
+        return false;
+    text = str_text(out);
+    return text[strspn(text, "0123456789")] == '\0' || str_eq(text, "true") || str_eq(text, "false");
+}
+
 static bool escape(struct reader *r, struct str *out)
 {
     static const char from[] = "\"\\nrt", to[] = "\"\\\n\r\t";
@@ -124,7 +135,7 @@ static bool setting(struct reader *r, hcl_fn fn, void *ctx, struct str *key, str
     if (r->at < r->end && *r->at == '"') {
         if (!quoted(r, value))
             return false;
-    } else if (!word(r, value)) {
+    } else if (!bare_value(r, value)) {
         return complain(r, "a value is a quoted text, a number, true or false");
     }
     if (!skip(r, false))

@@ -45,6 +45,8 @@ TEST(files_that_are_not)
         {"block {", "f: line 1: the key is not followed"},
         {"= 1", "f: line 1: a setting has the form"},
         {"a = [1]", "f: line 1: a value is"},
+        {"a = vipu", "f: line 1: a value is"},
+        {"a = 5s", "f: line 1: a value is"},
     };
 
     CHECK_ROWS (row, rows) {
