@@ -155,8 +155,7 @@ static bool get_partition(struct command_context *c, struct err *err)
 bool command_server_version(struct command_context *c, struct err *err)
 {
     AUTO(mem) char *version = NULL;
-    AUTO(json) cJSON *object = NULL;
-    AUTO(mem) char *text = NULL;
+    cJSON *object;
 
     if (!session_version(c->session, &version, err))
         return false;
@@ -167,8 +166,7 @@ bool command_server_version(struct command_context *c, struct err *err)
     object = json_object();
     json_put_str(object, "version", version);
     json_put_str(object, "host", session_target(c->session));
-    text = json_print_pretty(object);
-    str_addf(c->out, "%s\n", text);
+    show_document_take(object, c->out);
     return true;
 }
 

@@ -69,7 +69,7 @@ static cJSON *partition_json(const struct vipu_partition *p)
     return object;
 }
 
-static void print_take(cJSON *document, struct str *out)
+void show_document_take(cJSON *document, struct str *out)
 {
     AUTO(mem) char *text = json_print_pretty(document);
 
@@ -197,7 +197,7 @@ void show_partition(const struct vipu_partition *p, const struct vipu_status *st
         object = json_object();
         json_put_take(object, "partition", partition_json(p));
         json_put_take(object, "status", status_json(status));
-        print_take(object, out);
+        show_document_take(object, out);
         return;
     }
     partition_rows(&table, p);
@@ -256,7 +256,7 @@ static void agents_json(const struct vipu_agents *agents, struct str *out)
                 json_put_str(attributes, ipu->attributes[k].key, ipu->attributes[k].value);
         }
     }
-    print_take(array, out);
+    show_document_take(array, out);
 }
 
 void show_agents(const struct vipu_agents *agents, bool json, struct str *out)
@@ -301,5 +301,5 @@ void show_ipuof_gcd(const struct vipu_ipuof_gcd *gcd, struct str *out)
     devices = json_put_array(object, "devices");
     for (size_t i = 0; i < gcd->device_count; i++)
         put_device(devices, &gcd->devices[i]);
-    print_take(object, out);
+    show_document_take(object, out);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/core/str.h"
+#include "base/doc/json.h"
 #include "vipu/model/agents.h"
 #include "vipu/model/ipuof.h"
 #include "vipu/model/partition.h"
@@ -17,5 +18,6 @@ void show_partitions_json(const struct vipu_partitions *list, struct str *out);
 void show_partition(const struct vipu_partition *partition, const struct vipu_status *status, bool json,
                     struct str *out);
 void show_agents(const struct vipu_agents *agents, bool json, struct str *out);
+void show_document_take(cJSON *document, struct str *out);
 /* The IPUoF file of one GCD. */
 void show_ipuof_gcd(const struct vipu_ipuof_gcd *gcd, struct str *out);

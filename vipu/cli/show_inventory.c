@@ -2,15 +2,8 @@
 
 #include "base/core/mem.h"
 #include "base/doc/json.h"
+#include "vipu/cli/show.h"
 #include "vipu/cli/table.h"
-
-static void print_take(cJSON *document, struct str *out)
-{
-    AUTO(mem) char *text = json_print_pretty(document);
-
-    str_addf(out, "%s\n", text);
-    cJSON_Delete(document);
-}
 
 static void add_agents(const struct strv *agents, struct str *text)
 {
@@ -48,7 +41,7 @@ void show_allocations(const struct vipu_allocation_list *list, bool json, struct
         array = json_array();
         for (size_t i = 0; i < list->count; i++)
             json_push_take(array, allocation_json(&list->items[i]));
-        print_take(array, out);
+        show_document_take(array, out);
         return;
     }
     for (size_t i = 0; i < list->count; i++) {
@@ -130,7 +123,7 @@ void show_clusters(const struct vipu_cluster_list *list, bool json, struct str *
         array = json_array();
         for (size_t i = 0; i < list->count; i++)
             json_push_take(array, cluster_json(&list->items[i]));
-        print_take(array, out);
+        show_document_take(array, out);
         return;
     }
     for (size_t i = 0; i < list->count; i++)
@@ -179,7 +172,7 @@ static void show_json_take(const char *key, cJSON *noun, const struct vipu_capac
 
     json_put_take(object, key, noun);
     json_put_take(object, "capacity", capacity_json(capacity));
-    print_take(object, out);
+    show_document_take(object, out);
 }
 
 static const char *const attributes[] = {"Attribute", "Value", NULL};
