@@ -1,6 +1,7 @@
 #include "vipu/wire/h2.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/core/mem.h"
@@ -9,6 +10,16 @@
 #define READS_PER_TURN 16
 #define WRITE_BYTES ((size_t)64 * 1024)
 #define PLAIN_BYTES ((size_t)16 * 1024) /* one record */
+
+nghttp2_nv h2_header(const char *name, const char *value)
+{
+    union {
+        const char *from;
+        uint8_t *to;
+    } n = {.from = name}, v = {.from = value};
+
+    return (nghttp2_nv){n.to, v.to, strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
+}
 
 static bool break_off(struct h2 *h2, const struct err *err)
 {

@@ -44,3 +44,5 @@ void h2_stop(struct h2 *h2, bool reset); /* no call to the owner; a stopped or z
 
 /* Sends what the session has. May end in `broken`: touch nothing of the owner after it returns false. */
 bool h2_flush(struct h2 *h2);
+
+nghttp2_nv h2_header(const char *name, const char *value); /* borrows both */

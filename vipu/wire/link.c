@@ -270,20 +270,10 @@ static ssize_t on_read_request(nghttp2_session *session, int32_t stream_id, uint
     return (ssize_t)len;
 }
 
-static nghttp2_nv pair(const char *name, const char *value)
-{
-    union {
-        const char *from;
-        uint8_t *to;
-    } n = {.from = name}, v = {.from = value};
-
-    return (nghttp2_nv){n.to, v.to, strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
-}
-
 /* Values that tables on either side must not keep: RFC 7541, 7.1.3. */
 static nghttp2_nv secret(const char *name, const char *value)
 {
-    nghttp2_nv nv = pair(name, value);
+    nghttp2_nv nv = h2_header(name, value);
 
     nv.flags = NGHTTP2_NV_FLAG_NO_INDEX;
     return nv;
@@ -295,16 +285,16 @@ static size_t compose(const struct link *link, const struct channel_call *call, 
     const struct credentials *who = link->options.credentials;
     size_t count = 0;
 
-    out[count++] = pair(":method", "POST");
-    out[count++] = pair(":scheme", link->options.tls ? "https" : "http");
-    out[count++] = pair(":path", call->path);
-    out[count++] = pair(":authority", link->options.authority);
-    out[count++] = pair("te", "trailers");
-    out[count++] = pair("content-type", "application/grpc");
-    out[count++] = pair("user-agent", link->options.user_agent);
-    out[count++] = pair("grpc-timeout", grpc_timeout_format(call->deadline_ms, timeout));
+    out[count++] = h2_header(":method", "POST");
+    out[count++] = h2_header(":scheme", link->options.tls ? "https" : "http");
+    out[count++] = h2_header(":path", call->path);
+    out[count++] = h2_header(":authority", link->options.authority);
+    out[count++] = h2_header("te", "trailers");
+    out[count++] = h2_header("content-type", "application/grpc");
+    out[count++] = h2_header("user-agent", link->options.user_agent);
+    out[count++] = h2_header("grpc-timeout", grpc_timeout_format(call->deadline_ms, timeout));
     if (who->user_id)
-        out[count++] = pair(CREDENTIALS_USER_ID, who->user_id);
+        out[count++] = h2_header(CREDENTIALS_USER_ID, who->user_id);
     if (who->access_key)
         out[count++] = secret(CREDENTIALS_ACCESS_KEY, who->access_key);
     return count;

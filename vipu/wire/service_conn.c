@@ -89,16 +89,6 @@ static struct service_call *call_at(nghttp2_session *session, int32_t stream_id)
     return nghttp2_session_get_stream_user_data(session, stream_id);
 }
 
-static nghttp2_nv pair(const char *name, const char *value)
-{
-    union {
-        const char *from;
-        uint8_t *to;
-    } n = {.from = name}, v = {.from = value};
-
-    return (nghttp2_nv){n.to, v.to, strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
-}
-
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     struct service_conn *conn = ctx;
@@ -169,7 +159,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
 /* What is no gRPC call gets HTTP's answer. */
 static void refuse_http(nghttp2_session *session, int32_t stream_id)
 {
-    nghttp2_nv headers[] = {pair(":status", "415"), pair("content-type", "text/plain")};
+    nghttp2_nv headers[] = {h2_header(":status", "415"), h2_header("content-type", "text/plain")};
 
     nghttp2_submit_response(session, stream_id, headers, COUNT_OF(headers), NULL);
 }
@@ -240,9 +230,9 @@ static void submit_trailers(nghttp2_session *session, const struct service_call 
     size_t count = 1;
 
     (void)snprintf(status, sizeof(status), "%d", call->status);
-    trailers[0] = pair("grpc-status", status);
+    trailers[0] = h2_header("grpc-status", status);
     if (call->text.len)
-        trailers[count++] = pair("grpc-message", str_text(&call->text));
+        trailers[count++] = h2_header("grpc-message", str_text(&call->text));
     nghttp2_submit_trailer(session, call->stream_id, trailers, count);
 }
 
@@ -356,7 +346,7 @@ const char *service_access_key(const struct service_call *call)
 
 static void submit_reply(struct service_call *call)
 {
-    nghttp2_nv headers[] = {pair(":status", "200"), pair("content-type", "application/grpc")};
+    nghttp2_nv headers[] = {h2_header(":status", "200"), h2_header("content-type", "application/grpc")};
     nghttp2_data_provider body = {.read_callback = on_read_reply};
 
     nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, COUNT_OF(headers), &body);
@@ -365,14 +355,14 @@ static void submit_reply(struct service_call *call)
 /* gRPC calls it trailers-only: one HEADERS frame that ends the stream. */
 static void submit_refusal(struct service_call *call)
 {
-    nghttp2_nv headers[4] = {pair(":status", "200"), pair("content-type", "application/grpc")};
+    nghttp2_nv headers[4] = {h2_header(":status", "200"), h2_header("content-type", "application/grpc")};
     char status[8];
     size_t count = 2;
 
     (void)snprintf(status, sizeof(status), "%d", call->status);
-    headers[count++] = pair("grpc-status", status);
+    headers[count++] = h2_header("grpc-status", status);
     if (call->text.len)
-        headers[count++] = pair("grpc-message", str_text(&call->text));
+        headers[count++] = h2_header("grpc-message", str_text(&call->text));
     nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, count, NULL);
 }
 
