@@ -7,20 +7,25 @@
 #include "launcher/poprun/wrapper.h"
 #include "popdist/contract.h"
 
+/* Version 4 is orterun; from 5 on mpirun is a program that hands over to prterun. */
 static const struct mpi_dialect dialects[] = {
-    {5, "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "prte_if_include", ":oversubscribe"},
-    {0, "OMPI_MCA_rmaps_base_oversubscribe=1", "oob_tcp_if_include", ""},
+    {"orterun", "oob_tcp_if_include", ""},
+    {NULL, "prte_if_include", ":oversubscribe"},
 };
 
-const struct mpi_dialect *mpi_dialect_for(const char *version)
-{
-    AUTO(mem) char *major_text = mem_strndup(version, strcspn(version, "."));
-    uint32_t major;
+/* Permit more instances than CPUs; one version leaves the other's variable alone. */
+static const char *const permits[][2] = {
+    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+};
 
-    for (size_t i = 0; parse_u32(major_text, 0, 9999, &major) && i < COUNT_OF(dialects); i++)
-        if (major >= dialects[i].from_major)
-            return &dialects[i];
-    return &dialects[0];
+const struct mpi_dialect *mpi_dialect_of(const char *program)
+{
+    const struct mpi_dialect *dialect = dialects;
+
+    while (dialect->program && strcmp(dialect->program, program) != 0)
+        dialect++;
+    return dialect;
 }
 
 /* What one instance's part of the command is made from. */
@@ -212,11 +217,10 @@ static bool add_head(const struct plan_input *in, struct strv *argv, struct err 
 static void add_variables(const struct plan_input *in, struct strv *variables)
 {
     static const char *const forwarded[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};
-    const char *oversubscribe = in->dialect->oversubscribe;
-    AUTO(mem) char *name = mem_strndup(oversubscribe, strcspn(oversubscribe, "="));
 
-    if (!in->env(name))
-        strv_push(variables, oversubscribe);
+    for (size_t i = 0; i < COUNT_OF(permits); i++)
+        if (!in->env(permits[i][0]))
+            strv_pushf(variables, "%s=%s", permits[i][0], permits[i][1]);
     for (size_t i = 0; i < COUNT_OF(forwarded); i++)
         if (!in->env(forwarded[i]))
             strv_pushf(variables, "%s=", forwarded[i]);

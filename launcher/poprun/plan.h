@@ -11,14 +11,14 @@
 
 /* What differs between versions of Open MPI. */
 struct mpi_dialect {
-    unsigned from_major;
-    const char *oversubscribe;  /* NAME=value: more instances than CPUs */
+    const char *program;        /* what mpirun is, links followed; NULL: any other */
     const char *control_subnet; /* option that takes the network of its own messages */
     const char *place_more;     /* after a --map-by policy: more instances than CPUs */
 };
 
-/* The one for a version like "4.1.4"; the newest for what nobody knows. */
-const struct mpi_dialect *mpi_dialect_for(const char *version);
+/* `program` is the name of the file that mpirun's links lead to: asking mpirun itself would take longer than
+ * all the rest. */
+const struct mpi_dialect *mpi_dialect_of(const char *program);
 
 struct plan_input {
     const struct poprun_options *options; /* checked */

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "base/io/": ("base/io/", "base/core/"),
     "vipu/": ("vipu/", "base/"),
     "popdist/": ("popdist/",),
-    "launcher/": ("launcher/", "vipu/client/", "vipu/model/", "base/", "popdist/contract.h"),
+    "launcher/": ("launcher/", "vipu/client/", "vipu/model/", "vipu/cli/hcl.h", "vipu/cli/options.h", "vipu/tools/", "base/", "popdist/contract.h"),
     "operator/": ("operator/", "vipu/", "base/"),
 }
 

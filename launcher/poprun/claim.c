@@ -1,0 +1,35 @@
+#include "launcher/poprun/claim.h"
+
+#include "vipu/model/shape.h"
+#include "vipu/tools/attach.h"
+
+static bool try_device(const struct attach_request *request, const struct journal *journal, struct err *err)
+{
+    struct attachment *attachment = attach(request, err);
+    bool good = attachment != NULL;
+
+    attachment_free(attachment);
+    if (good || err->kind == ERR_BUSY)
+        return good;
+    /* Programs that attach will meet the same obstacle, or none: they may see another folder. */
+    journal_add(journal, JOURNAL_WARNING, "Attachments on this host are not known: %s", err->msg);
+    return true;
+}
+
+bool claim_parent(const struct vipu_partition *partition, const char *(*env)(const char *name),
+                  const struct journal *journal, struct parent *parent, struct err *err)
+{
+    struct attach_request request = {.folder = attach_folder(env), .partition = partition->id};
+
+    for (uint32_t group = 0; group < parent->count; group++) {
+        request.device = (struct device){.id = vipu_device_id(partition->size, parent->size, group),
+                                         .first = group * parent->size,
+                                         .count = parent->size};
+        if (!try_device(&request, journal, err))
+            continue;
+        parent->first_id = request.device.id;
+        return true;
+    }
+    return err_wrap(err, "no device with %u IPUs of partition %s is free (gc-monitor shows who uses them)",
+                    parent->size, partition->id);
+}

@@ -1,0 +1,98 @@
+#include "launcher/poprun/descend.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+
+#define LOOK_MS 20
+
+bool descend_reaper(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+}
+
+/* The parent of a process, from the fourth field of its stat line; its name may hold anything. */
+static pid_t parent_of(pid_t pid)
+{
+    AUTO(mem) char *path = mem_printf("/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    char line[512] = "";
+    const char *name_end;
+    int parent = -1;
+
+    if (!file)
+        return -1;
+    (void)!fread(line, 1, sizeof(line) - 1, file);
+    (void)fclose(file);
+    name_end = strrchr(line, ')');
+    if (!name_end || sscanf(name_end, ") %*c %d", &parent) != 1) /* NOLINT(cert-err34-c): one small number */
+        return -1;
+    return (pid_t)parent;
+}
+
+static bool is_below(pid_t pid, pid_t top)
+{
+    for (int depth = 0; depth < 1000 && pid > 1; depth++) {
+        pid = parent_of(pid);
+        if (pid == top)
+            return true;
+    }
+    return false;
+}
+
+static void signal_all(int signal)
+{
+    DIR *all = opendir("/proc");
+    pid_t self = getpid();
+
+    for (struct dirent *entry = all ? readdir(all) : NULL; entry; entry = readdir(all)) {
+        uint32_t pid;
+
+        if (parse_u32(entry->d_name, 2, INT32_MAX, &pid) && is_below((pid_t)pid, self))
+            (void)kill((pid_t)pid, signal);
+    }
+    if (all)
+        (void)closedir(all);
+}
+
+/* False when there are no children, and so no descendants, left. */
+static bool reap(void)
+{
+    pid_t pid;
+
+    do {
+        pid = waitpid(-1, NULL, WNOHANG);
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    return pid == 0;
+}
+
+static void pause_ms(int ms)
+{
+    struct timespec pause = {.tv_sec = 0, .tv_nsec = (long)ms * 1000000};
+
+    (void)nanosleep(&pause, NULL);
+}
+
+void descend_end(int patience_ms)
+{
+    if (!reap())
+        return;
+    signal_all(SIGTERM);
+    signal_all(SIGCONT);
+    for (int waited = 0; waited < patience_ms && reap(); waited += LOOK_MS)
+        pause_ms(LOOK_MS);
+    while (reap()) {
+        signal_all(SIGKILL);
+        pause_ms(LOOK_MS);
+    }
+}

@@ -1,0 +1,8 @@
+/* Ends every process below this one, those too whose parents are gone: the caller is their subreaper. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Asks with SIGTERM, waits for patience_ms, then ends with SIGKILL; returns when none is left. */
+void descend_end(int patience_ms);
+bool descend_reaper(void); /* makes this process the parent of orphans below it */

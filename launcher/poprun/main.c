@@ -1,0 +1,226 @@
+/* poprun: runs a program in several instances on IPUs. Wiring only: options from words and file, log, exit
+ * status. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/io/file.h"
+#include "launcher/poprun/guard.h"
+#include "launcher/poprun/hosts.h"
+#include "launcher/poprun/mpirun.h"
+#include "launcher/poprun/pages.h"
+#include "launcher/poprun/run.h"
+#include "launcher/poprun/versions.h"
+
+#define HOSTFILE_MAX ((size_t)1024 * 1024)
+#define CONFIG_MODE 0644
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+static void print(const char *text)
+{
+    (void)fputs(text, stdout);
+    (void)fflush(stdout); /* programs write to the same place */
+}
+
+static int print_page(const struct str *page)
+{
+    print(str_text(page));
+    return ferror(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int complain(const struct strv *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        (void)fprintf(stderr, "POPRUN ERROR: %s\n", problems->items[i]);
+    return EXIT_FAILURE;
+}
+
+static int complain_once(const struct err *err)
+{
+    (void)fprintf(stderr, "POPRUN ERROR: %s\n", err->msg);
+    return EXIT_FAILURE;
+}
+
+/* ctx is the id of the process that the user started: one run, one id. */
+static void log_line(void *ctx, enum journal_level level, const char *text)
+{
+    AUTO(str) struct str line = {0};
+    struct timeval now;
+    struct tm local;
+
+    (void)gettimeofday(&now, NULL);
+    if (!localtime_r(&now.tv_sec, &local))
+        return;
+    struct journal_stamp stamp = {local.tm_hour, local.tm_min, local.tm_sec, (int)(now.tv_usec / 1000),
+                                  *(const pid_t *)ctx};
+    journal_line(&stamp, level, text, &line);
+    (void)fputs(str_text(&line), stderr);
+}
+
+static enum journal_level level_of(const struct poprun_options *options)
+{
+    static const struct {
+        const char *name;
+        enum journal_level level;
+    } names[] = {{"TRACE", JOURNAL_TRACE},
+                 {"DEBUG", JOURNAL_DEBUG},
+                 {"INFO", JOURNAL_INFO},
+                 {"WARN", JOURNAL_WARNING},
+                 {"ERR", JOURNAL_ERROR}};
+    const char *asked = environment("POPRUN_LOG_LEVEL");
+
+    if (options->debug)
+        return JOURNAL_TRACE;
+    if (options->very_verbose || options->verbose)
+        return options->very_verbose ? JOURNAL_DEBUG : JOURNAL_INFO;
+    for (size_t i = 0; asked && i < COUNT_OF(names); i++)
+        if (strcmp(asked, names[i].name) == 0)
+            return names[i].level;
+    return JOURNAL_WARNING;
+}
+
+/* The file named by --import-config below what the words say. */
+static void import(struct settings *settings, struct strv *problems)
+{
+    AUTO(settings) struct settings lower = {0};
+    AUTO(str) struct str text = {0};
+    const struct option_row *row = option_find("import-config");
+    const char *path = NULL;
+    struct err err;
+
+    for (size_t i = 0; i < settings->count; i++)
+        path = settings->items[i].row == row ? settings->items[i].value : path;
+    if (!path)
+        return;
+    if (!file_read(path, SETTINGS_FILE_MAX, &text, &err)) {
+        strv_push(problems, err.msg);
+        return;
+    }
+    settings_read_file(&lower, str_slice(&text), path, problems);
+    settings_overlay(&lower, settings);
+    struct settings upper = *settings;
+    *settings = lower;
+    lower = upper;
+}
+
+/* A file that is there keeps its name; the new one's has the time in it. */
+static char *export_path(const struct poprun_options *options)
+{
+    time_t now = time(NULL);
+    char stamp[32] = "";
+    struct stat about;
+    struct tm local;
+
+    if (options->overwrite_config || lstat(options->export_config, &about) != 0)
+        return mem_strdup(options->export_config);
+    if (localtime_r(&now, &local))
+        (void)strftime(stamp, sizeof(stamp), "%Y-%m-%d_%H-%M-%S", &local);
+    return mem_printf("%s.%s", options->export_config, stamp);
+}
+
+static bool export(const struct poprun_options *options, const struct settings *settings, struct err *err)
+{
+    AUTO(mem) char *path = NULL;
+    AUTO(str) struct str text = {0};
+
+    if (!options->export_config)
+        return true;
+    path = export_path(options);
+    settings_write(settings, &text);
+    return file_write(path, CONFIG_MODE, str_slice(&text), err);
+}
+
+static bool find_hosts(const struct poprun_options *options, struct strv *hosts, struct err *err)
+{
+    AUTO(str) struct str text = {0};
+
+    if (options->host && !hosts_read_list(options->host, hosts, err))
+        return err_wrap(err, "--host");
+    if (options->hostfile && (!file_read(options->hostfile, HOSTFILE_MAX, &text, err) ||
+                              !hosts_read_file(str_slice(&text), options->hostfile, hosts, err)))
+        return err_wrap(err, "--hostfile");
+    if (hosts->count && options->num_instances % hosts->count)
+        return err_set(err, ERR_INVALID,
+                       "--num-instances=%u cannot be divided evenly among %zu hosts; take a multiple of %zu",
+                       options->num_instances, hosts->count, hosts->count);
+    return true;
+}
+
+static int launch(const struct poprun_options *options, const struct settings *settings,
+                  const struct strv *hosts)
+{
+    pid_t self = getpid();
+    struct journal journal = {level_of(options), log_line, &self};
+    struct access access = {0};
+    AUTO(mem) char *mpirun = NULL;
+    struct run run = {.options = options,
+                      .program = &settings->program,
+                      .hosts = hosts,
+                      .access = &access,
+                      .env = environment,
+                      .journal = &journal,
+                      .left = leftovers_new(),
+                      .print = print};
+    struct guarded guarded = {run_perform, run_clean_up, &run};
+    int status = EXIT_SUCCESS;
+    struct err err;
+    bool good = run.left || err_errno(&err, errno, "no memory to share");
+
+    good = good && (options->offline_mode || access_find(options, environment, &access, &err)) &&
+           mpirun_find(environment("PATH"), &mpirun, &err);
+    run.mpirun = mpirun;
+    good = good && (options->dry_run ? run_describe(&run, &err) : guard_run(&guarded, &status, &err));
+    access_release(&access);
+    return good ? status : complain_once(&err);
+}
+
+static int start(struct settings *settings, struct poprun_options *options, struct strv *problems)
+{
+    AUTO(strv) struct strv hosts = {0};
+    AUTO(str) struct str page = {0};
+    struct err err;
+
+    import(settings, problems);
+    poprun_options_fill(settings, options, problems);
+    if (options->help || options->version) {
+        if (options->help)
+            pages_help(&page);
+        else
+            versions_print((enum version_format)options->version_format, &page);
+        return print_page(&page);
+    }
+    if (problems->count == 0)
+        poprun_options_check(options, &settings->program, environment, problems);
+    if (problems->count)
+        return complain(problems);
+    if (!find_hosts(options, &hosts, &err) || !export(options, settings, &err))
+        return complain_once(&err);
+    return launch(options, settings, &hosts);
+}
+
+int main(int argc, char **argv)
+{
+    AUTO(settings) struct settings settings = {0};
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str page = {0};
+
+    if (argc == 2 && strcmp(argv[1], "__man") == 0) {
+        pages_man(&page);
+        return print_page(&page);
+    }
+    if (argc == 3 && strcmp(argv[1], "__completion") == 0 && pages_completion(argv[2], &page))
+        return print_page(&page);
+    settings_read_words(&settings, argc, argv, &problems);
+    return start(&settings, &options, &problems);
+}

@@ -1,0 +1,23 @@
+/* Which NUMA nodes an instance gets: those of its host are divided among the instances there. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+
+#define NUMA_CPUS_MAX 8192u
+
+struct cpu_set {
+    uint64_t bits[NUMA_CPUS_MAX / 64];
+};
+
+/* A list as the kernel writes it: "0-3,8,10-11". False when it is none, or has a number too large. */
+bool cpu_set_read(const char *text, struct cpu_set *ret);
+bool cpu_set_has(const struct cpu_set *set, uint32_t cpu);
+void cpu_set_add(struct cpu_set *set, uint32_t cpu);
+bool cpu_set_is_empty(const struct cpu_set *set);
+
+/* Instance `index` of `count` gets of `nodes` nodes those from *ret_first up to, without, *ret_end: several,
+ * or one that it shares when there are fewer nodes than instances. */
+void numa_share(uint32_t nodes, uint32_t index, uint32_t count, uint32_t *ret_first, uint32_t *ret_end);

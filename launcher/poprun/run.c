@@ -1,0 +1,166 @@
+#include "launcher/poprun/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "launcher/inpod/self.h"
+#include "launcher/poprun/acquire.h"
+#include "launcher/poprun/claim.h"
+#include "launcher/poprun/mpirun.h"
+#include "launcher/poprun/story.h"
+#include "launcher/poprun/words.h"
+
+enum { EXIT_OWN = 1 };
+
+static uint32_t count_hosts(const struct run *run)
+{
+    return run->hosts->count ? (uint32_t)run->hosts->count : 1;
+}
+
+static struct topology topology_of(const struct run *run, const struct vipu_partition *partition)
+{
+    const struct poprun_options *options = run->options;
+    uint64_t ipus = (uint64_t)options->num_replicas * options->ipus_per_replica;
+    uint32_t ilds = partition ? partition->num_ilds : options->num_ilds;
+    uint64_t size = partition ? partition->size : ipus;
+
+    return (struct topology){.num_replicas = options->num_replicas,
+                             .num_instances = options->num_instances,
+                             .ipus_per_replica = options->ipus_per_replica,
+                             .ipus_per_ild = ilds ? (uint32_t)(size / ilds) : 0,
+                             .hosts = run->hosts};
+}
+
+/* Several instances share what one of them has compiled, unless they are told otherwise. On several hosts
+ * there is no directory that all of them would have. */
+static bool choose_cache(const struct run *run, const char **ret, struct err *err)
+{
+    const char *asked = run->options->executable_cache_path, *folder = run->env("TMPDIR");
+    AUTO(mem) char *template = NULL;
+
+    *ret = asked && *asked ? asked : NULL;
+    if (asked || run->options->num_instances == 1 || run->hosts->count || run->options->dry_run)
+        return true;
+    template = mem_printf("%s/poprun-cache-XXXXXX", folder && *folder ? folder : "/tmp");
+    if (!mkdtemp(template))
+        return err_errno(err, errno, "no directory for the executable cache at %s", template);
+    leftovers_note(run->left->cache_dir, sizeof(run->left->cache_dir), template);
+    *ret = run->left->cache_dir;
+    return true;
+}
+
+static void show_topology(const struct run *run, const struct topology *topology)
+{
+    AUTO(str) struct str text = {0};
+
+    if (!run->options->print_topology && !run->options->very_verbose && !run->options->dry_run)
+        return;
+    topology_print(topology, &text);
+    run->print(str_text(&text));
+}
+
+/* The wrapper stands beside poprun, whatever PATH says; other programs of that name there come first. */
+static void find_wrapper(const struct run *run, struct plan *plan)
+{
+    const char *path = run->env("PATH");
+    AUTO(mem) char *folder = self_dir();
+
+    if (folder)
+        strv_pushf(&plan->variables, "PATH=%s%s%s", path ? path : "", path && *path ? ":" : "", folder);
+}
+
+/* `partition` is NULL in offline mode. */
+static bool plan_with(const struct run *run, const struct vipu_partition *partition, struct plan *ret,
+                      struct err *err)
+{
+    const struct poprun_options *options = run->options;
+    const char *own_targets = run->env("POPLAR_TARGET_OPTIONS"), *cache_dir;
+    struct topology topology = topology_of(run, partition);
+    bool has_parent = partition && partition->reconfigurable;
+    struct parent parent = {0};
+    struct partition_view view = {run->access->endpoint.host, run->access->endpoint.port,
+                                  options->vipu_server_timeout_s, partition};
+    AUTO(mem) char *targets = NULL, *program = mpirun_program(run->mpirun);
+
+    show_topology(run, &topology);
+    if (has_parent)
+        parent = partition_parent(partition, options, count_hosts(run));
+    if (has_parent && run->hosts->count == 0 && !options->dry_run &&
+        !claim_parent(partition, run->env, run->journal, &parent, err))
+        return false;
+    if (!story_targets(run->journal, own_targets, partition, has_parent ? &parent : NULL,
+                       options->num_instances, &targets, err) ||
+        !choose_cache(run, &cache_dir, err))
+        return false;
+    story_network(run->journal, &topology, options->host_subnet);
+    struct plan_input input = {.options = options,
+                               .program = run->program,
+                               .topology = &topology,
+                               .view = partition ? &view : NULL,
+                               .parent = has_parent ? &parent : NULL,
+                               .target_options = partition || own_targets ? targets : NULL,
+                               .cache_dir = cache_dir,
+                               .mpirun = run->mpirun,
+                               .dialect = mpi_dialect_of(program),
+                               .env = run->env};
+    return plan_make(&input, ret, err);
+}
+
+static bool make_plan(const struct run *run, struct plan *ret, struct err *err)
+{
+    struct acquisition acquisition = {run->options,         run->access, run->env,
+                                      run->journal,         run->left,   count_hosts(run),
+                                      run->options->dry_run};
+    struct vipu_partition partition = {0};
+    bool good;
+
+    if (run->options->offline_mode)
+        return plan_with(run, NULL, ret, err);
+    if (!acquire_partition(&acquisition, &partition, err))
+        return false;
+    if (!run->options->remove_partition)
+        run->left->partition[0] = '\0';
+    good = plan_with(run, &partition, ret, err);
+    vipu_partition_release(&partition);
+    return good;
+}
+
+void run_clean_up(void *ctx)
+{
+    const struct run *run = ctx;
+
+    leftovers_remove(run->left, &run->access->endpoint, run->options->vipu_server_timeout_s, run->journal);
+}
+
+int run_perform(void *ctx)
+{
+    struct run *run = ctx;
+    AUTO(plan) struct plan plan = {0};
+    int status = EXIT_OWN;
+    struct err err;
+    bool good = make_plan(run, &plan, &err);
+
+    if (good) {
+        find_wrapper(run, &plan);
+        story_command(run->journal, &plan);
+        good = mpirun_run(&plan, run->journal, &status, &err);
+    }
+    if (!good)
+        journal_add(run->journal, JOURNAL_ERROR, "%s", err.msg);
+    run_clean_up(run);
+    return status;
+}
+
+bool run_describe(const struct run *run, struct err *err)
+{
+    AUTO(plan) struct plan plan = {0};
+    AUTO(str) struct str text = {0};
+
+    if (!make_plan(run, &plan, err))
+        return false;
+    words_join_quoted(&plan.argv, &text);
+    (void)str_addc(&text, '\n');
+    run->print(str_text(&text));
+    return true;
+}

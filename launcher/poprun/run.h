@@ -1,0 +1,27 @@
+/* One run of poprun from checked options to mpirun's exit status, with all it has to tell, and the clean-up.
+ */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "launcher/poprun/access.h"
+#include "launcher/poprun/journal.h"
+#include "launcher/poprun/leftovers.h"
+#include "launcher/poprun/options.h"
+
+struct run {
+    const struct poprun_options *options;
+    const struct strv *program;
+    const struct strv *hosts;
+    const struct access *access; /* unused in offline mode */
+    const char *(*env)(const char *name);
+    const struct journal *journal;
+    struct leftovers *left;
+    const char *mpirun; /* its path */
+    void (*print)(const char *text);
+};
+
+int run_perform(void *run); /* a struct run; the exit status */
+void run_clean_up(void *run);
+/* Plans, and prints topology and command in place of running it; nothing is changed. */
+MUST_USE bool run_describe(const struct run *run, struct err *err);

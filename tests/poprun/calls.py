@@ -1,0 +1,83 @@
+"""Calls of poprun, and what they leave behind."""
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("BUILD_DIR", "build/dev")
+DEADLINE_S = 120
+
+
+def program(name, room="launcher"):
+    path = BUILD / room / name
+    assert path.is_file(), f"{path} is missing: build the target {name}, or set BUILD_DIR"
+    return str(path)
+
+
+def until(condition, what, deadline_s=DEADLINE_S):
+    """Polls until the condition is true, and returns its value."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
+        time.sleep(0.01)
+
+
+def processes_with(variable):
+    """The ids of all processes that have this NAME=value in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if variable.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+class Poprun:
+    """Every process that comes of a call has MARK in its environment, so that orphans are found."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+        self.mark = f"POPRUN_TEST_MARK={folder}"
+
+    def environment(self, **more):
+        dropped = ("POPDIST_", "OMPI_", "PMIX_", "IPUOF_", "VIPU_", "POPLAR_", "POPTORCH_", "IPU_JOB_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
+        name, value = self.mark.split("=", 1)
+        return kept | {name: value, "TMPDIR": str(self.temporary), "VIPU_CLI_CONFIG": os.devnull,
+                       "IPUOF_RUN_DIR": str(self.folder / "ipuof")} | more  # fmt: skip
+
+    def start(self, *words, environment=None, **options):
+        return subprocess.Popen(
+            [program("poprun"), *map(str, words)], env=self.environment(**(environment or {})), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+        )  # fmt: skip
+
+    def __call__(self, *words, expect=0, environment=None):
+        process = self.start(*words, environment=environment)
+        out, err = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == expect, f"status {process.returncode}\n{out}\n{err}"
+        return out, err
+
+    def offline(self, *words, **options):
+        return self("--offline-mode=on", *words, **options)
+
+    def assert_clean(self):
+        """Nothing runs any more, and no directory is left."""
+        until(lambda: not processes_with(self.mark), f"{processes_with(self.mark)} end")
+        until(lambda: not list(self.temporary.glob("poprun-cache-*")), "the executable cache is removed")
+
+
+def untag(out):
+    """The lines without mpirun's tags, sorted: instances print when they like."""
+    return sorted(re.sub(r"^\[1,\d+\]<stdout>:", "", line) for line in out.splitlines())

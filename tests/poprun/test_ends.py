@@ -1,0 +1,55 @@
+"""However a run ends, no process and no directory is left."""
+
+import os
+import signal
+
+import pytest
+
+from calls import DEADLINE_S, processes_with, until
+
+WAIT = ["--offline-mode=on", "--num-replicas=2", "--num-instances=2", "sh", "-c", "echo ready; exec sleep 1000"]
+
+
+def start(poprun):
+    process = poprun.start(*WAIT)
+    ready = [process.stdout.readline() for _ in range(2)]
+    assert all(line.endswith("ready\n") for line in ready)
+    return process
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def parts(process):
+    """The runner, mpirun and an instance of it."""
+    (runner,) = children(process.pid)
+    (mpirun,) = children(runner)
+    instances = until(lambda: len(children(mpirun)) == 2 and children(mpirun), "both instances run")
+    return {"poprun": process.pid, "runner": runner, "mpirun": mpirun, "instance": instances[0]}
+
+
+@pytest.mark.parametrize("part", ["poprun", "runner", "mpirun", "instance"])
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_any_part_may_be_ended(poprun, part, name):
+    process = start(poprun)
+    os.kill(parts(process)[part], signal.Signals[name])
+    status = process.wait(DEADLINE_S)
+    assert status != 0
+    poprun.assert_clean()
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_an_interrupt_ends_the_run(poprun):
+    process = start(poprun)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(DEADLINE_S) != 0
+    poprun.assert_clean()
+    process.communicate()
+
+
+def test_what_a_program_leaves_in_the_background_ends_with_the_run(poprun):
+    poprun.offline("sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo started")
+    assert processes_with(poprun.mark) == []

@@ -1,0 +1,180 @@
+"""poprun and vipu-server: partitions found, made, replaced, reset and removed."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from calls import DEADLINE_S, program, untag, until
+
+SHOW = ["sh", "-c", "echo $IPUOF_VIPU_API_PARTITION_ID $IPUOF_VIPU_API_GCD_ID $POPDIST_NODE_DEVICE_ID"]
+
+
+class Site:
+    def __init__(self, poprun, controller):
+        self.poprun = poprun
+        self.port = controller.port
+
+    @property
+    def address(self):
+        return {"VIPU_CLI_API_HOST": "127.0.0.1", "VIPU_CLI_API_PORT": str(self.port)}
+
+    def vipu(self, *words):
+        done = subprocess.run(
+            [program("vipu", "vipu"), *words], env=self.poprun.environment(**self.address, HOME=str(self.poprun.folder)),
+            capture_output=True, text=True, check=False, timeout=DEADLINE_S,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def partitions(self):
+        rows = [line.split("|") for line in self.vipu("list", "partitions").splitlines()[2:-1]]
+        return {row[2].strip(): (int(row[6]), int(row[7])) for row in rows}
+
+    def __call__(self, *words, environment=None, **options):
+        return self.poprun(*words, environment=self.address | (environment or {}), **options)
+
+
+@pytest.fixture
+def site(poprun, controller):
+    return Site(poprun, controller)
+
+
+def test_the_only_partition_is_used(site):
+    site.vipu("create", "partition", "tut", "--size", "16", "--reconfigurable")
+    assert site("echo", "Hello World")[0] == "[1,0]<stdout>:Hello World\n"
+    out, _ = site("--num-replicas", 8, "--num-instances", 4, "--ipus-per-replica", 2, *SHOW)
+    assert untag(out) == ["tut 30"] * 4
+    assert site.partitions() == {"tut": (16, 1)}
+
+
+def test_the_log_is_that_of_the_record(site):
+    site.vipu("create", "partition", "p64", "--size", "64", "--reconfigurable")
+    _, err = site("-vv", "--num-replicas=2", "--num-instances=2", "true")
+    said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
+    expected = [
+        rf"\[I\] V-IPU server address picked up from 'vipu': 127.0.0.1:{site.port}",
+        r"\[I\] Using V-IPU partition p64 as it is the only one available",
+        rf"\[D\] Connecting to 127.0.0.1:{site.port}",
+        r"\[D\] Status for partition p64: OK \(error 0\)",
+        r"\[I\] Partition p64 already exists and is in state: PS_ACTIVE",
+        r"\[D\] The reconfigurable partition p64 is OK",
+        r"\[D\] Target options from environment: \{\}",
+        r'\[D\] Target options from V-IPU partition: \{"ipuLinkDomainSize":"64",.*"instanceSize":"32"\}',
+        r"\[D\] Found 32 devices with 2 IPUs",
+        r"\[D\] Attached to device 64",
+        r"\[D\] Found 2 children \(expected 2\) of device 64 with 1 IPUs each",
+        r"\[I\] Preparing parent device 64",
+        r"\[D\] Device 64 ipuLinkDomainSize=64, .*, instanceSize=1",
+        r'\[D\] Target options from Poplar device: \{.*"instanceSize":"1"\}',
+        r'\[D\] Using target options: \{.*"instanceSize":"32"\}',
+        r"\[D\] No hosts specified; ignoring host-subnet setting",
+        r"\[D\] Default network/RNIC for host communication: None",
+        r"\[I\] Running command: \S+/mpirun '--bind-to' .*",
+        r"\[I\] Waiting for mpirun \(PID \d+\)",
+        r"\[I\] mpirun \(PID \d+\) terminated with exit code 0",
+    ]
+    assert len(said) == len(expected)
+    for line, pattern in zip(said, expected, strict=True):
+        assert re.fullmatch(pattern, line)
+
+
+def test_a_missing_partition_is_made_only_when_that_is_allowed(site):
+    _, err = site("--vipu-partition=p", *SHOW, expect=1)
+    assert "--update-partition=yes creates it" in err
+    out, _ = site("--vipu-partition=p", "--update-partition=yes", "--num-replicas=4", "--num-instances=2", *SHOW)
+    assert untag(out) == ["p 0", "p 1"]
+    assert site.partitions() == {}
+
+
+def test_a_partition_may_stay(site):
+    words = ["--vipu-partition=p", "--update-partition=yes", "--remove-partition=no"]
+    site(*words, "--num-replicas=32", "--num-instances=2", "true")
+    assert site.partitions() == {"p": (32, 2)}
+    site(*words, "--num-replicas=8", "--num-instances=4", "true")
+    assert site.partitions() == {"p": (8, 4)}
+
+
+def test_a_partition_that_was_there_is_never_removed(site):
+    site.vipu("create", "partition", "p", "--size", "4")
+    site("--update-partition=yes", "--num-replicas=4", "true")
+    assert site.partitions() == {"p": (4, 1)}
+
+
+@pytest.mark.parametrize("instances", [1, 2, 4])
+def test_one_that_does_not_fit_is_told_with_the_cure(site, instances):
+    site.vipu("create", "partition", "p", "--size", "16")
+    words = [f"--num-instances={instances}", "--num-replicas=4", "true"]
+    job = {"IPU_JOB_IPUS_PER_INSTANCE": "16", "IPUOF_VIPU_API_PARTITION_ID": "p"}
+    if instances == 1:
+        site(*words, environment=job)
+        return
+    _, err = site(*words, environment=job, expect=1)
+    assert "set spec.partition.reconfigurable: true or spec.partition.gcds in the IPUJob" in err
+    _, err = site(*words, expect=1)
+    assert "--update-partition=yes replaces it" in err
+
+
+def test_two_partitions_need_a_name(site):
+    for name in "ab":
+        site.vipu("create", "partition", name, "--size", "1", "--reconfigurable")
+    _, err = site("true", expect=1)
+    assert "more than one partition is visible" in err and "--vipu-partition" in err
+    assert untag(site("--vipu-partition=b", *SHOW)[0]) == ["b 0"]
+    assert untag(site(*SHOW, environment={"IPUOF_VIPU_API_PARTITION_ID": "a"})[0]) == ["a 0"]
+
+
+def test_an_address_by_options_is_stronger(site, poprun):
+    site.vipu("create", "partition", "p", "--size", "1", "--reconfigurable")
+    wrong = {"VIPU_CLI_API_HOST": "127.0.0.1", "VIPU_CLI_API_PORT": "1"}
+    options = ["--vipu-server-host=127.0.0.1", f"--vipu-server-port={site.port}"]
+    assert untag(poprun(*options, *SHOW, environment=wrong)[0]) == ["p 0"]
+    _, err = poprun("true", environment=wrong, expect=1)
+    assert "unable to connect to VIRM/V-IPU Controller at 127.0.0.1:1" in err
+
+
+def test_a_busy_device_is_passed_over(site, poprun):
+    site.vipu("create", "partition", "p", "--size", "4", "--reconfigurable")
+    locks = poprun.environment()["IPUOF_RUN_DIR"]
+    attached = subprocess.Popen(
+        [program("vipu-attacher", "tests/unit/vipu/tools"), locks, "p", "0", "0", "1"], env=poprun.environment(),
+        text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert attached.stdout.readline() == "attached\n"
+        assert untag(site(*SHOW)[0]) == ["p 1"]
+        _, err = site("--num-replicas=4", "true", expect=1)
+        assert "no device with 4 IPUs of partition p is free (gc-monitor shows who uses them)" in err
+    finally:
+        attached.kill()
+        attached.communicate()
+
+
+def test_a_dry_run_changes_nothing(site):
+    out, _ = site("--dry-run", "--vipu-partition=p", "--update-partition=yes", "--num-replicas=4", "true")
+    assert "'IPUOF_VIPU_API_PARTITION_ID=p'" in out and site.partitions() == {}
+
+
+def test_what_no_partition_can_have_is_refused(site):
+    _, err = site("--vipu-partition=p", "--update-partition=yes", "--num-replicas=3", "true", expect=1)
+    assert "partition p cannot be created: " in err
+    _, err = site("--vipu-partition=p", "--update-partition=yes", "--sync-type=ST_NONE", "true", expect=1)
+    assert "--sync-type" in err and "ST_POD_NATIVE_DEFAULT" in err
+    site("--vipu-partition=p", "--update-partition=yes", "--sync-type=ST_POD_NATIVE_DEFAULT", "true")
+
+
+@pytest.mark.parametrize("part", ["poprun", "runner"])
+def test_a_killed_run_leaves_no_partition(site, poprun, part):
+    words = ["--vipu-partition=p", "--update-partition=yes", "sh", "-c", "echo ready; exec sleep 1000"]
+    process = poprun.start(*words, environment=site.address)
+    assert process.stdout.readline().endswith("ready\n")
+    assert site.partitions() == {"p": (1, 1)}
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+        runner = int(file.read())
+    os.kill(process.pid if part == "poprun" else runner, signal.SIGKILL)
+    process.wait(DEADLINE_S)
+    until(lambda: site.partitions() == {}, "the partition is removed")
+    poprun.assert_clean()
+    process.communicate()

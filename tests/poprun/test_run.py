@@ -1,0 +1,165 @@
+"""poprun in offline mode with the real mpirun: output, environment, exit status, cache."""
+
+import json
+import os
+import re
+
+import pytest
+
+from calls import untag
+
+SHOW = 'env | grep -E "^(POPDIST|IPUOF|POPLAR|POPRUN)_" | grep -v TEST_MARK'
+
+
+def test_any_program_runs(poprun):
+    assert poprun.offline("echo", "Hello World")[0] == "[1,0]<stdout>:Hello World\n"
+
+
+def test_each_instance_runs(poprun):
+    out, _ = poprun.offline("--num-replicas", 8, "--num-instances", 4, "echo", "Hello World")
+    assert sorted(out.splitlines()) == [f"[1,{rank}]<stdout>:Hello World" for rank in range(4)]
+
+
+def test_more_instances_than_cpus_need_no_option(poprun):
+    count = 2 * os.cpu_count() + 1
+    out, _ = poprun.offline(f"--num-replicas={count}", f"--num-instances={count}", "echo", "x")
+    assert untag(out) == ["x"] * count
+
+
+@pytest.mark.parametrize("placement", ["spreadnuma", "scattersocket", "scatternuma", "close", "disabled"])
+def test_every_placement_starts(poprun, placement):
+    out, _ = poprun.offline("--num-replicas=4", "--num-instances=4", f"--process-placement={placement}", "echo", "x")
+    assert untag(out) == ["x"] * 4
+
+
+def test_an_instance_finds_its_part(poprun):
+    out, _ = poprun.offline(
+        "--num-replicas=8", "--num-instances=2", "--ipus-per-replica=2", "--executable-cache-path=", "sh", "-c", SHOW,
+        environment={"POPDIST_LOCAL_INSTANCE_INDEX": "7", "POPDIST_STALE": "1", "IPUOF_CONFIG_PATH": "/x"},
+    )  # fmt: skip
+    second = sorted(line.split(":", 1)[1] for line in out.splitlines() if line.startswith("[1,1]"))
+    assert second == [
+        "IPUOF_LOG_LEVEL=WARN",
+        f"IPUOF_RUN_DIR={poprun.folder / 'ipuof'}",
+        "POPDIST_LOCAL_INSTANCE_INDEX=1",
+        "POPDIST_NUM_IPUS_PER_REPLICA=2",
+        "POPDIST_NUM_LOCAL_REPLICAS=4",
+        "POPDIST_NUM_TOTAL_REPLICAS=8",
+        "POPDIST_REPLICA_INDEX_OFFSET=4",
+        "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE=1",
+    ]
+
+
+def test_words_for_mpirun_reach_it(poprun):
+    out, _ = poprun.offline(
+        "--num-replicas=2", "--num-instances=2", "--mpi-global-args=\n --tag-output\n --bind-to none",
+        '--mpi-local-args=-x A="b c" -x PATH', "--instance-mpi-local-args=1:-x B={\"d\":\"e\"}",
+        "sh", "-c", 'echo "$A $B"',
+    )  # fmt: skip
+    assert sorted(out.splitlines()) == ["[1,0]<stdout>:b c ", '[1,1]<stdout>:b c {"d":"e"}']
+
+
+def test_nothing_is_said_without_being_asked(poprun):
+    assert poprun.offline("true") == ("", "")
+
+
+def test_v_tells_what_is_done_and_vv_details(poprun):
+    line = re.compile(r"\d\d:\d\d:\d\d\.\d{3} \d+ POPRUN \[([IDWE])\] .*")
+    out, err = poprun.offline("-v", "true")
+    assert out == "" and {line.fullmatch(text)[1] for text in err.splitlines()} == {"I"}
+    out, err = poprun.offline("-vv", "true")
+    assert "poprun topology" in poprun.offline("-vv", "--num-replicas=4", "true")[0]
+    assert {line.fullmatch(text)[1] for text in err.splitlines()} == {"I", "D"}
+    assert re.search(r"Waiting for mpirun \(PID (\d+)\)\n.*mpirun \(PID \1\) terminated with exit code 0\n$", err)
+
+
+@pytest.mark.parametrize("status", [1, 3, 77])
+def test_the_status_is_that_of_mpirun(poprun, status):
+    poprun.offline("--num-replicas=2", "--num-instances=2", "sh", "-c", f"exit {status}", expect=status)
+    poprun.assert_clean()
+
+
+def test_a_program_that_is_not_there_fails_the_run(poprun):
+    process = poprun.start("--offline-mode=on", "/no/such/program")
+    process.communicate(timeout=120)
+    assert process.returncode not in (0, None)
+    poprun.assert_clean()
+
+
+def test_without_mpirun_the_cure_is_named(poprun):
+    _, err = poprun.offline("true", expect=1, environment={"PATH": "/nowhere"})
+    assert err.startswith("POPRUN ERROR: there is no mpirun in PATH; install Open MPI") and err.count("\n") == 1
+
+
+def test_instances_share_a_cache_that_goes_away(poprun):
+    words = ["--num-replicas=2", "--num-instances=2"]
+    script = 'test -d "$POPDIST_EXECUTABLE_CACHE_PATH" && touch "$POPDIST_EXECUTABLE_CACHE_PATH/a" && echo $POPDIST_EXECUTABLE_CACHE_PATH'
+    first, second = untag(poprun.offline(*words, "sh", "-c", script)[0])
+    assert first == second and first.startswith(str(poprun.temporary))
+    poprun.assert_clean()
+    show = ["sh", "-c", "echo ${POPDIST_EXECUTABLE_CACHE_PATH-none}"]
+    assert untag(poprun.offline(*words, "--executable-cache-path=", *show)[0]) == ["none"] * 2
+    assert untag(poprun.offline(*words, "--executable-cache-path=/c", *show)[0]) == ["/c"] * 2
+    assert untag(poprun.offline(*show)[0]) == ["none"]
+
+
+def test_only_one_instance_is_heard(poprun):
+    words = ["--num-replicas=3", "--num-instances=3", "--only-output-from-instance=1"]
+    out, err = poprun.offline(*words, "sh", "-c", "echo $POPDIST_LOCAL_INSTANCE_INDEX; echo bad >&2")
+    assert (out, err) == ("[1,1]<stdout>:1\n", "[1,1]<stderr>:bad\n")
+
+
+def test_reports_go_where_they_are_asked_to(poprun):
+    show = ["sh", "-c", "echo $POPDIST_AUTOREPORT_DIRECTORY $POPLAR_ENGINE_OPTIONS"]
+    environment = {"POPLAR_ENGINE_OPTIONS": '{"allowOutOfMemory":"true"}'}
+    out, _ = poprun.offline("--autoreport-dir=/r", *show, environment=environment)
+    assert untag(out) == ['/r {"allowOutOfMemory":"true"}']
+    environment = {"POPLAR_ENGINE_OPTIONS": '{"autoReport.directory":"/q"}'}
+    _, err = poprun.offline("--autoreport-dir=/r", *show, environment=environment, expect=1)
+    assert err == (
+        "POPRUN ERROR: autoreport-dir command line argument cannot be specified when "
+        "POPLAR_ENGINE_OPTIONS contains autoReport.directory setting.\n"
+    )
+
+
+def test_a_larger_machine_can_be_compiled_for(poprun):
+    out, _ = poprun.offline(
+        "sh", "-c", "echo $POPLAR_TARGET_OPTIONS", environment={"POPLAR_TARGET_OPTIONS": '{ "ipuLinkDomainSize": "64" }'}
+    )
+    assert untag(out) == ['{"ipuLinkDomainSize":"64"}']
+
+
+def test_a_configuration_is_exported_and_imported(poprun):
+    path = poprun.folder / "training.conf"
+    show = ["sh", "-c", 'echo "$POPDIST_NUM_TOTAL_REPLICAS $*"', "sh", "one", "two words"]
+    words = [f"--export-config={path}", "--num-replicas=4", *show]
+    assert untag(poprun.offline(*words)[0]) == ["4 one two words"]
+    text = path.read_text()
+    assert untag(poprun("--import-config", path)[0]) == ["4 one two words"]
+    assert untag(poprun("--import-config", path, "--num-replicas=2")[0]) == ["2 one two words"]
+    assert untag(poprun("--import-config", path, "echo", "other")[0]) == ["other"]
+    poprun.offline(f"--export-config={path}", "--num-replicas=8", "true")
+    (stamped,) = poprun.folder.glob("training.conf.*")
+    assert path.read_text() == text and "num-replicas=8" in stamped.read_text()
+    poprun.offline(f"--export-config={path}", "--overwrite-config=yes", "--num-replicas=16", "true")
+    assert "num-replicas=16" in path.read_text()
+
+
+def test_a_dry_run_starts_nothing(poprun):
+    out, err = poprun.offline("--dry-run", "--num-replicas=2", "--num-instances=2", "touch", poprun.folder / "made")
+    assert out.startswith(" ====") and out.splitlines()[-1].endswith(f"'touch' '{poprun.folder / 'made'}'")
+    assert err == "" and not (poprun.folder / "made").exists()
+
+
+def test_every_mistake_is_told_at_once(poprun):
+    _, err = poprun("--num-replicas=x", "--offline-mode=perhaps", "--nope", "true", expect=1)
+    lines = err.splitlines()
+    assert len(lines) == 3 and all(line.startswith("POPRUN ERROR: ") for line in lines)
+
+
+def test_the_version_has_three_formats(poprun):
+    assert re.fullmatch(r"poprun \d+\.\d+\.\d+\n", poprun("--version")[0])
+    full = poprun("--version", "--version-format", "full-text")[0]
+    parts = json.loads(poprun("--version", "--version-format=full-json")[0])
+    assert full == "".join(f"{name} {version}\n" for name, version in parts.items())
+    assert {"poprun", "popdist", "libuv"} <= parts.keys()
