@@ -163,6 +163,23 @@ def test_limits_are_kept(serve, dial):
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+def test_one_connection_too_many(serve):
+    """It is closed at once, and the log says so, but not for each of a crowd."""
+    server = serve("limits: {connections: 2}\nclusters: [{id: a}]")
+    kept = [socket.create_connection(("127.0.0.1", server.port), DEADLINE_S) for _ in range(2)]
+    for sock in kept:
+        assert sock.recv(1)
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", server.port), DEADLINE_S) as sock:
+            try:
+                assert sock.recv(1) == b""
+            except ConnectionResetError:
+                pass
+    assert 1 <= server.log().count("connections are refused: ") < 20
+    for sock in kept:
+        sock.close()
+
+
 def test_as_many_files_as_connections(tmp_path):
     """The shell's limit on open files is often 1,024; the server asks for what its connections need."""
     path = tmp_path / "config.yaml"

@@ -3,11 +3,13 @@
 #include <errno.h>
 
 #include "base/core/mem.h"
+#include "base/io/log.h"
 #include "vipu/wire/service_conn.h"
 #include "vipu/wire/sock.h"
 
 #define SILENCE_MS 20000u
 #define BREATHER_MS 100 /* after the system refused a descriptor */
+#define CROWD_PAUSE_MS 10000
 
 struct service {
     struct loop *loop;
@@ -18,6 +20,7 @@ struct service {
     struct loop_timer breather;
     struct service_conn **conns;
     size_t conn_count;
+    int64_t next_crowd_ms; /* when a full house may be logged again */
 };
 
 static void on_gone(void *ctx, struct service_conn *conn)
@@ -40,6 +43,21 @@ static void on_breather_over(struct loop_timer *timer)
     sock_want(&service->listener, true, false);
 }
 
+/* At most once in a while: a crowd does not fill the log. */
+static void turn_away(struct service *service, int fd)
+{
+    int64_t now = loop_now_ms(service->loop);
+    struct sock refused;
+
+    sock_open_take(&refused, service->loop, fd, NULL);
+    sock_close(&refused, true);
+    if (now < service->next_crowd_ms)
+        return;
+    service->next_crowd_ms = now + CROWD_PAUSE_MS;
+    log_warn("connections are refused: there are as many as are allowed at a time",
+             KVF("connections", "%zu", service->conn_count));
+}
+
 static void on_incoming(struct sock *sock, bool readable, bool writable)
 {
     struct service *service = CONTAINER_OF(sock, struct service, listener);
@@ -56,10 +74,7 @@ static void on_incoming(struct sock *sock, bool readable, bool writable)
         return;
     }
     if (service->conn_count == service->options.max_connections) {
-        struct sock refused;
-
-        sock_open_take(&refused, service->loop, fd, NULL);
-        sock_close(&refused, true);
+        turn_away(service, fd);
         return;
     }
     conn = service_conn_new_take(fd, service->tls ? tls_new_server(service->tls) : NULL, &service->owner);
