@@ -290,6 +290,7 @@ def test_progress_and_interrupt(serve, home):
             break
     os.close(ours)
     assert waiting.returncode == -signal.SIGINT and out == ""
+    assert b"\033[?7lpartition p1: CREATING, 1 s\033[?7h" in seen  # cut at a narrow terminal's edge, not wrapped
     assert b"create partition (p1): interrupted" in seen and b"vipu remove partition p1" in seen
     # No terminal, no line.
     waiting = subprocess.Popen([program("vipu"), "-H", "127.0.0.1", "-P", str(slow.port), "--api-timeout", "2", "create",

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #define ERASE_LINE "\r\033[K"
+/* On a narrow terminal the line ends at the edge; wrapped, it could not be erased. */
+#define NO_WRAP "\033[?7l"
+#define WRAP "\033[?7h"
 
 struct progress progress_new(void)
 {
@@ -20,7 +23,7 @@ void progress_show(void *ctx, const char *id, const char *what, int64_t waited_m
     if (!progress->is_terminal || second == progress->shown_s)
         return;
     progress->shown_s = second;
-    (void)fprintf(stderr, ERASE_LINE "partition %s: %s, %lld s", id, what, (long long)second);
+    (void)fprintf(stderr, ERASE_LINE NO_WRAP "partition %s: %s, %lld s" WRAP, id, what, (long long)second);
     (void)fflush(stderr);
 }
 
