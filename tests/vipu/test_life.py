@@ -51,6 +51,7 @@ def test_an_automatic_reset_mends_what_was_short(serve, dial):
     assert list(status.errors) == [] and status.max_auto_reset_retries == 50
     assert status.auto_reset_retry_count in (1, 2)  # the first comes too early, unless the machine is slow
     assert begun - 2 <= status.last_auto_reset_time.seconds <= time.time() + 2
+    assert "\nLast auto-reset      | 20" in vipu(server, "get", "partition", "p1").stdout
     client.reset("p1")  # one that is asked for starts the count anew
     wait_active(client, "p1")
     assert client.status("p1").auto_reset_retry_count == 0

@@ -156,12 +156,18 @@ static void partition_rows(struct table *table, const struct vipu_partition *p)
 
 static void status_rows(struct table *table, const struct vipu_status *status)
 {
+    char when[TIMEFMT_RFC3339_SIZE];
+
     table_add(table, "State");
     table_add(table, vipu_ready_state_name(status->ready_state));
     table_add(table, "Operation");
     table_add(table, vipu_operation_state_name(status->operation_state));
     table_add(table, "Auto-reset retries");
     table_addf(table, "%u of %u", status->auto_reset_retry_count, status->max_auto_reset_retries);
+    if (status->last_auto_reset_unix_s) {
+        table_add(table, "Last auto-reset");
+        table_add(table, timefmt_rfc3339(status->last_auto_reset_unix_s, when));
+    }
     for (size_t i = 0; i < status->error_count; i++) {
         table_add(table, "Error");
         table_add(table, status->errors[i]);
