@@ -6,8 +6,10 @@
 #include "base/core/mem.h"
 #include "launcher/inpod/self.h"
 #include "launcher/poprun/acquire.h"
+#include "launcher/poprun/agent.h"
 #include "launcher/poprun/claim.h"
 #include "launcher/poprun/mpirun.h"
+#include "launcher/poprun/reach.h"
 #include "launcher/poprun/story.h"
 #include "launcher/poprun/words.h"
 
@@ -107,6 +109,26 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
     return plan_make(&input, ret, err);
 }
 
+/* Slurm's own agent starts mpirun's part on other hosts inside an allocation. */
+static bool check_hosts(const struct run *run, struct err *err)
+{
+    const struct strv *global = &run->options->mpi_global_args;
+    AUTO(strv) struct strv words = {0}, agent = {0}, problems = {0};
+
+    if (run->hosts->count == 0 || run->options->dry_run || run->env("SLURM_JOB_ID"))
+        return true;
+    for (size_t i = 0; i < global->count; i++)
+        if (!words_split(global->items[i], &words, err))
+            return false;
+    agent_choose(&words, run->env, &agent);
+    reach_hosts(run->hosts, &agent, &problems);
+    for (size_t i = 0; i < problems.count; i++)
+        journal_add(run->journal, JOURNAL_ERROR, "%s", problems.items[i]);
+    return problems.count == 0 ||
+           err_set(err, ERR_IO, "%zu of %zu hosts cannot be reached; nothing was started", problems.count,
+                   run->hosts->count);
+}
+
 static bool make_plan(const struct run *run, struct plan *ret, struct err *err)
 {
     struct acquisition acquisition = {run->options,         run->access, run->env,
@@ -115,6 +137,8 @@ static bool make_plan(const struct run *run, struct plan *ret, struct err *err)
     struct vipu_partition partition = {0};
     bool good;
 
+    if (!check_hosts(run, err))
+        return false;
     if (run->options->offline_mode)
         return plan_with(run, NULL, ret, err);
     if (!acquire_partition(&acquisition, &partition, err))

@@ -1,0 +1,9 @@
+/* Asks the remote agent, before anything else is done, whether programs can be started on each host. Agents
+ * never ask back: they have no input, and ssh is told so. */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+
+/* One sentence in `problems` for each host that cannot be reached; this host is not asked. */
+void reach_hosts(const struct strv *hosts, const struct strv *agent, struct strv *problems);

@@ -1,0 +1,83 @@
+"""Runs on several hosts. The remote agent is a script that starts what it is told here, in place of ssh: mpirun then
+has a daemon for each host, as on a real one."""
+
+import re
+
+import pytest
+
+AGENT = """#!/bin/sh
+# An agent: HOST COMMAND..., as ssh takes them.
+host=$1
+shift
+echo "$host" >>{asked}
+exec env POPRUN_TEST_HOST=$host IPUOF_CONFIG_PATH=/remote sh -c "$*"
+"""
+
+
+@pytest.fixture
+def agent(poprun):
+    path = poprun.folder / "agent"
+    path.write_text(AGENT.format(asked=poprun.folder / "asked"))
+    path.chmod(0o755)
+    return str(path)
+
+
+def mpirun_here(agent):
+    return {"OMPI_MCA_plm_rsh_agent": agent, "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_btl_tcp_if_include": "lo"}
+
+
+@pytest.mark.parametrize("form", ["list", "file"])
+def test_instances_are_divided_among_hosts(poprun, agent, form):
+    hosts = poprun.folder / "hosts"
+    hosts.write_text("far1 slots=2\nfar2\n")
+    given = "--host=far[1-2]" if form == "list" else f"--hostfile={hosts}"
+    out, _ = poprun.offline(
+        given, "--num-replicas=8", "--num-instances=4",
+        "sh", "-c", "echo $POPRUN_TEST_HOST $POPDIST_LOCAL_INSTANCE_INDEX $POPDIST_REPLICA_INDEX_OFFSET ${IPUOF_CONFIG_PATH-unset}",
+        environment=mpirun_here(agent),
+    )  # fmt: skip
+    assert sorted(out.splitlines()) == [
+        "[1,0]<stdout>:far1 0 0 unset",
+        "[1,1]<stdout>:far1 1 2 unset",
+        "[1,2]<stdout>:far2 0 4 unset",
+        "[1,3]<stdout>:far2 1 6 unset",
+    ]
+    poprun.assert_clean()
+
+
+def test_hosts_are_in_the_topology(poprun, agent):
+    words = ["--host=far1,far2", "--num-replicas=2", "--num-instances=2", "--print-topology=yes", "true"]
+    out, _ = poprun.offline(*words, environment=mpirun_here(agent))
+    assert "[0]: far1\n[1]: far2\n" in out
+
+
+def test_an_unreachable_host_is_named_with_reason_and_cure(poprun):
+    path = poprun.folder / "agent"
+    path.write_text(
+        "#!/bin/sh\ncase $1 in\nfar1) exit 0 ;;\nfar2) echo 'Host key verification failed.' >&2 ;;\n"
+        "*) echo 'Permission denied (publickey).' >&2 ;;\nesac\nexit 255\n"
+    )
+    path.chmod(0o755)
+    words = ["--host=far[1-3]", "--num-replicas=3", "--num-instances=3", "true"]
+    _, err = poprun.offline(*words, environment=mpirun_here(str(path)), expect=1)
+    said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
+    assert len(said) == 3
+    assert said[0].startswith("[E] host far2 cannot be reached: Host key verification failed; log in once with: ssh far2")
+    assert said[1].startswith("[E] host far3 cannot be reached: Permission denied; put your public key into")
+    assert said[2] == "[E] 2 of 3 hosts cannot be reached; nothing was started"
+
+
+def test_an_agent_that_is_not_there_is_told(poprun):
+    _, err = poprun.offline("--host=far1", "true", environment=mpirun_here("/no/agent"), expect=1)
+    assert "host far1 cannot be reached: /no/agent: No such file or directory" in err
+
+
+def test_this_host_is_not_asked(poprun, agent):
+    out, _ = poprun.offline("--host=localhost", "echo", "x", environment=mpirun_here(agent))
+    assert out == "[1,0]<stdout>:x\n"
+    assert not (poprun.folder / "asked").exists()
+
+
+def test_instances_must_divide_evenly(poprun):
+    _, err = poprun.offline("--host=a,b", "--num-replicas=3", "--num-instances=3", "true", expect=1)
+    assert err == "POPRUN ERROR: --num-instances=3 cannot be divided evenly among 2 hosts; take a multiple of 2\n"
