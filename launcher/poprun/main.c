@@ -20,6 +20,7 @@
 
 #define HOSTFILE_MAX ((size_t)1024 * 1024)
 #define CONFIG_MODE 0644
+#define SLURM_HOSTS "SLURM_JOB_NODELIST"
 
 static const char *environment(const char *name)
 {
@@ -140,7 +141,24 @@ static bool export(const struct poprun_options *options, const struct settings *
     return file_write(path, CONFIG_MODE, str_slice(&text), err);
 }
 
-static bool find_hosts(const struct poprun_options *options, struct strv *hosts, struct err *err)
+/* Slurm's hosts where no others are named. One alone is this one: then only its name is shown. */
+static bool read_allocation(struct strv *hosts, char **local_name, struct err *err)
+{
+    const char *list = environment(SLURM_HOSTS);
+
+    if (!list || !*list)
+        return true;
+    if (!hosts_read_list(list, hosts, err))
+        return err_wrap(err, "variable " SLURM_HOSTS);
+    if (hosts->count > 1)
+        return true;
+    *local_name = mem_strdup(hosts->items[0]);
+    strv_release(hosts);
+    return true;
+}
+
+static bool find_hosts(const struct poprun_options *options, struct strv *hosts, char **local_name,
+                       struct err *err)
 {
     AUTO(str) struct str text = {0};
 
@@ -149,15 +167,19 @@ static bool find_hosts(const struct poprun_options *options, struct strv *hosts,
     if (options->hostfile && (!file_read(options->hostfile, HOSTFILE_MAX, &text, err) ||
                               !hosts_read_file(str_slice(&text), options->hostfile, hosts, err)))
         return err_wrap(err, "--hostfile");
+    if (!hosts->count && !read_allocation(hosts, local_name, err))
+        return false;
     if (hosts->count && options->num_instances % hosts->count)
-        return err_set(err, ERR_INVALID,
-                       "--num-instances=%u cannot be divided evenly among %zu hosts; take a multiple of %zu",
-                       options->num_instances, hosts->count, hosts->count);
+        return err_set(
+            err, ERR_INVALID,
+            "--num-instances=%u cannot be divided evenly among %zu hosts; take a multiple of %zu, or name "
+            "fewer hosts with --host",
+            options->num_instances, hosts->count, hosts->count);
     return true;
 }
 
 static int launch(const struct poprun_options *options, const struct settings *settings,
-                  const struct strv *hosts)
+                  const struct strv *hosts, const char *local_name)
 {
     pid_t self = getpid();
     struct journal journal = {level_of(options), log_line, &self};
@@ -166,6 +188,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
     struct run run = {.options = options,
                       .program = &settings->program,
                       .hosts = hosts,
+                      .local_name = local_name,
                       .access = &access,
                       .env = environment,
                       .journal = &journal,
@@ -187,6 +210,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
 static int start(struct settings *settings, struct poprun_options *options, struct strv *problems)
 {
     AUTO(strv) struct strv hosts = {0};
+    AUTO(mem) char *local_name = NULL;
     AUTO(str) struct str page = {0};
     struct err err;
 
@@ -203,9 +227,9 @@ static int start(struct settings *settings, struct poprun_options *options, stru
         poprun_options_check(options, &settings->program, environment, problems);
     if (problems->count)
         return complain(problems);
-    if (!find_hosts(options, &hosts, &err) || !export(options, settings, &err))
+    if (!find_hosts(options, &hosts, &local_name, &err) || !export(options, settings, &err))
         return complain_once(&err);
-    return launch(options, settings, &hosts);
+    return launch(options, settings, &hosts, local_name);
 }
 
 int main(int argc, char **argv)

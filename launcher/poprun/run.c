@@ -31,6 +31,7 @@ static struct topology topology_of(const struct run *run, const struct vipu_part
                              .num_instances = options->num_instances,
                              .ipus_per_replica = options->ipus_per_replica,
                              .ipus_per_ild = ilds ? (uint32_t)(size / ilds) : 0,
+                             .local_name = run->local_name,
                              .hosts = run->hosts};
 }
 

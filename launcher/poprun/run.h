@@ -13,6 +13,7 @@ struct run {
     const struct poprun_options *options;
     const struct strv *program;
     const struct strv *hosts;
+    const char *local_name;      /* of this host, or NULL */
     const struct access *access; /* unused in offline mode */
     const char *(*env)(const char *name);
     const struct journal *journal;

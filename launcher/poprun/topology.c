@@ -29,7 +29,9 @@ uint32_t topology_instances_per_host(const struct topology *t)
 
 static const char *host_name(const struct topology *t, uint32_t host)
 {
-    return t->hosts->count ? t->hosts->items[host] : "localhost";
+    if (t->hosts->count)
+        return t->hosts->items[host];
+    return t->local_name ? t->local_name : "localhost";
 }
 
 const char *topology_host(const struct topology *t, uint32_t instance)

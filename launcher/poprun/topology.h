@@ -11,6 +11,7 @@ struct topology {
     uint32_t num_instances; /* divides num_replicas */
     uint32_t ipus_per_replica;
     uint32_t ipus_per_ild;    /* 0: all in one IPU-Link domain */
+    const char *local_name;   /* shown for this host when it is alone; NULL: localhost */
     const struct strv *hosts; /* their count divides num_instances; empty: this host alone */
 };
 

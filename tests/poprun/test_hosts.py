@@ -6,18 +6,19 @@ import re
 import pytest
 
 AGENT = """#!/bin/sh
-# An agent: HOST COMMAND..., as ssh takes them.
+# An agent: HOST COMMAND..., as ssh takes them. Hosts have temporary folders of their own: daemons share theirs otherwise.
 host=$1
 shift
-echo "$host" >>{asked}
-exec env POPRUN_TEST_HOST=$host IPUOF_CONFIG_PATH=/remote sh -c "$*"
+echo "$host" >>{folder}/asked
+mkdir -p {folder}/$host
+exec env POPRUN_TEST_HOST=$host IPUOF_CONFIG_PATH=/remote TMPDIR={folder}/$host sh -c "$*"
 """
 
 
 @pytest.fixture
 def agent(poprun):
     path = poprun.folder / "agent"
-    path.write_text(AGENT.format(asked=poprun.folder / "asked"))
+    path.write_text(AGENT.format(folder=poprun.folder))
     path.chmod(0o755)
     return str(path)
 
@@ -80,4 +81,21 @@ def test_this_host_is_not_asked(poprun, agent):
 
 def test_instances_must_divide_evenly(poprun):
     _, err = poprun.offline("--host=a,b", "--num-replicas=3", "--num-instances=3", "true", expect=1)
-    assert err == "POPRUN ERROR: --num-instances=3 cannot be divided evenly among 2 hosts; take a multiple of 2\n"
+    assert err == "POPRUN ERROR: --num-instances=3 cannot be divided evenly among 2 hosts; take a multiple of 2, or name fewer hosts with --host\n"
+
+
+def test_the_hosts_of_slurm_are_taken(poprun, agent):
+    two = {"SLURM_JOB_NODELIST": "far[1-2]"}
+    words = ["--dry-run", "--num-replicas=2", "--num-instances=2", "true"]
+    out, _ = poprun.offline(*words, environment=two)
+    assert "'--host' 'far1'" in out and "'--host' 'far2'" in out
+    out, _ = poprun.offline("--host=near", *words, environment=two)
+    assert "'--host' 'near'" in out and "far" not in out
+
+
+def test_a_lone_host_of_slurm_is_shown_by_its_name(poprun):
+    one = {"SLURM_JOB_NODELIST": "gc-poplar-02"}
+    out, _ = poprun.offline("--dry-run", "--num-replicas=4", "true", environment=one)
+    assert "| hosts     | gc-poplar-02  |\n" in out and "--host" not in out
+    _, err = poprun.offline("true", environment={"SLURM_JOB_NODELIST": "a[1"}, expect=1)
+    assert err.startswith("POPRUN ERROR: variable SLURM_JOB_NODELIST: ")

@@ -42,8 +42,8 @@ static void make_plan(const struct poprun_options *options, const struct strv *p
 {
     AUTO(strv) struct strv hosts = {0};
     AUTO(plan) struct plan plan = {0};
-    struct topology topology = {options->num_replicas, options->num_instances, options->ipus_per_replica, 0,
-                                &hosts};
+    struct topology topology = {
+        options->num_replicas, options->num_instances, options->ipus_per_replica, 0, NULL, &hosts};
     struct plan_input input = {.options = options,
                                .program = program,
                                .topology = &topology,

@@ -75,8 +75,8 @@ static void perform(const struct run *run, struct outcome *ret)
     read_options(run, &options, &settings);
     if (run->hosts)
         CHECK_OK(words_split(run->hosts, &hosts, &err), err);
-    struct topology topology = {options.num_replicas, options.num_instances, options.ipus_per_replica, 0,
-                                &hosts};
+    struct topology topology = {
+        options.num_replicas, options.num_instances, options.ipus_per_replica, 0, NULL, &hosts};
     bool has_parent = partition && partition->reconfigurable;
     if (has_parent)
         parent = partition_parent(partition, &options, hosts.count ? (uint32_t)hosts.count : 1);
