@@ -1,6 +1,7 @@
 """vipu-server is killed at random moments; what it said it did is still there, and nothing is half done."""
 
 import random
+import sqlite3
 import subprocess
 
 import grpc
@@ -128,3 +129,20 @@ def test_a_file_that_is_no_storage(tmp_path):
     run = subprocess.run([program("vipu-server"), "--listen", "127.0.0.1:0", "--storage", str(path)],
                          capture_output=True, text=True, timeout=20)
     assert run.returncode == 1 and str(path) in run.stderr and "not a database" in run.stderr
+
+
+@pytest.mark.parametrize("harm, why", [
+    ("update partitions set partition = x'deadbeef'", "no list of partitions"),
+    ("insert into partitions select 'p2', number, operation, flags, partition, status from partitions", "p1 is there twice"),
+])
+def test_a_storage_that_makes_no_sense(serve, dial, harm, why):
+    """Nothing is guessed: the server says which file it is, and leaves it alone."""
+    server = serve("create-ms: 0\nclusters: [{id: a}]")
+    dial(server.target).create("p1", 4)
+    assert server.stop() == 0
+    database = sqlite3.connect(server.folder / "state.db")
+    database.execute(harm)
+    database.commit()
+    database.close()
+    run = subprocess.run(server.args, capture_output=True, text=True, timeout=30)
+    assert run.returncode == 1 and str(server.folder / "state.db") in run.stderr and why in run.stderr

@@ -149,8 +149,11 @@ static bool start_service(struct server *server, struct err *err)
 static bool start(struct server *server, struct err *err)
 {
     server->store = store_open(server->config.storage, err);
-    return server->store && store_load(server->store, &server->controller, loop_now_ms(server->loop), err) &&
-           start_admin(server, err) && start_service(server, err);
+    if (!server->store)
+        return false;
+    if (!store_load(server->store, &server->controller, loop_now_ms(server->loop), err))
+        return err_wrap(err, "%s", server->config.storage);
+    return start_admin(server, err) && start_service(server, err);
 }
 
 /* The struct is emptied; the result is yours. */
