@@ -58,7 +58,7 @@ LANES = [
          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3),
     Lane("launcher", "ipu-launch with real processes and namespaces", (Pytest(("launcher",), "dev"),), 1),
     Lane("mpi", "PopDist and poprun with a real mpirun, and PopDist's threads under ThreadSanitizer",
-         (Pytest(("popdist", "poprun"), "release"), Ctest("tsan", "threads")), 2),
+         (Pytest(("popdist",), "release"), Pytest(("poprun",), "release"), Ctest("tsan", "threads")), 3),
     Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 1),
     Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 6),
     Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 5),
