@@ -8,6 +8,7 @@ import subprocess
 import grpc
 import pytest
 
+from generic import Client
 from programs import DEADLINE_S, ROOT, program, until
 
 
@@ -178,6 +179,26 @@ def test_one_connection_too_many(serve):
     assert 1 <= server.log().count("connections are refused: ") < 20
     for sock in kept:
         sock.close()
+
+
+def test_idle_connections_make_room(serve, dial):
+    """Whoever holds all connections without a call keeps nobody out for good, and connects again when there is one."""
+    server = serve("limits: {connections: 2}\nclusters: [{id: a}]")
+    idle = [dial(server.target) for _ in range(2)]
+    for client in idle:
+        assert client.version() == "1.18.0"
+
+    def is_served():
+        late = Client(server.target)
+        try:
+            return late.version()
+        except grpc.RpcError:
+            return None
+        finally:
+            late.close()
+
+    until(is_served, "an idle connection makes room", 60)
+    until(lambda: [client.version() for client in idle[:1]] == ["1.18.0"], "its client connects again")
 
 
 def test_as_many_files_as_connections(tmp_path):

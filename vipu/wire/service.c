@@ -10,6 +10,7 @@
 #define SILENCE_MS 20000u
 #define BREATHER_MS 100 /* after the system refused a descriptor */
 #define CROWD_PAUSE_MS 10000
+#define IDLE_MS 10000 /* a connection without calls may stay so long when others want its place */
 
 struct service {
     struct loop *loop;
@@ -58,6 +59,26 @@ static void turn_away(struct service *service, int fd)
              KVF("connections", "%zu", service->conn_count));
 }
 
+/* The connection that has been of no use for longest makes room; its client connects again when it has a
+ * call. False: all are in use. */
+static bool make_room(struct service *service)
+{
+    int64_t oldest = loop_now_ms(service->loop) - IDLE_MS;
+    struct service_conn *idle = NULL;
+
+    for (size_t i = 0; i < service->conn_count; i++) {
+        int64_t since = service_conn_idle_since_ms(service->conns[i]);
+
+        if (since >= 0 && since <= oldest) {
+            oldest = since;
+            idle = service->conns[i];
+        }
+    }
+    if (idle)
+        on_gone(service, idle);
+    return idle;
+}
+
 static void on_incoming(struct sock *sock, bool readable, bool writable)
 {
     struct service *service = CONTAINER_OF(sock, struct service, listener);
@@ -73,7 +94,7 @@ static void on_incoming(struct sock *sock, bool readable, bool writable)
         }
         return;
     }
-    if (service->conn_count == service->options.max_connections) {
+    if (service->conn_count == service->options.max_connections && !make_room(service)) {
         turn_away(service, fd);
         return;
     }

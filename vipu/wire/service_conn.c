@@ -42,8 +42,9 @@ struct service_conn {
     struct service_conn_owner owner;
     struct service_calls calls;
     struct loop_timer preface;
-    size_t unfinished; /* bytes of requests that are still coming */
-    size_t unsent;     /* bytes of replies not taken by the session yet */
+    int64_t idle_since_ms; /* while it has no calls */
+    size_t unfinished;     /* bytes of requests that are still coming */
+    size_t unsent;         /* bytes of replies not taken by the session yet */
 };
 
 static void call_free(struct service_call *call)
@@ -77,6 +78,7 @@ static void drop_body(struct service_conn *conn, struct service_call *call)
 static void call_detach(struct service_conn *conn, struct service_call *call)
 {
     TAILQ_REMOVE(&conn->calls, call, entry);
+    conn->idle_since_ms = loop_now_ms(conn->owner.loop);
     drop_body(conn, call);
     conn->unsent -= call->reply.len - call->reply_sent;
     call->conn = NULL;
@@ -313,6 +315,7 @@ struct service_conn *service_conn_new_take(int fd, struct tls *tls, const struct
 
     conn->owner = *owner;
     TAILQ_INIT(&conn->calls);
+    conn->idle_since_ms = loop_now_ms(owner->loop);
     loop_timer_start(owner->loop, &conn->preface, PREFACE_MS, on_no_preface);
     h2_start_take(&conn->h2, owner->loop, fd, tls, session_new(conn), &h2_owner);
     return conn;
@@ -321,6 +324,11 @@ struct service_conn *service_conn_new_take(int fd, struct tls *tls, const struct
 void service_conn_greet(struct service_conn *conn)
 {
     h2_flush(&conn->h2);
+}
+
+int64_t service_conn_idle_since_ms(const struct service_conn *conn)
+{
+    return TAILQ_EMPTY(&conn->calls) ? conn->idle_since_ms : -1;
 }
 
 void service_conn_free(struct service_conn *conn)

@@ -21,4 +21,6 @@ struct service_conn_owner {
 struct service_conn *service_conn_new_take(int fd, struct tls *tls, const struct service_conn_owner *owner);
 /* Sends our settings, which some clients wait for. May end in gone(). */
 void service_conn_greet(struct service_conn *conn);
+/* Since when it has had no call, on the loop's clock; -1: it has one. */
+int64_t service_conn_idle_since_ms(const struct service_conn *conn);
 void service_conn_free(struct service_conn *conn);
