@@ -38,6 +38,11 @@ char *program_home_folder(const struct program *program)
     return mem_printf("%s/.ipuof.conf.d", home ? home : "");
 }
 
+const char *program_lock_folder(const struct program *program, const char *run_dir)
+{
+    return run_dir ? run_dir : attach_folder(program->env);
+}
+
 static int print_man(const struct program *program)
 {
     const struct opts_man man = {.summary = program->summary, .version = IPU_OPERATOR_VERSION};

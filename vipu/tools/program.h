@@ -4,6 +4,7 @@
 
 #include "base/core/opts.h"
 #include "base/core/str.h"
+#include "vipu/tools/attach.h"
 
 #define PROGRAM_USAGE 2 /* exit status of a wrong command line */
 
@@ -24,3 +25,13 @@ int program_complain(const struct program *program, const struct strv *problems)
 
 /* ~/.ipuof.conf.d of the user. Yours. */
 char *program_home_folder(const struct program *program);
+
+/* For the table of the struct `owner`, which has a char *run_dir. */
+#define PROGRAM_RUN_DIR_ROW(owner)                                                                           \
+    {                                                                                                        \
+        .flag = "run-dir", .env = ATTACH_FOLDER_ENV, .type = OPT_STR, .offset = offsetof(owner, run_dir),    \
+        .arg = "DIR",                                                                                        \
+        .help = "where this host's programs lock their devices; by itself /run/ipuof or /tmp/ipuof"          \
+    }
+/* The folder of the locks, where run_dir is that option. Borrowed. */
+const char *program_lock_folder(const struct program *program, const char *run_dir);

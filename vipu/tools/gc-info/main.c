@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "vipu/tools/attach.h"
 #include "vipu/tools/gc-info/options.h"
 #include "vipu/tools/program.h"
 
@@ -34,8 +33,7 @@ static int answer(const struct program *program, const struct options *options, 
 
     if (!discover(&options->source, &wish, &found, &err))
         return program_fail(program, err.msg);
-    ok = query_answer(query, &found, options->run_dir ? options->run_dir : attach_folder(environment), &out,
-                      &err);
+    ok = query_answer(query, &found, program_lock_folder(program, options->run_dir), &out, &err);
     if (program_print(program, &out) != EXIT_SUCCESS)
         return EXIT_FAILURE;
     return ok ? EXIT_SUCCESS : fail(program, &found, &err);

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "vipu/tools/attach.h"
+#include "vipu/tools/program.h"
 
 #define AT(field) .offset = offsetof(struct options, field)
 #define COMMAND(kind) .type = OPT_FLAG, AT(commands[kind])
@@ -41,12 +41,7 @@ static const struct opt rows[] = {
      AT(all_partitions),
      .help = "with --list-devices: the single IPUs of every partition, the active one first"},
     SOURCE_ROWS,
-    {.flag = "run-dir",
-     .env = ATTACH_FOLDER_ENV,
-     .type = OPT_STR,
-     AT(run_dir),
-     .arg = "DIR",
-     .help = "where this host's programs lock their devices; by itself /run/ipuof or /tmp/ipuof"},
+    PROGRAM_RUN_DIR_ROW(struct options),
     {0},
 };
 

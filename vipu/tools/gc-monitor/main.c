@@ -85,7 +85,7 @@ static int run(const struct program *program, const void *parsed)
     struct err err;
 
     if (!discover(&options->source, &wish, &found, &err) ||
-        !look(&found, options->run_dir ? options->run_dir : attach_folder(environment), &monitored, &err))
+        !look(&found, program_lock_folder(program, options->run_dir), &monitored, &err))
         return program_fail(program, err.msg);
     if (options->json)
         monitor_print_json(monitored.gcds, monitored.count, !options->no_card_info, attach_pid_space(),

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "vipu/tools/attach.h"
+#include "vipu/tools/program.h"
 
 #define AT(field) .offset = offsetof(struct options, field)
 
@@ -22,12 +22,7 @@ static const struct opt rows[] = {
      AT(json),
      .help = "print one JSON object instead of tables"},
     SOURCE_ROWS,
-    {.flag = "run-dir",
-     .env = ATTACH_FOLDER_ENV,
-     .type = OPT_STR,
-     AT(run_dir),
-     .arg = "DIR",
-     .help = "where this host's programs lock their devices; by itself /run/ipuof or /tmp/ipuof"},
+    PROGRAM_RUN_DIR_ROW(struct options),
     {0},
 };
 
