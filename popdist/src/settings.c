@@ -26,11 +26,6 @@ static const struct {
     [SETTING_LOCAL_SIZE] = {"OMPI_COMM_WORLD_LOCAL_SIZE", 1, REPLICAS_MAX, 0},
 };
 
-const char *setting_name(enum setting setting)
-{
-    return settings[setting].name;
-}
-
 const char *setting_text(const char *name)
 {
     const char *text = getenv(name);

@@ -22,7 +22,6 @@ enum setting {
 
 #define SETTING_ENV_TIMEOUT "POPDIST_COLLECTIVE_TIMEOUT"
 
-const char *setting_name(enum setting setting);
 bool setting_is_set(enum setting setting);
 /* The variable, or its default when it is absent. */
 enum popdist_status setting_read(enum setting setting, uint32_t *ret, struct popdist_error *error);
