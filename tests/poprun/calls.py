@@ -3,29 +3,20 @@
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / os.environ.get("BUILD_DIR", "build/dev")
+import programs
+
 DEADLINE_S = 120
 
 
 def program(name, room="launcher"):
-    path = BUILD / room / name
-    assert path.is_file(), f"{path} is missing: build the target {name}, or set BUILD_DIR"
-    return str(path)
+    return programs.program(name, room)
 
 
-def until(condition, what, deadline_s=DEADLINE_S):
-    """Polls until the condition is true, and returns its value."""
-    end = time.monotonic() + deadline_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
-        time.sleep(0.01)
+def until(condition, what):
+    """As the tests of V-IPU wait, but longer: mpirun starts many processes."""
+    return programs.until(condition, what, DEADLINE_S)
 
 
 def processes_with(variable):

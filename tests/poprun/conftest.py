@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import calls
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vipu"))
+
+import calls  # noqa: E402
 
 CLUSTER = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
 

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from calls import ROOT, program
+from calls import program
+from programs import ROOT
 
 
 def page(*words):

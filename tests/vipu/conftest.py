@@ -44,6 +44,12 @@ def dial():
 
 
 @pytest.fixture
+def server(serve):
+    """Its operations take no time; files whose tests need another one have their own."""
+    return serve(QUICK)
+
+
+@pytest.fixture
 def quick(serve, dial):
     """A client of a server whose operations take no time."""
     return dial(serve(QUICK).target)

@@ -89,3 +89,14 @@ class Client:
         if gcd is not None:
             request.gcd_id.id = gcd
         return self.user.GetPartitionIpuofConfig(request, timeout=self.DEADLINE_S).ipuof_config
+
+
+def version_of(target):
+    """What a client that has just come is told; None when it is refused."""
+    client = Client(target)
+    try:
+        return client.version()
+    except grpc.RpcError:
+        return None
+    finally:
+        client.close()

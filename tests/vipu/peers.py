@@ -2,13 +2,14 @@
 
 import re
 import subprocess
+import threading
 from collections import namedtuple
 from concurrent import futures
 
 import grpc
 
 from generic import pb, services
-from programs import DEADLINE_S, program
+from programs import DEADLINE_S, program, until
 
 Line = namedtuple("Line", "number what kind code sent unknown text")
 
@@ -116,3 +117,28 @@ def listen_bytes(**answers):
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     return server, port
+
+
+def check_abort(listen, *steps):
+    """listen(script) is a server on bytes; after the steps, of which one makes a call, the client aborts its connection."""
+    ended, requested = [], threading.Event()
+
+    def script(peer):
+        peer.greet()
+        peer.request()
+        requested.set()
+        try:
+            while True:
+                peer.frame()
+        except ConnectionResetError:
+            ended.append("reset")
+        except EOFError:
+            ended.append("end")
+
+    running = Probe(listen(script).port, *steps, "gate", "abort", "wait")
+    running.read_gate()
+    assert requested.wait(DEADLINE_S)
+    running.open()
+    (line,) = running.rest()
+    assert (line.kind, line.sent, line.unknown) == ("io", True, True)
+    until(lambda: ended == ["reset"], "the peer sees a reset")

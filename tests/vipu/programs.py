@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 30
 
 
-def program(name):
-    path = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "vipu" / name
+def program(name, room="vipu"):
+    path = ROOT / os.environ.get("BUILD_DIR", "build/dev") / room / name
     assert path.is_file(), f"{path} is missing: build the target {name}, or set BUILD_DIR"
     return str(path)
 

@@ -3,11 +3,10 @@
 import socket
 import struct
 
-import grpc
 import pytest
 
 import rawh2
-from generic import Client, pb
+from generic import pb, version_of
 from programs import DEADLINE_S, until
 
 CALL = [(":method", "POST"), (":scheme", "http"), (":path", "/virmgrpc.VersionService/GetVersion"),
@@ -35,11 +34,6 @@ class Raw(rawh2.Peer):
                 blocks += payload
             if number == stream and (flags & rawh2.END_STREAM and kind in (rawh2.HEADERS, rawh2.DATA)):
                 return blocks
-
-
-@pytest.fixture
-def server(serve):
-    return serve("create-ms: 0\nremove-ms: 0\nclusters: [{id: cl1}]")
 
 
 @pytest.fixture
@@ -146,16 +140,7 @@ def test_more_connections_than_there_is_room(server, others):
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         peer.close()
 
-    def is_served():
-        late = Client(server.target)
-        try:
-            return late.version()
-        except grpc.RpcError:
-            return None
-        finally:
-            late.close()
-
-    until(is_served, "new connections are taken again")
+    until(lambda: version_of(server.target), "new connections are taken again")
 
 
 def test_a_client_that_gives_up(server, others):

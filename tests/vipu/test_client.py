@@ -11,7 +11,7 @@ import pytest
 
 import rawh2
 from generic import pb
-from peers import Generic, Probe, listen_bytes, listen_generic, probe
+from peers import Generic, Probe, check_abort, listen_bytes, listen_generic, probe
 from programs import DEADLINE_S, until
 
 def test_every_call(generic):
@@ -185,28 +185,7 @@ def test_a_cancelled_call_is_silent(generic):
 
 
 def test_abort_resets_the_connection(raw):
-    ended = []
-
-    def script(peer):
-        peer.greet()
-        peer.request()
-        requested.set()
-        try:
-            while True:
-                peer.frame()
-        except ConnectionResetError:
-            ended.append("reset")
-        except EOFError:
-            ended.append("end")
-
-    requested = threading.Event()
-    running = Probe(raw(script).port, "remove:p1", "gate", "abort", "wait")
-    running.read_gate()
-    assert requested.wait(DEADLINE_S)
-    running.open()
-    (line,) = running.rest()
-    assert (line.kind, line.sent, line.unknown) == ("io", True, True)
-    until(lambda: ended == ["reset"], "the peer sees a reset")
+    check_abort(raw, "remove:p1")
 
 
 def answers(*pieces, count=1):

@@ -8,7 +8,7 @@ import subprocess
 import grpc
 import pytest
 
-from generic import Client
+from generic import version_of
 from programs import DEADLINE_S, ROOT, program, until
 
 
@@ -188,16 +188,7 @@ def test_idle_connections_make_room(serve, dial):
     for client in idle:
         assert client.version() == "1.18.0"
 
-    def is_served():
-        late = Client(server.target)
-        try:
-            return late.version()
-        except grpc.RpcError:
-            return None
-        finally:
-            late.close()
-
-    until(is_served, "an idle connection makes room", 60)
+    until(lambda: version_of(server.target), "an idle connection makes room", 60)
     until(lambda: [client.version() for client in idle[:1]] == ["1.18.0"], "its client connects again")
 
 

@@ -9,17 +9,12 @@ import pytest
 import rawh2
 from generic import pb
 from peers import is_sanitized
-from programs import DEADLINE_S, Answerer, until
+from programs import Answerer
 from rawh2 import (ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PRIORITY, PUSH_PROMISE,
                    RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, headers)
 from test_abuse import CALL, Raw, resident_mib
 
 ENDS = (ConnectionError, EOFError)
-
-
-@pytest.fixture
-def server(serve):
-    return serve("create-ms: 0\nremove-ms: 0\nclusters: [{id: cl1}]")
 
 
 @pytest.fixture

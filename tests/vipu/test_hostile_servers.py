@@ -8,7 +8,7 @@ import pytest
 
 import rawh2
 from peers import Probe, probe
-from programs import DEADLINE_S, until
+from programs import DEADLINE_S
 from rawh2 import (ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OPEN, PADDED, PING, PRIORITY,
                    PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, headers, response)
 

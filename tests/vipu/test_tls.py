@@ -13,7 +13,7 @@ import pytest
 import rawh2
 from certificates import LOCAL, Certificate
 from generic import pb, services
-from peers import Generic, Probe, probe
+from peers import Generic, Probe, check_abort, probe
 from programs import DEADLINE_S, ROOT, Answerer, until
 from tls import context_of, records_script, tls_script
 
@@ -325,25 +325,4 @@ def test_the_rest_of_a_write_that_is_denied(raw, certificate, authority, is_secu
 
 
 def test_abort_resets_the_connection(raw, certificate, authority):
-    ended, requested = [], threading.Event()
-
-    def script(peer):
-        peer.greet()
-        peer.request()
-        requested.set()
-        try:
-            while True:
-                peer.frame()
-        except ConnectionResetError:
-            ended.append("reset")
-        except EOFError:
-            ended.append("end")
-
-    server = raw(records_script(certificate, script))
-    running = Probe(server.port, f"ca:{authority.pem}", "remove:p1@20000", "gate", "abort", "wait")
-    running.read_gate()
-    assert requested.wait(DEADLINE_S)
-    running.open()
-    (line,) = running.rest()
-    assert (line.kind, line.sent, line.unknown) == ("io", True, True)
-    until(lambda: ended == ["reset"], "the peer sees a reset")
+    check_abort(lambda script: raw(records_script(certificate, script)), f"ca:{authority.pem}", "remove:p1@20000")
