@@ -1,5 +1,8 @@
 """Fixtures of the V-IPU lane: a server of ours and a generic client."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 import peers
@@ -7,6 +10,8 @@ import programs
 import rawh2
 from certificates import LOCAL, Authority
 from generic import Client
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
 
