@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launcher/poprun/descend.h"
+#include "launcher/inpod/descend.h"
 #include "launcher/poprun/mpirun.h"
 
 #define PATIENCE_MS 2000

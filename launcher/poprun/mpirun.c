@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/descend.h"
+#include "launcher/inpod/descend.h"
 #include "launcher/poprun/story.h"
 
 #define ORPHAN_PATIENCE_MS 2000

@@ -1,4 +1,4 @@
-#include "launcher/poprun/descend.h"
+#include "launcher/inpod/descend.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static bool is_below(pid_t pid, pid_t top)
     return false;
 }
 
-static void signal_all(int signal)
+void descend_signal(int signal)
 {
     DIR *all = opendir("/proc");
     pid_t self = getpid();
@@ -87,12 +87,12 @@ void descend_end(int patience_ms)
 {
     if (!reap())
         return;
-    signal_all(SIGTERM);
-    signal_all(SIGCONT);
+    descend_signal(SIGTERM);
+    descend_signal(SIGCONT);
     for (int waited = 0; waited < patience_ms && reap(); waited += LOOK_MS)
         pause_ms(LOOK_MS);
     while (reap()) {
-        signal_all(SIGKILL);
+        descend_signal(SIGKILL);
         pause_ms(LOOK_MS);
     }
 }
