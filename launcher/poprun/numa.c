@@ -22,6 +22,18 @@ bool cpu_set_is_empty(const struct cpu_set *set)
     return true;
 }
 
+void cpu_set_join(struct cpu_set *set, const struct cpu_set *more)
+{
+    for (size_t i = 0; i < COUNT_OF(set->bits); i++)
+        set->bits[i] |= more->bits[i];
+}
+
+void cpu_set_cut(struct cpu_set *set, const struct cpu_set *allowed)
+{
+    for (size_t i = 0; i < COUNT_OF(set->bits); i++)
+        set->bits[i] &= allowed->bits[i];
+}
+
 static bool add_range(char *range, struct cpu_set *set)
 {
     char *dash = strchr(range, '-');
@@ -62,5 +74,18 @@ void numa_share(uint32_t nodes, uint32_t index, uint32_t count, uint32_t *ret_fi
     } else {
         *ret_first = index % nodes;
         *ret_end = *ret_first + 1;
+    }
+}
+
+void numa_place(const struct numa_node *nodes, uint32_t node_count, uint32_t index, uint32_t count,
+                struct cpu_set *ret_cpus, struct cpu_set *ret_nodes)
+{
+    uint32_t first, end;
+
+    *ret_cpus = *ret_nodes = (struct cpu_set){0};
+    numa_share(node_count, index, count, &first, &end);
+    for (uint32_t i = first; i < end; i++) {
+        cpu_set_add(ret_nodes, nodes[i].number);
+        cpu_set_join(ret_cpus, &nodes[i].cpus);
     }
 }

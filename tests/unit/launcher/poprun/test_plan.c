@@ -253,6 +253,34 @@ TEST(options_are_in_the_command)
     }
 }
 
+/* Which CPUs an instance gets is up to mpirun's words and to the wrapper before the program. */
+TEST(each_placement_has_its_words)
+{
+    static const char *const words[] = {"--process-placement=spreadnuma",
+                                        "--process-placement=scattersocket",
+                                        "--process-placement=scatternuma",
+                                        "--process-placement=close",
+                                        "--process-placement=disabled",
+                                        "--mpi-global-args=--map-by node",
+                                        "--numa-aware=yes",
+                                        "--numa-aware=no"};
+    static const char *const programs[] = {"orterun", "mpirun"}; /* Open MPI 4 and 5 */
+    AUTO(str) struct str text = {0};
+
+    CHECK_ROWS (program, programs)
+        CHECK_ROWS (word, words) {
+            struct run run = {.words = {"--num-replicas=2", "--num-instances=2", *word, "a"},
+                              .env = no_variable,
+                              .mpirun = "mpirun",
+                              .program = *program};
+
+            (void)str_addf(&text, "%s %s\n  ", *program, *word);
+            command(&run, &text);
+            (void)str_addc(&text, '\n');
+        }
+    golden_check("poprun/placements.txt", str_text(&text));
+}
+
 TEST(each_host_has_a_parent_device_of_its_own)
 {
     static const struct run run = {
