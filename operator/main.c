@@ -103,6 +103,13 @@ static const char *is_ready(void *ctx)
                                                  : "jobs, pods, records and nodes are not all known yet";
 }
 
+static cJSON *queue(void *ctx)
+{
+    struct app *app = ctx;
+
+    return app->reconciler ? reconciler_queue(app->reconciler) : NULL;
+}
+
 /* ---- the end ---- */
 
 static void on_given_back(void *ctx)
@@ -163,11 +170,13 @@ static bool start(struct app *app, struct err *err)
                                                               .on_started = on_started,
                                                               .on_lost = on_lost,
                                                               .ctx = app});
-    app->health = health_new(
-        app->loop,
-        &(struct health_options){
-            .port = (uint16_t)o->health_port, .is_well = is_well, .is_ready = is_ready, .ctx = app},
-        err);
+    app->health = health_new(app->loop,
+                             &(struct health_options){.port = (uint16_t)o->health_port,
+                                                      .is_well = is_well,
+                                                      .is_ready = is_ready,
+                                                      .queue = queue,
+                                                      .ctx = app},
+                             err);
     return app->health != NULL;
 }
 

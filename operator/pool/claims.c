@@ -13,11 +13,13 @@ struct outlook {
     uint32_t behind;            /* claims that wait behind the head */
 };
 
-static int by_age(const void *a, const void *b)
+static int by_turn(const void *a, const void *b)
 {
     const struct claim *x = a, *y = b;
     int order;
 
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
     if (x->created_s != y->created_s)
         return x->created_s < y->created_s ? -1 : 1;
     if (x->arrival != y->arrival)
@@ -51,11 +53,19 @@ static bool take(const struct claims_controller *c, struct outlook *outlook, uin
 
 /* ---- why not ---- */
 
+void claim_wait_release(struct claim_wait *wait)
+{
+    mem_free(wait->text);
+    mem_free(wait->controller);
+    strv_release(&wait->blockers);
+    *wait = (struct claim_wait){0};
+}
+
 static void wait(struct claim_verdict *verdict, const char *reason, struct str *text)
 {
     verdict->controller = -1;
-    verdict->reason = reason;
-    verdict->text = str_take(text);
+    verdict->wait.reason = reason;
+    verdict->wait.text = str_take(text);
 }
 
 static void say_nobody(const struct claim *claim, const struct claims_controller *controllers, size_t count,
@@ -106,24 +116,95 @@ static void say_unavailable(const struct claims_controller *c, struct claim_verd
     wait(verdict, "ControllerUnavailable", &text);
 }
 
+static const char *holder_name(const struct claims_holder *holder)
+{
+    return holder->job ? holder->job : holder->partition;
+}
+
+static void name_holder(const struct claims_holder *holder, struct str *list)
+{
+    str_addf(list, "%s%s%s (%u)%s", list->len ? ", " : "", holder->job ? "" : "partition ",
+             holder_name(holder), holder->size, holder->job ? "" : ", which is not the operator's");
+}
+
+static bool is_among(const struct claims_holder *holder, const size_t *blocking, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (holder->listed == blocking[i])
+            return true;
+    }
+    return false;
+}
+
+/* Whose end would make room for the head: the cheapest set, or everybody when that cannot be told. */
+static void say_holders(const struct claim *claim, const struct claims_controller *c, struct claim_wait *wait,
+                        struct str *text)
+{
+    size_t listed = c->listed ? c->listed->count : 0, shown = 0, left_out = 0;
+    AUTO(mem) size_t *blocking = mem_alloc((listed + 1) * sizeof(*blocking));
+    size_t count = listed ? vipu_pool_blockers(c->pool, c->listed, claim->size, blocking) : 0;
+    AUTO(str) struct str names = {0};
+
+    for (size_t i = 0; i < c->holder_count; i++) {
+        if (count && !is_among(&c->holders[i], blocking, count))
+            continue;
+        if (shown == CLAIMS_BLOCKERS) {
+            left_out++;
+            continue;
+        }
+        name_holder(&c->holders[i], &names);
+        strv_push(&wait->blockers, holder_name(&c->holders[i]));
+        shown++;
+    }
+    if (shown)
+        str_addf(text, "; held by %s", str_text(&names));
+    if (left_out)
+        str_addf(text, " and %zu more", left_out);
+}
+
+static void say_far_behind(const struct claim *claim, const struct claims_controller *c,
+                           struct claim_verdict *verdict)
+{
+    struct str text = {0};
+
+    str_addf(
+        &text,
+        "Waiting for %u IPUs: %d or more stand before it in the line for V-IPU controller %s; the operator's "
+        "/queue shows all of it",
+        claim->size, CLAIMS_PLACES, c->name);
+    wait(verdict, "Queued", &text);
+}
+
 static void say_no_room(const struct claim *claim, const struct claims_controller *c,
                         const struct outlook *outlook, struct claim_verdict *verdict)
 {
     struct str text = {0};
-    uint32_t fit = vipu_pool_fit_count(&outlook->left, claim->size);
-    uint32_t free_ipus = outlook->left.free_ipus, granted = c->pool->free_ipus - free_ipus;
+    struct claim_wait *told = &verdict->wait;
+    bool is_head = outlook->head == claim;
+    uint32_t granted = c->pool->free_ipus - outlook->left.free_ipus;
 
+    told->controller = mem_strdup(c->name);
+    told->place = is_head ? 1 : outlook->behind + 1;
+    if (told->place > CLAIMS_PLACES) {
+        say_far_behind(claim, c, verdict);
+        return;
+    }
+    told->free_ipus = outlook->left.free_ipus;
+    told->total_ipus = c->pool->total_ipus;
+    told->fitting = vipu_pool_fit_count(&outlook->left, claim->size);
     str_addf(
         &text,
         "Waiting for %u IPUs: V-IPU controller %s has %u of %u free, and %u partition(s) of %u would fit",
-        claim->size, c->name, free_ipus, c->pool->total_ipus, fit, claim->size);
-    if (c->holders)
-        str_addf(&text, "; held by %s", c->holders);
+        claim->size, c->name, told->free_ipus, told->total_ipus, told->fitting, claim->size);
+    if (is_head)
+        say_holders(claim, c, told, &text);
     if (granted) /* they have no record yet that would name them as holders */
         str_addf(&text, "; %u have just been granted to jobs before it", granted);
-    if (outlook->head != claim)
+    if (!is_head) {
         str_addf(&text, "; %s is first in line, %u ahead", outlook->head->job, outlook->behind);
-    wait(verdict, outlook->head == claim ? "InsufficientIPUs" : "Queued", &text);
+        strv_push(&told->blockers, outlook->head->job);
+    }
+    wait(verdict, is_head ? "InsufficientIPUs" : "Queued", &text);
 }
 
 /* ---- the decision ---- */
@@ -186,7 +267,7 @@ void claims_decide(struct claim *claims, size_t count, const struct claims_contr
     AUTO(mem) struct outlook *outlooks = mem_alloc((controller_count + 1) * sizeof(*outlooks));
 
     if (count > 1)
-        qsort(claims, count, sizeof(*claims), by_age);
+        qsort(claims, count, sizeof(*claims), by_turn);
     for (size_t i = 0; i < controller_count; i++)
         outlooks[i].left = vipu_pool_view_copy(controllers[i].pool);
     for (size_t i = 0; i < count; i++) {

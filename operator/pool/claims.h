@@ -1,12 +1,22 @@
-/* Who gets IPUs next. Pure. Per controller first come, first served: nothing passes a claim that could use
- * that controller, so a large job is never starved by small ones behind it. */
+/* Who gets IPUs next. Pure. Per controller by priority, then first come, first served: nothing passes a claim
+ * that could use that controller, so a large job is never starved by small ones behind it. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/core/str.h"
 #include "vipu/model/pool.h"
+
+/* Who has IPUs of a controller. Borrowed. */
+struct claims_holder {
+    const char *job;       /* "namespace/name"; NULL: the partition is not the operator's */
+    const char *partition; /* id */
+    uint32_t size;
+    size_t listed; /* its index in `listed`, or CLAIMS_NOT_LISTED: it has only been asked for */
+};
+#define CLAIMS_NOT_LISTED SIZE_MAX
 
 /* What is known of one V-IPU controller now. Borrowed. */
 struct claims_controller {
@@ -17,13 +27,16 @@ struct claims_controller {
     bool has_nodes;                    /* some node carries its label, or it needs none */
     const char *node_label;            /* "key=value", for the message; NULL when it needs none */
     const struct vipu_pool_view *pool; /* with what is reserved already taken; total_ipus 0: size unknown */
-    const char *holders; /* who holds its IPUs: "default/a (32), default/b (16)"; NULL: nobody */
+    const struct vipu_partitions *listed; /* what `pool` was made of */
+    const struct claims_holder *holders;
+    size_t holder_count;
 };
 
 struct claim {
     const char *job; /* "namespace/name" */
     const char *uid;
     uint32_t instance;
+    int32_t priority; /* of the template's PriorityClass; higher goes first */
     int64_t created_s;
     uint64_t arrival; /* which was heard of first, within the second that creation times are told in */
     uint32_t size;
@@ -31,12 +44,30 @@ struct claim {
     const bool *eligible; /* per controller; NULL: all */
 };
 
-struct claim_verdict {
-    int controller;     /* index of the one that has room for it; -1: wait */
-    const char *reason; /* CamelCase constant; NULL when granted, or when there is nothing to tell yet */
-    char *text;         /* a sentence without period, owned; NULL likewise */
+/* So many know their place in a line, and who is in the way of a claim is named up to here. Who stands
+ * further back is told nothing that changes with every step of the line. */
+#define CLAIMS_PLACES 10
+#define CLAIMS_BLOCKERS 4
+
+/* Why a claim waits: a sentence for people, the rest for programs. */
+struct claim_wait {
+    const char *reason; /* CamelCase constant; NULL: there is nothing to tell yet */
+    char *text;         /* without period, owned; NULL likewise */
+    char *controller;   /* whom the numbers are about, owned; NULL: there are none */
+    uint32_t place;     /* in line there, from 1 */
+    uint32_t free_ipus, total_ipus;
+    uint32_t fitting;     /* partitions of the size asked for that would fit now */
+    struct strv blockers; /* "namespace/name", or the id of a partition that is not the operator's: whose end
+                             would make room, or who is first in line */
 };
 
-/* Sorts the claims in place, the oldest first, and fills verdicts[i] for claims[i]. */
+struct claim_verdict {
+    int controller; /* index of the one that has room for it; -1: wait */
+    struct claim_wait wait;
+};
+
+void claim_wait_release(struct claim_wait *wait);
+
+/* Sorts the claims in place, who goes first first, and fills verdicts[i] for claims[i]. */
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
                    size_t controller_count, struct claim_verdict *verdicts);

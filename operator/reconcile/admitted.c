@@ -7,7 +7,8 @@
 
 struct judged {
     bool asking;
-    int64_t until_ms;    /* passed, and good until then; 0: not */
+    int64_t until_ms; /* passed, and good until then; 0: not */
+    int32_t priority;
     struct strv waiting; /* keys of jobs */
 };
 
@@ -28,11 +29,15 @@ static struct judged *find(const struct admitted *admitted, const struct job *jo
     return map_get(&admitted->templates, key);
 }
 
-bool admitted_has(const struct admitted *admitted, const struct job *job, int64_t now_ms)
+bool admitted_has(const struct admitted *admitted, const struct job *job, int64_t now_ms,
+                  int32_t *ret_priority)
 {
     const struct judged *judged = find(admitted, job);
 
-    return judged && now_ms < judged->until_ms;
+    if (!judged || now_ms >= judged->until_ms)
+        return false;
+    *ret_priority = judged->priority;
+    return true;
 }
 
 static void forget_answered(struct admitted *admitted)
@@ -71,14 +76,15 @@ bool admitted_ask(struct admitted *admitted, const struct job *job)
     return true;
 }
 
-void admitted_answer(struct admitted *admitted, const char *fingerprint, bool passed, int64_t now_ms,
-                     struct strv *ret_waiting)
+void admitted_answer(struct admitted *admitted, const char *fingerprint, bool passed, int32_t priority,
+                     int64_t now_ms, struct strv *ret_waiting)
 {
     struct judged *judged = map_get(&admitted->templates, fingerprint);
 
     if (!judged)
         return;
     judged->asking = false;
+    judged->priority = priority;
     judged->until_ms = passed ? now_ms + ADMITTED_FOR_MS : 0;
     *ret_waiting = judged->waiting;
     judged->waiting = (struct strv){0};

@@ -86,12 +86,12 @@ static void on_finalizer_removed(struct request *request, struct kube_response *
 }
 
 /* Like jobs wait for one answer. The fingerprint asked about stands in the op. */
-static void tell_waiting(const struct request *request, bool passed)
+static void tell_waiting(const struct request *request, bool passed, int32_t priority)
 {
     struct reconciler *r = request->work->r;
     AUTO(strv) struct strv waiting = {0};
 
-    admitted_answer(&r->admitted, request->op.text, passed, loop_now_ms(r->loop), &waiting);
+    admitted_answer(&r->admitted, request->op.text, passed, priority, loop_now_ms(r->loop), &waiting);
     for (size_t i = 0; i < waiting.count; i++)
         reconciler_enqueue(r, waiting.items[i]);
 }
@@ -101,9 +101,13 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     struct job_memory *memory = work_memory(request->work);
     int64_t now = loop_now_ms(request->work->r->loop);
 
-    tell_waiting(request, res->err.kind == ERR_NONE);
+    /* The API server's admission writes what the template's PriorityClass is worth into the pod. */
+    int32_t priority = (int32_t)json_i64(res->body, "spec/priority", 0);
+
+    tell_waiting(request, res->err.kind == ERR_NONE, priority);
     if (!memory)
         return;
+    memory->priority = priority;
     memory->dry_run_generation = request->work->generation;
     mem_set_str(&memory->dry_run_text, NULL);
     if (res->err.kind == ERR_NONE ||

@@ -293,6 +293,7 @@ static void conclude(const struct job_view *view, const struct tally *tally, str
     const struct instance_result *speaker = spokesman(tally, &v->state);
 
     v->running = tally->phases[INSTANCE_RUNNING];
+    v->wait = tally->first[INSTANCE_WAITING].wait;
     if (view->instance_count == 0) {
         v->state = JOB_PENDING;
         v->reason = "NoInstances";

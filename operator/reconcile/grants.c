@@ -5,8 +5,6 @@
 #include "operator/pool/claims.h"
 #include "operator/reconcile/state.h"
 
-/* Holders named in one sentence; the rest is counted. */
-#define HOLDERS_SHOWN 4
 /* A changed sentence with the same reason is not urgent. */
 #define RETELL_MS 5000
 
@@ -46,14 +44,14 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
         if (old && old->ready == plan->ops[i].ready) {
             claims[count] = *old;
             old->granted = NULL;
-            old->text = NULL;
+            old->wait = (struct claim_wait){0};
         }
         claims[count].ready = plan->ops[i].ready;
         count++;
     }
     for (size_t i = 0; i < memory->claim_count; i++) {
         mem_free(memory->claims[i].granted);
-        mem_free(memory->claims[i].text);
+        claim_wait_release(&memory->claims[i].wait);
     }
     mem_free(memory->claims);
     memory->claims = claims;
@@ -74,57 +72,80 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
     return false;
 }
 
-static char *name_holders(const struct reconciler *r, const struct pool_controller *controller)
-{
-    struct str out = {0};
-    size_t shown = 0;
-
-    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
-        const struct record *record = i->view;
-
-        if (str_eq(record->controller, controller->config->name) && shown++ < HOLDERS_SHOWN)
-            str_addf(&out, "%s%s (%u)", out.len ? ", " : "", record->job_key, record->size);
-    }
-    for (size_t i = 0; i < controller->listed->count; i++) {
-        const struct vipu_partition *partition = &controller->listed->items[i];
-
-        if (!store_view(watch_store(r->records), r->options.operator_ns, partition->id) &&
-            shown++ < HOLDERS_SHOWN)
-            str_addf(&out, "%spartition %s (%u), which is not the operator's", out.len ? ", " : "",
-                     partition->id, partition->size);
-    }
-    if (shown > HOLDERS_SHOWN)
-        str_addf(&out, " and %zu more", shown - HOLDERS_SHOWN);
-    return shown ? str_take(&out) : NULL;
-}
+/* Everything that the queue is told about the controllers, and what it is made of. */
+struct outlook {
+    struct vipu_pool_view room;
+    struct claims_holder *holders;
+    char *since, *label;
+};
 
 struct outlooks {
     struct claims_controller *items;
-    struct vipu_pool_view *rooms;
-    char **texts; /* two per controller and the label */
+    struct outlook *parts;
     size_t count;
 };
+
+/* Who is listed, and whose partition is only on its way. */
+static size_t find_holders(const struct reconciler *r, const struct pool_controller *controller,
+                           struct claims_holder **ret)
+{
+    const struct store *records = watch_store(r->records);
+    const char *name = controller->config->name;
+    size_t count = 0, cap = controller->listed->count;
+
+    *ret = mem_alloc((cap + 1) * sizeof(**ret));
+    for (size_t i = 0; i < controller->listed->count; i++) {
+        const struct vipu_partition *partition = &controller->listed->items[i];
+        const struct record *record = store_view(records, r->options.operator_ns, partition->id);
+
+        (*ret)[count++] = (struct claims_holder){
+            .job = record && str_eq(record->controller, name) ? record->job_key : NULL,
+            .partition = partition->id,
+            .size = partition->size,
+            .listed = i,
+        };
+    }
+    for (const struct store_item *i = store_first(records); i; i = store_next(i)) {
+        const struct record *record = i->view;
+
+        if (!str_eq(record->controller, name) || pool_listed(r->pool, name, record->name))
+            continue;
+        if (count >= cap) {
+            cap = 2 * cap + 16;
+            *ret = mem_grow(*ret, cap, sizeof(**ret));
+        }
+        (*ret)[count++] = (struct claims_holder){.job = record->job_key,
+                                                 .partition = record->name,
+                                                 .size = record->size,
+                                                 .listed = CLAIMS_NOT_LISTED};
+    }
+    return count;
+}
 
 static void look_at(const struct reconciler *r, size_t i, struct outlooks *all)
 {
     const struct pool_controller *c = pool_controller(r->pool, i);
+    const struct vipu_controller_config *config = c->config;
+    struct outlook *part = &all->parts[i];
     char since[TIMEFMT_RFC3339_SIZE];
-    char **texts = &all->texts[3 * i];
+    size_t holders = find_holders(r, c, &part->holders);
 
-    all->rooms[i] = pool_room(r->pool, i);
-    texts[0] = name_holders(r, c);
-    texts[1] = c->trouble ? mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since)) : NULL;
-    texts[2] =
-        c->config->node_label ? mem_printf("%s=%s", c->config->node_label, c->config->node_value) : NULL;
+    part->room = pool_room(r->pool, i);
+    if (c->trouble)
+        part->since = mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since));
+    if (config->node_label)
+        part->label = mem_printf("%s=%s", config->node_label, config->node_value);
     all->items[i] = (struct claims_controller){
-        .name = c->config->name,
+        .name = config->name,
         .is_known = c->is_known,
         .trouble = c->trouble,
-        .trouble_since = texts[1],
-        .has_nodes = some_node_has(r, c->config),
-        .node_label = texts[2],
-        .pool = &all->rooms[i],
-        .holders = texts[0],
+        .trouble_since = part->since,
+        .has_nodes = some_node_has(r, config),
+        .node_label = part->label,
+        .pool = &part->room,
+        .listed = c->listed,
+        .holders = part->holders,
+        .holder_count = holders,
     };
 }
 
@@ -132,21 +153,21 @@ static void outlooks_make(const struct reconciler *r, struct outlooks *all)
 {
     all->count = pool_count(r->pool);
     all->items = mem_alloc((all->count + 1) * sizeof(*all->items));
-    all->rooms = mem_alloc((all->count + 1) * sizeof(*all->rooms));
-    all->texts = mem_alloc((3 * all->count + 1) * sizeof(*all->texts));
+    all->parts = mem_alloc((all->count + 1) * sizeof(*all->parts));
     for (size_t i = 0; i < all->count; i++)
         look_at(r, i, all);
 }
 
 static void outlooks_release(struct outlooks *all)
 {
-    for (size_t i = 0; i < all->count; i++)
-        vipu_pool_view_release(&all->rooms[i]);
-    for (size_t i = 0; i < 3 * all->count; i++)
-        mem_free(all->texts[i]);
+    for (size_t i = 0; i < all->count; i++) {
+        vipu_pool_view_release(&all->parts[i].room);
+        mem_free(all->parts[i].holders);
+        mem_free(all->parts[i].since);
+        mem_free(all->parts[i].label);
+    }
     mem_free(all->items);
-    mem_free(all->rooms);
-    mem_free(all->texts);
+    mem_free(all->parts);
 }
 
 /* ---- claims ---- */
@@ -197,6 +218,7 @@ static void add_claims(const struct reconciler *r, struct job_memory *memory, st
             .job = job->key,
             .uid = memory->uid,
             .instance = memory->claims[i].instance,
+            .priority = memory->priority,
             .created_s = job->created_s,
             .arrival = memory->arrival,
             .size = job->spec.ipus_per_instance,
@@ -206,20 +228,50 @@ static void add_claims(const struct reconciler *r, struct job_memory *memory, st
     }
 }
 
+/* The whole line with what is decided about it. */
+struct line {
+    struct claim_list claims;
+    struct outlooks outlooks;
+    struct claim_verdict *verdicts;
+};
+
+static void line_make(const struct reconciler *r, struct line *line)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
+        add_claims(r, value, &line->claims);
+    line->verdicts = mem_alloc((line->claims.count + 1) * sizeof(*line->verdicts));
+    if (line->claims.count == 0)
+        return;
+    outlooks_make(r, &line->outlooks);
+    claims_decide(line->claims.items, line->claims.count, line->outlooks.items, line->outlooks.count,
+                  line->verdicts);
+}
+
+static void line_release(struct line *line)
+{
+    for (size_t i = 0; i < line->claims.count; i++)
+        claim_wait_release(&line->verdicts[i].wait);
+    mem_free(line->verdicts);
+    mem_free(line->claims.items);
+    outlooks_release(&line->outlooks);
+}
+
 static void answer(struct reconciler *r, const struct claims_controller *controllers,
                    const struct claim *claim, struct claim_verdict *verdict)
 {
     struct job_memory *memory = map_get(&r->memories, claim->uid);
     struct claim_memory *mine = memory_claim(memory, claim->instance);
     const char *granted = verdict->controller >= 0 ? controllers[verdict->controller].name : NULL;
-    bool news = !str_eq(granted, mine->granted) || !str_eq(verdict->reason, mine->reason) ||
-                (!mine->granted && !mine->text);
-    bool retold = !str_eq(verdict->text, mine->text);
+    bool news = !str_eq(granted, mine->granted) || !str_eq(verdict->wait.reason, mine->wait.reason) ||
+                (!mine->granted && !mine->wait.text);
+    bool retold = !str_eq(verdict->wait.text, mine->wait.text);
 
     mem_set_str(&mine->granted, granted);
-    mine->reason = verdict->reason;
-    mem_free(mine->text);
-    mine->text = TAKE(verdict->text);
+    claim_wait_release(&mine->wait);
+    mine->wait = verdict->wait;
+    verdict->wait = (struct claim_wait){0};
     if (news)
         queue_add(r->queue, memory->key);
     else if (retold)
@@ -228,10 +280,7 @@ static void answer(struct reconciler *r, const struct claims_controller *control
 
 void grants_refresh(struct reconciler *r)
 {
-    struct claim_list list = {0};
-    struct outlooks outlooks = {0};
-    struct claim_verdict *verdicts;
-    void *value;
+    struct line line = {0};
 
     /* After a start, nobody is served before everybody has been seen. */
     r->all_seen = r->all_seen || queue_ready(r->queue) == 0;
@@ -239,18 +288,50 @@ void grants_refresh(struct reconciler *r)
         r->claims_changed = true;
         return;
     }
+    line_make(r, &line);
+    pool_set_waiting(r->pool, line.claims.count > 0);
+    for (size_t i = 0; i < line.claims.count; i++)
+        answer(r, line.outlooks.items, &line.claims.items[i], &line.verdicts[i]);
+    line_release(&line);
+}
 
-    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
-        add_claims(r, value, &list);
-    pool_set_waiting(r->pool, list.count > 0);
-    if (list.count) {
-        verdicts = mem_alloc(list.count * sizeof(*verdicts));
-        outlooks_make(r, &outlooks);
-        claims_decide(list.items, list.count, outlooks.items, outlooks.count, verdicts);
-        for (size_t i = 0; i < list.count; i++)
-            answer(r, outlooks.items, &list.items[i], &verdicts[i]);
-        outlooks_release(&outlooks);
-        mem_free(verdicts);
-    }
-    mem_free(list.items);
+/* ---- for who asks ---- */
+
+static cJSON *print_claim(const struct line *line, size_t i)
+{
+    const struct claim *claim = &line->claims.items[i];
+    const struct claim_verdict *verdict = &line->verdicts[i];
+    const struct claim_wait *wait = &verdict->wait;
+    cJSON *out = json_object();
+    char created[TIMEFMT_RFC3339_SIZE];
+
+    json_put_str(out, "job", claim->job);
+    json_put_i64(out, "instance", claim->instance);
+    json_put_i64(out, "ipus", claim->size);
+    json_put_i64(out, "priority", claim->priority);
+    json_put_str(out, "created", timefmt_rfc3339(claim->created_s, created));
+    json_put_str(out, "state",
+                 verdict->controller >= 0 ? "Granted"
+                 : claim->is_ready        ? "Waiting"
+                                          : "CheckingTemplate");
+    json_put_str(out, "reason", wait->reason);
+    json_put_str(out, "message", wait->text);
+    json_put_str(out, "controller",
+                 verdict->controller >= 0 ? line->outlooks.items[verdict->controller].name
+                                          : wait->controller);
+    if (wait->place)
+        json_put_i64(out, "place", wait->place);
+    return out;
+}
+
+cJSON *grants_print(const struct reconciler *r)
+{
+    struct line line = {0};
+    cJSON *out = json_object(), *list = json_put_array(out, "queue");
+
+    line_make(r, &line);
+    for (size_t i = 0; i < line.claims.count; i++)
+        json_push_take(list, print_claim(&line, i));
+    line_release(&line);
+    return out;
 }

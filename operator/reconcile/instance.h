@@ -17,9 +17,10 @@ enum instance_phase {
 
 struct instance_result {
     enum instance_phase phase;
-    const char *reason; /* CamelCase constant, or borrowed from the view */
-    char *text;         /* a sentence without period, owned; NULL when there is nothing to say */
-    bool has_partition; /* active */
+    const char *reason;            /* CamelCase constant, or borrowed from the view */
+    char *text;                    /* a sentence without period, owned; NULL when there is nothing to say */
+    const struct claim_wait *wait; /* WAITING in the queue for IPUs: the numbers behind the text; else NULL */
+    bool has_partition;            /* active */
     uint32_t active, succeeded, failed; /* pods */
     const struct pod *failed_pod;       /* the first that failed, for status */
     bool is_unanswered;                 /* a question is under way that is answered within milliseconds */

@@ -62,7 +62,8 @@ static void claim_partition(const struct job_view *view, const struct instance_v
                      view->job->spec.ipus_per_instance, inst->granted);
         return;
     case CLAIM_WAITING:
-        instance_say(ret, INSTANCE_WAITING, inst->wait_reason, "%s", inst->wait_text);
+        instance_say(ret, INSTANCE_WAITING, inst->wait->reason, "%s", inst->wait->text);
+        ret->wait = inst->wait;
         return;
     case CLAIM_NONE:
         ret->is_unanswered = true;

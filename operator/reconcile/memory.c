@@ -33,7 +33,7 @@ static void free_claims(struct job_memory *memory)
 {
     for (size_t i = 0; i < memory->claim_count; i++) {
         mem_free(memory->claims[i].granted);
-        mem_free(memory->claims[i].text);
+        claim_wait_release(&memory->claims[i].wait);
     }
     mem_free(memory->claims);
 }

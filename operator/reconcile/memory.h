@@ -41,8 +41,7 @@ struct claim_memory {
     uint32_t instance;
     bool ready;
     char *granted; /* controller, or NULL */
-    const char *reason;
-    char *text;
+    struct claim_wait wait;
 };
 
 #define MEMORY_VERSIONS 64
@@ -58,6 +57,8 @@ struct job_memory {
     char *dry_run_text;
     const char *dry_run_reason;
     int64_t dry_run_retry_at_ms;
+
+    int32_t priority; /* of its template's PriorityClass, as the API server has answered; 0 until then */
 
     bool has_service;
     bool create_refused;

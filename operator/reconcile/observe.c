@@ -188,10 +188,9 @@ static void view_claim(const struct job_memory *memory, struct instance_view *in
 
     if (!claim)
         return;
-    inst->claim = claim->granted ? CLAIM_GRANTED : claim->text ? CLAIM_WAITING : CLAIM_NONE;
+    inst->claim = claim->granted ? CLAIM_GRANTED : claim->wait.text ? CLAIM_WAITING : CLAIM_NONE;
     inst->granted = claim->granted;
-    inst->wait_reason = claim->reason;
-    inst->wait_text = claim->text;
+    inst->wait = &claim->wait;
 }
 
 static void view_instance(struct reconciler *r, const struct job *job, struct job_memory *memory,
@@ -272,7 +271,7 @@ static void view_records(struct reconciler *r, const char *key, const struct job
 static void share_answer(const struct reconciler *r, const struct job *job, struct job_memory *memory)
 {
     if (memory->dry_run_generation == job->generation ||
-        !admitted_has(&r->admitted, job, loop_now_ms(r->loop)))
+        !admitted_has(&r->admitted, job, loop_now_ms(r->loop), &memory->priority))
         return;
     memory->dry_run_generation = job->generation;
     memory->dry_run = DRY_RUN_PASSED;

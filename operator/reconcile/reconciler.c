@@ -219,6 +219,11 @@ void reconciler_free(struct reconciler *r)
     mem_free(r);
 }
 
+cJSON *reconciler_queue(const struct reconciler *r)
+{
+    return grants_print(r);
+}
+
 bool reconciler_is_synced(const struct reconciler *r)
 {
     return watch_is_synced(r->jobs) && watch_is_synced(r->pods) && watch_is_synced(r->records) &&

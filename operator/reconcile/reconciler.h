@@ -27,6 +27,8 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
                                   const struct reconciler_options *options);
 void reconciler_free(struct reconciler *reconciler);
 void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: nothing may leave any more */
+/* Everybody who waits for IPUs, as {"queue": [...]}, who goes first first. Yours. */
+struct cJSON *reconciler_queue(const struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);
 
 struct reconciler_counters {

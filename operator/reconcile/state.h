@@ -56,6 +56,7 @@ void reconciler_follow(struct reconciler *r, const struct record *record);
 /* grants.c: asks the queue for IPUs who may go next, and wakes whose answer has changed. */
 void grants_refresh(struct reconciler *r);
 void grants_set(struct reconciler *r, struct job_memory *memory, const struct plan *plan);
+cJSON *grants_print(const struct reconciler *r); /* the whole line, who goes first first; yours */
 
 /* observe.c */
 struct observation {

@@ -237,6 +237,28 @@ static void put_failures(cJSON *status, const cJSON *before, const struct verdic
     }
 }
 
+/* Who stands far back in a line is not told what changes with every step of it. */
+static void put_queue(cJSON *status, const struct verdict *v, const struct job *job)
+{
+    const struct claim_wait *wait = v->wait;
+    cJSON *queue, *blockers;
+
+    if (!wait || !wait->controller || has_ended(v))
+        return;
+    queue = json_put_object(status, "queue");
+    json_put_str(queue, "controller", wait->controller);
+    json_put_i64(queue, "ipus", job->spec.ipus_per_instance);
+    if (wait->place > CLAIMS_PLACES)
+        return;
+    json_put_i64(queue, "place", wait->place);
+    json_put_i64(queue, "freeIPUs", wait->free_ipus);
+    json_put_i64(queue, "totalIPUs", wait->total_ipus);
+    json_put_i64(queue, "fitting", wait->fitting);
+    blockers = json_put_array(queue, "blockedBy");
+    for (size_t i = 0; i < wait->blockers.count; i++)
+        json_push_str(blockers, wait->blockers.items[i]);
+}
+
 static void put_set(cJSON *status, const char *key, const struct indexset *set)
 {
     AUTO(mem) char *text = indexset_print(set);
@@ -280,6 +302,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
         json_put_str(status, "completionTime", json_str(before, "completionTime", now));
     put_set(status, "completedInstances", &v->done);
     put_set(status, "failedInstances", &v->broken);
+    put_queue(status, v, job);
     put_failures(status, before, v);
     put_conditions(status, before, v, view);
     json_put_str(status, "lastReconcileTime", now);
@@ -297,6 +320,7 @@ static void without_times(cJSON *status)
 static void without_sentences(cJSON *status)
 {
     json_drop(status, "lastMessage");
+    json_drop(status, "queue");
     for (cJSON *c = json_at_mut(status, "conditions") ? json_at_mut(status, "conditions")->child : NULL; c;
          c = c->next)
         json_drop(c, "message");

@@ -25,9 +25,10 @@ enum job_state {
 
 struct verdict {
     enum job_state state;
-    const char *reason; /* CamelCase; borrowed */
-    char *message;      /* owned */
-    uint32_t running;   /* instances */
+    const char *reason;            /* CamelCase; borrowed */
+    char *message;                 /* owned */
+    const struct claim_wait *wait; /* of the first instance that waits for IPUs; borrowed, or NULL */
+    uint32_t running;              /* instances */
     uint32_t with_partition;
     bool all_partitions;
     bool all_pods;                      /* every instance that has not ended runs */

@@ -8,6 +8,7 @@
 #include "operator/api/job.h"
 #include "operator/api/pod.h"
 #include "operator/api/record.h"
+#include "operator/pool/claims.h"
 #include "operator/pool/part.h"
 
 /* One worker of an instance in its current run. */
@@ -40,9 +41,8 @@ struct instance_view {
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;
-    const char *granted;     /* controller's name */
-    const char *wait_reason; /* CamelCase */
-    const char *wait_text;   /* a sentence without period */
+    const char *granted;           /* controller's name */
+    const struct claim_wait *wait; /* WAITING: why */
 };
 
 /* A record that only waits to go away: of an earlier attempt, a removed instance, or a job that is gone. */

@@ -59,18 +59,21 @@ class Operator:
     def is_alive(self):
         return self.process is not None and self.process.poll() is None
 
-    def health(self, path):
-        """Status of /healthz or /readyz; 0 while nothing answers."""
+    def ask(self, path):
+        """Status and text of a page; 0 while nothing answers."""
         port = re.search(r"health_port=(\d+)", self.log_of_this_start())
         if not port:
-            return 0
+            return 0, ""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}{path}", timeout=5) as answer:
-                return answer.status
+                return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
-            return error.code
+            return error.code, error.read().decode()
         except OSError:
-            return 0
+            return 0, ""
+
+    def health(self, path):
+        return self.ask(path)[0]
 
     def until_logged(self, pattern, seconds=30):
         until(lambda: re.search(pattern, self.log_of_this_start()), f"a log line {pattern!r}", seconds, self.tail)

@@ -1,6 +1,9 @@
-"""First come, first served: 64 IPUs and jobs of 32, 64 and 4."""
+"""By priority, then first come, first served: 64 IPUs and jobs of 32, 64 and 4."""
+
+import json
 
 from waiting import until
+from world import pod_template
 
 
 def waits(job):
@@ -8,7 +11,7 @@ def waits(job):
 
 
 def test_nothing_passes_the_head(world, vipu):
-    world.start_operator(vipu.address)
+    operator = world.start_operator(vipu.address)
     first = world.job("first", ipusPerJobInstance="32")
     pod = first.run_pods(1)["first-worker-0"]
     first.wait("Running")
@@ -23,6 +26,14 @@ def test_nothing_passes_the_head(world, vipu):
     told = small.wait("Pending", "Queued")["lastMessage"]
     assert f"{world.ns}/head is first in line" in told
     assert list(vipu.partitions()) == [f"p-first-{world.ns}-0"], "4 IPUs are free, but nothing passes the head"
+
+    at = {"controller": vipu.address, "freeIPUs": 32, "totalIPUs": 64}
+    assert head.status["queue"] == {**at, "ipus": 64, "place": 1, "fitting": 0, "blockedBy": [f"{world.ns}/first"]}
+    assert small.status["queue"] == {**at, "ipus": 4, "place": 2, "fitting": 8, "blockedBy": [f"{world.ns}/head"]}
+    status, page = operator.ask("/queue")
+    line = json.loads(page)["queue"]
+    assert (status, [item["job"] for item in line]) == (200, [f"{world.ns}/head", f"{world.ns}/small"])
+    assert [(item["place"], item["reason"]) for item in line] == [(1, "InsufficientIPUs"), (2, "Queued")]
 
     world.kubelet.succeed(pod)
     first.wait("Completed")
@@ -72,3 +83,24 @@ def test_a_job_of_many_instances_takes_what_it_gets(world, vipu):
     assert done["completedInstances"] == "0-4"
     job.wait_released()
     assert vipu.partitions() == {}
+
+
+def test_a_job_of_higher_priority_goes_first(world, vipu):
+    name = f"urgent-{world.ns}"
+    world.api.create("priorityclasses", None, {"metadata": {"name": name}, "value": 1000})
+    try:
+        operator = world.start_operator(vipu.address)
+        first = world.job("first", ipusPerJobInstance="64")
+        pod = first.run_pods(1)["first-worker-0"]
+        patient = world.job("patient", ipusPerJobInstance="64")
+        patient.wait("Pending", "InsufficientIPUs")
+        world.cluster.next_second()
+        urgent = world.job("urgent", ipusPerJobInstance="64", workers={"template": pod_template(priorityClassName=name)})
+        urgent.wait("Pending", "InsufficientIPUs")
+        patient.wait("Pending", "Queued")
+        assert [item["priority"] for item in json.loads(operator.ask("/queue")[1])["queue"]] == [1000, 0]
+        world.kubelet.succeed(pod)
+        urgent.wait_pods(1)
+        assert not patient.pods()
+    finally:
+        world.api.delete("priorityclasses", None, name)

@@ -7,7 +7,7 @@
 #include "base/core/str.h"
 #include "lib/check.h"
 
-#define MAX 8
+#define MAX 16
 
 /* Controllers and claims of one case. A pool of one 64-IPU domain unless said otherwise. */
 struct scene {
@@ -24,7 +24,7 @@ static void scene_release(struct scene *s)
     for (size_t i = 0; i < s->controller_count; i++)
         vipu_pool_view_release(&s->pools[i]);
     for (size_t i = 0; i < s->claim_count; i++)
-        mem_free(s->verdicts[i].text);
+        claim_wait_release(&s->verdicts[i].wait);
 }
 
 static void scene_auto(struct scene *s)
@@ -45,6 +45,12 @@ static struct claims_controller *add_controller(struct scene *s, const char *nam
     s->controllers[i] =
         (struct claims_controller){.name = name, .is_known = true, .has_nodes = true, .pool = &s->pools[i]};
     return &s->controllers[i];
+}
+
+static void hold(struct claims_controller *c, const struct claims_holder *holders, size_t count)
+{
+    c->holders = holders;
+    c->holder_count = count;
 }
 
 static struct claim *add_claim(struct scene *s, const char *job, int64_t created_s, uint32_t size)
@@ -75,8 +81,8 @@ static void check_granted(const struct scene *s, const char *job, int controller
 
     if (verdict->controller != controller)
         CHECK_FAIL("%s: controller %d, not %d: %s", job, verdict->controller, controller,
-                   verdict->text ? verdict->text : "");
-    CHECK(!verdict->reason && !verdict->text);
+                   verdict->wait.text ? verdict->wait.text : "");
+    CHECK(!verdict->wait.reason && !verdict->wait.text);
 }
 
 static void check_waits(const struct scene *s, const char *job, const char *reason, const char *text)
@@ -84,8 +90,8 @@ static void check_waits(const struct scene *s, const char *job, const char *reas
     const struct claim_verdict *verdict = verdict_of(s, job);
 
     CHECK_INT_EQ(verdict->controller, -1);
-    CHECK_STR_EQ(verdict->reason, reason);
-    CHECK_STR_EQ(verdict->text, text);
+    CHECK_STR_EQ(verdict->wait.reason, reason);
+    CHECK_STR_EQ(verdict->wait.text, text);
 }
 
 /* ---- first come, first served ---- */
@@ -137,9 +143,11 @@ TEST(within_a_second_who_was_heard_of_first_is_first)
 
 TEST(nothing_passes_the_head)
 {
+    static const struct claims_holder first = {
+        .job = "ns/first", .partition = "p-first", .size = 32, .listed = CLAIMS_NOT_LISTED};
     AUTO(scene) struct scene s = {0};
 
-    add_controller(&s, "a:8090", 64, (const uint32_t[]){32, 0})->holders = "ns/first (32)";
+    hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){32, 0}), &first, 1);
     add_claim(&s, "ns/large", 1, 64);
     add_claim(&s, "ns/small", 2, 1);
     add_claim(&s, "ns/tiny", 3, 1);
@@ -151,11 +159,78 @@ TEST(nothing_passes_the_head)
     check_waits(
         &s, "ns/small", "Queued",
         "Waiting for 1 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 32 partition(s) of 1 would fit; "
-        "held by ns/first (32); ns/large is first in line, 1 ahead");
+        "ns/large is first in line, 1 ahead");
     check_waits(
         &s, "ns/tiny", "Queued",
         "Waiting for 1 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 32 partition(s) of 1 would fit; "
-        "held by ns/first (32); ns/large is first in line, 2 ahead");
+        "ns/large is first in line, 2 ahead");
+    CHECK_INT_EQ(verdict_of(&s, "ns/large")->wait.place, 1);
+    CHECK_STR_EQ(verdict_of(&s, "ns/large")->wait.blockers.items[0], "ns/first");
+    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.place, 3);
+    CHECK_STR_EQ(verdict_of(&s, "ns/tiny")->wait.blockers.items[0], "ns/large");
+    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.fitting, 32);
+}
+
+/* 64 IPUs: 16 of ns/small and 32 of somebody else leave 16. The cheapest way to 32 is the end of the small
+ * one. */
+TEST(only_who_is_in_the_way_is_named)
+{
+    struct vipu_ipu ipus[48] = {0};
+    struct vipu_partition listed[] = {
+        {.id = (char[]){"other"}, .cluster_id = (char[]){"c"}, .size = 32, .ipus = ipus},
+        {.id = (char[]){"p-small"}, .cluster_id = (char[]){"c"}, .size = 16, .ipus = ipus + 32},
+    };
+    static const struct claims_holder holders[] = {
+        {.partition = "other", .size = 32, .listed = 0},
+        {.job = "ns/small", .partition = "p-small", .size = 16, .listed = 1},
+    };
+    const struct vipu_partitions list = {.items = listed, .count = 2};
+    AUTO(scene) struct scene s = {0};
+    struct claims_controller *c = add_controller(&s, "a:8090", 64, NULL);
+
+    for (uint32_t i = 0; i < COUNT_OF(ipus); i++)
+        ipus[i].topology_id = i;
+    vipu_pool_view_release(&s.pools[0]);
+    s.pools[0] = vipu_pool_view_of(&list, (struct vipu_pool_shape){.total_ipus = 64});
+    c->listed = &list;
+    hold(c, holders, 2);
+    add_claim(&s, "ns/one", 1, 32);
+    decide(&s);
+    check_waits(
+        &s, "ns/one", "InsufficientIPUs",
+        "Waiting for 32 IPUs: V-IPU controller a:8090 has 16 of 64 free, and 0 partition(s) of 32 would fit; "
+        "held by ns/small (16)");
+}
+
+TEST(priority_goes_before_age)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:8090", 64, NULL);
+    add_claim(&s, "ns/old", 1, 64);
+    add_claim(&s, "ns/urgent", 2, 64)->priority = 1000;
+    add_claim(&s, "ns/whenever", 0, 64)->priority = -10;
+    decide(&s);
+    check_granted(&s, "ns/urgent", 0);
+    CHECK_STR_EQ(s.claims[1].job, "ns/old");
+    CHECK_STR_EQ(s.claims[2].job, "ns/whenever");
+}
+
+/* Its sentence says nothing that changes with every step of the line. */
+TEST(who_stands_far_back_is_told_little)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"};
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        add_claim(&s, names[i], (int64_t)i, 1);
+    decide(&s);
+    CHECK_INT_EQ(verdict_of(&s, "j")->wait.place, 10);
+    check_waits(&s, "k", "Queued",
+                "Waiting for 1 IPUs: 10 or more stand before it in the line for V-IPU controller a:1; the "
+                "operator's /queue shows all of it");
+    CHECK_INT_EQ(verdict_of(&s, "k")->wait.blockers.count, 0);
 }
 
 TEST(free_ipus_that_do_not_form_a_block_do_not_fit)
@@ -198,8 +273,8 @@ TEST(a_head_stands_before_every_controller_it_could_use)
     add_claim(&s, "ns/large", 1, 64);
     add_claim(&s, "ns/small", 2, 1);
     decide(&s);
-    CHECK_STR_EQ(verdict_of(&s, "ns/large")->reason, "InsufficientIPUs");
-    CHECK_STR_EQ(verdict_of(&s, "ns/small")->reason, "Queued");
+    CHECK_STR_EQ(verdict_of(&s, "ns/large")->wait.reason, "InsufficientIPUs");
+    CHECK_STR_EQ(verdict_of(&s, "ns/small")->wait.reason, "Queued");
 }
 
 TEST(a_second_controller_takes_what_the_first_cannot)
@@ -214,7 +289,7 @@ TEST(a_second_controller_takes_what_the_first_cannot)
     decide(&s);
     check_granted(&s, "ns/one", 0);
     check_granted(&s, "ns/two", 1);
-    CHECK_STR_EQ(verdict_of(&s, "ns/three")->reason, "InsufficientIPUs");
+    CHECK_STR_EQ(verdict_of(&s, "ns/three")->wait.reason, "InsufficientIPUs");
 }
 
 /* It is told about the controller where it is next, not about one where it stands behind somebody. */
@@ -244,7 +319,7 @@ TEST(who_is_not_ready_keeps_its_place_and_is_not_served)
     add_claim(&s, "ns/ready", 2, 32);
     decide(&s);
     CHECK_INT_EQ(verdict_of(&s, "ns/judged")->controller, -1);
-    CHECK(!verdict_of(&s, "ns/judged")->reason);
+    CHECK(!verdict_of(&s, "ns/judged")->wait.reason);
     CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
 }
 
@@ -256,7 +331,7 @@ TEST(behind_one_that_is_not_ready_nothing_is_told_yet)
     add_claim(&s, "ns/judged", 1, 64)->is_ready = false;
     add_claim(&s, "ns/ready", 2, 32);
     decide(&s);
-    CHECK(!verdict_of(&s, "ns/ready")->text);
+    CHECK(!verdict_of(&s, "ns/ready")->wait.text);
     CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
 }
 
@@ -287,7 +362,7 @@ TEST(a_controller_without_nodes_names_the_missing_label)
     check_waits(&s, "ns/one", "NoNodes",
                 "No node carries the label vipu=pod64, which marks the nodes of V-IPU controller a:1; "
                 "set it with: kubectl label node NODE vipu=pod64");
-    CHECK_STR_EQ(verdict_of(&s, "ns/two")->reason, "NoNodes");
+    CHECK_STR_EQ(verdict_of(&s, "ns/two")->wait.reason, "NoNodes");
 }
 
 TEST(a_controller_that_is_down_says_since_when)
@@ -324,7 +399,8 @@ TEST(a_controller_that_is_down_delays_only_who_needs_it)
     add_claim(&s, "ns/two", 2, 64);
     decide(&s);
     check_granted(&s, "ns/one", 1);
-    CHECK_STR_EQ(verdict_of(&s, "ns/two")->reason, "InsufficientIPUs"); /* it could use the one that is up */
+    CHECK_STR_EQ(verdict_of(&s, "ns/two")->wait.reason,
+                 "InsufficientIPUs"); /* it could use the one that is up */
 }
 
 TEST(more_than_any_controller_has_is_told_at_once)
@@ -394,7 +470,7 @@ static void check_order(const struct scene *s)
 {
     for (size_t i = 0; i < s->claim_count; i++) {
         if (s->verdicts[i].controller < 0)
-            CHECK(s->verdicts[i].reason && s->verdicts[i].text);
+            CHECK(s->verdicts[i].wait.reason && s->verdicts[i].wait.text);
         for (size_t j = i + 1; j < s->claim_count; j++) {
             int granted = s->verdicts[j].controller;
 

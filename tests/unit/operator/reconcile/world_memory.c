@@ -265,6 +265,9 @@ static void read_objects(struct world *w, struct sight *s)
         s->records[s->record_count++] = record_parse(w->records[i]);
 }
 
+static char no_room_text[] = "Waiting for IPUs";
+static const struct claim_wait no_room = {.reason = "InsufficientIPUs", .text = no_room_text};
+
 static void view_instance(struct world *w, struct sight *s, uint32_t index)
 {
     struct instance_view *inst = &s->view.instances[index];
@@ -298,8 +301,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
         inst->granted = "vipu:8090";
     } else {
         inst->claim = CLAIM_WAITING;
-        inst->wait_reason = "InsufficientIPUs";
-        inst->wait_text = "Waiting for IPUs";
+        inst->wait = &no_room;
     }
 }
 
