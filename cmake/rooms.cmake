@@ -33,8 +33,13 @@ include(CheckLinkerFlag)
 check_linker_flag(C -Wl,--no-warnings LINKER_KEEPS_QUIET)
 
 # room_program(NAME vipu SOURCES ... USES ... [STATIC])
+# MAIN vipu_main in place of SOURCES: that function is the whole program, and other programs may hold it too.
 function(room_program)
-    cmake_parse_arguments(ARG "STATIC" "NAME" "SOURCES;USES" ${ARGN})
+    cmake_parse_arguments(ARG "STATIC" "NAME;MAIN" "SOURCES;USES" ${ARGN})
+    if(ARG_MAIN)
+        set(ARG_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}-main.c)
+        configure_file(${PROJECT_SOURCE_DIR}/cmake/main.c.in ${ARG_SOURCES} @ONLY)
+    endif()
     add_executable(${ARG_NAME} ${ARG_SOURCES})
     target_link_libraries(${ARG_NAME} PRIVATE ${ARG_USES} house_flags)
     # Sanitizers' run times do not link statically.

@@ -8,23 +8,25 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "launcher/inpod/companions.h"
 #include "launcher/inpod/self.h"
 
 #define BLOCK_BYTES (64 * 1024)
 
-static bool open_self(int *ret, struct err *err)
-{
-    AUTO(mem) char *file = self_file();
+/* In the order in which they appear: whoever sees ipu-launch finds its companions too. */
+#define NAME(name, function) name,
+static const char *const links[] = {COMPANIONS(NAME)};
+static const char *const names[] = {COMPANIONS_FILE, COMPANIONS(NAME) INSTALL_NAME};
 
-    if (!file)
-        return err_set(err, ERR_IO, "cannot tell where this program's file is; call it by its absolute path");
-    *ret = open(file, O_RDONLY | O_CLOEXEC);
-    return *ret >= 0 || err_errno(err, errno, "cannot read %s", file);
-}
+/* Where all is made before it is moved. */
+struct draft {
+    const char *dir;
+    char *folder; /* in dir */
+};
 
-static bool explain_write(const char *dir, int errnum, struct err *err)
+static bool explain_write(const struct draft *draft, int errnum, struct err *err)
 {
-    err_errno(err, errnum, "cannot write %s/%s", dir, INSTALL_NAME);
+    err_errno(err, errnum, "cannot write to %s", draft->dir);
     if (errnum == ENOSPC || errnum == EDQUOT)
         return err_set_code(err, err->kind, errnum, "%s; give the volume a larger size limit", err->msg);
     if (errnum == EROFS)
@@ -52,59 +54,102 @@ static bool write_all(int to, const char *bytes, size_t len)
     return true;
 }
 
-static bool copy(int from, int to, const char *dir, struct err *err)
+static bool pour(const struct draft *draft, const char *source, int from, int to, struct err *err)
 {
     static char block[BLOCK_BYTES];
     ssize_t got;
 
     while ((got = read(from, block, sizeof block)) != 0) {
         if (got < 0 && errno != EINTR)
-            return err_errno(err, errno, "cannot read this program's own file");
+            return err_errno(err, errno, "cannot read %s", source);
         if (got > 0 && !write_all(to, block, (size_t)got))
-            return explain_write(dir, errno, err);
+            return explain_write(draft, errno, err);
     }
-    return true;
-}
-
-/* Any user may run it, whatever umask says. */
-static bool fill(int to, const char *dir, struct err *err)
-{
-    AUTO(fd) int from = -1;
-
-    if (!open_self(&from, err) || !copy(from, to, dir, err))
-        return false;
-    return fchmod(to, 0755) == 0 || explain_write(dir, errno, err);
+    /* Any user may run it, whatever umask says. */
+    return fchmod(to, 0755) == 0 || explain_write(draft, errno, err);
 }
 
 /* Some file systems report a full disk only now. A file that is still open for writing could not be executed.
  */
-static bool finish(int *to, const char *dir, struct err *err)
+static bool finish(const struct draft *draft, int *to, struct err *err)
 {
     int closed = close(*to);
 
     *to = -1;
-    return closed == 0 || explain_write(dir, errno, err);
+    return closed == 0 || explain_write(draft, errno, err);
 }
 
-static bool put(int *to, const char *draft, const char *dir, struct err *err)
+static bool copy(const struct draft *draft, const char *source, const char *name, struct err *err)
 {
-    AUTO(mem) char *file = mem_printf("%s/%s", dir, INSTALL_NAME);
+    AUTO(mem) char *path = mem_printf("%s/%s", draft->folder, name);
+    AUTO(fd) int from = open(source, O_RDONLY | O_CLOEXEC);
+    AUTO(fd) int to = -1;
 
-    if (!fill(*to, dir, err) || !finish(to, dir, err))
-        return false;
-    return rename(draft, file) == 0 || explain_write(dir, errno, err);
+    if (from < 0)
+        return err_errno(err, errno, "cannot read %s", source);
+    to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (to < 0)
+        return explain_write(draft, errno, err);
+    return pour(draft, source, from, to, err) && finish(draft, &to, err);
+}
+
+static bool link_companions(const struct draft *draft, struct err *err)
+{
+    for (size_t i = 0; i < COUNT_OF(links); i++) {
+        AUTO(mem) char *path = mem_printf("%s/%s", draft->folder, links[i]);
+
+        if (symlink(COMPANIONS_FILE, path) != 0)
+            return explain_write(draft, errno, err);
+    }
+    return true;
+}
+
+static bool fill(const struct draft *draft, struct err *err)
+{
+    AUTO(mem) char *self = self_file();
+    AUTO(mem) char *home = self_dir();
+
+    if (!self || !home)
+        return err_set(err, ERR_IO, "cannot tell where this program's file is; call it by its absolute path");
+
+    AUTO(mem) char *companions = mem_printf("%s/" COMPANIONS_FILE, home);
+
+    return copy(draft, self, INSTALL_NAME, err) && copy(draft, companions, COMPANIONS_FILE, err) &&
+           link_companions(draft, err);
+}
+
+static bool publish(const struct draft *draft, struct err *err)
+{
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        AUTO(mem) char *made = mem_printf("%s/%s", draft->folder, names[i]);
+        AUTO(mem) char *file = mem_printf("%s/%s", draft->dir, names[i]);
+
+        if (rename(made, file) != 0)
+            return explain_write(draft, errno, err);
+    }
+    return true;
+}
+
+static void clear(const struct draft *draft)
+{
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        AUTO(mem) char *left = mem_printf("%s/%s", draft->folder, names[i]);
+
+        (void)unlink(left);
+    }
+    (void)rmdir(draft->folder);
 }
 
 bool install_into(const char *dir, struct err *err)
 {
     /* A random name: two containers have the same process id. */
-    AUTO(mem) char *draft = mem_printf("%s/.%s.XXXXXX", dir, INSTALL_NAME);
-    AUTO(fd) int to = mkostemp(draft, O_CLOEXEC);
+    AUTO(mem) char *folder = mem_printf("%s/." INSTALL_NAME ".XXXXXX", dir);
+    struct draft draft = {.dir = dir, .folder = folder};
+    bool good;
 
-    if (to < 0)
-        return explain_write(dir, errno, err);
-    if (put(&to, draft, dir, err))
-        return true;
-    (void)unlink(draft);
-    return false;
+    if (!mkdtemp(folder))
+        return explain_write(&draft, errno, err);
+    good = fill(&draft, err) && publish(&draft, err);
+    clear(&draft);
+    return good;
 }

@@ -1,6 +1,6 @@
-/* Puts a copy of this program into a directory, from where a container with another image runs it. The copy
- * appears whole or not at all, so that two that install at once, or one that is killed, leave a working
- * program. */
+/* Puts this program and its companions into a directory, from where a container with another image runs them.
+ * Each appears whole or not at all, this program last, so that several that install at once, or one that is
+ * killed, leave working programs. */
 #pragma once
 
 #include "base/core/err.h"

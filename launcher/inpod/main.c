@@ -24,7 +24,7 @@ static const char usage[] =
     "  exec     become COMMAND, with the environment that run gives it: for kubectl exec\n"
     "  env      print the variables that run would set, one NAME=value per line\n"
     "  hold     keep the pod alive until SIGTERM, for an interactive worker\n"
-    "  install  copy this program into DIR\n"
+    "  install  put this program and those that travel with it into DIR\n"
     "\n"
     "Exit status: COMMAND's own; 128 + n if signal n ended it; 125 if ipu-launch itself\n"
     "fails; 126 if COMMAND cannot be started; 127 if there is no such command.\n";

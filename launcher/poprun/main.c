@@ -1,5 +1,7 @@
 /* poprun: runs a program in several instances on IPUs. Wiring only: options from words and file, log, exit
  * status. */
+#include "launcher/poprun/main.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,7 +234,7 @@ static int start(struct settings *settings, struct poprun_options *options, stru
     return launch(options, settings, &hosts, local_name);
 }
 
-int main(int argc, char **argv)
+int poprun_main(int argc, char **argv)
 {
     AUTO(settings) struct settings settings = {0};
     AUTO(poprun_options) struct poprun_options options = {0};

@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "vipu/": ("vipu/", "base/"),
     "popdist/": ("popdist/",),
     "launcher/": ("launcher/", "vipu/client/", "vipu/model/", "vipu/cli/hcl.h", "vipu/cli/options.h", "vipu/tools/", "base/", "popdist/contract.h"),
+    "launcher/tools/": ("launcher/", "vipu/cli/main.h", "vipu/tools/", "base/"),
     "operator/": ("operator/", "vipu/", "base/"),
 }
 

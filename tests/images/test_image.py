@@ -52,7 +52,8 @@ def examples():
 def built(tmp_path):
     """A build folder with small programs under the names of ours."""
     folder = tmp_path / "build"
-    for name, flags in [("ipu-operator", []), ("vipu-server", ["-lsqlite3"]), ("vipu", []), ("ipu-launch", ["-static"])]:
+    for name, flags in [("ipu-operator", []), ("vipu-server", ["-lsqlite3"]), ("vipu", []), ("ipu-launch", ["-static"]),
+                        ("ipu-tools", ["-static"])]:
         place = folder / name.split("-")[0]
         place.mkdir(parents=True, exist_ok=True)
         source = tmp_path / f"{name}.c"
@@ -149,11 +150,11 @@ def test_operator_image_runs_in_an_empty_root(built, tmp_path):
         assert ran.stdout == f"{name}\n"
 
 
-def test_launcher_image_holds_one_static_file(built, tmp_path):
+def test_launcher_image_holds_two_static_files(built, tmp_path):
     done = run("build", "ipu-launch", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     _, _, layer = layer_of(done.stdout.strip())
-    assert layer.getnames() == ["ipu-launch"]
+    assert layer.getnames() == ["ipu-launch", "ipu-tools"]
 
 
 def test_same_programs_give_the_same_image_and_others_another(built, tmp_path):

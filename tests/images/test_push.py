@@ -59,10 +59,10 @@ def registry(tmp_path_factory):
 
 @pytest.fixture
 def launcher(tmp_path):
-    """A build folder with something under the launcher's name."""
-    program = tmp_path / "ipu-launch"
+    """A build folder with something under the names of the launcher's programs."""
     (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
-    subprocess.run(["gcc", "-static", "-o", program, tmp_path / "main.c"], check=True)
+    for name in ["ipu-launch", "ipu-tools"]:
+        subprocess.run(["gcc", "-static", "-o", tmp_path / name, tmp_path / "main.c"], check=True)
     return tmp_path
 
 

@@ -1,14 +1,43 @@
-"""ipu-launch install: how the program gets from its own image into a pod's volume."""
+"""ipu-launch install: how the programs get from their own image into a pod's volume."""
 
 import os
+import re
+import shutil
 import stat
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from processes import as_init
 
 NOBODY = 65534
+TOOLS = "ipu-tools"
+LINKS = {"gc-info", "gc-monitor", "poprun", "poprun_numa_wrapper", "vipu"}
+INSTALLED = {"ipu-launch", TOOLS, *LINKS}
+
+
+def read(folder):
+    """What is there by name: a file's bytes, or where a link points."""
+    return {path.name: path.readlink() if path.is_symlink() else path.read_bytes() for path in folder.iterdir()}
+
+
+def read_installed(folder):
+    """The same without a draft that was left."""
+    drafts = [path for path in folder.iterdir() if path.name.startswith(".")]
+    assert all(path.name.startswith(".ipu-launch.") for path in drafts)
+    return {path.name: path.readlink() if path.is_symlink() else path.read_bytes()
+            for path in folder.iterdir() if path not in drafts}
+
+
+def whole(launcher):
+    """What an installation consists of."""
+    programs = {name: (launcher.parent / name).read_bytes() for name in ["ipu-launch", TOOLS]}
+    return programs | dict.fromkeys(LINKS, Path(TOOLS))
+
+
+def is_sanitized(launcher):
+    return b"libasan" in launcher.read_bytes()
 
 
 def mounted(tmp_path, options, script):
@@ -21,11 +50,31 @@ def mounted(tmp_path, options, script):
 
 def test_the_copy_is_whole_and_for_everybody(call, launcher, tmp_path):
     done = call("install", str(tmp_path), preexec_fn=lambda: os.umask(0o077))
-    copy = tmp_path / "ipu-launch"
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert copy.read_bytes() == launcher.read_bytes()
-    assert stat.S_IMODE(copy.stat().st_mode) == 0o755
-    assert os.listdir(tmp_path) == ["ipu-launch"]
+    assert read(tmp_path) == whole(launcher)
+    assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in INSTALLED} == {0o755}
+
+
+def test_each_name_is_the_program_of_that_name(call, launcher, tmp_path):
+    call("install", str(tmp_path))
+    for name in LINKS - {"poprun_numa_wrapper"}:
+        printed = subprocess.run([tmp_path / name, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+        alone = {"poprun": launcher.parent}.get(name, launcher.parents[1] / "vipu") / name
+        assert printed == subprocess.run([alone, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+        assert printed == subprocess.run([tmp_path / TOOLS, name, "--version"], capture_output=True, text=True, timeout=20,
+                                         check=True).stdout
+    wrapped = subprocess.run([tmp_path / "poprun_numa_wrapper", "echo", "x"], capture_output=True, text=True, timeout=20)
+    assert (wrapped.returncode, wrapped.stdout) == (0, "x\n")
+
+
+def test_a_name_of_none_is_told_which_there_are(call, tmp_path):
+    call("install", str(tmp_path))
+    done = subprocess.run([tmp_path / TOOLS], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 127
+    said = re.fullmatch(r"ipu-tools: call it by the name of what it is to be, or with that as first word:(.*)\n", done.stderr)
+    assert set(said[1].split()) == LINKS
+    (tmp_path / "other").symlink_to(TOOLS)
+    assert subprocess.run([tmp_path / "other", "--help"], capture_output=True, text=True, timeout=20).stderr == done.stderr
 
 
 def test_the_copy_runs_as_any_user(call, tmp_path_factory):
@@ -39,9 +88,42 @@ def test_the_copy_runs_as_any_user(call, tmp_path_factory):
 
 def test_many_at_once(launcher, tmp_path):
     running = [subprocess.Popen([launcher, "install", tmp_path]) for _ in range(20)]
-    assert [process.wait(20) for process in running] == [0] * 20
-    assert os.listdir(tmp_path) == ["ipu-launch"]
-    assert (tmp_path / "ipu-launch").read_bytes() == launcher.read_bytes()
+    assert [process.wait(60) for process in running] == [0] * 20
+    assert read(tmp_path) == whole(launcher)
+
+
+def test_a_killed_one_leaves_nothing_half(launcher, tmp_path):
+    """Killed at any moment: what is there under its own name is whole, and the next installation is complete."""
+    wanted = whole(launcher)
+    for moment in range(12):
+        with subprocess.Popen([launcher, "install", tmp_path]) as process:
+            try:
+                process.wait(moment / 1000)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        found = {name: content for name, content in read_installed(tmp_path).items()}
+        assert found.items() <= wanted.items()
+        assert "ipu-launch" not in found or found == wanted
+    subprocess.run([launcher, "install", tmp_path], check=True, timeout=60)
+    assert read_installed(tmp_path) == wanted
+
+
+def test_an_older_installation_is_replaced(launcher, tmp_path):
+    for name in INSTALLED:
+        (tmp_path / name).write_text("old")
+    subprocess.run([launcher, "install", tmp_path], check=True, timeout=60)
+    assert read(tmp_path) == whole(launcher)
+
+
+def test_companions_that_are_not_there_are_named(launcher, tmp_path):
+    alone, volume = tmp_path / "alone", tmp_path / "volume"
+    alone.mkdir()
+    volume.mkdir()
+    shutil.copy(launcher, alone)
+    done = subprocess.run([alone / "ipu-launch", "install", volume], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 125
+    assert done.stderr == f"ipu-launch: cannot read {alone}/ipu-tools: No such file or directory\n"
+    assert os.listdir(volume) == []
 
 
 def test_a_running_copy_can_be_replaced(call, tmp_path):
@@ -56,7 +138,7 @@ def test_a_missing_directory(call, tmp_path):
     done = call("install", str(tmp_path / "none"))
     assert done.returncode == 125
     assert done.stderr == (
-        f"ipu-launch: cannot write {tmp_path}/none/ipu-launch: No such file or directory; mount a volume at this directory\n"
+        f"ipu-launch: cannot write to {tmp_path}/none: No such file or directory; mount a volume at this directory\n"
     )
 
 
@@ -76,7 +158,7 @@ def test_a_full_volume_keeps_nothing_half(launcher, tmp_path):
 def test_a_directory_of_somebody_else(launcher, tmp_path):
     script = f'd=$(mktemp -d); chmod 755 $d; setpriv --reuid {NOBODY} --clear-groups "$0" install $d; s=$?; rm -r $d; exit $s'
     readable = tmp_path / "ipu-launch"
-    readable.write_bytes(launcher.read_bytes())
+    shutil.copy(launcher, readable)
     done = subprocess.run(
         ["sh", "-c", f'c=$(mktemp) && cp "$0" $c && chmod 755 $c && set -- $c && {script.replace("$0", "$1")}', readable],
         capture_output=True,
@@ -89,9 +171,8 @@ def test_a_directory_of_somebody_else(launcher, tmp_path):
 
 def test_a_container_with_nothing_else(call, launcher, tmp_path):
     """No /proc, no libraries, a read-only root, no environment, any uid, no stdin: as in an image from scratch."""
-    with open(launcher, "rb") as program:
-        if b"libasan" in program.read():
-            pytest.skip("a build with sanitizers is not static")
+    if is_sanitized(launcher):
+        pytest.skip("a build with sanitizers is not static")
     root = tmp_path / "root"
     (root / "ipu").mkdir(parents=True)
     call("install", str(root / "ipu"))
@@ -101,3 +182,26 @@ def test_a_container_with_nothing_else(call, launcher, tmp_path):
     )
     done = subprocess.run(as_init(["sh", "-c", enter]), capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_companions_in_a_container_with_nothing_else(call, launcher, tmp_path):
+    """They are static, whoever calls them, and poprun says in one line what such an image lacks."""
+    if is_sanitized(launcher):
+        pytest.skip("a build with sanitizers is not static")
+    (tmp_path / "ipu").mkdir()
+    call("install", str(tmp_path / "ipu"))
+
+    def enter(*words):
+        command = ["chroot", "--userspec=12345:12345", tmp_path, *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, env={"PATH": f"{os.environ['PATH']}:/ipu"})
+
+    tmp_path.chmod(0o755)
+    for name in LINKS - {"poprun_numa_wrapper"}:
+        done = enter("/ipu/ipu-launch", "run", "--", name, "--version")
+        assert (done.returncode, done.stderr) == (0, ""), name
+    done = enter("/ipu/ipu-launch", "run", "--", "poprun", "--offline-mode=on", "echo", "x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "POPRUN ERROR: there is no mpirun in PATH; install Open MPI (Debian: openmpi-bin) or put the folder of its mpirun "
+        "into PATH\n"
+    )

@@ -394,6 +394,19 @@ def test_configuration_file(run, server, tmp_path):
     good(run("--config", str(path), "--server-version", "-P", str(server.port), port=1))
 
 
+def test_in_a_pod_of_a_job(run, server, tmp_path):
+    """The job's controller is asked where vipu is told no other one."""
+    nobody = {"VIPU_CLI_API_HOST": "", "VIPU_CLI_API_PORT": ""}
+    job = {"IPUOF_VIPU_API_HOST": "127.0.0.1", "IPUOF_VIPU_API_PORT": str(server.port)}
+    asked = f"version: 1.18.0\nhost: 127.0.0.1:{server.port}\n"
+    assert good(run("--server-version", env=nobody | job)) == asked
+    elsewhere = {"IPUOF_VIPU_API_HOST": "elsewhere.invalid", "IPUOF_VIPU_API_PORT": "no number"}
+    assert good(run("--server-version", env=elsewhere)) == asked
+    config = tmp_path / "own.hcl"
+    config.write_text(f'api-host = "127.0.0.1"\napi-port = "{server.port}"\n')
+    assert good(run("--config", str(config), "--server-version", env=nobody | elsewhere)) == asked
+
+
 def test_mistakes_in_the_configuration_file(run, tmp_path):
     path = tmp_path / "x.hcl"
     path.write_text('api-host = "unclosed\napi-prot = "8090"\napi-port = "99999"\nsize = 4\nblock {\n}\n')

@@ -1,4 +1,6 @@
 /* vipu: the command line of a V-IPU controller. Wiring only: files, environment, output, exit status. */
+#include "vipu/cli/main.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,7 +221,7 @@ static int print_page(void (*page)(struct str *out))
     return print(str_text(&text));
 }
 
-int main(int argc, char **argv)
+int vipu_main(int argc, char **argv)
 {
     AUTO(strv) struct strv words = {0};
     AUTO(strv) struct strv problems = {0};

@@ -227,6 +227,23 @@ static void take_setting(void *ctx, const char *key, const char *value, unsigned
         strv_pushf(overlay->problems, "%s: line %u: %s", overlay->name, line, err.msg);
 }
 
+/* In a pod of an IPUJob the controller is the job's, unless vipu is told another one. */
+static void take_job(const char *(*env)(const char *), struct options *options)
+{
+    static const struct {
+        const char *flag, *variable;
+    } known[] = {{"api-host", "IPUOF_VIPU_API_HOST"}, {"api-port", "IPUOF_VIPU_API_PORT"}};
+    struct err ignored;
+
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        const char *text = env(known[i].variable);
+
+        /* Nobody wrote it for vipu: what makes no sense is passed over. */
+        if (text && *text)
+            (void)!opts_set(opts_find(&options_spec, known[i].flag), options, text, &ignored);
+    }
+}
+
 enum opts_result options_parse(int argc, char **argv, const char *(*env)(const char *),
                                const struct str *file, const char *file_name, struct options *ret,
                                struct strv *words, struct strv *problems)
@@ -234,6 +251,7 @@ enum opts_result options_parse(int argc, char **argv, const char *(*env)(const c
     struct overlay overlay = {ret, file_name, problems};
 
     opts_defaults(&options_spec, ret);
+    take_job(env, ret);
     if (file)
         hcl_parse(str_slice(file), file_name, take_setting, &overlay, problems);
     return opts_overlay(&options_spec, argc, argv, env, false, ret, words, problems);

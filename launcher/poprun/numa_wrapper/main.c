@@ -1,5 +1,7 @@
 /* poprun_numa_wrapper PROGRAM [ARG]...: takes its instance's share of the host's NUMA nodes - CPUs bound,
  * memory preferred - and becomes the program. It never fails a launch for lack of what it cannot find out. */
+#include "launcher/poprun/numa_wrapper/main.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
@@ -77,7 +79,7 @@ static void be_quiet(void)
     (void)close(nowhere);
 }
 
-int main(int argc, char **argv)
+int poprun_numa_wrapper_main(int argc, char **argv)
 {
     const char *index_text = getenv(POPDIST_ENV_LOCAL_INSTANCE_INDEX),
                *count_text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");

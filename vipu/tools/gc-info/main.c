@@ -1,4 +1,6 @@
 /* gc-info: what the IPUs of this program's partition are. Wiring only. */
+#include "vipu/tools/gc-info/main.h"
+
 #include <stdlib.h>
 
 #include "base/core/mem.h"
@@ -50,9 +52,9 @@ static int run(const struct program *program, const void *parsed)
     return answer(program, options, &query);
 }
 
-int main(int argc, char **argv)
+int gc_info_main(int argc, char **argv)
 {
-    const struct program program = {.spec = &options_spec,
+    const struct program program = {.spec = &gc_info_spec,
                                     .summary = "tell about the IPUs of a partition",
                                     .env = environment,
                                     .run = run};

@@ -45,7 +45,7 @@ static const struct opt rows[] = {
     {0},
 };
 
-const struct opts_spec options_spec = {
+const struct opts_spec gc_info_spec = {
     .program = "gc-info",
     .usage = "gc-info --list-devices [--all-partitions]\n"
              "gc-info --device-id ID --device-info\n"

@@ -13,7 +13,7 @@ struct options {
     char *run_dir;
 };
 
-extern const struct opts_spec options_spec;
+extern const struct opts_spec gc_info_spec;
 
 /* What is asked. False with a sentence for each thing that is wrong with it. */
 bool options_query(const struct options *options, struct query *ret, struct strv *problems);

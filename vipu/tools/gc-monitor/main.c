@@ -1,4 +1,6 @@
 /* gc-monitor: who uses the IPUs. Wiring only: it brings the clock. */
+#include "vipu/tools/gc-monitor/main.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -97,9 +99,9 @@ static int run(const struct program *program, const void *parsed)
     return tell_troubles(program, &found);
 }
 
-int main(int argc, char **argv)
+int gc_monitor_main(int argc, char **argv)
 {
-    const struct program program = {.spec = &options_spec,
+    const struct program program = {.spec = &gc_monitor_spec,
                                     .summary = "show the IPUs of a partition and who uses them",
                                     .env = environment,
                                     .run = run};

@@ -26,7 +26,7 @@ static const struct opt rows[] = {
     {0},
 };
 
-const struct opts_spec options_spec = {
+const struct opts_spec gc_monitor_spec = {
     .program = "gc-monitor",
     .usage = "gc-monitor [--no-card-info] [--all-partitions] [--json]",
     .about =

@@ -12,4 +12,4 @@ struct options {
     char *run_dir;
 };
 
-extern const struct opts_spec options_spec;
+extern const struct opts_spec gc_monitor_spec;

@@ -1,0 +1,54 @@
+/* ipu-tools: what travels with ipu-launch, as one program. Wiring only: its name, or its first word, says
+ * which of them it is. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "launcher/inpod/companions.h"
+#include "launcher/poprun/main.h"
+#include "launcher/poprun/numa_wrapper/main.h"
+#include "vipu/cli/main.h"
+#include "vipu/tools/gc-info/main.h"
+#include "vipu/tools/gc-monitor/main.h"
+
+#define EXIT_NO_SUCH_TOOL 127 /* as a shell ends that finds no such command */
+
+struct tool {
+    const char *name;
+    int (*run)(int argc, char **argv);
+};
+
+#define ROW(name, function) {name, function},
+static const struct tool tools[] = {COMPANIONS(ROW)};
+
+static const struct tool *find(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    const char *name = slash ? slash + 1 : word;
+
+    for (size_t i = 0; i < COUNT_OF(tools); i++)
+        if (strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    return NULL;
+}
+
+static int refuse(void)
+{
+    (void)fputs(COMPANIONS_FILE ": call it by the name of what it is to be, or with that as first word:",
+                stderr);
+    for (size_t i = 0; i < COUNT_OF(tools); i++)
+        (void)fprintf(stderr, " %s", tools[i].name);
+    (void)fputc('\n', stderr);
+    return EXIT_NO_SUCH_TOOL;
+}
+
+int main(int argc, char **argv)
+{
+    for (int word = 0; word < argc && word < 2; word++) {
+        const struct tool *tool = find(argv[word]);
+
+        if (tool)
+            return tool->run(argc - word, argv + word);
+    }
+    return refuse();
+}

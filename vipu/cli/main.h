@@ -1,0 +1,4 @@
+/* vipu as a function, so that one file can be several programs. */
+#pragma once
+
+int vipu_main(int argc, char **argv); /* returns the exit status */
