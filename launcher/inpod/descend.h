@@ -7,4 +7,4 @@
 /* Asks with SIGTERM, waits for patience_ms, then ends with SIGKILL; returns when none is left. */
 void descend_end(int patience_ms);
 void descend_signal(int signal); /* to all that are there now */
-bool descend_reaper(void); /* makes this process the parent of orphans below it */
+bool descend_reaper(void);       /* makes this process the parent of orphans below it */
