@@ -163,7 +163,8 @@ static bool ready(const struct step *step, const struct vipu_partition *partitio
             session_wait_active(step->session, step->id, err))
             return true;
         if (attempt >= options->vipu_partition_attempts)
-            return err_wrap(err, "partition %s does not become active", step->id);
+            return err_wrap(err, "partition %s does not become active%s", step->id,
+                            reset ? "" : " (--reset-partition=yes may help)");
         journal_add(step->a->journal, JOURNAL_WARNING, "Attempt %u of %u: %s", attempt,
                     options->vipu_partition_attempts, err->msg);
     }

@@ -8,11 +8,37 @@ static uint64_t job_ipus(const struct poprun_options *options)
     return (uint64_t)options->num_replicas * options->ipus_per_replica;
 }
 
-/* The cure where the size is right and the shape is not. */
-static const char *other_shape(bool in_job)
+/* What would fit; yours. */
+static char *other_shape(const struct vipu_partition *p, const struct poprun_options *options, bool in_job)
 {
-    return in_job ? "set spec.partition.reconfigurable: true or spec.partition.gcds in the IPUJob"
-                  : "--update-partition=yes replaces it";
+    uint64_t instance = job_ipus(options) / options->num_instances;
+    bool gcds_do = instance == 1 || instance * options->num_instances == p->size;
+
+    if (!in_job)
+        return mem_strdup("--update-partition=yes replaces it");
+    if (!gcds_do)
+        return mem_strdup("set spec.partition.reconfigurable: true in the IPUJob");
+    return mem_printf("set spec.partition.reconfigurable: true or spec.partition.gcds: %u in the IPUJob",
+                      options->num_instances);
+}
+
+/* A GCD has devices of one IPU and of all its IPUs, and no others. */
+static bool check_fixed(const struct vipu_partition *p, const struct poprun_options *options, bool in_job,
+                        struct err *err)
+{
+    uint64_t instance = job_ipus(options) / options->num_instances;
+    uint32_t gcd = p->size / (p->num_gcds ? p->num_gcds : 1);
+    AUTO(mem) char *cure = other_shape(p, options, in_job);
+
+    if (p->num_gcds != options->num_instances)
+        return err_set(err, ERR_CONFLICT, "partition %s has %u GCDs and each of %u instances needs one; %s",
+                       p->id, p->num_gcds, options->num_instances, cure);
+    if (instance != 1 && instance != gcd)
+        return err_set(
+            err, ERR_CONFLICT,
+            "partition %s has GCDs of %u IPUs, and no device in them with the %llu of an instance; %s", p->id,
+            gcd, (unsigned long long)instance, cure);
+    return true;
 }
 
 static bool check_reconfigurable(const struct vipu_partition *p, const struct poprun_options *options,
@@ -39,17 +65,15 @@ bool partition_check(const struct vipu_partition *p, const struct poprun_options
         return err_set(err, ERR_CONFLICT, "partition %s has %u IPUs and %u replicas of %u IPUs need %llu; %s",
                        p->id, p->size, options->num_replicas, options->ipus_per_replica,
                        (unsigned long long)ipus,
-                       in_job ? "ask for more in the IPUJob" : "--update-partition=yes replaces it");
+                       in_job ? "ask for more by spec.ipusPerJobInstance in the IPUJob"
+                              : "--update-partition=yes replaces it");
     if (options->num_ilds && options->num_ilds != p->num_ilds)
         return err_set(err, ERR_CONFLICT, "partition %s has %u IPU-Link domains and --num-ilds is %u; %s",
                        p->id, p->num_ilds, options->num_ilds,
                        in_job ? "leave --num-ilds out" : "--update-partition=yes replaces it");
     if (p->reconfigurable)
         return check_reconfigurable(p, options, hosts, err);
-    if (p->num_gcds != options->num_instances)
-        return err_set(err, ERR_CONFLICT, "partition %s has %u GCDs and each of %u instances needs one; %s",
-                       p->id, p->num_gcds, options->num_instances, other_shape(in_job));
-    return true;
+    return check_fixed(p, options, in_job, err);
 }
 
 struct parent partition_parent(const struct vipu_partition *p, const struct poprun_options *options,

@@ -1,5 +1,6 @@
 """Calls of poprun, and what they leave behind."""
 
+import json
 import os
 import re
 import subprocess
@@ -67,6 +68,34 @@ class Poprun:
         """Nothing runs any more, and no directory is left."""
         until(lambda: not processes_with(self.mark), f"{processes_with(self.mark)} end")
         until(lambda: not list(self.temporary.glob("poprun-cache-*")), "the executable cache is removed")
+
+
+class Site:
+    """poprun and a V-IPU controller, which vipu's settings name."""
+
+    def __init__(self, poprun, server, **settings):
+        self.poprun = poprun
+        self.server = server
+        self.settings = {"VIPU_CLI_API_HOST": "127.0.0.1", "VIPU_CLI_API_PORT": str(server.port)} | settings
+
+    def vipu(self, *words):
+        done = subprocess.run(
+            [program("vipu", "vipu"), *words], env=self.poprun.environment(**self.settings, HOME=str(self.poprun.folder)),
+            capture_output=True, text=True, check=False, timeout=DEADLINE_S,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def specs(self):
+        """What each partition is, by its id."""
+        return {row["partition"]["id"]: row["partition"]["spec"] for row in json.loads(self.vipu("list", "partitions", "--showjson"))}
+
+    def partitions(self):
+        """IPUs and GCDs of each partition."""
+        return {name: (len(spec["ipus"]), spec["num_gcds"]) for name, spec in self.specs().items()}
+
+    def __call__(self, *words, environment=None, **options):
+        return self.poprun(*words, environment=self.settings | (environment or {}), **options)
 
 
 def untag(out):

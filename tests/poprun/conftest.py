@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vipu"))
 
 import calls  # noqa: E402
 
-CLUSTER = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
+QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\n"
 
 
 @pytest.fixture
@@ -19,12 +19,24 @@ def poprun(tmp_path):
 
 
 @pytest.fixture
-def controller(tmp_path):
-    """A vipu-server with one cluster of 64 IPUs whose operations take no time."""
+def serve(poprun, tmp_path):
+    """Starts a vipu-server with this configuration whose operations take no time, for poprun; it must end cleanly."""
     import programs
 
-    folder = tmp_path / "server"
-    folder.mkdir()
-    server = programs.Server(folder, CLUSTER)
-    yield server
-    assert server.stop() == 0, server.log()
+    started = []
+
+    def begin(config, **settings):
+        folder = tmp_path / "server"
+        folder.mkdir()
+        started.append(programs.Server(folder, QUICK + config))
+        return calls.Site(poprun, started[0], **settings)
+
+    yield begin
+    for server in started:
+        assert server.stop() == 0, server.log()
+
+
+@pytest.fixture
+def site(serve):
+    """One cluster of 64 IPUs."""
+    return serve("clusters: [{id: cl1}]\n")

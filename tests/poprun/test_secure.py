@@ -1,9 +1,11 @@
 """A controller in secure mode: poprun knows what vipu knows, access key and authority included."""
 
+import os
+import signal
 
 import pytest
 
-from calls import untag
+from calls import DEADLINE_S, Site, untag, until
 
 KEY = "685X_K4uCzN-planted"
 
@@ -42,6 +44,34 @@ def test_settings_of_vipu_are_enough(poprun, secure):
     out, err = poprun(*words, "sh", "-c", "echo $IPUOF_VIPU_API_GCD_ID", environment={"VIPU_CLI_CONFIG": str(path)})
     assert "0" in untag(out) and "1" in untag(out)
     assert KEY not in out + err
+
+
+@pytest.fixture
+def alice(poprun, secure):
+    return Site(poprun, secure, VIPU_CLI_API_HOST="localhost", VIPU_CLI_API_USER_ID="alice", VIPU_CLI_API_ACCESS_KEY=KEY,
+                VIPU_CLI_API_CA_CERT=str(secure.authority.pem))  # fmt: skip
+
+
+def test_a_partition_has_its_whole_life_in_secure_mode(alice):
+    """Created, found and reset, replaced, removed: each call needs the key."""
+    words = ["--vipu-partition=p", "--update-partition=yes"]
+    alice(*words, "--remove-partition=no", "--num-replicas=2", "true")
+    assert alice.partitions() == {"p": (2, 1)}
+    alice("--num-replicas=2", "true")
+    alice(*words, "--num-replicas=2", "--num-instances=2", "true")
+    assert alice.partitions() == {}
+
+
+def test_a_killed_run_leaves_no_partition(alice, poprun):
+    words = ["--vipu-partition=p", "--update-partition=yes", "sh", "-c", "echo ready; exec sleep 1000"]
+    process = poprun.start(*words, environment=alice.settings)
+    assert process.stdout.readline().endswith("ready\n")
+    assert alice.partitions() == {"p": (1, 1)}
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(DEADLINE_S)
+    until(lambda: alice.partitions() == {}, "the partition is removed")
+    poprun.assert_clean()
+    process.communicate()
 
 
 def test_a_wrong_key_is_refused(poprun, secure):
