@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "launcher/poprun/agent.h"
 #include "launcher/poprun/words.h"
 #include "launcher/poprun/wrapper.h"
 #include "popdist/contract.h"
 
 /* Version 4 is orterun; from 5 on mpirun is a program that hands over to prterun. */
 static const struct mpi_dialect dialects[] = {
-    {"orterun", "oob_tcp_if_include", ""},
-    {NULL, "prte_if_include", ":oversubscribe"},
+    {"orterun", "oob_tcp_if_include", "", "OMPI_MCA_plm_rsh_agent=ssh : rsh : false"},
+    {NULL, "prte_if_include", ":oversubscribe", NULL},
 };
 
 /* Permit more instances than CPUs; one version leaves the other's variable alone. */
@@ -224,6 +225,8 @@ static void add_variables(const struct plan_input *in, struct strv *variables)
     for (size_t i = 0; i < COUNT_OF(forwarded); i++)
         if (!in->env(forwarded[i]))
             strv_pushf(variables, "%s=", forwarded[i]);
+    if (in->dialect->local_agent && in->topology->hosts->count == 0 && !agent_is_given(in->env))
+        strv_push(variables, in->dialect->local_agent);
 }
 
 bool plan_make(const struct plan_input *in, struct plan *ret, struct err *err)

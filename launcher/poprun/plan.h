@@ -14,6 +14,7 @@ struct mpi_dialect {
     const char *program;        /* what mpirun is, links followed; NULL: any other */
     const char *control_subnet; /* option that takes the network of its own messages */
     const char *place_more;     /* after a --map-by policy: more instances than CPUs */
+    const char *local_agent;    /* NAME=value: start on this host though it has no ssh; NULL: it does so */
 };
 
 /* `program` is the name of the file that mpirun's links lead to: asking mpirun itself would take longer than

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 
 import pytest
 
@@ -89,6 +90,16 @@ def test_a_program_that_is_not_there_fails_the_run(poprun):
 def test_without_mpirun_the_cure_is_named(poprun):
     _, err = poprun.offline("true", expect=1, environment={"PATH": "/nowhere"})
     assert err.startswith("POPRUN ERROR: there is no mpirun in PATH; install Open MPI") and err.count("\n") == 1
+
+
+def test_one_host_needs_no_ssh(poprun, tmp_path):
+    """As in a pod whose image has Open MPI and little else."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ["mpirun", "echo", "false"]:
+        (folder / name).symlink_to(shutil.which(name))
+    out, _ = poprun.offline("--num-replicas=2", "--num-instances=2", "echo", "x", environment={"PATH": str(folder)})
+    assert untag(out) == ["x", "x"]
 
 
 def test_instances_share_a_cache_that_goes_away(poprun):

@@ -35,6 +35,8 @@ class Recipe:
     texts: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     programs: dict[str, str] = field(default_factory=dict)
+    # Python packages of this project: {folder in the image: folder of their sources}.
+    wheels: dict[str, str] = field(default_factory=dict)
     # Shared libraries that programs open by path at run time, as patterns on this machine.
     plugins: list[str] = field(default_factory=list)
     debian: Debian = field(default_factory=Debian)

@@ -316,6 +316,37 @@ TEST(mpirun_learns_by_its_environment_that_cpus_may_be_shared)
     CHECK(!strv_has(&second.plan.variables, "PYTHONPATH="));
 }
 
+static const char *with_agent(const char *name)
+{
+    return strcmp(name, "OMPI_MCA_orte_rsh_agent") == 0 ? "own" : NULL;
+}
+
+TEST(one_host_needs_no_remote_agent)
+{
+    static const struct {
+        struct run run;
+        bool is_excused;
+    } rows[] = {
+        {{.words = {"a"}, .env = no_variable, .mpirun = "m", .program = "orterun"}, true},
+        {{.words = {"a"}, .env = with_agent, .mpirun = "m", .program = "orterun"}, false},
+        {{.words = {"a"}, .env = no_variable, .mpirun = "m", .program = "prterun"}, false},
+        {{.words = {"--host=h0,h1", "--num-instances=2", "--num-replicas=2", "a"},
+          .env = no_variable,
+          .hosts = "h0 h1",
+          .mpirun = "m",
+          .program = "orterun"},
+         false},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO(outcome) struct outcome outcome = {0};
+
+        perform(&rows[i].run, &outcome);
+        CHECK(strv_has(&outcome.plan.variables, "OMPI_MCA_plm_rsh_agent=ssh : rsh : false") ==
+              rows[i].is_excused);
+    }
+}
+
 TEST(variables_of_a_run_around_this_one_are_dropped)
 {
     CHECK(plan_drops("POPDIST_NUM_TOTAL_REPLICAS=4"));
