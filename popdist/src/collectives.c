@@ -124,6 +124,18 @@ enum popdist_status popdist_all_reduce_sum(void *data, size_t count, enum popdis
     return status ? status : run(&place, &layout, data, error);
 }
 
+enum popdist_status popdist_num_participants(const char *id, uint32_t *ret, struct popdist_error *error)
+{
+    struct place place;
+    enum popdist_status status = enter(id, &place, error);
+
+    if (status)
+        return status;
+    *ret = place.count;
+    session_leave();
+    return POPDIST_OK;
+}
+
 enum popdist_status popdist_all_gather(const void *in, void *out, size_t count, enum popdist_type type,
                                        const char *id, struct popdist_error *error)
 {

@@ -130,6 +130,9 @@ POPDIST_API enum popdist_status popdist_use_instances(const uint32_t *participan
  * among the thread's instances. root counts the participants in ascending order, from 0. */
 POPDIST_API enum popdist_status popdist_broadcast(void *data, size_t count, enum popdist_type type,
                                                   uint32_t root, const char *id, struct popdist_error *error);
+/* How many take part in this thread's operations with this id. */
+POPDIST_API enum popdist_status popdist_num_participants(const char *id, uint32_t *ret,
+                                                         struct popdist_error *error);
 /* In place; every instance gets the same bits. */
 POPDIST_API enum popdist_status popdist_all_reduce_sum(void *data, size_t count, enum popdist_type type,
                                                        const char *id, struct popdist_error *error);

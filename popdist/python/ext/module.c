@@ -258,11 +258,11 @@ static PyObject *all_reduce_sum(PyObject *self, PyObject *arguments)
 }
 
 /* How many elements each participant has; 0 with an exception. */
-static int part_of(const struct array *in, const struct array *out, unsigned int participants, size_t *ret)
+static int part_of(const struct array *in, const struct array *out, uint32_t participants, size_t *ret)
 {
-    if (!participants || out->count % participants) {
-        PyErr_Format(PyExc_ValueError, "%zu elements cannot be gathered from %u participants alike",
-                     out->count, participants);
+    if (out->count % participants) {
+        PyErr_Format(PyExc_ValueError, "%zu elements cannot be gathered from %lu participants alike",
+                     out->count, (unsigned long)participants);
         return 0;
     }
     *ret = out->count / participants;
@@ -275,13 +275,15 @@ static int part_of(const struct array *in, const struct array *out, unsigned int
     return 1;
 }
 
-static PyObject *gather(const struct array *in, const struct array *out, unsigned int participants,
-                        const char *id)
+static PyObject *gather(const struct array *in, const struct array *out, const char *id)
 {
     struct popdist_error error;
+    uint32_t participants;
     size_t count;
-    enum popdist_status status;
+    enum popdist_status status = popdist_num_participants(id, &participants, &error);
 
+    if (status)
+        return raise(status, &error);
     if (!part_of(in, out, participants, &count))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
@@ -294,16 +296,15 @@ static PyObject *all_gather(PyObject *self, PyObject *arguments)
 {
     struct array in, out;
     PyObject *from, *to, *result = NULL;
-    unsigned int participants;
     const char *id;
 
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "OOIs", &from, &to, &participants, &id) || !array_take(to, 1, &out))
+    if (!PyArg_ParseTuple(arguments, "OOs", &from, &to, &id) || !array_take(to, 1, &out))
         return NULL;
     if (from == Py_None) {
-        result = gather(NULL, &out, participants, id);
+        result = gather(NULL, &out, id);
     } else if (array_take(from, 0, &in)) {
-        result = gather(&in, &out, participants, id);
+        result = gather(&in, &out, id);
         array_release(&in);
     }
     array_release(&out);

@@ -150,11 +150,6 @@ class _Among:
             _popdist.use_instances(self._before)
 
 
-def _participants() -> int:
-    """How many instances this thread's collectives are among."""
-    return len(getattr(_Among._outer, "instances", [])) or _popdist.backend_place()[0]
-
-
 _failed = False
 
 

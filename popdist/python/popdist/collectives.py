@@ -9,7 +9,7 @@ All raise PopdistError: "Tensor layouts did not match on all instances", or who 
 
 from typing import Any, Optional
 
-from . import _participants, _popdist
+from . import _popdist
 
 __all__ = ["allGather", "allReduceSum", "broadcast"]
 
@@ -28,4 +28,4 @@ def allReduceSum(data: Any, id: str = _DEFAULT) -> None:
 
 def allGather(data: Optional[Any], out: Any, id: str = _DEFAULT) -> None:
     """out gets the data of each participant, in their order. Without data, this instance's part stands in out."""
-    _popdist.all_gather(data, out, _participants(), id)
+    _popdist.all_gather(data, out, id)

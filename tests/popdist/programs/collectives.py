@@ -71,5 +71,8 @@ if index in (0, instances - 1):
     both = numpy.ones(2)
     collectives.allReduceSum(both, "ends")
     assert (both == min(instances, 2)).all()
+    pair = numpy.full(min(instances, 2), -1)
+    collectives.allGather(numpy.full(1, index), pair, "ends")
+    assert pair.tolist() == sorted({0, instances - 1})
 popdist.synchronize()
 os.write(1, b"good\n")  # at once, so that lines of several instances do not mix
