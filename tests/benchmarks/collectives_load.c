@@ -1,7 +1,5 @@
 /* PopDist's collectives beside the same calls of plain MPI, in turns, so that both see the same machine. Run
- * it by mpirun; rank 0 prints "NAME SIZE MPI POPDIST" lines: seconds of a call in the best round, since
- * whatever else runs on the machine only adds to them. */
-#include <math.h>
+ * it by mpirun; rank 0 prints "NAME SIZE MPI POPDIST" lines, one for each round: seconds of a call. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +8,22 @@
 
 #include "popdist/popdist.h"
 
-#define SMALL 2                  /* floats: 8 bytes */
-#define LARGE ((size_t)16 << 20) /* floats: 64 MiB */
-#define SMALL_CALLS 500
-#define LARGE_CALLS 3
 #define ROUNDS_MAX 1000
-#define LARGE_ROUNDS_MAX 5
 
 typedef void (*call_fn)(float *data, size_t count);
 
-static uint32_t instances;
+struct operation {
+    const char *name;
+    call_fn plain, ours;
+};
+
+struct size {
+    const char *name;
+    size_t count; /* floats */
+    int calls;    /* of a round */
+};
+
+static uint32_t instances, index_of_this;
 static int root; /* of the next broadcast: each is the root in turn, so that none runs ahead */
 
 static void must(enum popdist_status status, const struct popdist_error *error)
@@ -68,6 +72,12 @@ static void popdist_gather(float *data, size_t count)
     must(popdist_all_gather(NULL, data, count / instances, POPDIST_FLOAT, "parts", &error), &error);
 }
 
+static const struct operation operations[] = {
+    {"all-reduce", mpi_all_reduce, popdist_reduce},
+    {"broadcast", mpi_broadcast, popdist_cast},
+    {"all-gather", mpi_all_gather, popdist_gather},
+};
+
 static double now(void)
 {
     struct timespec time;
@@ -77,50 +87,59 @@ static double now(void)
 }
 
 /* Seconds of one call. */
-static double measure(call_fn call, float *data, size_t count, int calls)
+static double measure(call_fn call, float *data, const struct size *size)
 {
     double begin;
 
     MPI_Barrier(MPI_COMM_WORLD);
     begin = now();
-    for (int i = 0; i < calls; i++)
-        call(data, count);
+    for (int i = 0; i < size->calls; i++)
+        call(data, size->count);
     MPI_Barrier(MPI_COMM_WORLD);
-    return (now() - begin) / calls;
+    return (now() - begin) / size->calls;
 }
 
-static void compare_calls(const char *name, call_fn plain, call_fn ours, float *data, bool large, int rounds)
+/* Round 0 finds cold memory and connections and does not count. Which is first changes from round to round.
+ */
+static void compare_calls(const struct operation *operation, float *data, const struct size *size, int rounds)
 {
-    size_t count = large ? LARGE : SMALL;
-    int calls = large ? LARGE_CALLS : SMALL_CALLS;
-    double theirs = INFINITY, mine = INFINITY;
-    uint32_t index = 0;
+    for (int round = 0; round <= rounds; round++) {
+        double plain = 0, ours;
 
-    (void)popdist_backend_place(&instances, &index, NULL);
-    for (int round = 0; round < rounds && !(large && round >= LARGE_ROUNDS_MAX); round++) {
-        theirs = fmin(theirs, measure(plain, data, count, calls));
-        mine = fmin(mine, measure(ours, data, count, calls));
+        if (round % 2)
+            plain = measure(operation->plain, data, size);
+        ours = measure(operation->ours, data, size);
+        if (round % 2 == 0)
+            plain = measure(operation->plain, data, size);
+        if (round && index_of_this == 0)
+            printf("%s %s %.9f %.9f\n", operation->name, size->name, plain, ours);
     }
-    if (index == 0)
-        printf("%s %s %.9f %.9f\n", name, large ? "large" : "small", theirs, mine);
+}
+
+static int number(const char *text)
+{
+    long found = text ? strtol(text, NULL, 10) : 0;
+
+    return found > 0 && found <= ROUNDS_MAX ? (int)found : 0;
 }
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 40;
-    float *data = calloc(LARGE, sizeof *data);
+    static const struct size small = {"small", 2, 200}, large = {"large", (size_t)16 << 20, 1};
+    int small_rounds = number(argc == 3 ? argv[1] : NULL), large_rounds = number(argc == 3 ? argv[2] : NULL);
+    float *data = calloc(large.count, sizeof *data);
     struct popdist_error error;
 
-    if (!data || rounds < 1 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "usage: collectives-load [ROUNDS, 1 to %d]\n", ROUNDS_MAX);
+    if (!data || !small_rounds || !large_rounds) {
+        fprintf(stderr, "usage: collectives-load ROUNDS-OF-8-BYTES ROUNDS-OF-64-MIB (1 to %d)\n", ROUNDS_MAX);
         return 2;
     }
     must(popdist_init(&error), &error);
-    for (int large = 0; large < 2; large++) {
-        compare_calls("all-reduce", mpi_all_reduce, popdist_reduce, data, large, rounds);
-        compare_calls("broadcast", mpi_broadcast, popdist_cast, data, large, rounds);
-        compare_calls("all-gather", mpi_all_gather, popdist_gather, data, large, rounds);
-    }
+    must(popdist_backend_place(&instances, &index_of_this, &error), &error);
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        compare_calls(&operations[i], data, &small, small_rounds);
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        compare_calls(&operations[i], data, &large, large_rounds);
     must(popdist_finalize_backend(&error), &error);
     free(data);
     return 0;
