@@ -6,6 +6,7 @@
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
+#include "operator/api/pod_reasons.h"
 
 /* A message travels into status and events; a kubelet's own limit for termination messages is 4 KiB. */
 #define MESSAGE_MAX 2048
@@ -70,25 +71,21 @@ static void read_termination(struct pod *pod, const cJSON *status, bool is_sidec
     pod->failed_s = at;
     pod->exit_code = (int)json_i64(terminated, "exitCode", 0);
     pod->exit_signal = (int)json_i64(terminated, "signal", 0);
-    pod->oom_killed = str_eq(json_str(terminated, "reason", ""), "OOMKilled");
+    mem_set_str(&pod->failed_reason, json_str(terminated, "reason", ""));
+    pod->oom_killed = str_eq(pod->failed_reason, "OOMKilled");
     mem_set_str(&pod->failed_container, json_str(status, "name", ""));
     if (!pod->reason) /* a pod with a reason of its own, such as Evicted, explains itself better */
         keep_tail(&pod->message, json_str(terminated, "message", ""));
 }
 
-static bool is_image_trouble(const char *reason)
-{
-    return strstr(reason, "Image") != NULL || str_eq(reason, "CreateContainerConfigError") ||
-           str_eq(reason, "CreateContainerError");
-}
-
 static void read_waiting(struct pod *pod, const cJSON *waiting)
 {
     const char *reason = json_str(waiting, "reason", "");
+    const char *trouble = pod_reason_of_waiting(reason);
 
-    if (!is_image_trouble(reason))
+    if (!trouble)
         return;
-    pod->image_trouble = true;
+    pod->trouble = trouble;
     mem_set_str(&pod->reason, reason);
     keep_tail(&pod->message, json_str(waiting, "message", reason));
 }
@@ -133,14 +130,20 @@ static bool is_ready(const cJSON *status)
     return false;
 }
 
-static void read_unschedulable(struct pod *pod, const cJSON *status)
+static void read_scheduling(struct pod *pod, const cJSON *status)
 {
+    static const char *const reasons[] = {"Unschedulable", "SchedulingGated"};
+
     JSON_EACH (condition, json_at(status, "conditions")) {
-        if (!str_eq(json_str(condition, "type", ""), "PodScheduled") ||
-            !str_eq(json_str(condition, "reason", ""), "Unschedulable"))
+        if (!str_eq(json_str(condition, "type", ""), "PodScheduled"))
             continue;
-        mem_set_str(&pod->reason, "Unschedulable");
-        keep_tail(&pod->message, json_str(condition, "message", ""));
+        for (size_t i = 0; i < COUNT_OF(reasons); i++) {
+            if (!str_eq(json_str(condition, "reason", ""), reasons[i]))
+                continue;
+            pod->trouble = reasons[i];
+            mem_set_str(&pod->reason, reasons[i]);
+            keep_tail(&pod->message, json_str(condition, "message", ""));
+        }
     }
 }
 
@@ -159,6 +162,7 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
     const cJSON *containers = json_at(status, "containerStatuses");
 
     pod->phase = phase_of(json_str(status, "phase", "Pending"));
+    timefmt_parse_rfc3339(json_str(status, "startTime", ""), &pod->started_s);
     mem_set_str(&pod->reason, json_str(status, "reason", NULL));
     if (json_str(status, "message", NULL))
         keep_tail(&pod->message, json_str(status, "message", ""));
@@ -171,7 +175,11 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
         pod->phase = POD_UNKNOWN;
     pod->ready = is_ready(status);
     if (pod->phase == POD_PENDING && !pod->reason)
-        read_unschedulable(pod, status);
+        read_scheduling(pod, status);
+    pod->disruption = pod_reason_of_disruption(status, &pod->disrupted_s);
+    if (pod->phase == POD_FAILED)
+        pod->trouble = pod_reason_of_failure(json_str(status, "reason", NULL), pod->failed_reason,
+                                             containers && containers->child, pod->disruption);
 }
 
 /* deletionTimestamp is when the grace will be over. A pod that had ended is removed at once, so one that is
@@ -184,6 +192,10 @@ static void read_deletion(struct pod *pod, const cJSON *metadata)
     timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &over_s);
     over_s -= json_i64(metadata, "deletionGracePeriodSeconds", 0);
     pod->cut_short = pod->deleting && !(pod_is_terminal(pod) && pod->finished_s && pod->finished_s < over_s);
+    /* The condition comes before the deletion, which may be refused yet; the garbage collector's word is
+     * final. */
+    if (!pod->cut_short && pod->phase != POD_UNKNOWN)
+        pod->disruption = NULL;
 }
 
 struct pod *pod_parse(const cJSON *object)
@@ -226,6 +238,7 @@ void pod_free(struct pod *pod)
     mem_free(pod->node);
     mem_free(pod->boot_id);
     mem_free(pod->failed_container);
+    mem_free(pod->failed_reason);
     mem_free(pod->reason);
     mem_free(pod->message);
     mem_free(pod);

@@ -24,17 +24,22 @@ struct pod {
     bool cut_short; /* it was asked to go before it ended: how it ends says nothing about its program */
     bool ready;
     bool started_all_terminated; /* every container that started has state.terminated */
-    bool image_trouble; /* a container waits in ErrImagePull, ImagePullBackOff, InvalidImageName... */
-    bool main_done;     /* the first container, and every other that is no sidecar, has terminated */
-    int64_t finished_s; /* Unix seconds of the last container's end; 0 when none has ended */
-    int64_t failed_s;   /* of the end of the container that failed first; 0 when none has */
-    int exit_code;      /* of that container, else 0; native sidecars do not count */
+    bool main_done;              /* the first container, and every other that is no sidecar, has terminated */
+    int64_t started_s;           /* Unix seconds when its node took it up; 0: not yet */
+    int64_t finished_s;          /* Unix seconds of the last container's end; 0 when none has ended */
+    int64_t failed_s;            /* of the end of the container that failed first; 0 when none has */
+    int exit_code;               /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
     char *failed_container; /* its name, or NULL */
-    char *reason;           /* the pod's or container's own reason ("Evicted", "OOMKilled", ...), or NULL */
-    char *message;          /* why the pod failed, the last lines of the failing container, or why it waits;
-                               or NULL */
+    char *failed_reason;    /* Kubernetes' word for its end, such as Error or OOMKilled; or NULL */
+    const char *trouble;    /* of reasons.h: why it waits, or why it failed; NULL: nothing is wrong */
+    const char
+        *disruption;     /* of reasons.h: who takes it away before it ended; NULL: nobody but a user or us */
+    int64_t disrupted_s; /* since when; 0: unknown */
+    char *reason;        /* the pod's or container's own reason ("Evicted", "OOMKilled", ...), or NULL */
+    char *message;       /* why the pod failed, the last lines of the failing container, or why it waits;
+                            or NULL */
 };
 
 struct pod *pod_parse(const cJSON *object);

@@ -49,6 +49,9 @@ struct record *record_parse(const cJSON *configmap)
     record->unsettled = flag(data, "unsettled");
     record->releasing = flag(data, "releasing");
     record->reason = mem_strdup(json_str(data, "reason", NULL));
+    record->disruption = mem_strdup(json_str(data, "disruption", NULL));
+    record->disrupted_pod = mem_strdup(json_str(data, "disruptedPod", NULL));
+    parse_i64(json_str(data, "disruptedAt", "0"), 0, INT64_MAX, &record->disrupted_s);
     return record;
 }
 
@@ -65,6 +68,8 @@ void record_free(struct record *record)
     mem_free(record->job_uid);
     mem_free(record->job_key);
     mem_free(record->reason);
+    mem_free(record->disruption);
+    mem_free(record->disrupted_pod);
     mem_free(record);
 }
 
@@ -81,6 +86,8 @@ struct record *record_copy(const struct record *from)
     copy->job_key = mem_strdup(from->job_key);
     copy->job_uid = mem_strdup(from->job_uid);
     copy->reason = mem_strdup(from->reason);
+    copy->disruption = mem_strdup(from->disruption);
+    copy->disrupted_pod = mem_strdup(from->disrupted_pod);
     return copy;
 }
 
@@ -92,6 +99,20 @@ static void put_changing(cJSON *data, const struct record *record)
     json_put_str(data, "unsettled", record->unsettled ? "true" : "false");
     json_put_str(data, "releasing", record->releasing ? "true" : "false");
     json_put_str(data, "reason", record->reason);
+    if (record->disruption) {
+        json_put_str(data, "disruption", record->disruption);
+        json_put_str(data, "disruptedPod", record->disrupted_pod);
+        json_put_strf(data, "disruptedAt", "%lld", (long long)record->disrupted_s);
+    }
+}
+
+/* A merge patch keeps what it does not name. */
+static void clear_disruption(cJSON *data)
+{
+    static const char *const keys[] = {"disruption", "disruptedPod", "disruptedAt"};
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        json_put_take(data, keys[i], cJSON_CreateNull());
 }
 
 cJSON *record_build(const struct record *record, const char *operator_ns)
@@ -126,8 +147,12 @@ cJSON *record_build(const struct record *record, const char *operator_ns)
 cJSON *record_patch(const struct record *record)
 {
     cJSON *patch = json_object();
+    cJSON *data;
 
     json_put_str(json_put_object(patch, "metadata"), "uid", record->uid);
-    put_changing(json_put_object(patch, "data"), record);
+    data = json_put_object(patch, "data");
+    put_changing(data, record);
+    if (!record->disruption)
+        clear_disruption(data);
     return patch;
 }

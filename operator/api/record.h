@@ -25,6 +25,10 @@ struct record {
     bool unsettled; /* a create or remove was sent whose outcome nobody knows */
     bool releasing; /* a tombstone: the partition goes, the id is not used again before the record has gone */
     char *reason;   /* why it is releasing, or NULL */
+    /* A pod of this run was taken away: noted, because the pod goes and the policy still has to be followed.
+     */
+    char *disruption, *disrupted_pod; /* of reasons.h, and its name; or NULL */
+    int64_t disrupted_s;              /* Unix seconds; 0: unknown */
 };
 
 struct record *record_parse(const cJSON *configmap); /* NULL when it is no record */

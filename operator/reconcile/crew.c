@@ -14,13 +14,35 @@ struct record *crew_change_record(const struct instance_view *inst, struct crew 
     return next;
 }
 
+static void forget_disruption(struct record *record)
+{
+    mem_set_str(&record->disruption, NULL);
+    mem_set_str(&record->disrupted_pod, NULL);
+    record->disrupted_s = 0;
+}
+
+bool crew_note_disruption(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+{
+    const struct failure *failure = &crew->failure;
+    struct record *next;
+
+    if (!failure->is_disruption || inst->record->disruption)
+        return false;
+    next = crew_change_record(inst, crew, plan);
+    mem_set_str(&next->disruption, failure->reason);
+    mem_set_str(&next->disrupted_pod, failure->pod_name);
+    next->disrupted_s = failure->at_s;
+    return true;
+}
+
 void crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan)
 {
     struct record *next = crew_change_record(inst, crew, plan);
 
     next->run++;
     next->started = false;
-    next->restarts += crew->failed > 0 || crew->succeeded == inst->record->workers;
+    next->restarts += crew->failure.reason || crew->succeeded == inst->record->workers;
+    forget_disruption(next);
 }
 
 void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,
@@ -30,27 +52,53 @@ void crew_begin_next_attempt(const struct instance_view *inst, const char *reaso
 
     next->releasing = true;
     mem_set_str(&next->reason, reason);
-    next->restarts += crew->failed > 0;
+    next->restarts += crew->failure.reason != NULL;
 }
 
 /* ---- summing up ---- */
 
-static bool is_earlier(const struct pod *a, const struct pod *b)
-{
-    return !b || (a->failed_s && a->failed_s < b->failed_s);
-}
-
 static void sum_up_end(const struct pod *pod, struct crew *crew)
 {
+    struct failure failure = {0};
+
+    if (pod->disruption)
+        failure = failure_of_disruption(pod);
     if (pod->cut_short) {
         crew->gone++;
     } else if (pod->phase == POD_SUCCEEDED) {
         crew->succeeded++;
     } else if (pod->phase == POD_FAILED) {
         crew->failed++;
-        if (is_earlier(pod, crew->failed_pod))
-            crew->failed_pod = pod;
+        failure = failure_of_pod(pod);
     }
+    if (failure.reason)
+        failure_take_first(&crew->failure, &failure);
+}
+
+static void sum_up_gone(const struct worker_view *worker, uint32_t instance, struct crew *crew)
+{
+    struct failure failure = {
+        .reason = worker->disruption,
+        .pod_name = worker->pod_name,
+        .is_disruption = true,
+        .at_s = worker->disrupted_s,
+        .instance = instance,
+    };
+
+    if (failure.reason)
+        failure_take_first(&crew->failure, &failure);
+}
+
+/* What the record has noted stands, whatever else has failed since; while its pod is there, it says more. */
+static void recall_disruption(const struct instance_view *inst, struct crew *crew)
+{
+    struct failure noted = failure_of_record(inst->record);
+
+    if (!noted.reason)
+        return;
+    if (crew->failure.is_disruption && str_eq(crew->failure.pod_name, noted.pod_name))
+        noted.pod = crew->failure.pod;
+    crew->failure = noted;
 }
 
 /* Returns whether it is lost: asked to go long ago and still there, so that its node does not answer. */
@@ -86,9 +134,11 @@ void crew_sum_up(const struct job_view *view, const struct instance_view *inst, 
             break;
         case WORKER_GONE_QUIET:
             crew->gone++;
+            sum_up_gone(worker, inst->index, crew);
             break;
         case WORKER_GONE_UNKNOWN:
             is_lost = true;
+            sum_up_gone(worker, inst->index, crew);
             break;
         case WORKER_NEVER_SEEN:
             crew->never_seen++;
@@ -100,6 +150,9 @@ void crew_sum_up(const struct job_view *view, const struct instance_view *inst, 
             crew->lost_index = w;
         }
     }
+    if (inst->record)
+        recall_disruption(inst, crew);
+    crew->failure.attempt = inst->record ? inst->record->restarts : 0;
 }
 
 void crew_delete(const struct job_view *view, const struct instance_view *inst, struct plan *plan)

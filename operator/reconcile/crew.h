@@ -2,16 +2,19 @@
  * Pure. */
 #pragma once
 
+#include "operator/reconcile/failure.h"
 #include "operator/reconcile/plan.h"
 #include "operator/reconcile/view.h"
 
 /* The pods of one run. A pod that is cut short by a deletion is neither succeeded nor failed: it counts as
- * gone, however its containers take it. */
+ * gone, however its containers take it. Who was taken away by the cluster, and not by a user, is a failure:
+ * the policy decides. */
 struct crew {
     uint32_t present, never_seen, gone;
     uint32_t running, succeeded, failed;
-    uint32_t noisy; /* present, may still run, and is not lost */
-    const struct pod *failed_pod, *waiting_pod;
+    uint32_t noisy;         /* present, may still run, and is not lost */
+    struct failure failure; /* the first of them all, with a pod that was taken away; reason NULL: none */
+    const struct pod *waiting_pod;
     const struct worker_view *lost; /* the one whose processes may live on, noticed last */
     uint32_t lost_index;
     int64_t patience_ms; /* when the first that was asked to go counts as lost; 0: none */
@@ -24,6 +27,8 @@ void crew_delete(const struct job_view *view, const struct instance_view *inst,
 
 /* The record to be, for the caller to change: one patch in a plan, so that none overtakes another. */
 struct record *crew_change_record(const struct instance_view *inst, struct crew *crew, struct plan *plan);
+/* The pod that was taken away goes, and with it what tells so: the record remembers. True when it had to. */
+bool crew_note_disruption(const struct instance_view *inst, struct crew *crew, struct plan *plan);
 void crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan);
 /* A partition that cannot be used again goes; the instance gets another, under another id. */
 void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,

@@ -230,8 +230,8 @@ static void decide_instances(const struct job_view *view, struct verdict *v, str
                 indexset_add(&v->done, inst->index);
             if (result.phase == INSTANCE_FAILED && !result.is_fatal)
                 indexset_add(&v->broken, inst->index);
-            if (result.failed_pod)
-                v->failed_pod = result.failed_pod;
+            if (result.failure.reason)
+                verdict_add_failure(v, &result.failure);
             if (inst->record && inst->record->restarts > v->restarts)
                 v->restarts = inst->record->restarts;
         }

@@ -23,7 +23,7 @@ static void report_pods(const struct crew *crew, struct instance_result *ret)
     ret->active = crew->running;
     ret->succeeded = crew->succeeded;
     ret->failed = crew->failed;
-    ret->failed_pod = crew->failed_pod;
+    ret->failure = crew->failure;
 }
 
 void instance_count_pods(const struct job_view *view, const struct instance_view *inst,
@@ -39,13 +39,21 @@ void instance_count_pods(const struct job_view *view, const struct instance_view
     report_pods(&crew, ret);
 }
 
+static int64_t when_failed_s(const struct failure *failure)
+{
+    bool has_ended = failure->pod && failure->pod->finished_s;
+
+    return has_ended ? failure->pod->finished_s : failure->at_s;
+}
+
 static void decide_crew(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                         struct plan *plan, struct instance_result *ret)
 {
-    bool restarts = crew->failed && wants_restart(&view->job->spec, inst->record, crew->failed_pod);
+    bool failed = crew->failure.reason != NULL;
+    bool restarts = failed && wants_restart(&view->job->spec, inst->record, &crew->failure);
     bool is_unsure = crew->never_seen && !inst->part.quiet;
 
-    if (crew->failed && !restarts)
+    if (failed && !restarts)
         decide_failed(view, inst, crew, plan, ret);
     else if (has_foreign_partition(inst, crew))
         decide_foreign(view, inst, plan, ret);
@@ -55,8 +63,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
         decide_interrupted(view, inst, crew, plan, ret);
     else if (is_unsure)
         decide_starting(view, inst, crew, plan, ret);
-    else if (crew->failed)
-        decide_restart(view, inst, crew, crew->failed_pod->finished_s, plan, ret);
+    else if (failed)
+        decide_restart(view, inst, crew, when_failed_s(&crew->failure), plan, ret);
     else if (crew->gone)
         decide_comes_back(view, inst, crew, plan, ret);
     else if (crew->never_seen)
@@ -81,7 +89,10 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
      */
     ret->has_partition =
         inst->part.state == PART_ACTIVE || (inst->part.state == PART_UNKNOWN && inst->record->started);
-    decide_crew(view, inst, &crew, plan, ret);
+    if (crew_note_disruption(inst, &crew, plan))
+        ret->is_unanswered = true; /* what follows from it is told when it is written down */
+    else
+        decide_crew(view, inst, &crew, plan, ret);
     if (!inst->record->started && !crew.never_seen && !crew.record_changed)
         crew_change_record(inst, &crew, plan)->started = true;
     if (crew.patience_ms)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "operator/api/indexset.h"
+#include "operator/reconcile/failure.h"
 #include "operator/reconcile/plan.h"
 #include "operator/reconcile/view.h"
 
@@ -22,9 +23,10 @@ struct instance_result {
     const struct claim_wait *wait; /* WAITING in the queue for IPUs: the numbers behind the text; else NULL */
     bool has_partition;            /* active */
     uint32_t active, succeeded, failed; /* pods */
-    const struct pod *failed_pod;       /* the first that failed, for status */
+    struct failure failure;             /* the first, for status; reason NULL: none */
     bool is_unanswered;                 /* a question is under way that is answered within milliseconds */
     bool is_fatal;                      /* FAILED for a reason that only another spec can mend */
+    bool is_stuck; /* pods wait for something that may never come: startDeadlineSeconds counts */
 };
 
 /* Drives one instance that should run. */

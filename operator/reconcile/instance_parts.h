@@ -22,7 +22,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
 /* instance_pods.c: all pods of this run exist, or did. */
 void decide_running(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                     struct plan *plan, struct instance_result *ret);
-bool wants_restart(const struct job_spec *spec, const struct record *record, const struct pod *failed);
+bool wants_restart(const struct job_spec *spec, const struct record *record, const struct failure *failure);
 void decide_restart(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                     int64_t ended_s, struct plan *plan, struct instance_result *ret);
 void decide_failed(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,

@@ -1,25 +1,17 @@
 #include "base/core/mem.h"
+#include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
 /* A restart waits 10 s after the first failure, twice as long after each further one, at most 5 min. */
 #define RESTART_FIRST_S 10
 #define RESTART_MAX_S 300
 
-bool wants_restart(const struct job_spec *spec, const struct record *record, const struct pod *failed)
+/* failure NULL: it ended well. */
+bool wants_restart(const struct job_spec *spec, const struct record *record, const struct failure *failure)
 {
     if (record->restarts >= spec->backoff_limit)
         return false;
-    switch (spec->restart) {
-    case RESTART_NEVER:
-        return false;
-    case RESTART_ALWAYS:
-        return true;
-    case RESTART_ON_FAILURE:
-        return failed != NULL;
-    case RESTART_EXIT_CODE:
-        return failed && job_exit_code_matches(spec->exit_codes, failed->exit_code);
-    }
-    return false;
+    return failure ? failure_calls_for_restart(spec, failure) : spec->restart == RESTART_ALWAYS;
 }
 
 static int64_t restart_delay_s(uint32_t restarts)
@@ -47,27 +39,23 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
         crew_begin_next_run(inst, crew, plan);
 }
 
-static void say_failed(const struct pod *pod, struct instance_result *ret)
+static void say_failed(const struct job_spec *spec, const struct failure *failure,
+                       struct instance_result *ret)
 {
-    const char *container = pod->failed_container ? pod->failed_container : "unknown";
+    AUTO(mem) char *what = failure_sentence(failure);
 
-    if (pod->reason && !str_eq(pod->reason, "OOMKilled"))
-        instance_say(ret, INSTANCE_FAILED, "PodFailed", "Pod %s failed: %s%s%s", pod->name, pod->reason,
-                     pod->message ? ": " : "", pod->message ? pod->message : "");
-    else if (pod->oom_killed)
-        instance_say(ret, INSTANCE_FAILED, "OOMKilled",
-                     "Container %s of pod %s ran out of memory (exit code %d)", container, pod->name,
-                     pod->exit_code);
+    if (spec->backoff_limit && failure_calls_for_restart(spec, failure))
+        instance_say(ret, INSTANCE_FAILED, "BackoffLimitExceeded", "%s; it was restarted %u times already",
+                     what, spec->backoff_limit);
     else
-        instance_say(ret, INSTANCE_FAILED, "ContainerFailed",
-                     "Container %s of pod %s ended with exit code %d", container, pod->name, pod->exit_code);
+        instance_say(ret, INSTANCE_FAILED, failure->reason, "%s", what);
 }
 
 void decide_failed(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
                    struct plan *plan, struct instance_result *ret)
 {
     crew_delete(view, inst, plan); /* peers of a failed worker would wait for it for ever */
-    say_failed(crew->failed_pod, ret);
+    say_failed(&view->job->spec, &crew->failure, ret);
     if (crew->noisy)
         ret->phase = INSTANCE_RUNNING; /* its end is told when it is one */
 }
@@ -83,7 +71,7 @@ static void decide_succeeded(const struct job_view *view, const struct instance_
         instance_say(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
 }
 
-/* Deleted by hand, drained, preempted: it comes back, and with it the rest of its instance. */
+/* Deleted by hand: it comes back, and with it the rest of its instance. */
 void decide_comes_back(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                        struct plan *plan, struct instance_result *ret)
 {
@@ -92,6 +80,16 @@ void decide_comes_back(const struct job_view *view, const struct instance_view *
     crew_delete(view, inst, plan);
     if (crew->noisy == 0)
         crew_begin_next_run(inst, crew, plan);
+}
+
+/* A gate is somebody's intention; the others may stand for ever. */
+static void say_waiting(const struct pod *pod, struct instance_result *ret)
+{
+    const char *reason = pod->trouble ? pod->trouble : "PodsWaiting";
+
+    instance_say(ret, INSTANCE_STARTING, reason, "Pod %s waits: %s%s%s", pod->name, pod->reason,
+                 pod->message ? ": " : "", pod->message ? pod->message : "");
+    ret->is_stuck = reason_is_warning(reason);
 }
 
 void decide_running(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
@@ -104,11 +102,7 @@ void decide_running(const struct job_view *view, const struct instance_view *ins
     else if (crew->running + crew->succeeded == workers)
         instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
     else if (crew->waiting_pod)
-        instance_say(ret, INSTANCE_STARTING,
-                     crew->waiting_pod->image_trouble ? "ImageTrouble" : "PodsWaiting",
-                     "Pod %s waits: %s%s%s", crew->waiting_pod->name, crew->waiting_pod->reason,
-                     crew->waiting_pod->message ? ": " : "",
-                     crew->waiting_pod->message ? crew->waiting_pod->message : "");
+        say_waiting(crew->waiting_pod, ret);
     else
         instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u of %u pods are running, on partition %s",
                      crew->running, workers, inst->record->name);

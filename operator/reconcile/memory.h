@@ -18,6 +18,8 @@ struct worker_memory {
     enum worker_state state;
     char *pod, *node, *boot_id;
     bool deleting;
+    const char *disruption; /* who was taking it away when it was last seen, or NULL */
+    int64_t disrupted_s;
     int64_t since_ms;
 };
 

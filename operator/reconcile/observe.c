@@ -60,6 +60,8 @@ static void recall(const struct reconciler *r, const struct job *job, const stru
     ret->state = memory->state;
     ret->pod_name = memory->pod;
     ret->node = memory->node;
+    ret->disruption = memory->disruption;
+    ret->disrupted_s = memory->disrupted_s;
     if (memory->since_ms)
         ret->since_ms = memory->since_ms;
     if (ret->state == WORKER_PRESENT) { /* the store has dropped it, and its farewell is still on its way */

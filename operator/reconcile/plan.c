@@ -47,6 +47,15 @@ void plan_claim(struct plan *plan, uint32_t instance, bool ready)
     op->ready = ready;
 }
 
+void plan_event(struct plan *plan, const char *reason, const char *text, bool warning)
+{
+    struct op *op = plan_add(plan, OP_EVENT);
+
+    op->reason = mem_strdup(reason);
+    op->text = mem_strdup(text);
+    op->warning = warning;
+}
+
 void plan_again_at(struct plan *plan, int64_t at_ms)
 {
     if (plan->again_at_ms == 0 || at_ms < plan->again_at_ms)

@@ -55,6 +55,7 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is 
 /* Whatever its node says: nothing of it can do harm any more, and its name is needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
+void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
 bool plan_has(const struct plan *plan, enum op_kind kind);
 void plan_print(const struct plan *plan, struct str *out); /* one line per op, for goldens and debugging */

@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
+#include "operator/api/reasons.h"
 
 const char *job_state_name(enum job_state state)
 {
@@ -187,56 +188,6 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
     json_put_i64(counts, "active", has_ended(v) ? 0 : v->with_partition);
 }
 
-static bool is_recorded(const cJSON *failures, const struct pod *pod)
-{
-    char when[TIMEFMT_RFC3339_SIZE];
-    const char *time = pod->failed_s ? timefmt_rfc3339(pod->failed_s, when) : NULL;
-
-    JSON_EACH (item, failures) {
-        if (str_eq(json_str(item, "pod", ""), pod->name) && json_i64(item, "attempt", -1) == pod->run &&
-            str_eq(json_str(item, "time", NULL), time))
-            return true;
-    }
-    return false;
-}
-
-static cJSON *failure_of(const struct pod *pod)
-{
-    cJSON *item = json_object();
-    char when[TIMEFMT_RFC3339_SIZE];
-
-    json_put_i64(item, "instance", pod->instance);
-    json_put_i64(item, "attempt", pod->run);
-    json_put_str(item, "pod", pod->name);
-    json_put_str(item, "container", pod->failed_container);
-    if (pod->failed_container)
-        json_put_i64(item, "exitCode", pod->exit_code);
-    if (pod->exit_signal || pod->exit_code > 128)
-        json_put_i64(item, "signal", pod->exit_signal ? pod->exit_signal : pod->exit_code - 128);
-    json_put_str(item, "reason", pod->reason ? pod->reason : "Error");
-    json_put_str(item, "message", pod->message);
-    if (pod->failed_s)
-        json_put_str(item, "time", timefmt_rfc3339(pod->failed_s, when));
-    return item;
-}
-
-/* The newest first, of the last three attempts. */
-static void put_failures(cJSON *status, const cJSON *before, const struct verdict *v)
-{
-    const cJSON *old = json_at(before, "failure");
-    cJSON *list;
-
-    if (!old && !v->failed_pod)
-        return;
-    list = json_put_array(status, "failure");
-    if (v->failed_pod && !is_recorded(old, v->failed_pod))
-        json_push_take(list, failure_of(v->failed_pod));
-    JSON_EACH (item, old) {
-        if (cJSON_GetArraySize(list) < STATUS_FAILURES_MAX)
-            json_push_take(list, json_dup(item));
-    }
-}
-
 /* Who stands far back in a line is not told what changes with every step of it. */
 static void put_queue(cJSON *status, const struct verdict *v, const struct job *job)
 {
@@ -268,6 +219,23 @@ static void put_set(cJSON *status, const char *key, const struct indexset *set)
 }
 
 /* ---- the whole ---- */
+
+static int64_t started_s(const cJSON *status)
+{
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(status, "startTime", ""), &at);
+    return at;
+}
+
+static void put_failures(cJSON *status, const cJSON *before, const struct verdict *v)
+{
+    cJSON *list =
+        failures_merge(json_at(before, "failure"), v->failures, v->failure_count, started_s(before));
+
+    if (list)
+        json_put_take(status, "failure", list);
+}
 
 static bool had_partitions(const cJSON *before, const struct verdict *v)
 {
@@ -351,19 +319,43 @@ static void name_what_is_gone(const cJSON *before, cJSON *patch)
     }
 }
 
-static void tell(const cJSON *before, const struct verdict *v, struct plan *plan)
+static bool tells_reason(const struct plan *plan, const char *reason)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->ops[i].kind == OP_EVENT && str_eq(plan->ops[i].reason, reason))
+            return true;
+    }
+    return false;
+}
+
+static void tell_state(const cJSON *before, const struct verdict *v, struct plan *plan)
 {
     bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
     bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
-    struct op *event;
+    bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
 
     /* Steps on the way up follow each other too quickly to be told one by one. */
-    if (same_state && (same_reason || v->state == JOB_STARTING))
+    if (same_state && (same_reason || (v->state == JOB_STARTING && !warning)))
         return;
-    event = plan_add(plan, OP_EVENT);
-    event->reason = mem_strdup(v->reason);
-    event->text = mem_strdup(v->message);
-    event->warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING;
+    if (!tells_reason(plan, v->reason)) /* a failure has just been told in more words */
+        plan_event(plan, v->reason, v->message, warning);
+}
+
+/* Each failure that stays in status, once, with its node and last lines. */
+static void tell_failures(const cJSON *before, const cJSON *after, const struct verdict *v, struct plan *plan)
+{
+    int64_t start_s = started_s(before);
+
+    for (size_t i = 0; i < v->failure_count; i++) {
+        const struct failure *failure = &v->failures[i];
+
+        if (failures_tell(json_at(before, "failure"), failure, start_s) ||
+            !failures_tell(json_at(after, "failure"), failure, start_s))
+            continue;
+        AUTO(mem) char *story = failure_story(failure);
+
+        plan_event(plan, failure->reason, story, true);
+    }
 }
 
 /* The API server's own words have no limit; the status has one. */
@@ -399,7 +391,8 @@ static void decide(const struct job_view *view, const cJSON *before, const struc
     case DIFFERENT:
         break;
     }
-    tell(before, v, plan);
+    tell_failures(before, after, v, plan);
+    tell_state(before, v, plan);
     name_what_is_gone(before, after);
     plan_add(plan, OP_STATUS)->body = after;
 }
@@ -414,8 +407,15 @@ void status_decide(const struct job_view *view, const cJSON *before, const struc
     decide(view, before, &told, plan);
 }
 
+void verdict_add_failure(struct verdict *v, const struct failure *failure)
+{
+    v->failures = mem_grow(v->failures, v->failure_count + 1, sizeof(*v->failures));
+    v->failures[v->failure_count++] = *failure;
+}
+
 void verdict_release(struct verdict *v)
 {
+    mem_free(v->failures);
     mem_free(v->message);
     indexset_release(&v->done);
     indexset_release(&v->broken);

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "operator/api/indexset.h"
+#include "operator/reconcile/failure.h"
 #include "operator/reconcile/plan.h"
 #include "operator/reconcile/view.h"
 
 #define STATUS_PARTITIONS_MAX 16
-#define STATUS_FAILURES_MAX 3
 #define STATUS_MESSAGE_MAX 4096 /* bytes */
 /* Numbers inside a sentence change at most this often; a changed state or reason is told at once. */
 #define STATUS_QUIET_S 60
@@ -35,7 +35,8 @@ struct verdict {
     uint32_t active, succeeded, failed; /* pods */
     uint32_t restarts;
     struct indexset done, broken; /* instances that completed, that failed for good */
-    const struct pod *failed_pod; /* of the newest failure that can still be seen, or NULL */
+    struct failure *failures;     /* that can still be seen, one of an instance; owned */
+    size_t failure_count;
 };
 
 const char *job_state_name(enum job_state state);
@@ -51,4 +52,5 @@ bool status_is_stale_refusal(const cJSON *status, int64_t generation);
 /* Adds OP_STATUS to the plan when the job's status should change, and the events that tell it. */
 void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *verdict,
                    struct plan *plan);
+void verdict_add_failure(struct verdict *verdict, const struct failure *failure);
 void verdict_release(struct verdict *verdict);

@@ -25,6 +25,8 @@ struct worker_view {
     bool node_fenced; /* PRESENT: its node is out of service or has booted anew, or an admin vouches for it */
     const char *pod_name; /* GONE_UNKNOWN: for messages */
     const char *node;
+    const char *disruption; /* GONE_*: who took it away, of reasons.h; or NULL */
+    int64_t disrupted_s;
     int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when it was asked to go */
 };
 

@@ -136,6 +136,8 @@ static void remember_present(struct reconciler *r, const struct pod *pod, struct
         mem_set_str(&worker->node, pod->node);
         mem_set_str(&worker->boot_id, node ? node->boot_id : NULL);
     }
+    worker->disruption = pod->disruption;
+    worker->disrupted_s = pod->disrupted_s;
     if (pod->deleting && !worker->deleting) {
         worker->deleting = true;
         worker->since_ms = loop_now_ms(r->loop);
@@ -149,6 +151,8 @@ static void remember_gone(struct reconciler *r, const struct pod *last, bool van
     bool fenced = node_is_fenced(r, last->node, worker->boot_id);
     bool quiet = pod_is_quiet(last, !vanished_unseen, fenced);
 
+    worker->disruption = last->disruption;
+    worker->disrupted_s = last->disrupted_s;
     worker->state = quiet ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
     worker->since_ms = loop_now_ms(r->loop);
 }

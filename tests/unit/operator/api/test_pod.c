@@ -57,7 +57,7 @@ TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
     CHECK_INT_EQ(pod->phase, POD_RUNNING);
     CHECK(pod->ready);
     CHECK(!pod->deleting && !pod->cut_short && !pod->main_done && !pod->started_all_terminated);
-    CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->image_trouble);
+    CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->trouble && !pod->disruption);
 }
 
 TEST(a_pod_that_succeeded_has_no_failure)
@@ -148,7 +148,7 @@ TEST(an_init_container_can_be_the_cause)
     CHECK_STR_EQ(pod->failed_container, "setup");
     CHECK_INT_EQ(pod->exit_code, 9);
     CHECK(!pod->main_done);
-    CHECK(!pod->image_trouble);
+    CHECK_STR_EQ(pod->trouble, "ContainerFailed");
     CHECK(pod_is_quiet(pod, false, false)); /* what has started has ended */
 }
 
@@ -229,7 +229,7 @@ TEST(other_disruptions_leave_the_kubelets_word)
     CHECK_STR_EQ(pod->reason, "Terminated");
 }
 
-TEST(an_image_that_cannot_be_pulled_is_trouble)
+TEST(an_image_or_container_that_cannot_start_is_trouble)
 {
     static const char *const reasons[] = {"ErrImagePull",         "ImagePullBackOff",
                                           "InvalidImageName",     "ErrImageNeverPull",
@@ -244,7 +244,7 @@ TEST(an_image_that_cannot_be_pulled_is_trouble)
                        *reason);
         AUTO(pod) struct pod *pod = parse(text);
 
-        CHECK(pod->image_trouble);
+        CHECK_STR_EQ(pod->trouble, strstr(*reason, "Image") ? "ImagePullFailed" : "ContainerCannotStart");
         CHECK_STR_EQ(pod->reason, *reason);
         CHECK_STR_EQ(pod->message, "no such image");
     }
@@ -257,7 +257,7 @@ TEST(a_container_that_is_being_created_is_no_trouble)
         parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\",\"containerStatuses\":[" STATE(
             "main", WAITING("ContainerCreating", "")) "]}}");
 
-    CHECK(!pod->image_trouble);
+    CHECK(!pod->trouble);
     CHECK(!pod->reason);
 }
 

@@ -26,6 +26,9 @@ static struct record full(void)
         .unsettled = true,
         .releasing = true,
         .reason = mem_strdup("ProcessMayStillRun"),
+        .disruption = mem_strdup("Preempted"),
+        .disrupted_pod = mem_strdup("train-worker-3"),
+        .disrupted_s = 1790000000,
     };
 }
 
@@ -49,6 +52,9 @@ static void check_same(const struct record *a, const struct record *b)
     CHECK_INT_EQ(a->unsettled, b->unsettled);
     CHECK_INT_EQ(a->releasing, b->releasing);
     CHECK_STR_EQ(a->reason, b->reason);
+    CHECK_STR_EQ(a->disruption, b->disruption);
+    CHECK_STR_EQ(a->disrupted_pod, b->disrupted_pod);
+    CHECK_INT_EQ(a->disrupted_s, b->disrupted_s);
 }
 
 /* A record travels as a ConfigMap and comes back the same. */
@@ -96,7 +102,23 @@ TEST(a_patch_says_only_what_changes)
     AUTO(mem) char *text = json_print(patch);
     CHECK_STR_EQ(text, "{\"metadata\":{\"uid\":\"uid-of-map\"},\"data\":{\"run\":\"3\",\"restarts\":\"1\","
                        "\"started\":\"true\",\"unsettled\":\"true\",\"releasing\":\"true\","
-                       "\"reason\":\"ProcessMayStillRun\"}}");
+                       "\"reason\":\"ProcessMayStillRun\",\"disruption\":\"Preempted\","
+                       "\"disruptedPod\":\"train-worker-3\",\"disruptedAt\":\"1790000000\"}}");
+}
+
+/* A merge patch keeps what it does not name. */
+TEST(a_patch_names_the_disruption_that_is_over)
+{
+    AUTO(record) struct record *record = NEW(struct record);
+
+    *record = full();
+    mem_set_str(&record->disruption, NULL);
+    AUTO(json) cJSON *patch = record_patch(record);
+    CHECK(cJSON_IsNull(json_at(patch, "data/disruption")));
+    CHECK(cJSON_IsNull(json_at(patch, "data/disruptedPod")));
+    CHECK(cJSON_IsNull(json_at(patch, "data/disruptedAt")));
+    AUTO(json) cJSON *object = record_build(record, "ipu-system");
+    CHECK(!json_at(object, "data/disruption"));
 }
 
 TEST(a_config_map_of_somebody_else_is_no_record)

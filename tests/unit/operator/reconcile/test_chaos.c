@@ -111,9 +111,16 @@ static void pods_move(struct world *w)
 
 static void pods_suffer(struct world *w)
 {
+    static const char *const takers[] = {"PreemptionByScheduler", "EvictionByEvictionAPI",
+                                         "DeletionByTaintManager"};
     struct wpod *pod;
 
-    switch (world_roll(w, 8)) {
+    switch (world_roll(w, 9)) {
+    case 8:
+        say(w, "a pod is taken away by the cluster");
+        if ((pod = some_pod(w, is_there)))
+            world_pod_take(w, pod, takers[world_roll(w, COUNT_OF(takers))]);
+        return;
     case 0:
         say(w, "a pod is deleted by hand");
         if ((pod = some_pod(w, is_there)))

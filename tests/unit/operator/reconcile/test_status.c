@@ -305,6 +305,8 @@ TEST(events_tell_what_changed_and_warn_of_failures)
          false},
         {"{\"launcherStatus\":\"Starting\",\"reason\":\"CreatingPartition\"}", JOB_STARTING, "StartingPods",
          false, false},
+        {"{\"launcherStatus\":\"Starting\",\"reason\":\"StartingPods\"}", JOB_STARTING, "Unschedulable", true,
+         true},
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_RESTARTING, "PodGone", true, true},
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_FAILED, "ContainerFailed", true,
          true},
@@ -432,81 +434,65 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
 
 /* ---- failures ---- */
 
-static struct pod failed_pod(uint32_t run, int64_t failed_s)
+static struct failure failure_at(struct pod *pod, uint32_t attempt)
 {
-    return (struct pod){.name = (char *)(uintptr_t) "train-worker-0",
-                        .run = run,
+    struct failure failure = {.reason = "ContainerFailed",
+                              .pod_name = "train-worker-0",
+                              .pod = pod,
+                              .at_s = NOW_S,
+                              .attempt = attempt};
+
+    *pod = (struct pod){.name = (char *)(uintptr_t) "train-worker-0",
+                        .node = (char *)(uintptr_t) "n1",
                         .failed_container = (char *)(uintptr_t) "main",
                         .exit_code = 137,
                         .exit_signal = 9,
-                        .failed_s = failed_s,
+                        .oom_killed = true,
+                        .failed_s = NOW_S,
                         .message = (char *)(uintptr_t) "last words"};
+    return failure;
 }
 
-TEST(the_last_three_failures_are_kept_the_newest_first)
+TEST(a_failure_is_told_once_with_node_and_last_words)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_RESTARTING, "Restarting", "a");
+    struct verdict v = verdict(JOB_RESTARTING, "Restarting", "again");
+    struct pod pod;
+    struct failure failure = failure_at(&pod, 0);
 
     setting_init(&s, "{}");
-    for (uint32_t run = 0; run < 5; run++) {
-        struct pod pod = failed_pod(run, NOW_S + run);
-
-        v.failed_pod = &pod;
-        decide(&s, &v);
-        keep(&s);
-        decide(&s, &v); /* the same failure is told once */
-        CHECK_INT_EQ(s.plan.count, 0);
-    }
-    CHECK_INT_EQ(cJSON_GetArraySize(json_at(s.before, "failure")), STATUS_FAILURES_MAX);
-    CHECK_INT_EQ(json_i64(json_at(s.before, "failure")->child, "attempt", -1), 4);
-    CHECK_INT_EQ(json_i64(json_at(s.before, "failure")->child->next->next, "attempt", -1), 2);
-    v.failed_pod = NULL;
+    v.failures = &failure;
+    v.failure_count = 1;
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.count, 3);
+    CHECK_STR_EQ(s.plan.ops[0].reason, "ContainerFailed");
+    CHECK_STR_EQ(s.plan.ops[0].text,
+                 "Container main of pod train-worker-0 ended with exit code 137; node n1; "
+                 "last lines: last words");
+    CHECK_STR_EQ(s.plan.ops[1].reason, "Restarting");
+    keep(&s);
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.count, 0);
+    v.failure_count = 0;
     decide(&s, &v);
     CHECK_INT_EQ(s.plan.count, 0); /* and stays when its pod has gone */
 }
 
-/* Runs are counted anew on another partition. */
-TEST(a_failure_of_the_same_run_at_another_time_is_another_failure)
+/* One event says it all when the failure is the job's end. */
+TEST(the_end_by_a_failure_is_one_event)
 {
     AUTO(setting) struct setting s;
-    struct pod first = failed_pod(0, NOW_S), second = failed_pod(0, NOW_S + 500);
-    struct verdict v = verdict(JOB_RESTARTING, "Restarting", "a");
+    struct verdict v = verdict(JOB_FAILED, "ContainerFailed", "it failed");
+    struct pod pod;
+    struct failure failure = failure_at(&pod, 0);
 
     setting_init(&s, "{}");
-    v.failed_pod = &first;
+    v.failures = &failure;
+    v.failure_count = 1;
     decide(&s, &v);
-    keep(&s);
-    v.failed_pod = &second;
-    decide(&s, &v);
-    CHECK_INT_EQ(cJSON_GetArraySize(json_at(written(&s), "failure")), 2);
-}
-
-TEST(a_failure_says_what_is_known_of_it)
-{
-    AUTO(setting) struct setting s;
-    struct pod rejected = {.name = (char *)(uintptr_t) "train-worker-0",
-                           .reason = (char *)(uintptr_t) "Evicted"};
-    struct pod killed = failed_pod(1, NOW_S);
-    struct verdict v = verdict(JOB_FAILED, "PodFailed", "a");
-    const cJSON *item;
-
-    setting_init(&s, "{}");
-    v.failed_pod = &rejected;
-    decide(&s, &v);
-    item = json_at(written(&s), "failure")->child;
-    CHECK_STR_EQ(json_str(item, "reason", ""), "Evicted");
-    CHECK(!json_at(item, "exitCode") && !json_at(item, "container") && !json_at(item, "time"));
-
-    killed.exit_signal = 0; /* the container runtime tells it by the code alone */
-    v.failed_pod = &killed;
-    decide(&s, &v);
-    item = json_at(written(&s), "failure")->child;
-    CHECK_INT_EQ(json_i64(item, "exitCode", -1), 137);
-    CHECK_INT_EQ(json_i64(item, "signal", -1), 9);
-    CHECK_STR_EQ(json_str(item, "reason", ""), "Error");
-    CHECK_STR_EQ(json_str(item, "message", ""), "last words");
-    CHECK_STR_EQ(json_str(item, "time", ""), NOW);
+    CHECK_INT_EQ(s.plan.count, 2);
+    CHECK(s.plan.ops[0].warning);
+    CHECK_HAS(s.plan.ops[0].text, "last lines: last words");
 }
 
 /* ---- what a status says about the end ---- */
@@ -586,20 +572,21 @@ TEST(the_api_server_keeps_every_field_of_a_status)
     const char *from = strstr(text, "\n            status:\n"); /* the part without aliases */
     AUTO(yaml) struct yaml_doc doc = {0};
     struct err err = {0};
-    struct pod pod = failed_pod(1, NOW_S);
+    struct pod pod;
+    struct failure failure = failure_at(&pod, 1);
     struct record record = {.name = (char *)(uintptr_t) "p-0", .controller = (char *)(uintptr_t) "v:1"};
     struct instance_view inst = {.record = &record};
     struct verdict v = verdict(JOB_RUNNING, "Running", "a");
 
     CHECK(from);
     CHECK_OK(yaml_parse(slice_of(from), "crd", &doc, &err), err);
-    pod.reason = (char *)(uintptr_t) "OOMKilled";
     setting_init(&s, "{\"completionTime\":null}");
     s.view.instances = &inst;
     s.view.instance_count = 1;
     indexset_add(&v.done, 0);
     indexset_add(&v.broken, 1);
-    v.failed_pod = &pod;
+    v.failures = &failure;
+    v.failure_count = 1;
     decide(&s, &v);
     keep(&s);
     check_described(s.before, json_at(doc.root, "status"), "status");

@@ -256,7 +256,9 @@ TEST(a_restart_waits_resets_and_is_counted)
     world_pass(w, 1000);
     CHECK_INT_EQ(world_number(w, "restartCount"), 2);
     end_all(w, 1);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    check_state(
+        w, "Failed", "BackoffLimitExceeded",
+        "Container main of pod job-worker-0 ended with exit code 1; it was restarted 2 times already");
     CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failure")), 3);
 }
 
@@ -373,7 +375,7 @@ TEST(an_evicted_pod_fails_or_restarts_its_job_by_policy)
 
     pod(never, "job-worker-0")->ended_by = "Evicted";
     end_all(never, 137);
-    check_state(never, "Failed", "PodFailed", "Pod job-worker-0 failed: Evicted");
+    check_state(never, "Failed", "Evicted", "Pod job-worker-0 failed: Evicted");
     check_nothing_held(never);
     pod(again, "job-worker-0")->ended_by = "Evicted";
     end_all(again, 137);
@@ -388,7 +390,8 @@ TEST(an_image_that_cannot_be_pulled_is_told)
     pod(w, "job-worker-0")->process = false;
     pod(w, "job-worker-0")->waits_in = "ImagePullBackOff";
     world_reconcile(w);
-    check_state(w, "Starting", "ImageTrouble", "Pod job-worker-0 waits: ImagePullBackOff: ImagePullBackOff");
+    check_state(w, "Starting", "ImagePullFailed",
+                "Pod job-worker-0 waits: ImagePullBackOff: ImagePullBackOff");
 }
 
 /* Its IPUs may still be used. */
@@ -578,18 +581,115 @@ TEST(a_node_that_booted_anew_runs_nothing_of_before)
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
 }
 
-TEST(what_the_garbage_collector_says_is_neither_failure_nor_quiet)
+TEST(what_the_garbage_collector_says_is_not_quiet)
 {
-    AUTO(world) struct world *w = running(ONE);
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
     struct wpod *old = pod(w, "job-worker-0");
 
     world_pod_collect(w, old);
     world_settle(w);
-    CHECK(strcmp(world_said(w, "launcherStatus"), "Failed") != 0);
-    world_pod_vanish(w, old, false);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
     CHECK(world_part(w, "p-job-ns-0"));
+    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), "NodeLost");
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+}
+
+/* ---- pods that the cluster takes away ---- */
+
+static const struct {
+    const char *by, *reason, *sentence;
+} takers[] = {
+    {"PreemptionByScheduler", "Preempted", "Pod job-worker-0 had to make room for a pod of higher priority"},
+    {"EvictionByEvictionAPI", "Evicted", "Pod job-worker-0 was evicted from its node"},
+    {"DeletionByTaintManager", "NodeLost",
+     "Pod job-worker-0 was given up, because its node does not answer, has gone or was tainted"},
+};
+
+TEST(a_pod_that_is_taken_away_fails_a_job_that_never_restarts)
+{
+    CHECK_ROWS (taker, takers) {
+        AUTO(world) struct world *w = running(ONE);
+
+        world_pod_take(w, pod(w, "job-worker-0"), taker->by);
+        world_settle(w);
+        check_state(w, "Failed", taker->reason, taker->sentence);
+        CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), taker->reason);
+        CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-0");
+        check_nothing_held(w);
+        check_idle(w);
+    }
+}
+
+TEST(a_pod_that_is_taken_away_restarts_a_job_that_may)
+{
+    CHECK_ROWS (taker, takers) {
+        AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
+
+        world_pod_take(w, pod(w, "job-worker-0"), taker->by);
+        world_settle(w);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+        world_pass(w, 10000);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+        CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+        CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+        CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), taker->reason);
+        end_all(w, 0);
+        check_completed(w);
+    }
+}
+
+/* It has no exit code that a list could name. */
+TEST(a_pod_that_is_taken_away_matches_no_exit_code)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"ExitCode\",\"exitCodes\":\"1-255\"}"));
+
+    world_pod_take(w, pod(w, "job-worker-0"), "PreemptionByScheduler");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "Preempted");
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+}
+
+/* Its peers fail because of it, later. */
+TEST(a_pod_that_is_taken_away_is_the_cause_of_what_its_peers_do)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+
+    world_pod_take(w, pod(w, "job-worker-0"), "EvictionByEvictionAPI");
+    world_reconcile(w);
+    w->now_ms += 2000;
+    world_pod_end(w, pod(w, "job-worker-1"), 1);
+    world_settle(w);
+    check_state(w, "Failed", "Evicted", "Pod job-worker-0 was evicted from its node");
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failure")), 1);
+}
+
+/* The pod is gone, and the operator that knew why is too: the record tells. */
+TEST(why_a_pod_was_taken_away_survives_the_operator)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *old = pod(w, "job-worker-0");
+
+    world_pod_take(w, old, "PreemptionByScheduler");
+    world_reconcile(w); /* the note */
+    world_pod_obey(w, old, 143);
+    world_crash(w);
+    world_settle(w);
+    check_state(w, "Failed", "Preempted", "Pod job-worker-0 had to make room for a pod of higher priority");
+}
+
+/* The condition comes first; a deletion that does not follow changes nothing. */
+TEST(a_disruption_that_was_only_announced_is_none)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *still = pod(w, "job-worker-0");
+
+    still->taken_by = "EvictionByEvictionAPI";
+    world_saw_pod(w, still);
+    check_idle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
 
 /* ---- the operator dies ---- */
@@ -1236,7 +1336,7 @@ TEST(pods_that_wait_say_why)
     check_state(w, "Starting", "StartingPods", "1 of 2 pods are running, on partition p-job-ns-0");
     pod(w, "job-worker-1")->waits_for = "0/3 nodes are available";
     world_reconcile(w);
-    check_state(w, "Starting", "PodsWaiting",
+    check_state(w, "Starting", "Unschedulable",
                 "Pod job-worker-1 waits: Unschedulable: 0/3 nodes are available");
     pod(w, "job-worker-1")->waits_for = NULL;
     world_settle(w);

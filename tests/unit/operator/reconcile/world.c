@@ -199,18 +199,27 @@ static const char *phase_of(const struct wpod *pod)
     return pod->report == REPORT_RUNNING ? "Running" : "Pending";
 }
 
-static void put_collected(cJSON *status)
+static cJSON *conditions_of(cJSON *status)
 {
-    cJSON *condition = json_push_take(json_put_array(status, "conditions"), json_object());
+    cJSON *conditions = json_at_mut(status, "conditions");
+
+    return conditions ? conditions : json_put_array(status, "conditions");
+}
+
+static void put_disruption(cJSON *status, const struct wpod *pod)
+{
+    cJSON *condition = json_push_take(conditions_of(status), json_object());
 
     json_put_str(condition, "type", "DisruptionTarget");
     json_put_str(condition, "status", "True");
-    json_put_str(condition, "reason", "DeletionByPodGC");
+    json_put_str(condition, "reason", pod->collected ? "DeletionByPodGC" : pod->taken_by);
+    if (pod->asked_ms)
+        put_time(condition, "lastTransitionTime", START_UNIX_S + pod->asked_ms / 1000);
 }
 
 static void put_unschedulable(cJSON *status, const char *why)
 {
-    cJSON *condition = json_push_take(json_put_array(status, "conditions"), json_object());
+    cJSON *condition = json_push_take(conditions_of(status), json_object());
 
     json_put_str(condition, "type", "PodScheduled");
     json_put_str(condition, "status", "False");
@@ -256,8 +265,8 @@ cJSON *world_pod_object(const struct wpod *pod)
         put_running_sidecar(status);
     if (pod->report != REPORT_NOTHING)
         put_container_state(status, pod);
-    if (pod->collected)
-        put_collected(status);
+    if (pod->collected || pod->taken_by)
+        put_disruption(status, pod);
     if (pod->waits_for)
         put_unschedulable(status, pod->waits_for);
     return object;
@@ -313,6 +322,12 @@ void world_pod_delete(struct world *w, struct wpod *pod)
     }
     pod->deleting = true;
     world_saw_pod(w, pod);
+}
+
+void world_pod_take(struct world *w, struct wpod *pod, const char *by)
+{
+    pod->taken_by = by;
+    world_pod_delete(w, pod);
 }
 
 void world_pod_obey(struct world *w, struct wpod *pod, int exit_code)

@@ -29,6 +29,7 @@ struct wpod {
     const char *waits_in;  /* the container's reason for waiting, such as ImagePullBackOff */
     const char *ended_by;  /* the pod's own reason, such as Evicted */
     bool is_out_of_memory; /* its container's */
+    const char *taken_by;  /* who takes it away, as DisruptionTarget says, such as PreemptionByScheduler */
     bool has_running_sidecar;
     bool deleting, collected, node_silent, node_fenced;
     int64_t asked_ms;    /* when it was asked to go; 0: never */
@@ -52,6 +53,8 @@ struct wworker {
     struct wpod *what;
     int64_t since_ms;
     bool deleting;
+    const char *disruption;
+    int64_t disrupted_s;
 };
 
 /* What the operator's process knows of a partition: the rules of pool.c and memory.c. */
@@ -138,11 +141,12 @@ void world_delete_job(struct world *w);
 void world_pod_schedule(struct world *w, struct wpod *pod);
 void world_pod_run(struct world *w, struct wpod *pod, bool is_reported);
 void world_pod_end(struct world *w, struct wpod *pod, int exit_code);
-void world_pod_delete(struct world *w, struct wpod *pod);              /* as kubectl delete does */
-void world_pod_obey(struct world *w, struct wpod *pod, int exit_code); /* its kubelet ends and removes it */
-void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen); /* the object goes, whatever runs */
-void world_pod_collect(struct world *w, struct wpod *pod);             /* the garbage collector marks it */
-void world_pod_fence(struct world *w, struct wpod *pod);               /* its node boots anew */
+void world_pod_delete(struct world *w, struct wpod *pod);               /* as kubectl delete does */
+void world_pod_take(struct world *w, struct wpod *pod, const char *by); /* as drain, preemption, taints do */
+void world_pod_obey(struct world *w, struct wpod *pod, int exit_code);  /* its kubelet ends and removes it */
+void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen);  /* the object goes, whatever runs */
+void world_pod_collect(struct world *w, struct wpod *pod);              /* the garbage collector marks it */
+void world_pod_fence(struct world *w, struct wpod *pod);                /* its node boots anew */
 
 /* ---- the V-IPU controller ---- */
 void world_part_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign);

@@ -8,6 +8,7 @@
 #include "lib/check.h"
 #include "operator/api/indexset.h"
 #include "operator/api/names.h"
+#include "operator/api/reasons.h"
 #include "world.h"
 
 #define REFUSED_AGAIN_MS 10000
@@ -109,6 +110,13 @@ static void check_record_deletion(struct world *w, const char *name)
 
     if (part && !part->is_foreign)
         world_fail(w, "record %s is deleted before its partition", name);
+}
+
+/* A word that no page explains. */
+static void check_reason(const struct world *w, const char *reason)
+{
+    if (!reason_find(reason))
+        world_fail(w, "%s is not in the table of reasons", reason);
 }
 
 /* ---- ops ---- */
@@ -314,9 +322,11 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         return;
     case OP_STATUS:
         merge(w->status, op->body);
+        check_reason(w, world_said(w, "reason"));
         w->status_writes++;
         return;
     case OP_EVENT:
+        check_reason(w, op->reason);
         w->events++;
         return;
     }

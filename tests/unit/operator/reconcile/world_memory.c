@@ -97,6 +97,15 @@ static struct wtrack *track_of(struct world *w, const struct wpod *pod)
     return pod->run == track->run ? track : NULL;
 }
 
+static void remember_disruption(struct wworker *worker, const struct wpod *pod)
+{
+    AUTO(json) cJSON *object = world_pod_object(pod);
+    AUTO(pod) struct pod *seen = pod_parse(object);
+
+    worker->disruption = seen->disruption;
+    worker->disrupted_s = seen->disrupted_s;
+}
+
 void world_saw_pod(struct world *w, struct wpod *pod)
 {
     struct wtrack *track = track_of(w, pod);
@@ -112,6 +121,7 @@ void world_saw_pod(struct world *w, struct wpod *pod)
         worker->deleting = true;
         worker->since_ms = w->now_ms;
     }
+    remember_disruption(worker, pod);
 }
 
 void world_missed_pod(struct world *w, struct wpod *pod, bool unseen)
@@ -123,6 +133,8 @@ void world_missed_pod(struct world *w, struct wpod *pod, bool unseen)
 
     if (!worker)
         return;
+    worker->disruption = last->disruption;
+    worker->disrupted_s = last->disrupted_s;
     worker->state = pod_is_quiet(last, !unseen, pod->node_fenced) ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
     worker->what = pod;
     worker->since_ms = w->now_ms;
@@ -220,6 +232,8 @@ static void recall(const struct wtrack *track, uint32_t w, struct worker_view *r
     ret->pod_name = memory->pod;
     ret->node = memory->node;
     ret->since_ms = memory->since_ms;
+    ret->disruption = memory->disruption;
+    ret->disrupted_s = memory->disrupted_s;
     if (ret->state == WORKER_PRESENT)
         ret->state = WORKER_GONE_UNKNOWN;
     if (ret->state == WORKER_GONE_UNKNOWN && memory->what->node_fenced)

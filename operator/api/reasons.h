@@ -1,0 +1,35 @@
+/* Every reason that the operator gives, in one table: in status.reason, in conditions, in status.failure and
+ * in events. docs/jobs.md shows the same table, and a test compares the two. Pure.
+ *
+ * A reason is one word for programs; the sentence beside it, for people, is made where the facts are. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum reason_kind {
+    REASON_STEP,    /* on the way; nothing is wrong */
+    REASON_WAIT,    /* it goes on by itself when something else has happened */
+    REASON_TROUBLE, /* somebody should look; an event warns of it */
+    REASON_FAILURE, /* why a pod, an instance or the job failed */
+    REASON_NOTICE,  /* only an event or a condition tells it */
+};
+
+struct reason {
+    const char *name; /* CamelCase */
+    enum reason_kind kind;
+    const char *meaning, *advice; /* a sentence each, without period; advice may be NULL */
+};
+
+struct condition_row {
+    const char *type, *meaning;
+};
+
+extern const struct reason reasons[];
+extern const size_t reason_count;
+extern const struct condition_row condition_rows[];
+extern const size_t condition_row_count;
+
+const struct reason *reason_find(const char *name); /* NULL: no such reason */
+const char *reason_kind_name(enum reason_kind kind);
+bool reason_is_warning(const char *name); /* trouble or failure */

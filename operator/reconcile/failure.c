@@ -1,0 +1,204 @@
+#include "operator/reconcile/failure.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+
+struct failure failure_of_pod(const struct pod *pod)
+{
+    return (struct failure){
+        .reason = pod->trouble ? pod->trouble : "PodFailed",
+        .pod_name = pod->name,
+        .pod = pod,
+        .at_s = pod->failed_s ? pod->failed_s : pod->started_s,
+        .instance = pod->instance,
+    };
+}
+
+struct failure failure_of_disruption(const struct pod *pod)
+{
+    return (struct failure){
+        .reason = pod->disruption,
+        .pod_name = pod->name,
+        .pod = pod,
+        .is_disruption = true,
+        .at_s = pod->disrupted_s,
+        .instance = pod->instance,
+    };
+}
+
+struct failure failure_of_record(const struct record *record)
+{
+    return (struct failure){
+        .reason = record->disruption,
+        .pod_name = record->disrupted_pod,
+        .is_disruption = true,
+        .at_s = record->disrupted_s,
+        .instance = record->instance,
+    };
+}
+
+void failure_take_first(struct failure *first, const struct failure *other)
+{
+    if (!first->reason || (other->at_s && other->at_s < first->at_s))
+        *first = *other;
+}
+
+bool failure_calls_for_restart(const struct job_spec *spec, const struct failure *failure)
+{
+    switch (spec->restart) {
+    case RESTART_NEVER:
+        return false;
+    case RESTART_ALWAYS:
+    case RESTART_ON_FAILURE:
+        return true;
+    case RESTART_EXIT_CODE: /* a pod that was taken away has no exit code of its own */
+        return failure->pod && !failure->is_disruption && failure->pod->failed_container &&
+               job_exit_code_matches(spec->exit_codes, failure->pod->exit_code);
+    }
+    return false;
+}
+
+/* ---- in words ---- */
+
+static const char *taken_how(const char *reason)
+{
+    if (str_eq(reason, "Preempted"))
+        return "had to make room for a pod of higher priority";
+    if (str_eq(reason, "NodeLost"))
+        return "was given up, because its node does not answer, has gone or was tainted";
+    return "was evicted from its node";
+}
+
+char *failure_sentence(const struct failure *failure)
+{
+    const struct pod *pod = failure->pod;
+
+    if (failure->is_disruption || !pod)
+        return mem_printf("Pod %s %s", failure->pod_name, taken_how(failure->reason));
+    if (pod->oom_killed && str_eq(failure->reason, "OOMKilled"))
+        return mem_printf("Container %s of pod %s ran out of memory (exit code %d)", pod->failed_container,
+                          pod->name, pod->exit_code);
+    if (str_eq(failure->reason, "ContainerFailed"))
+        return mem_printf("Container %s of pod %s ended with exit code %d", pod->failed_container, pod->name,
+                          pod->exit_code);
+    return mem_printf("Pod %s failed: %s%s%s", pod->name, pod->reason ? pod->reason : failure->reason,
+                      pod->message ? ": " : "", pod->message ? pod->message : "");
+}
+
+char *failure_story(const struct failure *failure)
+{
+    const struct pod *pod = failure->pod;
+    AUTO(mem) char *sentence = failure_sentence(failure);
+    bool has_words = pod && pod->message && *pod->message && !strstr(sentence, pod->message);
+
+    return mem_printf("%s%s%s%s%s", sentence, pod && pod->node ? "; node " : "",
+                      pod && pod->node ? pod->node : "", has_words ? "; last lines: " : "",
+                      has_words ? pod->message : "");
+}
+
+/* ---- in status ---- */
+
+static void put_container(cJSON *item, const struct pod *pod)
+{
+    if (!pod->failed_container)
+        return;
+    json_put_str(item, "container", pod->failed_container);
+    json_put_i64(item, "exitCode", pod->exit_code);
+    if (pod->exit_signal || pod->exit_code > 128)
+        json_put_i64(item, "signal", pod->exit_signal ? pod->exit_signal : pod->exit_code - 128);
+    if (pod->oom_killed)
+        json_put_bool(item, "outOfMemory", true);
+}
+
+static cJSON *entry_of(const struct failure *failure)
+{
+    cJSON *item = json_object();
+    char when[TIMEFMT_RFC3339_SIZE];
+
+    json_put_i64(item, "instance", failure->instance);
+    json_put_i64(item, "attempt", failure->attempt);
+    json_put_str(item, "pod", failure->pod_name);
+    if (failure->pod) {
+        json_put_str(item, "node", failure->pod->node);
+        if (!failure->is_disruption)
+            put_container(item, failure->pod);
+        json_put_str(item, "message", failure->pod->message);
+    }
+    json_put_str(item, "reason", failure->reason);
+    if (failure->at_s)
+        json_put_str(item, "time", timefmt_rfc3339(failure->at_s, when));
+    return item;
+}
+
+static int64_t time_of(const cJSON *item)
+{
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(item, "time", ""), &at);
+    return at;
+}
+
+static bool is_same_attempt(const cJSON *item, const struct failure *failure, int64_t start_s)
+{
+    int64_t at = time_of(item);
+
+    return json_i64(item, "instance", -1) == failure->instance &&
+           json_i64(item, "attempt", -1) == failure->attempt && (!at || at >= start_s);
+}
+
+/* A worker that fails later is a victim; one that failed earlier and is heard of later is the cause. */
+static bool is_told(const cJSON *item, const struct failure *failure)
+{
+    return !failure->at_s || time_of(item) <= failure->at_s;
+}
+
+bool failures_tell(const cJSON *failures, const struct failure *failure, int64_t start_s)
+{
+    JSON_EACH (item, failures) {
+        if (is_same_attempt(item, failure, start_s) && is_told(item, failure))
+            return true;
+    }
+    return false;
+}
+
+static void insert_newest_first(cJSON *list, cJSON *item)
+{
+    int64_t at = time_of(item);
+    int index = 0;
+
+    JSON_EACH (other, list) {
+        if (time_of(other) < at)
+            break;
+        index++;
+    }
+    cJSON_InsertItemInArray(list, index, item);
+}
+
+static void add(cJSON *list, const struct failure *failure, int64_t start_s)
+{
+    cJSON *item = list->child;
+
+    if (failures_tell(list, failure, start_s))
+        return;
+    while (item && !is_same_attempt(item, failure, start_s))
+        item = item->next;
+    if (item)
+        cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
+    insert_newest_first(list, entry_of(failure));
+}
+
+cJSON *failures_merge(const cJSON *before, const struct failure *failures, size_t count, int64_t start_s)
+{
+    cJSON *list;
+
+    if (!before && count == 0)
+        return NULL;
+    list = before ? json_dup(before) : json_array();
+    for (size_t i = 0; i < count; i++)
+        add(list, &failures[i], start_s);
+    while (cJSON_GetArraySize(list) > STATUS_FAILURES_MAX)
+        cJSON_DeleteItemFromArray(list, STATUS_FAILURES_MAX);
+    return list;
+}

@@ -1,0 +1,218 @@
+#include "operator/reconcile/failure.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+#define NOW_S 1790000000
+
+static struct pod broken_pod(int code)
+{
+    return (struct pod){.name = (char *)(uintptr_t) "train-worker-1",
+                        .node = (char *)(uintptr_t) "n1",
+                        .failed_container = (char *)(uintptr_t) "main",
+                        .phase = POD_FAILED,
+                        .exit_code = code,
+                        .failed_s = NOW_S,
+                        .trouble = "ContainerFailed",
+                        .message = (char *)(uintptr_t) "last words"};
+}
+
+static cJSON *merge(const cJSON *before, const struct failure *failure, int64_t start_s)
+{
+    return failures_merge(before, failure, 1, start_s);
+}
+
+static void check_sentence(const struct failure *failure, const char *sentence)
+{
+    AUTO(mem) char *text = failure_sentence(failure);
+
+    CHECK_STR_EQ(text, sentence);
+}
+
+/* ---- what failed first ---- */
+
+TEST(the_earliest_failure_is_the_cause)
+{
+    struct failure first = {0}, late = {.reason = "b", .at_s = 20}, early = {.reason = "a", .at_s = 10};
+
+    failure_take_first(&first, &late);
+    failure_take_first(&first, &early);
+    CHECK_STR_EQ(first.reason, "a");
+    failure_take_first(&first, &late);
+    CHECK_STR_EQ(first.reason, "a");
+}
+
+TEST(a_pod_that_no_container_failed_in_dates_from_its_start)
+{
+    struct pod pod = {.name = (char *)(uintptr_t) "p", .phase = POD_FAILED, .started_s = NOW_S};
+    struct failure failure = failure_of_pod(&pod);
+
+    CHECK_STR_EQ(failure.reason, "PodFailed");
+    CHECK_INT_EQ(failure.at_s, NOW_S);
+}
+
+/* ---- the policy ---- */
+
+TEST(the_policy_decides_what_a_failure_leads_to)
+{
+    struct pod pod = broken_pod(42), unstarted = {.phase = POD_FAILED};
+    struct failure code = failure_of_pod(&pod),
+                   taken = {.reason = "Preempted", .is_disruption = true, .pod = &pod};
+    struct failure refused = failure_of_pod(&unstarted);
+    static const struct {
+        enum restart_type type;
+        bool on_code, on_disruption, on_refusal;
+    } rows[] = {
+        {RESTART_NEVER, false, false, false},
+        {RESTART_ALWAYS, true, true, true},
+        {RESTART_ON_FAILURE, true, true, true},
+        {RESTART_EXIT_CODE, true, false, false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct job_spec spec = {.restart = row->type, .exit_codes = (char *)(uintptr_t) "1-5,42"};
+
+        CHECK_INT_EQ(failure_calls_for_restart(&spec, &code), row->on_code);
+        CHECK_INT_EQ(failure_calls_for_restart(&spec, &taken), row->on_disruption);
+        CHECK_INT_EQ(failure_calls_for_restart(&spec, &refused), row->on_refusal);
+    }
+}
+
+/* ---- in words ---- */
+
+TEST(a_sentence_names_pod_container_and_code)
+{
+    struct pod pod = broken_pod(3), memory = broken_pod(137), evicted = broken_pod(137);
+    struct failure failure = failure_of_pod(&pod),
+                   taken = {.reason = "NodeLost", .pod_name = "train-worker-1"};
+    struct failure none;
+
+    check_sentence(&failure, "Container main of pod train-worker-1 ended with exit code 3");
+    memory.oom_killed = true;
+    memory.trouble = "OOMKilled";
+    none = failure_of_pod(&memory);
+    check_sentence(&none, "Container main of pod train-worker-1 ran out of memory (exit code 137)");
+    evicted.trouble = "Evicted";
+    evicted.reason = (char *)(uintptr_t) "Evicted";
+    evicted.message = (char *)(uintptr_t) "The node was low on resource: memory.";
+    none = failure_of_pod(&evicted);
+    check_sentence(&none, "Pod train-worker-1 failed: Evicted: The node was low on resource: memory.");
+    check_sentence(&taken,
+                   "Pod train-worker-1 was given up, because its node does not answer, has gone or was "
+                   "tainted");
+    taken.reason = "Preempted";
+    check_sentence(&taken, "Pod train-worker-1 had to make room for a pod of higher priority");
+    taken.reason = "Evicted";
+    check_sentence(&taken, "Pod train-worker-1 was evicted from its node");
+}
+
+/* ---- in status ---- */
+
+TEST(an_entry_says_all_that_is_known)
+{
+    struct pod pod = broken_pod(139);
+    struct failure failure = failure_of_pod(&pod);
+    AUTO(json) cJSON *list = merge(NULL, &failure, 0);
+    const cJSON *item = list->child;
+
+    CHECK_STR_EQ(json_str(item, "pod", ""), "train-worker-1");
+    CHECK_STR_EQ(json_str(item, "node", ""), "n1");
+    CHECK_STR_EQ(json_str(item, "container", ""), "main");
+    CHECK_INT_EQ(json_i64(item, "exitCode", -1), 139);
+    CHECK_INT_EQ(json_i64(item, "signal", -1), 11);
+    CHECK_STR_EQ(json_str(item, "reason", ""), "ContainerFailed");
+    CHECK_STR_EQ(json_str(item, "message", ""), "last words");
+    CHECK_STR_EQ(json_str(item, "time", ""), "2026-09-21T14:13:20Z");
+    CHECK(!json_at(item, "outOfMemory"));
+}
+
+/* How its containers took the deletion says nothing about why. */
+TEST(an_entry_of_a_pod_that_was_taken_away_has_no_exit_code)
+{
+    struct pod pod = broken_pod(143);
+    struct failure failure;
+
+    pod.disruption = "Preempted";
+    pod.disrupted_s = NOW_S;
+    failure = failure_of_disruption(&pod);
+    AUTO(json) cJSON *list = merge(NULL, &failure, 0);
+    CHECK_STR_EQ(json_str(list->child, "reason", ""), "Preempted");
+    CHECK_STR_EQ(json_str(list->child, "node", ""), "n1");
+    CHECK(!json_at(list->child, "exitCode") && !json_at(list->child, "container"));
+}
+
+TEST(the_last_three_attempts_are_kept_the_newest_first)
+{
+    struct pod pod = broken_pod(1);
+    cJSON *list = NULL;
+
+    for (uint32_t attempt = 0; attempt < 5; attempt++) {
+        struct failure failure;
+        cJSON *next;
+
+        pod.failed_s = NOW_S + attempt;
+        failure = failure_of_pod(&pod);
+        failure.attempt = attempt;
+        next = merge(list, &failure, 0);
+        cJSON_Delete(list);
+        list = merge(next, &failure, 0); /* told again, it changes nothing */
+        CHECK(json_equal(list, next));
+        cJSON_Delete(next);
+    }
+    CHECK_INT_EQ(cJSON_GetArraySize(list), STATUS_FAILURES_MAX);
+    CHECK_INT_EQ(json_i64(list->child, "attempt", -1), 4);
+    CHECK_INT_EQ(json_i64(list->child->next->next, "attempt", -1), 2);
+    cJSON_Delete(list);
+}
+
+/* Its kubelet was late: the worker that was named first was its victim. */
+TEST(an_earlier_failure_that_is_heard_of_later_takes_the_place)
+{
+    struct pod victim = broken_pod(1), cause = broken_pod(9);
+    struct failure later = failure_of_pod(&victim), earlier;
+
+    cause.failed_s = NOW_S - 5;
+    cause.name = (char *)(uintptr_t) "train-worker-0";
+    earlier = failure_of_pod(&cause);
+    AUTO(json) cJSON *first = merge(NULL, &later, NOW_S - 100);
+    AUTO(json) cJSON *second = merge(first, &earlier, NOW_S - 100);
+    AUTO(json) cJSON *third = merge(second, &later, NOW_S - 100);
+
+    CHECK_INT_EQ(cJSON_GetArraySize(second), 1);
+    CHECK_STR_EQ(json_str(second->child, "pod", ""), "train-worker-0");
+    CHECK(json_equal(second, third));
+}
+
+/* Suspended and resumed, a job counts its attempts anew. */
+TEST(a_failure_of_an_earlier_life_is_not_taken_for_this_one)
+{
+    struct pod pod = broken_pod(1);
+    struct failure old = failure_of_pod(&pod), new;
+
+    AUTO(json) cJSON *before = merge(NULL, &old, 0);
+    pod.failed_s = NOW_S + 100;
+    new = failure_of_pod(&pod);
+    AUTO(json) cJSON *after = merge(before, &new, NOW_S + 50);
+    CHECK_INT_EQ(cJSON_GetArraySize(after), 2);
+    CHECK_STR_EQ(json_str(after->child->next, "time", ""), json_str(before->child, "time", ""));
+}
+
+TEST(many_instances_that_fail_at_once_settle)
+{
+    struct pod pods[8];
+    struct failure failures[8];
+
+    for (size_t i = 0; i < COUNT_OF(pods); i++) {
+        pods[i] = broken_pod(1);
+        pods[i].failed_s = NOW_S + (int64_t)(i % 3);
+        failures[i] = failure_of_pod(&pods[i]);
+        failures[i].instance = (uint32_t)i;
+    }
+    AUTO(json) cJSON *first = failures_merge(NULL, failures, COUNT_OF(failures), 0);
+    AUTO(json) cJSON *second = failures_merge(first, failures, COUNT_OF(failures), 0);
+
+    CHECK_INT_EQ(cJSON_GetArraySize(first), STATUS_FAILURES_MAX);
+    CHECK(json_equal(first, second));
+}
