@@ -92,6 +92,8 @@ void story_command(const struct journal *journal, const struct plan *plan)
     AUTO(str) struct str text = {0};
 
     words_join_quoted(&plan->argv, &text);
+    for (size_t i = 0; i < plan->variables.count; i++)
+        journal_add(journal, JOURNAL_TRACE, "Variable for mpirun: %s", plan->variables.items[i]);
     journal_add(journal, JOURNAL_INFO, "Running command: %s", str_text(&text));
 }
 

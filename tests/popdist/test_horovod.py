@@ -81,6 +81,12 @@ def test_mistakes_are_told_plainly(hvd, code, says):
     assert says in python(hvd, f"import popart, horovod.popart as hvd\n{code}", expect=1)
 
 
+def test_the_variable_for_time_is_read(hvd):
+    code = "import popdist, horovod.popart as hvd; hvd.init(); print(popdist.getTimeout())"
+    assert float(python(hvd, code, HOROVOD_POPART_BROADCAST_TIMEOUT="120")) == 120
+    assert "is no positive number of seconds" in python(hvd, code, expect=1, HOROVOD_POPART_BROADCAST_TIMEOUT="soon")
+
+
 def test_a_missing_popart_is_named(site, hvd_wheel, tmp_path):
     pip("install", "--no-deps", "--no-index", "--target", tmp_path, hvd_wheel)
     said = python(f"{site}:{tmp_path}", "import horovod.popart", expect=1)

@@ -46,10 +46,24 @@ def test_instances_are_divided_among_hosts(poprun, agent, form):
     poprun.assert_clean()
 
 
+def test_a_remote_host_gets_what_is_forwarded_and_no_more(poprun):
+    """As over ssh, the other host has an environment of its own."""
+    path = poprun.folder / "agent"
+    name, value = poprun.mark.split("=", 1)
+    path.write_text(f"#!/bin/sh\nshift\nmkdir -p {poprun.folder}/far\n"
+                    f'exec env -i {name}={value} HOME=/ PATH=/usr/bin:/bin TMPDIR={poprun.folder}/far sh -c "$*"\n')  # fmt: skip
+    path.chmod(0o755)
+    given = {"PYTHONPATH": "/a", "LD_LIBRARY_PATH": "/b", "POPLAR_ENGINE_OPTIONS": "{}", "MINE": "1", "POPLAR_LOG_LEVEL": "INFO"}
+    show = "LD_LIBRARY_PATH=${LD_LIBRARY_PATH##*:}; for name in PYTHONPATH LD_LIBRARY_PATH POPLAR_ENGINE_OPTIONS MINE POPLAR_LOG_LEVEL; do printenv $name || echo -; done"
+    words = ["--host=far", "--mpi-local-args=-x POPLAR_LOG_LEVEL", "sh", "-c", show]
+    out, _ = poprun.offline(*words, environment=mpirun_here(str(path)) | given)
+    assert [line.split(":", 1)[1] for line in out.splitlines()] == ["/a", "/b", "{}", "-", "INFO"]
+
+
 def test_hosts_are_in_the_topology(poprun, agent):
-    words = ["--host=far1,far2", "--num-replicas=2", "--num-instances=2", "--print-topology=yes", "true"]
+    words = ["--host=far1,far2", "--num-replicas=2", "--num-instances=2", "--num-ilds=2", "--print-topology=yes", "true"]
     out, _ = poprun.offline(*words, environment=mpirun_here(agent))
-    assert "[0]: far1\n[1]: far2\n" in out
+    assert "[0]: far1\n[1]: far2\n" in out and "| ILDs      | 0 | 1 |\n" in out
 
 
 def test_an_unreachable_host_is_named_with_reason_and_cure(poprun):

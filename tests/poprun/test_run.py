@@ -60,6 +60,18 @@ def test_words_for_mpirun_reach_it(poprun):
     assert sorted(out.splitlines()) == ["[1,0]<stdout>:b c ", '[1,1]<stdout>:b c {"d":"e"}']
 
 
+def test_what_poprun_forwards_may_be_asked_for_again(poprun):
+    words = ["--mpi-local-args=-x LD_LIBRARY_PATH -x PYTHONPATH -x PATH", "sh", "-c", "echo $PYTHONPATH ${LD_LIBRARY_PATH##*:}"]
+    out, err = poprun.offline(*words, environment={"PYTHONPATH": "/a", "LD_LIBRARY_PATH": "/b"})
+    assert (untag(out), err) == (["/a /b"], "")
+
+
+def test_options_for_vipu_mean_nothing_offline(poprun):
+    words = ["--vipu-server-host=127.0.0.1", "--vipu-server-port=1", "--vipu-partition=p", "--update-partition=yes"]
+    out, _ = poprun.offline(*words, "sh", "-c", "echo ${IPUOF_VIPU_API_HOST-none} ${IPUOF_VIPU_API_PARTITION_ID-none}")
+    assert untag(out) == ["none none"]
+
+
 def test_nothing_is_said_without_being_asked(poprun):
     assert poprun.offline("true") == ("", "")
 
@@ -72,6 +84,13 @@ def test_v_tells_what_is_done_and_vv_details(poprun):
     assert "poprun topology" in poprun.offline("-vv", "--num-replicas=4", "true")[0]
     assert {line.fullmatch(text)[1] for text in err.splitlines()} == {"I", "D"}
     assert re.search(r"Waiting for mpirun \(PID (\d+)\)\n.*mpirun \(PID \1\) terminated with exit code 0\n$", err)
+
+
+@pytest.mark.parametrize("words,environment", [(["--debug"], {}), ([], {"POPRUN_LOG_LEVEL": "TRACE"})])
+def test_debug_tells_all_there_is(poprun, words, environment):
+    _, err = poprun.offline(*words, "true", environment=environment)
+    assert {line.split()[3] for line in err.splitlines()} == {"[I]", "[D]", "[T]"}
+    assert "POPRUN [T] Variable for mpirun: OMPI_MCA_rmaps_base_oversubscribe=1\n" in err
 
 
 @pytest.mark.parametrize("status", [1, 3, 77])

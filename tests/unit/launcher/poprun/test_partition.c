@@ -1,5 +1,7 @@
 #include "launcher/poprun/partition.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "lib/check.h"
 
@@ -137,5 +139,47 @@ TEST(the_parent_device_is_that_of_the_record)
         CHECK_INT_EQ(parent.count, row->count);
         CHECK_INT_EQ(parent.children, row->children);
         CHECK_INT_EQ(parent.child_size, row->child_size);
+    }
+}
+
+/* EIDF, ALCF, CosmicTagger: IPUs of the partition, instances. */
+static const struct {
+    uint32_t size, instances;
+    enum vipu_routing routing;
+    const char *options;
+} targets[] = {
+    {64, 1, VIPU_ROUTING_RINGSWNC, "64,slidingWindow,torus,true,64"},
+    {4, 1, VIPU_ROUTING_DNC, "4,default,mesh,true,4"},
+    {64, 1, VIPU_ROUTING_SWNC, "64,slidingWindow,mesh,true,64"},
+    {64, 2, VIPU_ROUTING_SWNC, "64,slidingWindow,mesh,true,32"},
+    {64, 4, VIPU_ROUTING_SWNC, "64,slidingWindow,mesh,true,16"},
+    {64, 8, VIPU_ROUTING_SWNC, "64,slidingWindow,mesh,true,8"},
+    {64, 16, VIPU_ROUTING_SWNC, "64,slidingWindow,mesh,true,4"},
+};
+
+/* The values alone, with commas between them. */
+static void values_of(const char *json, struct str *out)
+{
+    for (const char *at = strstr(json, "\":\""); at; at = strstr(at, "\":\"")) {
+        size_t len = strcspn(at + 3, "\"");
+
+        (void)str_addf(out, "%s%.*s", out->len ? "," : "", (int)len, at + 3);
+        at += 3 + len;
+    }
+}
+
+TEST(target_options_are_those_of_the_record)
+{
+    CHECK_ROWS (row, targets) {
+        struct vipu_partition partition = partition_of(row->size, 1, 1);
+        AUTO(str) struct str text = {0};
+
+        partition.routing = row->routing;
+        AUTO(mem) char *json = partition_target_options(&partition, row->instances);
+
+        mem_free(partition.id);
+        values_of(json, &text);
+        CHECK_STR_EQ(str_text(&text), row->options);
+        CHECK(str_has_prefix(json, "{\"ipuLinkDomainSize\":\""));
     }
 }

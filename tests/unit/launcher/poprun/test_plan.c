@@ -281,6 +281,68 @@ TEST(each_placement_has_its_words)
     golden_check("poprun/placements.txt", str_text(&text));
 }
 
+/* Shapes that scripts, benchmark files and tests of others have, and what of them must be in the command. */
+static const struct {
+    struct run run;
+    const char *has[4];
+} shapes[] = {
+    {{.words = {"--num-instances=8", "--num-replicas=16", "python3", "train.py", "--epochs", "1"}},
+     {"'POPDIST_REPLICA_INDEX_OFFSET=14'", "'poprun_numa_wrapper' 'python3' 'train.py' '--epochs' '1'"}},
+    {{.words = {"-vv", "--num-instances=2", "--num-replicas=4", "--remove-partition=no",
+                "--reset-partition=no", "--update-partition=yes",
+                "--mpi-local-args=\n -x A=1\n -x OPAL_PREFIX=/b", "python3", "a"}},
+     {"'-x' 'A=1' '-x' 'OPAL_PREFIX=/b' 'poprun_numa_wrapper' 'python3' 'a' ':'"}},
+    {{.words = {"--host", "a,b", "--num-instances", "2", "--num-replicas", "2", "--vipu-partition", "P",
+                "--vipu-allocation", "A", "--vipu-server-timeout", "3600", "--update-partition=yes",
+                "--mpi-global-args=--mca oob_tcp_if_include 10.0.0.0/16 --mca btl_tcp_if_include 10.0.0.0/16",
+                "python3", "a"},
+      .hosts = "a b"},
+     {"mpirun '--mca' 'oob_tcp_if_include' '10.0.0.0/16' '--mca' 'btl_tcp_if_include' '10.0.0.0/16' "
+      "'--bind-to' 'none'",
+      "'--host' 'b'"}},
+    {{.words = {"--offline-mode=on", "--num-instances", "2", "--num-replicas", "4",
+                "--mpi-global-args=--allow-run-as-root", "python3", "t.py"}},
+     {"mpirun '--allow-run-as-root' '--bind-to' 'none' '--tag-output' '--allow-run-as-root' '-np'"}},
+    {{.words = {"--process-placement=disabled", "--mpi-global-args=--tag-output",
+                "--mpi-global-args=--allow-run-as-root", "a"}},
+     {"mpirun '--tag-output' '--allow-run-as-root' '--tag-output' '--allow-run-as-root' '-np'"}},
+    {{.words = {"-vv", "--vipu-partition=slurm_7", "--num-instances=1", "--num-replicas=4",
+                "--vipu-server-host=h", "--vipu-server-port", "8090",
+                "--executable-cache-path=", "--ipus-per-replica=1", "python", "a.py"}},
+     {"'POPDIST_NUM_TOTAL_REPLICAS=4'", "'python' 'a.py'"}},
+    {{.words = {"--allow-run-as-root", "1", "--vv", "--num-instances", "1", "--num-replicas", "16",
+                "--ipus-per-replica", "4", "python3", "a"}},
+     {"'POPDIST_NUM_IPUS_PER_REPLICA=4'"}},
+    {{.words = {"-v", "--num-instance", "1", "--vipu-cluster=c", "--sync-type=ST_POD_NATIVE_DEFAULT",
+                "--num-ilds=1", "--only-output-from-instance=0", "--print-topology=yes", "--numa-aware=1",
+                "--host-subnet=10.5.0.0/16", "--instance-mpi-local-args=0:-x B=2", "--reset-partition", "on",
+                "a"}},
+     {"'B=2'"}},
+    {{.words =
+          {"--mpi-global-args=--output-filename log --npernode 2 --bind-to socket",
+           "--mpi-local-args=-x PATH -x LD_LIBRARY_PATH -x PYTHONPATH -x IPUOF_VIPU_API_TIMEOUT=300 -x CPATH "
+           "-x POPLAR_LOG_LEVEL=INFO -x TF_POPLAR_FLAGS=--executable_cache_path=/c",
+           "a"}},
+     {"mpirun '--output-filename' 'log' '--npernode' '2' '--bind-to' 'socket' '--bind-to' 'none'",
+      "'-x' 'PATH' '-x' 'LD_LIBRARY_PATH' '-x' 'PYTHONPATH' '-x' 'IPUOF_VIPU_API_TIMEOUT=300' '-x' 'CPATH'",
+      "'TF_POPLAR_FLAGS=--executable_cache_path=/c' 'a'"}},
+};
+
+TEST(commands_as_people_write_them_are_taken)
+{
+    CHECK_ROWS (row, shapes) {
+        struct run run = row->run;
+        AUTO(str) struct str text = {0};
+
+        run.env = no_variable;
+        run.mpirun = "mpirun";
+        run.program = "orterun";
+        command(&run, &text);
+        for (size_t i = 0; i < COUNT_OF(row->has) && row->has[i]; i++)
+            CHECK_HAS(str_text(&text), row->has[i]);
+    }
+}
+
 TEST(each_host_has_a_parent_device_of_its_own)
 {
     static const struct run run = {

@@ -16,7 +16,7 @@ static void print(struct topology topology, const char *const *names, struct str
 
 static const char *const pods[] = {"pod1", "a-host-with-a-long-name", NULL};
 
-/* The first four are recorded: EIDF, CosmicTagger twice, the popart manual; 1x4 is ALCF's. */
+/* All but the last are recorded: EIDF, CosmicTagger five times, ALCF. */
 static const struct {
     const char *golden;
     struct topology topology;
@@ -24,6 +24,8 @@ static const struct {
 } tables[] = {
     {"poprun/table-1x16.txt", {16, 1, 4, 0, NULL, NULL}, NULL},
     {"poprun/table-16x16.txt", {16, 16, 1, 0, NULL, NULL}, NULL},
+    {"poprun/table-8x8.txt", {8, 8, 1, 0, NULL, NULL}, NULL},
+    {"poprun/table-4x4.txt", {4, 4, 1, 0, NULL, NULL}, NULL},
     {"poprun/table-2x2.txt", {2, 2, 1, 0, NULL, NULL}, NULL},
     {"poprun/table-1x1.txt", {1, 1, 1, 0, NULL, NULL}, NULL},
     {"poprun/table-1x4.txt", {4, 1, 1, 0, "gc-poplar-02", NULL}, NULL},

@@ -1,0 +1,38 @@
+"""What the C++ headers tell a program of its place, and how it runs its engine."""
+
+import subprocess
+
+import pytest
+
+import runs
+
+
+@pytest.fixture(scope="module")
+def context(compiled):
+    return compiled("context.cpp", "g++", "-std=c++11")
+
+
+def told(context, what, **variables):
+    return subprocess.run([context, what], env=runs.clean_environment(**variables), capture_output=True, text=True,
+                          check=True, timeout=runs.DEADLINE_S).stdout  # fmt: skip
+
+
+def test_a_program_alone_has_the_defaults(context):
+    assert told(context, "queries") == "0 1 1 1 0 1 0 0 0 1 popdist.default\n"
+
+
+def test_engine_options_get_the_report_directory(context, tmp_path):
+    assert told(context, "options") == "nothing\n"
+    folder = tmp_path / "reports"
+    assert told(context, "options", POPDIST_AUTOREPORT_DIRECTORY=str(folder)) == f"{folder}/0 true\n"
+    assert [path.name for path in folder.iterdir()] == ["0"]
+
+
+def test_run_waits_for_the_others_unless_told_not_to(context):
+    """The second instance never comes to run: its next step is a barrier, which the first has not reached yet."""
+    printed = runs.mpirun(2, [context, "run"], POPDIST_RUN_DISABLE_SYNC=1)
+    assert printed == "ran 7 \n"
+    done = subprocess.run(runs.mpirun_words(2, [context, "run"], POPDIST_COLLECTIVE_TIMEOUT=2), env=runs.clean_environment(),
+                          capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
+    assert done.returncode != 0 and "ran" not in done.stdout
+    assert "did not take part within 2 s" in done.stderr

@@ -1,0 +1,35 @@
+"""Profiles under poprun: the listings of the user guide, section 2.6, with the real mpirun and Python programs."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import runs
+from conftest import ROOT
+
+POPRUN = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "launcher" / "poprun"
+
+
+def poprun(site, *words, **variables):
+    done = subprocess.run(
+        [POPRUN, "--offline-mode=on", *words, sys.executable, "-c", "import popdist"],
+        env=runs.clean_environment(PYTHONPATH=str(site), PYTHONDONTWRITEBYTECODE="1", **variables),
+        capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("instances,options,listing", [
+    (4, None, ["0", "1", "2", "3"]),
+    (4, {"allowOutOfMemory": "true"}, ["0", "1", "2", "3"]),
+    (1, None, ["0"]),
+    (4, {"autoReport.all": "false"}, None),
+])  # fmt: skip
+def test_each_listing_is_the_guides(site, tmp_path, instances, options, listing):
+    folder = tmp_path / "training-profile-directory"
+    given = {"POPLAR_ENGINE_OPTIONS": json.dumps(options)} if options else {}
+    poprun(site, f"--num-replicas={instances}", f"--num-instances={instances}", f"--autoreport-dir={folder}", **given)
+    assert (sorted(os.listdir(folder)) if folder.exists() else None) == listing
