@@ -1,7 +1,6 @@
 """What PopDist's tests share. BUILD_DIR names the build that is tested (build/dev if unset)."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,9 @@ import pytest
 import runs
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "lib"))
+
+from packages import install, wheel_of  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -63,23 +65,7 @@ def wheel(tmp_path_factory):
     return wheel_of(ROOT / "popdist", tmp_path_factory.mktemp("wheel"))
 
 
-def wheel_of(source, folder):
-    """Made by pip from a copy of the source, so that nothing is left in the tree."""
-    copy = folder / "source"
-    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
-    pip("wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", folder / "out", copy)
-    return next((folder / "out").glob("*.whl"))
-
-
 @pytest.fixture(scope="session")
 def site(wheel, tmp_path_factory):
     """A folder for PYTHONPATH in which the wheel is installed."""
-    folder = tmp_path_factory.mktemp("site")
-    pip("install", "--no-deps", "--no-index", "--target", folder, wheel)
-    return folder
-
-
-def pip(*words):
-    done = subprocess.run([sys.executable, "-m", "pip", *map(str, words)], env=runs.clean_environment(),
-                          capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    return install(wheel, tmp_path_factory.mktemp("site"))

@@ -10,20 +10,13 @@ import pytest
 import runs
 from conftest import ROOT
 from test_python import python
+from tutorial import HELLO_OF_RANK, NOT_INVOKED
 
 EXAMPLES = ROOT / "deploy" / "examples"
-HELLO = """\
-poprun is invoked with "--num-replicas 8", "--num-instances 4" and "--ipus-per-replica 2".
-        - This message is generated from instance with index {index}.
-        - The number of local replicas for this instance is 2.
-        - The first replica index associated with this instance is {offset}.
-        - The device ID for this instance is {device}.
-        (To see the IPU chip IDs in this device, run "gc-info -d {device} --chip-id")
-"""
 
 
 def test_hello_without_poprun(site):
-    assert python(site, (EXAMPLES / "hello_poprun.py").read_text()) == "poprun is not invoked.\n"
+    assert python(site, (EXAMPLES / "hello_poprun.py").read_text()) == NOT_INVOKED
 
 
 @pytest.mark.parametrize("index", range(4))
@@ -33,7 +26,7 @@ def test_hello_tells_what_the_tutorial_shows(site, index):
         POPDIST_NUM_IPUS_PER_REPLICA="2", POPDIST_REPLICA_INDEX_OFFSET=str(2 * index),
         POPDIST_LOCAL_INSTANCE_INDEX=str(index), POPDIST_NODE_DEVICE_ID="30",
     )  # fmt: skip
-    assert printed == HELLO.format(index=index, offset=2 * index, device=24 + index)
+    assert printed == HELLO_OF_RANK[index]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import runs
-from conftest import ROOT, pip, wheel_of
+from conftest import ROOT
+from packages import pip, wheel_of
 from test_python import MAIN, python
 
 STANDINS = Path(__file__).parent / "standins"

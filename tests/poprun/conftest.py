@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vipu"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("vipu", "lib")]
 
 import calls  # noqa: E402
 
