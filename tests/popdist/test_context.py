@@ -18,10 +18,14 @@ def told(context, what, **variables):
 
 
 def test_a_program_alone_has_the_defaults(context):
+    """On record: programs call popdist::getDeviceId(ipus_per_replica); defaultCommunicatorId names the communicator of
+    all instances; the headers are popdist/backend.hpp, popdist/collectives.hpp and popdist/context.hpp; getNumInstances
+    and getDeviceId are as in Python; allReduceSum(data, n, type, id) sums in place, and the id may be left out."""
     assert told(context, "queries") == "0 1 1 1 0 1 0 0 0 1 popdist.default\n"
 
 
 def test_engine_options_get_the_report_directory(context, tmp_path):
+    """On record: popdist::setEngineOptions writes autoReport.directory into poplar::OptionFlags."""
     assert told(context, "options") == "nothing\n"
     folder = tmp_path / "reports"
     assert told(context, "options", POPDIST_AUTOREPORT_DIRECTORY=str(folder)) == f"{folder}/0 true\n"
@@ -29,7 +33,10 @@ def test_engine_options_get_the_report_directory(context, tmp_path):
 
 
 def test_run_waits_for_the_others_unless_told_not_to(context):
-    """The second instance never comes to run: its next step is a barrier, which the first has not reached yet."""
+    """The second instance never comes to run: its next step is a barrier, which the first has not reached yet.
+    On record: POPDIST_RUN_DISABLE_SYNC=1 makes run wait for nobody; run(engine, program, name) waits for all instances,
+    then runs; the name may be left out; a host sync timeout ends programs whose instances come to run at different
+    times."""
     printed = runs.mpirun(2, [context, "run"], POPDIST_RUN_DISABLE_SYNC=1)
     assert printed == "ran 7 \n"
     done = subprocess.run(runs.mpirun_words(2, [context, "run"], POPDIST_COLLECTIVE_TIMEOUT=2), env=runs.clean_environment(),

@@ -20,11 +20,15 @@ def test_the_headers_compile_and_a_single_program_needs_no_mpi(compiled, compile
 
 @pytest.mark.parametrize("instances", [2, 3, 8])
 def test_all_operations_under_mpirun(compiled, instances):
+    """On record: isBackendInitialized tells; registerCommunicator(participants, id) is called by all instances alike;
+    errors are popdist::popdist_error; broadcast(data, n, type, root, id) in place; allGather(in, out, n, type, id,
+    inplace), where in is null when the block is in its place; an id names a communicator, or else keys the operation."""
     program = compiled("collectives.cpp", "g++", "-std=c++11", "-pthread")
     assert runs.mpirun(instances, [program]) == "good\n" * instances
 
 
 def test_cmake_finds_the_package(installed, tmp_path):
+    """On record: the library is libpopdist.so, the CMake package and target are popdist."""
     (tmp_path / "main.c").write_text(
         "#include <popdist/popdist.h>\n"
         "int main(void) { uint32_t n = 0; return popdist_num_instances(&n, NULL) || n != 1; }\n"
@@ -62,6 +66,7 @@ def test_a_run_that_does_not_fit_the_environment_is_refused(compiled):
 
 
 def test_a_backend_of_ones_own_is_opened_and_closed(compiled):
+    """On record: registerBackend(path) loads another; at the end a backend is finalised or was never there."""
     plugin = compiled("plugin.c", "gcc", "-std=c17", "-shared", "-fPIC")
     program = compiled("plugin.cpp", "g++", "-std=c++11")
     done = subprocess.run([program, plugin], env=runs.clean_environment(), capture_output=True, text=True, check=False,

@@ -16,6 +16,7 @@ EXAMPLES = ROOT / "deploy" / "examples"
 
 
 def test_hello_without_poprun(site):
+    """On record: isPopdistEnvSet tells whether poprun started the program."""
     assert python(site, (EXAMPLES / "hello_poprun.py").read_text()) == NOT_INVOKED
 
 
@@ -42,6 +43,7 @@ def digits(tmp_path_factory):
 
 
 def test_the_loss_curve_is_the_same_on_any_number_of_instances(site, digits):
+    """On record: data is sharded by getNumInstances and getInstanceIndex."""
     words = [sys.executable, EXAMPLES / "digits" / "digits_distributed.py", "--data", digits, "--epochs", "4"]
     printed = {count: runs.mpirun(count, words, PYTHONPATH=site, PYTHONDONTWRITEBYTECODE=1) for count in (1, 2, 4)}
     curves = {count: [float(loss) for loss in re.findall(r"loss (\S+)", text)] for count, text in printed.items()}

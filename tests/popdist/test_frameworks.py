@@ -28,6 +28,8 @@ def test_a_missing_framework_is_named(site, name, product):
 
 
 def test_poptorch_options_follow_the_launcher(both):
+    """On record: popdist.poptorch.Options(ipus_per_replica), by position or name or not at all; it sets replication
+    factor, IPU id and process of the instance."""
     assert python(both, (
         "import popdist.poptorch\n"
         "opts = popdist.poptorch.Options()\n"
@@ -39,6 +41,7 @@ def test_poptorch_options_follow_the_launcher(both):
 
 
 def test_poptorch_options_work_alone(both):
+    """On record: without poprun it is process 0 of 1."""
     code = "import popdist.poptorch as p; d = p.Options(ipus_per_replica=1).Distributed; print(d.processId, d.numProcesses)"
     assert python(both, code) == "0 1\n"
 
@@ -46,11 +49,14 @@ def test_poptorch_options_work_alone(both):
 @pytest.mark.parametrize("call", ["useIpuId(1)", "replicationFactor(1)", "Distributed.disable()",
                                   "Distributed.setEnvVarNames('a', 'b')", "Distributed.configureProcessId(0, 1)"])  # fmt: skip
 def test_poptorch_options_refuse_what_the_launcher_has_decided(both, call):
+    """On record: Cannot call `X` with popdist.poptorch.Options, for useIpuId, replicationFactor, Distributed.disable,
+    setEnvVarNames and configureProcessId."""
     said = python(both, f"import popdist.poptorch as p; p.Options().{call}", expect=1)
     assert f"RuntimeError: Cannot call `{call.split('(')[0]}` with popdist.poptorch.Options" in said
 
 
 def test_poptorch_options_freeze(both):
+    """On record: Can't modify frozen Options."""
     said = python(both, "import popdist.poptorch as p; o = p.Options(); o._freeze(); o.Distributed.anything = 1", expect=1)
     assert "AttributeError: Can't modify frozen Options" in said
     said = python(both, "import popdist.poptorch as p; o = p.Options(); o._freeze(); o.anything = 1", expect=1)
@@ -58,6 +64,7 @@ def test_poptorch_options_freeze(both):
 
 
 def test_popart_session_options_follow_the_launcher(both):
+    """On record: configureSessionOptions sets replicated graphs, their count, offset and global factor."""
     code = (
         "import popart, popdist.popart\n"
         "o = popart.SessionOptions()\n"
@@ -69,6 +76,8 @@ def test_popart_session_options_follow_the_launcher(both):
 
 
 def test_popart_device_is_this_instances(both):
+    """On record: getDevice takes a number of IPUs and a connection type, each of which may be left out; popxl.Ir with
+    replication popdist calls configureSessionOptions and getDevice(connectionType=OnDemand)."""
     code = (
         "import popart, popdist.popart\n"
         "one = popdist.popart.getDevice(2)\n"
@@ -81,6 +90,8 @@ def test_popart_device_is_this_instances(both):
 
 
 def test_tensorflow_config_follows_the_launcher(both):
+    """On record: set_ipu_config(config, ipus_per_replica, configure_device) sets device and process, and returns the
+    config."""
     code = (
         "import types, popdist.tensorflow\n"
         "c = types.SimpleNamespace(multi_replica_distribution=types.SimpleNamespace(), configured=0)\n"

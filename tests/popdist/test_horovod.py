@@ -43,6 +43,11 @@ def horovodrun(hvd, *words):
 @pytest.mark.parametrize("words", ["-np 2 -H localhost:2 python train.py", "--gloo -np 2 -H localhost:2 python train.py",
                                    "-np 3 python train.py"])  # fmt: skip
 def test_training_gives_all_ranks_the_same_weights(hvd, words):
+    """On record: hvd.init starts it; size and rank stride the data; DistributedOptimizer(optimizer, session, options)
+    averages gradients on the hosts; insert_host_allreduce connects the streams; broadcast_weights(session, root_rank=0)
+    comes after prepareDevice and before weightsFromHost; Broadcast and AllReduce are its only operations; streams are
+    named prefix and tensor; session, prepareDevice, hvd.init, optimizer, insert, broadcast, weightsFromHost, run: in
+    this order; horovodrun -np 2 -H localhost:2 python train.py, and with --gloo."""
     done = horovodrun(hvd, *words.split())
     assert done.returncode == 0, done.stdout + done.stderr
     size = int(words.split("-np ")[1].split()[0])
@@ -79,10 +84,13 @@ def test_horovodrun_tells_mistakes(hvd, words, says):
      "SessionOptions.hostWeightUpdate is not supported"),
 ])  # fmt: skip
 def test_mistakes_are_told_plainly(hvd, code, says):
+    """On record: hostAllReduce is set before the session is made; hostWeightUpdate and hostAllReduceRemoteBuffer are
+    other ways."""
     assert says in python(hvd, f"import popart, horovod.popart as hvd\n{code}", expect=1)
 
 
 def test_the_variable_for_time_is_read(hvd):
+    """On record: HOROVOD_POPART_BROADCAST_TIMEOUT is in seconds."""
     code = "import popdist, horovod.popart as hvd; hvd.init(); print(popdist.getTimeout())"
     assert float(python(hvd, code, HOROVOD_POPART_BROADCAST_TIMEOUT="120")) == 120
     assert "is no positive number of seconds" in python(hvd, code, expect=1, HOROVOD_POPART_BROADCAST_TIMEOUT="soon")
@@ -95,6 +103,7 @@ def test_a_missing_popart_is_named(site, hvd_wheel, tmp_path):
 
 
 def test_a_session_under_poprun_has_this_instances_replicas(hvd):
+    """On record: DistributedTrainingSession takes what TrainingSession takes, and enableEngineCaching."""
     code = (
         "import popart, horovod.popart as hvd\n"
         "o = popart.SessionOptions()\n"
@@ -121,6 +130,7 @@ def official(tmp_path_factory):
 @pytest.mark.parametrize("first", ["ours", "official"])
 @pytest.mark.parametrize("removed", ["ours", "official"])
 def test_it_stands_beside_the_official_horovod(hvd_wheel, wheel, official, tmp_path, first, removed):
+    """On record: it is a wheel of its own; PyTorch uses the official horovod, which PopDist does not need."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True, timeout=runs.DEADLINE_S)
     environment = ("--python", tmp_path / "env" / "bin" / "python")
     both = [hvd_wheel, official] if first == "ours" else [official, hvd_wheel]

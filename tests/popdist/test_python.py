@@ -44,6 +44,8 @@ QUERIES = (
      "True 8 2 2 6 4 3 3 27 False\n"),
 ])  # fmt: skip
 def test_queries_need_no_init(site, variables, printed):
+    """On record: without poprun the queries answer 1, 1, 1, and getDeviceId gives an id; the get functions answer for a
+    program alone: 1 replica, 1 IPU, 1 instance, all indices 0."""
     assert python(site, QUERIES, **variables) == printed
 
 
@@ -59,6 +61,10 @@ def test_a_program_alone_needs_no_mpi(site):
 
 @pytest.mark.parametrize("instances", [2, 3, 8])
 def test_collectives_under_mpirun(site, instances):
+    """On record: half, float, whole numbers of 8 to 64 bits, and bool for broadcast; execute_on_instances({0},
+    function, args) calls it there only, and collectives inside are among those; init() is called once, and ends with
+    the interpreter; programs call isPopdistEnvSet, getInstanceIndex, getNumInstances, getNumTotalReplicas,
+    getNumLocalReplicas, init, getNumIpusPerReplica and execute_on_instances most."""
     printed = runs.mpirun(instances, [sys.executable, MAIN / "collectives.py"], PYTHONPATH=site)
     assert printed == "good\n" * instances
 
@@ -95,6 +101,7 @@ def test_an_instance_that_ends_in_the_middle_ends_the_run(site, how, seconds, sa
 
 
 def test_a_package_without_its_mpi_backend_says_so(site, tmp_path):
+    """On record: registerDefaultBackend finds the backend that came with PopDist, or throws."""
     shutil.copytree(site / "popdist", tmp_path / "popdist", ignore=shutil.ignore_patterns("libpopdist_mpi.so"))
     said = python(tmp_path, "import popdist; popdist.init()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
     assert "libpopdist_mpi.so is missing: this PopDist was built without Open MPI; install Open MPI" in said
@@ -136,6 +143,7 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
     ("popdist.execute_on_instances({1}, print)", "there are instances 0 to 0"),
 ])  # fmt: skip
 def test_mistakes_are_told_plainly(site, code, says):
+    """On record: a backend is registered, initialised and finalised, each once and in this order."""
     assert says in python(site, f"import numpy, popdist\n{code}", expect=1)
 
 
@@ -157,5 +165,6 @@ def test_with_others_collectives_need_init(site):
 
 
 def test_a_barrier_may_have_a_longer_time_than_the_rest(site):
+    """On record: synchronize() waits for all instances."""
     printed = runs.mpirun(2, [sys.executable, MAIN / "late.py"], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=1)
     assert printed == "together\n" * 2

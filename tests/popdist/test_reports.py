@@ -29,6 +29,9 @@ def poprun(site, *words, **variables):
     (4, {"autoReport.all": "false"}, None),
 ])  # fmt: skip
 def test_each_listing_is_the_guides(site, tmp_path, instances, options, listing):
+    """On record: --autoreport-dir makes each instance profile into a directory of its own; an instance writes to
+    DIR/<its index>, the single one to DIR/0; with autoReport.all false there is no directory at all; other engine
+    options stay, as allowOutOfMemory."""
     folder = tmp_path / "training-profile-directory"
     given = {"POPLAR_ENGINE_OPTIONS": json.dumps(options)} if options else {}
     poprun(site, f"--num-replicas={instances}", f"--num-instances={instances}", f"--autoreport-dir={folder}", **given)

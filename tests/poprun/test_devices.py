@@ -39,6 +39,7 @@ def hold(site):
     ([(0, 1), (2, 1)], [], 1),
 ])  # fmt: skip
 def test_the_first_that_nobody_holds_a_part_of_is_taken(site, hold, held, words, parent):
+    """On record: the first device of the size that can be attached to is taken."""
     for first, count in held:
         hold(first, count)
     out, _ = site(*words, *SHOW)
@@ -46,6 +47,7 @@ def test_the_first_that_nobody_holds_a_part_of_is_taken(site, hold, held, words,
 
 
 def test_when_all_are_held_the_holder_is_named(site, hold):
+    """On record: a device that cannot be attached to fails the launch, and gc-monitor shows who has it."""
     holder = hold(5, 1)
     _, err = site("--num-replicas=16", "true", expect=1)
     assert "no device with 16 IPUs of partition tut is free (gc-monitor shows who uses them)" in err
@@ -56,7 +58,10 @@ def test_when_all_are_held_the_holder_is_named(site, hold):
 
 
 def test_a_fixed_partition_is_not_attached_to(site, hold):
-    """Its instances have a compile domain each, and find their device in it themselves."""
+    """Its instances have a compile domain each, and find their device in it themselves.
+    On record: several instances on one host, each with a GCD of its own; a fixed partition is not attached to:
+    IPUOF_VIPU_API_GCD_ID in place of POPDIST_NODE_DEVICE_ID; POPDIST_NODE_DEVICE_ID is set when there is a parent
+    device, and only then."""
     site.vipu("create", "partition", "fixed", "--size", "16", "--num-gcds", "4")
     hold(0, 16)
     out, err = site("-vv", "--vipu-partition=fixed", "--num-replicas=16", "--num-instances=4",

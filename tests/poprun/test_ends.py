@@ -44,6 +44,7 @@ def test_any_part_may_be_ended(poprun, part, name):
 
 @pytest.mark.parametrize("end", ["exit 3", "kill -KILL $$", "kill -ABRT $$", "kill -SEGV $$"])
 def test_the_cache_goes_away_however_the_program_ends(poprun, end):
+    """On record: abnormal ends are exit codes other than 0 and signals such as SIGKILL and SIGABRT."""
     script = f'touch "$POPDIST_EXECUTABLE_CACHE_PATH/$POPDIST_LOCAL_INSTANCE_INDEX" && echo made >&2 && ulimit -c 0 && {end}'
     process = poprun.start("--offline-mode=on", "--num-replicas=2", "--num-instances=2", "sh", "-c", script)
     _, err = process.communicate(timeout=DEADLINE_S)

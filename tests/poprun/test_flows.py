@@ -36,6 +36,8 @@ def lines_of(err):
 
 
 def test_a_partition_that_fails_at_first_is_made_again(faulty):
+    """On record: --vipu-partition-attempts is how often to try for a partition that does not become active, 1 unless
+    given."""
     set_faults(faulty.server, "partitions: [{partition: p, on: create, times: 1, error: no clock}]")
     out, err = faulty("-v", *CREATE, "--vipu-partition-attempts=2", "echo", "x")
     assert untag(out) == ["x"]
@@ -77,6 +79,7 @@ def test_somebody_elses_partition_of_that_name_stays(faulty):
     ("reconfigurable", "yes", True),
 ])  # fmt: skip
 def test_a_partition_is_reset_first_or_not(faulty, kind, option, resets):
+    """On record: --reset-partition is yes for fixed partitions and no for reconfigurable ones unless given."""
     faulty.vipu("create", "partition", "p", "--size", "4", *(["--reconfigurable"] if kind == "reconfigurable" else []))
     set_faults(faulty.server, "partitions: [{partition: p, on: reset, times: 1, error: no clock}]")
     words = ["--num-replicas=4", *([f"--reset-partition={option}"] if option else []), "true"]
@@ -87,6 +90,7 @@ def test_a_partition_is_reset_first_or_not(faulty, kind, option, resets):
 
 
 def test_a_reset_is_tried_again(faulty):
+    """On record: one that does not become active is tried again as often as asked."""
     faulty.vipu("create", "partition", "p", "--size", "4")
     set_faults(faulty.server, "partitions: [{partition: p, on: reset, times: 2, error: no clock}]")
     out, _ = faulty("--num-replicas=4", "--vipu-partition-attempts=3", "echo", "x")
@@ -94,6 +98,7 @@ def test_a_reset_is_tried_again(faulty):
 
 
 def test_a_partition_in_error_is_told_with_the_cure(faulty):
+    """On record: devices in error are cured by a reset of their partition."""
     faulty.vipu("create", "partition", "p", "--size", "4", "--reconfigurable")
     set_faults(faulty.server, "partitions: [{partition: p, on: now, times: 1, error: its cable is out}]")
     _, err = faulty("true", expect=1)
@@ -110,6 +115,9 @@ def test_a_controller_that_does_not_answer_is_waited_for_no_longer_than_asked(fa
 
 
 def test_what_is_created_has_a_domain_and_replicas_as_asked(wide):
+    """On record: several instances on several pods, --num-ilds being their IPU-Link domains; one that does not fit is
+    replaced under its name when updates are allowed, else the launch fails; PopRun never creates a reconfigurable
+    partition; for 32 replicas, 2 instances and 2 domains it has 32 IPUs, 2 GCDs, 2 replicas and 2 domains."""
     out, _ = wide(*KEEP, "--print-topology=yes", "--num-replicas=32", "--num-instances=2", "--num-ilds=2", "--ipus-per-replica=1", "true")
     spec = wide.specs()["p"]
     assert (len(spec["ipus"]), spec["num_gcds"], spec["num_replicas"], spec["num_ipulink_segments"]) == (32, 2, 2, 2)
@@ -124,6 +132,8 @@ def test_what_is_created_has_a_domain_and_replicas_as_asked(wide):
 
 
 def test_a_job_of_several_domains_needs_no_number_of_them(wide):
+    """On record: --num-ilds is left to V-IPU unless given; a GCD is what one instance compiles for, and lies in one
+    IPU-Link domain; programs read ipuLinkDomainSize out of POPLAR_TARGET_OPTIONS."""
     out, _ = wide(*CREATE, "--num-replicas=128", "--num-instances=2", "sh", "-c", 'echo "$IPUOF_VIPU_API_GCD_ID $POPLAR_TARGET_OPTIONS"')
     assert [line.split()[0] for line in untag(out)] == ["0", "1"]
     assert all('"ipuLinkDomainSize":"64"' in line and '"instanceSize":"64"' in line for line in untag(out))
@@ -138,6 +148,7 @@ def test_replicas_of_the_partition_do_not_matter(wide):
 
 
 def test_a_partition_is_made_where_it_is_asked_for(wide):
+    """On record: --vipu-cluster is the old form of --vipu-allocation, which says where to create."""
     wide(*KEEP, "--vipu-allocation=small", "--num-replicas=16", "true")
     assert wide.specs()["p"]["allocation_id"] == "small"
     _, err = wide("--vipu-partition=q", "--update-partition=yes", "--vipu-allocation=small", "true", expect=1)

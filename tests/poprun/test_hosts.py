@@ -29,6 +29,8 @@ def mpirun_here(agent):
 
 @pytest.mark.parametrize("form", ["list", "file"])
 def test_instances_are_divided_among_hosts(poprun, agent, form):
+    """On record: several instances on several hosts over ssh; instances are divided evenly among the hosts;
+    IPUOF_CONFIG_PATH is unset on all instances, on remote hosts too."""
     hosts = poprun.folder / "hosts"
     hosts.write_text("far1 slots=2\nfar2\n")
     given = "--host=far[1-2]" if form == "list" else f"--hostfile={hosts}"
@@ -47,7 +49,8 @@ def test_instances_are_divided_among_hosts(poprun, agent, form):
 
 
 def test_a_remote_host_gets_what_is_forwarded_and_no_more(poprun):
-    """As over ssh, the other host has an environment of its own."""
+    """As over ssh, the other host has an environment of its own.
+    On record: remote hosts get no other variables than these and the user's -x."""
     path = poprun.folder / "agent"
     name, value = poprun.mark.split("=", 1)
     path.write_text(f"#!/bin/sh\nshift\nmkdir -p {poprun.folder}/far\n"
@@ -61,12 +64,14 @@ def test_a_remote_host_gets_what_is_forwarded_and_no_more(poprun):
 
 
 def test_hosts_are_in_the_topology(poprun, agent):
+    """On record: --print-topology prints the table; it may have --num-ilds and --host beside it."""
     words = ["--host=far1,far2", "--num-replicas=2", "--num-instances=2", "--num-ilds=2", "--print-topology=yes", "true"]
     out, _ = poprun.offline(*words, environment=mpirun_here(agent))
     assert "[0]: far1\n[1]: far2\n" in out and "| ILDs      | 0 | 1 |\n" in out
 
 
 def test_an_unreachable_host_is_named_with_reason_and_cure(poprun):
+    """On record: ssh is never interactive, and its Host key verification failed and Permission denied are reported."""
     path = poprun.folder / "agent"
     path.write_text(
         "#!/bin/sh\ncase $1 in\nfar1) exit 0 ;;\nfar2) echo 'Host key verification failed.' >&2 ;;\n"
@@ -94,11 +99,13 @@ def test_this_host_is_not_asked(poprun, agent):
 
 
 def test_instances_must_divide_evenly(poprun):
+    """On record: a number of instances that the hosts do not divide is refused."""
     _, err = poprun.offline("--host=a,b", "--num-replicas=3", "--num-instances=3", "true", expect=1)
     assert err == "POPRUN ERROR: --num-instances=3 cannot be divided evenly among 2 hosts; take a multiple of 2, or name fewer hosts with --host\n"
 
 
 def test_the_hosts_of_slurm_are_taken(poprun, agent):
+    """On record: SLURM_JOB_NODELIST has the hosts, in the form that --host takes."""
     two = {"SLURM_JOB_NODELIST": "far[1-2]"}
     words = ["--dry-run", "--num-replicas=2", "--num-instances=2", "true"]
     out, _ = poprun.offline(*words, environment=two)
@@ -108,6 +115,7 @@ def test_the_hosts_of_slurm_are_taken(poprun, agent):
 
 
 def test_a_lone_host_of_slurm_is_shown_by_its_name(poprun):
+    """On record: in a Slurm job it shows the node's name."""
     one = {"SLURM_JOB_NODELIST": "gc-poplar-02"}
     out, _ = poprun.offline("--dry-run", "--num-replicas=4", "true", environment=one)
     assert "| hosts     | gc-poplar-02  |\n" in out and "--host" not in out

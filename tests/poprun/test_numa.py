@@ -23,10 +23,10 @@ def machine(tmp_path):
         (folder / f"node{number}").mkdir()
         (folder / f"node{number}" / "cpulist").write_text(f"{cpu}\n")
 
-    def run(poprun, *words):
-        command = f"mount --bind {folder} /sys/devices/system/node && exec \"$@\""
+    def run(poprun, *words, show=SHOW):
+        command = f'mount --bind {folder} /sys/devices/system/node && exec "$@"'
         done = subprocess.run(
-            ["unshare", "--mount", "sh", "-c", command, "sh", program("poprun"), "--offline-mode=on", *words, *SHOW],
+            ["unshare", "--mount", "sh", "-c", command, "sh", program("poprun"), "--offline-mode=on", *words, *show],
             env=poprun.environment(), capture_output=True, text=True, check=False, timeout=DEADLINE_S,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -36,8 +36,16 @@ def machine(tmp_path):
 
 
 def test_instances_share_the_nodes(poprun, machine):
+    """On record: CPUs are bound and memory is preferred."""
     words = ["--num-replicas=4", "--num-instances=4"]
     assert machine(poprun, *words) == [f"0 {CPUS[0]}", f"1 {CPUS[1]}", f"2 {CPUS[0]}", f"3 {CPUS[1]}"]
+
+
+def test_memory_of_other_nodes_may_be_used(poprun, machine):
+    """On record: one instance that compiles may need memory of the other's NUMA node."""
+    words = ["--num-replicas=2", "--num-instances=2"]
+    policies = machine(poprun, *words, show=["sh", "-c", "echo $POPDIST_LOCAL_INSTANCE_INDEX $(head -n 1 /proc/self/numa_maps)"])
+    assert policies[0].split()[2:4] == ["prefer", "(many):0"]
 
 
 @pytest.mark.parametrize("words", [

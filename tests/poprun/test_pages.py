@@ -15,6 +15,7 @@ def page(*words):
 
 
 def test_the_documentation_has_the_options_of_help():
+    """On record: --help prints the table of options."""
     help_names = set(re.findall(r"^  (?:-\w \[ )?--([\w-]+)", page("--help"), re.MULTILINE))
     table = (ROOT / "docs" / "poprun.md").read_text().split("## Options")[1].split("## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| ")]

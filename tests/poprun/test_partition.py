@@ -12,6 +12,7 @@ SHOW = ["sh", "-c", "echo $IPUOF_VIPU_API_PARTITION_ID $IPUOF_VIPU_API_GCD_ID $P
 
 
 def test_the_only_partition_is_used(site):
+    """On record: --vipu-server-host is what vipu is configured with unless given."""
     site.vipu("create", "partition", "tut", "--size", "16", "--reconfigurable")
     assert site("echo", "Hello World")[0] == "[1,0]<stdout>:Hello World\n"
     out, _ = site("--num-replicas", 8, "--num-instances", 4, "--ipus-per-replica", 2, *SHOW)
@@ -20,6 +21,12 @@ def test_the_only_partition_is_used(site):
 
 
 def test_the_log_is_that_of_the_record(site):
+    """On record: --host-subnet is ignored with a line of log when there are no hosts; the address of V-IPU is said to
+    be picked up from 'vipu'; the only partition is used, and that is told before Connecting; Status for partition X: OK
+    (error 0), then Partition X already exists and is in state: PS_ACTIVE; Preparing parent device d is an [I] line; No
+    hosts specified; ignoring host-subnet setting; Default network/RNIC for host communication: None; the table comes
+    after the partition and before the target options; a good run has 21 steps in the recorded order, with the recorded
+    levels."""
     site.vipu("create", "partition", "p64", "--size", "64", "--reconfigurable")
     _, err = site("-vv", "--num-replicas=2", "--num-instances=2", "true")
     said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
@@ -51,6 +58,8 @@ def test_the_log_is_that_of_the_record(site):
 
 
 def test_a_missing_partition_is_made_only_when_that_is_allowed(site):
+    """On record: --update-partition lets poprun remove and create anew under the same name, and create what is absent;
+    no unless given; one that is absent is created when updates are allowed."""
     _, err = site("--vipu-partition=p", *SHOW, expect=1)
     assert "--update-partition=yes creates it" in err
     out, _ = site("--vipu-partition=p", "--update-partition=yes", "--num-replicas=4", "--num-instances=2", *SHOW)
@@ -59,6 +68,8 @@ def test_a_missing_partition_is_made_only_when_that_is_allowed(site):
 
 
 def test_a_partition_may_stay(site):
+    """On record: --remove-partition removes what poprun created, and is yes unless given; what this run has created is
+    removed at its end, unless it is to stay."""
     words = ["--vipu-partition=p", "--update-partition=yes", "--remove-partition=no"]
     site(*words, "--num-replicas=32", "--num-instances=2", "true")
     assert site.partitions() == {"p": (32, 2)}
@@ -67,6 +78,7 @@ def test_a_partition_may_stay(site):
 
 
 def test_a_partition_that_was_there_is_never_removed(site):
+    """On record: one that is there and fits is used."""
     site.vipu("create", "partition", "p", "--size", "4")
     site("--update-partition=yes", "--num-replicas=4", "true")
     assert site.partitions() == {"p": (4, 1)}
@@ -74,6 +86,8 @@ def test_a_partition_that_was_there_is_never_removed(site):
 
 @pytest.mark.parametrize("instances", [1, 2, 4])
 def test_one_that_does_not_fit_is_told_with_the_cure(site, instances):
+    """On record: a partition that is absent or does not fit fails the launch, with the advice to update it; a fixed
+    partition that was made for another shape ends in a host sync timeout."""
     site.vipu("create", "partition", "p", "--size", "16")
     words = [f"--num-instances={instances}", "--num-replicas=16", "true"]
     job = {"IPU_JOB_IPUS_PER_INSTANCE": "16", "IPUOF_VIPU_API_PARTITION_ID": "p"}
@@ -87,6 +101,8 @@ def test_one_that_does_not_fit_is_told_with_the_cure(site, instances):
 
 
 def test_two_partitions_need_a_name(site):
+    """On record: --vipu-partition names the partition to use or to create, else there must be exactly one; an option
+    for the partition leaves that line out; no partition, or several without a name, is an error."""
     for name in "ab":
         site.vipu("create", "partition", name, "--size", "1", "--reconfigurable")
     _, err = site("true", expect=1)
@@ -110,6 +126,8 @@ def test_a_dry_run_changes_nothing(site):
 
 
 def test_what_no_partition_can_have_is_refused(site):
+    """On record: --sync-type takes V-IPU's own name for it, as ST_POD_NATIVE_DEFAULT; a created partition has
+    --num-gcds as instances, and a sync type and routing that V-IPU knows by name."""
     _, err = site("--vipu-partition=p", "--update-partition=yes", "--num-replicas=3", "true", expect=1)
     assert "partition p cannot be created: " in err
     _, err = site("--vipu-partition=p", "--update-partition=yes", "--sync-type=ST_NONE", "true", expect=1)

@@ -13,10 +13,12 @@ SHOW = 'env | grep -E "^(POPDIST|IPUOF|POPLAR|POPRUN)_" | grep -v TEST_MARK'
 
 
 def test_any_program_runs(poprun):
+    """On record: poprun [options] program [program args] runs any program."""
     assert poprun.offline("echo", "Hello World")[0] == "[1,0]<stdout>:Hello World\n"
 
 
 def test_each_instance_runs(poprun):
+    """On record: it is used with 2 and 4 instances of 1 and 2 replicas."""
     out, _ = poprun.offline("--num-replicas", 8, "--num-instances", 4, "echo", "Hello World")
     assert sorted(out.splitlines()) == [f"[1,{rank}]<stdout>:Hello World" for rank in range(4)]
 
@@ -29,11 +31,19 @@ def test_more_instances_than_cpus_need_no_option(poprun):
 
 @pytest.mark.parametrize("placement", ["spreadnuma", "scattersocket", "scatternuma", "close", "disabled"])
 def test_every_placement_starts(poprun, placement):
+    """On record: --process-placement is spreadnuma, scattersocket, scatternuma, close or disabled, and spreadnuma
+    unless given."""
     out, _ = poprun.offline("--num-replicas=4", "--num-instances=4", f"--process-placement={placement}", "echo", "x")
     assert untag(out) == ["x"] * 4
 
 
 def test_an_instance_finds_its_part(poprun):
+    """On record: --offline-mode runs without any IPU; an instance has num-replicas / num-instances replicas, from its
+    index times that on; the instance's index is its first replica / its replicas, and its rank in mpirun's tags;
+    POPDIST_UNIFORM_REPLICAS_PER_INSTANCE is 1; POPDIST_NUM_TOTAL_REPLICAS, _NUM_IPUS_PER_REPLICA, _NUM_LOCAL_REPLICAS,
+    _REPLICA_INDEX_OFFSET and _LOCAL_INSTANCE_INDEX are always set; IPUOF_LOG_LEVEL is WARN; launchers of others take
+    POPDIST_NUM_TOTAL_REPLICAS for a sign of poprun, and reckon size and rank from _NUM_LOCAL_REPLICAS and
+    _REPLICA_INDEX_OFFSET; offline mode contacts neither V-IPU nor devices."""
     out, _ = poprun.offline(
         "--num-replicas=8", "--num-instances=2", "--ipus-per-replica=2", "--executable-cache-path=", "sh", "-c", SHOW,
         environment={"POPDIST_LOCAL_INSTANCE_INDEX": "7", "POPDIST_STALE": "1", "IPUOF_CONFIG_PATH": "/x"},
@@ -52,6 +62,8 @@ def test_an_instance_finds_its_part(poprun):
 
 
 def test_words_for_mpirun_reach_it(poprun):
+    """On record: --mpi-local-args are for every instance, mostly -x VAR; --instance-mpi-local-args N:words are for one
+    instance; it is repeated, once for each instance."""
     out, _ = poprun.offline(
         "--num-replicas=2", "--num-instances=2", "--mpi-global-args=\n --tag-output\n --bind-to none",
         '--mpi-local-args=-x A="b c" -x PATH', "--instance-mpi-local-args=1:-x B={\"d\":\"e\"}",
@@ -61,22 +73,27 @@ def test_words_for_mpirun_reach_it(poprun):
 
 
 def test_what_poprun_forwards_may_be_asked_for_again(poprun):
+    """On record: -x LD_LIBRARY_PATH -x PYTHONPATH -x PATH of the user's are harmless."""
     words = ["--mpi-local-args=-x LD_LIBRARY_PATH -x PYTHONPATH -x PATH", "sh", "-c", "echo $PYTHONPATH ${LD_LIBRARY_PATH##*:}"]
     out, err = poprun.offline(*words, environment={"PYTHONPATH": "/a", "LD_LIBRARY_PATH": "/b"})
     assert (untag(out), err) == (["/a /b"], "")
 
 
 def test_options_for_vipu_mean_nothing_offline(poprun):
+    """On record: options for V-IPU mean nothing then."""
     words = ["--vipu-server-host=127.0.0.1", "--vipu-server-port=1", "--vipu-partition=p", "--update-partition=yes"]
     out, _ = poprun.offline(*words, "sh", "-c", "echo ${IPUOF_VIPU_API_HOST-none} ${IPUOF_VIPU_API_PARTITION_ID-none}")
     assert untag(out) == ["none none"]
 
 
 def test_nothing_is_said_without_being_asked(poprun):
+    """On record: without -v nothing but the program's output is printed."""
     assert poprun.offline("true") == ("", "")
 
 
 def test_v_tells_what_is_done_and_vv_details(poprun):
+    """On record: -v, --verbose tells more; -vv adds [D] lines and the topology table; Waiting for mpirun (PID n), then
+    mpirun (PID n) terminated with exit code c; a line of log is HH:MM:SS.mmm PID POPRUN [L] text."""
     line = re.compile(r"\d\d:\d\d:\d\d\.\d{3} \d+ POPRUN \[([IDWE])\] .*")
     out, err = poprun.offline("-v", "true")
     assert out == "" and {line.fullmatch(text)[1] for text in err.splitlines()} == {"I"}
@@ -88,6 +105,7 @@ def test_v_tells_what_is_done_and_vv_details(poprun):
 
 @pytest.mark.parametrize("words,environment", [(["--debug"], {}), ([], {"POPRUN_LOG_LEVEL": "TRACE"})])
 def test_debug_tells_all_there_is(poprun, words, environment):
+    """On record: there is a debug mode that helps to find out why a launch fails; POPRUN_LOG_LEVEL may be TRACE."""
     _, err = poprun.offline(*words, "true", environment=environment)
     assert {line.split()[3] for line in err.splitlines()} == {"[I]", "[D]", "[T]"}
     assert "POPRUN [T] Variable for mpirun: OMPI_MCA_rmaps_base_oversubscribe=1\n" in err
@@ -95,6 +113,7 @@ def test_debug_tells_all_there_is(poprun, words, environment):
 
 @pytest.mark.parametrize("status", [1, 3, 77])
 def test_the_status_is_that_of_mpirun(poprun, status):
+    """On record: the exit status is not 0 when any instance fails."""
     poprun.offline("--num-replicas=2", "--num-instances=2", "sh", "-c", f"exit {status}", expect=status)
     poprun.assert_clean()
 
@@ -122,6 +141,10 @@ def test_one_host_needs_no_ssh(poprun, tmp_path):
 
 
 def test_instances_share_a_cache_that_goes_away(poprun):
+    """On record: --executable-cache-path names a directory, and an empty one means no cache; one instance: one process
+    on one host with one GCD, without a cache; POPDIST_EXECUTABLE_CACHE_PATH is set when there is a cache, and only
+    then; TensorFlow reads POPDIST_EXECUTABLE_CACHE_PATH; one instance has no cache unless one is named; several
+    instances on one host share a fresh directory, removed at the end, normal or not; a named directory stays."""
     words = ["--num-replicas=2", "--num-instances=2"]
     script = 'test -d "$POPDIST_EXECUTABLE_CACHE_PATH" && touch "$POPDIST_EXECUTABLE_CACHE_PATH/a" && echo $POPDIST_EXECUTABLE_CACHE_PATH'
     first, second = untag(poprun.offline(*words, "sh", "-c", script)[0])
@@ -134,12 +157,17 @@ def test_instances_share_a_cache_that_goes_away(poprun):
 
 
 def test_only_one_instance_is_heard(poprun):
+    """On record: --only-output-from-instance drops what the others print, their errors too; output has mpirun's tag:
+    [1,0]<stdout>: and [1,0]<stderr>:; errors of other instances are hidden by --only-output-from-instance."""
     words = ["--num-replicas=3", "--num-instances=3", "--only-output-from-instance=1"]
     out, err = poprun.offline(*words, "sh", "-c", "echo $POPDIST_LOCAL_INSTANCE_INDEX; echo bad >&2")
     assert (out, err) == ("[1,1]<stdout>:1\n", "[1,1]<stderr>:bad\n")
 
 
 def test_reports_go_where_they_are_asked_to(poprun):
+    """On record: two directories for reports: POPRUN ERROR: autoreport-dir command line argument cannot be specified
+    when POPLAR_ENGINE_OPTIONS contains autoReport.directory setting.; POPDIST_AUTOREPORT_DIRECTORY is set by
+    --autoreport-dir; POPLAR_ENGINE_OPTIONS is passed to all instances unchanged."""
     show = ["sh", "-c", "echo $POPDIST_AUTOREPORT_DIRECTORY $POPLAR_ENGINE_OPTIONS"]
     environment = {"POPLAR_ENGINE_OPTIONS": '{"allowOutOfMemory":"true"}'}
     out, _ = poprun.offline("--autoreport-dir=/r", *show, environment=environment)
@@ -153,6 +181,7 @@ def test_reports_go_where_they_are_asked_to(poprun):
 
 
 def test_a_larger_machine_can_be_compiled_for(poprun):
+    """On record: a larger machine is compiled for by POPLAR_TARGET_OPTIONS."""
     out, _ = poprun.offline(
         "sh", "-c", "echo $POPLAR_TARGET_OPTIONS", environment={"POPLAR_TARGET_OPTIONS": '{ "ipuLinkDomainSize": "64" }'}
     )
@@ -160,6 +189,9 @@ def test_a_larger_machine_can_be_compiled_for(poprun):
 
 
 def test_a_configuration_is_exported_and_imported(poprun):
+    """On record: --import-config reads stored options and program, and the command line wins; --export-config stores
+    them, then goes on and launches; without --overwrite-config=yes an export that meets a file adds the time to its own
+    name; poprun --import-config FILE alone repeats a launch, program included; an overridden value is not written back."""
     path = poprun.folder / "training.conf"
     show = ["sh", "-c", 'echo "$POPDIST_NUM_TOTAL_REPLICAS $*"', "sh", "one", "two words"]
     words = [f"--export-config={path}", "--num-replicas=4", *show]
@@ -188,6 +220,8 @@ def test_every_mistake_is_told_at_once(poprun):
 
 
 def test_the_version_has_three_formats(poprun):
+    """On record: --version prints as --version-format says: text, full-text or full-json, the full forms with PopDist
+    and what else is inside."""
     assert re.fullmatch(r"poprun \d+\.\d+\.\d+\n", poprun("--version")[0])
     full = poprun("--version", "--version-format", "full-text")[0]
     parts = json.loads(poprun("--version", "--version-format=full-json")[0])

@@ -23,6 +23,7 @@ static const struct report reports[] = {
     {"{\"autoReport.all\": false, \"x\":1}", false, false},
 };
 
+/* On record: autoReport.all is added unless the engine options hold anything about profiling. */
 TEST(every_instance_reports_into_its_own_directory)
 {
     CHECK_ROWS (row, reports) {

@@ -231,6 +231,7 @@ static void crowd_script(struct instance *self)
     }
 }
 
+/* On record: operations of different keys are issued by threads in any order. */
 TEST(threads_may_call_in_any_order)
 {
     struct instance instances[3];
@@ -266,6 +267,7 @@ static void mismatch_script(struct instance *self)
                                     : run(self, OPERATION_ALL_REDUCE, "grad", data, 8, POPDIST_FLOAT, 0);
 }
 
+/* On record: Tensor layouts did not match on all instances is told on all of them. */
 TEST(a_mismatch_is_told_alike_on_all_instances)
 {
     struct instance instances[3];

@@ -62,6 +62,7 @@ static uint32_t number(enum popdist_status (*query)(uint32_t *, struct popdist_e
     return got;
 }
 
+/* On record: the number of instances is all replicas / its replicas. */
 TEST(the_environment_tells_an_instances_place)
 {
     CHECK_ROWS (row, places) {
@@ -108,6 +109,7 @@ static const struct mistake mistakes[] = {
      "different numbers of replicas"},
 };
 
+/* On record: index and number of instances are for uniform replicas only. */
 TEST(an_environment_that_makes_no_sense_is_refused)
 {
     CHECK_ROWS (row, mistakes) {
@@ -123,6 +125,7 @@ TEST(an_environment_that_makes_no_sense_is_refused)
     }
 }
 
+/* On record: checkNumIpusPerReplica(n) is False when the variable says another number. */
 TEST(ipus_per_replica_are_checked_only_when_the_launcher_told_them)
 {
     static const char *const without[] = {NULL}, *const with[] = {"POPDIST_NUM_IPUS_PER_REPLICA=4", NULL};
@@ -174,6 +177,8 @@ static void set_or_not(const char *name, const char *value)
     CHECK_INT_EQ(*value ? setenv(name, value, 1) : unsetenv(name), 0);
 }
 
+/* On record: on 16 IPUs four instances of 4 have the devices 24, 25, 26 and 27; getDeviceId(0) takes the
+ * number of IPUs from the environment. */
 TEST(devices_are_numbered_as_the_partition_numbers_them)
 {
     CHECK_ROWS (row, devices) {

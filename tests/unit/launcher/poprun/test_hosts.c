@@ -24,6 +24,7 @@ static const struct {
     {"a[1,3],b[2]", "a1 a3 b2"},
 };
 
+/* On record: -H, --host takes names or addresses, and ranges in brackets: host[0-2,4], pod[1-4]. */
 TEST(a_list_of_hosts_is_spelled_out)
 {
     CHECK_ROWS (row, lists) {
@@ -82,6 +83,7 @@ TEST(nobody_nests_brackets_without_end)
     CHECK_HAS(err.msg, "longer than 4096 bytes");
 }
 
+/* On record: a host file has one host a line. */
 TEST(a_host_file_has_one_host_a_line)
 {
     AUTO(strv) struct strv hosts = {0};

@@ -49,6 +49,8 @@ static void add_instances(const struct nodes *nodes, uint32_t count, struct str 
     }
 }
 
+/* On record: spreadnuma divides a host's NUMA nodes among its instances; older releases take nodes round
+ * robin. */
 TEST(each_machines_nodes_are_divided_among_its_instances)
 {
     static const uint32_t counts[] = {1, 2, 3, 4, 8};

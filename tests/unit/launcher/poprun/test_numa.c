@@ -45,6 +45,7 @@ static const struct {
     {2, 0, 1, 0, 2}, {4, 1, 2, 2, 4}, {8, 2, 3, 5, 8}, {2, 3, 4, 1, 2}, {1, 5, 8, 0, 1},
 };
 
+/* On record: 2 instances on 2 nodes have a node each. */
 TEST(nodes_are_divided_among_the_instances)
 {
     CHECK_ROWS (row, shares) {

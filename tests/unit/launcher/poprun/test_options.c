@@ -19,6 +19,9 @@ static void fill(const char *config, struct poprun_options *ret, struct strv *pr
     poprun_options_fill(&settings, ret, problems);
 }
 
+/* On record: --num-replicas is the number of all instances together, 1 unless given; --ipus-per-replica
+ * is 1 unless given; --num-instances counts host processes; --vipu-server-port is 8090 unless given;
+ * --vipu-server-timeout is in seconds for each request, 120 unless given. */
 TEST(defaults_are_those_of_the_guide)
 {
     AUTO(poprun_options) struct poprun_options options = {0};
@@ -47,6 +50,7 @@ static const struct {
 } answers[] = {{"yes", true}, {"1", true},  {"on", true},   {"true", true},   {"YES", true}, {"True", true},
                {"no", false}, {"0", false}, {"off", false}, {"false", false}, {"Off", false}};
 
+/* On record: a yes/no value is also 1/0, on/off, true/false. */
 TEST(a_bool_has_four_forms)
 {
     CHECK_ROWS (row, answers) {
@@ -116,6 +120,9 @@ static const struct {
      "\"1:-x A=1\" does not begin with an instance from 0 to 0 and a colon"},
 };
 
+/* On record: hosts come from one of the two, not from both; replicas are divided evenly among the
+ * instances, or the launch is refused; scripts pass --synchronise-python-venv, --synchronise-poplar-sdk
+ * and --distribute-ssh-key. */
 TEST(contradictions_are_refused)
 {
     AUTO(strv) struct strv program = {0};
@@ -132,6 +139,7 @@ TEST(contradictions_are_refused)
     }
 }
 
+/* On record: --import-config and --export-config together are refused. */
 TEST(a_file_cannot_be_imported_and_exported_at_once)
 {
     AUTO(settings) struct settings settings = {0};
@@ -149,6 +157,7 @@ TEST(a_file_cannot_be_imported_and_exported_at_once)
     CHECK_STR_EQ(problems.items[0], "--import-config and --export-config cannot be used at the same time");
 }
 
+/* On record: a backslash that a script forgot leaves poprun without a program. */
 TEST(a_missing_program_is_explained)
 {
     AUTO(poprun_options) struct poprun_options options = {0};
@@ -187,6 +196,7 @@ static const struct {
     {"autoreport-dir=/b\nmpi-local-args=\"-x POPLAR_ENGINE_OPTIONS={}\"", no_variable, false},
 };
 
+/* On record: they are found in the environment, in --mpi-local-args and in --instance-mpi-local-args. */
 TEST(two_directories_for_reports_are_refused_with_the_recorded_text)
 {
     AUTO(strv) struct strv program = {0};
@@ -210,6 +220,7 @@ static const char *poptorch_cache(const char *name)
     return strcmp(name, "POPTORCH_CACHE_DIR") == 0 ? "/c" : NULL;
 }
 
+/* On record: a framework's own cache variable and --executable-cache-path must not be given together. */
 TEST(two_caches_are_refused)
 {
     AUTO(strv) struct strv program = {0}, problems = {0};
@@ -225,6 +236,7 @@ TEST(two_caches_are_refused)
     CHECK_HAS(problems.items[0], "POPTORCH_CACHE_DIR");
 }
 
+/* On record: --numa-aware is the older form of it. */
 TEST(the_older_form_of_placement_counts)
 {
     AUTO(strv) struct strv problems = {0};

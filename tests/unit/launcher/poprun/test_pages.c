@@ -47,6 +47,7 @@ TEST(every_lasting_option_is_a_setting_of_a_file)
     }
 }
 
+/* On record: help is laid out as -H [ --host ] arg and -v [ --verbose ]. */
 TEST(help_looks_as_the_guide_shows_it)
 {
     AUTO(str) struct str help = {0};

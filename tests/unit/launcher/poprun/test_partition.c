@@ -100,6 +100,8 @@ static const struct {
     {65536, 0, 1, {65536, 65536, 1, 0, 1}, false, "need 4294967296"},
 };
 
+/* On record: 32 replicas in 2 instances need 32 IPUs, and each instance a device of 16; sizes that are no
+ * power of two, or larger than the partition, fail. */
 TEST(a_partition_fits_or_the_message_names_what_would)
 {
     CHECK_ROWS (row, fits) {
@@ -127,6 +129,8 @@ static const struct {
     {16, {8, 2, 4, 0, 1}, 30, 1, 4, 4},     {16, {8, 2, 4, 0, 2}, 28, 2, 2, 4},
 };
 
+/* On record: in a partition of 4 IPUs the device of 4 is number 6; in a partition of 64 IPUs the parents
+ * of 1, 2, 4, 8 and 16 IPUs are 0, 64, 96, 112 and 120. */
 TEST(the_parent_device_is_that_of_the_record)
 {
     CHECK_ROWS (row, parents) {
@@ -168,6 +172,10 @@ static void values_of(const char *json, struct str *out)
     }
 }
 
+/* On record: the partition's instanceSize is its IPUs / instances: 64, 32, 16, 8 and 4 for 1 to 16
+ * instances on 64; ipuLinkConfiguration is default or slidingWindow, ipuLinkTopology mesh or torus,
+ * gatewayMode true; 64 IPUs in one GCD: 64, slidingWindow, torus, true, 64; 4 reconfigurable ones: 4,
+ * default, mesh, true, 4. */
 TEST(target_options_are_those_of_the_record)
 {
     CHECK_ROWS (row, targets) {

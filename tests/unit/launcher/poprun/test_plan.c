@@ -102,7 +102,13 @@ static void perform(const struct run *run, struct outcome *ret)
     story_waiting(&journal, 42);
 }
 
-/* "bert-poprun-64ipus" as EIDF prints it: a job in Kubernetes, without any option for V-IPU. */
+/* "bert-poprun-64ipus" as EIDF prints it: a job in Kubernetes, without any option for V-IPU. On record:
+ * words of --mpi-global-args stand before poprun's own; --allow-run-as-root reaches mpirun without being
+ * asked for; IPUOF_VIPU_API_HOST, _PORT, _PARTITION_ID and _TIMEOUT are set on line; PATH,
+ * LD_LIBRARY_PATH and PYTHONPATH are forwarded by name; POPLAR_TARGET_OPTIONS is set on line; the command
+ * is printed on one line, its path bare and every other word in single quotes; words that are there twice
+ * stay, as --tag-output; The reconfigurable partition X is OK, or Done polling, final state of X:
+ * PS_ACTIVE; mpirun refuses to start as root without an option or two variables. */
 TEST(the_recorded_job_in_kubernetes_comes_out_byte_for_byte)
 {
     static char id[] = "p-bert-poprun-64ipus-gc-dev-0";
@@ -140,6 +146,12 @@ static const struct vipu_partition reconfigurable = {.id = p64,
                                                      .routing = VIPU_ROUTING_SWNC};
 static const struct partition_view view64 = {"10.1.3.101", 8090, 120, &reconfigurable};
 
+/* On record: in a reconfigurable partition poprun finds a parent device for all IPUs, looks for its
+ * children when there are several instances, prepares it and passes its id on; the variables are in the
+ * recorded order; mpirun has one app context of -np 1 for each instance, after the words that are for
+ * all; Found n devices with s IPUs, and Attached to device d; Found k children (expected k) of device d
+ * with c IPUs each, with several instances only; Device d ipuLinkDomainSize=64,
+ * ipuLinkConfiguration=Default, ipuLinkTopology=Mesh, gatewayMode=true, instanceSize=1. */
 TEST(a_reconfigurable_partition_has_a_parent_device_and_a_wrapper)
 {
     static const struct run run = {
@@ -239,6 +251,9 @@ static const struct {
     {{.words = {"a", "it's", "--vv", ":x"}, .env = no_variable}, "'a' 'it'\\''s' '--vv' ':x'", "' ':' '"},
 };
 
+/* On record: poprun_numa_wrapper stands before the program of several instances, and not before a single
+ * one's; --mca oob_tcp_if_include and btl_tcp_if_include choose the networks of control and data;
+ * spreadnuma is --bind-to none and the wrapper, which a single instance lacks. */
 TEST(options_are_in_the_command)
 {
     CHECK_ROWS (row, commands) {
@@ -253,7 +268,11 @@ TEST(options_are_in_the_command)
     }
 }
 
-/* Which CPUs an instance gets is up to mpirun's words and to the wrapper before the program. */
+/* Which CPUs an instance gets is up to mpirun's words and to the wrapper before the program. On record:
+ * placement disabled leaves --bind-to and --map-by to the user;  scattersocket and scatternuma bind an
+ * instance to a core, spread over sockets or NUMA nodes; close binds instances to consecutive cores; test
+ * suites run with
+ * --process-placement=disabled, older ones with --numa-aware=no. */
 TEST(each_placement_has_its_words)
 {
     static const char *const words[] = {"--process-placement=spreadnuma",
@@ -328,6 +347,9 @@ static const struct {
       "'TF_POPLAR_FLAGS=--executable_cache_path=/c' 'a'"}},
 };
 
+/* On record: every option that public commands use is known; -x with one of twenty names, and --mca,
+ * --tag-output, --bind-to, --output-filename and --npernode are what goes to mpirun; seven shapes of
+ * commands are typical. */
 TEST(commands_as_people_write_them_are_taken)
 {
     CHECK_ROWS (row, shapes) {

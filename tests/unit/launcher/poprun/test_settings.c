@@ -53,6 +53,10 @@ static void read_words(const char *const *argv, struct settings *ret, struct str
     settings_read_words(ret, (int)copy.count, strv_argv(&copy), problems);
 }
 
+/* On record: the first word that is neither an option nor its value is the program, and all that follows
+ * belongs to it; --opt value and --opt=value mean the same, and the value may be empty; a name may be cut
+ * as long as it is unambiguous, as in --num-instance 1; -vv and --vv are one option; --mpi-global-args
+ * may be repeated. */
 TEST(words_become_settings_in_every_form)
 {
     CHECK_ROWS (row, forms) {
@@ -67,6 +71,7 @@ TEST(words_become_settings_in_every_form)
     }
 }
 
+/* On record: the file may be copied to another host. */
 TEST(what_is_written_is_read_again)
 {
     CHECK_ROWS (row, forms) {
@@ -183,7 +188,9 @@ TEST(a_file_is_text_and_has_a_limit)
     CHECK_INT_EQ(problems.count, 2);
 }
 
-/* PopRun user guide 2.9: the command line is stronger, and a program brings its own arguments. */
+/* PopRun user guide 2.9: the command line is stronger, and a program brings its own arguments. On record:
+ * the command line beats the file option by option; a program on the command line comes with its own
+ * arguments. */
 TEST(the_command_line_is_laid_over_the_file)
 {
     static const char *const argv[WORDS] = {"poprun",  "--num-instances=4", "--mpi-local-args=-x C",

@@ -22,6 +22,9 @@ static const struct {
     {"{\"ipuLinkDomainSize\":\"64\"}", NULL, NULL, "{\"ipuLinkDomainSize\":\"64\"}"},
 };
 
+/* On record: POPLAR_TARGET_OPTIONS of the environment is merged in first; target options are JSON without
+ * blanks, of strings in a fixed order; those of the environment come before the partition's, and these
+ * before the device's. */
 TEST(the_environment_is_stronger_than_the_partition_and_that_than_the_device)
 {
     CHECK_ROWS (row, layers) {

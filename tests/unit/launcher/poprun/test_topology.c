@@ -32,6 +32,10 @@ static const struct {
     {"poprun/table-two-hosts.txt", {8, 4, 4, 16, NULL, NULL}, pods},
 };
 
+/* On record: without hosts the table shows localhost; seven recorded tables: 1x1, 2x2, 4x4, 8x8 and
+ * 16x16, 1 instance of 4 replicas, 1 of 16; a host name that is too long is its number in brackets, with
+ * a line below the table; what does not fit is cut: poprun top... and a dot for the host; a cell has a
+ * blank on each side, and an odd blank goes to the right. */
 TEST(tables_are_those_of_the_record)
 {
     CHECK_ROWS (row, tables) {

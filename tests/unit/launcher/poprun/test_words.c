@@ -22,6 +22,7 @@ static const struct {
     {"it's", {"it's"}},
 };
 
+/* On record: a value may hold newlines and leading blanks, as benchmark files in YAML give them. */
 TEST(a_text_is_split_into_words)
 {
     CHECK_ROWS (row, texts) {
