@@ -12,12 +12,12 @@ static const char *const names[] = {
     POPDIST_ENV_NUM_LOCAL_REPLICAS,   POPDIST_ENV_UNIFORM_REPLICAS_PER_INSTANCE,
     POPDIST_ENV_NODE_DEVICE_ID,       POPDIST_ENV_REPLICA_INDEX_OFFSET,
     POPDIST_ENV_LOCAL_INSTANCE_INDEX, POPLAR_ENV_TARGET_OPTIONS,
-    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",     "POPLAR_ENGINE_OPTIONS",
 };
 
 #define NAMES (sizeof names / sizeof *names)
 
-/* Only the variables that PopDist reads as numbers or options: what it writes to disk is not asked for. */
+/* All variables that PopDist reads but one: without a directory for reports nothing is written to disk. */
 static void set_line(char *line)
 {
     char *value = strchr(line, '=');
@@ -36,6 +36,7 @@ static void set_environment(char *text)
 
     for (size_t i = 0; i < NAMES; i++)
         (void)unsetenv(names[i]);
+    (void)unsetenv(POPDIST_ENV_AUTOREPORT_DIRECTORY);
     while ((line = strsep(&rest, "\n")))
         set_line(line);
 }
@@ -44,6 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct popdist_error error;
     uint32_t instances, index, device;
+    char directory[8];
+    bool enable_all;
     char *text = malloc(size + 1);
 
     if (!text)
@@ -58,5 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (popdist_device_id(0, &device, &error) && !memchr(error.text, '\0', sizeof error.text))
         abort();
     (void)popdist_device_id(3, &device, NULL);
+    if (popdist_autoreport(directory, sizeof directory, &enable_all, &error) || *directory || enable_all)
+        abort();
     return 0;
 }

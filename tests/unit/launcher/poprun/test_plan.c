@@ -20,7 +20,7 @@ static const char *no_variable(const char *name)
 struct run {
     const char *words[WORDS];
     const char *(*env)(const char *name);
-    const char *mpirun, *program, *cache_dir, *hosts;
+    const char *mpirun, *program, *cache_dir, *hosts, *local_name;
     const struct partition_view *view;
 };
 
@@ -76,7 +76,7 @@ static void perform(const struct run *run, struct outcome *ret)
     if (run->hosts)
         CHECK_OK(words_split(run->hosts, &hosts, &err), err);
     struct topology topology = {
-        options.num_replicas, options.num_instances, options.ipus_per_replica, 0, NULL, &hosts};
+        options.num_replicas, options.num_instances, options.ipus_per_replica, 0, run->local_name, &hosts};
     bool has_parent = partition && partition->reconfigurable;
     if (has_parent)
         parent = partition_parent(partition, &options, hosts.count ? (uint32_t)hosts.count : 1);
@@ -146,6 +146,43 @@ static const struct vipu_partition reconfigurable = {.id = p64,
                                                      .routing = VIPU_ROUTING_SWNC};
 static const struct partition_view view64 = {"10.1.3.101", 8090, 120, &reconfigurable};
 
+static char p4[] = "slurm_7";
+static const struct vipu_partition small = {.id = p4,
+                                            .size = 4,
+                                            .num_gcds = 1,
+                                            .num_ilds = 1,
+                                            .reconfigurable = true,
+                                            .ready_state = VIPU_READY_ACTIVE,
+                                            .routing = VIPU_ROUTING_DNC};
+static const struct partition_view view4 = {"10.1.3.101", 8090, 120, &small};
+
+/* CosmicTagger with 1, 2 and 16 instances, and ALCF's in a Slurm job. */
+static const struct {
+    const char *log, *table;
+    struct run run;
+} recorded[] = {
+    {"poprun/recorded-one.txt",
+     "poprun/table-1x1.txt",
+     {.words = {"-vv", "--num-replicas=1", "--num-instances=1", "python", "bin/exec.py"}, .view = &view64}},
+    {"poprun/recorded-two.txt",
+     "poprun/table-2x2.txt",
+     {.words = {"-vv", "--num-replicas=2", "--num-instances=2", "python", "bin/exec.py"},
+      .cache_dir = "/tmp/poprun-cache",
+      .view = &view64}},
+    {"poprun/recorded-sixteen.txt",
+     "poprun/table-16x16.txt",
+     {.words = {"-vv", "--num-replicas=16", "--num-instances=16", "python", "bin/exec.py"},
+      .cache_dir = "/tmp/poprun-cache",
+      .view = &view64}},
+    {"poprun/recorded-slurm.txt",
+     "poprun/table-1x4.txt",
+     {.words = {"-vv", "--vipu-partition=slurm_7", "--num-instances=1", "--num-replicas=4",
+                "--executable-cache-path=/c", "--ipus-per-replica=1", "python", "a.py"},
+      .cache_dir = "/c",
+      .view = &view4,
+      .local_name = "gc-poplar-02"}},
+};
+
 /* On record: in a reconfigurable partition poprun finds a parent device for all IPUs, looks for its
  * children when there are several instances, prepares it and passes its id on; the variables are in the
  * recorded order; mpirun has one app context of -np 1 for each instance, after the words that are for
@@ -154,19 +191,17 @@ static const struct partition_view view64 = {"10.1.3.101", 8090, 120, &reconfigu
  * ipuLinkConfiguration=Default, ipuLinkTopology=Mesh, gatewayMode=true, instanceSize=1. */
 TEST(a_reconfigurable_partition_has_a_parent_device_and_a_wrapper)
 {
-    static const struct run run = {
-        .words = {"-vv", "--num-replicas=2", "--num-instances=2", "python", "bin/exec.py"},
-        .env = no_variable,
-        .mpirun = "/opt/poplar/bin/mpirun",
-        .program = "orterun",
-        .cache_dir = "/tmp/poprun-cache",
-        .view = &view64,
-    };
-    AUTO(outcome) struct outcome outcome = {0};
+    CHECK_ROWS (row, recorded) {
+        struct run run = row->run;
+        AUTO(outcome) struct outcome outcome = {0};
 
-    perform(&run, &outcome);
-    golden_check("poprun/recorded-two.txt", str_text(&outcome.log));
-    golden_check("poprun/table-2x2.txt", str_text(&outcome.table));
+        run.env = no_variable;
+        run.mpirun = "/opt/poplar/bin/mpirun";
+        run.program = "orterun";
+        perform(&run, &outcome);
+        golden_check(row->log, str_text(&outcome.log));
+        golden_check(row->table, str_text(&outcome.table));
+    }
 }
 
 static void command(const struct run *run, struct str *out)

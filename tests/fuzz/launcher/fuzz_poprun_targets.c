@@ -1,0 +1,29 @@
+/* Any POPLAR_TARGET_OPTIONS, and behind a line end any options of a partition: either they are refused with a
+ * sentence, or what comes out of both is read again, and as the stronger of the two stays what it is. */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "launcher/poprun/targets.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    AUTO(mem) char *environment = mem_strndup((const char *)bytes, len);
+    char *partition = strchr(environment, '\n');
+    AUTO(mem) char *once = NULL, *twice = NULL, *alone = NULL;
+    struct err err = {0};
+
+    if (partition)
+        *partition++ = '\0';
+    if (!targets_merge(environment, partition, NULL, &once, &err)) {
+        assert(err.msg[0]);
+        return 0;
+    }
+    assert(targets_read(environment, &alone, &err));
+    assert(targets_merge(once, partition, NULL, &twice, &err));
+    assert(strcmp(once, twice) == 0);
+    return 0;
+}
