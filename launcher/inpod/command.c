@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +135,8 @@ static _Noreturn void child(const struct command *command, const struct signals 
 {
     int errnum;
 
+    if (command->dies_with_us)
+        (void)prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
     setpgid(0, 0);
     if (foreground)
         terminal_give(getpid());

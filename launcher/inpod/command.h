@@ -17,6 +17,7 @@
 struct command {
     char *const *argv; /* NULL-terminated, at least one word */
     char **envp;
+    bool dies_with_us; /* SIGKILL when this process ends, however it does */
 };
 
 /* Returns only with a failure. ERR_NOT_FOUND, ERR_DENIED: the command's fault. */

@@ -40,25 +40,37 @@ static pid_t parent_of(pid_t pid)
     return (pid_t)parent;
 }
 
-static bool is_below(pid_t pid, pid_t top)
+/* Which child of `top` the process is, or is below; -1 when it is not below it at all. */
+static pid_t branch_of(pid_t pid, pid_t top)
 {
     for (int depth = 0; depth < 1000 && pid > 1; depth++) {
-        pid = parent_of(pid);
-        if (pid == top)
-            return true;
+        pid_t parent = parent_of(pid);
+
+        if (parent == top)
+            return pid;
+        pid = parent;
     }
+    return -1;
+}
+
+static bool has(const pid_t *pids, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return true;
     return false;
 }
 
-void descend_signal(int signal)
+void descend_signal(int signal, const pid_t *spared, size_t spared_count)
 {
     DIR *all = opendir("/proc");
     pid_t self = getpid();
 
     for (struct dirent *entry = all ? readdir(all) : NULL; entry; entry = readdir(all)) {
         uint32_t pid;
+        pid_t branch = parse_u32(entry->d_name, 2, INT32_MAX, &pid) ? branch_of((pid_t)pid, self) : -1;
 
-        if (parse_u32(entry->d_name, 2, INT32_MAX, &pid) && is_below((pid_t)pid, self))
+        if (branch > 0 && !has(spared, spared_count, branch))
             (void)kill((pid_t)pid, signal);
     }
     if (all)
@@ -87,12 +99,12 @@ void descend_end(int patience_ms)
 {
     if (!reap())
         return;
-    descend_signal(SIGTERM);
-    descend_signal(SIGCONT);
+    descend_signal(SIGTERM, NULL, 0);
+    descend_signal(SIGCONT, NULL, 0);
     for (int waited = 0; waited < patience_ms && reap(); waited += LOOK_MS)
         pause_ms(LOOK_MS);
     while (reap()) {
-        descend_signal(SIGKILL);
+        descend_signal(SIGKILL, NULL, 0);
         pause_ms(LOOK_MS);
     }
 }

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 /* Asks with SIGTERM, waits for patience_ms, then ends with SIGKILL; returns when none is left. */
 void descend_end(int patience_ms);
-void descend_signal(int signal); /* to all that are there now */
-bool descend_reaper(void);       /* makes this process the parent of orphans below it */
+/* To all that are there now, but for these children and what is below them. */
+void descend_signal(int signal, const pid_t *spared, size_t spared_count);
+bool descend_reaper(void); /* makes this process the parent of orphans below it */

@@ -38,12 +38,17 @@ static void add_ranks(struct envv *env, const struct shape *shape)
     default_number(env, "MASTER_PORT", shape->master_port);
 }
 
+static void add_targets(struct envv *env, const struct shape *shape)
+{
+    if (shape->workers > 1 && shape->target_options)
+        envv_default(env, POPLAR_ENV_TARGET_OPTIONS, shape->target_options);
+}
+
 static void add_shape(struct envv *env, const struct shape *shape)
 {
     if (shape_is_shared(shape))
         add_popdist(env, shape);
-    if (shape->workers > 1 && shape->target_options)
-        envv_default(env, POPLAR_ENV_TARGET_OPTIONS, shape->target_options);
+    add_targets(env, shape);
     if (shape->workers > 1 && shape->master_addr)
         add_ranks(env, shape);
 }
@@ -79,17 +84,33 @@ static void lengthen_path(struct envv *env, const char *dir)
     }
 }
 
-bool jobenv_complete(struct envv *env, const char *dir, struct err *err)
+static bool unwrap(struct envv *env, struct err *err)
 {
-    struct shape shape;
-
     if (envv_count(env, JOBENV_DEFAULT_PREFIX) > JOBENV_DEFAULTS_MAX)
         return err_set(err, ERR_INVALID, "more than %d variables begin with %s; remove those of your own",
                        JOBENV_DEFAULTS_MAX, JOBENV_DEFAULT_PREFIX);
     envv_unwrap(env, JOBENV_DEFAULT_PREFIX);
-    if (!shape_read(env, &shape, err))
+    return true;
+}
+
+bool jobenv_complete(struct envv *env, const char *dir, struct err *err)
+{
+    struct shape shape;
+
+    if (!unwrap(env, err) || !shape_read(env, &shape, err))
         return false;
     add_shape(env, &shape);
+    lengthen_path(env, dir);
+    return true;
+}
+
+bool jobenv_complete_remote(struct envv *env, const char *dir, struct err *err)
+{
+    struct shape shape;
+
+    if (!unwrap(env, err) || !shape_read(env, &shape, err))
+        return false;
+    add_targets(env, &shape);
     lengthen_path(env, dir);
     return true;
 }

@@ -19,3 +19,6 @@
 /* dir is where the launcher's companions are, or NULL. ERR_INVALID when the shape makes no sense; env is of
  * no use then. */
 MUST_USE bool jobenv_complete(struct envv *env, const char *dir, struct err *err);
+/* The same for what a launcher starts on a worker: without the share of this worker, because mpirun and
+ * poprun divide the replicas, and tell each process its part. */
+MUST_USE bool jobenv_complete_remote(struct envv *env, const char *dir, struct err *err);

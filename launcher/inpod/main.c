@@ -1,5 +1,5 @@
-/* ipu-launch: the parent of the command of a job's first container. Words come in, one of five verbs goes
- * out. */
+/* ipu-launch: the parent of the command of a job's first container. Words come in, one of eight verbs
+ * goes out. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,9 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
+#include "launcher/inpod/agent_main.h"
 #include "launcher/inpod/command.h"
+#include "launcher/inpod/companions.h"
 #include "launcher/inpod/install.h"
 #include "launcher/inpod/jobenv.h"
 #include "launcher/inpod/self.h"
@@ -16,18 +18,24 @@
 static const char usage[] =
     "Usage: ipu-launch run [--] COMMAND [ARG]...\n"
     "       ipu-launch exec [--] COMMAND [ARG]...\n"
-    "       ipu-launch env | hold | install DIR | --help | --version\n"
+    "       ipu-launch agent [-- COMMAND [ARG]...]\n"
+    "       ipu-launch remote WORKER COMMAND...\n"
+    "       ipu-launch env | hold | agent-ready | install DIR | --help | --version\n"
     "\n"
     "Runs the command of an IPU job's container with the job's environment.\n"
     "\n"
-    "  run      start COMMAND, pass signals on, reap orphans, end with its exit status\n"
-    "  exec     become COMMAND, with the environment that run gives it: for kubectl exec\n"
-    "  env      print the variables that run would set, one NAME=value per line\n"
-    "  hold     keep the pod alive until SIGTERM, for an interactive worker\n"
-    "  install  put this program and those that travel with it into DIR\n"
+    "  run          start COMMAND, pass signals on, reap orphans, end with its exit status\n"
+    "  exec         become COMMAND, with the environment that run gives it: for kubectl exec\n"
+    "  env          print the variables that run would set, one NAME=value per line\n"
+    "  hold         keep the pod alive until SIGTERM, for an interactive worker\n"
+    "  agent        let the job's launcher pod run commands here; COMMAND runs beside that\n"
+    "  remote       in a launcher pod: run the words as one line of the shell on WORKER\n"
+    "  agent-ready  end with 0 if this pod's agent answers\n"
+    "  install      put this program and those that travel with it into DIR\n"
     "\n"
     "Exit status: COMMAND's own; 128 + n if signal n ended it; 125 if ipu-launch itself\n"
-    "fails; 126 if COMMAND cannot be started; 127 if there is no such command.\n";
+    "fails; 126 if COMMAND cannot be started; 127 if there is no such command; 255 if\n"
+    "WORKER cannot be reached or is lost.\n";
 
 /* One write, so that the line stays whole beside what others write. */
 static int fail(const struct err *err, int status)
@@ -156,6 +164,20 @@ static int install(char **words)
     return install_into(words[0], &err) ? 0 : fail(&err, COMMAND_EXIT_LAUNCHER);
 }
 
+/* agent, remote and agent-ready: the same words, in the program that has what they need. */
+static int companion(char **words)
+{
+    AUTO(mem) char *dir = self_dir();
+    AUTO(mem) char *file = mem_printf("%s/%s", dir ? dir : ".", COMPANIONS_FILE);
+    char name[] = AGENT_MAIN_NAME;
+    struct err err;
+
+    words[-2] = name;
+    execve(file, words - 2, environ);
+    err_errno(&err, errno, "cannot run %s, which belongs beside this program", file);
+    return fail(&err, COMMAND_EXIT_LAUNCHER);
+}
+
 static int help(char **words)
 {
     (void)words;
@@ -174,8 +196,9 @@ int main(int argc, char **argv)
         const char *word;
         int (*act)(char **words);
     } verbs[] = {
-        {"run", run},         {"exec", become}, {"env", print_env},     {"hold", hold},
-        {"install", install}, {"--help", help}, {"--version", version},
+        {"run", run},         {"exec", become},       {"env", print_env},         {"hold", hold},
+        {"agent", companion}, {"remote", companion},  {"agent-ready", companion}, {"install", install},
+        {"--help", help},     {"--version", version},
     };
 
     if (argc < 2)
@@ -184,5 +207,5 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], verbs[i].word) == 0)
             return verbs[i].act(argv + 2);
     }
-    return fail_usage("the first word is none of run, exec, env, hold, install, --help and --version");
+    return fail_usage("the first word is none of the verbs of ipu-launch");
 }

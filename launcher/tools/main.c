@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "launcher/inpod/agent_main.h"
 #include "launcher/inpod/companions.h"
 #include "launcher/poprun/main.h"
 #include "launcher/poprun/numa_wrapper/main.h"
@@ -20,6 +21,8 @@ struct tool {
 
 #define ROW(name, function) {name, function},
 static const struct tool tools[] = {COMPANIONS(ROW)};
+/* ipu-launch alone calls it; nobody need be told of its name. */
+static const struct tool agent = {AGENT_MAIN_NAME, agent_main};
 
 static const struct tool *find(const char *word)
 {
@@ -29,7 +32,7 @@ static const struct tool *find(const char *word)
     for (size_t i = 0; i < COUNT_OF(tools); i++)
         if (strcmp(tools[i].name, name) == 0)
             return &tools[i];
-    return NULL;
+    return strcmp(agent.name, name) == 0 ? &agent : NULL;
 }
 
 static int refuse(void)
