@@ -229,6 +229,7 @@ static void read_template(struct job *job, const cJSON *spec)
                   "spec.workers.template.spec.containers: at least one container is required");
     else if (!json_str(containers->child, "name", NULL))
         strv_push(&job->problems, "spec.workers.template.spec.containers[0].name: is required");
+    job->overrides_restart_policy = !str_eq(json_str(pod_template, "spec/restartPolicy", "Never"), "Never");
     job->template_json = pod_template ? json_print(pod_template) : mem_strdup("{}");
 }
 
@@ -268,6 +269,15 @@ static void check_mode(struct job *job)
                                   "operator; leave it out to run a worker-only job");
 }
 
+static void read_clocks(struct job *job, const cJSON *spec)
+{
+    job->spec.interactive_ttl_s = count_field(job, spec, "interactive/ttl", 1, INT32_MAX, 0);
+    job->spec.active_deadline_s = count_field(job, spec, "activeDeadlineSeconds", 1, INT32_MAX, 0);
+    job->spec.start_deadline_s = count_field(job, spec, "startDeadlineSeconds", 1, INT32_MAX, 0);
+    job->spec.ttl_after_finished_s =
+        count_field(job, spec, "ttlSecondsAfterFinished", 0, INT32_MAX, JOB_NO_TTL);
+}
+
 static void read_spec(struct job *job, const cJSON *spec)
 {
     const char *clean = json_str(spec, "cleanPodPolicy", "None");
@@ -286,7 +296,7 @@ static void read_spec(struct job *job, const cJSON *spec)
     job->spec.suspend = json_bool(spec, "suspend", false);
     job->spec.managed_by = mem_strdup(json_str(spec, "managedBy", NULL));
     job->spec.has_launcher = cJSON_IsObject(json_at(spec, "launcher"));
-    job->spec.interactive_ttl_s = (int32_t)count_field(job, spec, "interactive/ttl", 0, INT32_MAX, 0);
+    read_clocks(job, spec);
     read_partition(job, spec);
     read_template(job, spec);
     check_name(job);

@@ -13,6 +13,8 @@
 enum restart_type { RESTART_NEVER, RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_EXIT_CODE };
 enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 
+#define JOB_NO_TTL UINT32_MAX
+
 /* The shape of a job, all sizes checked against each other when `problems` is empty. */
 struct job_spec {
     uint32_t instances;            /* jobInstances; 0 is a job scaled to nothing */
@@ -27,7 +29,10 @@ struct job_spec {
     bool suspend;
     char *managed_by; /* or NULL */
     bool has_launcher;
-    int32_t interactive_ttl_s; /* 0 when not interactive */
+    uint32_t interactive_ttl_s;    /* 0 when not interactive */
+    uint32_t active_deadline_s;    /* 0 when not given */
+    uint32_t start_deadline_s;     /* 0 when not given */
+    uint32_t ttl_after_finished_s; /* JOB_NO_TTL when not given */
 
     /* spec.partition: what overrides the reading of the shape */
     int reconfigurable;                     /* -1 not given, 0, 1 */
@@ -44,10 +49,11 @@ struct job {
     bool has_finalizer; /* ours is among them */
     char *release; /* annotation graphcore.ai/release: ids an admin lets go of, comma-separated; or NULL */
     struct job_spec spec;
-    struct strv problems; /* "spec.field: what is wrong", every one; empty for a valid spec */
-    char *key;            /* "namespace/name" */
-    char *template_json;  /* spec.workers.template, compact */
-    char *status_json;    /* status, compact; "{}" when absent */
+    struct strv problems;          /* "spec.field: what is wrong", every one; empty for a valid spec */
+    char *key;                     /* "namespace/name" */
+    char *template_json;           /* spec.workers.template, compact */
+    bool overrides_restart_policy; /* the template has one of its own that is not Never */
+    char *status_json;             /* status, compact; "{}" when absent */
 };
 
 /* Never fails for an object of the right kind: a bad spec is a view with problems. NULL only without name or

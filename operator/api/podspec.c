@@ -156,6 +156,15 @@ static void wrap_command(cJSON *container)
     json_put_take(container, "command", wrapped);
 }
 
+/* For kubectl exec: nothing of the image's runs by itself. */
+static void hold(cJSON *container)
+{
+    cJSON *command = json_put_array(container, "command");
+
+    json_push_str(command, LAUNCHER_PROGRAM);
+    json_push_str(command, "hold");
+}
+
 static void mount_launcher(cJSON *container)
 {
     cJSON *mount = json_push_take(child_array(container, "volumeMounts"), json_object());
@@ -183,6 +192,8 @@ static void fill_main_container(cJSON *container, const struct job *job, uint32_
         wrap_command(container);
     else
         env_add_results(&env, job, instance, worker, place);
+    if (job->spec.interactive_ttl_s && !has_command && !json_at(container, "args"))
+        hold(container);
 }
 
 /* Restricted pod security admits it, and requests equal to limits keep a Guaranteed pod guaranteed. */

@@ -193,6 +193,7 @@ static void send_delete(struct work *work, struct op *op, const struct kube_reso
     json_put_str(json_put_object(body, "preconditions"), "uid", op->uid);
     if (op->now)
         json_put_i64(body, "gracePeriodSeconds", 0);
+    json_put_str(body, "propagationPolicy", "Background");
     send(work, op,
          &(struct kube_request){
              .method = "DELETE", .resource = resource, .ns = ns, .name = op->name, .body = body});
@@ -256,6 +257,9 @@ static void perform(struct work *work, struct op *op, const struct job *job)
     case OP_FINALIZER_ADD:
     case OP_FINALIZER_REMOVE:
         send_finalizers(work, op, job);
+        return;
+    case OP_JOB_DELETE:
+        send_delete(work, op, &KUBE_IPUJOBS, job->ns);
         return;
     case OP_STATUS:
         send_status(work, op, job);

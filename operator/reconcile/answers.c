@@ -75,6 +75,17 @@ static void on_job_patched(struct request *request, struct kube_response *res)
         fail(request, res);
 }
 
+/* Deleting with a finalizer on it is a change like others; without one, the job is gone at once. */
+static void on_job_deleted(struct request *request, struct kube_response *res)
+{
+    if (res->err.kind == ERR_NONE && json_at(res->body, "metadata/deletionTimestamp"))
+        expect_version(request, request->work->r->jobs, request->work->key, res);
+    else if (res->err.kind == ERR_NONE)
+        expect_gone(request, request->work->r->jobs, request->work->key);
+    else if (res->err.kind != ERR_NOT_FOUND && res->err.kind != ERR_CONFLICT) /* another uid: ours has gone */
+        fail(request, res);
+}
+
 static void on_finalizer_removed(struct request *request, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE && !json_at(res->body, "metadata/deletionTimestamp"))
@@ -292,6 +303,9 @@ void answer_op(void *ctx, struct kube_response *res)
         break;
     case OP_FINALIZER_REMOVE:
         on_finalizer_removed(request, res);
+        break;
+    case OP_JOB_DELETE:
+        on_job_deleted(request, res);
         break;
     case OP_DRY_RUN:
         on_dry_run(request, res);

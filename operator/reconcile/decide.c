@@ -3,6 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/instance.h"
+#include "operator/reconcile/lifetime.h"
 #include "operator/reconcile/status.h"
 
 /* The value of spec.managedBy that means us. */
@@ -148,6 +149,14 @@ static void decide_suspended(const struct job_view *view, const cJSON *status, s
 /* Its story is told; what it still holds goes back. */
 static void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
+    if (lifetime_is_expired(view, status, plan)) {
+        struct op *op = plan_add(plan, OP_JOB_DELETE);
+
+        op->name = mem_strdup(view->job->name);
+        op->uid = mem_strdup(view->job->uid);
+        return;
+    }
+
     bool keeps_pods = view->job->spec.clean == CLEAN_NONE, may_be_mended = status_is_refusal(status);
     struct verdict v = {.reason = json_str(status, "reason", "Completed")};
     char *text = stop_all(view, keeps_pods, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
@@ -235,6 +244,9 @@ static void decide_instances(const struct job_view *view, struct verdict *v, str
             if (inst->record && inst->record->restarts > v->restarts)
                 v->restarts = inst->record->restarts;
         }
+        if (result.is_stuck && !v->stuck_at)
+            v->stuck_at = mem_strdup(result.text);
+        v->has_begun = v->has_begun || (inst->record && result.phase != INSTANCE_WAITING);
         v->with_partition += result.has_partition;
         if (!result.has_partition && result.phase != INSTANCE_DONE)
             v->all_partitions = false;
@@ -340,7 +352,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     mem_free(text);
     decide_instances(view, &v, plan, &tally);
     conclude(view, &tally, &v);
-    if (!tally.unanswered)
+    if (lifetime_limit(view, status, &v, plan) || !tally.unanswered)
         status_decide(view, status, &v, plan);
     tally_release(&tally);
     verdict_release(&v);

@@ -124,6 +124,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
             plan_add(plan, OP_DRY_RUN);
         instance_say(ret, INSTANCE_WAITING, view->dry_run_reason,
                      "The API server does not admit the pods yet: %s", view->dry_run_text);
+        ret->is_stuck = true;
         return;
     case DRY_RUN_REFUSED:
         instance_say(ret, INSTANCE_FAILED, view->dry_run_reason, "%s", view->dry_run_text);
@@ -211,6 +212,7 @@ static void create_pods(const struct job_view *view, const struct instance_view 
     if (view->create_refused)
         instance_say(ret, INSTANCE_STARTING, "PodsNotCreated", "The API server does not take the pods: %s",
                      view->create_text);
+    ret->is_stuck = view->create_refused;
     if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
         plan_again_at(plan, view->create_retry_at_ms);
         return;

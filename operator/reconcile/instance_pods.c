@@ -45,8 +45,8 @@ static void say_failed(const struct job_spec *spec, const struct failure *failur
     AUTO(mem) char *what = failure_sentence(failure);
 
     if (spec->backoff_limit && failure_calls_for_restart(spec, failure))
-        instance_say(ret, INSTANCE_FAILED, "BackoffLimitExceeded", "%s; it was restarted %u times already",
-                     what, spec->backoff_limit);
+        instance_say(ret, INSTANCE_FAILED, "BackoffLimitExceeded", "%s, after %u of at most %u restarts",
+                     what, spec->backoff_limit, spec->backoff_limit);
     else
         instance_say(ret, INSTANCE_FAILED, failure->reason, "%s", what);
 }

@@ -76,6 +76,7 @@ static const char *kind_name(enum op_kind kind)
     static const char *const names[] = {
         [OP_FINALIZER_ADD] = "finalizer-add",
         [OP_FINALIZER_REMOVE] = "finalizer-remove",
+        [OP_JOB_DELETE] = "job-delete",
         [OP_CLAIM] = "claim",
         [OP_DRY_RUN] = "dry-run",
         [OP_SERVICE_CREATE] = "service-create",

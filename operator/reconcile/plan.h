@@ -15,8 +15,9 @@ struct record;
 enum op_kind {
     OP_FINALIZER_ADD,
     OP_FINALIZER_REMOVE,
-    OP_CLAIM,   /* instance, ready: waits for IPUs; keep its place in the queue */
-    OP_DRY_RUN, /* may pods of this template be created at all? */
+    OP_JOB_DELETE, /* name, uid: it was kept for as long as it was to be */
+    OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
+    OP_DRY_RUN,    /* may pods of this template be created at all? */
     OP_SERVICE_CREATE,
     OP_RECORD_CREATE,    /* record */
     OP_RECORD_PATCH,     /* record */

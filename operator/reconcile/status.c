@@ -244,6 +244,17 @@ static bool had_partitions(const cJSON *before, const struct verdict *v)
     return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
 }
 
+/* What lifetime.c counts from. A suspended job starts anew. */
+static void put_clocks(cJSON *status, const cJSON *before, const struct verdict *v, const char *now)
+{
+    if (v->state != JOB_SUSPENDED)
+        json_put_str(status, "startTime", json_str(before, "startTime", v->has_begun ? now : NULL));
+    if (v->stuck_at && !has_ended(v))
+        json_put_str(status, "stuckSince", json_str(before, "stuckSince", now));
+    if (has_ended(v))
+        json_put_str(status, "completionTime", json_str(before, "completionTime", now));
+}
+
 static cJSON *build(const struct job_view *view, const cJSON *before, const struct verdict *v)
 {
     const struct job *job = view->job;
@@ -265,9 +276,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     json_put_i64(workers, "succeeded", v->succeeded);
     json_put_i64(workers, "failed", v->failed);
     json_put_i64(status, "restartCount", v->restarts);
-    json_put_str(status, "startTime", json_str(before, "startTime", now));
-    if (has_ended(v))
-        json_put_str(status, "completionTime", json_str(before, "completionTime", now));
+    put_clocks(status, before, v, now);
     put_set(status, "completedInstances", &v->done);
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, job);
@@ -417,6 +426,7 @@ void verdict_release(struct verdict *v)
 {
     mem_free(v->failures);
     mem_free(v->message);
+    mem_free(v->stuck_at);
     indexset_release(&v->done);
     indexset_release(&v->broken);
     *v = (struct verdict){0};

@@ -35,6 +35,8 @@ struct verdict {
     uint32_t active, succeeded, failed; /* pods */
     uint32_t restarts;
     struct indexset done, broken; /* instances that completed, that failed for good */
+    bool has_begun;               /* some instance has its IPUs */
+    char *stuck_at;               /* what pods that do not start wait for, owned; NULL: none are stuck */
     struct failure *failures;     /* that can still be seen, one of an instance; owned */
     size_t failure_count;
 };

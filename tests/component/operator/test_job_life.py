@@ -183,7 +183,8 @@ def test_exit_code_policy_restarts_on_the_same_partition(world, vipu):
     world.kubelet.run(second)
     assert job.wait("Running")["restartCount"] == 1
     world.kubelet.fail(second, 4, "no more")
-    failed = job.wait("Failed", "ContainerFailed")
+    failed = job.wait("Failed", "BackoffLimitExceeded")
+    assert failed["lastMessage"].endswith("ended with exit code 4, after 1 of at most 1 restarts")
     assert [failure["message"] for failure in failed["failure"]] == ["no more", "try again"]
     job.wait_released()
 

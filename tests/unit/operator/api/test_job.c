@@ -187,7 +187,7 @@ static const struct {
     {ONE "\"ipusPerJobInstance\":4,\"restartPolicy\":{\"type\":\"Always\",\"backOffLimit\":-1}",
      "spec.restartPolicy.backOffLimit: must be a whole number from 0 to 2147483647, got -1"},
     {ONE "\"ipusPerJobInstance\":4,\"interactive\":{\"ttl\":\"soon\"}",
-     "spec.interactive.ttl: must be a whole number from 0 to 2147483647, got \"soon\""},
+     "spec.interactive.ttl: must be a whole number from 1 to 2147483647, got \"soon\""},
     {ONE "\"ipusPerJobInstance\":4,\"partition\":{\"gcds\":3}",
      "spec.partition.gcds: 3 does not divide the 4 IPUs of spec.ipusPerJobInstance"},
     {ONE "\"ipusPerJobInstance\":4,\"partition\":{\"gcds\":0}",
@@ -404,6 +404,40 @@ TEST(exit_codes_are_read_strictly)
 
 /* ---- the rest of the object ---- */
 
+TEST(the_clocks_of_a_job_are_read)
+{
+    AUTO(job)
+    struct job *job = parse(ONE "\"ipusPerJobInstance\":4,\"activeDeadlineSeconds\":3600,"
+                                "\"startDeadlineSeconds\":300,\"ttlSecondsAfterFinished\":0," WORKERS);
+
+    CHECK_INT_EQ(job->problems.count, 0);
+    CHECK_INT_EQ(job->spec.active_deadline_s, 3600);
+    CHECK_INT_EQ(job->spec.start_deadline_s, 300);
+    CHECK_INT_EQ(job->spec.ttl_after_finished_s, 0);
+}
+
+/* Never is what the pods get anyway. */
+TEST(a_restart_policy_in_the_template_is_noticed)
+{
+    static const struct {
+        const char *policy;
+        bool overrides;
+    } rows[] = {{"\"restartPolicy\":\"OnFailure\",", true},
+                {"\"restartPolicy\":\"Always\",", true},
+                {"\"restartPolicy\":\"Never\",", false},
+                {"", false}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *spec = mem_printf(ONE "\"ipusPerJobInstance\":4,\"workers\":{\"template\":{\"spec\":{%s"
+                                    "\"containers\":[{\"name\":\"a\"}]}}}",
+                                row->policy);
+        AUTO(job) struct job *job = parse(spec);
+
+        CHECK_INT_EQ(job->overrides_restart_policy, row->overrides);
+    }
+}
+
 TEST(metadata_and_the_plain_fields_are_read)
 {
     struct err err = {0};
@@ -434,6 +468,9 @@ TEST(metadata_and_the_plain_fields_are_read)
     CHECK_STR_EQ(job->spec.managed_by, "x/y");
     CHECK_INT_EQ(job->spec.clean, CLEAN_WORKERS);
     CHECK_INT_EQ(job->spec.interactive_ttl_s, 60);
+    CHECK_INT_EQ(job->spec.active_deadline_s, 0);
+    CHECK_INT_EQ(job->spec.start_deadline_s, 0);
+    CHECK_INT_EQ(job->spec.ttl_after_finished_s, JOB_NO_TTL);
     CHECK_STR_EQ(job->spec.sync_type, "a");
     CHECK_STR_EQ(job->spec.routing, "b");
     CHECK_STR_EQ(job->spec.allocation, "c");

@@ -157,6 +157,7 @@ TEST(a_running_job_is_ready_in_every_way)
     v.running = 2;
     v.all_partitions = v.all_pods = true;
     v.active = 2;
+    v.has_begun = true;
     decide(&s, &v);
     check_condition(written(&s), "PartitionsReady", true, "AllActive");
     check_condition(written(&s), "PodsReady", true, "AllRunning");

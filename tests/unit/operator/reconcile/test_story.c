@@ -1,75 +1,11 @@
 /* Jobs from apply to their end, told as stories in a small world. */
+#include "story.h"
+
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "lib/golden.h"
-#include "world.h"
-
-#define TEMPLATE "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}"
-#define SPEC(fields) "{" fields "\"ipusPerJobInstance\":\"4\"," TEMPLATE "}"
-#define ONE SPEC("\"jobInstances\":1,")
-#define RESTARTS(policy) SPEC("\"jobInstances\":1,\"restartPolicy\":" policy ",")
-#define TWO_WORKERS SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,")
-#define TWO_BY_TWO SPEC("\"jobInstances\":2,\"workersPerJobInstance\":2,")
-#define MINUTE_MS 60000
-
-static struct world *running(const char *spec)
-{
-    struct world *w = world_new(spec);
-
-    world_settle(w);
-    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
-    return w;
-}
-
-static struct wpod *pod(struct world *w, const char *name)
-{
-    struct wpod *found = world_pod(w, name);
-
-    if (!found)
-        world_fail(w, "there is no pod %s", name);
-    return found;
-}
-
-static void check_state(const struct world *w, const char *state, const char *reason, const char *message)
-{
-    CHECK_STR_EQ(world_said(w, "launcherStatus"), state);
-    CHECK_STR_EQ(world_said(w, "reason"), reason);
-    CHECK_STR_EQ(world_said(w, "lastMessage"), message);
-}
-
-static void check_nothing_held(const struct world *w)
-{
-    CHECK_INT_EQ(w->part_count, 0);
-    CHECK_INT_EQ(w->record_count, 0);
-    CHECK(!w->finalizer);
-}
-
-static void check_completed(const struct world *w)
-{
-    check_state(w, "Completed", "Completed", "All instances done");
-    CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
-    check_nothing_held(w);
-}
-
-static void end_all(struct world *w, int exit_code)
-{
-    for (size_t i = 0; i < w->pod_count; i++) {
-        if (w->pods[i]->exists && w->pods[i]->process)
-            world_pod_end(w, w->pods[i], exit_code);
-    }
-    world_settle(w);
-}
-
-/* A settled job costs nothing. */
-static void check_idle(struct world *w)
-{
-    unsigned writes = w->writes;
-
-    world_settle(w);
-    CHECK_INT_EQ(w->writes, writes);
-}
 
 static void fall_silent(struct wpod *on)
 {
@@ -256,9 +192,8 @@ TEST(a_restart_waits_resets_and_is_counted)
     world_pass(w, 1000);
     CHECK_INT_EQ(world_number(w, "restartCount"), 2);
     end_all(w, 1);
-    check_state(
-        w, "Failed", "BackoffLimitExceeded",
-        "Container main of pod job-worker-0 ended with exit code 1; it was restarted 2 times already");
+    check_state(w, "Failed", "BackoffLimitExceeded",
+                "Container main of pod job-worker-0 ended with exit code 1, after 2 of at most 2 restarts");
     CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failure")), 3);
 }
 

@@ -217,14 +217,14 @@ static void put_disruption(cJSON *status, const struct wpod *pod)
         put_time(condition, "lastTransitionTime", START_UNIX_S + pod->asked_ms / 1000);
 }
 
-static void put_unschedulable(cJSON *status, const char *why)
+static void put_unscheduled(cJSON *status, const struct wpod *pod)
 {
     cJSON *condition = json_push_take(conditions_of(status), json_object());
 
     json_put_str(condition, "type", "PodScheduled");
     json_put_str(condition, "status", "False");
-    json_put_str(condition, "reason", "Unschedulable");
-    json_put_str(condition, "message", why);
+    json_put_str(condition, "reason", pod->is_gated ? "SchedulingGated" : "Unschedulable");
+    json_put_str(condition, "message", pod->waits_for);
 }
 
 static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
@@ -268,7 +268,7 @@ cJSON *world_pod_object(const struct wpod *pod)
     if (pod->collected || pod->taken_by)
         put_disruption(status, pod);
     if (pod->waits_for)
-        put_unschedulable(status, pod->waits_for);
+        put_unscheduled(status, pod);
     return object;
 }
 

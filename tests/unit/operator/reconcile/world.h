@@ -25,6 +25,7 @@ struct wpod {
     enum wpod_report report;
     int exit_code;
     int64_t ended_s;
+    bool is_gated;
     const char *waits_for; /* the scheduler's words; NULL: it is not stuck */
     const char *waits_in;  /* the container's reason for waiting, such as ImagePullBackOff */
     const char *ended_by;  /* the pod's own reason, such as Evicted */

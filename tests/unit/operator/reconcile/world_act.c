@@ -290,6 +290,9 @@ static void perform(struct world *w, const struct job_view *view, const struct o
     case OP_FINALIZER_REMOVE:
         remove_finalizer(w);
         return;
+    case OP_JOB_DELETE:
+        world_delete_job(w);
+        return;
     case OP_DRY_RUN:
         dry_run(w);
         return;

@@ -1,0 +1,305 @@
+/* The clocks of a job, in a small world. */
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "story.h"
+
+#define LIMITED(fields) SPEC("\"jobInstances\":1," fields ",")
+
+/* ---- activeDeadlineSeconds ---- */
+
+TEST(a_job_that_runs_too_long_fails_and_gives_its_ipus_back)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"activeDeadlineSeconds\":60"));
+
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + MINUTE_MS);
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    world_pass(w, 1000);
+    check_state(w, "Failed", "DeadlineExceeded",
+                "The job ran for the 60 seconds of spec.activeDeadlineSeconds and was stopped");
+    CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
+    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    CHECK(!world_pod(w, "job-worker-0"));
+    check_nothing_held(w);
+    check_idle(w);
+}
+
+TEST(restarts_do_not_stop_the_clock)
+{
+    AUTO(world)
+    struct world *w =
+        running(LIMITED("\"activeDeadlineSeconds\":60,\"restartPolicy\":{\"type\":\"OnFailure\"}"));
+
+    end_all(w, 1);
+    world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    world_pass(w, 50000);
+    CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+}
+
+TEST(waiting_for_ipus_does_not_count)
+{
+    AUTO(world) struct world *w = world_new(LIMITED("\"activeDeadlineSeconds\":60"));
+
+    w->no_grants = true;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "startTime"), "");
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
+    w->no_grants = false;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    world_pass(w, 1000);
+    CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+}
+
+TEST(the_clock_does_not_run_while_suspended_and_starts_anew)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"activeDeadlineSeconds\":60"));
+
+    world_pass(w, 50000);
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "startTime"), "");
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Suspended");
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    world_pass(w, 1000);
+    CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+}
+
+TEST(a_job_that_ends_in_its_last_second_has_ended_well)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"activeDeadlineSeconds\":60"));
+
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    world_pass(w, MINUTE_MS);
+    check_completed(w);
+}
+
+TEST(the_clock_survives_the_operator)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"activeDeadlineSeconds\":60"));
+
+    world_pass(w, 30000);
+    world_crash(w);
+    world_pass(w, 30000);
+    CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+    check_nothing_held(w);
+}
+
+TEST(instances_that_were_done_before_the_deadline_stay_done)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,\"activeDeadlineSeconds\":60,"));
+
+    world_pod_end(w, pod(w, "job-worker-1"), 0);
+    world_pass(w, MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
+    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    CHECK(world_pod(w, "job-worker-1"));
+}
+
+/* ---- startDeadlineSeconds ---- */
+
+static void be_stuck(struct world *w, const char *in)
+{
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    stuck->report = REPORT_WAITING;
+    stuck->process = false;
+    stuck->waits_in = in;
+    stuck->node_silent = true;
+}
+
+TEST(pods_that_are_stuck_too_long_fail_the_job)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"startDeadlineSeconds\":30"));
+
+    be_stuck(w, "ImagePullBackOff");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "ImagePullFailed");
+    CHECK(*world_said(w, "stuckSince"));
+    world_pass(w, 29000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+    pod(w, "job-worker-0")->node_silent = false; /* it can still be told to go */
+    w->now_ms += 1000;
+    world_reconcile(w);
+    check_state(w, "Failed", "StartDeadlineExceeded",
+                "Pods were stuck for the 30 seconds of spec.startDeadlineSeconds. Pod job-worker-0 waits: "
+                "ImagePullBackOff: ImagePullBackOff");
+    world_settle(w);
+    check_nothing_held(w);
+    CHECK_STR_EQ(world_said(w, "stuckSince"), "");
+}
+
+TEST(the_clock_of_stuck_pods_stops_when_they_start)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"startDeadlineSeconds\":30"));
+
+    be_stuck(w, "ErrImagePull");
+    world_pass(w, 20000);
+    pod(w, "job-worker-0")->node_silent = false;
+    pod(w, "job-worker-0")->waits_in = NULL;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(world_said(w, "stuckSince"), "");
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_slow_start_is_not_stuck)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"startDeadlineSeconds\":30"));
+
+    be_stuck(w, "ContainerCreating");
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+    CHECK_STR_EQ(world_said(w, "stuckSince"), "");
+}
+
+TEST(pods_that_the_api_server_does_not_take_are_stuck)
+{
+    AUTO(world) struct world *w = world_new(LIMITED("\"startDeadlineSeconds\":30"));
+
+    w->refusal = "exceeded quota: none";
+    world_settle(w);
+    world_pass(w, 1000); /* told when it lasts */
+    CHECK_STR_EQ(world_said(w, "reason"), "PodsNotCreated");
+    for (int i = 0; i < 3; i++)
+        world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartDeadlineExceeded");
+    CHECK_HAS(world_said(w, "lastMessage"), "exceeded quota: none");
+    check_nothing_held(w);
+}
+
+TEST(a_template_that_is_forbidden_is_stuck_without_ipus)
+{
+    AUTO(world) struct world *w = world_new(LIMITED("\"startDeadlineSeconds\":30"));
+
+    w->dry_run_answer = DRY_RUN_FORBIDDEN;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "QuotaExceeded");
+    world_pass(w, 30000);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartDeadlineExceeded");
+}
+
+TEST(waiting_for_ipus_is_not_being_stuck)
+{
+    AUTO(world) struct world *w = world_new(LIMITED("\"startDeadlineSeconds\":30"));
+
+    w->no_grants = true;
+    world_settle(w);
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
+}
+
+TEST(a_scheduling_gate_is_not_being_stuck)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"startDeadlineSeconds\":30"));
+    struct wpod *gated = pod(w, "job-worker-0");
+
+    mem_set_str(&gated->node, NULL);
+    gated->report = REPORT_NOTHING;
+    gated->process = false;
+    gated->node_silent = true;
+    gated->waits_for = "gated";
+    gated->is_gated = true;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "SchedulingGated");
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+}
+
+/* ---- interactive.ttl ---- */
+
+TEST(the_time_of_an_interactive_job_ends_it_well)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"interactive\":{\"ttl\":60}"));
+
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    world_pass(w, 1000);
+    check_state(w, "Completed", "InteractiveTimeOver", "All instances done");
+    CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
+    CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
+    CHECK(!world_pod(w, "job-worker-0"));
+    check_nothing_held(w);
+    check_idle(w);
+}
+
+TEST(the_time_of_an_interactive_job_begins_with_its_ipus)
+{
+    AUTO(world) struct world *w = world_new(LIMITED("\"interactive\":{\"ttl\":60}"));
+
+    w->no_grants = true;
+    world_settle(w);
+    world_pass(w, 10 * MINUTE_MS);
+    w->no_grants = false;
+    world_settle(w);
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+/* ---- ttlSecondsAfterFinished ---- */
+
+TEST(a_finished_job_goes_when_it_was_kept_long_enough)
+{
+    static const int codes[] = {0, 1};
+
+    CHECK_ROWS (code, codes) {
+        AUTO(world) struct world *w = running(LIMITED("\"ttlSecondsAfterFinished\":100"));
+
+        end_all(w, *code);
+        CHECK_INT_EQ(w->again_at_ms, w->now_ms + 100000);
+        world_pass(w, 99000);
+        CHECK(w->exists);
+        world_pass(w, 1000);
+        CHECK(!w->exists);
+        CHECK_INT_EQ(w->part_count, 0);
+    }
+}
+
+TEST(zero_seconds_are_none)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"ttlSecondsAfterFinished\":0"));
+
+    end_all(w, 0);
+    CHECK(!w->exists);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->record_count, 0);
+}
+
+TEST(a_finished_job_can_be_given_another_time)
+{
+    AUTO(world) struct world *longer = running(LIMITED("\"ttlSecondsAfterFinished\":100"));
+    AUTO(world) struct world *late = running(ONE);
+
+    end_all(longer, 0);
+    world_set_spec(longer, "ttlSecondsAfterFinished", "1000");
+    world_pass(longer, 500000);
+    CHECK(longer->exists);
+    world_set_spec(longer, "ttlSecondsAfterFinished", "400");
+    world_settle(longer);
+    CHECK(!longer->exists);
+    end_all(late, 0);
+    world_pass(late, 10 * MINUTE_MS);
+    CHECK(late->exists);
+    world_set_spec(late, "ttlSecondsAfterFinished", "60");
+    world_settle(late);
+    CHECK(!late->exists);
+}
+
+TEST(a_suspended_job_is_kept)
+{
+    AUTO(world) struct world *w = world_new(LIMITED("\"ttlSecondsAfterFinished\":0,\"suspend\":true"));
+
+    world_settle(w);
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK(w->exists);
+}
