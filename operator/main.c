@@ -68,6 +68,7 @@ static void on_started(void *ctx)
                                     .pull_secrets = (const char *const *)strv_argv(&app->pull_secrets),
                                     .host_network = o->host_network},
                            .hold_ms = (int64_t)o->hold_s * 1000,
+                           .trouble_ms = (int64_t)o->trouble_s * 1000,
                            .may_write = may_write,
                            .ctx = app,
                        });

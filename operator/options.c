@@ -105,6 +105,16 @@ static const struct opt ROWS[] = {
      .help = "How long IPUs are kept from others when a process may still run on them",
      .min = 0,
      .max = 86400},
+    {.flag = "trouble-seconds",
+     .type = OPT_U32,
+     .offset = AT(trouble_s),
+     .fallback = "30",
+     .arg = "SECONDS",
+     .help = "How long a running instance may have a partition that is in error or gone before its restart "
+             "policy "
+             "is asked; V-IPU resets by itself, and poprun makes partitions anew",
+     .min = 0,
+     .max = 86400},
     {0},
 };
 

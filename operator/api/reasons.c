@@ -6,7 +6,8 @@
 const struct reason reasons[] = {
     /* waiting for IPUs */
     {"CheckingTemplate", REASON_STEP, "The API server is asked whether it would take the pods", NULL},
-    {"Queued", REASON_WAIT, "Older jobs are served first", "Wait; the message names who is ahead"},
+    {"Queued", REASON_WAIT, "Jobs of higher priority and older ones are served first",
+     "Wait; the message names who is ahead"},
     {"InsufficientIPUs", REASON_WAIT, "No controller has a free block of IPUs of this size",
      "Wait, or end one of the jobs that the message names"},
     {"ExceedsCapacity", REASON_TROUBLE, "The job wants more IPUs than any controller has",
@@ -36,8 +37,12 @@ const struct reason reasons[] = {
 
     /* on the way up */
     {"CreatingPartition", REASON_STEP, "The V-IPU controller makes the partition", NULL},
-    {"PartitionError", REASON_TROUBLE, "The partition is in error and is being reset",
+    {"PartitionError", REASON_TROUBLE,
+     "The partition is in error; it is reset before the pods start, or start again",
      "If it stays so, look at the IPUs with the V-IPU controller's tools"},
+    {"PartitionMissing", REASON_TROUBLE,
+     "Somebody removed the partition at the V-IPU controller while the pods ran, or the controller lost it",
+     "Leave the operator's partitions alone; to have such a job started again, use restartPolicy OnFailure"},
     {"PartitionLost", REASON_TROUBLE, "The partition changed or broke while pods were started on it",
      "Nothing; another partition is made"},
     {"StoppingOldPods", REASON_STEP, "Pods of an earlier start are being stopped first", NULL},

@@ -60,6 +60,7 @@ static void set_trouble(struct controller *c, const char *text)
 {
     if (text && !c->face.trouble) {
         c->face.trouble_since_unix_s = loop_unix_micros() / 1000000;
+        c->face.trouble_since_ms = controller_now_ms(c);
         log_warn("V-IPU controller is not available", KV("controller", c->face.config->name),
                  KV("cause", text));
     } else if (!text && c->face.trouble) {
@@ -79,7 +80,7 @@ static void tell_trouble(struct controller *c)
 static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
 {
     struct controller *c = ctx;
-    bool was_known = c->face.is_known;
+    bool was_known = c->face.is_known, was_troubled = c->face.trouble != NULL;
     uint64_t print;
 
     c->list_call = NULL;
@@ -102,6 +103,8 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     c->face.is_known = c->has_sized;
     c->failures = 0;
     set_trouble(c, NULL);
+    if (was_troubled)
+        tell_trouble(c);
     index_list(c);
     print = fingerprint(&c->listed);
     if (print != c->fingerprint)

@@ -23,9 +23,10 @@ enum part_refusal {
 /* What this process knows of a partition and of its own calls about it. All zero: nothing. */
 struct part_view {
     enum part_state state;
-    bool busy;  /* a call about it is in flight, or its effect is awaited */
-    bool quiet; /* this process knows that no pod was created on it in this run, or it created them */
-    bool fresh; /* this process saw it become active by a create or reset in this run */
+    int64_t since_ms; /* when it came into this state, on the loop's clock */
+    bool busy;        /* a call about it is in flight, or its effect is awaited */
+    bool quiet;       /* this process knows that no pod was created on it in this run, or it created them */
+    bool fresh;       /* this process saw it become active by a create or reset in this run */
     enum part_refusal refusal;
     const char *trouble; /* the last failure's text, or NULL */
     int64_t retry_at_ms; /* not before: after a failure */

@@ -38,6 +38,7 @@ struct pool_controller {
     bool is_known; /* the last list succeeded */
     char *trouble; /* why not, or NULL */
     int64_t trouble_since_unix_s;
+    int64_t trouble_since_ms;             /* on the loop's clock */
     uint32_t total_ipus;                  /* 0: it does not tell */
     const struct vipu_partitions *listed; /* the last good list */
 };

@@ -65,7 +65,8 @@ struct tracked *tracked_new(struct controller *c, const struct pool_track *track
 void tracked_free(struct tracked *tracked);
 /* What a list shows of it; `listed` NULL: nothing. begun_ms: when that list began. */
 void tracked_see(struct tracked *tracked, const struct vipu_partition *listed, int64_t begun_ms);
-void tracked_blame(struct tracked *tracked, const char *trouble); /* its controller does not answer */
+/* Its controller has ceased to answer, or answers again: then trouble is NULL. */
+void tracked_blame(struct tracked *tracked, const char *trouble);
 bool tracked_is_under_way(const struct tracked *tracked);
 void tracked_create(struct tracked *tracked, const struct vipu_requirements *requirements);
 void tracked_reset(struct tracked *tracked);

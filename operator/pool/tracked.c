@@ -98,6 +98,8 @@ static void see(struct tracked *tracked, const struct vipu_partition *listed)
     if (now == PART_ACTIVE && tracked->view.quiet && !tracked->started && tracked->await == AWAIT_NOTHING &&
         (tracked->created_in_run || before == PART_PENDING))
         tracked->view.fresh = true;
+    if (now != before)
+        tracked->view.since_ms = controller_now_ms(tracked->controller);
     tracked->view.state = now;
     tracked->view.size = listed ? listed->size : 0;
     tracked->view.gcds = listed ? listed->num_gcds : 0;
@@ -266,9 +268,8 @@ void tracked_free(struct tracked *tracked)
 
 void tracked_blame(struct tracked *tracked, const char *trouble)
 {
-    if (tracked->view.state != PART_UNKNOWN)
-        return;
-    mem_set_str(&tracked->trouble, trouble);
+    if (tracked->view.state == PART_UNKNOWN)
+        mem_set_str(&tracked->trouble, trouble);
     tell_part(tracked);
 }
 

@@ -35,7 +35,7 @@ bool crew_note_disruption(const struct instance_view *inst, struct crew *crew, s
     return true;
 }
 
-void crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+struct record *crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan)
 {
     struct record *next = crew_change_record(inst, crew, plan);
 
@@ -43,6 +43,7 @@ void crew_begin_next_run(const struct instance_view *inst, struct crew *crew, st
     next->started = false;
     next->restarts += crew->failure.reason || crew->succeeded == inst->record->workers;
     forget_disruption(next);
+    return next;
 }
 
 void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,

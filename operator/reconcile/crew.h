@@ -29,7 +29,7 @@ void crew_delete(const struct job_view *view, const struct instance_view *inst,
 struct record *crew_change_record(const struct instance_view *inst, struct crew *crew, struct plan *plan);
 /* The pod that was taken away goes, and with it what tells so: the record remembers. True when it had to. */
 bool crew_note_disruption(const struct instance_view *inst, struct crew *crew, struct plan *plan);
-void crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan);
+struct record *crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan);
 /* A partition that cannot be used again goes; the instance gets another, under another id. */
 void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,
                              struct plan *plan);

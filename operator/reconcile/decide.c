@@ -111,6 +111,45 @@ static bool has_records(const struct job_view *view)
     return view->tombstone_count > 0;
 }
 
+/* Every partition that is left stands in the admin's annotation. The records stay, and are swept when their
+ * controllers answer. */
+static bool is_let_go(const struct job_view *view)
+{
+    for (size_t i = 0; i < view->instance_count; i++) {
+        if (view->instances[i].record && !view->instances[i].released_by_admin)
+            return false;
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        if (!view->tombstones[i].released_by_admin)
+            return false;
+    }
+    return true;
+}
+
+/* The ids that are left, for the annotation that lets go of them, when no controller could be asked. */
+static char *how_to_let_go(const struct job_view *view)
+{
+    AUTO(str) struct str ids = {0};
+
+    for (size_t i = 0; i < view->instance_count; i++) {
+        const struct instance_view *inst = &view->instances[i];
+
+        if (inst->record && !inst->released_by_admin && inst->part.trouble)
+            str_addf(&ids, "%s%s", ids.len ? "," : "", inst->record->name);
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (!tomb->released_by_admin && tomb->part.trouble)
+            str_addf(&ids, "%s%s", ids.len ? "," : "", tomb->record->name);
+    }
+    if (ids.len == 0)
+        return mem_strdup("");
+    return mem_printf(". To let the job go now and its partitions later: kubectl annotate -n %s ipujob "
+                      "%s " ANNOTATION_RELEASE "=%s",
+                      view->ns, view->name, str_text(&ids));
+}
+
 static void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
@@ -118,12 +157,20 @@ static void decide_deletion(const struct job_view *view, const cJSON *status, st
     char *left = NULL;
 
     decide_leftovers(view, NULL, false, plan, &left);
-    if (!has_records(view)) {
+    if (!has_records(view) || is_let_go(view)) {
         plan_add(plan, OP_FINALIZER_REMOVE);
     } else {
+        AUTO(mem) char *way_out = how_to_let_go(view);
+
+        if (*way_out)
+            v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
         read_ended(status, &v);
         count_pods(view, &v);
-        v.message = mem_printf("Being deleted: %s", text ? text : left ? left : "IPUs are being given back");
+        v.message = mem_printf("Being deleted: %s%s",
+                               text   ? text
+                               : left ? left
+                                      : "IPUs are being given back",
+                               way_out);
         status_decide(view, status, &v, plan);
     }
     mem_free(text);
@@ -248,6 +295,7 @@ static void decide_instances(const struct job_view *view, struct verdict *v, str
             v->stuck_at = mem_strdup(result.text);
         v->has_begun = v->has_begun || (inst->record && result.phase != INSTANCE_WAITING);
         v->with_partition += result.has_partition;
+        v->has_silent_controller = v->has_silent_controller || result.has_silent_controller;
         if (!result.has_partition && result.phase != INSTANCE_DONE)
             v->all_partitions = false;
         v->active += result.active;

@@ -65,6 +65,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
         decide_starting(view, inst, crew, plan, ret);
     else if (failed)
         decide_restart(view, inst, crew, when_failed_s(&crew->failure), plan, ret);
+    else if (has_broken_partition(view, inst, crew, plan))
+        decide_broken(view, inst, crew, plan, ret);
     else if (crew->gone)
         decide_comes_back(view, inst, crew, plan, ret);
     else if (crew->never_seen)
@@ -93,6 +95,7 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
         ret->is_unanswered = true; /* what follows from it is told when it is written down */
     else
         decide_crew(view, inst, &crew, plan, ret);
+    note_silent_controller(view, inst, plan, ret);
     if (!inst->record->started && !crew.never_seen && !crew.record_changed)
         crew_change_record(inst, &crew, plan)->started = true;
     if (crew.patience_ms)

@@ -22,6 +22,7 @@ struct instance_result {
     char *text;                    /* a sentence without period, owned; NULL when there is nothing to say */
     const struct claim_wait *wait; /* WAITING in the queue for IPUs: the numbers behind the text; else NULL */
     bool has_partition;            /* active */
+    bool has_silent_controller;    /* it has not answered for long; the instance does not need it now */
     uint32_t active, succeeded, failed; /* pods */
     struct failure failure;             /* the first, for status; reason NULL: none */
     bool is_unanswered;                 /* a question is under way that is answered within milliseconds */

@@ -35,5 +35,13 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
                  struct plan *plan, struct instance_result *ret);
 void decide_interrupted(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                         struct plan *plan, struct instance_result *ret);
+/* Its pods run, or ran until just now, and the partition is in error or gone for longer than an instance has
+ * to live with. */
+bool has_broken_partition(const struct job_view *view, const struct instance_view *inst,
+                          const struct crew *crew, struct plan *plan);
+void decide_broken(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                   struct plan *plan, struct instance_result *ret);
+void note_silent_controller(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                            struct instance_result *ret);
 void decide_partition_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                            struct plan *plan, struct instance_result *ret);

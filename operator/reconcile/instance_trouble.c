@@ -51,3 +51,68 @@ void decide_partition_lost(const struct job_view *view, const struct instance_vi
     if (crew->noisy == 0)
         crew_begin_next_attempt(inst, "PartitionLost", crew, plan);
 }
+
+/* ---- while pods run ---- */
+
+static bool is_broken(const struct part_view *part)
+{
+    return part->state == PART_ERROR || part->state == PART_ABSENT;
+}
+
+bool has_broken_partition(const struct job_view *view, const struct instance_view *inst,
+                          const struct crew *crew, struct plan *plan)
+{
+    int64_t until = inst->part.since_ms + view->trouble_ms;
+
+    if (!inst->record->started || crew->succeeded == view->job->spec.workers_per_instance ||
+        !is_broken(&inst->part) || inst->part.busy)
+        return false;
+    if (view->now_ms < until)
+        plan_again_at(plan, until);
+    return view->now_ms >= until;
+}
+
+static char *tell_broken(const struct instance_view *inst)
+{
+    const struct part_view *part = &inst->part;
+
+    if (part->state == PART_ABSENT)
+        return mem_printf("Partition %s was removed at V-IPU controller %s by somebody else, or lost by it",
+                          inst->record->name, inst->record->controller);
+    return mem_printf("Partition %s is in error: %s", inst->record->name,
+                      part->trouble ? part->trouble : "V-IPU gives no reason");
+}
+
+/* What the partition needs - a reset, or to be made again - the next run does before its pods start. */
+void decide_broken(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                   struct plan *plan, struct instance_result *ret)
+{
+    const struct failure failure = {.reason = inst->part.state == PART_ERROR ? "PartitionError"
+                                                                             : "PartitionMissing"};
+    AUTO(mem) char *text = tell_broken(inst);
+
+    if (!wants_restart(&view->job->spec, inst->record, &failure)) {
+        instance_say(ret, INSTANCE_FAILED, failure.reason, "%s", text);
+        return;
+    }
+    instance_say(ret, INSTANCE_RESTARTING, failure.reason,
+                 "%s; instance %u is being restarted (%u of at most %u)", text, inst->index,
+                 inst->record->restarts + 1, view->job->spec.backoff_limit);
+    crew_delete(view, inst, plan);
+    if (crew->noisy == 0)
+        crew_begin_next_run(inst, crew, plan)->restarts = inst->record->restarts + 1;
+}
+
+/* The pods run on: V-IPU is not asked while they do. Only who lives through it for long is told. */
+void note_silent_controller(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                            struct instance_result *ret)
+{
+    int64_t until = inst->controller_trouble_ms + view->trouble_ms;
+
+    if (!inst->controller_trouble || !ret->has_partition)
+        return;
+    if (view->now_ms < until)
+        plan_again_at(plan, until);
+    else
+        ret->has_silent_controller = true;
+}

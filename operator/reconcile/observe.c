@@ -108,6 +108,7 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
     *tomb = (struct tombstone_view){
         .record = record,
         .part = pool_part(r->pool, record->controller, record->name),
+        .released_by_admin = is_released_by_admin(job, record->name),
         .all_quiet = true,
     };
     for (uint32_t w = 0; w < record->workers; w++)
@@ -195,6 +196,20 @@ static void view_claim(const struct job_memory *memory, struct instance_view *in
     inst->wait = &claim->wait;
 }
 
+static void view_part(const struct reconciler *r, const struct job *job, struct instance_view *inst)
+{
+    const struct record *record = inst->record;
+    int index = pool_find(r->pool, record->controller);
+    const struct pool_controller *c = index >= 0 ? pool_controller(r->pool, (size_t)index) : NULL;
+
+    inst->part = pool_part(r->pool, record->controller, record->name);
+    inst->released_by_admin = is_released_by_admin(job, record->name);
+    if (c && c->trouble) {
+        inst->controller_trouble = c->trouble;
+        inst->controller_trouble_ms = c->trouble_since_ms;
+    }
+}
+
 static void view_instance(struct reconciler *r, const struct job *job, struct job_memory *memory,
                           uint32_t index, struct observation *o)
 {
@@ -206,7 +221,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     inst->record = record_in_use(r, job, index);
     part = inst->record ? map_get(&memory->parts, inst->record->name) : NULL;
     if (inst->record)
-        inst->part = pool_part(r->pool, inst->record->controller, inst->record->name);
+        view_part(r, job, inst);
     inst->workers = own(o, workers, sizeof(*inst->workers));
     for (uint32_t w = 0; w < workers; w++)
         recall(r, job, inst->record, part, w, &inst->workers[w]);
@@ -301,6 +316,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
     view->job = job;
     view->partition_prefix = r->options.partition_prefix;
     view->hold_ms = r->options.hold_ms;
+    view->trouble_ms = r->options.trouble_ms;
     view->now_ms = loop_now_ms(r->loop);
     view->now_unix_s = loop_unix_micros() / 1000000;
     if (job) {

@@ -18,6 +18,7 @@ struct reconciler_options {
     const char *partition_prefix; /* "p" */
     struct podspec_options pods;
     int64_t hold_ms;              /* how long IPUs are held when a process may still run on them */
+    int64_t trouble_ms;           /* how long a running job lives with a partition that is broken or gone */
     bool (*may_write)(void *ctx); /* do we hold the lease, right now? */
     void *ctx;
 };

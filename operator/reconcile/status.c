@@ -61,9 +61,11 @@ bool status_is_stale_refusal(const cJSON *status, int64_t generation)
 
 /* ---- conditions ---- */
 
+enum holds { NO, YES, UNKNOWN };
+
 struct condition {
     const char *type;
-    bool holds;
+    enum holds holds;
     const char *reason;
     const char *message;
 };
@@ -72,7 +74,8 @@ static void put_condition(cJSON *conditions, const cJSON *before, const struct c
                           const struct job_view *view)
 {
     const cJSON *old = find_condition(before, want->type);
-    const char *status = want->holds ? "True" : "False";
+    static const char *const names[] = {[NO] = "False", [YES] = "True", [UNKNOWN] = "Unknown"};
+    const char *status = names[want->holds];
     bool same_status = str_eq(json_str(old, "status", ""), status);
     bool same = same_status && str_eq(json_str(old, "reason", ""), want->reason) &&
                 str_eq(json_str(old, "message", ""), want->message);
@@ -95,6 +98,16 @@ static bool has_ended(const struct verdict *v)
     return v->state == JOB_COMPLETED || v->state == JOB_FAILED;
 }
 
+static struct condition partitions_ready(const struct verdict *v, const char *why, const char *text)
+{
+    if (has_ended(v) || !v->all_partitions)
+        return (struct condition){"PartitionsReady", NO, why, text};
+    if (v->has_silent_controller)
+        return (struct condition){"PartitionsReady", UNKNOWN, "ControllerUnavailable",
+                                  "A V-IPU controller has not answered for long; what runs goes on"};
+    return (struct condition){"PartitionsReady", YES, "AllActive", "Every instance has its partition"};
+}
+
 static void put_conditions(cJSON *status, const cJSON *before, const struct verdict *v,
                            const struct job_view *view)
 {
@@ -103,16 +116,18 @@ static void put_conditions(cJSON *status, const cJSON *before, const struct verd
     const char *why = ended ? "JobEnded" : v->reason;
     const char *text = ended ? "The job has ended" : v->message;
     const struct condition rows[] = {
-        {"PartitionsReady", !ended && v->all_partitions, !ended && v->all_partitions ? "AllActive" : why,
-         !ended && v->all_partitions ? "Every instance has its partition" : text},
-        {"PodsReady", running, running ? "AllRunning" : why, running ? "All pods are running" : text},
-        {"Running", v->running > 0, v->running > 0 ? "InstancesRunning" : why,
+        partitions_ready(v, why, text),
+        {"PodsReady", running ? YES : NO, running ? "AllRunning" : why,
+         running ? "All pods are running" : text},
+        {"Running", v->running > 0 ? YES : NO, v->running > 0 ? "InstancesRunning" : why,
          v->running > 0 ? "At least one instance is running" : text},
-        {"Completed", v->state == JOB_COMPLETED, v->state == JOB_COMPLETED ? "Completed" : "NotCompleted",
+        {"Completed", v->state == JOB_COMPLETED ? YES : NO,
+         v->state == JOB_COMPLETED ? "Completed" : "NotCompleted",
          v->state == JOB_COMPLETED ? v->message : ""},
-        {"Failed", v->state == JOB_FAILED, v->state == JOB_FAILED ? v->reason : "NotFailed",
+        {"Failed", v->state == JOB_FAILED ? YES : NO, v->state == JOB_FAILED ? v->reason : "NotFailed",
          v->state == JOB_FAILED ? v->message : ""},
-        {"Suspended", v->state == JOB_SUSPENDED, v->state == JOB_SUSPENDED ? "Suspended" : "NotSuspended",
+        {"Suspended", v->state == JOB_SUSPENDED ? YES : NO,
+         v->state == JOB_SUSPENDED ? "Suspended" : "NotSuspended",
          v->state == JOB_SUSPENDED ? v->message : ""},
     };
 

@@ -30,6 +30,7 @@ struct verdict {
     const struct claim_wait *wait; /* of the first instance that waits for IPUs; borrowed, or NULL */
     uint32_t running;              /* instances */
     uint32_t with_partition;
+    bool has_silent_controller; /* one that holds a partition has not answered for long */
     bool all_partitions;
     bool all_pods;                      /* every instance that has not ended runs */
     uint32_t active, succeeded, failed; /* pods */

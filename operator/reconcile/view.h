@@ -38,8 +38,11 @@ struct instance_view {
     uint32_t next_attempt;       /* for the next hashed id */
     bool readable_taken; /* a record or partition of the readable id is somebody else's, or a tombstone */
     struct part_view part;
-    int64_t part_since_ms;       /* when this process first heard of the partition */
-    struct worker_view *workers; /* spec.workers_per_instance of them */
+    const char *controller_trouble; /* why the record's controller does not answer now; NULL: it does */
+    int64_t controller_trouble_ms;  /* since when */
+    bool released_by_admin;         /* the job need not wait for it */
+    int64_t part_since_ms;          /* when this process first heard of the partition */
+    struct worker_view *workers;    /* spec.workers_per_instance of them */
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;
@@ -51,10 +54,11 @@ struct instance_view {
 struct tombstone_view {
     const struct record *record;
     struct part_view part;
-    bool all_quiet;        /* no pod that ran on it can be running */
-    bool held;             /* a pod may still run: hold it... */
-    int64_t hold_since_ms; /* ...since then */
-    const char *held_by;   /* pod and node, for messages */
+    bool released_by_admin; /* the job need not wait for it */
+    bool all_quiet;         /* no pod that ran on it can be running */
+    bool held;              /* a pod may still run: hold it... */
+    int64_t hold_since_ms;  /* ...since then */
+    const char *held_by;    /* pod and node, for messages */
 };
 
 enum dry_run_state { DRY_RUN_NEEDED, DRY_RUN_PASSED, DRY_RUN_REFUSED, DRY_RUN_FORBIDDEN };
@@ -78,6 +82,8 @@ struct job_view {
     int64_t create_retry_at_ms;
     const char *partition_prefix;
     int64_t hold_ms;
-    int64_t now_ms;     /* the loop's clock, for delays */
+    int64_t
+        trouble_ms; /* a running instance lives with a broken partition or a silent controller for so long */
+    int64_t now_ms; /* the loop's clock, for delays */
     int64_t now_unix_s; /* for timestamps people read */
 };

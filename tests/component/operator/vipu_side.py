@@ -39,6 +39,7 @@ class VipuServer:
     def __init__(self, folder, config=ONE_POD):
         self.folder = Path(folder)
         self.folder.mkdir(exist_ok=True)
+        self._config = config
         (self.folder / "config.yaml").write_text(config)
         self.port = 0
         self.client = None
@@ -61,6 +62,11 @@ class VipuServer:
 
     def partitions(self):
         return {partition.id: partition for partition in self.client.list()}
+
+    def fail(self, faults):
+        """What goes wrong from now on, as in the configuration's `faults`; {} ends it."""
+        (self.folder / "config.yaml").write_text(f"{self._config}faults: {faults}\n")
+        self.process.send_signal(signal.SIGHUP)
 
     def kill(self):
         self.process.kill()

@@ -831,6 +831,66 @@ TEST(a_partition_that_vanished_is_made_again_for_the_next_run)
     CHECK(world_part(w, "p-job-ns-0"));
 }
 
+/* ---- a partition that breaks while its pods run ---- */
+
+TEST(a_partition_that_breaks_fails_a_job_that_does_not_restart)
+{
+    static const struct {
+        enum part_state state;
+        const char *reason, *message;
+    } rows[] = {
+        {PART_ERROR, "PartitionError", "Partition p-job-ns-0 is in error: V-IPU gives no reason"},
+        {PART_ABSENT, "PartitionMissing",
+         "Partition p-job-ns-0 was removed at V-IPU controller vipu:8090 by somebody else, or lost by it"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(world) struct world *w = running(ONE);
+
+        world_part_disturb(w, "p-job-ns-0", row->state);
+        world_settle(w);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running"); /* V-IPU may reset it by itself */
+        world_pass(w, WORLD_TROUBLE_MS);
+        check_state(w, "Failed", row->reason, row->message);
+        check_nothing_held(w);
+    }
+}
+
+TEST(a_partition_that_breaks_restarts_a_job_as_often_as_allowed)
+{
+    CHECK_ROWS (state, broken_states) {
+        AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\",\"backOffLimit\":1}"));
+
+        world_part_disturb(w, "p-job-ns-0", *state);
+        world_pass(w, WORLD_TROUBLE_MS);
+        world_pass(w, WORLD_TROUBLE_MS);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+        CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+        CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+        check_idle(w);
+        world_part_disturb(w, "p-job-ns-0", *state);
+        world_pass(w, WORLD_TROUBLE_MS);
+        world_pass(w, WORLD_TROUBLE_MS);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+        check_nothing_held(w);
+    }
+}
+
+TEST(a_partition_that_is_well_again_in_time_is_no_trouble)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *first = pod(w, "job-worker-0");
+
+    world_part_disturb(w, "p-job-ns-0", PART_ERROR);
+    world_settle(w);
+    world_pass(w, WORLD_TROUBLE_MS / 2);
+    w->parts[0].state = PART_ACTIVE;
+    world_settle(w);
+    world_pass(w, 2 * WORLD_TROUBLE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK(pod(w, "job-worker-0") == first);
+}
+
 TEST(a_partition_that_no_controller_makes_fails_the_job_until_the_spec_changes)
 {
     AUTO(world) struct world *w = world_new(ONE);

@@ -11,6 +11,7 @@
 
 #define WORLD_START_MS 1000000
 #define WORLD_HOLD_MS 300000
+#define WORLD_TROUBLE_MS 30000
 /* A request that nobody waits for any more may still take effect so much later. */
 #define WORLD_STRAY_MS 34000
 #define WORLD_CAPACITY 64

@@ -412,6 +412,7 @@ struct sight *world_observe(struct world *w)
     view->name = s->job->name;
     view->partition_prefix = "p";
     view->hold_ms = WORLD_HOLD_MS;
+    view->trouble_ms = WORLD_TROUBLE_MS;
     view->now_ms = w->now_ms;
     view->now_unix_s = world_unix_s(w);
     view->instance_count = !w->exists || s->job->problems.count ? 0 : s->job->spec.instances;

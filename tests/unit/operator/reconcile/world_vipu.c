@@ -194,6 +194,8 @@ void world_list(struct world *w, struct wtrack *track)
     if (now == PART_ACTIVE && track->view.quiet && !track->started && track->await == CALL_NONE &&
         (track->created_in_run || before == PART_PENDING))
         track->view.fresh = true;
+    if (now != before)
+        track->view.since_ms = w->now_ms;
     track->view.state = now;
     track->view.size = part ? part->size : 0;
     track->view.gcds = part ? part->gcds : 0;
