@@ -74,4 +74,5 @@ class Wheel(bdist_wheel):
         super().finalize_options()
 
 
-setup(ext_modules=list(extensions()), cmdclass={"build_ext": BuildLibraries, "bdist_wheel": Wheel})
+# In pyproject.toml, setuptools of Python 3.8 and of today want the license in different forms.
+setup(license="Apache-2.0", ext_modules=list(extensions()), cmdclass={"build_ext": BuildLibraries, "bdist_wheel": Wheel})

@@ -8,10 +8,12 @@ DEADLINE_S = 120
 
 
 def wheel_of(source, folder):
-    """Made by pip from a copy of the source, so that nothing is left in the tree."""
+    """Made as `python -m build` does, a source distribution and the wheel from that alone, and outside the tree."""
     copy = folder / "source"
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
-    pip("wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", folder / "out", copy)
+    pack = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    python("-c", pack, folder, cwd=copy)
+    pip("wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", folder / "out", next(folder.glob("*.tar.gz")))
     return next((folder / "out").glob("*.whl"))
 
 
@@ -22,6 +24,10 @@ def install(wheel, folder):
 
 
 def pip(*words):
-    done = subprocess.run([sys.executable, "-m", "pip", *map(str, words)], capture_output=True, text=True, check=False,
+    python("-m", "pip", *words)
+
+
+def python(*words, cwd=None):
+    done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd,
                           timeout=DEADLINE_S)
     assert done.returncode == 0, done.stdout + done.stderr

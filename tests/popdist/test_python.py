@@ -28,6 +28,22 @@ def test_one_wheel_serves_all_pythons(wheel):
     assert re.fullmatch(r"popdist-[\d.]+-cp38-abi3-linux_\w+\.whl", wheel.name)
 
 
+def test_type_hints_are_complete_and_true(site, tmp_path):
+    (tmp_path / "user.py").write_text(
+        "from typing import Optional\n"
+        "import numpy, popdist, popdist.collectives\n"
+        "saved: Optional[int] = popdist.execute_on_instances({0}, lambda path: len(path), 'model')\n"
+        "popdist.collectives.allReduceSum(numpy.zeros(3), id='sum')\n"
+        "instances: int = popdist.getNumInstances()\n"
+    )  # fmt: skip
+    for words in (["mypy", "--strict", "-p", "popdist"], ["mypy", "--strict", "user.py"], ["mypy.stubtest", "popdist._popdist"]):
+        done = subprocess.run(
+            [sys.executable, "-m", *words], env=runs.clean_environment(PYTHONPATH=str(site), MYPYPATH=str(site)), cwd=tmp_path,
+            capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 QUERIES = (
     "import popdist\n"
     "print(popdist.isPopdistEnvSet(), popdist.getNumTotalReplicas(), popdist.getNumLocalReplicas(),"

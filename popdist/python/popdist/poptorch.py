@@ -16,7 +16,7 @@ def _refuse(name: str) -> NoReturn:
     raise RuntimeError(f"Cannot call `{name}` with popdist.poptorch.Options")
 
 
-class _Distributed(_options._DistributedOptions):
+class _Distributed(_options._DistributedOptions):  # type: ignore[misc,name-defined]
     """Says no to what the launcher has decided."""
 
     def disable(self, *_: Any, **__: Any) -> NoReturn:
@@ -33,7 +33,7 @@ class _Distributed(_options._DistributedOptions):
 _building = threading.local()
 
 
-class Options(poptorch.Options):
+class Options(poptorch.Options):  # type: ignore[misc,name-defined]
     """poptorch.Options with replicas, device and process as the launcher says, which cannot be changed."""
 
     def __init__(self, ipus_per_replica: Optional[int] = None):

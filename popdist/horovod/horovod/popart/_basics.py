@@ -1,6 +1,7 @@
 """Who am I among the ranks."""
 
 import os
+from typing import Tuple
 
 import popdist
 from popdist import _popdist
@@ -48,7 +49,7 @@ def local_size() -> int:
     return int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE") or _place()[0])
 
 
-def _place():
+def _place() -> Tuple[int, int]:
     if not popdist.isBackendInitialized():
         raise ValueError("Horovod has not been initialized; use hvd.init().")
     return _popdist.backend_place()

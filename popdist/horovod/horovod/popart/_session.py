@@ -8,7 +8,7 @@ from popdist.popart import configureSessionOptions
 from ._popart import popart
 
 
-class DistributedTrainingSession(popart.TrainingSession):
+class DistributedTrainingSession(popart.TrainingSession):  # type: ignore[misc]
     """popart.TrainingSession, with the same arguments. Under poprun, the session's replicas are this instance's;
     enableEngineCaching keeps what was compiled, in the folder that poprun names."""
 
