@@ -11,6 +11,7 @@
 #include "launcher/inpod/jobenv.h"
 #include "launcher/inpod/remote.h"
 #include "launcher/inpod/say.h"
+#include "launcher/inpod/scratch.h"
 #include "launcher/inpod/self.h"
 
 static int fail(const char *problem)
@@ -43,6 +44,7 @@ static int serve(char **words)
     envv_init(&remote, environ);
     if (!jobenv_complete(&own, dir, &err) || !jobenv_complete_remote(&remote, dir, &err))
         return fail(err.msg);
+    scratch_complete(&remote);
     options.own_env = own.items;
     options.remote_env = remote.items;
     return agent_serve(&options, &status, &err) ? status : fail(err.msg);

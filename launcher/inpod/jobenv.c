@@ -114,3 +114,11 @@ bool jobenv_complete_remote(struct envv *env, const char *dir, struct err *err)
     lengthen_path(env, dir);
     return true;
 }
+
+bool jobenv_complete_launcher(struct envv *env, const char *dir, struct err *err)
+{
+    if (!unwrap(env, err))
+        return false;
+    lengthen_path(env, dir);
+    return true;
+}

@@ -22,3 +22,5 @@ MUST_USE bool jobenv_complete(struct envv *env, const char *dir, struct err *err
 /* The same for what a launcher starts on a worker: without the share of this worker, because mpirun and
  * poprun divide the replicas, and tell each process its part. */
 MUST_USE bool jobenv_complete_remote(struct envv *env, const char *dir, struct err *err);
+/* The same for a launcher pod, which is no worker: nothing of the shape. */
+MUST_USE bool jobenv_complete_launcher(struct envv *env, const char *dir, struct err *err);

@@ -12,6 +12,7 @@
 #include "launcher/inpod/companions.h"
 #include "launcher/inpod/install.h"
 #include "launcher/inpod/jobenv.h"
+#include "launcher/inpod/launcher_pod.h"
 #include "launcher/inpod/self.h"
 #include "launcher/inpod/supervise.h"
 
@@ -87,6 +88,8 @@ static bool complete(struct envv *env, struct err *err)
     AUTO(mem) char *dir = self_dir();
 
     envv_init(env, environ);
+    if (launcher_pod_is_here(env))
+        return launcher_pod_complete(env, dir, err);
     return jobenv_complete(env, dir, err);
 }
 

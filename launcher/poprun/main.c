@@ -13,6 +13,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
+#include "launcher/inpod/workers.h"
 #include "launcher/poprun/guard.h"
 #include "launcher/poprun/hosts.h"
 #include "launcher/poprun/mpirun.h"
@@ -143,6 +144,21 @@ static bool export(const struct poprun_options *options, const struct settings *
     return file_write(path, CONFIG_MODE, str_slice(&text), err);
 }
 
+/* In a launcher pod these are the job's workers. */
+static bool read_workers(struct strv *hosts, struct err *err)
+{
+    AUTO(workers) struct workers workers = {0};
+    const char *list = environment(WORKERS_ENV_HOSTS);
+
+    if (!list || !*list)
+        return true;
+    if (!workers_read(list, &workers, err))
+        return false;
+    for (size_t i = 0; i < workers.count; i++)
+        strv_push(hosts, workers.items[i].name);
+    return true;
+}
+
 /* Slurm's hosts where no others are named. One alone is this one: then only its name is shown. */
 static bool read_allocation(struct strv *hosts, char **local_name, struct err *err)
 {
@@ -169,6 +185,8 @@ static bool find_hosts(const struct poprun_options *options, struct strv *hosts,
     if (options->hostfile && (!file_read(options->hostfile, HOSTFILE_MAX, &text, err) ||
                               !hosts_read_file(str_slice(&text), options->hostfile, hosts, err)))
         return err_wrap(err, "--hostfile");
+    if (!hosts->count && !read_workers(hosts, err))
+        return false;
     if (!hosts->count && !read_allocation(hosts, local_name, err))
         return false;
     if (hosts->count && options->num_instances % hosts->count)
