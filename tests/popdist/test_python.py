@@ -163,6 +163,28 @@ def test_mistakes_are_told_plainly(site, code, says):
     assert says in python(site, f"import numpy, popdist\n{code}", expect=1)
 
 
+@pytest.mark.parametrize("array,says", [
+    ("numpy.zeros(4)", "done"),
+    ("numpy.frombuffer(bytes(8), 'i4')", "the tensor is not writable"),
+    ("numpy.zeros((4, 4))[:, 1]", "the tensor is not contiguous"),
+    ("numpy.zeros(4, 'c8')", "elements of DLPack type 5 with 64 bits cannot be exchanged"),
+])  # fmt: skip
+def test_tensors_are_written_only_where_they_may_be(site, array, says):
+    code = (
+        "import numpy, popdist\n"
+        "class Tensor:\n"
+        f"    array = {array}\n"
+        "    def __dlpack__(self, *, max_version=None):\n"
+        "        return self.array.__dlpack__(max_version=max_version)\n"
+        "try:\n"
+        "    popdist.collectives.allReduceSum(Tensor(), 'k')\n"
+        "    print('done')\n"
+        "except (TypeError, ValueError) as problem:\n"
+        "    print(problem)\n"
+    )
+    assert says in python(site, code)
+
+
 def test_alone_collectives_need_no_init(site):
     python(site, (
         "import numpy, popdist\n"

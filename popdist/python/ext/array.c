@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* DLPack, version 0: the layout that all who know __dlpack__() without arguments exchange. */
+/* DLPack: what its version 1 and the one before it, without a version, have in common. */
 struct dl_tensor {
     void *data;
     int32_t device_type, device_id;
@@ -14,14 +14,21 @@ struct dl_tensor {
     uint64_t byte_offset;
 };
 
-struct dl_managed {
-    struct dl_tensor tensor;
+/* Version 1 can also say that the tensor must not be written. */
+struct dl_versioned {
+    uint32_t major, minor;
     void *manager;
-    void (*deleter)(struct dl_managed *self);
+    void (*deleter)(struct dl_versioned *self);
+    uint64_t flags;
+    struct dl_tensor tensor;
 };
 
 #define DL_CPU 1
 #define DL_NAME "dltensor"
+#define DL_VERSIONED_NAME "dltensor_versioned"
+#define DL_VERSION 1
+#define DL_READ_ONLY 1U
+#define DL_COPIED 2U
 enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BOOL = 6 };
 
 static int integer_type(size_t size, int is_signed, enum popdist_type *ret)
@@ -146,15 +153,56 @@ static int read_tensor(const struct dl_tensor *tensor, struct array *ret)
     return 1;
 }
 
-static int take_tensor(PyObject *object, struct array *ret)
+/* Those who know version 1 are asked for it; the others do not know the question. */
+static PyObject *ask_for_tensor(PyObject *object)
 {
-    PyObject *capsule = PyObject_CallMethod(object, "__dlpack__", NULL);
-    struct dl_managed *managed;
+    PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *none = PyTuple_New(0);
+    PyObject *words = Py_BuildValue("{s(ii)}", "max_version", DL_VERSION, 0), *capsule = NULL;
+
+    if (method && none && words)
+        capsule = PyObject_Call(method, none, words);
+    if (!capsule && method && none && words && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        capsule = PyObject_Call(method, none, NULL);
+    }
+    Py_XDECREF(words);
+    Py_XDECREF(none);
+    Py_XDECREF(method);
+    return capsule;
+}
+
+static const struct dl_tensor *open_versioned(PyObject *capsule, int writable)
+{
+    const struct dl_versioned *managed = PyCapsule_GetPointer(capsule, DL_VERSIONED_NAME);
+
+    if (!managed)
+        return NULL;
+    if (managed->major != DL_VERSION) {
+        PyErr_Format(PyExc_TypeError, "the tensor comes by version %lu of DLPack; give an array of NumPy",
+                     (unsigned long)managed->major);
+        return NULL;
+    }
+    if (writable && managed->flags & (DL_READ_ONLY | DL_COPIED)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "the tensor is not writable, or only a copy can be had; give one that is");
+        return NULL;
+    }
+    return &managed->tensor;
+}
+
+static int take_tensor(PyObject *object, int writable, struct array *ret)
+{
+    PyObject *capsule = ask_for_tensor(object);
+    const struct dl_tensor *tensor = NULL;
 
     if (!capsule)
         return 0;
-    managed = PyCapsule_GetPointer(capsule, DL_NAME);
-    if (!managed || !read_tensor(&managed->tensor, ret)) {
+    /* A tensor without a version is the first member of what manages it. */
+    if (PyCapsule_IsValid(capsule, DL_VERSIONED_NAME))
+        tensor = open_versioned(capsule, writable);
+    else
+        tensor = PyCapsule_GetPointer(capsule, DL_NAME);
+    if (!tensor || !read_tensor(tensor, ret)) {
         /* Nobody has taken the tensor, so the capsule frees it. */
         Py_DECREF(capsule);
         return 0;
@@ -176,7 +224,7 @@ int array_take(PyObject *object, int writable, struct array *ret)
         return 0;
     PyErr_Clear();
     if (PyObject_HasAttrString(object, "__dlpack__"))
-        return take_tensor(object, ret);
+        return take_tensor(object, writable, ret);
     PyErr_SetString(
         PyExc_TypeError,
         "the data must be a NumPy array, or something else with the buffer protocol or __dlpack__");
