@@ -98,6 +98,23 @@ void misuse()
     throw std::runtime_error("a second init went unnoticed");
 }
 
+#ifdef POPDIST_HAS_POPLAR
+/* Poplar has types that no host computes with. */
+void foreign()
+{
+    unsigned char data = 0;
+
+    try {
+        popdist::collectives::allReduceSum(&data, 1, poplar::QUARTER, "quarter");
+    } catch (const popdist::popdist_error &error) {
+        expect(std::string(error.what()) == "there is no collective operation on elements of type quarter",
+               error.what());
+        return;
+    }
+    throw std::runtime_error("a foreign type went unnoticed");
+}
+#endif
+
 void all(unsigned instances, unsigned index)
 {
     Engine engine;
@@ -129,5 +146,10 @@ int main()
         std::cerr << error.what() << std::endl;
         return 1;
     }
+#ifdef POPDIST_HAS_POPLAR
+    foreign();
+    std::cout << "good with Poplar's types\n";
+#else
     std::cout << "good\n";
+#endif
 }

@@ -2,10 +2,13 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import runs
+
+STANDINS = Path(__file__).parent / "standins"
 
 
 @pytest.mark.parametrize("compiler,standard", [("g++", "c++11"), ("g++", "c++20"), ("clang++", "c++17")])
@@ -16,6 +19,11 @@ def test_the_headers_compile_and_a_single_program_needs_no_mpi(compiled, compile
     assert (done.returncode, done.stdout) == (0, "good\n"), done.stderr
     needed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True, timeout=runs.DEADLINE_S).stdout
     assert "libpopdist.so.1" in needed and "libmpi" not in needed
+
+
+def test_poplars_own_types_are_used_where_it_is_installed(compiled):
+    program = compiled("collectives.cpp", "clang++", "-std=c++17", "-pthread", "-isystem", STANDINS)
+    assert runs.mpirun(2, [program]) == "good with Poplar's types\n" * 2
 
 
 @pytest.mark.parametrize("instances", [2, 3, 8])
