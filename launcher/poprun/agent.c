@@ -10,7 +10,7 @@ static const char *const parameters[] = {"plm_rsh_agent", "orte_rsh_agent", "plm
 static const char *const variables[] = {"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent",
                                         "PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_ssh_agent"};
 
-static const char *given(const char *(*env)(const char *name))
+const char *agent_variable(const char *(*env)(const char *name))
 {
     for (size_t i = 0; i < COUNT_OF(variables); i++)
         if (env(variables[i]) && *env(variables[i]))
@@ -18,18 +18,16 @@ static const char *given(const char *(*env)(const char *name))
     return NULL;
 }
 
-bool agent_is_given(const char *(*env)(const char *name))
-{
-    return given(env) != NULL;
-}
-
 static const char *chosen(const struct strv *words, const char *(*env)(const char *name))
 {
+    const char *variable;
+
     for (size_t i = 0; i < COUNT_OF(parameters); i++)
         for (size_t at = 0; at + 1 < words->count; at++)
             if (strcmp(words->items[at], parameters[i]) == 0)
                 return words->items[at + 1];
-    return given(env) ? given(env) : "ssh";
+    variable = agent_variable(env);
+    return variable ? variable : "ssh";
 }
 
 /* A list of several has colons between them; the first one is tried. */

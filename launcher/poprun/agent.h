@@ -8,7 +8,7 @@
 /* Appends the words of the agent: of `--mca plm_rsh_agent` among mpirun's words, else of the variables that
  * mean the same, else ssh. */
 void agent_choose(const struct strv *global_words, const char *(*env)(const char *name), struct strv *agent);
-/* One of those variables is set. */
-bool agent_is_given(const char *(*env)(const char *name));
+/* What the variables say, or NULL. Borrowed. */
+const char *agent_variable(const char *(*env)(const char *name));
 /* Fills err with why `host` cannot be reached, from what the agent printed, and the cure. Returns false. */
 bool agent_complain(const char *host, const char *agent, const char *printed, struct err *err);

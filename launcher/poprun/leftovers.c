@@ -1,15 +1,13 @@
 #include "launcher/poprun/leftovers.h"
 
-#include <ftw.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/core/mem.h"
+#include "launcher/poprun/plan.h"
+#include "launcher/poprun/session_dir.h"
+#include "launcher/poprun/tree.h"
 #include "vipu/client/session.h"
-
-enum { OPEN_DIRECTORIES = 16 };
 
 struct leftovers *leftovers_new(void)
 {
@@ -24,23 +22,23 @@ void leftovers_note(char *place, size_t size, const char *text)
     (void)snprintf(place, size, "%s", text);
 }
 
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where)
+static void remove_directory(const char *path, const struct journal *journal)
 {
-    (void)about;
-    (void)kind;
-    (void)where;
-    (void)remove(path); /* what stays keeps its folder, and that is told */
-    return 0;
+    if (!tree_remove(path))
+        journal_add(journal, JOURNAL_WARNING, "The executable cache %s could not be removed", path);
 }
 
-static void remove_directory(char *path, const struct journal *journal)
+/* On several hosts some of them may be on this one, or on storage that all have; watchers do the others. */
+static void remove_cache(struct leftovers *left, const struct journal *journal)
 {
-    struct stat about;
+    if (left->cache_hosts == 0)
+        remove_directory(left->cache_dir, journal);
+    for (uint32_t host = 0; host < left->cache_hosts; host++) {
+        AUTO(mem) char *path = plan_host_cache(left->cache_dir, host);
 
-    (void)nftw(path, remove_entry, OPEN_DIRECTORIES, FTW_DEPTH | FTW_PHYS);
-    if (lstat(path, &about) == 0)
-        journal_add(journal, JOURNAL_WARNING, "The executable cache %s could not be removed", path);
-    path[0] = '\0';
+        remove_directory(path, journal);
+    }
+    left->cache_dir[0] = '\0';
 }
 
 static void remove_partition(char *id, const struct vipu_endpoint *endpoint, uint32_t timeout_s,
@@ -58,11 +56,13 @@ static void remove_partition(char *id, const struct vipu_endpoint *endpoint, uin
     id[0] = '\0';
 }
 
-void leftovers_remove(struct leftovers *left, const struct vipu_endpoint *endpoint, uint32_t timeout_s,
-                      const struct journal *journal)
+void leftovers_remove(struct leftovers *left, const char *folder, const struct vipu_endpoint *endpoint,
+                      uint32_t timeout_s, const struct journal *journal)
 {
     if (left->cache_dir[0])
-        remove_directory(left->cache_dir, journal);
+        remove_cache(left, journal);
+    if (left->mpirun)
+        session_dir_remove_local(folder, left->mpirun);
     if (left->partition[0])
         remove_partition(left->partition, endpoint, timeout_s, journal);
 }

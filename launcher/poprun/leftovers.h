@@ -1,19 +1,23 @@
-/* What a run has made and must take away: a directory, a partition. The note of it is in memory that the
+/* What a run has made and must take away: directories, a partition. The note of it is in memory that the
  * guard shares with the runner, so that either one can clean up when the other was killed. A thing is noted
  * before it is made and forgotten after it is gone; removing what is not there is no failure. */
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "launcher/poprun/journal.h"
 #include "vipu/client/endpoint.h"
 
 struct leftovers {
     char cache_dir[4096]; /* "" when there is none */
+    uint32_t cache_hosts; /* 0: cache_dir itself; otherwise there is one for each host: plan_host_cache */
     char partition[256];
+    pid_t mpirun; /* 0 when it was not started */
 };
 
 struct leftovers *leftovers_new(void); /* shared with children; never freed: it is the run's own */
 void leftovers_note(char *place, size_t size, const char *text);
-void leftovers_remove(struct leftovers *left, const struct vipu_endpoint *endpoint, uint32_t timeout_s,
-                      const struct journal *journal);
+/* `folder` is where temporary files are. */
+void leftovers_remove(struct leftovers *left, const char *folder, const struct vipu_endpoint *endpoint,
+                      uint32_t timeout_s, const struct journal *journal);

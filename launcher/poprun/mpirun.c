@@ -89,10 +89,11 @@ static void fill_environment(const struct plan *plan, struct strv *env)
 }
 
 /* In the child. Without us mpirun is told to end, and ends what it has started. */
-static void become(char **argv, char **envp, pid_t parent)
+static void become(char **argv, char **envp, pid_t parent, pid_t *noted)
 {
     sigset_t set;
 
+    *noted = getpid();
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     mpirun_watched(&set);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -153,7 +154,7 @@ static void await(pid_t mpirun, pid_t guard, int *ret)
     }
 }
 
-bool mpirun_run(struct plan *plan, const struct journal *journal, int *ret, struct err *err)
+bool mpirun_run(struct plan *plan, const struct journal *journal, pid_t *noted, int *ret, struct err *err)
 {
     AUTO(strv) struct strv env = {0};
     pid_t self = getpid(), guard = getppid(), mpirun;
@@ -164,7 +165,7 @@ bool mpirun_run(struct plan *plan, const struct journal *journal, int *ret, stru
     if (mpirun < 0)
         return err_errno(err, errno, "cannot start mpirun");
     if (mpirun == 0)
-        become(argv, envp, self);
+        become(argv, envp, self, noted);
     story_waiting(journal, mpirun);
     await(mpirun, guard, ret);
     descend_end(ORPHAN_PATIENCE_MS);

@@ -12,8 +12,9 @@ MUST_USE bool mpirun_find(const char *path, char **ret, struct err *err);
 char *mpirun_program(const char *path); /* the file that links lead to, without folders; yours */
 
 /* Runs the plan; ret is an exit status: mpirun's, or 128 + n. Signals of the watch set are blocked and taken
- * here. */
-MUST_USE bool mpirun_run(struct plan *plan, const struct journal *journal, int *ret, struct err *err);
+ * here. mpirun's number is noted by itself, in memory that is shared with it. */
+MUST_USE bool mpirun_run(struct plan *plan, const struct journal *journal, pid_t *noted, int *ret,
+                         struct err *err);
 
 /* SIGCHLD and the signals that are passed on. Blocked in guard and runner from the beginning, so that none is
  * lost. */

@@ -8,10 +8,11 @@
 #include "launcher/poprun/wrapper.h"
 #include "popdist/contract.h"
 
-/* Version 4 is orterun; from 5 on mpirun is a program that hands over to prterun. */
+/* Version 4 is orterun; from 5 on mpirun is a program that hands over to prterun. That one's "core" refuses
+ * more instances than cores, whatever is permitted; its slots are cores too. */
 static const struct mpi_dialect dialects[] = {
-    {"orterun", "oob_tcp_if_include", "", "OMPI_MCA_plm_rsh_agent=ssh : rsh : false"},
-    {NULL, "prte_if_include", ":oversubscribe", NULL},
+    {"orterun", "OMPI_MCA_plm_rsh_agent", "oob_tcp_if_include", "core", "", "ssh : rsh : false"},
+    {NULL, "PRTE_MCA_plm_ssh_agent", "prte_if_include", "slot", ":oversubscribe", NULL},
 };
 
 /* Permit more instances than CPUs; one version leaves the other's variable alone. */
@@ -63,6 +64,26 @@ static void forward(const struct part *part, const char *name)
     add_word(part->argv, name);
 }
 
+static uint32_t host_of(const struct part *part)
+{
+    return part->instance / topology_instances_per_host(part->in->topology);
+}
+
+char *plan_host_cache(const char *cache_dir, uint32_t host)
+{
+    return mem_printf("%s-%u", cache_dir, host);
+}
+
+static void add_cache(const struct part *part)
+{
+    AUTO(mem) char *own = NULL;
+
+    if (!part->in->cache_dir)
+        return;
+    own = part->in->cache_per_host ? plan_host_cache(part->in->cache_dir, host_of(part)) : NULL;
+    set_text(part, POPDIST_ENV_EXECUTABLE_CACHE_PATH, own ? own : part->in->cache_dir);
+}
+
 static void add_replicas(const struct part *part)
 {
     const struct topology *t = part->in->topology;
@@ -74,9 +95,8 @@ static void add_replicas(const struct part *part)
     set_count(part, POPDIST_ENV_NUM_LOCAL_REPLICAS, local);
     set_text(part, POPDIST_ENV_UNIFORM_REPLICAS_PER_INSTANCE, "1");
     if (parent)
-        set_count(part, POPDIST_ENV_NODE_DEVICE_ID, parent->first_id + part->instance / per_host);
-    if (part->in->cache_dir)
-        set_text(part, POPDIST_ENV_EXECUTABLE_CACHE_PATH, part->in->cache_dir);
+        set_count(part, POPDIST_ENV_NODE_DEVICE_ID, parent->first_id + host_of(part));
+    add_cache(part);
     if (part->in->options->autoreport_dir)
         set_text(part, POPDIST_ENV_AUTOREPORT_DIRECTORY, part->in->options->autoreport_dir);
     set_count(part, POPDIST_ENV_REPLICA_INDEX_OFFSET, part->instance * local);
@@ -117,18 +137,47 @@ static bool is_quiet(const struct part *part)
            part->in->options->only_output_from_instance != part->instance;
 }
 
+/* What a run around this one, or a log-in, may have set there, and this run does not set. */
+static void add_dropped(const struct part *part)
+{
+    const struct plan_input *in = part->in;
+    const struct {
+        const char *name;
+        bool is_set;
+    } optional[] = {{POPDIST_ENV_NODE_DEVICE_ID, in->parent != NULL},
+                    {POPDIST_ENV_EXECUTABLE_CACHE_PATH, in->cache_dir != NULL},
+                    {POPDIST_ENV_AUTOREPORT_DIRECTORY, in->options->autoreport_dir != NULL}};
+    AUTO(str) struct str names = {0};
+
+    for (size_t i = 0; i < COUNT_OF(optional); i++)
+        if (!optional[i].is_set && !words_exported(&part->local, optional[i].name))
+            (void)str_addf(&names, "%s%s", names.len ? "," : "", optional[i].name);
+    if (names.len)
+        set_text(part, WRAPPER_ENV_DROP, str_text(&names));
+}
+
+static void add_host_care(const struct part *part)
+{
+    add_dropped(part);
+    set_text(part, WRAPPER_ENV_WATCH, "1");
+    if (part->in->cache_per_host)
+        set_text(part, WRAPPER_ENV_CACHE, "1");
+}
+
 static void add_wrapper(const struct part *part)
 {
     const struct topology *t = part->in->topology;
     bool spread = poprun_placement(part->in->options) == PLACEMENT_SPREAD_NUMA && t->num_instances > 1;
-    bool quiet = is_quiet(part);
+    bool quiet = is_quiet(part), has_hosts = t->hosts->count > 0;
 
-    if (!spread && !quiet && t->hosts->count == 0)
+    if (!spread && !quiet && !has_hosts)
         return;
     if (!spread)
         set_text(part, WRAPPER_ENV_UNBOUND, "1");
     if (quiet)
         set_text(part, WRAPPER_ENV_QUIET, "1");
+    if (has_hosts)
+        add_host_care(part);
     add_word(part->argv, WRAPPER_PROGRAM);
 }
 
@@ -173,8 +222,9 @@ static void add_instance(const struct part *part)
 
 static void add_placement(const struct plan_input *in, struct strv *argv)
 {
-    static const char *const maps[] = {
-        [PLACEMENT_SCATTER_SOCKET] = "socket", [PLACEMENT_SCATTER_NUMA] = "numa", [PLACEMENT_CLOSE] = "core"};
+    const char *maps[] = {[PLACEMENT_SCATTER_SOCKET] = "socket",
+                          [PLACEMENT_SCATTER_NUMA] = "numa",
+                          [PLACEMENT_CLOSE] = in->dialect->by_core};
     enum placement placement = poprun_placement(in->options);
 
     if (placement == PLACEMENT_DISABLED)
@@ -214,6 +264,17 @@ static bool add_head(const struct plan_input *in, struct strv *argv, struct err 
     return true;
 }
 
+/* Users may know the agent by another version's name. */
+static void add_agent(const struct plan_input *in, struct strv *variables)
+{
+    const char *given = agent_variable(in->env), *agent = given;
+
+    if (in->topology->hosts->count == 0)
+        agent = given ? NULL : in->dialect->local_agent;
+    if (agent && !in->env(in->dialect->agent))
+        strv_pushf(variables, "%s=%s", in->dialect->agent, agent);
+}
+
 /* mpirun warns when a variable that it shall forward is not there; an empty one means the same. */
 static void add_variables(const struct plan_input *in, struct strv *variables)
 {
@@ -225,8 +286,7 @@ static void add_variables(const struct plan_input *in, struct strv *variables)
     for (size_t i = 0; i < COUNT_OF(forwarded); i++)
         if (!in->env(forwarded[i]))
             strv_pushf(variables, "%s=", forwarded[i]);
-    if (in->dialect->local_agent && in->topology->hosts->count == 0 && !agent_is_given(in->env))
-        strv_push(variables, in->dialect->local_agent);
+    add_agent(in, variables);
 }
 
 bool plan_make(const struct plan_input *in, struct plan *ret, struct err *err)

@@ -12,9 +12,11 @@
 /* What differs between versions of Open MPI. */
 struct mpi_dialect {
     const char *program;        /* what mpirun is, links followed; NULL: any other */
+    const char *agent;          /* variable that names the remote agent */
     const char *control_subnet; /* option that takes the network of its own messages */
-    const char *place_more;     /* after a --map-by policy: more instances than CPUs */
-    const char *local_agent;    /* NAME=value: start on this host though it has no ssh; NULL: it does so */
+    const char *by_core;        /* --map-by policy for one core after the other */
+    const char *place_more;     /* after such a policy: more instances than CPUs */
+    const char *local_agent;    /* lets it start on this host though that has no ssh; NULL: it does so */
 };
 
 /* `program` is the name of the file that mpirun's links lead to: asking mpirun itself would take longer than
@@ -29,6 +31,7 @@ struct plan_input {
     const struct parent *parent;       /* NULL: none, or the partition is not reconfigurable */
     const char *target_options;        /* NULL: none */
     const char *cache_dir;             /* NULL: no cache */
+    bool cache_per_host;               /* instances make and remove plan_host_cache() on theirs */
     const char *mpirun;                /* its path */
     const struct mpi_dialect *dialect;
     const char *(*env)(const char *name);
@@ -47,6 +50,9 @@ static inline void plan_auto(struct plan *plan)
 {
     plan_release(plan);
 }
+
+/* The run's own executable cache on a host, by the host's number. Yours. */
+char *plan_host_cache(const char *cache_dir, uint32_t host);
 
 /* Variables of poprun's environment that must not reach instances: those of a run around this one, and
  * IPUOF_CONFIG_PATH. */

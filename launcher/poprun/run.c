@@ -1,7 +1,9 @@
 #include "launcher/poprun/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "base/core/mem.h"
 #include "launcher/inpod/self.h"
@@ -35,20 +37,47 @@ static struct topology topology_of(const struct run *run, const struct vipu_part
                              .hosts = run->hosts};
 }
 
-/* Several instances share what one of them has compiled, unless they are told otherwise. On several hosts
- * there is no directory that all of them would have. */
-static bool choose_cache(const struct run *run, const char **ret, struct err *err)
+static const char *temporary_folder(const struct run *run)
 {
-    const char *asked = run->options->executable_cache_path, *folder = run->env("TMPDIR");
-    AUTO(mem) char *template = NULL;
+    const char *folder = run->env("TMPDIR");
 
-    *ret = asked && *asked ? asked : NULL;
-    if (asked || run->options->num_instances == 1 || run->hosts->count || run->options->dry_run)
-        return true;
-    template = mem_printf("%s/poprun-cache-XXXXXX", folder && *folder ? folder : "/tmp");
+    return folder && *folder ? folder : "/tmp";
+}
+
+/* A name that nobody can know before; the instances make the directories. */
+static bool name_host_caches(const struct run *run, struct err *err)
+{
+    uint64_t number;
+    AUTO(mem) char *name = NULL;
+
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        return err_errno(err, errno, "no random number for the name of the executable cache");
+    name = mem_printf("%s/poprun-cache-%016" PRIx64, temporary_folder(run), number);
+    run->left->cache_hosts = count_hosts(run);
+    leftovers_note(run->left->cache_dir, sizeof(run->left->cache_dir), name);
+    return true;
+}
+
+static bool make_cache(const struct run *run, struct err *err)
+{
+    AUTO(mem) char *template = mem_printf("%s/poprun-cache-XXXXXX", temporary_folder(run));
+
     if (!mkdtemp(template))
         return err_errno(err, errno, "no directory for the executable cache at %s", template);
     leftovers_note(run->left->cache_dir, sizeof(run->left->cache_dir), template);
+    return true;
+}
+
+/* The instances of a host share what one of them has compiled, unless they are told otherwise. */
+static bool choose_cache(const struct run *run, const char **ret, struct err *err)
+{
+    const char *asked = run->options->executable_cache_path;
+
+    *ret = asked && *asked ? asked : NULL;
+    if (asked || run->options->num_instances == 1 || run->options->dry_run)
+        return true;
+    if (!(run->hosts->count ? name_host_caches : make_cache)(run, err))
+        return false;
     *ret = run->left->cache_dir;
     return true;
 }
@@ -104,6 +133,7 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
                                .parent = has_parent ? &parent : NULL,
                                .target_options = partition || own_targets ? targets : NULL,
                                .cache_dir = cache_dir,
+                               .cache_per_host = run->left->cache_hosts > 0,
                                .mpirun = run->mpirun,
                                .dialect = mpi_dialect_of(program),
                                .env = run->env};
@@ -155,7 +185,8 @@ void run_clean_up(void *ctx)
 {
     const struct run *run = ctx;
 
-    leftovers_remove(run->left, &run->access->endpoint, run->options->vipu_server_timeout_s, run->journal);
+    leftovers_remove(run->left, temporary_folder(run), &run->access->endpoint,
+                     run->options->vipu_server_timeout_s, run->journal);
 }
 
 int run_perform(void *ctx)
@@ -169,7 +200,7 @@ int run_perform(void *ctx)
     if (good) {
         find_wrapper(run, &plan);
         story_command(run->journal, &plan);
-        good = mpirun_run(&plan, run->journal, &status, &err);
+        good = mpirun_run(&plan, run->journal, &run->left->mpirun, &status, &err);
     }
     if (!good)
         journal_add(run->journal, JOURNAL_ERROR, "%s", err.msg);

@@ -33,8 +33,15 @@ def processes_with(variable):
     return found
 
 
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
 class Poprun:
     """Every process that comes of a call has MARK in its environment, so that orphans are found."""
+
+    prefix = ()
 
     def __init__(self, folder):
         self.folder = folder
@@ -51,7 +58,7 @@ class Poprun:
 
     def start(self, *words, environment=None, **options):
         return subprocess.Popen(
-            [program("poprun"), *map(str, words)], env=self.environment(**(environment or {})), text=True,
+            [*self.prefix, program("poprun"), *map(str, words)], env=self.environment(**(environment or {})), text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
         )  # fmt: skip
 

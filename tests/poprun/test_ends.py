@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from calls import DEADLINE_S, processes_with, until
+from calls import DEADLINE_S, children, processes_with, until
 
 WAIT = ["--offline-mode=on", "--num-replicas=2", "--num-instances=2", "sh", "-c", "echo ready; exec sleep 1000"]
 
@@ -15,11 +15,6 @@ def start(poprun):
     ready = [process.stdout.readline() for _ in range(2)]
     assert all(line.endswith("ready\n") for line in ready)
     return process
-
-
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
 
 
 def parts(process):

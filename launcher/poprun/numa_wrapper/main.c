@@ -1,5 +1,6 @@
 /* poprun_numa_wrapper PROGRAM [ARG]...: takes its instance's share of the host's NUMA nodes - CPUs bound,
- * memory preferred - and becomes the program. It never fails a launch for lack of what it cannot find out. */
+ * memory preferred - and becomes the program. On another host than poprun's it leaves watchers behind. It
+ * never fails a launch for lack of what it cannot find out. */
 #include "launcher/poprun/numa_wrapper/main.h"
 
 #include <errno.h>
@@ -14,7 +15,9 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
+#include "launcher/poprun/host_cache.h"
 #include "launcher/poprun/numa_wrapper/nodes.h"
+#include "launcher/poprun/watchers.h"
 #include "launcher/poprun/wrapper.h"
 #include "popdist/contract.h"
 
@@ -79,6 +82,59 @@ static void be_quiet(void)
     (void)close(nowhere);
 }
 
+static void unset(const char *names)
+{
+    AUTO(mem) char *copy = mem_strdup(names ? names : "");
+
+    for (char *rest = NULL, *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        (void)unsetenv(name);
+}
+
+/* Without the cache the program compiles for itself, which is slow but right. */
+static void make_cache(struct watched *watched)
+{
+    const char *path = getenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
+    struct err err;
+
+    if (!is_set(WRAPPER_ENV_CACHE) || !path)
+        return;
+    if (host_cache_take(path, &watched->cache_hold, &err)) {
+        watched->cache_dir = path;
+        return;
+    }
+    (void)fprintf(stderr, "poprun_numa_wrapper: no executable cache on this host: %s\n", err.msg);
+    (void)unsetenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
+}
+
+static void leave_watchers(void)
+{
+    struct watched watched = {.cache_hold = -1, .session_dir = getenv("PMIX_SERVER_TMPDIR")};
+    struct err err;
+
+    if (!is_set(WRAPPER_ENV_WATCH))
+        return;
+    make_cache(&watched);
+    if (watchers_start(&watched, &err))
+        return;
+    (void)fprintf(stderr,
+                  "poprun_numa_wrapper: what this run leaves behind on this host is not removed: %s\n",
+                  err.msg);
+    if (watched.cache_dir)
+        host_cache_leave(watched.cache_dir, watched.cache_hold);
+    if (watched.cache_dir)
+        (void)unsetenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
+}
+
+static void clear_environment(void)
+{
+    static const char *const own[] = {WRAPPER_ENV_UNBOUND, WRAPPER_ENV_QUIET, WRAPPER_ENV_WATCH,
+                                      WRAPPER_ENV_CACHE,   WRAPPER_ENV_DROP,  "IPUOF_CONFIG_PATH"};
+
+    unset(getenv(WRAPPER_ENV_DROP));
+    for (size_t i = 0; i < COUNT_OF(own); i++)
+        (void)unsetenv(own[i]);
+}
+
 int poprun_numa_wrapper_main(int argc, char **argv)
 {
     const char *index_text = getenv(POPDIST_ENV_LOCAL_INSTANCE_INDEX),
@@ -92,11 +148,10 @@ int poprun_numa_wrapper_main(int argc, char **argv)
     if (!is_set(WRAPPER_ENV_UNBOUND) && parse_u32(count_text ? count_text : "", 1, NUMA_CPUS_MAX, &count) &&
         parse_u32(index_text ? index_text : "", 0, count - 1, &index))
         take_share(index, count);
+    leave_watchers();
     if (is_set(WRAPPER_ENV_QUIET))
         be_quiet();
-    (void)unsetenv(WRAPPER_ENV_UNBOUND);
-    (void)unsetenv(WRAPPER_ENV_QUIET);
-    (void)unsetenv("IPUOF_CONFIG_PATH");
+    clear_environment();
     (void)execvp(argv[1], argv + 1);
     (void)fprintf(stderr, "poprun_numa_wrapper: %s cannot be started: %s\n", argv[1], strerror(errno));
     return errno == ENOENT ? 127 : 126;

@@ -21,6 +21,7 @@ struct run {
     const char *words[WORDS];
     const char *(*env)(const char *name);
     const char *mpirun, *program, *cache_dir, *hosts, *local_name;
+    bool cache_per_host;
     const struct partition_view *view;
 };
 
@@ -94,6 +95,7 @@ static void perform(const struct run *run, struct outcome *ret)
                                .parent = has_parent ? &parent : NULL,
                                .target_options = run->view ? targets : NULL,
                                .cache_dir = run->cache_dir,
+                               .cache_per_host = run->cache_per_host,
                                .mpirun = run->mpirun,
                                .dialect = mpi_dialect_of(run->program),
                                .env = run->env};
@@ -260,6 +262,9 @@ static const struct {
     {{.words = {"--process-placement=scatternuma", "a"}, .env = no_variable, .program = "mpirun"},
      "'--map-by' 'numa:oversubscribe' '--bind-to'",
      "none"},
+    {{.words = {"--process-placement=close", "a"}, .env = no_variable, .program = "prterun"},
+     "'--map-by' 'slot:oversubscribe' '--bind-to' 'core:overload-allowed'",
+     "none"},
     {{.words = {"--mpi-local-args=-x PATH=/z", "a"}, .env = no_variable},
      "'LD_LIBRARY_PATH' '-x' 'PYTHONPATH' '-x' 'PATH=/z' 'a'",
      "'PATH' "},
@@ -420,6 +425,70 @@ TEST(each_host_has_a_parent_device_of_its_own)
                                "'POPDIST_LOCAL_INSTANCE_INDEX=0'");
 }
 
+TEST(each_host_has_an_executable_cache_of_its_own)
+{
+    static const struct run run = {
+        .words = {"--num-replicas=4", "--num-instances=4", "a"},
+        .env = no_variable,
+        .mpirun = "mpirun",
+        .program = "orterun",
+        .hosts = "h0 h1",
+        .cache_dir = "/tmp/cache",
+        .cache_per_host = true,
+    };
+    AUTO(str) struct str text = {0};
+
+    command(&run, &text);
+    CHECK_HAS(str_text(&text),
+              "'POPDIST_EXECUTABLE_CACHE_PATH=/tmp/cache-0' '-x' 'POPDIST_REPLICA_INDEX_OFFSET=1'");
+    CHECK_HAS(str_text(&text),
+              "'POPDIST_EXECUTABLE_CACHE_PATH=/tmp/cache-1' '-x' 'POPDIST_REPLICA_INDEX_OFFSET=2'");
+    CHECK_HAS(str_text(&text),
+              "'POPRUN_WRAPPER_WATCH=1' '-x' 'POPRUN_WRAPPER_CACHE=1' 'poprun_numa_wrapper'");
+}
+
+TEST(what_a_host_sets_itself_is_dropped_there_unless_the_run_sets_it)
+{
+    static const struct run
+        bare = {.words = {"a"}, .env = no_variable, .mpirun = "m", .program = "orterun", .hosts = "h"},
+        given = {.words = {"--autoreport-dir=/r", "--mpi-local-args=-x POPDIST_NODE_DEVICE_ID=7", "a"},
+                 .env = no_variable,
+                 .mpirun = "m",
+                 .program = "orterun",
+                 .hosts = "h",
+                 .cache_dir = "/c"};
+    AUTO(str) struct str first = {0}, second = {0};
+
+    command(&bare, &first);
+    CHECK_HAS(str_text(&first),
+              "'POPRUN_WRAPPER_DROP=POPDIST_NODE_DEVICE_ID,POPDIST_EXECUTABLE_CACHE_PATH,"
+              "POPDIST_AUTOREPORT_DIRECTORY' '-x' 'POPRUN_WRAPPER_WATCH=1' 'poprun_numa_wrapper'");
+    command(&given, &second);
+    CHECK(strstr(str_text(&second), "POPRUN_WRAPPER_DROP") == NULL);
+    CHECK(strstr(str_text(&second), "POPRUN_WRAPPER_CACHE") == NULL);
+}
+
+static const char *with_agent(const char *name)
+{
+    return strcmp(name, "OMPI_MCA_plm_rsh_agent") == 0 ? "rsh -x" : NULL;
+}
+
+TEST(the_agent_is_told_by_the_name_that_this_mpirun_knows)
+{
+    static const struct run
+        four = {.words = {"a"}, .env = with_agent, .mpirun = "m", .program = "orterun", .hosts = "h"},
+        five = {.words = {"a"}, .env = with_agent, .mpirun = "m", .program = "mpirun", .hosts = "h"},
+        here = {.words = {"a"}, .env = with_agent, .mpirun = "m", .program = "mpirun"};
+    AUTO(outcome) struct outcome first = {0}, second = {0}, third = {0};
+
+    perform(&four, &first);
+    CHECK(!strv_has(&first.plan.variables, "OMPI_MCA_plm_rsh_agent=rsh -x"));
+    perform(&five, &second);
+    CHECK(strv_has(&second.plan.variables, "PRTE_MCA_plm_ssh_agent=rsh -x"));
+    perform(&here, &third);
+    CHECK(!strv_has(&third.plan.variables, "PRTE_MCA_plm_ssh_agent=rsh -x"));
+}
+
 TEST(mpirun_learns_by_its_environment_that_cpus_may_be_shared)
 {
     static const struct run plain = {.words = {"a"}, .env = no_variable, .mpirun = "m", .program = "orterun"},
@@ -433,11 +502,6 @@ TEST(mpirun_learns_by_its_environment_that_cpus_may_be_shared)
     perform(&decided, &second);
     CHECK(!strv_has(&second.plan.variables, "OMPI_MCA_rmaps_base_oversubscribe=1"));
     CHECK(!strv_has(&second.plan.variables, "PYTHONPATH="));
-}
-
-static const char *with_agent(const char *name)
-{
-    return strcmp(name, "OMPI_MCA_orte_rsh_agent") == 0 ? "own" : NULL;
 }
 
 TEST(one_host_needs_no_remote_agent)

@@ -1,0 +1,10 @@
+/* Open MPI's directory for temporary files of mpirun, or of its daemon on another host. They remove it
+ * themselves, unless they are killed. */
+#pragma once
+
+#include <sys/types.h>
+
+/* The directory that Open MPI has told an instance; anything else, by its name, is left alone. */
+void session_dir_remove(const char *path);
+/* That of an mpirun on this host, below the folder for temporary files. */
+void session_dir_remove_local(const char *folder, pid_t mpirun);

@@ -1,0 +1,38 @@
+"""poprun on the first of several hosts, which are network namespaces; see tests/lib/netns.py."""
+
+import os
+
+import calls
+import netns
+
+
+class Lan(calls.Poprun):
+    """A Poprun whose calls are made on host0. The hosts have temporary folders of their own."""
+
+    def __init__(self, folder, count=3):
+        super().__init__(folder)
+        name, value = self.mark.split("=", 1)
+        stale = {"IPUOF_CONFIG_PATH": "/remote", "POPDIST_AUTOREPORT_DIRECTORY": "/remote",
+                 "POPDIST_EXECUTABLE_CACHE_PATH": "/remote", "POPDIST_NODE_DEVICE_ID": "77"}  # fmt: skip
+        self.hosts = netns.Hosts(folder, count, own=(self.temporary,), TMPDIR=self.temporary, **{name: value}, **stale)
+        self.prefix = ()
+
+    def __enter__(self):
+        self.hosts.__enter__()
+        self.prefix = self.hosts.enter("host0")
+        return self
+
+    def __exit__(self, *_):
+        self.hosts.__exit__()
+
+    def environment(self, **more):
+        return super().environment(**({"OMPI_MCA_plm_rsh_agent": str(self.hosts.agent)} | more))
+
+    def own(self, name):
+        """The temporary folder of a host, seen from here."""
+        return self.hosts.own(name, self.temporary)
+
+    def assert_clean(self):
+        super().assert_clean()
+        for name in self.hosts.names:
+            calls.until(lambda: not os.listdir(self.own(name)), f"the temporary folder of {name} is empty")

@@ -1,0 +1,173 @@
+"""Two and three hosts with networks, processes and temporary folders of their own, and a remote agent that passes nothing
+on, as ssh does."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+import calls
+from lan import Lan
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make network namespaces")
+
+SUBNET = "--host-subnet=10.123.0.0/24"
+
+
+@pytest.fixture(scope="module")
+def lan(tmp_path_factory):
+    with Lan(tmp_path_factory.mktemp("lan")) as hosts:
+        yield hosts
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(lan):
+    yield
+    lan.assert_clean()
+
+
+def spread(lan, *words, instances, script, **options):
+    out, _ = lan.offline(f"--num-replicas={instances}", f"--num-instances={instances}", *words, "sh", "-c", script, **options)
+    lines = sorted(re.sub(r"<stdout>: ?", "", line) for line in out.splitlines())
+    return [line.split("]", 1)[1] for line in lines]
+
+
+@pytest.mark.parametrize("form", ["list", "ranges", "file", "Slurm"])
+def test_instances_are_divided_in_blocks(lan, form):
+    environment, words = {}, []
+    if form == "file":
+        (lan.folder / "hostfile").write_text("# both\nhost1 slots=2\nhost2\n")
+        words = [f"--hostfile={lan.folder / 'hostfile'}"]
+    elif form == "Slurm":
+        environment = {"SLURM_JOB_NODELIST": "host[1-2]"}
+    else:
+        words = ["--host=host1,host2" if form == "list" else "--host=host[1-2]"]
+    said = spread(lan, SUBNET, *words, instances=4, environment=environment,
+                  script='echo "$(hostname) $POPDIST_LOCAL_INSTANCE_INDEX $POPDIST_REPLICA_INDEX_OFFSET"')  # fmt: skip
+    assert said == ["host1 0 0", "host1 1 1", "host2 0 2", "host2 1 3"]
+
+
+@pytest.mark.parametrize("instances", [1, 2, 4, 6, 8])
+def test_one_to_eight_instances(lan, instances):
+    hosts = "host2" if instances == 1 else "host[0-1]"
+    count = 1 if instances == 1 else 2
+    said = spread(lan, SUBNET, f"--host={hosts}", instances=instances, script="hostname")
+    assert said == (["host2"] if count == 1 else ["host0"] * (instances // 2) + ["host1"] * (instances // 2))
+
+
+def test_three_hosts(lan):
+    assert spread(lan, SUBNET, "--host=host[0-2]", instances=6, script="hostname") == [
+        name for name in lan.hosts.names for _ in range(2)
+    ]
+
+
+def test_what_reaches_other_hosts(lan):
+    environment = {"PATH": "/first:" + os.environ["PATH"], "LD_LIBRARY_PATH": "/libraries", "PYTHONPATH": "/modules",
+                   "POPLAR_ENGINE_OPTIONS": '{"a":"b"}', "OTHER": "stays here", "POPDIST_NODE_DEVICE_ID": "5"}  # fmt: skip
+    script = (
+        'echo "$PATH $LD_LIBRARY_PATH $PYTHONPATH $POPLAR_ENGINE_OPTIONS ${OTHER-none} '
+        '${IPUOF_CONFIG_PATH-none} ${POPDIST_NODE_DEVICE_ID-none} ${POPDIST_AUTOREPORT_DIRECTORY-none}"'
+    )
+    for host in ("host1", "host2"):
+        (said,) = spread(lan, f"--host={host}", instances=1, script=script, environment=environment)
+        path, libraries, *rest = said.split(" ")
+        assert "/first" in path.split(":") and "/libraries" in libraries.split(":")
+        assert rest == ["/modules", '{"a":"b"}', *["none"] * 4]
+    names = '-x A=1 -x "B=two words"'
+    said = spread(lan, "--host=host[1-2]", f"--mpi-local-args={names}", instances=2, script='echo "$A $B"')
+    assert said == ["1 two words"] * 2
+
+
+def test_each_host_has_an_executable_cache_of_its_own(lan):
+    """On record: several hosts have a unique directory each, removed at the end."""
+    script = (
+        'cd "$POPDIST_EXECUTABLE_CACHE_PATH" && touch $POPDIST_LOCAL_INSTANCE_INDEX && '
+        "until test -e 0 -a -e 1; do sleep 0.02; done; echo $PWD $(stat -c %a .) $(ls | wc -l) $POPRUN_WRAPPER_CACHE"
+    )
+    said = spread(lan, "--host=host[0-2]", instances=6, script=script)
+    base, _, _ = said[0].rpartition("-")
+    assert base.startswith(f"{lan.temporary}/poprun-cache-")
+    assert said == [f"{base}-{host} 700 2" for host in range(3) for _ in range(2)]
+
+
+def test_the_cache_can_be_named_or_left_out(lan):
+    show = "echo ${POPDIST_EXECUTABLE_CACHE_PATH-none}"
+    assert spread(lan, "--host=host[1-2]", "--executable-cache-path=", instances=2, script=show) == ["none"] * 2
+    named = lan.temporary / "kept"
+    script = f"mkdir {named} && {show}"
+    assert spread(lan, "--host=host[1-2]", f"--executable-cache-path={named}", instances=2, script=script) == [str(named)] * 2
+    for name in ("host1", "host2"):
+        (lan.own(name) / "kept").rmdir()
+
+
+def test_a_host_without_room_for_the_cache_says_so_and_goes_on(lan):
+    only_here = lan.folder / "only-here"
+    only_here.mkdir()
+    lan.hosts.inside("host1", "mount", "-t", "tmpfs", "-o", "ro", "none", only_here)
+    out, err = lan.offline("--host=host[0-1]", "--num-replicas=2", "--num-instances=2", "sh", "-c",
+                           "echo $(hostname) ${POPDIST_EXECUTABLE_CACHE_PATH-none}", environment={"TMPDIR": str(only_here)})  # fmt: skip
+    first, second = (re.sub("<stdout>: ?", "", line) for line in sorted(out.splitlines()))
+    assert first.startswith(f"[1,0]host0 {only_here}/poprun-cache-") and second == "[1,1]host1 none"
+    assert re.search(r"no executable cache on this host: .*-1 cannot be made: Read-only file system", err)
+    calls.until(lambda: not list(only_here.glob("poprun-*")), "the cache of host0 is removed")
+
+
+def test_the_status_comes_from_the_host_where_an_instance_fails(lan):
+    lan.offline("--host=host[1-2]", "--num-replicas=2", "--num-instances=2", "sh", "-c",
+                "test $POPDIST_REPLICA_INDEX_OFFSET = 0 || exit 7; exec sleep 1000", expect=7)  # fmt: skip
+
+
+def test_what_programs_leave_in_the_background_ends_with_the_run(lan):
+    lan.offline("--host=host[1-2]", "--num-replicas=2", "--num-instances=2", "sh", "-c",
+                "sleep 1000 </dev/null >/dev/null 2>&1 & echo started")  # fmt: skip
+
+
+# The kernel keeps fifteen letters of a name.
+KINDS = {"orted": "daemon", "prted": "daemon", "orterun": "mpirun", "prterun": "mpirun", "poprun_numa_wra": "watcher"}
+
+
+def parts(lan, process):
+    """Every process of the run, by what it is and on which host."""
+    (runner,) = calls.children(process.pid)
+    found = {"poprun": process.pid, "runner": runner}
+    hosts = {os.readlink(f"/proc/{lan.hosts.pid(name)}/ns/net"): name for name in lan.hosts.names}
+    for pid in calls.processes_with(lan.mark):
+        try:
+            name, host = Path(f"/proc/{pid}/comm").read_text().strip(), hosts.get(os.readlink(f"/proc/{pid}/ns/net"))
+        except OSError:
+            continue
+        found.setdefault(f"{KINDS.get(name, name)} of {host}", pid)
+    return found
+
+
+def start(lan, script):
+    words = ["--host=host[0-2]", "--num-replicas=3", "--num-instances=3", "sh", "-c"]
+    process = lan.start("--offline-mode=on", *words, script)
+    ready = [process.stdout.readline() for _ in range(3)]
+    assert all(re.search("<stdout>: ?ready /", line) for line in ready)
+    return process
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize(
+    "part", ["poprun", "runner", "mpirun of host0", "daemon of host1", "sleep of host0", "sleep of host2"]
+)  # fmt: skip
+def test_any_part_may_be_ended(lan, part, name):
+    process = start(lan, "echo ready $POPDIST_EXECUTABLE_CACHE_PATH; exec sleep 1000")
+    pid = calls.until(lambda: parts(lan, process).get(part), f"{part} runs")
+    os.kill(pid, signal.Signals[name])
+    process.communicate(timeout=calls.DEADLINE_S)
+    assert process.returncode != 0
+
+
+@pytest.mark.parametrize("host", ["host0", "host1"])
+def test_one_of_two_watchers_is_enough(lan, host):
+    process = start(lan, "echo ready $POPDIST_EXECUTABLE_CACHE_PATH; exec sleep 1000")
+    watcher = calls.until(lambda: parts(lan, process).get(f"watcher of {host}"), "a watcher runs")
+    os.kill(watcher, signal.SIGKILL)
+    calls.until(lambda: watcher not in calls.processes_with(lan.mark), "the watcher has ended")
+    assert process.poll() is None
+    process.terminate()
+    process.communicate(timeout=calls.DEADLINE_S)
