@@ -220,7 +220,7 @@ bool remote_run(const struct envv *env, const char *name, const char *line, int 
 {
     AUTO(workers) struct workers workers = {0};
     struct tls_context *context;
-    const struct worker *worker;
+    const struct worker *worker = NULL;
     struct tls *tls;
 
     if (!check_line(line, err) || !find(env, name, &workers, &worker, err) ||
