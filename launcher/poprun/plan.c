@@ -237,14 +237,26 @@ static void add_placement(const struct plan_input *in, struct strv *argv)
     add_word(argv, placement == PLACEMENT_SPREAD_NUMA ? "none" : "core:overload-allowed");
 }
 
-static void add_subnet(const struct plan_input *in, struct strv *argv)
+/* By words like --mca btl_tcp_if_exclude: then a network that was only found is not added. */
+static bool names_interfaces(const struct strv *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (strstr(words->items[i], "_if_include") || strstr(words->items[i], "_if_exclude"))
+            return true;
+    return false;
+}
+
+static void add_network(const struct plan_input *in, struct strv *argv)
 {
     const char *const names[] = {in->dialect->control_subnet, "btl_tcp_if_include"};
 
-    for (size_t i = 0; i < COUNT_OF(names) && in->options->host_subnet && in->topology->hosts->count; i++) {
+    if (!in->network || !in->topology->hosts->count ||
+        (!in->options->host_subnet && names_interfaces(&in->options->mpi_global_args)))
+        return;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         add_word(argv, "--mca");
         add_word(argv, names[i]);
-        add_word(argv, in->options->host_subnet);
+        add_word(argv, in->network);
     }
 }
 
@@ -260,7 +272,7 @@ static bool add_head(const struct plan_input *in, struct strv *argv, struct err 
     add_word(argv, "--tag-output");
     if (in->options->allow_run_as_root)
         add_word(argv, "--allow-run-as-root");
-    add_subnet(in, argv);
+    add_network(in, argv);
     return true;
 }
 

@@ -32,6 +32,7 @@ struct plan_input {
     const char *target_options;        /* NULL: none */
     const char *cache_dir;             /* NULL: no cache */
     bool cache_per_host;               /* instances make and remove plan_host_cache() on theirs */
+    const char *network;               /* for traffic between hosts; NULL: what Open MPI finds */
     const char *mpirun;                /* its path */
     const struct mpi_dialect *dialect;
     const char *(*env)(const char *name);

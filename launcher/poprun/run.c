@@ -12,6 +12,7 @@
 #include "launcher/poprun/claim.h"
 #include "launcher/poprun/mpirun.h"
 #include "launcher/poprun/reach.h"
+#include "launcher/poprun/rnic.h"
 #include "launcher/poprun/story.h"
 #include "launcher/poprun/words.h"
 
@@ -102,6 +103,16 @@ static void find_wrapper(const struct run *run, struct plan *plan)
         strv_pushf(&plan->variables, "PATH=%s%s%s", path ? path : "", path && *path ? ":" : "", folder);
 }
 
+/* Yours; NULL: no particular one. */
+static char *choose_network(const struct run *run)
+{
+    const char *asked = run->options->host_subnet;
+
+    if (!asked)
+        return rnic_network(RNIC_FOLDER, run->journal);
+    return run->hosts->count ? mem_strdup(asked) : NULL;
+}
+
 /* `partition` is NULL in offline mode. */
 static bool plan_with(const struct run *run, const struct vipu_partition *partition, struct plan *ret,
                       struct err *err)
@@ -113,7 +124,7 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
     struct parent parent = {0};
     struct partition_view view = {run->access->endpoint.host, run->access->endpoint.port,
                                   options->vipu_server_timeout_s, partition};
-    AUTO(mem) char *targets = NULL, *program = mpirun_program(run->mpirun);
+    AUTO(mem) char *targets = NULL, *program = mpirun_program(run->mpirun), *network = NULL;
 
     show_topology(run, &topology);
     if (has_parent)
@@ -125,7 +136,8 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
                        options->num_instances, &targets, err) ||
         !choose_cache(run, &cache_dir, err))
         return false;
-    story_network(run->journal, &topology, options->host_subnet);
+    network = choose_network(run);
+    story_network(run->journal, &topology, network);
     struct plan_input input = {.options = options,
                                .program = run->program,
                                .topology = &topology,
@@ -134,6 +146,7 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
                                .target_options = partition || own_targets ? targets : NULL,
                                .cache_dir = cache_dir,
                                .cache_per_host = run->left->cache_hosts > 0,
+                               .network = network,
                                .mpirun = run->mpirun,
                                .dialect = mpi_dialect_of(program),
                                .env = run->env};

@@ -77,14 +77,12 @@ bool story_targets(const struct journal *journal, const char *environment,
     return true;
 }
 
-void story_network(const struct journal *journal, const struct topology *topology, const char *subnet)
+void story_network(const struct journal *journal, const struct topology *topology, const char *network)
 {
-    bool has_subnet = topology->hosts->count && subnet;
-
     if (topology->hosts->count == 0)
         journal_add(journal, JOURNAL_DEBUG, "No hosts specified; ignoring host-subnet setting");
     journal_add(journal, JOURNAL_DEBUG, "Default network/RNIC for host communication: %s",
-                has_subnet ? subnet : "None");
+                network ? network : "None");
 }
 
 void story_command(const struct journal *journal, const struct plan *plan)

@@ -19,7 +19,7 @@ void story_partition(const struct journal *journal, const struct vipu_partition 
 MUST_USE bool story_targets(const struct journal *journal, const char *environment,
                             const struct vipu_partition *partition, const struct parent *parent,
                             uint32_t num_instances, char **ret, struct err *err);
-void story_network(const struct journal *journal, const struct topology *topology, const char *subnet);
+void story_network(const struct journal *journal, const struct topology *topology, const char *network);
 void story_command(const struct journal *journal, const struct plan *plan);
 void story_waiting(const struct journal *journal, int64_t pid);
 void story_end(const struct journal *journal, int64_t pid, int status);

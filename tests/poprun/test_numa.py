@@ -1,11 +1,10 @@
 """poprun_numa_wrapper with the real mpirun on a machine that has two NUMA nodes, or seems to."""
 
 import os
-import subprocess
 
 import pytest
 
-from calls import DEADLINE_S, program, untag
+from calls import in_place, untag
 
 CPUS = sorted(os.sched_getaffinity(0))
 SHOW = ["sh", "-c", "echo $POPDIST_LOCAL_INSTANCE_INDEX $(grep Cpus_allowed_list /proc/self/status | cut -f2)"]
@@ -24,13 +23,8 @@ def machine(tmp_path):
         (folder / f"node{number}" / "cpulist").write_text(f"{cpu}\n")
 
     def run(poprun, *words, show=SHOW):
-        command = f'mount --bind {folder} /sys/devices/system/node && exec "$@"'
-        done = subprocess.run(
-            ["unshare", "--mount", "sh", "-c", command, "sh", program("poprun"), "--offline-mode=on", *words, *show],
-            env=poprun.environment(), capture_output=True, text=True, check=False, timeout=DEADLINE_S,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return untag(done.stdout)
+        poprun.prefix = in_place(folder, "/sys/devices/system/node")
+        return untag(poprun.offline(*words, *show)[0])
 
     return run
 

@@ -20,7 +20,7 @@ static const char *no_variable(const char *name)
 struct run {
     const char *words[WORDS];
     const char *(*env)(const char *name);
-    const char *mpirun, *program, *cache_dir, *hosts, *local_name;
+    const char *mpirun, *program, *cache_dir, *hosts, *local_name, *network;
     bool cache_per_host;
     const struct partition_view *view;
 };
@@ -87,7 +87,8 @@ static void perform(const struct run *run, struct outcome *ret)
     CHECK_OK(story_targets(&journal, run->env("POPLAR_TARGET_OPTIONS"), partition,
                            has_parent ? &parent : NULL, options.num_instances, &targets, &err),
              err);
-    story_network(&journal, &topology, options.host_subnet);
+    const char *network = options.host_subnet && hosts.count ? options.host_subnet : run->network;
+    story_network(&journal, &topology, network);
     struct plan_input input = {.options = &options,
                                .program = &settings.program,
                                .topology = &topology,
@@ -96,6 +97,7 @@ static void perform(const struct run *run, struct outcome *ret)
                                .target_options = run->view ? targets : NULL,
                                .cache_dir = run->cache_dir,
                                .cache_per_host = run->cache_per_host,
+                               .network = network,
                                .mpirun = run->mpirun,
                                .dialect = mpi_dialect_of(run->program),
                                .env = run->env};
@@ -283,6 +285,16 @@ static const struct {
      "'--host' 'h0'",
      "'POPDIST_LOCAL_INSTANCE_INDEX=1'"},
     {{.words = {"--host-subnet=10.5.0.0/16", "a"}, .env = no_variable}, "'a'", "10.5"},
+    {{.words = {"a"}, .env = no_variable, .network = "10.6.0.0/16"}, "'a'", "10.6"},
+    {{.words = {"a"}, .env = no_variable, .network = "10.6.0.0/16", .hosts = "h0"},
+     "'--mca' 'oob_tcp_if_include' '10.6.0.0/16' '--mca' 'btl_tcp_if_include' '10.6.0.0/16' '-np'",
+     "None"},
+    {{.words = {"--mpi-global-args=--mca btl_tcp_if_exclude lo", "a"},
+      .env = no_variable,
+      .network = "10.6.0.0/16",
+      .hosts = "h0"},
+     "'btl_tcp_if_exclude' 'lo' '--bind-to'",
+     "10.6"},
     {{.words = {"--autoreport-dir=/r", "a"}, .env = no_variable},
      "'POPDIST_AUTOREPORT_DIRECTORY=/r' '-x' 'POPDIST_REPLICA_INDEX_OFFSET=0'",
      "CACHE"},
