@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import runs
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
