@@ -5,9 +5,11 @@
 #include <string.h>
 
 #define SMALL 4096
+#define ALIGNMENT alignof(max_align_t)
 
 void *memory_new(size_t count, size_t size)
 {
+    size_t whole;
     void *memory;
 
     /* An empty array is not a failure. */
@@ -17,8 +19,9 @@ void *memory_new(size_t count, size_t size)
      * with memset: this one is twice as fast. */
     if (count > SMALL / size)
         return calloc(count, size);
-    memory = aligned_alloc(alignof(max_align_t), count * size);
-    return memory ? memset(memory, 0, count * size) : NULL;
+    whole = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    memory = aligned_alloc(ALIGNMENT, whole);
+    return memory ? memset(memory, 0, whole) : NULL;
 }
 
 void memory_free(void *memory)
