@@ -71,6 +71,18 @@ static const struct opt ROWS[] = {
      .offset = AT(host_network),
      .fallback = "false",
      .help = "Job pods use their node's network, unless their template says otherwise"},
+    {.flag = "network-policy",
+     .type = OPT_FLAG,
+     .offset = AT(network_policy),
+     .fallback = "true",
+     .help = "Pods of a job with a launcher get a NetworkPolicy that lets in each other alone"},
+    {.flag = "mpi-network",
+     .type = OPT_STR,
+     .offset = AT(mpi_network),
+     .arg = "NETWORK",
+     .help =
+         "Network that MPI uses between pods, as 10.0.0.0/8 or as the name of an interface; default: MPI's "
+         "choice"},
     {.flag = "health-port",
      .type = OPT_U32,
      .offset = AT(health_port),

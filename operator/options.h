@@ -12,7 +12,8 @@ struct options {
     char *kubeconfig, *context, *ns;
     char *lease_name, *pod_name;
     char *launcher_image, *launcher_pull_policy, *pull_secrets;
-    bool host_network;
+    bool host_network, network_policy;
+    char *mpi_network;
     uint32_t health_port;
     char *log_level, *log_format;
     char *partition_prefix;

@@ -1,6 +1,7 @@
 #include "base/io/loop.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/random.h>
@@ -62,13 +63,21 @@ int64_t loop_unix_micros(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+void loop_random(void *bytes, size_t count)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t got = getrandom((char *)bytes + done, count - done, 0);
+
+        assert(got > 0 || errno == EINTR);
+        done += got > 0 ? (size_t)got : 0;
+    }
+}
+
 uint32_t loop_dice(void)
 {
-    uint32_t dice = 0;
-    ssize_t got = getrandom(&dice, sizeof dice, 0);
+    uint32_t dice;
 
-    assert(got == sizeof dice);
-    (void)got;
+    loop_random(&dice, sizeof dice);
     return dice;
 }
 

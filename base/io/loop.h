@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct loop;
@@ -32,8 +33,9 @@ struct uv_loop_s *loop_uv(struct loop *loop);
 
 int64_t loop_now_ms(const struct loop *loop); /* this turn's CLOCK_BOOTTIME */
 int64_t loop_clock_ms(void);                  /* CLOCK_BOOTTIME right now, for checks just before a send */
-int64_t loop_unix_micros(void); /* wall clock, for timestamps people read; never for decisions */
-uint32_t loop_dice(void);       /* random bits for jitter */
+int64_t loop_unix_micros(void);              /* wall clock, for timestamps people read; never for decisions */
+uint32_t loop_dice(void);                    /* random bits for jitter */
+void loop_random(void *bytes, size_t count); /* fit for keys */
 
 /* Fires once, delay_ms from now (0: next turn). Starting a running timer moves it. */
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, loop_timer_fn fn);

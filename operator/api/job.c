@@ -12,6 +12,8 @@
 #define IPUS_MAX (1u << 16)
 #define WORKERS_MAX 4096
 #define INSTANCES_MAX 65536
+/* All their names and addresses are one environment variable, of at most 128 KiB. */
+#define LAUNCHED_WORKERS_MAX 1024
 #define SHOWN_MAX 60 /* bytes of a wrong value in a message */
 
 /* The three counts are strings in the original's schema; digits as a number are accepted as well. */
@@ -233,11 +235,76 @@ static void read_template(struct job *job, const cJSON *spec)
     job->template_json = pod_template ? json_print(pod_template) : mem_strdup("{}");
 }
 
-/* The longest worker name must fit a pod's host name. */
+static bool are_words(const cJSON *list)
+{
+    JSON_EACH (word, list) {
+        if (!cJSON_IsString(word))
+            return false;
+    }
+    return cJSON_IsArray(list) && list->child;
+}
+
+static void check_launcher_env(struct job *job, const cJSON *env)
+{
+    int n = 0;
+
+    if (env && !cJSON_IsArray(env) && !cJSON_IsNull(env))
+        problem_with_value(job, "launcher/env", env, "must be a list of variables");
+    JSON_EACH (item, env) {
+        if (!json_str(item, "name", NULL))
+            strv_pushf(&job->problems, "spec.launcher.env[%d].name: is required", n);
+        n++;
+    }
+}
+
+/* The operator puts both commands together; what it cannot use is said, not ignored. */
+static void check_launcher_template(struct job *job, const cJSON *spec)
+{
+    const cJSON *own = json_at(spec, "launcher/template/spec/containers");
+    const cJSON *workers = json_at(spec, "workers/template/spec/containers");
+
+    if (json_at(cJSON_IsArray(own) ? own->child : NULL, "command"))
+        strv_push(&job->problems, "spec.launcher.template.spec.containers[0].command: the launcher's command "
+                                  "stands in spec.launcher.command");
+    if (json_at(cJSON_IsArray(workers) ? workers->child : NULL, "args") &&
+        !json_at(workers->child, "command"))
+        strv_push(&job->problems,
+                  "spec.workers.template.spec.containers[0].args: need a command beside them "
+                  "in a job with a launcher, whose workers do not run their image's entry point");
+}
+
+static void read_launcher(struct job *job, const cJSON *spec)
+{
+    const cJSON *launcher = json_at(spec, "launcher");
+
+    if (!launcher || cJSON_IsNull(launcher))
+        return;
+    job->spec.has_launcher = true;
+    job->launcher_json = json_print(launcher);
+    if (!are_words(json_at(launcher, "command")))
+        problem_with_value(job, "launcher/command", json_at(launcher, "command"),
+                           "must be the words of a command, such as [\"mpirun\", \"program\"]");
+    check_launcher_env(job, json_at(launcher, "env"));
+    check_launcher_template(job, spec);
+    if (job->spec.workers_per_instance > LAUNCHED_WORKERS_MAX)
+        strv_pushf(&job->problems, "spec.workersPerJobInstance: a launcher starts at most %d workers, got %u",
+                   LAUNCHED_WORKERS_MAX, job->spec.workers_per_instance);
+}
+
+static char *longest_pod_name(const struct job *job)
+{
+    uint32_t pods = job_pods(&job->spec), instances = job->spec.instances;
+    AUTO(mem) char *worker = name_worker_pod(job->name, pods ? pods - 1 : 0);
+    AUTO(mem) char *launcher = name_launcher_pod(job->name, instances ? instances - 1 : 0);
+    bool is_launcher = job->spec.has_launcher && strlen(launcher) > strlen(worker);
+
+    return is_launcher ? TAKE(launcher) : TAKE(worker);
+}
+
+/* The longest name must fit a pod's host name. */
 static void check_name(struct job *job)
 {
-    uint32_t pods = job_pods(&job->spec);
-    AUTO(mem) char *last = name_worker_pod(job->name, pods ? pods - 1 : 0);
+    AUTO(mem) char *last = longest_pod_name(job);
     size_t length = strlen(last);
 
     if (length > POD_NAME_MAX)
@@ -250,7 +317,7 @@ static void check_name(struct job *job)
 /* The workers' host names live under a Service named after the job, and Service names hold no dots. */
 static void check_service_name(struct job *job)
 {
-    if (!job_has_several_workers(&job->spec))
+    if (!job_meets_by_name(&job->spec))
         return;
     AUTO(mem) char *service = name_worker_service(job->name);
     if (strchr(job->name, '.') || strlen(service) > POD_NAME_MAX ||
@@ -259,14 +326,6 @@ static void check_service_name(struct job *job)
             &job->problems,
             "metadata.name: a job with several workers per instance needs a name of at most 55 characters "
             "that begins with a letter and has no dots, because its Service is named after it");
-}
-
-/* Said plainly instead of being ignored. */
-static void check_mode(struct job *job)
-{
-    if (job->spec.has_launcher)
-        strv_push(&job->problems, "spec.launcher: launcher jobs are not supported by this version of the "
-                                  "operator; leave it out to run a worker-only job");
 }
 
 static void read_clocks(struct job *job, const cJSON *spec)
@@ -295,13 +354,12 @@ static void read_spec(struct job *job, const cJSON *spec)
                                                  : CLEAN_NONE;
     job->spec.suspend = json_bool(spec, "suspend", false);
     job->spec.managed_by = mem_strdup(json_str(spec, "managedBy", NULL));
-    job->spec.has_launcher = cJSON_IsObject(json_at(spec, "launcher"));
     read_clocks(job, spec);
     read_partition(job, spec);
     read_template(job, spec);
+    read_launcher(job, spec);
     check_name(job);
     check_service_name(job);
-    check_mode(job);
 }
 
 static void read_finalizers(struct job *job, const cJSON *metadata)
@@ -356,6 +414,7 @@ void job_free(struct job *job)
     strv_release(&job->finalizers);
     mem_free(job->key);
     mem_free(job->template_json);
+    mem_free(job->launcher_json);
     mem_free(job->status_json);
     mem_free(job);
 }
@@ -363,6 +422,24 @@ void job_free(struct job *job)
 uint32_t job_pods(const struct job_spec *spec)
 {
     return spec->instances * spec->workers_per_instance;
+}
+
+uint32_t job_seats(const struct job_spec *spec)
+{
+    return spec->workers_per_instance + spec->has_launcher;
+}
+
+char *job_pod_name(const struct job *job, uint32_t instance, uint32_t seat)
+{
+    uint32_t workers = job->spec.workers_per_instance;
+
+    return seat < workers ? name_worker_pod(job->name, instance * workers + seat)
+                          : name_launcher_pod(job->name, instance);
+}
+
+bool job_meets_by_name(const struct job_spec *spec)
+{
+    return job_has_several_workers(spec) && !spec->has_launcher;
 }
 
 bool job_has_several_workers(const struct job_spec *spec)

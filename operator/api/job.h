@@ -27,8 +27,8 @@ struct job_spec {
     char *exit_codes; /* "1-5,137" or NULL */
     enum clean_policy clean;
     bool suspend;
-    char *managed_by; /* or NULL */
-    bool has_launcher;
+    char *managed_by;  /* or NULL */
+    bool has_launcher; /* one pod per instance starts the program on the workers, which run the agent */
     uint32_t interactive_ttl_s;    /* 0 when not interactive */
     uint32_t active_deadline_s;    /* 0 when not given */
     uint32_t start_deadline_s;     /* 0 when not given */
@@ -52,6 +52,7 @@ struct job {
     struct strv problems;          /* "spec.field: what is wrong", every one; empty for a valid spec */
     char *key;                     /* "namespace/name" */
     char *template_json;           /* spec.workers.template, compact */
+    char *launcher_json;           /* spec.launcher, compact; NULL without one */
     bool overrides_restart_policy; /* the template has one of its own that is not Never */
     char *status_json;             /* status, compact; "{}" when absent */
 };
@@ -66,7 +67,13 @@ static inline void job_auto(struct job **job)
     job_free(*job);
 }
 
-uint32_t job_pods(const struct job_spec *spec); /* of one instance times instances */
+uint32_t job_pods(const struct job_spec *spec); /* workers of one instance times instances */
+/* The pods of an instance: its workers, and behind them its launcher. */
+uint32_t job_seats(const struct job_spec *spec);
+char *job_pod_name(const struct job *job, uint32_t instance, uint32_t seat); /* yours */
+/* Its workers find each other through a Service: there are several, and no launcher starts anything on them.
+ */
+bool job_meets_by_name(const struct job_spec *spec);
 bool job_has_several_workers(const struct job_spec *spec);
 bool job_has_popdist(const struct job_spec *spec);       /* replicas given, or several workers */
 bool job_is_reconfigurable(const struct job_spec *spec); /* the partition it asks for */

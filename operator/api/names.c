@@ -15,6 +15,23 @@ char *name_worker_service(const char *job)
     return mem_printf("%s-workers", job);
 }
 
+char *name_launcher_pod(const char *job, uint32_t instance)
+{
+    return instance == 0 ? mem_printf("%s-launcher", job) : mem_printf("%s-launcher-%u", job, instance);
+}
+
+char *name_keys_secret(const char *job, const char *uid, uint32_t instance, uint32_t start)
+{
+    if (instance == 0)
+        return mem_printf("%s-mpi-%.8s-%u", job, uid, start);
+    return mem_printf("%s-mpi-%.8s-%u-%u", job, uid, instance, start);
+}
+
+char *name_network_policy(const char *job)
+{
+    return mem_printf("%s-peers", job);
+}
+
 char *name_partition(const char *prefix, const char *job, const char *ns, uint32_t instance)
 {
     AUTO(mem) char *id = mem_printf("%s-%s-%s-%u", prefix, job, ns, instance);

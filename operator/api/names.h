@@ -13,13 +13,23 @@
 #define LABEL_JOB_NAME "graphcore.ai/job-name"
 #define LABEL_JOB_UID "graphcore.ai/job-uid"
 #define LABEL_ROLE "graphcore.ai/role"
+#define ROLE_WORKER "worker"
+#define ROLE_LAUNCHER "launcher"
 #define LABEL_INSTANCE "graphcore.ai/instance"
 #define LABEL_WORKER "graphcore.ai/worker"
 #define LABEL_RECORD "graphcore.ai/partition-record"
 #define ANNOTATION_PARTITION "graphcore.ai/partition"
 #define ANNOTATION_RUN "graphcore.ai/run"
+#define ANNOTATION_SEAT "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */
 #define ANNOTATION_RELEASE "graphcore.ai/release"
 #define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
+
+/* The agent's port of a worker: by this name in its pod, and where it is when the pod has its own network. */
+#define AGENT_PORT_NAME "ipu-agent"
+#define AGENT_PORT 2222
+/* With host networking: one of these, below those that Linux gives to connections of its own. */
+#define AGENT_HOST_PORT_FIRST 12000
+#define AGENT_HOST_PORT_COUNT 8000
 
 /* Longest id that is kept readable; V-IPU states no limit, but users saw trouble with long ones. */
 #define PARTITION_ID_MAX 63
@@ -29,6 +39,13 @@
 char *name_worker_pod(const char *job, uint32_t n);
 /* "<job>-workers": the headless Service of a job with several workers per instance, yours. */
 char *name_worker_service(const char *job);
+/* "<job>-launcher" for instance 0, "<job>-launcher-<instance>" for others, yours. */
+char *name_launcher_pod(const char *job, uint32_t instance);
+/* The Secret with the keys of one start of an instance's pods: "<job>-mpi-<8 of uid>-<start>", with the
+ * instance before the start for others than 0. Yours. */
+char *name_keys_secret(const char *job, const char *uid, uint32_t instance, uint32_t start);
+/* "<job>-peers": the NetworkPolicy of a job with a launcher, yours. */
+char *name_network_policy(const char *job);
 /* The readable id "<prefix>-<job>-<namespace>-<instance>", or NULL when it is longer than PARTITION_ID_MAX.
  * Yours. */
 char *name_partition(const char *prefix, const char *job, const char *ns, uint32_t instance);

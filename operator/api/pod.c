@@ -42,6 +42,27 @@ static uint32_t metadata_number(const cJSON *metadata, const char *path)
     return n;
 }
 
+static uint32_t seat_of(const cJSON *metadata)
+{
+    bool is_launcher = str_eq(json_str(metadata, "labels/graphcore.ai~1role", ""), ROLE_LAUNCHER);
+
+    uint32_t seat = metadata_number(metadata, is_launcher ? "annotations/graphcore.ai~1seat"
+                                                          : "labels/graphcore.ai~1worker");
+
+    return seat < POD_SEATS_MAX ? seat : POD_SEATS_MAX;
+}
+
+static uint16_t agent_port_of(const cJSON *spec)
+{
+    const cJSON *containers = json_at(spec, "containers");
+
+    JSON_EACH (port, json_at(cJSON_IsArray(containers) ? containers->child : NULL, "ports")) {
+        if (str_eq(json_str(port, "name", ""), AGENT_PORT_NAME))
+            return (uint16_t)json_i64(port, "containerPort", 0);
+    }
+    return 0;
+}
+
 static void keep_tail(char **slot, const char *text)
 {
     size_t len = strlen(text);
@@ -214,7 +235,9 @@ struct pod *pod_parse(const cJSON *object)
     pod->partition = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1partition", NULL));
     pod->run = metadata_number(metadata, "annotations/graphcore.ai~1run");
     pod->instance = metadata_number(metadata, "labels/graphcore.ai~1instance");
-    pod->worker = metadata_number(metadata, "labels/graphcore.ai~1worker");
+    pod->worker = seat_of(metadata);
+    pod->agent_port = agent_port_of(json_at(object, "spec"));
+    pod->ip = mem_strdup(json_str(object, "status/podIP", NULL));
     pod->node = mem_strdup(json_str(object, "spec/nodeName", NULL));
     read_owner(pod, metadata);
     pod->job_key = pod->job_name ? mem_printf("%s/%s", pod->ns, pod->job_name) : mem_strdup("");
@@ -236,6 +259,7 @@ void pod_free(struct pod *pod)
     mem_free(pod->job_key);
     mem_free(pod->partition);
     mem_free(pod->node);
+    mem_free(pod->ip);
     mem_free(pod->boot_id);
     mem_free(pod->failed_container);
     mem_free(pod->failed_reason);

@@ -9,6 +9,9 @@
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
+/* No instance has so many pods; a label that says more is nobody's. */
+#define POD_SEATS_MAX 8192
+
 struct pod {
     char *ns, *name, *uid, *resource_version;
     char *job_uid;   /* of the controlling IPUJob, or NULL */
@@ -16,9 +19,12 @@ struct pod {
     char *job_key;   /* "namespace/name" of the owner; "" without one */
     char *partition; /* annotation: the partition id it was started on, or NULL */
     char *node;      /* or NULL */
+    char *ip;        /* its address, or NULL */
     char *boot_id;   /* of the node when this pod was first seen there; filled in by the store, or NULL */
     uint32_t run;    /* annotation: which start on that partition */
-    uint32_t instance, worker;
+    uint32_t instance;
+    uint32_t worker;     /* its seat in the instance: workers first, the launcher behind them */
+    uint16_t agent_port; /* where its agent listens; 0 without one */
     enum pod_phase phase;
     bool deleting;
     bool cut_short; /* it was asked to go before it ended: how it ends says nothing about its program */

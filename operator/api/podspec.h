@@ -9,6 +9,8 @@ struct podspec_options {
     const char *launcher_pull_policy;
     const char *const *pull_secrets; /* names, NULL-terminated, or NULL */
     bool host_network;
+    bool network_policy;     /* pods of a job with a launcher are reached by each other alone */
+    const char *mpi_network; /* for MPI between pods: an interface or a network such as 10.0.0.0/8; or NULL */
 };
 
 /* Where the partition is and what it looks like. */
@@ -21,6 +23,8 @@ struct podspec_place {
     const char *node_value;
     bool reconfigurable;
     const char *target_options; /* JSON text for POPLAR_TARGET_OPTIONS, or NULL */
+    uint32_t start;             /* of the record */
+    uint16_t agent_port;        /* of the workers' agents, with a launcher */
 };
 
 /* Worker `worker` of `instance`. ERR_INVALID when the template cannot be turned into a pod. Yours. */
@@ -28,7 +32,7 @@ MUST_USE cJSON *podspec_worker(const struct job *job, uint32_t instance, uint32_
                                const struct podspec_place *place, const struct podspec_options *options,
                                struct err *err);
 /* What the API server says of such a pod, in the words of the job: where a field stands in
- * spec.workers.template. Yours. */
-char *podspec_in_words_of_job(const char *message);
+ * spec.workers.template or, of a launcher, in spec.launcher.template. Yours. */
+char *podspec_in_words_of_job(const char *message, bool is_launcher);
 /* The headless Service that gives workers stable names. Yours. */
 cJSON *podspec_service(const struct job *job);

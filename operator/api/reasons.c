@@ -47,6 +47,11 @@ const struct reason reasons[] = {
      "Nothing; another partition is made"},
     {"StoppingOldPods", REASON_STEP, "Pods of an earlier start are being stopped first", NULL},
     {"StartingPods", REASON_STEP, "The pods are being started", NULL},
+    {"WaitingForWorkers", REASON_STEP, "The launcher starts when all workers are ready", NULL},
+    {"StartingLauncher", REASON_STEP, "All workers are ready, and the launcher is being started", NULL},
+    {"KeysLost", REASON_TROUBLE,
+     "The Secret by which launcher and workers know each other was deleted before the launcher had it",
+     "Nothing; the pods are started again with new keys"},
     {"Recovering", REASON_STEP, "The operator was interrupted while it started pods, and starts them afresh",
      NULL},
 
@@ -85,6 +90,8 @@ const struct reason reasons[] = {
     /* why it failed */
     {"ContainerFailed", REASON_FAILURE, "A container ended with an exit code other than 0",
      "Read its last lines in status.failure, and its log"},
+    {"WorkerEnded", REASON_FAILURE, "A worker ended with exit code 0 although its launcher was not done",
+     "Workers wait for their launcher; look for what told this one to end"},
     {"OOMKilled", REASON_FAILURE, "A container used more memory than its limit",
      "Raise the container's memory limit"},
     {"Evicted", REASON_FAILURE, "The pod was evicted: its node was short of something, or was drained",

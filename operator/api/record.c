@@ -38,14 +38,17 @@ struct record *record_parse(const cJSON *configmap)
     record->instance = number(data, "instance");
     record->attempt = number(data, "attempt");
     record->run = number(data, "run");
+    record->start = number(data, "start");
     record->restarts = number(data, "restarts");
     record->job_key = mem_printf("%s/%s", record->job_ns, record->job_name);
     record->workers = number(data, "workers");
     record->size = number(data, "size");
     record->gcds = number(data, "gcds");
     record->replicas = number(data, "replicas");
+    record->has_launcher = flag(data, "launcher");
     record->reconfigurable = flag(data, "reconfigurable");
     record->started = flag(data, "started");
+    record->launched = flag(data, "launched");
     record->unsettled = flag(data, "unsettled");
     record->releasing = flag(data, "releasing");
     record->reason = mem_strdup(json_str(data, "reason", NULL));
@@ -94,8 +97,10 @@ struct record *record_copy(const struct record *from)
 static void put_changing(cJSON *data, const struct record *record)
 {
     json_put_strf(data, "run", "%u", record->run);
+    json_put_strf(data, "start", "%u", record->start);
     json_put_strf(data, "restarts", "%u", record->restarts);
     json_put_str(data, "started", record->started ? "true" : "false");
+    json_put_str(data, "launched", record->launched ? "true" : "false");
     json_put_str(data, "unsettled", record->unsettled ? "true" : "false");
     json_put_str(data, "releasing", record->releasing ? "true" : "false");
     json_put_str(data, "reason", record->reason);
@@ -139,6 +144,7 @@ cJSON *record_build(const struct record *record, const char *operator_ns)
     json_put_strf(data, "size", "%u", record->size);
     json_put_strf(data, "gcds", "%u", record->gcds);
     json_put_strf(data, "replicas", "%u", record->replicas);
+    json_put_str(data, "launcher", record->has_launcher ? "true" : "false");
     json_put_str(data, "reconfigurable", record->reconfigurable ? "true" : "false");
     put_changing(data, record);
     return configmap;
@@ -155,4 +161,14 @@ cJSON *record_patch(const struct record *record)
     if (!record->disruption)
         clear_disruption(data);
     return patch;
+}
+
+uint32_t record_seats(const struct record *record)
+{
+    return record->workers + record->has_launcher;
+}
+
+bool record_has_started(const struct record *record, uint32_t seat)
+{
+    return seat < record->workers ? record->started : record->launched;
 }

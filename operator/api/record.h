@@ -17,11 +17,14 @@ struct record {
     uint32_t instance;
     uint32_t attempt;  /* counts ids used for this instance, from 0 */
     uint32_t run;      /* counts the times its pods were started on it; pods carry it */
+    uint32_t start;    /* counts the starts of its pods over all attempts; agents refuse earlier ones */
     uint32_t restarts; /* failures that were answered by a restart, over all attempts of the instance */
-    uint32_t workers;  /* pods of the instance */
+    uint32_t workers;  /* worker pods of the instance */
+    bool has_launcher; /* and one that starts the program on them, in the seat behind theirs */
     uint32_t size, gcds, replicas;
     bool reconfigurable;
-    bool started;   /* all pods of this run were seen to exist */
+    bool started;   /* all workers of this run were seen to exist */
+    bool launched;  /* the launcher of this run is being created, or was */
     bool unsettled; /* a create or remove was sent whose outcome nobody knows */
     bool releasing; /* a tombstone: the partition goes, the id is not used again before the record has gone */
     char *reason;   /* why it is releasing, or NULL */
@@ -45,3 +48,6 @@ cJSON *record_build(const struct record *record, const char *operator_ns);
  * uid. Yours. */
 cJSON *record_patch(const struct record *record);
 struct record *record_copy(const struct record *from);
+uint32_t record_seats(const struct record *record); /* pods of the instance */
+/* Was the pod of that seat started in this run, as far as the record knows? */
+bool record_has_started(const struct record *record, uint32_t seat);

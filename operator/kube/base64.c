@@ -1,16 +1,14 @@
 #include "operator/kube/base64.h"
 
+#include <string.h>
+
+static const char digits_of[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 static int value_of(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    if (c == '+')
-        return 62;
-    return c == '/' ? 63 : -1;
+    const char *at = c ? strchr(digits_of, c) : NULL;
+
+    return at ? (int)(at - digits_of) : -1;
 }
 
 static bool is_blank(char c)
@@ -44,4 +42,17 @@ bool base64_decode(struct slice text, struct str *ret)
     if (digits % 4 == 3)
         str_addc(ret, (char)(bits >> 2 & 0xff));
     return !ret->full;
+}
+
+void base64_encode(struct slice bytes, struct str *ret)
+{
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t left = bytes.len - i;
+        uint32_t bits = 0;
+
+        for (size_t n = 0; n < 3; n++)
+            bits = bits << 8 | (n < left ? (uint8_t)bytes.ptr[i + n] : 0);
+        for (size_t n = 0; n < 4; n++)
+            str_addc(ret, n <= left ? digits_of[bits >> (18 - 6 * n) & 63] : '=');
+    }
 }

@@ -6,6 +6,8 @@ const struct kube_resource KUBE_SERVICES = {"", "v1", "services", "Service"};
 const struct kube_resource KUBE_SECRETS = {"", "v1", "secrets", "Secret"};
 const struct kube_resource KUBE_NODES = {"", "v1", "nodes", "Node"};
 const struct kube_resource KUBE_NAMESPACES = {"", "v1", "namespaces", "Namespace"};
+const struct kube_resource KUBE_NETWORK_POLICIES = {"networking.k8s.io", "v1", "networkpolicies",
+                                                    "NetworkPolicy"};
 const struct kube_resource KUBE_LEASES = {"coordination.k8s.io", "v1", "leases", "Lease"};
 const struct kube_resource KUBE_EVENTS = {"events.k8s.io", "v1", "events", "Event"};
 const struct kube_resource KUBE_CRDS = {"apiextensions.k8s.io", "v1", "customresourcedefinitions",

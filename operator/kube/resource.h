@@ -15,6 +15,7 @@ extern const struct kube_resource KUBE_CONFIGMAPS;
 extern const struct kube_resource KUBE_SERVICES;
 extern const struct kube_resource KUBE_SECRETS;
 extern const struct kube_resource KUBE_NODES;
+extern const struct kube_resource KUBE_NETWORK_POLICIES; /* networking.k8s.io/v1 */
 extern const struct kube_resource KUBE_NAMESPACES;
 extern const struct kube_resource KUBE_LEASES;
 extern const struct kube_resource KUBE_EVENTS;  /* events.k8s.io/v1 */

@@ -4,7 +4,7 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/work.h"
+#include "operator/reconcile/launch.h"
 #include "vipu/model/shape.h"
 
 static void send(struct work *work, struct op *op, const struct kube_request *http)
@@ -90,14 +90,16 @@ static bool find_place(const struct reconciler *r, const struct record *record, 
         .node_value = config->node_value,
         .reconfigurable = record->reconfigurable,
         .target_options = *ret_options,
+        .start = record->start,
     };
     return true;
 }
 
 static void send_pod(struct work *work, struct op *op, const struct job *job)
 {
-    const struct reconciler *r = work->r;
+    struct reconciler *r = work->r;
     const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, op->name);
+    bool is_worker = op->worker < job->spec.workers_per_instance;
     AUTO(mem) char *target_options = NULL;
     AUTO(json) cJSON *pod = NULL;
     struct podspec_place place;
@@ -105,7 +107,10 @@ static void send_pod(struct work *work, struct op *op, const struct job *job)
 
     if (!record || !find_place(r, record, &place, &target_options))
         return;
-    pod = podspec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err);
+    if (job->spec.has_launcher)
+        place.agent_port = launch_port(r, job, record);
+    pod = is_worker ? podspec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err)
+                    : launch_make_pod(r, job, op->instance, &place, &err);
     if (!pod) {
         log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
         return;
@@ -117,20 +122,24 @@ static void send_pod(struct work *work, struct op *op, const struct job *job)
 }
 
 /* A pod that differs from the later one in nothing that the API server judges. */
-static void send_dry_run(struct work *work, struct op *op, const struct job *job)
+void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
 {
     static const char *const query[] = {"dryRun", "All", NULL};
-    const struct podspec_place place = {.partition = "dry-run", .vipu_host = "dry-run", .vipu_port = 1};
+    const struct podspec_place place = {
+        .partition = "dry-run", .vipu_host = "dry-run", .vipu_port = 1, .agent_port = AGENT_HOST_PORT_FIRST};
+    bool is_launcher = op->worker > 0;
     AUTO(json) cJSON *pod = NULL;
     struct err err = {0};
 
-    pod = podspec_worker(job, 0, 0, &place, &work->r->options.pods, &err);
+    pod = is_launcher ? launch_make_trial(work->r, job, &place, &err)
+                      : podspec_worker(job, 0, 0, &place, &work->r->options.pods, &err);
     if (!pod) {
         log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
         return;
     }
-    if (!admitted_ask(&work->r->admitted, job))
+    if (!is_launcher && !admitted_ask(&work->r->admitted, job))
         return;
+    mem_free(op->text);
     op->text = admitted_fingerprint(job);
     send(work, op,
          &(struct kube_request){.method = "POST",
@@ -190,7 +199,8 @@ static void send_delete(struct work *work, struct op *op, const struct kube_reso
 
     json_put_str(body, "apiVersion", "v1");
     json_put_str(body, "kind", "DeleteOptions");
-    json_put_str(json_put_object(body, "preconditions"), "uid", op->uid);
+    if (op->uid)
+        json_put_str(json_put_object(body, "preconditions"), "uid", op->uid);
     if (op->now)
         json_put_i64(body, "gracePeriodSeconds", 0);
     json_put_str(body, "propagationPolicy", "Background");
@@ -265,10 +275,19 @@ static void perform(struct work *work, struct op *op, const struct job *job)
         send_status(work, op, job);
         return;
     case OP_DRY_RUN:
-        send_dry_run(work, op, job);
+        act_send_dry_run(work, op, job);
         return;
     case OP_SERVICE_CREATE:
         send_service(work, op, job);
+        return;
+    case OP_POLICY_CREATE:
+        launch_send_policy(work, op, job);
+        return;
+    case OP_KEYS_CREATE:
+        launch_send_keys(work, op, job);
+        return;
+    case OP_KEYS_DELETE:
+        send_delete(work, op, &KUBE_SECRETS, job->ns);
         return;
     case OP_RECORD_CREATE:
     case OP_RECORD_PATCH:

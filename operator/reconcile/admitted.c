@@ -17,8 +17,12 @@ char *admitted_fingerprint(const struct job *job)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
 
-    for (const char *p = job->template_json; *p; p++)
-        hash = (hash ^ (uint8_t)*p) * UINT64_C(1099511628211);
+    const char *const texts[] = {job->template_json, job->launcher_json};
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        for (const char *p = texts[i]; p && *p; p++)
+            hash = (hash ^ (uint8_t)*p) * UINT64_C(1099511628211);
+    }
     return mem_printf("%s/%llx/%u", job->ns, (unsigned long long)hash, job->spec.workers_per_instance);
 }
 

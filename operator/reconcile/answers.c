@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
-#include "operator/reconcile/work.h"
+#include "operator/reconcile/launch.h"
 
 /* How long before asking again what the API server has refused for now. */
 #define REFUSED_AGAIN_MS 10000
@@ -107,6 +107,28 @@ static void tell_waiting(const struct request *request, bool passed, int32_t pri
         reconciler_enqueue(r, waiting.items[i]);
 }
 
+static const struct job *job_of(const struct work *work)
+{
+    const struct store_item *item = store_get(watch_store(work->r->jobs), work->key);
+    const struct job *job = item ? item->view : NULL;
+
+    return job && str_eq(job->uid, work->uid) && job->generation == work->generation ? job : NULL;
+}
+
+/* The workers pass: what about their launcher? */
+static bool ask_about_launcher(const struct request *request, const struct kube_response *res)
+{
+    struct work *work = request->work;
+    const struct job *job = job_of(work);
+    struct op op = {.kind = OP_DRY_RUN, .worker = 1};
+
+    if (request->op.worker || !job || !job->spec.has_launcher ||
+        (res->err.kind != ERR_NONE && res->err.kind != ERR_EXISTS))
+        return false;
+    act_send_dry_run(work, &op, job);
+    return true;
+}
+
 static void on_dry_run(struct request *request, struct kube_response *res)
 {
     struct job_memory *memory = work_memory(request->work);
@@ -115,6 +137,8 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     /* The API server's admission writes what the template's PriorityClass is worth into the pod. */
     int32_t priority = (int32_t)json_i64(res->body, "spec/priority", 0);
 
+    if (ask_about_launcher(request, res))
+        return;
     tell_waiting(request, res->err.kind == ERR_NONE, priority);
     if (!memory)
         return;
@@ -127,7 +151,7 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     } else if (res->err.kind == ERR_INVALID) {
         memory->dry_run = DRY_RUN_REFUSED;
         memory->dry_run_reason = "PodTemplateRefused";
-        memory->dry_run_text = podspec_in_words_of_job(res->message);
+        memory->dry_run_text = podspec_in_words_of_job(res->message, request->op.worker > 0);
     } else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE) {
         memory->dry_run = DRY_RUN_FORBIDDEN;
         memory->dry_run_reason = denial_reason(res->denial);
@@ -141,7 +165,8 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     work_again_at(request->work, now);
 }
 
-static void on_service_created(struct request *request, struct kube_response *res)
+/* What all pods of a job share: Service and NetworkPolicy. */
+static void on_shared_created(struct request *request, struct kube_response *res)
 {
     struct job_memory *memory = work_memory(request->work);
 
@@ -149,8 +174,10 @@ static void on_service_created(struct request *request, struct kube_response *re
         fail(request, res);
         return;
     }
-    if (memory)
+    if (memory && request->op.kind == OP_SERVICE_CREATE)
         memory->has_service = true;
+    else if (memory)
+        memory->has_policy = true;
     work_again_at(request->work, loop_now_ms(request->work->r->loop));
 }
 
@@ -222,6 +249,8 @@ static void on_record_patched(struct request *request, struct kube_response *res
         part_begin_run(memory_part(memory, record->name, loop_now_ms(r->loop)), record->run);
         pool_begin_run(r->pool, record->controller, record->name);
     }
+    if (memory && record->launched)
+        memory_part(memory, record->name, loop_now_ms(r->loop))->launch_is_ours = true;
 }
 
 static void on_record_deleted(struct request *request, struct kube_response *res)
@@ -275,7 +304,10 @@ static void on_pod_created(struct request *request, struct kube_response *res)
                                             request->op.text));
     } else if (res->err.kind == ERR_INVALID ||
                (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE)) {
-        refuse_pods(request, podspec_in_words_of_job(res->message));
+        const struct job *job = job_of(request->work);
+        bool is_launcher = job && request->op.worker >= job->spec.workers_per_instance;
+
+        refuse_pods(request, podspec_in_words_of_job(res->message, is_launcher));
     } else {
         fail(request, res);
     }
@@ -311,7 +343,18 @@ void answer_op(void *ctx, struct kube_response *res)
         on_dry_run(request, res);
         break;
     case OP_SERVICE_CREATE:
-        on_service_created(request, res);
+    case OP_POLICY_CREATE:
+        on_shared_created(request, res);
+        break;
+    case OP_KEYS_CREATE:
+        if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS)
+            launch_on_keys_created(request, res);
+        else
+            fail(request, res);
+        break;
+    case OP_KEYS_DELETE:
+        if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
+            fail(request, res);
         break;
     case OP_RECORD_CREATE:
         on_record_created(request, res);

@@ -39,9 +39,12 @@ struct record *crew_begin_next_run(const struct instance_view *inst, struct crew
 {
     struct record *next = crew_change_record(inst, crew, plan);
 
+    if (next->has_launcher)
+        plan_keys_delete(plan, next);
     next->run++;
-    next->started = false;
-    next->restarts += crew->failure.reason || crew->succeeded == inst->record->workers;
+    next->start++;
+    next->started = next->launched = false;
+    next->restarts += crew->failure.reason || crew->launcher_done || crew->succeeded == inst->record->workers;
     forget_disruption(next);
     return next;
 }
@@ -99,21 +102,74 @@ static void recall_disruption(const struct instance_view *inst, struct crew *cre
         return;
     if (crew->failure.is_disruption && str_eq(crew->failure.pod_name, noted.pod_name))
         noted.pod = crew->failure.pod;
-    crew->failure = noted;
+    crew->failure = crew->judged = noted;
 }
 
-/* Returns whether it is lost: asked to go long ago and still there, so that its node does not answer. */
-static bool sum_up_present(const struct job_view *view, const struct worker_view *worker, struct crew *crew)
+static void sum_up_worker(const struct worker_view *worker, struct crew *crew)
 {
     const struct pod *pod = worker->pod;
-    int64_t until = worker->since_ms + view->hold_ms;
 
+    crew->never_seen += worker->state == WORKER_NEVER_SEEN;
+    crew->gone += worker->state == WORKER_GONE_QUIET;
+    if (worker->state != WORKER_PRESENT)
+        return;
     crew->present++;
     crew->running += pod->phase == POD_RUNNING;
+    crew->ready += pod->ready && pod->ip && !pod->deleting;
     sum_up_end(pod, crew);
+}
+
+/* A worker that ends well before its launcher has failed: nobody told it to. */
+static void look_for_early_end(const struct instance_view *inst, uint32_t workers, struct crew *crew)
+{
+    for (uint32_t w = 0; w < workers && !crew->failure.reason; w++) {
+        const struct pod *pod = inst->workers[w].state == WORKER_PRESENT ? inst->workers[w].pod : NULL;
+
+        if (!pod || pod->phase != POD_SUCCEEDED || pod->cut_short)
+            continue;
+        crew->failure = failure_of_pod(pod);
+        crew->failure.reason = "WorkerEnded";
+        crew->failure.at_s = pod->finished_s;
+    }
+}
+
+/* Who dies first takes the others along, and the launcher is told by its network before the operator is by a
+ * kubelet: a worker is named before the launcher that misses it. */
+static void sum_up_launcher(const struct instance_view *inst, uint32_t seat, struct crew *crew)
+{
+    const struct worker_view *launcher = &inst->workers[seat];
+    const struct pod *pod = launcher->pod;
+    struct failure failure = {0};
+
+    crew->gone += launcher->state == WORKER_GONE_QUIET;
+    if (launcher->state == WORKER_PRESENT) {
+        crew->launcher = pod;
+        if (pod->disruption)
+            failure = failure_of_disruption(pod);
+        if (pod->cut_short)
+            crew->gone++;
+        else if (pod->phase == POD_SUCCEEDED)
+            crew->launcher_done = pod;
+        else if (pod->phase == POD_FAILED)
+            failure = failure_of_pod(pod);
+    }
+    if (!crew->launcher_done)
+        look_for_early_end(inst, seat, crew);
+    if (failure.reason && !crew->failure.reason)
+        crew->failure = failure;
+    crew->judged = failure.reason && !crew->failure.is_disruption ? failure : crew->failure;
+}
+
+/* May something of it still run? Returns whether it is lost: asked to go long ago and still there, so that
+ * its node does not answer. */
+static bool sum_up_present(const struct job_view *view, const struct worker_view *seat, struct crew *crew)
+{
+    const struct pod *pod = seat->pod;
+    int64_t until = seat->since_ms + view->hold_ms;
+
     if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !crew->waiting_pod)
         crew->waiting_pod = pod;
-    if (pod_is_quiet(pod, false, worker->node_fenced))
+    if (pod_is_quiet(pod, false, seat->node_fenced))
         return false;
     if (pod->deleting && view->now_ms >= until)
         return true;
@@ -123,34 +179,32 @@ static bool sum_up_present(const struct job_view *view, const struct worker_view
     return false;
 }
 
+static bool is_lost(const struct job_view *view, const struct worker_view *seat, struct crew *crew)
+{
+    if (seat->state == WORKER_PRESENT)
+        return sum_up_present(view, seat, crew);
+    return seat->state == WORKER_GONE_UNKNOWN || seat->is_unsure; /* unsure: vanished while nobody watched */
+}
+
 void crew_sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew)
 {
-    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
-        const struct worker_view *worker = &inst->workers[w];
-        bool is_lost = false;
+    const struct job_spec *spec = &view->job->spec;
 
-        switch (worker->state) {
-        case WORKER_PRESENT:
-            is_lost = sum_up_present(view, worker, crew);
-            break;
-        case WORKER_GONE_QUIET:
-            crew->gone++;
-            sum_up_gone(worker, inst->index, crew);
-            break;
-        case WORKER_GONE_UNKNOWN:
-            is_lost = true;
-            sum_up_gone(worker, inst->index, crew);
-            break;
-        case WORKER_NEVER_SEEN:
-            crew->never_seen++;
-            is_lost = inst->record && inst->record->started; /* vanished while nobody watched */
-            break;
-        }
-        if (is_lost && (!crew->lost || worker->since_ms > crew->lost->since_ms)) {
-            crew->lost = worker;
-            crew->lost_index = w;
+    for (uint32_t i = 0; i < job_seats(spec); i++) {
+        const struct worker_view *seat = &inst->workers[i];
+
+        if (i < spec->workers_per_instance)
+            sum_up_worker(seat, crew);
+        if (seat->state == WORKER_GONE_QUIET || seat->state == WORKER_GONE_UNKNOWN)
+            sum_up_gone(seat, inst->index, crew);
+        if (is_lost(view, seat, crew) && (!crew->lost || seat->since_ms > crew->lost->since_ms)) {
+            crew->lost = seat;
+            crew->lost_index = i;
         }
     }
+    crew->judged = crew->failure;
+    if (spec->has_launcher)
+        sum_up_launcher(inst, spec->workers_per_instance, crew);
     if (inst->record)
         recall_disruption(inst, crew);
     crew->failure.attempt = inst->record ? inst->record->restarts : 0;
@@ -158,10 +212,10 @@ void crew_sum_up(const struct job_view *view, const struct instance_view *inst, 
 
 void crew_delete(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
-    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
-        const struct worker_view *worker = &inst->workers[w];
+    for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
+        const struct worker_view *seat = &inst->workers[i];
 
-        if (worker->state == WORKER_PRESENT && !pod_is_terminal(worker->pod))
-            plan_pod_delete(plan, worker->pod);
+        if (seat->state == WORKER_PRESENT && !pod_is_terminal(seat->pod))
+            plan_pod_delete(plan, seat->pod);
     }
 }

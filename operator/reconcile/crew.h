@@ -14,7 +14,10 @@ struct crew {
     uint32_t running, succeeded, failed;
     uint32_t noisy;         /* present, may still run, and is not lost */
     struct failure failure; /* the first of them all, with a pod that was taken away; reason NULL: none */
+    struct failure judged;  /* whose exit code restartPolicy asks about: the launcher's, if it has one */
     const struct pod *waiting_pod;
+    uint32_t ready; /* workers that a launcher can reach */
+    const struct pod *launcher, *launcher_done;
     const struct worker_view *lost; /* the one whose processes may live on, noticed last */
     uint32_t lost_index;
     int64_t patience_ms; /* when the first that was asked to go counts as lost; 0: none */

@@ -46,11 +46,11 @@ static enum release release_of(const struct job_view *view, const struct record 
 
 /* What is left of earlier attempts, removed instances and jobs that are gone. going_on: which instances have
  * ended, when the others are to run (again); NULL: nothing will. */
-static void decide_leftovers(const struct job_view *view, const struct verdict *going_on, bool keep_finished,
+static void decide_leftovers(const struct job_view *view, const struct verdict *going_on, enum keep keep,
                              struct plan *plan, char **ret_text)
 {
     for (size_t i = 0; i < view->extra_count; i++) {
-        if (!keep_finished || !pod_is_terminal(view->extra_pods[i]))
+        if (!keeps_pod(view, keep, view->extra_pods[i]))
             plan_pod_delete(plan, view->extra_pods[i]);
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
@@ -67,13 +67,12 @@ static void decide_leftovers(const struct job_view *view, const struct verdict *
 /* ---- endings ---- */
 
 /* Stops all instances; returns what is still to be done, or NULL. */
-static char *stop_all(const struct job_view *view, bool keep_finished, enum release release,
-                      struct plan *plan)
+static char *stop_all(const struct job_view *view, enum keep keep, enum release release, struct plan *plan)
 {
     char *first = NULL;
 
     for (size_t i = 0; i < view->instance_count; i++) {
-        char *text = instance_stop(view, &view->instances[i], keep_finished, release, plan);
+        char *text = instance_stop(view, &view->instances[i], keep, release, plan);
 
         if (first)
             mem_free(text);
@@ -153,10 +152,10 @@ static char *how_to_let_go(const struct job_view *view)
 static void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
-    char *text = stop_all(view, false, RELEASE_FOR_GOOD, plan);
+    char *text = stop_all(view, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
     char *left = NULL;
 
-    decide_leftovers(view, NULL, false, plan, &left);
+    decide_leftovers(view, NULL, KEEP_NOTHING, plan, &left);
     if (!has_records(view) || is_let_go(view)) {
         plan_add(plan, OP_FINALIZER_REMOVE);
     } else {
@@ -181,16 +180,29 @@ static void decide_deletion(const struct job_view *view, const cJSON *status, st
 static void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
-    char *text = stop_all(view, true, RELEASE_FOR_NOW, plan);
+    char *text = stop_all(view, KEEP_FINISHED, RELEASE_FOR_NOW, plan);
 
     read_ended(status, &v);
-    decide_leftovers(view, &v, true, plan, &text);
+    decide_leftovers(view, &v, KEEP_FINISHED, plan, &text);
     count_pods(view, &v);
     v.message = text ? mem_printf("Suspended: %s", text)
                      : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
     status_decide(view, status, &v, plan);
     mem_free(text);
     verdict_release(&v);
+}
+
+static enum keep keep_by_policy(enum clean_policy clean)
+{
+    switch (clean) {
+    case CLEAN_NONE:
+        return KEEP_FINISHED;
+    case CLEAN_WORKERS:
+        return KEEP_LAUNCHERS;
+    case CLEAN_ALL:
+        break;
+    }
+    return KEEP_NOTHING;
 }
 
 /* Its story is told; what it still holds goes back. */
@@ -204,12 +216,13 @@ static void decide_finished(const struct job_view *view, const cJSON *status, st
         return;
     }
 
-    bool keeps_pods = view->job->spec.clean == CLEAN_NONE, may_be_mended = status_is_refusal(status);
+    bool may_be_mended = status_is_refusal(status);
+    enum keep keep = keep_by_policy(view->job->spec.clean);
     struct verdict v = {.reason = json_str(status, "reason", "Completed")};
-    char *text = stop_all(view, keeps_pods, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
+    char *text = stop_all(view, keep, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
 
     read_ended(status, &v);
-    decide_leftovers(view, may_be_mended ? &v : NULL, keeps_pods, plan, &text);
+    decide_leftovers(view, may_be_mended ? &v : NULL, keep, plan, &text);
     mem_free(text);
     if (!has_records(view) && view->job->has_finalizer)
         plan_add(plan, OP_FINALIZER_REMOVE);
@@ -277,7 +290,7 @@ static void decide_instances(const struct job_view *view, struct verdict *v, str
         struct instance_result result = {0};
 
         if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
-            mem_free(instance_stop(view, inst, true, RELEASE_FOR_GOOD, plan));
+            mem_free(instance_stop(view, inst, KEEP_FINISHED, RELEASE_FOR_GOOD, plan));
             instance_count_pods(view, inst, &result);
             result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
         } else {
@@ -396,7 +409,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
         return;
     }
     read_ended(status, &v);
-    decide_leftovers(view, &v, false, plan, &text);
+    decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
     mem_free(text);
     decide_instances(view, &v, plan, &tally);
     conclude(view, &tally, &v);
@@ -412,7 +425,7 @@ void job_decide(const struct job_view *view, struct plan *plan)
     char *text = NULL;
 
     if (!job || !is_ours(job)) {
-        decide_leftovers(view, NULL, true, plan, &text);
+        decide_leftovers(view, NULL, KEEP_FINISHED, plan, &text);
         mem_free(text);
         return;
     }

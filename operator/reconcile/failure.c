@@ -77,6 +77,8 @@ char *failure_sentence(const struct failure *failure)
 
     if (failure->is_disruption || !pod)
         return mem_printf("Pod %s %s", failure->pod_name, taken_how(failure->reason));
+    if (str_eq(failure->reason, "WorkerEnded"))
+        return mem_printf("Worker pod %s ended by itself, before its launcher did", pod->name);
     if (pod->oom_killed && str_eq(failure->reason, "OOMKilled"))
         return mem_printf("Container %s of pod %s ran out of memory (exit code %d)", pod->failed_container,
                           pod->name, pod->exit_code);

@@ -33,6 +33,8 @@ void instance_count_pods(const struct job_view *view, const struct instance_view
 
     crew_sum_up(view, inst, &crew);
     for (size_t i = 0; i < inst->stale_count; i++) { /* of an ended instance, whose record has gone */
+        if (inst->stale_pods[i]->worker >= view->job->spec.workers_per_instance)
+            continue;
         crew.succeeded += inst->stale_pods[i]->phase == POD_SUCCEEDED;
         crew.failed += inst->stale_pods[i]->phase == POD_FAILED;
     }
@@ -50,10 +52,14 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
                         struct plan *plan, struct instance_result *ret)
 {
     bool failed = crew->failure.reason != NULL;
-    bool restarts = failed && wants_restart(&view->job->spec, inst->record, &crew->failure);
+    bool restarts = failed && wants_restart(&view->job->spec, inst->record, &crew->judged);
     bool is_unsure = crew->never_seen && !inst->part.quiet;
 
-    if (failed && !restarts)
+    if (crew->launcher_done)
+        decide_launcher_done(view, inst, crew, plan, ret);
+    else if (failed && decide_awaits_end(view, crew, plan, ret))
+        return;
+    else if (failed && !restarts)
         decide_failed(view, inst, crew, plan, ret);
     else if (has_foreign_partition(inst, crew))
         decide_foreign(view, inst, plan, ret);
@@ -71,6 +77,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
         decide_comes_back(view, inst, crew, plan, ret);
     else if (crew->never_seen)
         decide_starting(view, inst, crew, plan, ret);
+    else if (view->job->spec.has_launcher)
+        decide_launch(view, inst, crew, plan, ret);
     else
         decide_running(view, inst, crew, plan, ret);
 }

@@ -44,10 +44,13 @@ enum release {
 /* Why a record is releasing, when not because something went wrong. */
 #define RECORD_GIVEN_BACK "GivenBack"
 
-/* Ends an instance: pods go unless keep_finished and they have ended by themselves; when it is quiet, its
- * IPUs go back. Returns a sentence about what is still to be done (owned), or NULL when nothing is left of
- * it. */
-char *instance_stop(const struct job_view *view, const struct instance_view *inst, bool keep_finished,
+/* Which pods that have ended by themselves stay, for their logs. */
+enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_FINISHED };
+bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod);
+
+/* Ends an instance: its pods go, but for those to keep; when it is quiet, its IPUs go back. Returns a
+ * sentence about what is still to be done (owned), or NULL when nothing is left of it. */
+char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan);
 /* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
 char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,

@@ -7,8 +7,8 @@
 
 /* ---- before there is a partition ---- */
 
-/* Restarts count over all attempts of an instance. */
-static uint32_t restarts_so_far(const struct job_view *view, uint32_t instance)
+/* Restarts and starts count over all attempts of an instance. */
+static const struct record *latest_record(const struct job_view *view, uint32_t instance)
 {
     const struct record *latest = NULL;
 
@@ -19,12 +19,13 @@ static uint32_t restarts_so_far(const struct job_view *view, uint32_t instance)
             (!latest || record->attempt > latest->attempt))
             latest = record;
     }
-    return latest ? latest->restarts : 0;
+    return latest;
 }
 
 static struct record *new_record(const struct job_view *view, const struct instance_view *inst)
 {
     const struct job *job = view->job;
+    const struct record *latest = latest_record(view, inst->index);
     struct record *record = NEW(struct record);
     char *id = inst->readable_taken || inst->next_attempt > 0
                    ? NULL
@@ -40,8 +41,10 @@ static struct record *new_record(const struct job_view *view, const struct insta
     record->job_uid = mem_strdup(job->uid);
     record->instance = inst->index;
     record->attempt = inst->next_attempt;
-    record->restarts = restarts_so_far(view, inst->index);
+    record->start = latest ? latest->start + 1 : 0;
+    record->restarts = latest ? latest->restarts : 0;
     record->workers = job->spec.workers_per_instance;
+    record->has_launcher = job->spec.has_launcher;
     record->size = job->spec.ipus_per_instance;
     record->gcds = job_gcds(&job->spec);
     record->replicas = job_vipu_replicas(&job->spec);
@@ -202,8 +205,8 @@ static void reset_partition(const struct job_view *view, const struct instance_v
         plan_add(plan, OP_PARTITION_RESET)->name = mem_strdup(inst->record->name);
 }
 
-static void create_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
-                        struct instance_result *ret)
+static void create_pods(const struct job_view *view, const struct instance_view *inst,
+                        const struct crew *crew, struct plan *plan, struct instance_result *ret)
 {
     uint32_t workers = view->job->spec.workers_per_instance;
 
@@ -217,11 +220,8 @@ static void create_pods(const struct job_view *view, const struct instance_view 
         plan_again_at(plan, view->create_retry_at_ms);
         return;
     }
-    if (job_has_several_workers(&view->job->spec) && !view->has_service) {
-        if (!plan_has(plan, OP_SERVICE_CREATE))
-            plan_add(plan, OP_SERVICE_CREATE);
+    if (!decide_surroundings(view, inst, crew, plan))
         return;
-    }
     for (uint32_t w = 0; w < workers; w++) {
         if (inst->workers[w].state != WORKER_NEVER_SEEN)
             continue;
@@ -271,7 +271,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
     if (part->busy || inst->stale_count || part->state == PART_UNKNOWN || part->state == PART_PENDING)
         return;
     if (part->state == PART_ACTIVE && part->fresh && !has_other_shape(inst))
-        create_pods(view, inst, plan, ret);
+        create_pods(view, inst, crew, plan, ret);
     else if (crew->present || has_other_shape(inst))
         decide_partition_lost(view, inst, crew, plan, ret);
     else if (part->state == PART_ABSENT)

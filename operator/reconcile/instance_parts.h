@@ -30,6 +30,20 @@ void decide_failed(const struct job_view *view, const struct instance_view *inst
 void decide_comes_back(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                        struct plan *plan, struct instance_result *ret);
 
+void say_waiting(const struct pod *waiting, struct instance_result *ret);
+
+/* instance_launcher.c: its workers wait for the launcher, which begins and ends the run. */
+/* False when there is nothing to wait for: what failed has failed. */
+bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,
+                       struct instance_result *ret);
+void decide_launcher_done(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                          struct plan *plan, struct instance_result *ret);
+void decide_launch(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                   struct plan *plan, struct instance_result *ret);
+/* What the pods of a start find there besides their partition. True when it is there. */
+bool decide_surroundings(const struct job_view *view, const struct instance_view *inst,
+                         const struct crew *crew, struct plan *plan);
+
 /* instance_trouble.c: what cannot be used again. */
 void decide_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                  struct plan *plan, struct instance_result *ret);

@@ -39,23 +39,22 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
         crew_begin_next_run(inst, crew, plan);
 }
 
-static void say_failed(const struct job_spec *spec, const struct failure *failure,
-                       struct instance_result *ret)
+static void say_failed(const struct job_spec *spec, const struct crew *crew, struct instance_result *ret)
 {
-    AUTO(mem) char *what = failure_sentence(failure);
+    AUTO(mem) char *what = failure_sentence(&crew->failure);
 
-    if (spec->backoff_limit && failure_calls_for_restart(spec, failure))
+    if (spec->backoff_limit && failure_calls_for_restart(spec, &crew->judged))
         instance_say(ret, INSTANCE_FAILED, "BackoffLimitExceeded", "%s, after %u of at most %u restarts",
                      what, spec->backoff_limit, spec->backoff_limit);
     else
-        instance_say(ret, INSTANCE_FAILED, failure->reason, "%s", what);
+        instance_say(ret, INSTANCE_FAILED, crew->failure.reason, "%s", what);
 }
 
 void decide_failed(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
                    struct plan *plan, struct instance_result *ret)
 {
     crew_delete(view, inst, plan); /* peers of a failed worker would wait for it for ever */
-    say_failed(&view->job->spec, &crew->failure, ret);
+    say_failed(&view->job->spec, crew, ret);
     if (crew->noisy)
         ret->phase = INSTANCE_RUNNING; /* its end is told when it is one */
 }
@@ -83,7 +82,7 @@ void decide_comes_back(const struct job_view *view, const struct instance_view *
 }
 
 /* A gate is somebody's intention; the others may stand for ever. */
-static void say_waiting(const struct pod *pod, struct instance_result *ret)
+void say_waiting(const struct pod *pod, struct instance_result *ret)
 {
     const char *reason = pod->trouble ? pod->trouble : "PodsWaiting";
 

@@ -10,10 +10,8 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
     const struct worker_view *lost = crew->lost;
     int64_t until = lost->since_ms + view->hold_ms;
     AUTO(mem)
-    char *name = lost->pod_name
-                     ? mem_strdup(lost->pod_name)
-                     : name_worker_pod(view->job->name,
-                                       inst->index * view->job->spec.workers_per_instance + crew->lost_index);
+    char *name =
+        lost->pod_name ? mem_strdup(lost->pod_name) : job_pod_name(view->job, inst->index, crew->lost_index);
 
     crew_delete(view, inst, plan);
     instance_say(ret, INSTANCE_HOLDING, "ProcessMayStillRun",

@@ -100,6 +100,9 @@ void part_begin_run(struct part_memory *part, uint32_t run)
     for (uint32_t i = 0; i < part->worker_count; i++)
         release_worker(&part->workers[i]);
     part->run = run;
+    part->keys = KEYS_UNKNOWN;
+    part->launch_is_ours = false;
+    part->agent_port = 0;
 }
 
 void memory_saw_version(struct job_memory *memory, const char *resource_version)

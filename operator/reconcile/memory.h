@@ -25,10 +25,13 @@ struct worker_memory {
 
 struct part_memory {
     uint32_t run;
-    bool is_ours_fresh; /* this process made its record */
-    int64_t since_ms;   /* when this process first heard of the partition */
-    struct worker_memory *workers;
+    bool is_ours_fresh;            /* this process made its record */
+    int64_t since_ms;              /* when this process first heard of the partition */
+    struct worker_memory *workers; /* by seat */
     uint32_t worker_count;
+    enum keys_state keys;
+    bool launch_is_ours; /* this process has noted that the launcher of this run is to be created */
+    uint16_t agent_port; /* chosen for the workers of this run; 0: not yet */
 };
 
 /* A write of ours that the watch has to show before the job is looked at again. */
@@ -62,7 +65,7 @@ struct job_memory {
 
     int32_t priority; /* of its template's PriorityClass, as the API server has answered; 0 until then */
 
-    bool has_service;
+    bool has_service, has_policy;
     bool create_refused;
     char *create_text;
     int64_t create_retry_at_ms;

@@ -53,8 +53,10 @@ static void recall(const struct reconciler *r, const struct job *job, const stru
 
     *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = part ? part->since_ms : 0};
     if (!memory || memory->state == WORKER_NEVER_SEEN) {
-        if (record && record->started && is_released_by_admin(job, record->name))
-            ret->state = WORKER_GONE_QUIET;
+        ret->is_unsure = record && record_has_started(record, w) &&
+                         !(w == record->workers && is_this_run && part->launch_is_ours);
+        if (ret->is_unsure && is_released_by_admin(job, record->name))
+            *ret = (struct worker_view){.state = WORKER_GONE_QUIET, .since_ms = ret->since_ms};
         return;
     }
     ret->state = memory->state;
@@ -103,7 +105,7 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
     struct job_memory *memory = map_get(&r->memories, record->job_uid);
     const struct part_memory *part = memory ? map_get(&memory->parts, record->name) : NULL;
     struct tombstone_view *tomb = &o->view.tombstones[o->view.tombstone_count++];
-    AUTO(mem) struct worker_view *workers = mem_alloc((record->workers + 1) * sizeof(*workers));
+    AUTO(mem) struct worker_view *workers = mem_alloc((record_seats(record) + 1) * sizeof(*workers));
 
     *tomb = (struct tombstone_view){
         .record = record,
@@ -111,19 +113,19 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
         .released_by_admin = is_released_by_admin(job, record->name),
         .all_quiet = true,
     };
-    for (uint32_t w = 0; w < record->workers; w++)
+    for (uint32_t w = 0; w < record_seats(record); w++)
         recall(r, job, record, part, w, &workers[w]);
     for (const struct store_item *item = store_first_of(watch_store(r->pods), record->job_key); item;
          item = store_next_of(item)) {
         const struct pod *pod = item->view;
 
-        if (str_eq(pod->job_uid, record->job_uid) && is_of_run(pod, record) && pod->worker < record->workers)
+        if (str_eq(pod->job_uid, record->job_uid) && is_of_run(pod, record) &&
+            pod->worker < record_seats(record))
             see_pod(r, job, part, pod, &workers[pod->worker]);
     }
-    for (uint32_t w = 0; w < record->workers; w++) {
+    for (uint32_t w = 0; w < record_seats(record); w++) {
         const struct worker_view *worker = &workers[w];
-        bool is_lost =
-            worker->state == WORKER_GONE_UNKNOWN || (worker->state == WORKER_NEVER_SEEN && record->started);
+        bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->is_unsure;
 
         if (worker->state == WORKER_PRESENT && !pod_is_quiet(worker->pod, false, worker->node_fenced)) {
             is_lost = worker->pod->deleting; /* its node may never answer */
@@ -214,7 +216,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
                           uint32_t index, struct observation *o)
 {
     struct instance_view *inst = &o->view.instances[index];
-    uint32_t workers = job->spec.workers_per_instance;
+    uint32_t seats = job_seats(&job->spec);
     const struct part_memory *part;
 
     inst->index = index;
@@ -222,10 +224,11 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     part = inst->record ? map_get(&memory->parts, inst->record->name) : NULL;
     if (inst->record)
         view_part(r, job, inst);
-    inst->workers = own(o, workers, sizeof(*inst->workers));
-    for (uint32_t w = 0; w < workers; w++)
+    inst->workers = own(o, seats, sizeof(*inst->workers));
+    for (uint32_t w = 0; w < seats; w++)
         recall(r, job, inst->record, part, w, &inst->workers[w]);
     inst->part_since_ms = part ? part->since_ms : 0;
+    inst->keys = part && part->run == inst->record->run ? part->keys : KEYS_UNKNOWN;
     view_claim(memory, inst);
     if (!inst->record)
         choose_next_id(r, job, memory, inst);
@@ -253,7 +256,7 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_me
 
         if (!str_eq(pod->job_uid, job->uid))
             continue;
-        if (pod->instance >= o->view.instance_count || pod->worker >= job->spec.workers_per_instance) {
+        if (pod->instance >= o->view.instance_count || pod->worker >= job_seats(&job->spec)) {
             o->view.extra_pods[o->view.extra_count++] = pod;
             continue;
         }
@@ -294,13 +297,15 @@ static void share_answer(const struct reconciler *r, const struct job *job, stru
     memory->dry_run = DRY_RUN_PASSED;
 }
 
-static void view_answers(const struct job *job, const struct job_memory *memory, struct job_view *view)
+static void view_answers(const struct job *job, const struct job_memory *memory, bool needs_policy,
+                         struct job_view *view)
 {
     view->dry_run = memory->dry_run_generation == job->generation ? memory->dry_run : DRY_RUN_NEEDED;
     view->dry_run_text = memory->dry_run_text;
     view->dry_run_reason = memory->dry_run_reason;
     view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
     view->has_service = memory->has_service;
+    view->needs_policy = job->spec.has_launcher && needs_policy && !memory->has_policy;
     view->create_refused = memory->create_refused;
     view->create_text = memory->create_text;
     view->create_retry_at_ms = memory->create_retry_at_ms;
@@ -327,7 +332,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->instance_count = job->problems.count ? 0 : job->spec.instances;
         view->instances = own(o, view->instance_count, sizeof(*view->instances));
         share_answer(r, job, memory);
-        view_answers(job, memory, view);
+        view_answers(job, memory, r->options.pods.network_policy, view);
         for (uint32_t i = 0; i < view->instance_count; i++)
             view_instance(r, job, memory, i, o);
         view_pods(r, job, memory, o);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/api/names.h"
 #include "operator/api/pod.h"
 #include "operator/api/record.h"
 
@@ -37,6 +38,12 @@ void plan_pod_drop(struct plan *plan, const struct pod *pod)
     op->name = mem_strdup(pod->name);
     op->uid = mem_strdup(pod->uid);
     op->now = true;
+}
+
+void plan_keys_delete(struct plan *plan, const struct record *record)
+{
+    plan_add(plan, OP_KEYS_DELETE)->name =
+        name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
 }
 
 void plan_claim(struct plan *plan, uint32_t instance, bool ready)
@@ -80,6 +87,9 @@ static const char *kind_name(enum op_kind kind)
         [OP_CLAIM] = "claim",
         [OP_DRY_RUN] = "dry-run",
         [OP_SERVICE_CREATE] = "service-create",
+        [OP_POLICY_CREATE] = "policy-create",
+        [OP_KEYS_CREATE] = "keys-create",
+        [OP_KEYS_DELETE] = "keys-delete",
         [OP_RECORD_CREATE] = "record-create",
         [OP_RECORD_PATCH] = "record-patch",
         [OP_RECORD_DELETE] = "record-delete",
@@ -107,9 +117,9 @@ static void print_op(const struct op *op, struct str *out)
     if (op->kind == OP_POD_CREATE)
         str_addf(out, " instance=%u worker=%u", op->instance, op->worker);
     if (op->record)
-        str_addf(out, " controller=%s size=%u gcds=%u%s%s", op->record->controller, op->record->size,
+        str_addf(out, " controller=%s size=%u gcds=%u%s%s%s", op->record->controller, op->record->size,
                  op->record->gcds, op->record->started ? " started" : "",
-                 op->record->releasing ? " releasing" : "");
+                 op->record->launched ? " launched" : "", op->record->releasing ? " releasing" : "");
     if (op->reason)
         str_addf(out, " %s: %s", op->reason, op->text ? op->text : "");
     if (op->body)

@@ -19,13 +19,16 @@ enum op_kind {
     OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
     OP_DRY_RUN,    /* may pods of this template be created at all? */
     OP_SERVICE_CREATE,
+    OP_POLICY_CREATE,    /* the NetworkPolicy */
+    OP_KEYS_CREATE,      /* instance, name = partition; ready: pods of this start exist already */
+    OP_KEYS_DELETE,      /* name */
     OP_RECORD_CREATE,    /* record */
     OP_RECORD_PATCH,     /* record */
     OP_RECORD_DELETE,    /* name, uid */
     OP_PARTITION_CREATE, /* name, record */
     OP_PARTITION_RESET,  /* name */
     OP_PARTITION_REMOVE, /* name */
-    OP_POD_CREATE,       /* instance, worker, name = partition */
+    OP_POD_CREATE,       /* instance, worker (its seat), name = partition */
     OP_POD_DELETE,       /* name, uid, now: without waiting for its node */
     OP_STATUS,           /* body: the whole status */
     OP_EVENT,            /* reason, text, warning */
@@ -55,6 +58,7 @@ struct op *plan_add(struct plan *plan,
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
 /* Whatever its node says: nothing of it can do harm any more, and its name is needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);
+void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last start */
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */

@@ -38,6 +38,8 @@ static char *give_back(const struct job_view *view, const struct record *record,
         }
         if (release == RELEASE_KEEPS_ID)
             return NULL;
+        if (record->has_launcher && view->job && !view->job->deleting) /* else they go with the job */
+            plan_keys_delete(plan, record);
         struct op *gone = plan_add(plan, OP_RECORD_DELETE);
         gone->name = mem_strdup(record->name);
         gone->uid = mem_strdup(record->uid);
@@ -80,13 +82,20 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
     return give_back(view, record, &tomb->part, release, plan);
 }
 
+bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod)
+{
+    bool is_launcher = pod->worker >= view->job->spec.workers_per_instance;
+
+    return pod_is_terminal(pod) && (keep == KEEP_FINISHED || (keep == KEEP_LAUNCHERS && is_launcher));
+}
+
 /* A pod that is there: returns whether it is lost, because it was asked to go long ago. */
-static bool stop_worker(const struct job_view *view, const struct worker_view *worker, bool keep_finished,
+static bool stop_worker(const struct job_view *view, const struct worker_view *worker, enum keep keep,
                         struct plan *plan, struct tombstone_view *tomb)
 {
     int64_t until = worker->since_ms + view->hold_ms;
 
-    if (!keep_finished || !pod_is_terminal(worker->pod))
+    if (!keeps_pod(view, keep, worker->pod))
         plan_pod_delete(plan, worker->pod);
     if (pod_is_quiet(worker->pod, false, worker->node_fenced))
         return false;
@@ -99,17 +108,16 @@ static bool stop_worker(const struct job_view *view, const struct worker_view *w
 }
 
 /* Sums up the workers of an instance that ends, as tombstone_decide wants to know it. */
-static void sum_up_workers(const struct job_view *view, const struct instance_view *inst, bool keep_finished,
+static void sum_up_workers(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                            struct plan *plan, struct tombstone_view *tomb)
 {
     tomb->all_quiet = true;
-    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
-        const struct worker_view *worker = &inst->workers[w];
-        bool is_lost = worker->state == WORKER_GONE_UNKNOWN ||
-                       (worker->state == WORKER_NEVER_SEEN && inst->record && inst->record->started);
+    for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
+        const struct worker_view *worker = &inst->workers[i];
+        bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->is_unsure;
 
         if (worker->state == WORKER_PRESENT)
-            is_lost = stop_worker(view, worker, keep_finished, plan, tomb);
+            is_lost = stop_worker(view, worker, keep, plan, tomb);
         if (is_lost && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
             tomb->held = true;
             tomb->hold_since_ms = worker->since_ms;
@@ -138,16 +146,16 @@ static char *let_go(const struct instance_view *inst, const char *reason, struct
                       inst->record->controller);
 }
 
-char *instance_stop(const struct job_view *view, const struct instance_view *inst, bool keep_finished,
+char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan)
 {
     struct tombstone_view tomb = {.record = inst->record, .part = inst->part};
 
     for (size_t i = 0; i < inst->stale_count; i++) {
-        if (!keep_finished || !pod_is_terminal(inst->stale_pods[i]))
+        if (!keeps_pod(view, keep, inst->stale_pods[i]))
             plan_pod_delete(plan, inst->stale_pods[i]);
     }
-    sum_up_workers(view, inst, keep_finished, plan, &tomb);
+    sum_up_workers(view, inst, keep, plan, &tomb);
     if (!inst->record)
         return NULL;
     if (!tomb.all_quiet)

@@ -11,7 +11,7 @@
 #include "operator/pool/claims.h"
 #include "operator/pool/part.h"
 
-/* One worker of an instance in its current run. */
+/* One pod of an instance in its current run: a worker, or in the seat behind them the launcher. */
 enum worker_state {
     WORKER_NEVER_SEEN, /* no pod, and this process never saw one on this partition in this run */
     WORKER_PRESENT,
@@ -21,6 +21,7 @@ enum worker_state {
 
 struct worker_view {
     enum worker_state state;
+    bool is_unsure;        /* NEVER_SEEN: it was started all the same, by a process before this one */
     const struct pod *pod; /* PRESENT: it; GONE_*: NULL */
     bool node_fenced; /* PRESENT: its node is out of service or has booted anew, or an admin vouches for it */
     const char *pod_name; /* GONE_UNKNOWN: for messages */
@@ -29,6 +30,9 @@ struct worker_view {
     int64_t disrupted_s;
     int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when it was asked to go */
 };
+
+/* The Secret with the keys of this start, as far as this process knows. */
+enum keys_state { KEYS_UNKNOWN, KEYS_THERE, KEYS_LOST };
 
 enum claim_answer { CLAIM_NONE, CLAIM_GRANTED, CLAIM_WAITING };
 
@@ -42,7 +46,8 @@ struct instance_view {
     int64_t controller_trouble_ms;  /* since when */
     bool released_by_admin;         /* the job need not wait for it */
     int64_t part_since_ms;          /* when this process first heard of the partition */
-    struct worker_view *workers;    /* spec.workers_per_instance of them */
+    struct worker_view *workers;    /* job_seats(spec) of them */
+    enum keys_state keys;
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;
@@ -77,6 +82,7 @@ struct job_view {
     const char *dry_run_reason;  /* CamelCase */
     int64_t dry_run_retry_at_ms; /* FORBIDDEN: when to ask again */
     bool has_service;            /* the headless Service of its workers is known to exist */
+    bool needs_policy;           /* the job's NetworkPolicy is wanted and not known to exist */
     bool create_refused;         /* the API server would not take a pod although the dry run passed */
     const char *create_text;
     int64_t create_retry_at_ms;

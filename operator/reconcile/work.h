@@ -35,6 +35,9 @@ void work_send(struct work *work, struct op *op, const struct kube_request *http
 void work_free(struct work *work);         /* cancels what is in flight */
 void request_end(struct request *request); /* answered: frees it and puts its work */
 
+/* act.c: asks about a worker; with op.worker, about the launcher. */
+void act_send_dry_run(struct work *work, struct op *op, const struct job *job);
+
 /* answers.c: kube_done_fn for every op that is a request; ctx is the struct request. */
 void answer_op(void *ctx, struct kube_response *res);
 void answer_look(void *ctx, struct kube_response *res); /* is the job of this uid still there? */

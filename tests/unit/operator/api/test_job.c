@@ -198,9 +198,21 @@ static const struct {
      "spec.partition.reconfigurable: a reconfigurable partition has one GCD and at most 64 IPUs"},
     {ONE "\"ipusPerJobInstance\":128,\"partition\":{\"reconfigurable\":true}",
      "spec.partition.reconfigurable: a reconfigurable partition has one GCD and at most 64 IPUs"},
-    {ONE "\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[\"mpirun\"]}",
-     "spec.launcher: launcher jobs are not supported by this version of the operator; leave it out to run a "
-     "worker-only job"},
+    {ONE "\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[]}",
+     "spec.launcher.command: must be the words of a command, such as [\"mpirun\", \"program\"], got []"},
+    {ONE "\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[\"mpirun\",4]}",
+     "spec.launcher.command: must be the words of a command, such as [\"mpirun\", \"program\"], got "
+     "[\"mpirun\",4]"},
+    {ONE "\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[\"a\"],\"env\":[{\"name\":\"A\"},{}]}",
+     "spec.launcher.env[1].name: is required"},
+    {ONE "\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[\"a\"],\"env\":7}",
+     "spec.launcher.env: must be a list of variables, got 7"},
+    {ONE "\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[\"a\"],\"template\":{\"spec\":{"
+         "\"containers\":[{\"name\":\"a\",\"command\":[\"b\"]}]}}}",
+     "spec.launcher.template.spec.containers[0].command: the launcher's command stands in "
+     "spec.launcher.command"},
+    {ONE "\"ipusPerJobInstance\":2048,\"workersPerJobInstance\":2048,\"launcher\":{\"command\":[\"a\"]}",
+     "spec.workersPerJobInstance: a launcher starts at most 1024 workers, got 2048"},
 };
 
 TEST(a_mistake_is_named_with_its_field_and_value)
@@ -242,9 +254,8 @@ TEST(all_mistakes_are_named_at_once)
         "spec.restartPolicy.type: must be Always, OnFailure, Never or ExitCode, got \"No\"",
         "spec.restartPolicy.exitCodes: must be codes from 0 to 255 and ranges such as \"1-5,137\", got \"a\"",
         "spec.workers.template.spec.containers: at least one container is required",
-        "spec.launcher: launcher jobs are not supported by this version of the operator; leave it out to run "
-        "a "
-        "worker-only job",
+        "spec.launcher.command: must be the words of a command, such as [\"mpirun\", \"program\"], got "
+        "nothing",
         NULL};
 
     check_problems(job, want);

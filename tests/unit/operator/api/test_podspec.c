@@ -86,8 +86,10 @@ static void check_container_kept(const cJSON *got, const cJSON *want, bool is_fi
     if (is_first) {
         check_list_kept(json_at(got, "env"), json_at(want, "env"));
         check_list_kept(json_at(got, "volumeMounts"), json_at(want, "volumeMounts"));
+        check_list_kept(json_at(got, "ports"), json_at(want, "ports"));
         json_drop(rest, "env");
         json_drop(rest, "volumeMounts");
+        json_drop(rest, "ports");
         json_drop(rest, "command");
     }
     check_contains(got, rest, json_str(want, "name", ""));
@@ -214,7 +216,7 @@ static const struct {
 TEST(refusals_name_the_fields_of_the_job)
 {
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-        AUTO(mem) char *text = podspec_in_words_of_job(refusals[i].from_api_server);
+        AUTO(mem) char *text = podspec_in_words_of_job(refusals[i].from_api_server, false);
 
         CHECK_STR_EQ(text, refusals[i].to_user);
     }

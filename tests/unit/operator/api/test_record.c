@@ -16,13 +16,16 @@ static struct record full(void)
         .instance = 7,
         .attempt = 2,
         .run = 3,
+        .start = 5,
         .restarts = 1,
         .workers = 4,
+        .has_launcher = true,
         .size = 64,
         .gcds = 4,
         .replicas = 16,
         .reconfigurable = true,
         .started = true,
+        .launched = true,
         .unsettled = true,
         .releasing = true,
         .reason = mem_strdup("ProcessMayStillRun"),
@@ -42,13 +45,16 @@ static void check_same(const struct record *a, const struct record *b)
     CHECK_INT_EQ(a->instance, b->instance);
     CHECK_INT_EQ(a->attempt, b->attempt);
     CHECK_INT_EQ(a->run, b->run);
+    CHECK_INT_EQ(a->start, b->start);
     CHECK_INT_EQ(a->restarts, b->restarts);
     CHECK_INT_EQ(a->workers, b->workers);
     CHECK_INT_EQ(a->size, b->size);
     CHECK_INT_EQ(a->gcds, b->gcds);
     CHECK_INT_EQ(a->replicas, b->replicas);
     CHECK_INT_EQ(a->reconfigurable, b->reconfigurable);
+    CHECK_INT_EQ(a->has_launcher, b->has_launcher);
     CHECK_INT_EQ(a->started, b->started);
+    CHECK_INT_EQ(a->launched, b->launched);
     CHECK_INT_EQ(a->unsettled, b->unsettled);
     CHECK_INT_EQ(a->releasing, b->releasing);
     CHECK_STR_EQ(a->reason, b->reason);
@@ -100,10 +106,12 @@ TEST(a_patch_says_only_what_changes)
     *record = full();
     AUTO(json) cJSON *patch = record_patch(record);
     AUTO(mem) char *text = json_print(patch);
-    CHECK_STR_EQ(text, "{\"metadata\":{\"uid\":\"uid-of-map\"},\"data\":{\"run\":\"3\",\"restarts\":\"1\","
-                       "\"started\":\"true\",\"unsettled\":\"true\",\"releasing\":\"true\","
-                       "\"reason\":\"ProcessMayStillRun\",\"disruption\":\"Preempted\","
-                       "\"disruptedPod\":\"train-worker-3\",\"disruptedAt\":\"1790000000\"}}");
+    CHECK_STR_EQ(
+        text,
+        "{\"metadata\":{\"uid\":\"uid-of-map\"},\"data\":{\"run\":\"3\",\"start\":\"5\",\"restarts\":\"1\","
+        "\"started\":\"true\",\"launched\":\"true\",\"unsettled\":\"true\",\"releasing\":\"true\","
+        "\"reason\":\"ProcessMayStillRun\",\"disruption\":\"Preempted\","
+        "\"disruptedPod\":\"train-worker-3\",\"disruptedAt\":\"1790000000\"}}");
 }
 
 /* A merge patch keeps what it does not name. */

@@ -35,3 +35,19 @@ TEST(what_is_no_base64_is_refused)
         str_release(&out);
     }
 }
+
+TEST(bytes_go_into_every_padding)
+{
+    static const struct {
+        const char *bytes, *want;
+    } rows[] = {{"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+                {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xfb\xff\xbf", "+/+/"}};
+
+    CHECK_ROWS (row, rows) {
+        struct str out = {0};
+
+        base64_encode(slice_of(row->bytes), &out);
+        CHECK_STR_EQ(str_text(&out), row->want);
+        str_release(&out);
+    }
+}

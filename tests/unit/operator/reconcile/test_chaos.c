@@ -216,7 +216,11 @@ static void parts_suffer(struct world *w)
 
 static void users_act(struct world *w)
 {
-    switch (world_roll(w, 6)) {
+    switch (world_roll(w, 7)) {
+    case 6:
+        say(w, "the keys are deleted");
+        world_drop_secrets(w);
+        return;
     case 0:
         say(w, "the job is suspended or resumed");
         world_set_spec(w, "suspend", json_bool(w->spec, "suspend", false) ? "false" : "true");
@@ -351,6 +355,12 @@ static void calm_down(struct world *w)
     }
 }
 
+/* A launcher's workers wait for it. */
+static bool ends_by_itself(const struct world *w, const struct wpod *pod)
+{
+    return pod->is_launcher || !json_at(w->spec, "launcher");
+}
+
 static void calm_round(struct world *w)
 {
     comes_to_rest(w);
@@ -369,7 +379,7 @@ static void calm_round(struct world *w)
             world_pod_end(w, pod, 1);
         else if (pod->report <= REPORT_WAITING)
             world_pod_run(w, pod, true);
-        else if (pod->report == REPORT_RUNNING)
+        else if (pod->report == REPORT_RUNNING && ends_by_itself(w, pod))
             world_pod_end(w, pod, 0);
     }
     time_passes(w, 20000);
@@ -417,6 +427,8 @@ static void live(uint64_t seed)
     world_set_spec(w, "restartPolicy", policies[world_roll(w, COUNT_OF(policies))]);
     world_set_spec(w, "jobInstances", world_roll(w, 3) ? "1" : "2");
     world_set_spec(w, "workersPerJobInstance", world_roll(w, 2) ? "1" : "2");
+    if (world_roll(w, 2))
+        world_set_spec(w, "launcher", "{\"command\":[\"mpirun\"]}");
     for (int i = 0; i < STEPS && w->exists; i++)
         step(w);
     calm_down(w);

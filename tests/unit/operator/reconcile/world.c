@@ -73,6 +73,7 @@ void world_free(struct world *w)
     for (size_t i = 0; i < w->stray_count; i++)
         mem_free(w->strays[i].id);
     strv_release(&w->disturbed);
+    strv_release(&w->secrets);
     cJSON_Delete(w->spec);
     cJSON_Delete(w->status);
     mem_free(w->pods);
@@ -151,6 +152,11 @@ int64_t world_number(const struct world *w, const char *path)
     return json_i64(w->status, path, -1);
 }
 
+void world_drop_secrets(struct world *w)
+{
+    strv_release(&w->secrets);
+}
+
 /* ---- pods ---- */
 
 struct wpod *world_pod(struct world *w, const char *name)
@@ -217,6 +223,15 @@ static void put_disruption(cJSON *status, const struct wpod *pod)
         put_time(condition, "lastTransitionTime", START_UNIX_S + pod->asked_ms / 1000);
 }
 
+static void put_ready(cJSON *status)
+{
+    cJSON *condition = json_push_take(conditions_of(status), json_object());
+
+    json_put_str(condition, "type", "Ready");
+    json_put_str(condition, "status", "True");
+    json_put_str(status, "podIP", "10.0.0.1");
+}
+
 static void put_unscheduled(cJSON *status, const struct wpod *pod)
 {
     cJSON *condition = json_push_take(conditions_of(status), json_object());
@@ -237,7 +252,11 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     json_put_str(metadata, "namespace", "ns");
     json_put_str(metadata, "uid", pod->uid);
     json_put_strf(labels, LABEL_INSTANCE, "%u", pod->instance);
-    json_put_strf(labels, LABEL_WORKER, "%u", pod->worker);
+    if (pod->is_launcher)
+        json_put_strf(annotations, ANNOTATION_SEAT, "%u", pod->worker);
+    else
+        json_put_strf(labels, LABEL_WORKER, "%u", pod->worker);
+    json_put_str(labels, LABEL_ROLE, pod->is_launcher ? ROLE_LAUNCHER : ROLE_WORKER);
     json_put_str(annotations, ANNOTATION_PARTITION, pod->partition);
     json_put_strf(annotations, ANNOTATION_RUN, "%u", pod->run);
     json_put_str(owner, "apiVersion", API_GROUP_VERSION);
@@ -265,6 +284,8 @@ cJSON *world_pod_object(const struct wpod *pod)
         put_running_sidecar(status);
     if (pod->report != REPORT_NOTHING)
         put_container_state(status, pod);
+    if (pod->report == REPORT_RUNNING && !pod->is_unready)
+        put_ready(status);
     if (pod->collected || pod->taken_by)
         put_disruption(status, pod);
     if (pod->waits_for)

@@ -21,8 +21,10 @@ enum wpod_report { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_ENDED 
 struct wpod {
     char *name, *uid, *partition, *node;
     uint32_t instance, worker, run;
-    bool exists;  /* as an object */
-    bool process; /* the truth: something of it runs and may use IPUs */
+    bool is_launcher;
+    bool is_unready; /* though it runs */
+    bool exists;     /* as an object */
+    bool process;    /* the truth: something of it runs and may use IPUs */
     enum wpod_report report;
     int exit_code;
     int64_t ended_s;
@@ -69,8 +71,10 @@ struct wtrack {
     bool is_ours_fresh, created_in_run, started;
     uint32_t run, size, gcds;
     int64_t since_ms;
-    struct wworker *workers;
+    struct wworker *workers; /* by seat */
     uint32_t worker_count;
+    enum keys_state keys;
+    bool launch_is_ours;
 };
 
 struct wstray {
@@ -93,6 +97,7 @@ struct world {
     size_t pod_count;
     cJSON **records;
     size_t record_count;
+    struct strv secrets; /* names of those with keys */
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */
@@ -108,7 +113,7 @@ struct world {
     struct strv taken;
     enum dry_run_state dry_run;
     int64_t dry_run_generation, dry_run_retry_at_ms, create_retry_at_ms, again_at_ms;
-    bool has_service;
+    bool has_service, has_policy;
 
     /* what the test wants to go wrong */
     enum dry_run_state dry_run_answer; /* DRY_RUN_NEEDED: passes */
@@ -136,6 +141,7 @@ int64_t world_unix_s(const struct world *w);
 struct wpod *world_pod(struct world *w, const char *name); /* the object of that name; NULL: none */
 cJSON *world_record(struct world *w, const char *name);
 struct wpart *world_part(struct world *w, const char *id);
+void world_drop_secrets(struct world *w);                                  /* somebody deletes them */
 void world_set_spec(struct world *w, const char *field, const char *json); /* a new generation */
 void world_delete_job(struct world *w);
 

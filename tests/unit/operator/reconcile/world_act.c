@@ -78,7 +78,7 @@ static bool has_ended(const struct world *w, uint32_t instance)
     return hit;
 }
 
-static void check_pod_creation(struct world *w, const struct op *op)
+static void check_pod_creation(struct world *w, const struct op *op, bool is_launcher)
 {
     const struct wpart *part = world_part(w, op->name);
     const struct wtrack *track = world_track(w, op->name);
@@ -91,7 +91,8 @@ static void check_pod_creation(struct world *w, const struct op *op)
         world_fail(w, "pod on partition %s, which is not active", op->name);
     if (part && (part->size != record->size || part->gcds != record->gcds))
         world_fail(w, "pod on partition %s of another shape", op->name);
-    if (!track->view.fresh || (part && part->used_by_run && part->used_by_run != record->run + 1))
+    if ((!is_launcher && !track->view.fresh) ||
+        (part && part->used_by_run && part->used_by_run != record->run + 1))
         world_fail(w, "pod on partition %s, which was not reset", op->name);
     if (has_ended(w, op->instance))
         world_fail(w, "instance %u has ended and is started again", op->instance);
@@ -178,6 +179,7 @@ static void patch_record(struct world *w, const struct op *op)
     bool begins = record->run != track->run;
 
     world_follow(w, record);
+    track->launch_is_ours = track->launch_is_ours || record->launched;
     if (begins) {
         track->created_in_run = false;
         track->view.quiet = true;
@@ -200,13 +202,32 @@ static void delete_record(struct world *w, const struct op *op)
     world_untrack(w, op->name);
 }
 
-static void create_pod(struct world *w, const struct op *op, uint32_t workers)
+static void check_launch(struct world *w, const struct record *record)
 {
-    AUTO(mem) char *name = name_worker_pod(w->name, op->instance * workers + op->worker);
+    uint32_t workers = 0;
+
+    if (!record->launched)
+        world_fail(w, "a launcher is made and its record does not say so");
+    for (size_t i = 0; i < w->pod_count; i++) {
+        const struct wpod *pod = w->pods[i];
+
+        workers += pod->exists && pod->instance == record->instance && pod->run == record->run &&
+                   str_eq(pod->partition, record->name) && pod->report == REPORT_RUNNING && !pod->is_unready;
+    }
+    if (workers < record->workers)
+        world_fail(w, "a launcher is made and %u of %u workers are ready", workers, record->workers);
+}
+
+static void create_pod(struct world *w, const struct op *op, const struct job *job)
+{
+    bool is_launcher = op->worker == job->spec.workers_per_instance;
+    AUTO(mem) char *name = job_pod_name(job, op->instance, op->worker);
     AUTO(record) struct record *record = record_parse(world_record(w, op->name));
     struct wpod *pod;
 
-    check_pod_creation(w, op);
+    check_pod_creation(w, op, is_launcher);
+    if (is_launcher)
+        check_launch(w, record);
     if (world_pod(w, name))
         world_fail(w, "pod %s is created and is there", name);
     if (w->refusal) {
@@ -223,11 +244,55 @@ static void create_pod(struct world *w, const struct op *op, uint32_t workers)
                          .partition = mem_strdup(op->name),
                          .instance = op->instance,
                          .worker = op->worker,
+                         .is_launcher = is_launcher,
                          .run = record->run,
                          .exists = true};
     w->pods = mem_grow(w->pods, w->pod_count + 1, sizeof(struct wpod *));
     w->pods[w->pod_count++] = pod;
     world_saw_pod(w, pod);
+}
+
+static void create_keys(struct world *w, const struct op *op)
+{
+    AUTO(record) struct record *record = record_parse(world_record(w, op->name));
+    AUTO(mem)
+    char *name = name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
+    struct wtrack *track = world_track(w, op->name);
+
+    track->keys = op->ready && !strv_has(&w->secrets, name) ? KEYS_LOST : KEYS_THERE;
+    if (!strv_has(&w->secrets, name))
+        strv_push(&w->secrets, name);
+}
+
+/* Nobody may be left who waits for them, or could use them. */
+static void check_keys_deletion(struct world *w, const char *name)
+{
+    for (size_t i = 0; i < w->record_count; i++) {
+        AUTO(record) struct record *record = record_parse(w->records[i]);
+        AUTO(mem)
+        char *used = name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
+
+        for (size_t p = 0; p < w->pod_count && str_eq(used, name); p++) {
+            const struct wpod *pod = w->pods[p];
+
+            if (pod->exists && !pod->deleting && pod->report < REPORT_ENDED && pod->run == record->run &&
+                str_eq(pod->partition, record->name))
+                world_fail(w, "keys %s are deleted and %s uses them", name, pod->name);
+        }
+    }
+}
+
+static void delete_keys(struct world *w, const struct op *op)
+{
+    struct strv left = {0};
+
+    check_keys_deletion(w, op->name);
+    for (size_t i = 0; i < w->secrets.count; i++) {
+        if (!str_eq(w->secrets.items[i], op->name))
+            strv_push(&left, w->secrets.items[i]);
+    }
+    strv_release(&w->secrets);
+    w->secrets = left;
 }
 
 static void delete_pod(struct world *w, const struct op *op)
@@ -299,6 +364,15 @@ static void perform(struct world *w, const struct job_view *view, const struct o
     case OP_SERVICE_CREATE:
         w->has_service = true;
         return;
+    case OP_POLICY_CREATE:
+        w->has_policy = true;
+        return;
+    case OP_KEYS_CREATE:
+        create_keys(w, op);
+        return;
+    case OP_KEYS_DELETE:
+        delete_keys(w, op);
+        return;
     case OP_RECORD_CREATE:
         create_record(w, op);
         return;
@@ -318,7 +392,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         call(w, op, CALL_REMOVE);
         return;
     case OP_POD_CREATE:
-        create_pod(w, op, view->job->spec.workers_per_instance);
+        create_pod(w, op, view->job);
         return;
     case OP_POD_DELETE:
         delete_pod(w, op);

@@ -66,6 +66,8 @@ static void begin_memory_of_run(struct wtrack *track, uint32_t run)
 {
     forget_workers(track);
     track->run = run;
+    track->keys = KEYS_UNKNOWN;
+    track->launch_is_ours = false;
 }
 
 void world_follow(struct world *w, const struct record *record)
@@ -167,7 +169,7 @@ void world_crash(struct world *w)
     }
     world_forget(w);
     w->dry_run_generation = 0;
-    w->has_service = false;
+    w->has_service = w->has_policy = false;
     w->create_refused = false;
     w->again_at_ms = 0;
     for (size_t i = 0; i < w->record_count; i++) {
@@ -221,13 +223,17 @@ void sight_free(struct sight *s)
     mem_free(s);
 }
 
-static void recall(const struct wtrack *track, uint32_t w, struct worker_view *ret)
+static void recall(const struct wtrack *track, const struct record *record, uint32_t seat,
+                   struct worker_view *ret)
 {
-    const struct wworker *memory = track && w < track->worker_count ? &track->workers[w] : NULL;
+    const struct wworker *memory = track && seat < track->worker_count ? &track->workers[seat] : NULL;
 
     *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = track ? track->since_ms : 0};
-    if (!memory || memory->state == WORKER_NEVER_SEEN)
+    if (!memory || memory->state == WORKER_NEVER_SEEN) {
+        ret->is_unsure = record && record_has_started(record, seat) &&
+                         !(seat == record->workers && track && track->launch_is_ours);
         return;
+    }
     ret->state = memory->state;
     ret->pod_name = memory->pod;
     ret->node = memory->node;
@@ -285,7 +291,7 @@ static const struct claim_wait no_room = {.reason = "InsufficientIPUs", .text = 
 static void view_instance(struct world *w, struct sight *s, uint32_t index)
 {
     struct instance_view *inst = &s->view.instances[index];
-    uint32_t workers = s->job->spec.workers_per_instance;
+    uint32_t seats = job_seats(&s->job->spec);
     AUTO(mem) char *readable = name_partition("p", s->job->name, s->job->ns, index);
     const struct wtrack *track;
 
@@ -307,9 +313,11 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
         inst->part = track->view;
         inst->part_since_ms = track->since_ms;
     }
-    inst->workers = mem_alloc((workers + 1) * sizeof(*inst->workers));
-    for (uint32_t i = 0; i < workers; i++)
-        recall(track && track->run == inst->record->run ? track : NULL, i, &inst->workers[i]);
+    track = track && track->run == inst->record->run ? track : NULL;
+    inst->keys = track ? track->keys : KEYS_UNKNOWN;
+    inst->workers = mem_alloc((seats + 1) * sizeof(*inst->workers));
+    for (uint32_t i = 0; i < seats; i++)
+        recall(track, inst->record, i, &inst->workers[i]);
     if (!w->no_grants && world_ipus_used(w) + s->job->spec.ipus_per_instance <= WORLD_CAPACITY) {
         inst->claim = CLAIM_GRANTED;
         inst->granted = "vipu:8090";
@@ -326,7 +334,7 @@ static void view_pods(struct world *w, struct sight *s)
         struct pod *pod = s->pods[i];
         struct instance_view *inst;
 
-        if (pod->instance >= s->view.instance_count || pod->worker >= s->job->spec.workers_per_instance) {
+        if (pod->instance >= s->view.instance_count || pod->worker >= job_seats(&s->job->spec)) {
             s->view.extra_pods[s->view.extra_count++] = pod;
             continue;
         }
@@ -346,17 +354,16 @@ static void sum_up_tombstone(struct world *w, struct sight *s, struct tombstone_
     const struct wtrack *track = world_track(w, record->name);
 
     tomb->all_quiet = true;
-    for (uint32_t i = 0; i < record->workers; i++) {
+    for (uint32_t i = 0; i < record_seats(record); i++) {
         struct worker_view worker;
         bool is_lost;
 
-        recall(track, i, &worker);
+        recall(track, record, i, &worker);
         for (size_t p = 0; p < s->pod_count; p++) {
             if (is_of_run(s->pods[p], record) && s->pods[p]->worker == i)
                 see_pod(track, s->pods[p], s->truths[p], &worker);
         }
-        is_lost =
-            worker.state == WORKER_GONE_UNKNOWN || (worker.state == WORKER_NEVER_SEEN && record->started);
+        is_lost = worker.state == WORKER_GONE_UNKNOWN || worker.is_unsure;
         if (worker.state == WORKER_PRESENT && !pod_is_quiet(worker.pod, false, worker.node_fenced)) {
             is_lost = worker.pod->deleting;
             tomb->all_quiet = tomb->all_quiet && is_lost;
@@ -394,6 +401,7 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->dry_run_reason = view->dry_run == DRY_RUN_REFUSED ? "PodTemplateRefused" : "QuotaExceeded";
     view->dry_run_retry_at_ms = w->dry_run_retry_at_ms;
     view->has_service = w->has_service;
+    view->needs_policy = job->spec.has_launcher && !w->has_policy;
     view->create_refused = w->create_refused;
     view->create_text = w->refusal;
     view->create_retry_at_ms = w->create_retry_at_ms;

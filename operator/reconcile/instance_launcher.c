@@ -1,0 +1,151 @@
+#include "base/core/mem.h"
+#include "operator/reconcile/instance_parts.h"
+
+/* A launcher misses a dead worker before the worker's kubelet has told of it. */
+#define CAUSE_SHOWS_S 5
+/* A launcher that has lost a worker ends by itself, and its log says how; then it is made to. */
+#define LAUNCHER_ENDS_S 30
+
+/* ---- before the pods ---- */
+
+static void create_keys(const struct instance_view *inst, const struct crew *crew, struct plan *plan)
+{
+    struct op *op = plan_add(plan, OP_KEYS_CREATE);
+
+    op->instance = inst->index;
+    op->name = mem_strdup(inst->record->name);
+    op->ready = crew->present > 0;
+}
+
+bool decide_surroundings(const struct job_view *view, const struct instance_view *inst,
+                         const struct crew *crew, struct plan *plan)
+{
+    const struct job_spec *spec = &view->job->spec;
+    bool needs_service = job_meets_by_name(spec) && !view->has_service;
+    bool needs_keys = spec->has_launcher && inst->keys == KEYS_UNKNOWN;
+
+    if (needs_service && !plan_has(plan, OP_SERVICE_CREATE))
+        plan_add(plan, OP_SERVICE_CREATE);
+    if (view->needs_policy && !plan_has(plan, OP_POLICY_CREATE))
+        plan_add(plan, OP_POLICY_CREATE);
+    if (needs_keys)
+        create_keys(inst, crew, plan);
+    return !needs_service && !view->needs_policy && !needs_keys;
+}
+
+/* ---- the launch ---- */
+
+/* Its name says that it was never made, but the one who could know has died: the note comes first, so that
+ * whoever comes after does not start the program a second time beside what may live on. */
+static void create_launcher(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                            struct plan *plan, struct instance_result *ret)
+{
+    struct op *op;
+
+    instance_say(ret, INSTANCE_STARTING, "StartingLauncher",
+                 "All workers are ready; the launcher is being started");
+    if (view->create_refused)
+        instance_say(ret, INSTANCE_STARTING, "PodsNotCreated",
+                     "The API server does not take the launcher pod: %s", view->create_text);
+    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
+        plan_again_at(plan, view->create_retry_at_ms);
+        return;
+    }
+    if (!inst->record->launched) {
+        crew_change_record(inst, crew, plan)->launched = true;
+        return;
+    }
+    op = plan_add(plan, OP_POD_CREATE);
+    op->instance = inst->index;
+    op->worker = view->job->spec.workers_per_instance;
+    op->name = mem_strdup(inst->record->name);
+}
+
+/* Workers hold keys that the launcher cannot get any more. */
+static void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                             struct plan *plan, struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_RESTARTING, "KeysLost",
+                 "The Secret with the keys of instance %u was deleted; its pods are being started again",
+                 inst->index);
+    crew_delete(view, inst, plan);
+    if (crew->noisy == 0)
+        crew_begin_next_run(inst, crew, plan);
+}
+
+static void launch_when_ready(const struct job_view *view, const struct instance_view *inst,
+                              struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    uint32_t workers = view->job->spec.workers_per_instance;
+
+    instance_say(ret, INSTANCE_STARTING, "WaitingForWorkers",
+                 "%u of %u workers are ready, on partition %s; the launcher starts when all are", crew->ready,
+                 workers, inst->record->name);
+    if (crew->waiting_pod)
+        say_waiting(crew->waiting_pod, ret);
+    if (crew->ready < workers || inst->part.state != PART_ACTIVE || inst->part.busy)
+        return;
+    if (inst->keys == KEYS_LOST)
+        decide_keys_lost(view, inst, crew, plan, ret);
+    else if (decide_surroundings(view, inst, crew, plan))
+        create_launcher(view, inst, crew, plan, ret);
+}
+
+void decide_launch(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                   struct plan *plan, struct instance_result *ret)
+{
+    const struct pod *launcher = crew->launcher;
+
+    if (!launcher)
+        launch_when_ready(view, inst, crew, plan, ret);
+    else if (launcher->phase == POD_RUNNING)
+        instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
+    else if (crew->waiting_pod)
+        say_waiting(crew->waiting_pod, ret);
+    else
+        instance_say(ret, INSTANCE_STARTING, "StartingLauncher", "Launcher pod %s is starting",
+                     launcher->name);
+}
+
+/* ---- the end ---- */
+
+/* Clocks of nodes differ; what lies in the future is not waited for. */
+static bool is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan)
+{
+    int64_t rest_s = from_s + length_s - view->now_unix_s;
+
+    if (!from_s || rest_s <= 0 || rest_s > length_s)
+        return false;
+    plan_again_at(plan, view->now_ms + rest_s * 1000);
+    return true;
+}
+
+bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,
+                       struct instance_result *ret)
+{
+    const struct pod *launcher = crew->launcher, *cause = crew->failure.pod;
+    bool is_alone = cause && cause == launcher && !crew->failure.is_disruption;
+
+    if (!launcher || launcher->deleting)
+        return false;
+    if (is_alone && !crew->gone && is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
+        instance_say(ret, INSTANCE_RUNNING, "Ending", "Launcher pod %s has failed", launcher->name);
+        return true;
+    }
+    if (launcher->phase == POD_RUNNING && is_within(view, crew->failure.at_s, LAUNCHER_ENDS_S, plan)) {
+        instance_say(ret, INSTANCE_RUNNING, "Ending", "Pod %s has ended; so will the launcher that misses it",
+                     crew->failure.pod_name);
+        return true;
+    }
+    return false;
+}
+
+/* Whatever the workers are doing; they are stopped when this has been told. */
+void decide_launcher_done(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                          struct plan *plan, struct instance_result *ret)
+{
+    if (wants_restart(&view->job->spec, inst->record, NULL))
+        decide_restart(view, inst, crew, crew->launcher_done->finished_s, plan, ret);
+    else
+        instance_say(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
+}

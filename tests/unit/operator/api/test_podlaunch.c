@@ -1,0 +1,179 @@
+#include "operator/api/podlaunch.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "lib/golden.h"
+#include "operator/api/names.h"
+#include "operator/api/pod.h"
+#include "podspec_cases.h"
+
+static const struct podlaunch_host hosts[] = {{"w-0", "10.0.0.1", 2222}, {"w-1", "fd00::2", 2222}};
+
+static const struct podspec_case *find_case(const char *name)
+{
+    for (size_t i = 0; i < podspec_case_count; i++) {
+        if (str_eq(podspec_cases[i].name, name))
+            return &podspec_cases[i];
+    }
+    CHECK_FAIL("there is no case %s", name);
+}
+
+static cJSON *launcher_of(const struct podspec_case *c, const struct job *job)
+{
+    struct err err = {0};
+    cJSON *pod = podlaunch_pod(job, c->instance, hosts, &c->place, &c->options, &err);
+
+    CHECK_OK(pod, err);
+    return pod;
+}
+
+static void check_golden(const char *file, const cJSON *object)
+{
+    AUTO(mem) char *text = json_print_pretty(object);
+    AUTO(mem) char *line = mem_printf("%s\n", text);
+
+    golden_check(file, line);
+}
+
+static const cJSON *named(const cJSON *list, const char *name)
+{
+    JSON_EACH (item, list) {
+        if (str_eq(json_str(item, "name", ""), name))
+            return item;
+    }
+    return NULL;
+}
+
+TEST(launchers_are_as_reviewed)
+{
+    static const char *const names[] = {"mpi", "mpi-changed"};
+
+    CHECK_ROWS (name, names) {
+        const struct podspec_case *c = find_case(*name);
+        AUTO(job) struct job *job = podspec_case_job(c);
+        AUTO(json) cJSON *pod = launcher_of(c, job);
+        AUTO(mem) char *file = mem_printf("pods/%s-launcher.json", *name);
+
+        check_golden(file, pod);
+    }
+}
+
+TEST(the_network_policy_is_as_reviewed)
+{
+    AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
+    AUTO(json) cJSON *policy = podlaunch_network_policy(job);
+
+    check_golden("pods/mpi-policy.json", policy);
+}
+
+TEST(a_launcher_is_found_again_in_the_seat_behind_the_workers)
+{
+    const struct podspec_case *c = find_case("mpi");
+    AUTO(job) struct job *job = podspec_case_job(c);
+    AUTO(json) cJSON *object = launcher_of(c, job);
+
+    json_put_str(json_at_mut(object, "metadata"), "uid", "u");
+    AUTO(pod) struct pod *pod = pod_parse(object);
+    CHECK_STR_EQ(pod->name, "mpi-launcher-1");
+    CHECK_INT_EQ(pod->instance, 1);
+    CHECK_INT_EQ(pod->worker, 2);
+    CHECK_INT_EQ(pod->run, 2);
+    CHECK_STR_EQ(pod->partition, "p-mpi-team-1");
+}
+
+TEST(a_worker_says_where_its_agent_listens)
+{
+    const struct podspec_case *c = find_case("mpi-changed");
+    AUTO(job) struct job *job = podspec_case_job(c);
+    AUTO(json) cJSON *object = podspec_case_pod(c, job);
+
+    json_put_str(json_at_mut(object, "metadata"), "uid", "u");
+    AUTO(pod) struct pod *pod = pod_parse(object);
+    CHECK_INT_EQ(pod->agent_port, 12345);
+}
+
+TEST(host_networking_is_the_templates_or_else_the_charts)
+{
+    static const struct {
+        const char *spec;
+        bool by_option, want;
+    } rows[] = {{"{}", false, false},
+                {"{}", true, true},
+                {"{\"hostNetwork\":true}", false, true},
+                {"{\"hostNetwork\":false}", true, false}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
+
+        mem_free(job->template_json);
+        job->template_json = mem_printf("{\"spec\":%s}", row->spec);
+        CHECK_INT_EQ(
+            podlaunch_uses_host_network(job, &(struct podspec_options){.host_network = row->by_option}),
+            row->want);
+    }
+}
+
+/* mpirun takes a host for its own when its name has one of its own addresses. */
+TEST(worker_names_stay_unknown_in_the_nodes_network)
+{
+    const struct podspec_case *c = find_case("mpi-changed");
+    AUTO(job) struct job *job = podspec_case_job(c);
+    AUTO(json) cJSON *pod = launcher_of(c, job);
+
+    CHECK(json_bool(pod, "spec/hostNetwork", false));
+    CHECK(!json_at(pod, "spec/hostAliases"));
+}
+
+TEST(hosts_with_one_address_share_an_alias)
+{
+    const struct podspec_case *c = find_case("mpi");
+    const struct podlaunch_host same[] = {{"w-0", "10.0.0.1", 2222}, {"w-1", "10.0.0.1", 2223}};
+    AUTO(job) struct job *job = podspec_case_job(c);
+    struct err err = {0};
+    AUTO(json) cJSON *pod = podlaunch_pod(job, 0, same, &c->place, &c->options, &err);
+    AUTO(mem) char *aliases = json_print(json_at(pod, "spec/hostAliases"));
+
+    CHECK_OK(pod, err);
+    CHECK_STR_EQ(aliases, "[{\"ip\":\"10.0.0.1\",\"hostnames\":[\"w-0\",\"w-1\"]}]");
+    CHECK_STR_EQ(
+        json_str(named(json_at(json_at(pod, "spec/containers")->child, "env"), "IPU_JOB_HOSTS"), "value", ""),
+        "w-0=10.0.0.1:2222,w-1=10.0.0.1:2223");
+}
+
+TEST(every_worker_has_a_key_of_its_own)
+{
+    unsigned char keys[2 * PODLAUNCH_KEY_BYTES];
+    AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
+
+    memset(keys, 0xff, PODLAUNCH_KEY_BYTES);
+    memset(keys + PODLAUNCH_KEY_BYTES, 0, PODLAUNCH_KEY_BYTES);
+    AUTO(json) cJSON *secret = podlaunch_keys(job, 1, 5, keys);
+    CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "mpi-mpi-5e1f0000-1-5");
+    CHECK_STR_EQ(json_str(secret, "data/0", ""), "//////////////////////////////////////////8=");
+    CHECK_STR_EQ(json_str(secret, "data/1", ""), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(secret, "data")), 2);
+    CHECK(json_bool(secret, "immutable", false));
+    CHECK_STR_EQ(json_str(json_at(secret, "metadata/ownerReferences")->child, "uid", ""), job->uid);
+}
+
+/* The names and addresses of all workers are one environment variable. */
+TEST(the_most_workers_with_the_longest_names_fit_an_environment_variable)
+{
+    static struct podlaunch_host many[1024];
+    static char names[1024][64];
+    const struct podspec_case *c = find_case("mpi");
+    AUTO(job) struct job *job = podspec_case_job(c);
+    struct err err = {0};
+
+    job->spec.workers_per_instance = 1024;
+    for (size_t i = 0; i < COUNT_OF(many); i++) {
+        memset(names[i], 'n', 63);
+        many[i] = (struct podlaunch_host){names[i], "fd00:1111:2222:3333:4444:5555:6666:7777", 19999};
+    }
+    AUTO(json) cJSON *pod = podlaunch_pod(job, 0, many, &c->place, &c->options, &err);
+    CHECK_OK(pod, err);
+    CHECK(strlen(json_str(named(json_at(json_at(pod, "spec/containers")->child, "env"), "IPU_JOB_HOSTS"),
+                          "value", "")) < 131072 - 64);
+}
