@@ -174,3 +174,23 @@ TEST(defaults_are_limited_in_number)
     CHECK_ERR(jobenv_complete(&more, NULL, &err), err, ERR_INVALID);
     CHECK_HAS(err.msg, "more than 256 variables begin with IPU_DEFAULT_");
 }
+
+/* mpirun and poprun tell each process its part; a launcher is no worker at all. */
+TEST(shares_are_not_for_what_a_launcher_starts)
+{
+    char *inherited[] = {"IPU_JOB_IPUS_PER_INSTANCE=4", "IPU_JOB_WORKERS=2", "IPU_JOB_TARGET_OPTIONS={}",
+                         "IPU_DEFAULT_OWN=1", NULL};
+    AUTO(envv) struct envv remote = {0}, launcher = {0};
+    struct err err;
+
+    envv_init(&remote, inherited);
+    envv_init(&launcher, inherited);
+    CHECK_OK(jobenv_complete_remote(&remote, "/ipu", &err), err);
+    CHECK_OK(jobenv_complete_launcher(&launcher, "/ipu", &err), err);
+    CHECK_STR_EQ(envv_get(&remote, "POPDIST_NUM_TOTAL_REPLICAS"), NULL);
+    CHECK_STR_EQ(envv_get(&remote, "POPLAR_TARGET_OPTIONS"), "{}");
+    CHECK_STR_EQ(envv_get(&launcher, "POPLAR_TARGET_OPTIONS"), NULL);
+    CHECK_STR_EQ(envv_get(&remote, "OWN"), "1");
+    CHECK_STR_EQ(envv_get(&launcher, "OWN"), "1");
+    CHECK_STR_EQ(envv_get(&launcher, "PATH"), JOBENV_PATH ":/ipu");
+}
