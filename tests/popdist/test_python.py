@@ -198,6 +198,7 @@ def test_alone_collectives_need_no_init(site):
 
 
 def test_with_others_collectives_need_init(site):
+    """On record: programs of several instances must call init()."""
     said = python(site, "import popdist; popdist.synchronize()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
     assert "a collective operation needs popdist_init() first: no backend has been registered" in said
 

@@ -20,15 +20,15 @@ def poprun(tmp_path):
 
 @pytest.fixture
 def serve(poprun, tmp_path):
-    """Starts a vipu-server with this configuration whose operations take no time, for poprun; it must end cleanly."""
+    """Starts a vipu-server with this configuration for poprun, whose operations take no time unless told otherwise; it must end cleanly."""
     import programs
 
     started = []
 
-    def begin(config, **settings):
+    def begin(config, times=QUICK, **settings):
         folder = tmp_path / "server"
         folder.mkdir()
-        started.append(programs.Server(folder, QUICK + config))
+        started.append(programs.Server(folder, times + config))
         return calls.Site(poprun, started[0], **settings)
 
     yield begin

@@ -61,6 +61,14 @@ def test_one_that_was_made_without_an_answer_does_not_stay(faulty, attempts):
     assert faulty.partitions() == {}
 
 
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_one_that_takes_too_long_does_not_stay(serve, attempts):
+    slow = serve("clusters: [{id: cl1}]\n", times="create-ms: 600000\nremove-ms: 0\n")
+    _, err = slow(*CREATE, "--vipu-server-timeout=1", f"--vipu-partition-attempts={attempts}", "true", expect=1)
+    assert lines_of(err)[-1] == "[E] partition p cannot be created: partition p is not active after 1 s"
+    assert len(lines_of(err)) == attempts and slow.partitions() == {}
+
+
 def test_somebody_elses_partition_of_that_name_stays(faulty):
     """It was made after poprun had looked: the list that poprun sees lacks it."""
     faulty.vipu("create", "partition", "other", "--size", "1")

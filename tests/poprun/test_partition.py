@@ -133,14 +133,21 @@ def test_a_dry_run_changes_nothing(site):
     assert "'IPUOF_VIPU_API_PARTITION_ID=p'" in out and site.partitions() == {}
 
 
+@pytest.mark.parametrize("kind", ["ST_POD_NATIVE_DEFAULT", "pod-native-default"])
+def test_a_sync_type_is_given_by_either_name(site, kind):
+    """On record: --sync-type takes V-IPU's own name for it, as ST_POD_NATIVE_DEFAULT; scripts make such a partition with
+    a GCD for each instance and sync type pod-native-default."""
+    site("--vipu-partition=p", "--update-partition=yes", "--remove-partition=no", f"--sync-type={kind}",
+         "--num-replicas=4", "--num-instances=2", "true")  # fmt: skip
+    spec = site.specs()["p"]
+    assert (spec["sync_type"], spec["num_gcds"]) == ("ST_POD_NATIVE_DEFAULT", 2)
+
+
 def test_what_no_partition_can_have_is_refused(site):
-    """On record: --sync-type takes V-IPU's own name for it, as ST_POD_NATIVE_DEFAULT; a created partition has
-    --num-gcds as instances, and a sync type and routing that V-IPU knows by name."""
     _, err = site("--vipu-partition=p", "--update-partition=yes", "--num-replicas=3", "true", expect=1)
     assert "partition p cannot be created: " in err
     _, err = site("--vipu-partition=p", "--update-partition=yes", "--sync-type=ST_NONE", "true", expect=1)
     assert "--sync-type" in err and "ST_POD_NATIVE_DEFAULT" in err
-    site("--vipu-partition=p", "--update-partition=yes", "--sync-type=ST_POD_NATIVE_DEFAULT", "true")
 
 
 @pytest.mark.parametrize("part", ["poprun", "runner"])
