@@ -6,6 +6,7 @@
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
+#include "operator/api/owner.h"
 #include "operator/api/pod_reasons.h"
 
 /* A message travels into status and events; a kubelet's own limit for termination messages is 4 KiB. */
@@ -24,14 +25,10 @@ static enum pod_phase phase_of(const char *text)
 
 static void read_owner(struct pod *pod, const cJSON *metadata)
 {
-    JSON_EACH (owner, json_at(metadata, "ownerReferences")) {
-        if (!json_bool(owner, "controller", false) || !str_eq(json_str(owner, "kind", ""), API_KIND))
-            continue;
-        if (!str_has_prefix(json_str(owner, "apiVersion", ""), "graphcore.ai/"))
-            continue;
-        mem_set_str(&pod->job_uid, json_str(owner, "uid", NULL));
-        mem_set_str(&pod->job_name, json_str(owner, "name", NULL));
-    }
+    const cJSON *owner = owner_job(metadata);
+
+    mem_set_str(&pod->job_uid, json_str(owner, "uid", NULL));
+    mem_set_str(&pod->job_name, json_str(owner, "name", NULL));
 }
 
 static uint32_t metadata_number(const cJSON *metadata, const char *path)

@@ -40,8 +40,8 @@ static bool has_cause(const cJSON *body, const char *reason)
     return false;
 }
 
-/* The API has no reason of its own for quota; every release words the message this way (admission plugin
- * ResourceQuota), and client libraries rely on it too. */
+/* The API has no reason of its own for quota and pod security; every release words the messages this way
+ * (admission plugins ResourceQuota and PodSecurity), and client libraries rely on it too. */
 static enum kube_denial denial_of(int http_status, const cJSON *body, const char *message)
 {
     if (http_status == 401)
@@ -52,6 +52,8 @@ static enum kube_denial denial_of(int http_status, const cJSON *body, const char
         return KUBE_DENIAL_NAMESPACE_TERMINATING;
     if (strstr(message, "exceeded quota") != NULL)
         return KUBE_DENIAL_QUOTA;
+    if (strstr(message, "violates PodSecurity") != NULL)
+        return KUBE_DENIAL_POD_SECURITY;
     return KUBE_DENIAL_RULES;
 }
 

@@ -15,6 +15,7 @@
 enum kube_denial {
     KUBE_DENIAL_NONE,
     KUBE_DENIAL_RULES,                 /* RBAC or an admission policy */
+    KUBE_DENIAL_POD_SECURITY,          /* the namespace's pod security standard */
     KUBE_DENIAL_QUOTA,                 /* "exceeded quota": try again when something has gone */
     KUBE_DENIAL_NAMESPACE_TERMINATING, /* final */
     KUBE_DENIAL_CREDENTIALS,           /* 401 */

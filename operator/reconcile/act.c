@@ -154,6 +154,7 @@ static void send_service(struct work *work, struct op *op, const struct job *job
 {
     AUTO(json) cJSON *service = podspec_service(job);
 
+    op->text = mem_strdup(json_str(service, "metadata/name", ""));
     send(work, op,
          &(struct kube_request){.method = "POST",
                                 .resource = &KUBE_SERVICES,

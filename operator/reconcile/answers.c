@@ -56,6 +56,8 @@ static const char *denial_reason(enum kube_denial denial)
         return "QuotaExceeded";
     case KUBE_DENIAL_NAMESPACE_TERMINATING:
         return "NamespaceTerminating";
+    case KUBE_DENIAL_POD_SECURITY:
+        return "PodSecurityRefused";
     case KUBE_DENIAL_NONE:
     case KUBE_DENIAL_RULES:
     case KUBE_DENIAL_CREDENTIALS:
@@ -165,22 +167,6 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     work_again_at(request->work, now);
 }
 
-/* What all pods of a job share: Service and NetworkPolicy. */
-static void on_shared_created(struct request *request, struct kube_response *res)
-{
-    struct job_memory *memory = work_memory(request->work);
-
-    if (res->err.kind != ERR_NONE && res->err.kind != ERR_EXISTS) {
-        fail(request, res);
-        return;
-    }
-    if (memory && request->op.kind == OP_SERVICE_CREATE)
-        memory->has_service = true;
-    else if (memory)
-        memory->has_policy = true;
-    work_again_at(request->work, loop_now_ms(request->work->r->loop));
-}
-
 /* A POST that was sent twice, or by a process before us, meets itself: then the record is ours. */
 static void on_record_looked(void *ctx, struct kube_response *res)
 {
@@ -264,13 +250,15 @@ static void on_record_deleted(struct request *request, struct kube_response *res
         fail(request, res);
 }
 
-static void refuse_pods(const struct request *request, char *text_take)
+/* Pods, or what they need, cannot be created now: it is told, and tried again. */
+static void refuse(const struct request *request, const char *reason, char *text_take)
 {
     struct job_memory *memory = work_memory(request->work);
     int64_t at = loop_now_ms(request->work->r->loop) + REFUSED_AGAIN_MS;
 
     if (memory) {
         memory->create_refused = true;
+        memory->create_reason = reason;
         memory->create_retry_at_ms = at;
         mem_free(memory->create_text);
         memory->create_text = text_take;
@@ -280,12 +268,63 @@ static void refuse_pods(const struct request *request, char *text_take)
     work_again_at(request->work, loop_now_ms(request->work->r->loop));
 }
 
+/* What all pods of a job share beside the Service. */
+static void on_policy_created(struct request *request, struct kube_response *res)
+{
+    struct job_memory *memory = work_memory(request->work);
+
+    if (res->err.kind != ERR_NONE && res->err.kind != ERR_EXISTS) {
+        fail(request, res);
+        return;
+    }
+    if (memory)
+        memory->has_policy = true;
+    work_again_at(request->work, loop_now_ms(request->work->r->loop));
+}
+
+static void on_service_created(struct request *request, struct kube_response *res)
+{
+    struct reconciler *r = request->work->r;
+    AUTO(mem) char *ns = work_ns(request->work);
+    AUTO(mem) char *key = key_in(ns, request->op.text);
+    const struct service *seen = store_view(watch_store(r->services), ns, request->op.text);
+
+    if (res->err.kind == ERR_NONE)
+        expect_version(request, r->services, key, res);
+    else if (res->err.kind == ERR_EXISTS && seen && str_eq(seen->job_uid, request->work->uid))
+        work_again_at(request->work, loop_now_ms(r->loop));
+    else if (res->err.kind == ERR_EXISTS)
+        refuse(request, "NameTaken",
+               mem_printf("Service %s exists and is not part of this job; delete or rename it",
+                          request->op.text));
+    else
+        fail(request, res);
+}
+
+static void refuse_name(const struct request *request, const struct pod *seen)
+{
+    if (seen)
+        refuse(request, "StoppingOldPods",
+               mem_printf("pod %s of an earlier job of this name has not gone yet", request->op.text));
+    else
+        refuse(
+            request, "NameTaken",
+            mem_printf("pod %s exists and is not part of this job; delete or rename it", request->op.text));
+}
+
+static bool is_for_launcher(const struct request *request)
+{
+    const struct job *job = job_of(request->work);
+
+    return job && request->op.worker >= job->spec.workers_per_instance;
+}
+
 static void on_pod_created(struct request *request, struct kube_response *res)
 {
     struct reconciler *r = request->work->r;
     AUTO(mem) char *ns = work_ns(request->work);
     AUTO(mem) char *key = key_in(ns, request->op.text);
-    const struct store_item *seen = store_get(watch_store(r->pods), key);
+    const struct pod *seen = store_view(watch_store(r->pods), ns, request->op.text);
 
     if (res->err.kind == ERR_NONE) {
         struct job_memory *memory = work_memory(request->work);
@@ -294,20 +333,15 @@ static void on_pod_created(struct request *request, struct kube_response *res)
             memory->create_refused = false;
         expect_version(request, r->pods, key, res);
     } else if (res->err.kind == ERR_EXISTS) {
-        if (seen && str_eq(((const struct pod *)seen->view)->job_uid, request->work->uid))
+        if (seen && str_eq(seen->job_uid, request->work->uid))
             work_again_at(request->work, loop_now_ms(r->loop));
-        else if (seen)
-            refuse_pods(request, mem_printf("pod %s of an earlier job of this name has not gone yet",
-                                            request->op.text));
         else
-            refuse_pods(request, mem_printf("pod %s exists and is not part of this job; delete or rename it",
-                                            request->op.text));
-    } else if (res->err.kind == ERR_INVALID ||
-               (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE)) {
-        const struct job *job = job_of(request->work);
-        bool is_launcher = job && request->op.worker >= job->spec.workers_per_instance;
-
-        refuse_pods(request, podspec_in_words_of_job(res->message, is_launcher));
+            refuse_name(request, seen);
+    } else if (res->err.kind == ERR_INVALID) {
+        refuse(request, "PodsNotCreated", podspec_in_words_of_job(res->message, is_for_launcher(request)));
+    } else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE) {
+        refuse(request, denial_reason(res->denial),
+               podspec_in_words_of_job(res->message, is_for_launcher(request)));
     } else {
         fail(request, res);
     }
@@ -343,8 +377,10 @@ void answer_op(void *ctx, struct kube_response *res)
         on_dry_run(request, res);
         break;
     case OP_SERVICE_CREATE:
+        on_service_created(request, res);
+        break;
     case OP_POLICY_CREATE:
-        on_shared_created(request, res);
+        on_policy_created(request, res);
         break;
     case OP_KEYS_CREATE:
         if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS)

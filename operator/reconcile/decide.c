@@ -412,7 +412,15 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
     mem_free(text);
     decide_instances(view, &v, plan, &tally);
+    if (v.active)
+        decide_service(view, plan);
     conclude(view, &tally, &v);
+    if (view->job->overrides_restart_policy &&
+        json_i64(status, "observedGeneration", 0) != view->job->generation && !tally.unanswered)
+        plan_event(plan, "RestartPolicyOverridden",
+                   "spec.workers.template.spec.restartPolicy does not count: the pods get Never, and "
+                   "spec.restartPolicy says whether the job is started again",
+                   true);
     if (lifetime_limit(view, status, &v, plan) || !tally.unanswered)
         status_decide(view, status, &v, plan);
     tally_release(&tally);

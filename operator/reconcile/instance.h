@@ -33,6 +33,9 @@ struct instance_result {
 /* Drives one instance that should run. */
 void instance_decide(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                      struct instance_result *ret);
+/* The Service by which the workers of an instance find each other is made when it is not there: before their
+ * pods, and again when somebody deletes it. Returns whether it is missing. */
+bool decide_service(const struct job_view *view, struct plan *plan);
 /* Will somebody want the partition again that is given back? */
 enum release {
     RELEASE_FOR_GOOD, /* never: the job or the instance is over */

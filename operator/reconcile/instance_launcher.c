@@ -1,4 +1,5 @@
 #include "base/core/mem.h"
+#include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
 /* A launcher misses a dead worker before the worker's kubelet has told of it. */
@@ -17,15 +18,24 @@ static void create_keys(const struct instance_view *inst, const struct crew *cre
     op->ready = crew->present > 0;
 }
 
+bool decide_service(const struct job_view *view, struct plan *plan)
+{
+    if (!job_meets_by_name(&view->job->spec) || view->has_service)
+        return false;
+    if (view->create_refused && view->now_ms < view->create_retry_at_ms)
+        plan_again_at(plan, view->create_retry_at_ms);
+    else if (!plan_has(plan, OP_SERVICE_CREATE))
+        plan_add(plan, OP_SERVICE_CREATE);
+    return true;
+}
+
 bool decide_surroundings(const struct job_view *view, const struct instance_view *inst,
                          const struct crew *crew, struct plan *plan)
 {
     const struct job_spec *spec = &view->job->spec;
-    bool needs_service = job_meets_by_name(spec) && !view->has_service;
+    bool needs_service = decide_service(view, plan);
     bool needs_keys = spec->has_launcher && inst->keys == KEYS_UNKNOWN;
 
-    if (needs_service && !plan_has(plan, OP_SERVICE_CREATE))
-        plan_add(plan, OP_SERVICE_CREATE);
     if (view->needs_policy && !plan_has(plan, OP_POLICY_CREATE))
         plan_add(plan, OP_POLICY_CREATE);
     if (needs_keys)
@@ -45,8 +55,9 @@ static void create_launcher(const struct job_view *view, const struct instance_v
     instance_say(ret, INSTANCE_STARTING, "StartingLauncher",
                  "All workers are ready; the launcher is being started");
     if (view->create_refused)
-        instance_say(ret, INSTANCE_STARTING, "PodsNotCreated",
+        instance_say(ret, INSTANCE_STARTING, view->create_reason,
                      "The API server does not take the launcher pod: %s", view->create_text);
+    ret->is_stuck = view->create_refused && reason_is_warning(view->create_reason);
     if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
         plan_again_at(plan, view->create_retry_at_ms);
         return;

@@ -1,5 +1,6 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
 /* A partition is often there, and its pods too, before anybody could have read that they are being made. */
@@ -213,9 +214,9 @@ static void create_pods(const struct job_view *view, const struct instance_view 
     instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u pods are being started on partition %s", workers,
                  inst->record->name);
     if (view->create_refused)
-        instance_say(ret, INSTANCE_STARTING, "PodsNotCreated", "The API server does not take the pods: %s",
+        instance_say(ret, INSTANCE_STARTING, view->create_reason, "The API server does not take the pods: %s",
                      view->create_text);
-    ret->is_stuck = view->create_refused;
+    ret->is_stuck = view->create_refused && reason_is_warning(view->create_reason);
     if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
         plan_again_at(plan, view->create_retry_at_ms);
         return;

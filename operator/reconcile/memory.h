@@ -65,8 +65,9 @@ struct job_memory {
 
     int32_t priority; /* of its template's PriorityClass, as the API server has answered; 0 until then */
 
-    bool has_service, has_policy;
+    bool has_policy;
     bool create_refused;
+    const char *create_reason;
     char *create_text;
     int64_t create_retry_at_ms;
 

@@ -304,11 +304,19 @@ static void view_answers(const struct job *job, const struct job_memory *memory,
     view->dry_run_text = memory->dry_run_text;
     view->dry_run_reason = memory->dry_run_reason;
     view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
-    view->has_service = memory->has_service;
     view->needs_policy = job->spec.has_launcher && needs_policy && !memory->has_policy;
     view->create_refused = memory->create_refused;
+    view->create_reason = memory->create_reason;
     view->create_text = memory->create_text;
     view->create_retry_at_ms = memory->create_retry_at_ms;
+}
+
+static bool has_service(const struct reconciler *r, const struct job *job)
+{
+    AUTO(mem) char *name = name_worker_service(job->name);
+    const struct service *service = store_view(watch_store(r->services), job->ns, name);
+
+    return service && str_eq(service->job_uid, job->uid);
 }
 
 void observe(struct reconciler *r, const char *key, struct observation *o)
@@ -333,6 +341,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->instances = own(o, view->instance_count, sizeof(*view->instances));
         share_answer(r, job, memory);
         view_answers(job, memory, r->options.pods.network_policy, view);
+        view->has_service = has_service(r, job);
         for (uint32_t i = 0; i < view->instance_count; i++)
             view_instance(r, job, memory, i, o);
         view_pods(r, job, memory, o);

@@ -81,10 +81,10 @@ struct job_view {
     const char *dry_run_text;    /* the API server's words */
     const char *dry_run_reason;  /* CamelCase */
     int64_t dry_run_retry_at_ms; /* FORBIDDEN: when to ask again */
-    bool has_service;            /* the headless Service of its workers is known to exist */
+    bool has_service;            /* the headless Service of its workers exists */
     bool needs_policy;           /* the job's NetworkPolicy is wanted and not known to exist */
     bool create_refused;         /* the API server would not take a pod although the dry run passed */
-    const char *create_text;
+    const char *create_reason, *create_text;
     int64_t create_retry_at_ms;
     const char *partition_prefix;
     int64_t hold_ms;

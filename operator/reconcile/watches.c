@@ -198,6 +198,30 @@ static void on_pod(void *ctx, const struct store_change *change)
     reconciler_enqueue(r, pod->job_key);
 }
 
+/* ---- services ---- */
+
+static bool view_service(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = service_parse(item)) != NULL;
+}
+
+static void free_service_view(void *view)
+{
+    service_free(view);
+}
+
+static void on_service(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct service *service = change->new ? change->new : change->old;
+    struct job_memory *memory = map_get(&r->memories, service->job_uid);
+
+    if (memory)
+        memory_saw_version(memory, service->resource_version);
+    reconciler_enqueue(r, service->job_key);
+}
+
 /* ---- nodes ---- */
 
 static bool view_node(void *ctx, const cJSON *item, void **ret)
@@ -275,8 +299,13 @@ void watches_start(struct reconciler *r)
                                     .on_change = on_record};
     struct watch_options nodes = {
         .resource = &KUBE_NODES, .view = view_node, .view_free = free_node_view, .on_change = on_node};
-    struct watch_options *all[] = {&nodes, &jobs, &records, &pods};
-    struct watch **slots[] = {&r->nodes, &r->jobs, &r->records, &r->pods};
+    struct watch_options services = {.resource = &KUBE_SERVICES,
+                                     .label_selector = LABEL_JOB_NAME,
+                                     .view = view_service,
+                                     .view_free = free_service_view,
+                                     .on_change = on_service};
+    struct watch_options *all[] = {&nodes, &jobs, &records, &pods, &services};
+    struct watch **slots[] = {&r->nodes, &r->jobs, &r->records, &r->pods, &r->services};
 
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         all[i]->ctx = r;
@@ -291,4 +320,5 @@ void watches_stop(struct reconciler *r)
     watch_free(r->pods);
     watch_free(r->records);
     watch_free(r->nodes);
+    watch_free(r->services);
 }

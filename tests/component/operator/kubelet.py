@@ -46,6 +46,9 @@ class Kubelet:
                  "lastHeartbeatTime": now(), "lastTransitionTime": now()}
         self.api.patch("nodes", None, self.node, {"status": {"nodeInfo": info, "conditions": [ready]}}, "status")
 
+    def label(self, labels):
+        self.api.patch("nodes", None, self.node, {"metadata": {"labels": labels}})
+
     def taint(self, key):
         self.api.patch("nodes", None, self.node, {"spec": {"taints": [
             {"key": key, "value": "nodeshutdown", "effect": "NoExecute"}]}})

@@ -148,13 +148,51 @@ def test_a_pod_of_somebody_else_is_not_adopted(world, vipu):
         "metadata": {"name": "taken-worker-0", "labels": {"graphcore.ai/job-name": "taken"}},
         "spec": {"containers": [container()]}})
     job = world.job("taken")
-    told = job.wait("Starting", "PodsNotCreated")["lastMessage"]
+    told = job.wait("Starting", "NameTaken")["lastMessage"]
+    until(lambda: "NameTaken" in job.reasons_told(), "an event tells it", tell=world.tell)
+    assert job.condition("PodsReady")["reason"] == "NameTaken"
     assert "pod taken-worker-0 exists and is not part of this job" in told
     now = world.api.get("pods", world.ns, "taken-worker-0")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
     world.api.delete("pods", world.ns, "taken-worker-0", gracePeriodSeconds=0)
     until(lambda: (pod := world.api.get("pods", world.ns, "taken-worker-0")) and pod["metadata"].get("ownerReferences"),
           "our own pod", tell=world.tell)
+
+
+def test_a_service_of_somebody_else_is_not_adopted(world, vipu):
+    world.start_operator(vipu.address)
+    theirs = world.api.create("services", world.ns, {"metadata": {"name": "shared-workers"},
+                                                     "spec": {"ports": [{"port": 80}]}})
+    job = world.job("shared", workersPerJobInstance=2)
+    told = job.wait("Starting", "NameTaken")["lastMessage"]
+    assert "Service shared-workers exists and is not part of this job" in told
+    now = world.api.get("services", world.ns, "shared-workers")
+    assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
+    world.api.delete("services", world.ns, "shared-workers")
+    job.wait_pods(2)
+    assert world.api.get("services", world.ns, "shared-workers")["metadata"]["ownerReferences"][0]["uid"] == job.uid
+
+
+def test_pod_security_is_waited_for_without_ipus(world, vipu):
+    world.start_operator(vipu.address)
+    level = "pod-security.kubernetes.io/enforce"
+    world.api.patch("namespaces", None, world.ns, {"metadata": {"labels": {level: "restricted"}}})
+    job = world.job("privileged")
+    told = job.wait("Pending", "PodSecurityRefused")["lastMessage"]
+    assert 'violates PodSecurity "restricted' in told
+    assert vipu.partitions() == {} and job.records() == {}
+    world.api.patch("namespaces", None, world.ns, {"metadata": {"labels": {level: None}}})
+    job.wait_pods(1)
+
+
+def test_a_restart_policy_in_the_template_is_warned_of(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("template", workers={"template": pod_template(restartPolicy="OnFailure")})
+    pod = job.wait_pods(1)["template-worker-0"]
+    assert pod["spec"]["restartPolicy"] == "Never"
+    event = until(lambda: next((e for e in job.events() if e["reason"] == "RestartPolicyOverridden"), None),
+                  "a warning", tell=world.tell)
+    assert event["type"] == "Warning"
 
 
 def test_a_record_of_somebody_else_is_not_adopted(world, vipu):

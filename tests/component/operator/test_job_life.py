@@ -207,26 +207,28 @@ def test_a_pod_deleted_by_hand_comes_back(world, vipu):
     assert list(vipu.partitions()) == [f"p-back-{world.ns}-0"]
 
 
+def test_a_service_that_was_deleted_comes_back(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("meets", workersPerJobInstance=2)
+    job.run_pods(2)
+    job.wait("Running")
+    before = world.api.get("services", world.ns, "meets-workers")["metadata"]["uid"]
+    world.api.delete("services", world.ns, "meets-workers")
+    until(lambda: (now := world.api.get("services", world.ns, "meets-workers")) and now["metadata"]["uid"] != before,
+          "another Service", tell=world.tell)
+    assert job.is_in("Running") and len(job.pods()) == 2
+
+
 def test_another_manager_is_left_alone(world, vipu):
     world.start_operator(vipu.address)
     other = world.job("theirs", managedBy="example.com/somebody")
+    told = {"launcherStatus": "Elsewhere", "desiredReplicas": 1, "lastMessage": "run by another cluster"}
+    world.api.patch("ipujobs", world.ns, "theirs", {"status": told}, "status")
     mine = world.job("mine", managedBy="graphcore.ai/ipu-operator")
     mine.wait_pods(1)
-    assert "conditions" not in other.status and "observedGeneration" not in other.status
+    other.patch({"spec": {"suspend": True}})
+    mine.patch({"spec": {"suspend": True}})
+    mine.wait("Suspended")
+    assert other.status == told
     assert other.pods() == {} and other.records() == {}
     assert "finalizers" not in other.get()["metadata"]
-
-
-def test_suspend_and_resume(world, vipu):
-    world.start_operator(vipu.address)
-    job = world.job("sleeps", suspend=True)
-    job.wait("Suspended")
-    assert job.records() == {} and job.pods() == {}
-    job.patch({"spec": {"suspend": False}})
-    job.run_pods(1)
-    job.wait("Running")
-    world.automatic()
-    job.patch({"spec": {"suspend": True}})
-    job.wait("Suspended")
-    job.wait_released()
-    assert vipu.partitions() == {} and job.condition("Running")["status"] == "False"

@@ -211,6 +211,9 @@ class Job:
         """Neither a record nor a partition of it is left."""
         until(lambda: not self.records(), f"no record of {self.name} is left", seconds, self.world.tell)
 
+    def reasons_told(self):
+        return {event["reason"] for event in self.events()}
+
     def events(self):
         return [event for event in self.world.api.list("events", self.ns) if event["regarding"]["name"] == self.name]
 

@@ -88,6 +88,10 @@ TEST(denials_are_told_apart)
     } rows[] = {
         {403, "{\"message\":\"pods \\\"a\\\" is forbidden: exceeded quota: q, requested: pods=1\"}",
          KUBE_DENIAL_QUOTA},
+        {403,
+         "{\"message\":\"pods \\\"a\\\" is forbidden: violates PodSecurity \\\"restricted:latest\\\": host "
+         "namespaces\"}",
+         KUBE_DENIAL_POD_SECURITY},
         {403, "{\"message\":\"unable to create new content in namespace n because it is being terminated\"}",
          KUBE_DENIAL_NAMESPACE_TERMINATING},
         {403, "{\"message\":\"forbidden\",\"details\":{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}",

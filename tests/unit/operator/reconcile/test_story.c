@@ -532,6 +532,54 @@ TEST(what_the_garbage_collector_says_is_not_quiet)
     CHECK_INT_EQ(world_number(w, "restartCount"), 1);
 }
 
+/* ---- the Service of several workers ---- */
+
+TEST(a_service_that_was_deleted_comes_back)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+
+    w->has_service = false;
+    world_settle(w);
+    CHECK(w->has_service);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    check_idle(w);
+}
+
+TEST(a_service_of_somebody_else_is_told_and_left_alone)
+{
+    AUTO(world) struct world *w = world_new(TWO_WORKERS);
+
+    w->service_taken = true;
+    world_settle(w);
+    world_pass(w, 1000);
+    check_state(w, "Starting", "NameTaken",
+                "The API server does not take the pods: Service job-workers exists");
+    CHECK(strv_has(&w->told, "NameTaken"));
+    CHECK_INT_EQ(w->pod_count, 0);
+    check_idle(w);
+    w->service_taken = false;
+    world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+/* ---- the template's own restart policy ---- */
+
+TEST(a_restart_policy_in_the_template_is_warned_of_once_per_spec)
+{
+    AUTO(world)
+    struct world *w = world_new("{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"workers\":{\"template\":{"
+                                "\"spec\":{\"restartPolicy\":\"OnFailure\",\"containers\":[{\"name\":"
+                                "\"main\"}]}}}}");
+    unsigned warned = 0;
+
+    world_settle(w);
+    end_all(w, 0);
+    check_completed(w);
+    for (size_t i = 0; i < w->told.count; i++)
+        warned += str_eq(w->told.items[i], "RestartPolicyOverridden");
+    CHECK_INT_EQ(warned, 1);
+}
+
 /* ---- pods that the cluster takes away ---- */
 
 static const struct {

@@ -98,6 +98,7 @@ struct world {
     cJSON **records;
     size_t record_count;
     struct strv secrets; /* names of those with keys */
+    struct strv told;    /* reasons of events */
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */
@@ -118,6 +119,7 @@ struct world {
     /* what the test wants to go wrong */
     enum dry_run_state dry_run_answer; /* DRY_RUN_NEEDED: passes */
     const char *refusal;               /* the API server does not take pods: its words */
+    bool service_taken;                /* somebody has one of that name */
     bool create_refused;               /* it has said so */
     bool no_grants;
     enum part_refusal part_refusal; /* what the controller answers to creates */

@@ -362,7 +362,9 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         dry_run(w);
         return;
     case OP_SERVICE_CREATE:
-        w->has_service = true;
+        w->has_service = !w->service_taken;
+        w->create_refused = w->service_taken;
+        w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
         return;
     case OP_POLICY_CREATE:
         w->has_policy = true;
@@ -405,6 +407,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
     case OP_EVENT:
         check_reason(w, op->reason);
         w->events++;
+        strv_push(&w->told, op->reason);
         return;
     }
 }

@@ -169,7 +169,7 @@ void world_crash(struct world *w)
     }
     world_forget(w);
     w->dry_run_generation = 0;
-    w->has_service = w->has_policy = false;
+    w->has_policy = false;
     w->create_refused = false;
     w->again_at_ms = 0;
     for (size_t i = 0; i < w->record_count; i++) {
@@ -403,7 +403,8 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->has_service = w->has_service;
     view->needs_policy = job->spec.has_launcher && !w->has_policy;
     view->create_refused = w->create_refused;
-    view->create_text = w->refusal;
+    view->create_reason = w->service_taken ? "NameTaken" : "PodsNotCreated";
+    view->create_text = w->service_taken ? "Service job-workers exists" : w->refusal;
     view->create_retry_at_ms = w->create_retry_at_ms;
 }
 
