@@ -141,6 +141,7 @@ bool decide_awaits_end(const struct job_view *view, const struct crew *crew, str
         return false;
     if (is_alone && !crew->gone && is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
         instance_say(ret, INSTANCE_RUNNING, "Ending", "Launcher pod %s has failed", launcher->name);
+        ret->failure = (struct failure){0};
         return true;
     }
     if (launcher->phase == POD_RUNNING && is_within(view, crew->failure.at_s, LAUNCHER_ENDS_S, plan)) {

@@ -245,6 +245,7 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
                          .instance = op->instance,
                          .worker = op->worker,
                          .is_launcher = is_launcher,
+                         .is_unready = w->unready && str_eq(w->unready, name),
                          .run = record->run,
                          .exists = true};
     w->pods = mem_grow(w->pods, w->pod_count + 1, sizeof(struct wpod *));

@@ -1,0 +1,320 @@
+/* Jobs with a launcher, told as stories in a small world. */
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "lib/golden.h"
+#include "story.h"
+#include "world.h"
+
+#define LAUNCHED(fields) SPEC("\"workersPerJobInstance\":2,\"launcher\":{\"command\":[\"mpirun\"]}," fields)
+#define ONE_LAUNCHED LAUNCHED("\"jobInstances\":1,")
+#define TWO_LAUNCHED LAUNCHED("\"jobInstances\":2,")
+#define RESTARTED(policy) LAUNCHED("\"jobInstances\":1,\"restartPolicy\":" policy ",")
+/* The operator's patience for a cause that shows late, and for a launcher that misses a worker. */
+#define SHOWS_MS 5000
+#define ENDS_MS 30000
+
+/* As far as the launcher can be. */
+static struct world *with_one_unready(const char *spec)
+{
+    struct world *w = world_new(spec);
+
+    w->unready = "job-worker-1";
+    world_settle(w);
+    return w;
+}
+
+static void make_ready(struct world *w)
+{
+    pod(w, w->unready)->is_unready = false;
+    w->unready = NULL;
+}
+
+static bool has_keys(const struct world *w, const char *start)
+{
+    AUTO(mem) char *name = mem_printf("job-mpi-0a1b2c3d-%s", start);
+
+    return strv_has(&w->secrets, name);
+}
+
+TEST(the_launcher_starts_when_all_workers_are_ready)
+{
+    AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
+
+    CHECK(!world_pod(w, "job-launcher"));
+    check_state(w, "Starting", "WaitingForWorkers",
+                "1 of 2 workers are ready, on partition p-job-ns-0; the launcher starts when all are");
+    CHECK(has_keys(w, "0"));
+    CHECK(w->has_policy);
+    CHECK(!w->has_service);
+    make_ready(w);
+    world_settle(w);
+    pod(w, "job-launcher");
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_INT_EQ(world_number(w, "workersStatus/active"), 2);
+    check_idle(w);
+}
+
+TEST(its_end_is_the_jobs_whatever_the_workers_do)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_end(w, pod(w, "job-launcher"), 0);
+    world_settle(w);
+    check_completed(w);
+    pod(w, "job-launcher"); /* and its log */
+    CHECK(!world_pod(w, "job-worker-0"));
+    CHECK_INT_EQ(w->secrets.count, 0);
+}
+
+TEST(every_instance_has_a_launcher_of_its_own)
+{
+    AUTO(world) struct world *w = running(TWO_LAUNCHED);
+
+    pod(w, "job-launcher");
+    world_pod_end(w, pod(w, "job-launcher-1"), 0);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
+    CHECK_INT_EQ(w->part_count, 1);
+    pod(w, "job-worker-1");
+    CHECK(!world_pod(w, "job-worker-2"));
+    world_pod_end(w, pod(w, "job-launcher"), 0);
+    world_settle(w);
+    check_completed(w);
+}
+
+TEST(a_launcher_that_fails_alone_is_named_when_no_worker_can_be)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_end(w, pod(w, "job-launcher"), 4);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    pod(w, "job-worker-0");
+    world_pass(w, SHOWS_MS);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-launcher ended with exit code 4");
+    check_nothing_held(w);
+}
+
+TEST(a_worker_is_named_before_the_launcher_that_misses_it)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_end(w, pod(w, "job-launcher"), 1);
+    world_settle(w);
+    world_pod_end(w, pod(w, "job-worker-1"), 137);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed",
+                "Container main of pod job-worker-1 ended with exit code 137");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-1");
+    check_nothing_held(w);
+}
+
+TEST(a_launcher_that_has_lost_a_worker_may_end_by_itself)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_end(w, pod(w, "job-worker-1"), 137);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK(!pod(w, "job-launcher")->deleting);
+    world_pass(w, 1000);
+    world_pod_end(w, pod(w, "job-launcher"), 1);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed",
+                "Container main of pod job-worker-1 ended with exit code 137");
+    pod(w, "job-launcher"); /* and its log */
+}
+
+TEST(a_launcher_that_does_not_end_is_made_to)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_end(w, pod(w, "job-worker-0"), 3);
+    world_settle(w);
+    world_pass(w, ENDS_MS);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 3");
+    check_nothing_held(w);
+}
+
+TEST(a_worker_that_ends_before_its_launcher_has_failed)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    world_pod_end(w, pod(w, "job-launcher"), 1);
+    world_settle(w);
+    check_state(w, "Failed", "WorkerEnded",
+                "Worker pod job-worker-0 ended by itself, before its launcher did");
+}
+
+TEST(a_restart_has_new_keys_and_is_judged_by_the_launchers_exit_code)
+{
+    AUTO(world) struct world *w = running(RESTARTED("{\"type\":\"ExitCode\",\"exitCodes\":\"7\"}"));
+
+    world_pod_end(w, pod(w, "job-worker-1"), 137);
+    world_pod_end(w, pod(w, "job-launcher"), 7);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    world_pass(w, MINUTE_MS);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+    CHECK(has_keys(w, "1"));
+    CHECK(!has_keys(w, "0"));
+    CHECK_STR_EQ(pod(w, "job-launcher")->partition, "p-job-ns-0");
+    CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
+    world_pod_end(w, pod(w, "job-launcher"), 8);
+    world_settle(w);
+    world_pass(w, SHOWS_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+}
+
+TEST(always_restarts_a_launcher_that_ended_well_as_often_as_allowed)
+{
+    AUTO(world) struct world *w = running(RESTARTED("{\"type\":\"Always\",\"backOffLimit\":1}"));
+
+    world_pod_end(w, pod(w, "job-launcher"), 0);
+    world_settle(w);
+    world_pass(w, MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+    world_pod_end(w, pod(w, "job-launcher"), 0);
+    world_settle(w);
+    check_completed(w);
+}
+
+TEST(a_changed_worker_ends_the_start_of_all)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_delete(w, pod(w, "job-worker-1"));
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+    CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
+    CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
+    CHECK(has_keys(w, "1"));
+}
+
+TEST(a_deleted_launcher_comes_back_with_new_workers)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_delete(w, pod(w, "job-launcher"));
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
+}
+
+TEST(a_lost_launcher_is_held_for_as_it_may_use_the_partition)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_pod_vanish(w, pod(w, "job-launcher"), true);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_HAS(world_said(w, "lastMessage"), "job-launcher");
+    world_pass(w, WORLD_HOLD_MS);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_STR_EQ(pod(w, "job-launcher")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK(has_keys(w, "1"));
+}
+
+/* Its keys may have gone while nobody watched; the workers wait for nobody else's. */
+TEST(a_new_process_asks_for_the_keys_before_it_launches)
+{
+    AUTO(world) struct world *kept = with_one_unready(ONE_LAUNCHED);
+    AUTO(world) struct world *lost = with_one_unready(ONE_LAUNCHED);
+
+    world_crash(kept);
+    make_ready(kept);
+    world_settle(kept);
+    CHECK_STR_EQ(world_said(kept, "launcherStatus"), "Running");
+    CHECK_INT_EQ(pod(kept, "job-launcher")->run, 0);
+
+    world_crash(lost);
+    world_drop_secrets(lost);
+    make_ready(lost);
+    world_settle(lost);
+    CHECK_STR_EQ(world_said(lost, "launcherStatus"), "Running");
+    CHECK_INT_EQ(pod(lost, "job-launcher")->run, 1);
+    CHECK(has_keys(lost, "1"));
+}
+
+/* Between the note and the pod: whether it was made, nobody knows. */
+TEST(a_launcher_that_was_noted_and_never_seen_is_held_for)
+{
+    AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
+
+    make_ready(w);
+    w->refusal = "exceeded quota";
+    world_settle(w);
+    check_state(w, "Starting", "PodsNotCreated",
+                "The API server does not take the launcher pod: exceeded quota");
+    world_crash(w);
+    w->refusal = NULL;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_refused_launcher_pod_is_tried_again)
+{
+    AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
+
+    make_ready(w);
+    w->refusal = "exceeded quota";
+    world_settle(w);
+    w->refusal = NULL;
+    world_pass(w, 10000);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
+TEST(the_clean_pod_policy_keeps_whom_it_names)
+{
+    static const struct {
+        const char *policy;
+        bool launcher, worker;
+    } rows[] = {{"\"None\"", true, true}, {"\"Workers\"", true, false}, {"\"All\"", false, false}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+        world_set_spec(w, "cleanPodPolicy", row->policy);
+        world_pod_end(w, pod(w, "job-worker-0"), 3);
+        world_pod_end(w, pod(w, "job-launcher"), 1);
+        world_settle(w);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+        CHECK_INT_EQ(world_pod(w, "job-launcher") != NULL, row->launcher);
+        CHECK_INT_EQ(world_pod(w, "job-worker-0") != NULL, row->worker);
+        check_nothing_held(w);
+    }
+}
+
+TEST(a_suspended_job_keeps_no_keys_and_runs_again)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Suspended");
+    CHECK_INT_EQ(w->secrets.count, 0);
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
+TEST(the_plans_of_a_launch_are_as_reviewed)
+{
+    AUTO(world) struct world *w = world_new(ONE_LAUNCHED);
+    AUTO(str) struct str plans = {0};
+
+    w->plans = &plans;
+    world_settle(w);
+    world_pass(w, MINUTE_MS);
+    world_pod_end(w, pod(w, "job-launcher"), 0);
+    world_settle(w);
+    golden_check("plans/launch.txt", str_text(&plans));
+}
