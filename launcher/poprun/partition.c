@@ -12,7 +12,8 @@ static uint64_t job_ipus(const struct poprun_options *options)
 static char *other_shape(const struct vipu_partition *p, const struct poprun_options *options, bool in_job)
 {
     uint64_t instance = job_ipus(options) / options->num_instances;
-    bool gcds_do = instance == 1 || instance * options->num_instances == p->size;
+    bool gcds_do = vipu_is_power_of_two(options->num_instances) &&
+                   (instance == 1 || instance * options->num_instances == p->size);
 
     if (!in_job)
         return mem_strdup("--update-partition=yes replaces it");
@@ -31,13 +32,14 @@ static bool check_fixed(const struct vipu_partition *p, const struct poprun_opti
     AUTO(mem) char *cure = other_shape(p, options, in_job);
 
     if (p->num_gcds != options->num_instances)
-        return err_set(err, ERR_CONFLICT, "partition %s has %u GCDs and each of %u instances needs one; %s",
-                       p->id, p->num_gcds, options->num_instances, cure);
+        return err_set(err, ERR_CONFLICT,
+                       "partition %s has %u GCD%s for %u instance%s, and each needs one of its own; %s",
+                       p->id, p->num_gcds, p->num_gcds == 1 ? "" : "s", options->num_instances,
+                       options->num_instances == 1 ? "" : "s", cure);
     if (instance != 1 && instance != gcd)
-        return err_set(
-            err, ERR_CONFLICT,
-            "partition %s has GCDs of %u IPUs, and no device in them with the %llu of an instance; %s", p->id,
-            gcd, (unsigned long long)instance, cure);
+        return err_set(err, ERR_CONFLICT,
+                       "partition %s has devices of 1 and of %u IPUs and none of %llu for an instance; %s",
+                       p->id, gcd, (unsigned long long)instance, cure);
     return true;
 }
 

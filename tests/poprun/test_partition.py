@@ -17,6 +17,7 @@ def test_the_only_partition_is_used(site):
     """On record: --vipu-server-host is what vipu is configured with unless given."""
     site.vipu("create", "partition", "tut", "--size", "16", "--reconfigurable")
     assert site("echo", "Hello World")[0] == "[1,0]<stdout>:Hello World\n"
+    assert site("--vipu-partition=", "echo", "Hello World")[0] == "[1,0]<stdout>:Hello World\n"
     out, _ = site("--num-replicas", 8, "--num-instances", 4, "--ipus-per-replica", 2, *SHOW)
     assert untag(out) == ["tut 30"] * 4
     assert site.partitions() == {"tut": (16, 1)}

@@ -28,76 +28,85 @@ static struct vipu_partition partition_of(uint32_t size, uint32_t gcds, uint32_t
                                    .ready_state = VIPU_READY_ACTIVE};
 }
 
+#define RECONFIGURE "set spec.partition.reconfigurable: true"
+
 /* gcds 0: reconfigurable. */
 static const struct {
     uint32_t size, gcds, ilds;
     struct job job;
     bool in_job;
-    const char *problem; /* NULL: it fits */
+    const char *problem, *cure; /* NULL: it fits */
 } fits[] = {
-    {16, 0, 1, {8, 2, 1, 0, 1}, false, NULL},
-    {16, 0, 1, {8, 2, 2, 0, 1}, false, NULL},
-    {16, 0, 1, {8, 2, 4, 0, 1}, false, NULL},
-    {16, 0, 1, {2, 1, 2, 0, 1}, false, NULL},
-    {16, 1, 1, {8, 2, 1, 0, 1}, true, NULL},
-    {16, 2, 1, {8, 2, 2, 0, 1}, true, NULL},
-    {16, 4, 1, {8, 2, 4, 0, 1}, true, NULL},
-    {32, 2, 2, {32, 1, 2, 2, 1}, false, NULL}, /* the guide's example */
-    {16, 0, 1, {8, 2, 2, 0, 2}, false, NULL},
+    {16, 0, 1, {8, 2, 1, 0, 1}, false, NULL, NULL},
+    {16, 0, 1, {8, 2, 2, 0, 1}, false, NULL, NULL},
+    {16, 0, 1, {8, 2, 4, 0, 1}, false, NULL, NULL},
+    {16, 0, 1, {2, 1, 2, 0, 1}, false, NULL, NULL},
+    {16, 1, 1, {8, 2, 1, 0, 1}, true, NULL, NULL},
+    {16, 2, 1, {8, 2, 2, 0, 1}, true, NULL, NULL},
+    {16, 4, 1, {8, 2, 4, 0, 1}, true, NULL, NULL},
+    {32, 2, 2, {32, 1, 2, 2, 1}, false, NULL, NULL}, /* the guide's example */
+    {16, 0, 1, {8, 2, 2, 0, 2}, false, NULL, NULL},
     {16,
      1,
      1,
      {8, 2, 2, 0, 1},
      true,
-     "partition p has 1 GCDs and each of 2 instances needs one; set spec.partition.reconfigurable: true or "
-     "spec.partition.gcds: 2 in the IPUJob"},
+     "partition p has 1 GCD for 2 instances, and each needs one of its own; ",
+     RECONFIGURE " or spec.partition.gcds: 2 in the IPUJob"},
     {16,
      1,
      1,
      {8, 2, 4, 0, 1},
      true,
-     "each of 4 instances needs one; set spec.partition.reconfigurable: true or spec.partition.gcds: 4 in "
-     "the IPUJob"},
-    {16, 2, 1, {8, 2, 1, 0, 1}, true, "has 2 GCDs and each of 1 instances needs one"},
-    {16, 1, 1, {8, 2, 4, 0, 1}, false, "each of 4 instances needs one; --update-partition=yes replaces it"},
-    {8,
-     0,
+     "1 GCD for 4 instances",
+     RECONFIGURE " or spec.partition.gcds: 4 in the IPUJob"},
+    {16,
+     2,
      1,
      {8, 2, 1, 0, 1},
-     false,
-     "partition p has 8 IPUs and 8 replicas of 2 IPUs need 16; --update-par"},
-    {8, 1, 1, {8, 2, 1, 0, 1}, true, "need 16; ask for more by spec.ipusPerJobInstance in the IPUJob"},
-    /* One IPU of a GCD or all of them, but nothing between. */
-    {16, 1, 1, {1, 1, 1, 0, 1}, true, NULL},
-    {16, 4, 1, {4, 1, 4, 0, 1}, true, NULL},
-    {16,
-     1,
-     1,
-     {4, 1, 1, 0, 1},
-     false,
-     "partition p has GCDs of 16 IPUs, and no device in them with the 4 of an instance; "
-     "--update-partition=yes replaces it"},
-    {16,
-     1,
-     1,
-     {4, 1, 1, 0, 1},
      true,
-     "of an instance; set spec.partition.reconfigurable: true in the IPUJob"},
-    {16,
-     1,
-     1,
-     {4, 1, 2, 0, 1},
-     true,
-     "each of 2 instances needs one; set spec.partition.reconfigurable: true in the IPUJob"},
+     "2 GCDs for 1 instance, ",
+     RECONFIGURE " or spec.partition.gcds: 1 in the IPUJob"},
+    {16, 1, 1, {8, 2, 4, 0, 1}, false, "1 GCD for 4 instances", "; --update-partition=yes replaces it"},
+    /* More GCDs are no cure where their devices would not fit, or their number is no power of two. */
+    {16, 1, 1, {4, 1, 2, 0, 1}, true, "1 GCD for 2 instances", RECONFIGURE " in the IPUJob"},
+    {16, 1, 1, {3, 1, 3, 0, 1}, true, "1 GCD for 3 instances", RECONFIGURE " in the IPUJob"},
     {16,
      1,
      1,
      {4, 1, 4, 0, 1},
      true,
-     "set spec.partition.reconfigurable: true or spec.partition.gcds: 4 in the IPUJob"},
-    {32, 2, 1, {32, 1, 2, 2, 1}, false, "partition p has 1 IPU-Link domains and --num-ilds is 2"},
-    {16, 0, 1, {3, 1, 1, 0, 1}, false, "none of 3 for an instance"},
-    {65536, 0, 1, {65536, 65536, 1, 0, 1}, false, "need 4294967296"},
+     "1 GCD for 4 instances",
+     RECONFIGURE " or spec.partition.gcds: 4 in the IPUJob"},
+    /* One IPU of a GCD or all of them, but nothing between. */
+    {16, 1, 1, {1, 1, 1, 0, 1}, true, NULL, NULL},
+    {16, 4, 1, {4, 1, 4, 0, 1}, true, NULL, NULL},
+    {16,
+     1,
+     1,
+     {4, 1, 1, 0, 1},
+     false,
+     "partition p has devices of 1 and of 16 IPUs and none of 4 for an instance; ",
+     "--update-partition=yes replaces it"},
+    {16, 1, 1, {4, 1, 1, 0, 1}, true, "none of 4 for an instance", RECONFIGURE " in the IPUJob"},
+    {8,
+     0,
+     1,
+     {8, 2, 1, 0, 1},
+     false,
+     "partition p has 8 IPUs and 8 replicas of 2 IPUs need 16; ",
+     "--update-partition=yes replaces it"},
+    {8, 1, 1, {8, 2, 1, 0, 1}, true, "need 16; ", "ask for more by spec.ipusPerJobInstance in the IPUJob"},
+    {32,
+     2,
+     1,
+     {32, 1, 2, 2, 1},
+     false,
+     "partition p has 1 IPU-Link domains and --num-ilds is 2",
+     "--update-partition=yes replaces it"},
+    {32, 2, 1, {32, 1, 2, 2, 1}, true, "--num-ilds is 2", "leave --num-ilds out"},
+    {16, 0, 1, {3, 1, 1, 0, 1}, false, "none of 3 for an instance", "so that it is a power of two"},
+    {65536, 0, 1, {65536, 65536, 1, 0, 1}, false, "need 4294967296", "--update-partition=yes"},
 };
 
 /* On record: 32 replicas in 2 instances need 32 IPUs, and each instance a device of 16; sizes that are no
@@ -112,8 +121,10 @@ TEST(a_partition_fits_or_the_message_names_what_would)
 
         mem_free(partition.id);
         CHECK_STR_EQ(good ? NULL : "no", row->problem ? "no" : NULL);
-        if (row->problem)
+        if (row->problem) {
             CHECK_HAS(err.msg, row->problem);
+            CHECK_HAS(err.msg, row->cure);
+        }
     }
 }
 
