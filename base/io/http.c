@@ -407,15 +407,3 @@ unsigned http_in_flight(const struct http *http)
 {
     return http->waiting.count + http->running.count - http->cancelled;
 }
-
-void http_add_escaped(struct str *out, const char *text)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-
-    for (; *text; text++) {
-        if (strchr(plain, *text))
-            (void)str_addc(out, *text);
-        else
-            (void)str_addf(out, "%%%02X", (unsigned char)*text);
-    }
-}
