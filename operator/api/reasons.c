@@ -16,7 +16,6 @@ const struct reason reasons[] = {
      "Compare the template's nodeSelector with the controllers that the operator is configured with"},
     {"NoNodes", REASON_TROUBLE, "No node has the label that the controller's configuration names",
      "Label the nodes that reach the IPUs"},
-    {"ControllerUnanswered", REASON_WAIT, "The V-IPU controller has not answered yet", "Wait some seconds"},
     {"ControllerUnavailable", REASON_TROUBLE, "The V-IPU controller cannot be reached",
      "See that it runs and that the operator's configuration has its address"},
     {"NoInstances", REASON_WAIT, "spec.jobInstances is 0", "Scale the job up: kubectl scale --replicas=1"},

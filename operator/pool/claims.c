@@ -101,16 +101,10 @@ static void say_no_nodes(const struct claims_controller *c, struct claim_verdict
     wait(verdict, "NoNodes", &text);
 }
 
-/* Two reasons, because a changed reason is told at once: at first it is only slow, then it is in trouble. */
 static void say_unavailable(const struct claims_controller *c, struct claim_verdict *verdict)
 {
     struct str text = {0};
 
-    if (!c->trouble) {
-        str_addf(&text, "V-IPU controller %s has not answered yet", c->name);
-        wait(verdict, "ControllerUnanswered", &text);
-        return;
-    }
     str_addf(&text, "V-IPU controller %s is not available%s%s: %s", c->name, c->trouble_since ? " " : "",
              c->trouble_since ? c->trouble_since : "", c->trouble);
     wait(verdict, "ControllerUnavailable", &text);
@@ -231,11 +225,13 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
                       struct outlook *outlooks, struct claim_verdict *verdict)
 {
     int down = -1, bare = -1, full = -1;
+    bool unasked = false;
 
     for (size_t i = 0; i < count; i++) {
         if (!is_eligible(claim, i) || !could_ever_hold(&controllers[i], claim->size))
             continue;
         if (!controllers[i].is_known) {
+            unasked = unasked || !controllers[i].trouble;
             down = (int)i;
         } else if (!controllers[i].has_nodes) {
             bare = (int)i;
@@ -251,6 +247,8 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
     *verdict = (struct claim_verdict){.controller = -1};
     if (!claim->is_ready || (full >= 0 && !outlooks[full].head->is_ready))
         return; /* who is being judged now may leave the line within milliseconds */
+    if (unasked)
+        return; /* after a start; what the status says stands until the controller has answered */
     if (full >= 0)
         say_no_room(claim, &controllers[full], &outlooks[full], verdict);
     else if (bare >= 0)

@@ -379,21 +379,25 @@ TEST(a_controller_that_is_down_says_since_when)
                 "V-IPU controller a:1 is not available since 10:02:11Z: connection refused");
 }
 
-TEST(a_controller_that_was_just_asked_is_no_trouble)
+TEST(a_controller_that_was_just_asked_gives_nothing_to_tell)
 {
     AUTO(scene) struct scene s = {0};
 
     add_controller(&s, "a:1", 0, NULL)->is_known = false;
     add_claim(&s, "ns/one", 1, 4);
     decide(&s);
-    check_waits(&s, "ns/one", "ControllerUnanswered", "V-IPU controller a:1 has not answered yet");
+    CHECK_INT_EQ(verdict_of(&s, "ns/one")->controller, -1);
+    CHECK_STR_EQ(verdict_of(&s, "ns/one")->wait.reason, NULL);
 }
 
 TEST(a_controller_that_is_down_delays_only_who_needs_it)
 {
     AUTO(scene) struct scene s = {0};
 
-    add_controller(&s, "down:1", 0, NULL)->is_known = false;
+    struct claims_controller *down = add_controller(&s, "down:1", 0, NULL);
+
+    down->is_known = false;
+    down->trouble = "connection refused";
     add_controller(&s, "up:1", 64, NULL);
     add_claim(&s, "ns/one", 1, 64);
     add_claim(&s, "ns/two", 2, 64);
