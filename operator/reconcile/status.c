@@ -173,6 +173,12 @@ static void put_partition(cJSON *list, const struct record *record, const char *
     json_put_str(item, "state", state);
 }
 
+/* Right after a start nothing is known of it yet; a controller that does not answer gives it trouble soon. */
+static bool is_only_a_record(const struct part_view *part)
+{
+    return !part->busy && (part->state == PART_ABSENT || (part->state == PART_UNKNOWN && !part->trouble));
+}
+
 static void put_partitions(cJSON *status, const struct verdict *v, const struct job_view *view)
 {
     cJSON *list = json_put_array(status, "partitions");
@@ -194,7 +200,7 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
     for (size_t i = 0; i < view->tombstone_count && !has_ended(v); i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (tomb->part.state == PART_ABSENT && !tomb->part.busy) /* only its record is left */
+        if (is_only_a_record(&tomb->part))
             continue;
         total++;
         put_partition(list, tomb->record, tomb->held && !tomb->record->releasing ? "Held" : "Removing");
