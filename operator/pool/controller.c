@@ -10,6 +10,7 @@
 #define POLL_IDLE_MS 60000
 #define POLL_DOWN_MAX_MS 5000
 #define ATTRIBUTES_MS 60000
+#define UNSIZED_MAX 3
 static void plan_poll(struct controller *c, int64_t at_most_ms);
 
 int64_t controller_now_ms(const struct controller *c)
@@ -117,6 +118,16 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     plan_poll(c, 0);
 }
 
+/* A lost answer is no answer: a job that is too large for it would be sent there. But who tells partitions
+ * and again and again nothing of IPUs does not know that question. */
+static bool does_not_tell(struct controller *c, const struct vipu_result *result)
+{
+    if (result->sent && !vipu_result_is_unknown(result))
+        return true;
+    c->unsized += c->has_listed;
+    return c->unsized >= UNSIZED_MAX;
+}
+
 static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
 {
     struct controller *c = ctx;
@@ -124,11 +135,11 @@ static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_a
     bool was_known = c->face.is_known;
 
     c->agents_call = NULL;
-    c->has_sized = true;
-    c->face.is_known = c->has_listed;
     if (result->err.kind == ERR_NONE)
         c->face.total_ipus = agents->total_ipus;
-    else
+    c->has_sized = c->has_sized || does_not_tell(c, result);
+    c->face.is_known = c->has_listed && c->has_sized;
+    if (result->err.kind != ERR_NONE)
         c->agents_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + POLL_USED_MS; /* ask again soon */
     if (before != c->face.total_ipus || was_known != c->face.is_known)
         tell_room(c);

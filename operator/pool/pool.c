@@ -62,6 +62,14 @@ void pool_begin_run(struct pool *pool, const char *controller, const char *id)
     tracked->view.fresh = false;
 }
 
+void pool_note_stray(struct pool *pool, const char *controller, const char *id)
+{
+    struct tracked *tracked = find_tracked(pool, controller, id);
+
+    if (tracked)
+        tracked_note_stray(tracked);
+}
+
 struct part_view pool_part(const struct pool *pool, const char *controller, const char *id)
 {
     struct tracked *tracked = find_tracked(pool, controller, id);

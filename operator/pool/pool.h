@@ -72,6 +72,8 @@ void pool_forget(struct pool *pool, const char *controller, const char *id);
 /* A new run of pods is about to be started by this process: nothing runs on it, and it has to be reset first.
  */
 void pool_begin_run(struct pool *pool, const char *controller, const char *id);
+/* A pod may be created on it that nobody has answered for: its id is not settled before that cannot be. */
+void pool_note_stray(struct pool *pool, const char *controller, const char *id);
 struct part_view pool_part(const struct pool *pool, const char *controller, const char *id);
 
 void pool_create(struct pool *pool, const char *controller, const struct vipu_requirements *requirements);

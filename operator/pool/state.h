@@ -21,6 +21,7 @@ struct controller {
     int64_t agents_at_ms;  /* when it was asked last; 0: never */
     bool has_listed;       /* the last list succeeded */
     bool has_sized;        /* it was asked for its IPUs and has answered, if only that it does not tell */
+    unsigned unsized;      /* how often it has not answered that, although it told its partitions */
     int64_t poll_ms;
     int64_t next_poll_ms;
     unsigned failures;
@@ -41,6 +42,7 @@ struct tracked {
     struct vipu_call *status_call;
     int64_t last_write_ms; /* when it was answered or given up; lists begun before prove nothing */
     int64_t sent_ms;
+    int64_t stray_reset_ms; /* until then a reset that nobody answered may still take effect */
     unsigned sends, failures;
     bool created_in_run; /* a create was sent, and no pod has been started on it since */
 };
@@ -68,6 +70,7 @@ void tracked_see(struct tracked *tracked, const struct vipu_partition *listed, i
 /* Its controller has ceased to answer, or answers again: then trouble is NULL. */
 void tracked_blame(struct tracked *tracked, const char *trouble);
 bool tracked_is_under_way(const struct tracked *tracked);
+void tracked_note_stray(struct tracked *tracked);
 void tracked_create(struct tracked *tracked, const struct vipu_requirements *requirements);
 void tracked_reset(struct tracked *tracked);
 void tracked_remove(struct tracked *tracked);

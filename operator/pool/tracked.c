@@ -191,6 +191,10 @@ static void on_reset(void *ctx, const struct vipu_result *result)
         mem_set_str(&tracked->trouble, NULL);
     } else {
         note_failure(tracked, &result->err);
+        if (vipu_result_is_unknown(result)) {
+            note_unknown(tracked);
+            tracked->stray_reset_ms = tracked->view.settle_at_ms;
+        }
     }
     end_write(tracked);
 }
@@ -230,6 +234,8 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
     if (tracked->await == AWAIT_RESET) {
         if (status->operation_state == VIPU_OPERATION_RESETTING || status->ready_state == VIPU_READY_PENDING)
             return;
+        if (controller_now_ms(tracked->controller) < tracked->stray_reset_ms)
+            return; /* an earlier one could still hit the pods */
         end_await(tracked, status->ready_state == VIPU_READY_ACTIVE);
         tell_part(tracked);
     }
@@ -280,6 +286,12 @@ bool tracked_is_under_way(const struct tracked *tracked)
 }
 
 /* ---- what is asked for ---- */
+
+void tracked_note_stray(struct tracked *tracked)
+{
+    tracked->view.unsettled = true;
+    tracked->view.settle_at_ms = controller_now_ms(tracked->controller) + POOL_DEADLINE_MS + POOL_STRAY_MS;
+}
 
 void tracked_create(struct tracked *tracked, const struct vipu_requirements *requirements)
 {

@@ -319,6 +319,18 @@ static bool is_for_launcher(const struct request *request)
     return job && request->op.worker >= job->spec.workers_per_instance;
 }
 
+/* Nobody knows whether it will still be created. The next job must not get the same partition id meanwhile.
+ */
+static void note_stray(const struct request *request, const struct kube_response *res)
+{
+    const struct reconciler *r = request->work->r;
+    const char *id = request->op.name;
+    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+
+    if (record && (res->err.kind == ERR_TIMEOUT || res->err.kind == ERR_IO))
+        pool_note_stray(r->pool, record->controller, id);
+}
+
 static void on_pod_created(struct request *request, struct kube_response *res)
 {
     struct reconciler *r = request->work->r;
@@ -343,6 +355,7 @@ static void on_pod_created(struct request *request, struct kube_response *res)
         refuse(request, denial_reason(res->denial),
                podspec_in_words_of_job(res->message, is_for_launcher(request)));
     } else {
+        note_stray(request, res);
         fail(request, res);
     }
 }
