@@ -1,0 +1,43 @@
+/* Virtual time: a queue of things that are going to happen, and the time of the one that is happening.
+ * Nothing waits, and nothing reads a real clock. What happens at the same moment happens in the order in
+ * which it was planned, so that a seed always gives the same run.
+ *
+ * There is one clock, because the words of base/io/loop.h that it stands in for (loop_clock_ms, loop_dice)
+ * know of no other. Owners cancel what they have planned before they are freed. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A process, or the machine it runs on: while it is paused nothing happens in it, and all that was planned
+ * comes afterwards, in order. */
+struct host {
+    char *name; /* owned; NULL: none */
+    int64_t paused_until_ms;
+    bool is_dead; /* nothing that it sends leaves any more */
+};
+
+struct planned;
+
+/* Lives until clock_end, for what it has sent may outlive it. */
+struct host *clock_new_host(void);
+
+typedef void (*clock_fn)(void *ctx);
+
+void clock_begin(uint64_t seed);
+void clock_end(void); /* forgets what is still planned */
+int64_t clock_now_ms(void);
+int64_t clock_unix_s(void);
+
+/* host NULL: the world's own. The handle is good until `fn` is called or it is cancelled. */
+struct planned *clock_plan(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx);
+void clock_cancel(struct planned *planned); /* NULL is fine */
+bool clock_step(void);                      /* the next thing happens; false: nothing is planned */
+uint64_t clock_steps(void);
+int64_t clock_next_ms(void); /* when; -1: never */
+
+/* The seed's dice. */
+uint32_t dice(void);
+uint32_t dice_below(uint32_t limit);             /* 0 when limit is 0 */
+int64_t dice_between(int64_t low, int64_t high); /* both included */
+bool dice_permille(unsigned chance);

@@ -1,0 +1,36 @@
+/* The kinds of jobs that the simulator runs. A new kind is a row of the table. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What its pods do. */
+enum pods_do {
+    PODS_SUCCEED,
+    PODS_FAIL,       /* with exit code 3, every time */
+    PODS_FAIL_TWICE, /* then they succeed */
+    PODS_RUN_FOR_EVER,
+    PODS_CANNOT_PULL, /* their image */
+    PODS_FIT_NOWHERE,
+};
+
+/* What its user does. */
+enum user_does {
+    USER_WAITS,
+    USER_DELETES,       /* at some time */
+    USER_DELETES_TWICE, /* and makes a job of the same name anew, at once, which is then left alone */
+    USER_SUSPENDS,      /* and resumes */
+    USER_SCALES,        /* up and down, and at last to one instance */
+    USER_KILLS_PODS,    /* by force: the object goes, the program does not know */
+};
+
+struct kind {
+    const char *name;
+    const char *spec; /* JSON; %s is the members of `workers` beside what stands there */
+    enum pods_do pods;
+    enum user_does user;
+    const char *ends; /* launcherStatus in the end, when nothing goes wrong; "": the job has gone */
+};
+
+extern const struct kind KINDS[];
+extern const size_t KIND_COUNT;

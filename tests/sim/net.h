@@ -1,0 +1,58 @@
+/* What lies between the operators and the servers: messages take their time, and by the seed's weather they
+ * are lost, late, repeated or left without an answer. http.c (base/io/http.h) and vipu.c
+ * (vipu/client/client.h) send through it; both stand in for the real ones at link time, so that everything
+ * above them runs unchanged.
+ *
+ * One world at a time: `net` is its network. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api.h"
+#include "clock.h"
+#include "vipu_side.h"
+
+/* Chances in a thousand messages. */
+struct weather {
+    unsigned lost;   /* never arrives */
+    unsigned mute;   /* arrives and takes effect; the answer does not come */
+    unsigned late;   /* takes its time, up to and beyond the sender's patience */
+    unsigned twice;  /* takes effect twice */
+    unsigned busy;   /* the server asks for patience (429), or fails (500) */
+    unsigned broken; /* of a watch's lines: the connection ends in the middle of one */
+    unsigned hushed; /* of a watch's lines: nothing comes any more, not even the end */
+    unsigned gone;   /* of a watch's lines: the position has expired */
+};
+
+/* What becomes of one message. */
+struct fate {
+    bool arrives, answers, twice;
+    int64_t out_ms, back_ms, twice_ms;
+    int64_t breaks_ms; /* no answer: the connection is seen to break then; -1: never */
+};
+
+struct letter;
+struct parcel;
+
+struct net {
+    struct api *api;
+    struct weather weather;
+    int64_t api_down_until_ms;
+    struct letter *letters;
+    struct vipu_side *sides;
+    size_t side_count;
+    struct parcel *parcels;
+    /* A message leaves a process; false: the process has died before. */
+    bool (*leaves)(void *ctx, struct host *host, const char *what, bool is_write);
+    /* A request is about to be answered, or a V-IPU write to be carried out. */
+    void (*on_request)(void *ctx, const struct api_request *request);
+    void (*on_vipu_write)(void *ctx, struct vipu_side *side, enum vipu_write write, const char *id);
+    void *ctx;
+};
+
+extern struct net *net;
+
+struct fate net_fate(bool is_vipu);
+void net_drop_letters(struct net *net); /* http.c: what is on the way is lost */
+void net_drop_parcels(struct net *net); /* vipu.c: likewise */

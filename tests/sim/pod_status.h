@@ -1,0 +1,9 @@
+/* What a kubelet writes into a pod's status. */
+#pragma once
+
+#include "base/doc/json.h"
+
+void pod_status_waits(cJSON *pod, const char *reason, const char *message);
+void pod_status_unschedulable(cJSON *pod);
+void pod_status_runs(cJSON *pod, unsigned address);
+void pod_status_ended(cJSON *pod, int exit_code);

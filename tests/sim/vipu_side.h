@@ -1,0 +1,21 @@
+/* One V-IPU controller of the simulated world: vipu-server's own state machine, without the server around it.
+ * It can be away (connections are refused), stalled (calls are neither carried out nor answered), and lose
+ * all it knows. */
+#pragma once
+
+#include "vipu/server/config.h"
+#include "vipu/server/controller.h"
+
+enum vipu_write { VIPU_CREATE, VIPU_RESET, VIPU_REMOVE };
+
+struct vipu_side {
+    char *name; /* "host:port" */
+    struct server_config config;
+    struct controller core;
+    int64_t down_until_ms, stalled_until_ms;
+};
+
+/* So many IPU-Machines of four IPUs each, divided evenly over the domains. */
+void vipu_side_init(struct vipu_side *side, const char *name, unsigned domains, unsigned machines);
+void vipu_side_release(struct vipu_side *side);
+void vipu_side_step(struct vipu_side *side); /* what is due by now has happened */

@@ -1,0 +1,236 @@
+#include "world.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "invariants.h"
+
+/* Longer than anything that is waited for: the hold, a stray write, a back-off. */
+#define AT_REST_MS 150000
+#define LIMIT_MS (90 * 60000)
+
+void world_break(struct world *world, const char *invariant, const char *fmt, ...)
+{
+    AUTO(mem) char *text = NULL;
+    va_list args;
+
+    if (world->broken)
+        return;
+    va_start(args, fmt);
+    text = mem_vprintf(fmt, args);
+    va_end(args);
+    world->broken = mem_printf("invariant %s: %s, after %lld ms", invariant, text,
+                               (long long)(clock_now_ms() - world->began_ms));
+}
+
+bool world_is_calm(const struct world *world)
+{
+    return world->options.is_calm && !world->options.crash_at;
+}
+
+/* ---- processes ---- */
+
+static void give_birth(struct world *world, size_t index)
+{
+    AUTO(mem) char *name = mem_printf("operator-%zu-%u", index, ++world->incarnations);
+
+    world->processes[index] = process_new(&(struct process_options){
+        .name = name, .controllers = &world->controllers, .hold_ms = WORLD_HOLD_MS});
+}
+
+static void on_birth_0(void *ctx)
+{
+    ((struct world *)ctx)->births[0] = NULL;
+    give_birth(ctx, 0);
+}
+
+static void on_birth_1(void *ctx)
+{
+    ((struct world *)ctx)->births[1] = NULL;
+    give_birth(ctx, 1);
+}
+
+static clock_fn const ON_BIRTH[WORLD_PROCESSES] = {on_birth_0, on_birth_1};
+
+void world_kill(struct world *world, size_t index, int64_t away_ms)
+{
+    process_free(TAKE(world->processes[index]));
+    if (away_ms >= 0)
+        world->births[index] = clock_plan(away_ms, NULL, ON_BIRTH[index], world);
+}
+
+/* Between two steps, for nobody may be freed inside its own call. */
+static void reap(struct world *world)
+{
+    for (size_t i = 0; i < WORLD_PROCESSES; i++) {
+        struct process *process = world->processes[i];
+
+        if (process && (process_has_ended(process) || process_host(process)->is_dead))
+            world_kill(world, i, dice_between(100, 5000));
+    }
+}
+
+static bool on_leave(void *ctx, struct host *host, const char *what, bool is_write)
+{
+    struct world *world = ctx;
+
+    if (!is_write)
+        return true;
+    world->writes++;
+    invariants_write_leaves(world, host, what);
+    if (world->writes != world->options.crash_at)
+        return true;
+    host->is_dead = true;
+    return world->options.crash_moment == CRASH_AFTER;
+}
+
+/* ---- what happens is checked ---- */
+
+static void on_request(void *ctx, const struct api_request *request)
+{
+    invariants_request(ctx, request);
+}
+
+static void on_vipu_write(void *ctx, struct vipu_side *side, enum vipu_write write, const char *id)
+{
+    invariants_vipu_write(ctx, side, write, id);
+}
+
+static void on_start(void *ctx, const struct sitting *sitting)
+{
+    invariants_start(ctx, sitting);
+}
+
+static void on_change(void *ctx, enum api_change_type type, const struct api_object *object)
+{
+    struct world *world = ctx;
+
+    if (str_eq(object->kind->plural, "leases"))
+        mem_set_str(&world->leader, json_str(object->doc, "spec/holderIdentity", NULL));
+    cluster_saw(&world->cluster, type, object);
+    invariants_change(world, type, object);
+}
+
+/* ---- life ---- */
+
+static void make_foreign(struct world *world, size_t side)
+{
+    struct vipu_requirements want = {.id = side ? "foreign-b" : "foreign-a", .size = 4};
+    AUTO(strv) struct strv problems = {0};
+    struct err err = {0};
+    bool made = controller_create(&world->sides[side].core, &want, clock_now_ms(), &problems, &err);
+
+    assert(made);
+    (void)made;
+    world->foreign_numbers[side] = controller_find(&world->sides[side].core, want.id, &err)->number;
+}
+
+struct world *world_new(const struct world_options *options)
+{
+    struct world *world = NEW(struct world);
+    AUTO(strv) struct strv problems = {0};
+    unsigned domains = 1 + options->jobs / 40;
+
+    clock_begin(options->seed);
+    world->options = *options;
+    world->began_ms = clock_now_ms();
+    api_init(&world->api);
+    world->api.hook = on_change;
+    world->api.hook_ctx = world;
+    vipu_side_init(&world->sides[0], "vipu-a:8090", domains, 16 * domains);
+    vipu_side_init(&world->sides[1], "vipu-b:8090", 1, 4);
+    pool_config_add_text(&world->controllers, "vipu-a:8090,vipu-b:8090:pool=b", &problems);
+    world->net = (struct net){.api = &world->api,
+                              .sides = world->sides,
+                              .side_count = COUNT_OF(world->sides),
+                              .leaves = on_leave,
+                              .on_request = on_request,
+                              .on_vipu_write = on_vipu_write,
+                              .ctx = world};
+    net = &world->net;
+    world->cluster.habit_of = world_habit;
+    world->cluster.on_start = on_start;
+    world->cluster.ctx = world;
+    cluster_init(&world->cluster, &world->api);
+    cluster_add_node(&world->cluster, "node-1", NULL, NULL);
+    cluster_add_node(&world->cluster, "node-2", "pool", "b");
+    for (size_t i = 0; i < COUNT_OF(world->sides); i++)
+        make_foreign(world, i);
+    world_plan_trouble(world);
+    world_plan_users(world);
+    for (size_t i = 0; i < WORLD_PROCESSES; i++)
+        give_birth(world, i);
+    return world;
+}
+
+void world_free(struct world *world)
+{
+    for (size_t i = 0; i < WORLD_PROCESSES; i++)
+        process_free(world->processes[i]);
+    world_users_release(world);
+    net_drop_letters(&world->net);
+    net_drop_parcels(&world->net);
+    cluster_release(&world->cluster);
+    for (size_t i = 0; i < COUNT_OF(world->sides); i++)
+        vipu_side_release(&world->sides[i]);
+    api_release(&world->api);
+    pool_config_release(&world->controllers);
+    clock_end();
+    mem_free(world->leader);
+    mem_free(world->broken);
+    mem_free(world);
+}
+
+static uint64_t work_done(const struct world *world)
+{
+    return world->api.writes + world->api.idle_writes + world->vipu_writes;
+}
+
+/* Until nothing has been written for so long; false: something is broken, or it never comes to rest. */
+static bool run_to_rest(struct world *world, int64_t at_least_until_ms)
+{
+    uint64_t before = 0;
+    int64_t since_ms = clock_now_ms();
+
+    while (!world->broken && clock_step()) {
+        reap(world);
+        if (work_done(world) != before) {
+            before = work_done(world);
+            since_ms = clock_now_ms();
+        }
+        if (clock_now_ms() >= at_least_until_ms && clock_now_ms() - since_ms >= AT_REST_MS)
+            return !world->broken;
+        if (clock_now_ms() - world->began_ms > LIMIT_MS)
+            world_break(world, "5 (every job reaches an end)", "the world does not come to rest");
+    }
+    return false;
+}
+
+/* What a new process reads is what the old one has seen last: it has nothing to do. */
+static void check_restart(struct world *world)
+{
+    uint64_t before = work_done(world);
+
+    for (size_t i = 0; i < WORLD_PROCESSES; i++) {
+        clock_cancel(TAKE(world->births[i]));
+        world_kill(world, i, 0);
+    }
+    if (run_to_rest(world, clock_now_ms() + AT_REST_MS) && work_done(world) != before)
+        world_break(world, "4 (twice the same observation: the second plan is empty)",
+                    "an operator that starts with everything at rest writes %llu times",
+                    (unsigned long long)(work_done(world) - before));
+}
+
+void world_run(struct world *world)
+{
+    int64_t users_are_done_ms = world->began_ms + 300000;
+    int64_t least = world->storm_ends_ms > users_are_done_ms ? world->storm_ends_ms : users_are_done_ms;
+
+    if (!run_to_rest(world, least))
+        return;
+    invariants_at_rest(world);
+    if (!world->broken)
+        check_restart(world);
+}

@@ -1,0 +1,80 @@
+/* A whole small world on virtual time: operators, an API server, nodes, V-IPU controllers, users and their
+ * jobs, and what goes wrong between them. Everything follows from the options, so that the same options
+ * always give the same run. What must never happen is checked after every step (invariants.h). */
+#pragma once
+
+#include "cluster.h"
+#include "kinds.h"
+#include "net.h"
+#include "process.h"
+
+#define WORLD_OPERATOR_NS "ipu-system"
+#define WORLD_NS "team"
+#define WORLD_HOLD_MS 60000
+#define WORLD_TROUBLE_MS 30000
+#define WORLD_PROCESSES 2
+
+enum crash_moment { CRASH_NEVER, CRASH_BEFORE, CRASH_AFTER };
+
+struct world_options {
+    uint64_t seed;
+    unsigned jobs;     /* 0: about twenty */
+    bool is_calm;      /* nothing goes wrong, whatever the seed says */
+    unsigned crash_at; /* the operator dies at its n-th write, counted from 1; 0: never */
+    enum crash_moment crash_moment;
+    const char *kind; /* all jobs are of this kind; NULL: of every */
+};
+
+struct world;
+
+struct user_job {
+    struct world *world;
+    const struct kind *kind;
+    char *name;
+    char *uid;         /* of the last object of that name */
+    unsigned failures; /* that its pods still have in store */
+    const char *ended; /* its state, once it has ended; NULL: it has not */
+    unsigned step;     /* of what its user does */
+    struct planned *next;
+};
+
+struct world {
+    struct world_options options;
+    struct api api;
+    struct net net;
+    struct vipu_side sides[2];
+    struct cluster cluster;
+    struct pool_config controllers;
+    struct process *processes[WORLD_PROCESSES];
+    struct planned *births[WORLD_PROCESSES];
+    unsigned incarnations;
+    struct user_job *jobs;
+    size_t job_count;
+    int64_t began_ms, storm_ends_ms;
+    unsigned writes; /* of the operators, in the order in which they leave */
+    uint64_t vipu_writes;
+    uint64_t foreign_numbers[2];
+    /* who may write: the lease as the API server has it */
+    char *leader;
+    /* what the checks have found */
+    char *broken; /* the sentence, NULL: all is well */
+};
+
+struct world *world_new(const struct world_options *options);
+void world_free(struct world *world);
+/* Runs until all is settled, or something is broken. */
+void world_run(struct world *world);
+/* The first one stands; all say which invariant, when, and what. */
+void world_break(struct world *world, const char *invariant, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* It is started again after so long; -1: never. Not from inside one of its calls. */
+void world_kill(struct world *world, size_t process, int64_t away_ms);
+struct user_job *world_job(const struct world *world, const char *name);
+bool world_is_calm(const struct world *world); /* nothing goes wrong in it from the start to the end */
+
+/* world_trouble.c */
+void world_plan_trouble(struct world *world);
+/* world_users.c */
+void world_plan_users(struct world *world);
+void world_users_release(struct world *world);
+struct habit world_habit(void *ctx, const cJSON *pod);

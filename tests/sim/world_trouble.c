@@ -1,0 +1,123 @@
+/* What goes wrong, by the seed: the weather for single messages, and blows at certain times. */
+#include "base/core/mem.h"
+#include "world.h"
+
+#define STORM_MS 240000
+
+struct blow {
+    struct world *world;
+    void (*strike)(struct world *world);
+};
+
+static int process_at_random(const struct world *world)
+{
+    int index = (int)dice_below(WORLD_PROCESSES);
+
+    return world->processes[index] ? index : -1;
+}
+
+static void crash(struct world *world)
+{
+    int index = process_at_random(world);
+
+    if (index >= 0)
+        world_kill(world, (size_t)index, dice_between(100, 15000));
+}
+
+static void pause_process(struct world *world)
+{
+    int index = process_at_random(world);
+
+    if (index >= 0)
+        process_host(world->processes[index])->paused_until_ms = clock_now_ms() + dice_between(500, 40000);
+}
+
+static void api_away(struct world *world)
+{
+    world->net.api_down_until_ms = clock_now_ms() + dice_between(500, 25000);
+}
+
+static void compact(struct world *world)
+{
+    api_expire_history(&world->api);
+}
+
+static struct vipu_side *side_at_random(struct world *world)
+{
+    return &world->sides[dice_below((uint32_t)world->net.side_count)];
+}
+
+static void vipu_away(struct world *world)
+{
+    side_at_random(world)->down_until_ms = clock_now_ms() + dice_between(500, 60000);
+}
+
+static void vipu_stalls(struct world *world)
+{
+    side_at_random(world)->stalled_until_ms = clock_now_ms() + dice_between(500, 60000);
+}
+
+static void node_away(struct world *world)
+{
+    cluster_break_node(&world->cluster, dice_below((uint32_t)world->cluster.node_count), NODE_IS_UNREACHABLE,
+                       dice_between(1000, 150000), false);
+}
+
+static void node_crashes(struct world *world)
+{
+    cluster_break_node(&world->cluster, dice_below((uint32_t)world->cluster.node_count), NODE_HAS_CRASHED,
+                       dice_between(10000, 150000), dice_permille(500));
+}
+
+static void (*const BLOWS[])(struct world *) = {crash,     crash,       pause_process, api_away,    compact,
+                                                vipu_away, vipu_stalls, node_away,     node_crashes};
+
+static void on_blow(void *ctx)
+{
+    struct blow *blow = ctx;
+
+    blow->strike(blow->world);
+    mem_free(blow);
+}
+
+static void on_calm(void *ctx)
+{
+    struct world *world = ctx;
+
+    world->net.weather = (struct weather){0};
+    world->api.stale_permille = 0;
+}
+
+static unsigned some(unsigned most)
+{
+    return dice_permille(400) ? dice_below(most + 1) : 0;
+}
+
+void world_plan_trouble(struct world *world)
+{
+    unsigned blows = dice_below(10);
+
+    world->api.no_stream_lists = dice_permille(300);
+    world->api.page_limit = dice_permille(500) ? (unsigned)dice_between(1, 8) : 0;
+    if (world->options.is_calm)
+        return;
+    world->storm_ends_ms = clock_now_ms() + STORM_MS;
+    world->api.stale_permille = some(500);
+    world->net.weather = (struct weather){
+        .lost = some(40),
+        .mute = some(40),
+        .late = some(40),
+        .twice = some(40),
+        .busy = some(60),
+        .broken = some(20),
+        .hushed = some(4),
+        .gone = some(10),
+    };
+    for (unsigned i = 0; i < blows; i++) {
+        struct blow *blow = NEW(struct blow);
+
+        *blow = (struct blow){.world = world, .strike = BLOWS[dice_below(COUNT_OF(BLOWS))]};
+        clock_plan(dice_between(1000, STORM_MS), NULL, on_blow, blow);
+    }
+    clock_plan(STORM_MS, NULL, on_calm, world);
+}
