@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 
 /* Open addressing with linear probing; removal moves followers back, so there are no tombstones to sweep. */
 struct map_slot {
@@ -12,14 +13,10 @@ struct map_slot {
     uint64_t hash;
 };
 
-/* FNV-1a. Unseeded on purpose: the simulator replays runs, and iteration order must not differ between them.
- */
 static uint64_t hash_of(const char *key)
 {
-    uint64_t hash = 0xcbf29ce484222325U;
+    uint64_t hash = str_hash(key);
 
-    for (; *key; key++)
-        hash = (hash ^ (unsigned char)*key) * 0x100000001b3U;
     return hash ^ (hash >> 32);
 }
 

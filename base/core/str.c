@@ -197,6 +197,17 @@ bool str_eq(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* FNV-1a. Unseeded on purpose: the simulator replays runs, and iteration order must not differ between them.
+ */
+uint64_t str_hash(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 /* Digits only; collects downwards, because INT64_MIN has no positive twin. */
 bool parse_i64(const char *text, int64_t min, int64_t max, int64_t *ret)
 {

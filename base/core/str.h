@@ -67,6 +67,7 @@ static inline void strv_auto(struct strv *v)
 bool str_has_prefix(const char *text, const char *prefix);
 bool str_has_suffix(const char *text, const char *suffix);
 bool str_eq(const char *a, const char *b); /* NULL equals only NULL */
+uint64_t str_hash(const char *text);       /* the same in every process; not against malice */
 
 /* The whole text is one decimal number in [min, max]; no sign but '-', no blanks. Untouched on failure. */
 bool parse_i64(const char *text, int64_t min, int64_t max, int64_t *ret);

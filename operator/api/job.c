@@ -233,6 +233,7 @@ static void read_template(struct job *job, const cJSON *spec)
         strv_push(&job->problems, "spec.workers.template.spec.containers[0].name: is required");
     job->overrides_restart_policy = !str_eq(json_str(pod_template, "spec/restartPolicy", "Never"), "Never");
     job->template_json = pod_template ? json_print(pod_template) : mem_strdup("{}");
+    job->revision = str_hash(job->template_json) | 1;
 }
 
 static bool are_words(const cJSON *list)
@@ -328,6 +329,51 @@ static void check_service_name(struct job *job)
             "that begins with a letter and has no dots, because its Service is named after it");
 }
 
+/* "3", 3 or "25%". */
+static bool share_read(const cJSON *value, struct share *ret)
+{
+    AUTO(mem) char *text = mem_strdup(cJSON_IsString(value) ? value->valuestring : "");
+    size_t len = strlen(text);
+
+    *ret = (struct share){0};
+    if (!cJSON_IsString(value))
+        return count_read(value, &ret->amount) && ret->amount <= INSTANCES_MAX;
+    if (len && text[len - 1] == '%') {
+        ret->is_percent = true;
+        text[len - 1] = '\0';
+    }
+    return parse_u32(text, 0, INSTANCES_MAX, &ret->amount);
+}
+
+static struct share share_field(struct job *job, const cJSON *spec, const char *field, uint32_t fallback)
+{
+    const cJSON *value = json_at(spec, field);
+    struct share share = {.amount = fallback};
+
+    if (value && !cJSON_IsNull(value) && !share_read(value, &share))
+        problem_with_value(job, field, value, "must be a number such as 1 or a percentage such as 25%");
+    return share;
+}
+
+static void read_strategy(struct job *job, const cJSON *spec)
+{
+    const cJSON *type = json_at(spec, "workers/strategy/type");
+    const char *text = json_str(spec, "workers/strategy/type", type ? "" : "RollingUpdate");
+    struct job_spec *to = &job->spec;
+
+    if (str_eq(text, "Recreate"))
+        to->strategy = STRATEGY_RECREATE;
+    else if (!str_eq(text, "RollingUpdate"))
+        problem_with_value(job, "workers/strategy/type", type, "must be RollingUpdate or Recreate");
+    to->max_surge = share_field(job, spec, "workers/strategy/rollingUpdate/maxSurge", 0);
+    to->max_unavailable = share_field(job, spec, "workers/strategy/rollingUpdate/maxUnavailable", 1);
+    if (to->max_surge.amount == 0 && to->max_unavailable.amount == 0)
+        strv_push(
+            &job->problems,
+            "spec.workers.strategy.rollingUpdate: maxSurge and maxUnavailable must not both be zero, or "
+            "nothing could ever be replaced");
+}
+
 static void read_clocks(struct job *job, const cJSON *spec)
 {
     job->spec.interactive_ttl_s = count_field(job, spec, "interactive/ttl", 1, INT32_MAX, 0);
@@ -355,6 +401,7 @@ static void read_spec(struct job *job, const cJSON *spec)
     job->spec.suspend = json_bool(spec, "suspend", false);
     job->spec.managed_by = mem_strdup(json_str(spec, "managedBy", NULL));
     read_clocks(job, spec);
+    read_strategy(job, spec);
     read_partition(job, spec);
     read_template(job, spec);
     read_launcher(job, spec);
@@ -417,6 +464,24 @@ void job_free(struct job *job)
     mem_free(job->launcher_json);
     mem_free(job->status_json);
     mem_free(job);
+}
+
+uint32_t share_of(const struct share *share, uint32_t total, bool round_up)
+{
+    uint64_t hundredths = (uint64_t)share->amount * total;
+
+    if (!share->is_percent)
+        return share->amount;
+    return (uint32_t)((hundredths + (round_up ? 99 : 0)) / 100);
+}
+
+uint32_t job_surge(const struct job_spec *spec)
+{
+    uint32_t surge = share_of(&spec->max_surge, spec->instances, true);
+
+    if (spec->has_launcher || spec->strategy == STRATEGY_RECREATE)
+        return 0;
+    return surge < INSTANCES_MAX - spec->instances ? surge : INSTANCES_MAX - spec->instances;
 }
 
 uint32_t job_pods(const struct job_spec *spec)

@@ -11,9 +11,16 @@
 #include "base/doc/json.h"
 
 enum restart_type { RESTART_NEVER, RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_EXIT_CODE };
+enum strategy { STRATEGY_ROLLING_UPDATE, STRATEGY_RECREATE };
 enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 
 #define JOB_NO_TTL UINT32_MAX
+
+/* So many instances, or so many of a hundred. */
+struct share {
+    uint32_t amount;
+    bool is_percent;
+};
 
 /* The shape of a job, all sizes checked against each other when `problems` is empty. */
 struct job_spec {
@@ -26,6 +33,8 @@ struct job_spec {
     uint32_t backoff_limit;
     char *exit_codes; /* "1-5,137" or NULL */
     enum clean_policy clean;
+    enum strategy strategy; /* how instances are replaced when the template changes */
+    struct share max_surge, max_unavailable;
     bool suspend;
     char *managed_by;  /* or NULL */
     bool has_launcher; /* one pod per instance starts the program on the workers, which run the agent */
@@ -51,6 +60,7 @@ struct job {
     struct job_spec spec;
     struct strv problems;          /* "spec.field: what is wrong", every one; empty for a valid spec */
     char *key;                     /* "namespace/name" */
+    uint64_t revision;             /* of the template: another template has another; never 0 */
     char *template_json;           /* spec.workers.template, compact */
     char *launcher_json;           /* spec.launcher, compact; NULL without one */
     bool overrides_restart_policy; /* the template has one of its own that is not Never */
@@ -79,5 +89,8 @@ bool job_has_popdist(const struct job_spec *spec);       /* replicas given, or s
 bool job_is_reconfigurable(const struct job_spec *spec); /* the partition it asks for */
 uint32_t job_gcds(const struct job_spec *spec);
 uint32_t job_vipu_replicas(const struct job_spec *spec);
+/* Of `total` instances; a percentage is rounded up or down. */
+uint32_t share_of(const struct share *share, uint32_t total, bool round_up);
+uint32_t job_surge(const struct job_spec *spec); /* instances that may run beside the others in a rollout */
 /* Is this exit code one of "1-5,137"? */
 bool job_exit_code_matches(const char *exit_codes, int code);

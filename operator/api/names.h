@@ -21,6 +21,7 @@
 #define ANNOTATION_PARTITION "graphcore.ai/partition"
 #define ANNOTATION_RUN "graphcore.ai/run"
 #define ANNOTATION_SEAT "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */
+#define ANNOTATION_REVISION "graphcore.ai/template-revision"
 #define ANNOTATION_RELEASE "graphcore.ai/release"
 #define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
 

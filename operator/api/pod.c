@@ -1,5 +1,7 @@
 #include "operator/api/pod.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -29,6 +31,13 @@ static void read_owner(struct pod *pod, const cJSON *metadata)
 
     mem_set_str(&pod->job_uid, json_str(owner, "uid", NULL));
     mem_set_str(&pod->job_name, json_str(owner, "name", NULL));
+}
+
+static uint64_t read_revision(const cJSON *metadata)
+{
+    const char *text = json_str(metadata, "annotations/graphcore.ai~1template-revision", "");
+
+    return strspn(text, "0123456789abcdef") == 16 && !text[16] ? strtoull(text, NULL, 16) : 0;
 }
 
 static uint32_t metadata_number(const cJSON *metadata, const char *path)
@@ -231,6 +240,7 @@ struct pod *pod_parse(const cJSON *object)
     pod->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
     pod->partition = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1partition", NULL));
     pod->run = metadata_number(metadata, "annotations/graphcore.ai~1run");
+    pod->revision = read_revision(metadata);
     pod->instance = metadata_number(metadata, "labels/graphcore.ai~1instance");
     pod->worker = seat_of(metadata);
     pod->agent_port = agent_port_of(json_at(object, "spec"));

@@ -25,6 +25,7 @@ struct pod {
     uint32_t instance;
     uint32_t worker;     /* its seat in the instance: workers first, the launcher behind them */
     uint16_t agent_port; /* where its agent listens; 0 without one */
+    uint64_t revision;   /* annotation: of the template it was made from; 0: not told */
     enum pod_phase phase;
     bool deleting;
     bool cut_short; /* it was asked to go before it ended: how it ends says nothing about its program */

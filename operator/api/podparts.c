@@ -168,6 +168,7 @@ void podparts_put_metadata(cJSON *pod, const struct job *job, const struct podpa
     json_put_strf(labels, LABEL_INSTANCE, "%u", name->instance);
     json_put_str(annotations, ANNOTATION_PARTITION, place->partition);
     json_put_strf(annotations, ANNOTATION_RUN, "%u", place->run);
+    json_put_strf(annotations, ANNOTATION_REVISION, "%016llx", (unsigned long long)job->revision);
     if (!cJSON_GetObjectItemCaseSensitive(annotations, ANNOTATION_DEFAULT_CONTAINER))
         json_put_str(annotations, ANNOTATION_DEFAULT_CONTAINER, name->container);
     podparts_put_owner(metadata, job);

@@ -12,18 +12,12 @@ struct judged {
     struct strv waiting; /* keys of jobs */
 };
 
-/* FNV-1a, 64 bits; what depends on the job's name alone is not part of it. */
+/* What depends on the job's name alone is not part of it. */
 char *admitted_fingerprint(const struct job *job)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    const char *const texts[] = {job->template_json, job->launcher_json};
-
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        for (const char *p = texts[i]; p && *p; p++)
-            hash = (hash ^ (uint8_t)*p) * UINT64_C(1099511628211);
-    }
-    return mem_printf("%s/%llx/%u", job->ns, (unsigned long long)hash, job->spec.workers_per_instance);
+    return mem_printf("%s/%llx/%llx/%u", job->ns, (unsigned long long)job->revision,
+                      (unsigned long long)str_hash(job->launcher_json ? job->launcher_json : ""),
+                      job->spec.workers_per_instance);
 }
 
 static struct judged *find(const struct admitted *admitted, const struct job *job)

@@ -3,6 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/instance.h"
+#include "operator/reconcile/rollout.h"
 #include "operator/reconcile/lifetime.h"
 #include "operator/reconcile/status.h"
 
@@ -28,7 +29,7 @@ static char *join(const struct strv *lines)
  */
 static bool keeps_id(const struct job_view *view, const struct record *record, const struct verdict *going_on)
 {
-    bool has_successor = record->instance < view->instance_count && view->instances[record->instance].record;
+    bool has_successor = record->instance < view_all(view) && view->instances[record->instance].record;
     bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_GIVEN_BACK);
 
     return record->releasing && !ended_well && !has_successor &&
@@ -71,7 +72,7 @@ static char *stop_all(const struct job_view *view, enum keep keep, enum release 
 {
     char *first = NULL;
 
-    for (size_t i = 0; i < view->instance_count; i++) {
+    for (size_t i = 0; i < view_all(view); i++) {
         char *text = instance_stop(view, &view->instances[i], keep, release, plan);
 
         if (first)
@@ -84,7 +85,7 @@ static char *stop_all(const struct job_view *view, enum keep keep, enum release 
 
 static void count_pods(const struct job_view *view, struct verdict *v)
 {
-    for (size_t i = 0; i < view->instance_count; i++) {
+    for (size_t i = 0; i < view_all(view); i++) {
         struct instance_result result = {0};
 
         instance_count_pods(view, &view->instances[i], &result);
@@ -103,7 +104,7 @@ static void read_ended(const cJSON *status, struct verdict *v)
 
 static bool has_records(const struct job_view *view)
 {
-    for (size_t i = 0; i < view->instance_count; i++) {
+    for (size_t i = 0; i < view_all(view); i++) {
         if (view->instances[i].record)
             return true;
     }
@@ -114,7 +115,7 @@ static bool has_records(const struct job_view *view)
  * controllers answer. */
 static bool is_let_go(const struct job_view *view)
 {
-    for (size_t i = 0; i < view->instance_count; i++) {
+    for (size_t i = 0; i < view_all(view); i++) {
         if (view->instances[i].record && !view->instances[i].released_by_admin)
             return false;
     }
@@ -130,7 +131,7 @@ static char *how_to_let_go(const struct job_view *view)
 {
     AUTO(str) struct str ids = {0};
 
-    for (size_t i = 0; i < view->instance_count; i++) {
+    for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
 
         if (inst->record && !inst->released_by_admin && inst->part.trouble)
@@ -230,6 +231,10 @@ static void decide_finished(const struct job_view *view, const cJSON *status, st
     v.message = mem_strdup(json_str(status, "lastMessage", ""));
     v.succeeded = (uint32_t)json_i64(status, "workersStatus/succeeded", 0);
     v.failed = (uint32_t)json_i64(status, "workersStatus/failed", 0);
+    if (json_i64(status, "desiredReplicas", 0) !=
+        view->job->spec.instances) /* status follows, and it is told once */
+        plan_event(plan, "ScaledAfterEnd",
+                   "The job has ended; scaling it changes nothing. Create it anew to run it again", true);
     status_decide(view, status, &v, plan);
     verdict_release(&v);
 }
@@ -281,8 +286,27 @@ static void tally_release(struct tally *tally)
         mem_free(tally->first[i].text);
 }
 
-static void decide_instances(const struct job_view *view, struct verdict *v, struct plan *plan,
-                             struct tally *tally)
+static void add_result(const struct instance_view *inst, struct instance_result *result, struct verdict *v)
+{
+    if (result->is_stuck && !v->stuck_at)
+        v->stuck_at = mem_strdup(result->text);
+    v->has_begun = v->has_begun || (inst->record && result->phase != INSTANCE_WAITING);
+    v->with_partition += result->has_partition;
+    v->has_silent_controller = v->has_silent_controller || result->has_silent_controller;
+    v->active += result->active;
+    v->succeeded += result->succeeded;
+    v->failed += result->failed;
+}
+
+static enum turnover turnover_of(const struct rollout *rollout, uint32_t index)
+{
+    if (!indexset_has(&rollout->replace, index))
+        return TURNOVER_NONE;
+    return rollout->may_start ? TURNOVER_REPLACE : TURNOVER_STOP;
+}
+
+static void decide_instances(const struct job_view *view, const struct rollout *rollout, struct verdict *v,
+                             struct plan *plan, struct tally *tally)
 {
     v->all_partitions = view->instance_count > 0;
     for (size_t i = 0; i < view->instance_count; i++) {
@@ -294,7 +318,7 @@ static void decide_instances(const struct job_view *view, struct verdict *v, str
             instance_count_pods(view, inst, &result);
             result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
         } else {
-            instance_decide(view, inst, plan, &result);
+            instance_decide(view, inst, turnover_of(rollout, inst->index), plan, &result);
             if (result.phase == INSTANCE_DONE)
                 indexset_add(&v->done, inst->index);
             if (result.phase == INSTANCE_FAILED && !result.is_fatal)
@@ -304,18 +328,34 @@ static void decide_instances(const struct job_view *view, struct verdict *v, str
             if (inst->record && inst->record->restarts > v->restarts)
                 v->restarts = inst->record->restarts;
         }
-        if (result.is_stuck && !v->stuck_at)
-            v->stuck_at = mem_strdup(result.text);
-        v->has_begun = v->has_begun || (inst->record && result.phase != INSTANCE_WAITING);
-        v->with_partition += result.has_partition;
-        v->has_silent_controller = v->has_silent_controller || result.has_silent_controller;
+        add_result(inst, &result, v);
         if (!result.has_partition && result.phase != INSTANCE_DONE)
             v->all_partitions = false;
-        v->active += result.active;
-        v->succeeded += result.succeeded;
-        v->failed += result.failed;
         tally_add(tally, &result);
     }
+}
+
+/* Those that run beside while a template is rolled out. How they end says nothing about the job. Returns why
+ * there is no room for them (owned), or NULL. */
+static char *decide_surge(const struct job_view *view, const struct rollout *rollout, struct verdict *v,
+                          struct plan *plan)
+{
+    char *waits = NULL;
+
+    for (size_t i = view->instance_count; i < view_all(view); i++) {
+        const struct instance_view *inst = &view->instances[i];
+        struct instance_result result = {0};
+
+        if (i - view->instance_count < rollout->surge)
+            instance_decide(view, inst, turnover_of(rollout, inst->index), plan, &result);
+        else
+            result.text = instance_stop(view, inst, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
+        add_result(inst, &result, v);
+        if (result.phase == INSTANCE_WAITING && result.wait && !waits)
+            waits = TAKE(result.text);
+        mem_free(result.text);
+    }
+    return waits;
 }
 
 /* Which phase speaks for the whole job: what keeps it from running first. */
@@ -396,10 +436,29 @@ static void conclude(const struct job_view *view, const struct tally *tally, str
     }
 }
 
+static void tell_rollout(const struct job_view *view, const struct rollout *rollout, const char *waits,
+                         struct verdict *v)
+{
+    char *before = v->message;
+
+    if (rollout->outdated == 0 || v->state == JOB_COMPLETED || v->state == JOB_FAILED)
+        return;
+    if (view->job->spec.has_launcher)
+        v->message =
+            mem_printf("%s; the template has changed: to use it, suspend the job and resume it", before);
+    else
+        v->message = mem_printf("%s; %u of %u instances have the changed template%s%s", before,
+                                rollout->updated, rollout->updated + rollout->outdated,
+                                waits ? "; no spare partition for maxSurge: " : "", waits ? waits : "");
+    mem_free(before);
+}
+
 static void decide_course(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {0};
     struct tally tally = {0};
+    AUTO(rollout) struct rollout rollout = {0};
+    AUTO(mem) char *waits = NULL;
     char *text = NULL;
 
     if (!view->job->has_finalizer) {
@@ -411,10 +470,13 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     read_ended(status, &v);
     decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
     mem_free(text);
-    decide_instances(view, &v, plan, &tally);
+    rollout_decide(view, &v.done, &v.broken, &rollout);
+    decide_instances(view, &rollout, &v, plan, &tally);
+    waits = decide_surge(view, &rollout, &v, plan);
     if (v.active)
         decide_service(view, plan);
     conclude(view, &tally, &v);
+    tell_rollout(view, &rollout, waits, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && !tally.unanswered)
         plan_event(plan, "RestartPolicyOverridden",

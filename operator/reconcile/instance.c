@@ -48,8 +48,8 @@ static int64_t when_failed_s(const struct failure *failure)
     return has_ended ? failure->pod->finished_s : failure->at_s;
 }
 
-static void decide_crew(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
-                        struct plan *plan, struct instance_result *ret)
+static void decide_crew(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
+                        struct crew *crew, struct plan *plan, struct instance_result *ret)
 {
     bool failed = crew->failure.reason != NULL;
     bool restarts = failed && wants_restart(&view->job->spec, inst->record, &crew->judged);
@@ -69,6 +69,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
         decide_interrupted(view, inst, crew, plan, ret);
     else if (is_unsure)
         decide_starting(view, inst, crew, plan, ret);
+    else if (turnover != TURNOVER_NONE && crew->succeeded < view->job->spec.workers_per_instance)
+        decide_replaced(view, inst, turnover, crew, plan, ret);
     else if (failed)
         decide_restart(view, inst, crew, when_failed_s(&crew->failure), plan, ret);
     else if (has_broken_partition(view, inst, crew, plan))
@@ -83,8 +85,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
         decide_running(view, inst, crew, plan, ret);
 }
 
-void instance_decide(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
-                     struct instance_result *ret)
+void instance_decide(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
+                     struct plan *plan, struct instance_result *ret)
 {
     struct crew crew = {0};
 
@@ -102,7 +104,7 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     if (crew_note_disruption(inst, &crew, plan))
         ret->is_unanswered = true; /* what follows from it is told when it is written down */
     else
-        decide_crew(view, inst, &crew, plan, ret);
+        decide_crew(view, inst, turnover, &crew, plan, ret);
     note_silent_controller(view, inst, plan, ret);
     if (!inst->record->started && !crew.never_seen && !crew.record_changed)
         crew_change_record(inst, &crew, plan)->started = true;

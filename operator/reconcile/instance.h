@@ -30,9 +30,16 @@ struct instance_result {
     bool is_stuck; /* pods wait for something that may never come: startDeadlineSeconds counts */
 };
 
+/* Is it to be started again from a changed template? */
+enum turnover {
+    TURNOVER_NONE,
+    TURNOVER_STOP, /* not before the others have stopped too */
+    TURNOVER_REPLACE,
+};
+
 /* Drives one instance that should run. */
-void instance_decide(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
-                     struct instance_result *ret);
+void instance_decide(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
+                     struct plan *plan, struct instance_result *ret);
 /* The Service by which the workers of an instance find each other is made when it is not there: before their
  * pods, and again when somebody deletes it. Returns whether it is missing. */
 bool decide_service(const struct job_view *view, struct plan *plan);

@@ -27,6 +27,9 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
                     int64_t ended_s, struct plan *plan, struct instance_result *ret);
 void decide_failed(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
                    struct plan *plan, struct instance_result *ret);
+/* It is started again from the changed template, on its partition; that counts as no restart. */
+void decide_replaced(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
+                     struct crew *crew, struct plan *plan, struct instance_result *ret);
 void decide_comes_back(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                        struct plan *plan, struct instance_result *ret);
 

@@ -91,6 +91,20 @@ void say_waiting(const struct pod *pod, struct instance_result *ret)
     ret->is_stuck = reason_is_warning(reason);
 }
 
+void decide_replaced(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
+                     struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    struct record *next;
+
+    instance_say(ret, INSTANCE_STARTING, "Updating",
+                 "Instance %u is being replaced, because the template has changed", inst->index);
+    crew_delete(view, inst, plan);
+    if (crew->noisy || turnover != TURNOVER_REPLACE)
+        return;
+    next = crew_begin_next_run(inst, crew, plan);
+    next->restarts = inst->record->restarts;
+}
+
 void decide_running(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                     struct plan *plan, struct instance_result *ret)
 {

@@ -17,6 +17,7 @@ struct store;
 struct worker_memory {
     enum worker_state state;
     char *pod, *node, *boot_id;
+    uint64_t revision;
     bool deleting;
     const char *disruption; /* who was taking it away when it was last seen, or NULL */
     int64_t disrupted_s;

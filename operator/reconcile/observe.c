@@ -62,6 +62,7 @@ static void recall(const struct reconciler *r, const struct job *job, const stru
     ret->state = memory->state;
     ret->pod_name = memory->pod;
     ret->node = memory->node;
+    ret->revision = memory->revision;
     ret->disruption = memory->disruption;
     ret->disrupted_s = memory->disrupted_s;
     if (memory->since_ms)
@@ -86,6 +87,7 @@ static void see_pod(const struct reconciler *r, const struct job *job, const str
         .pod = pod,
         .pod_name = pod->name,
         .node = pod->node,
+        .revision = pod->revision,
         .since_ms = memory ? memory->since_ms : 0,
         .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot_id : NULL) ||
                        is_released_by_admin(job, pod->partition),
@@ -256,7 +258,7 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_me
 
         if (!str_eq(pod->job_uid, job->uid))
             continue;
-        if (pod->instance >= o->view.instance_count || pod->worker >= job_seats(&job->spec)) {
+        if (pod->instance >= view_all(&o->view) || pod->worker >= job_seats(&job->spec)) {
             o->view.extra_pods[o->view.extra_count++] = pod;
             continue;
         }
@@ -278,8 +280,7 @@ static void view_records(struct reconciler *r, const char *key, const struct job
     o->view.tombstones = own(o, total, sizeof(*o->view.tombstones));
     for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i)) {
         const struct record *record = i->view;
-        bool is_in_use = job && str_eq(record->job_uid, job->uid) &&
-                         record->instance < o->view.instance_count &&
+        bool is_in_use = job && str_eq(record->job_uid, job->uid) && record->instance < view_all(&o->view) &&
                          o->view.instances[record->instance].record == record;
 
         if (!is_in_use)
@@ -338,11 +339,12 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->ns = job->ns;
         view->name = job->name;
         view->instance_count = job->problems.count ? 0 : job->spec.instances;
-        view->instances = own(o, view->instance_count, sizeof(*view->instances));
+        view->surge_count = job->problems.count ? 0 : job_surge(&job->spec);
+        view->instances = own(o, view_all(view), sizeof(*view->instances));
         share_answer(r, job, memory);
         view_answers(job, memory, r->options.pods.network_policy, view);
         view->has_service = has_service(r, job);
-        for (uint32_t i = 0; i < view->instance_count; i++)
+        for (uint32_t i = 0; i < view_all(view); i++)
             view_instance(r, job, memory, i, o);
         view_pods(r, job, memory, o);
     }

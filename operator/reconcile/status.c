@@ -185,7 +185,7 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
     cJSON *counts = json_put_object(status, "partitionCounts");
     int64_t total = 0;
 
-    for (size_t i = 0; i < view->instance_count; i++) {
+    for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
         bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
 

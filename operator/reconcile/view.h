@@ -26,6 +26,7 @@ struct worker_view {
     bool node_fenced; /* PRESENT: its node is out of service or has booted anew, or an admin vouches for it */
     const char *pod_name; /* GONE_UNKNOWN: for messages */
     const char *node;
+    uint64_t revision;      /* of the template it was made from; 0: never seen, or not told */
     const char *disruption; /* GONE_*: who took it away, of reasons.h; or NULL */
     int64_t disrupted_s;
     int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when it was asked to go */
@@ -72,7 +73,9 @@ struct job_view {
     const struct job *job; /* NULL: gone, only tombstones are left */
     const char *ns, *name;
     struct instance_view *instances;
-    size_t instance_count;
+    size_t instance_count; /* those that the spec asks for... */
+    size_t
+        surge_count; /* ...and behind them those that may run beside while a changed template is rolled out */
     struct tombstone_view *tombstones;
     size_t tombstone_count;
     struct pod **extra_pods; /* ours, but of no instance the job has now */
@@ -93,3 +96,8 @@ struct job_view {
     int64_t now_ms; /* the loop's clock, for delays */
     int64_t now_unix_s; /* for timestamps people read */
 };
+
+static inline size_t view_all(const struct job_view *view)
+{
+    return view->instance_count + view->surge_count;
+}

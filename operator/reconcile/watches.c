@@ -130,6 +130,7 @@ static void remember_present(struct reconciler *r, const struct pod *pod, struct
 {
     worker->state = WORKER_PRESENT;
     mem_set_str(&worker->pod, pod->name);
+    worker->revision = pod->revision;
     if (pod->node && !worker->node) {
         const struct node *node = store_view(watch_store(r->nodes), NULL, pod->node);
 

@@ -415,6 +415,39 @@ TEST(exit_codes_are_read_strictly)
 
 /* ---- the rest of the object ---- */
 
+TEST(the_strategy_is_read_and_rounded_as_deployments_do)
+{
+    AUTO(job)
+    struct job *job = parse(
+        ONE "\"ipusPerJobInstance\":4,\"workers\":{\"strategy\":{\"rollingUpdate\":{\"maxSurge\":\"25%\","
+            "\"maxUnavailable\":3}},\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}}");
+    AUTO(job) struct job *plain = parse(ONE "\"ipusPerJobInstance\":4," WORKERS);
+
+    CHECK_INT_EQ(job->problems.count, 0);
+    CHECK_INT_EQ(job->spec.strategy, STRATEGY_ROLLING_UPDATE);
+    CHECK_INT_EQ(share_of(&job->spec.max_surge, 10, true), 3);
+    CHECK_INT_EQ(share_of(&job->spec.max_surge, 10, false), 2);
+    CHECK_INT_EQ(share_of(&job->spec.max_unavailable, 10, false), 3);
+    CHECK_INT_EQ(share_of(&plain->spec.max_surge, 10, true), 0);
+    CHECK_INT_EQ(share_of(&plain->spec.max_unavailable, 10, false), 1);
+    CHECK(job->revision != plain->revision);
+}
+
+TEST(a_strategy_that_replaces_nothing_is_a_mistake)
+{
+    AUTO(job)
+    struct job *job = parse(
+        ONE "\"ipusPerJobInstance\":4,\"workers\":{\"strategy\":{\"type\":\"Slowly\",\"rollingUpdate\":{"
+            "\"maxSurge\":\"x%\",\"maxUnavailable\":\"0%\"}},\"template\":{\"spec\":{\"containers\":"
+            "[{\"name\":\"a\"}]}}}");
+
+    CHECK_INT_EQ(job->problems.count, 3);
+    CHECK_HAS(job->problems.items[0], "spec.workers.strategy.type: must be RollingUpdate or Recreate");
+    CHECK_HAS(job->problems.items[1],
+              "spec.workers.strategy.rollingUpdate.maxSurge: must be a number such as 1");
+    CHECK_HAS(job->problems.items[2], "must not both be zero");
+}
+
 TEST(the_clocks_of_a_job_are_read)
 {
     AUTO(job)

@@ -214,12 +214,31 @@ static void parts_suffer(struct world *w)
     }
 }
 
+static void change_template(struct world *w)
+{
+    static const char *const strategies[] = {
+        "{\"type\":\"Recreate\"}",
+        "{\"rollingUpdate\":{\"maxSurge\":1,\"maxUnavailable\":0}}",
+        "{\"rollingUpdate\":{\"maxSurge\":\"100%\",\"maxUnavailable\":\"50%\"}}",
+    };
+    AUTO(mem)
+    char *workers = mem_printf(
+        "{\"strategy\":%s,\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"v%u\"}]}}}",
+        strategies[world_roll(w, COUNT_OF(strategies))], (unsigned)world_roll(w, 3));
+
+    world_set_spec(w, "workers", workers);
+}
+
 static void users_act(struct world *w)
 {
-    switch (world_roll(w, 7)) {
+    switch (world_roll(w, 8)) {
     case 6:
         say(w, "the keys are deleted");
         world_drop_secrets(w);
+        return;
+    case 4:
+        say(w, "the template changes");
+        change_template(w);
         return;
     case 0:
         say(w, "the job is suspended or resumed");

@@ -879,6 +879,183 @@ TEST(a_partition_that_vanished_is_made_again_for_the_next_run)
     CHECK(world_part(w, "p-job-ns-0"));
 }
 
+/* ---- a template that changes ---- */
+
+#define ROLLS(instances, strategy, image)                                                                    \
+    "{\"jobInstances\":" instances ",\"ipusPerJobInstance\":\"4\",\"workers\":{" strategy                    \
+    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"" image "\"}]}}}}"
+#define STRATEGY(surge, unavailable)                                                                         \
+    "\"strategy\":{\"rollingUpdate\":{\"maxSurge\":" surge ",\"maxUnavailable\":" unavailable "}},"
+#define RECREATE "\"strategy\":{\"type\":\"Recreate\"},"
+
+static void change_template(struct world *w, const char *spec)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *parsed = json_parse(slice_of(spec), &err);
+    AUTO(mem) char *workers = json_print(json_at(parsed, "workers"));
+
+    world_set_spec(w, "workers", workers);
+}
+
+/* How many pods there are of a template, by its image. */
+static unsigned pods_of(struct world *w, const char *spec)
+{
+    AUTO(world) struct world *other = world_new(spec);
+    struct sight *sight = world_observe(other);
+    uint64_t revision = sight_view(sight)->job->revision;
+    unsigned count = 0;
+
+    sight_free(sight);
+    for (size_t i = 0; i < w->pod_count; i++)
+        count += w->pods[i]->exists && !w->pods[i]->deleting && w->pods[i]->revision == revision;
+    return count;
+}
+
+static unsigned pods_up(const struct world *w)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < w->pod_count; i++)
+        count += w->pods[i]->exists && !w->pods[i]->deleting && w->pods[i]->report == REPORT_RUNNING;
+    return count;
+}
+
+/* Rolls out `to` one step at a time, and returns the fewest pods that ran meanwhile. */
+static unsigned roll_out(struct world *w, const char *to, unsigned instances)
+{
+    unsigned fewest = pods_up(w);
+
+    change_template(w, to);
+    for (int i = 0; i < 200 && (pods_of(w, to) < instances || pods_up(w) < instances); i++) {
+        world_advance(w);
+        if (pods_up(w) < fewest)
+            fewest = pods_up(w);
+    }
+    world_settle(w);
+    CHECK_INT_EQ(pods_of(w, to), instances);
+    return fewest;
+}
+
+TEST(a_changed_template_is_rolled_out_one_instance_at_a_time)
+{
+    AUTO(world) struct world *w = running(ROLLS("3", "", "old"));
+
+    CHECK_INT_EQ(roll_out(w, ROLLS("3", "", "new"), 3), 2);
+    check_state(w, "Running", "Running", "3 of 3 instances running, 0 done");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+    CHECK_INT_EQ(w->part_count, 3);
+    CHECK_STR_EQ(pod(w, "job-worker-2")->partition, "p-job-ns-2");
+    check_idle(w);
+    end_all(w, 0);
+    check_completed(w);
+}
+
+TEST(a_rollout_keeps_within_its_bounds)
+{
+    static const struct {
+        const char *from, *to;
+        unsigned instances, fewest;
+    } rows[] = {
+        {ROLLS("4", STRATEGY("0", "2"), "old"), ROLLS("4", STRATEGY("0", "2"), "new"), 4, 2},
+        {ROLLS("4", STRATEGY("0", "\"25%\""), "old"), ROLLS("4", STRATEGY("0", "\"25%\""), "new"), 4, 3},
+        {ROLLS("2", STRATEGY("0", "\"25%\""), "old"), ROLLS("2", STRATEGY("0", "\"25%\""), "new"), 2, 1},
+        {ROLLS("2", STRATEGY("1", "0"), "old"), ROLLS("2", STRATEGY("1", "0"), "new"), 2, 2},
+        {ROLLS("3", STRATEGY("\"50%\"", "0"), "old"), ROLLS("3", STRATEGY("\"50%\"", "0"), "new"), 3, 3},
+        {ROLLS("3", RECREATE, "old"), ROLLS("3", RECREATE, "new"), 3, 0},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(world) struct world *w = running(row->from);
+
+        CHECK_INT_EQ(roll_out(w, row->to, row->instances), row->fewest);
+        CHECK_INT_EQ(w->part_count, row->instances); /* those beside have gone */
+        CHECK_INT_EQ(w->record_count, row->instances);
+        check_idle(w);
+        end_all(w, 0);
+        check_completed(w);
+    }
+}
+
+TEST(recreate_starts_nobody_before_all_have_stopped)
+{
+    AUTO(world) struct world *w = running(ROLLS("2", RECREATE, "old"));
+
+    change_template(w, ROLLS("2", RECREATE, "new"));
+    step(w);
+    CHECK(pod(w, "job-worker-0")->deleting && pod(w, "job-worker-1")->deleting);
+    world_pod_obey(w, pod(w, "job-worker-0"), 143);
+    for (int i = 0; i < 5; i++)
+        step(w);
+    CHECK(!world_pod(w, "job-worker-0"));
+    check_state(w, "Starting", "Updating",
+                "0 of 2 instances running, 0 done; Instance 0 is being replaced, because the template has "
+                "changed; 0 of 2 instances have the changed template");
+    world_settle(w);
+    CHECK_INT_EQ(pods_of(w, ROLLS("2", RECREATE, "new")), 2);
+}
+
+TEST(a_rollout_without_a_spare_partition_says_so_and_goes_on_when_there_is_one)
+{
+    static const char from[] = ROLLS("1", STRATEGY("1", "0"), "old"),
+                      to[] = ROLLS("1", STRATEGY("1", "0"), "new");
+    AUTO(world) struct world *w = running(from);
+
+    w->no_grants = true;
+    change_template(w, to);
+    world_settle(w);
+    world_pass(w, MINUTE_MS);
+    check_state(
+        w, "Running", "Running",
+        "Running on its IPUs; 0 of 1 instances have the changed template; no spare partition for maxSurge: "
+        "Waiting for IPUs");
+    CHECK_INT_EQ(pods_of(w, from), 1);
+    w->no_grants = false;
+    world_settle(w);
+    CHECK_INT_EQ(pods_of(w, to), 1);
+    CHECK_INT_EQ(w->part_count, 1);
+}
+
+TEST(scaling_a_job_that_has_ended_changes_nothing_and_says_so_once)
+{
+    AUTO(world) struct world *w = running(ONE);
+    unsigned events;
+
+    end_all(w, 0);
+    check_completed(w);
+    events = w->events;
+    world_set_spec(w, "jobInstances", "3");
+    world_settle(w);
+    check_completed(w);
+    CHECK_INT_EQ(w->events, events + 1);
+    CHECK(!world_pod(w, "job-worker-1"));
+    check_idle(w);
+}
+
+TEST(a_rollout_can_be_turned_back)
+{
+    static const char from[] = ROLLS("3", "", "old");
+    AUTO(world) struct world *w = running(from);
+
+    change_template(w, ROLLS("3", "", "broken"));
+    for (int i = 0; i < 200 && pods_of(w, from) == 3; i++)
+        world_advance(w);
+    CHECK_INT_EQ(roll_out(w, from, 3), 2);
+    check_idle(w);
+}
+
+TEST(an_instance_that_has_ended_is_not_replaced)
+{
+    AUTO(world) struct world *w = running(ROLLS("2", "", "old"));
+
+    world_pod_end(w, pod(w, "job-worker-0"), 0);
+    world_settle(w);
+    change_template(w, ROLLS("2", "", "new"));
+    world_settle(w);
+    CHECK_INT_EQ(pods_of(w, ROLLS("2", "", "new")), 1);
+    end_all(w, 0);
+    check_completed(w);
+}
+
 /* ---- a partition that breaks while its pods run ---- */
 
 TEST(a_partition_that_breaks_fails_a_job_that_does_not_restart)

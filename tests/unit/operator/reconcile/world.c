@@ -260,6 +260,7 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     json_put_str(labels, LABEL_ROLE, pod->is_launcher ? ROLE_LAUNCHER : ROLE_WORKER);
     json_put_str(annotations, ANNOTATION_PARTITION, pod->partition);
     json_put_strf(annotations, ANNOTATION_RUN, "%u", pod->run);
+    json_put_strf(annotations, ANNOTATION_REVISION, "%016llx", (unsigned long long)pod->revision);
     json_put_str(owner, "apiVersion", API_GROUP_VERSION);
     json_put_str(owner, "kind", API_KIND);
     json_put_str(owner, "name", "job");

@@ -21,6 +21,7 @@ enum wpod_report { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_ENDED 
 struct wpod {
     char *name, *uid, *partition, *node;
     uint32_t instance, worker, run;
+    uint64_t revision;
     bool is_launcher;
     bool is_unready; /* though it runs */
     bool exists;     /* as an object */
@@ -194,7 +195,8 @@ bool world_reconcile(struct world *w);
 /* ---- scripts ---- */
 /* Everything that is under way arrives, nothing fails, pods start; no time passes. */
 void world_settle(struct world *w);
-void world_pass(struct world *w, int64_t ms);                    /* then settles */
+bool world_advance(struct world *w);          /* one step of it; false when nothing was under way */
+void world_pass(struct world *w, int64_t ms); /* then settles */
 const char *world_said(const struct world *w, const char *path); /* text of status, "" when absent */
 int64_t world_number(const struct world *w, const char *path);   /* -1 when absent */
 _Noreturn void world_fail(const struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

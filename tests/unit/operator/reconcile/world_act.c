@@ -247,6 +247,7 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
                          .is_launcher = is_launcher,
                          .is_unready = w->unready && str_eq(w->unready, name),
                          .run = record->run,
+                         .revision = job->revision,
                          .exists = true};
     w->pods = mem_grow(w->pods, w->pod_count + 1, sizeof(struct wpod *));
     w->pods[w->pod_count++] = pod;
@@ -501,14 +502,18 @@ static bool advance_pods(struct world *w)
     return changed;
 }
 
+bool world_advance(struct world *w)
+{
+    bool busy = world_reconcile(w);
+
+    busy = advance_vipu(w) || busy;
+    return advance_pods(w) || busy;
+}
+
 void world_settle(struct world *w)
 {
     for (int round = 0; round < ROUNDS_MAX; round++) {
-        bool busy = world_reconcile(w);
-
-        busy = advance_vipu(w) || busy;
-        busy = advance_pods(w) || busy;
-        if (!busy)
+        if (!world_advance(w))
             return;
     }
     world_fail(w, "it does not settle in %d rounds: %s", ROUNDS_MAX, world_said(w, "lastMessage"));

@@ -203,7 +203,7 @@ const struct job_view *sight_view(const struct sight *sight)
 
 void sight_free(struct sight *s)
 {
-    for (size_t i = 0; i < s->view.instance_count; i++) {
+    for (size_t i = 0; i < view_all(&s->view); i++) {
         mem_free(s->view.instances[i].workers);
         mem_free(s->view.instances[i].stale_pods);
     }
@@ -237,6 +237,7 @@ static void recall(const struct wtrack *track, const struct record *record, uint
     ret->state = memory->state;
     ret->pod_name = memory->pod;
     ret->node = memory->node;
+    ret->revision = memory->what->revision;
     ret->since_ms = memory->since_ms;
     ret->disruption = memory->disruption;
     ret->disrupted_s = memory->disrupted_s;
@@ -257,6 +258,7 @@ static void see_pod(const struct wtrack *track, const struct pod *pod, const str
         .pod = pod,
         .pod_name = pod->name,
         .node = pod->node,
+        .revision = pod->revision,
         .since_ms = memory ? memory->since_ms : 0,
         .node_fenced = truth->node_fenced,
     };
@@ -334,7 +336,7 @@ static void view_pods(struct world *w, struct sight *s)
         struct pod *pod = s->pods[i];
         struct instance_view *inst;
 
-        if (pod->instance >= s->view.instance_count || pod->worker >= job_seats(&s->job->spec)) {
+        if (pod->instance >= view_all(&s->view) || pod->worker >= job_seats(&s->job->spec)) {
             s->view.extra_pods[s->view.extra_count++] = pod;
             continue;
         }
@@ -384,7 +386,7 @@ static void view_tombstones(struct world *w, struct sight *s)
         const struct wtrack *track = world_track(w, record->name);
         struct tombstone_view *tomb;
 
-        if (record->instance < s->view.instance_count && s->view.instances[record->instance].record == record)
+        if (record->instance < view_all(&s->view) && s->view.instances[record->instance].record == record)
             continue;
         tomb = &s->view.tombstones[s->view.tombstone_count++];
         tomb->record = record;
@@ -425,9 +427,10 @@ struct sight *world_observe(struct world *w)
     view->now_ms = w->now_ms;
     view->now_unix_s = world_unix_s(w);
     view->instance_count = !w->exists || s->job->problems.count ? 0 : s->job->spec.instances;
-    view->instances = mem_alloc((view->instance_count + 1) * sizeof(*view->instances));
+    view->surge_count = view->instance_count ? job_surge(&s->job->spec) : 0;
+    view->instances = mem_alloc((view_all(view) + 1) * sizeof(*view->instances));
     view_answers(w, s->job, view);
-    for (uint32_t i = 0; i < view->instance_count; i++)
+    for (uint32_t i = 0; i < view_all(view); i++)
         view_instance(w, s, i);
     if (w->exists)
         view_pods(w, s);
