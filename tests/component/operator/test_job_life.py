@@ -137,6 +137,20 @@ def test_deletion_gives_back_before_the_job_goes(world, vipu):
     assert world.records() == {}
 
 
+def test_foreground_deletion_removes_the_pods_first(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("front")
+    pod = job.run_pods(1)["front-worker-0"]
+    job.wait("Running")
+    world.api.delete("ipujobs", world.ns, "front", propagationPolicy="Foreground")
+    until(lambda: job.pods()["front-worker-0"]["metadata"].get("deletionTimestamp"), "its pod is asked to go",
+          tell=world.tell)
+    assert "foregroundDeletion" in job.get()["metadata"]["finalizers"]
+    world.kubelet.end_deleted(pod)
+    job.wait_gone()
+    assert job.pods() == {} and vipu.partitions() == {} and world.records() == {}
+
+
 def test_deletion_before_anything_was_made(world, vipu):
     world.start_operator(vipu.address)
     filler = world.job("filler", ipusPerJobInstance="64")

@@ -1364,6 +1364,60 @@ TEST(a_job_resumed_in_the_middle_of_a_removal_gets_another_partition)
     check_completed(w);
 }
 
+TEST(suspended_and_resumed_often_a_job_leaves_nothing)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
+
+    for (int i = 0; i < 20; i++) {
+        world_set_spec(w, "suspend", "true");
+        world_settle(w);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Suspended");
+        CHECK_INT_EQ(w->part_count, 0);
+        CHECK_INT_EQ(w->record_count, 0);
+        CHECK_INT_EQ(w->track_count, 0);
+        world_set_spec(w, "suspend", "false");
+        world_settle(w);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    }
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+    CHECK_INT_EQ(w->part_count, 2);
+    end_all(w, 0);
+    check_completed(w);
+}
+
+TEST(instances_removed_while_suspended_leave_no_orphan)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":3,"));
+
+    world_pod_end(w, pod(w, "job-worker-2"), 0); /* its log is kept */
+    world_settle(w);
+    world_set_spec(w, "suspend", "true");
+    world_set_spec(w, "jobInstances", "1");
+    world_settle(w);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->record_count, 0);
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    CHECK(world_pod(w, "job-worker-0"));
+    CHECK(!world_pod(w, "job-worker-1"));
+    CHECK(!world_pod(w, "job-worker-2"));
+    CHECK_INT_EQ(w->part_count, 1);
+}
+
+TEST(a_job_that_ends_is_told_once)
+{
+    AUTO(world) struct world *w = running(ONE);
+    unsigned told = 0;
+
+    end_all(w, 0);
+    world_crash(w);
+    world_settle(w);
+    for (size_t i = 0; i < w->told.count; i++)
+        told += str_eq(w->told.items[i], "Completed");
+    CHECK_INT_EQ(told, 1);
+    check_completed(w);
+}
+
 TEST(finished_pods_of_a_suspended_job_keep_their_logs)
 {
     AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));

@@ -1,0 +1,52 @@
+"""Every test that docs/behaviours.md names has to be there, and every line of it has to name one or say why not.
+
+    python3 tests/arch/behaviours.py
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "behaviours.md"
+ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|$")
+TEST = re.compile(r"^(?:TEST\((\w+)\)|def (test_\w+)\()", re.MULTILINE)
+NOT_APPLYING = "Does not apply"
+
+
+def tests():
+    found = set()
+    for suffix in ("*.c", "*.py"):
+        for path in (ROOT / "tests").rglob(suffix):
+            found |= {name for pair in TEST.findall(path.read_text(errors="replace")) for name in pair if name}
+    return found
+
+
+def complaints(page, known):
+    seen = set()
+    for number, line in enumerate(page.splitlines(), 1):
+        if not re.match(r"^\| *\d", line):
+            continue
+        where = f"docs/behaviours.md:{number}"
+        row = ROW.match(line)
+        if not row:
+            yield f"{where}: a line is | number | behaviour | tests |"
+            continue
+        if row[1] in seen:
+            yield f"{where}: number {row[1]} stands there twice"
+        seen.add(row[1])
+        named = [name for name in re.findall(r"`(\w+)`", row[3]) if name.startswith("test_") or "_" in name]
+        if not named and not row[3].startswith(NOT_APPLYING):
+            yield f"{where}: name a test, or say that it \"{NOT_APPLYING}\" and why"
+        yield from (f"{where}: there is no test {name}" for name in named if name not in known)
+
+
+def main():
+    broken = list(complaints(PAGE.read_text(), tests()))
+    print("\n".join(broken))
+    print(f"behaviours: {len(broken)} broken")
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Reasons in the operator's code and rows of its table (operator/api/reasons.c) are the same words: one that is given
+and has no row explains itself to nobody, and a row that nobody gives is a lie.
+
+    python3 tests/arch/reasons.py
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "operator" / "api" / "reasons.c"
+ROW = re.compile(r'^    \{"(\w+)",\s*REASON_', re.MULTILINE)
+LITERAL = re.compile(r'"([A-Z][A-Za-z]+)"')
+# Where a reason is given: these words stand before it in the same statement.
+GIVEN = re.compile(
+    r"(?:instance_say\(\s*\w+,\s*INSTANCE_\w+,\s*|\breason = (?:[^;,]*[?:] )?|plan_event\(plan, |\bend\(v, JOB_\w+, |wait\(verdict, |refuse\(\w+, )"
+    r'"([A-Z][A-Za-z]+)"')
+
+
+def sources():
+    return [path for path in sorted((ROOT / "operator").rglob("*.c")) if path != TABLE]
+
+
+def complaints():
+    rows = set(ROW.findall(TABLE.read_text()))
+    literals = set()
+    for path in sources():
+        text = path.read_text()
+        literals |= set(LITERAL.findall(text))
+        for word in GIVEN.findall(text):
+            if word not in rows:
+                yield f"{path.relative_to(ROOT)}: reason {word} has no row in operator/api/reasons.c"
+    yield from (f"operator/api/reasons.c: nobody gives the reason {row}" for row in sorted(rows - literals))
+
+
+def main():
+    broken = list(complaints())
+    print("\n".join(broken))
+    print(f"reasons: {len(broken)} broken")
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Jobs whose time is over, whose pods cannot start or are taken away: what is told, and that the IPUs are free."""
+
+import json
+
+import kube
+import pytest
+from jobs import IMAGE, UNTIL_TOLD, Job, job
+
+EXAMPLES = kube.ROOT / "deploy" / "examples"
+NOWHERE = {"nodeSelector": {"example.org/no-such": "node"}}
+
+
+def freed(stack, made):
+    kube.wait_for("its IPUs are free", lambda: not any(f"-{made.name}-" in name for name in stack.partitions()))
+
+
+def told_as_event(made, reason):
+    kube.wait_for(f"an event says {reason}", lambda: any(
+        event["reason"] == reason and event["regarding"]["name"] == made.name
+        for event in made.kubectl.items("events.events.k8s.io")))
+
+
+# ---- the examples
+
+
+def test_the_interactive_example_is_held_for_kubectl_exec(stack, namespace):
+    namespace("apply", "-f", EXAMPLES / "interactive.yaml")
+    made = Job(namespace, "session")
+    made.wait_for_state("Running")
+    within = namespace("exec", "session-worker-0", "--", "/opt/ipu-launcher/ipu-launch", "exec", "--", "bash", "-c",
+                       "echo $IPUOF_VIPU_API_PARTITION_ID")
+    assert within.strip() == f"p-session-{namespace.namespace}-0"
+    namespace("patch", "ipujob", "session", "--type=merge", "-p", json.dumps({"spec": {"interactive": {"ttl": 1}}}))
+    ended = made.wait_for_state("Completed")
+    assert (ended["reason"], ended["lastMessage"]) == ("InteractiveTimeOver", "All instances done")
+    kube.wait_for("its pod has gone", lambda: not made.pods())
+    freed(stack, made)
+
+
+def test_the_restart_example_goes_on_where_it_stopped(namespace):
+    namespace("apply", "-f", EXAMPLES / "restart.yaml")
+    made = Job(namespace, "restart")
+    ended = made.wait_for_state("Completed", "Failed")
+    assert (ended["launcherStatus"], ended["restartCount"]) == ("Completed", 1), made.told()
+    assert made.log().split() == ["start", "1", "done"]
+    assert ended["failure"][0]["exitCode"] == 42
+
+
+def test_the_suspended_example_starts_when_it_is_resumed(stack, namespace):
+    namespace("apply", "-f", EXAMPLES / "suspended.yaml")
+    made = Job(namespace, "later")
+    made.wait_for_state("Suspended")
+    assert made.pods() == [] and stack.partitions() == {}
+    namespace("patch", "ipujob", "later", "--type=merge", "-p", '{"spec": {"suspend": false}}')
+    made.wait_for_state("Completed")
+    assert made.log().strip() == f"on p-later-{namespace.namespace}-0"
+
+
+# ---- clocks
+
+
+def test_a_job_is_stopped_at_its_deadline(stack, start):
+    made = start(job("endless", UNTIL_TOLD, activeDeadlineSeconds=3))
+    failed = made.wait_for_state("Failed")
+    assert failed["reason"] == "DeadlineExceeded"
+    kube.wait_for("its pod has gone", lambda: not made.pods())
+    freed(stack, made)
+
+
+def test_a_finished_job_is_deleted_at_once_if_it_says_so(stack, start):
+    made = start(job("brief", "echo done", ttlSecondsAfterFinished=0))
+    kube.wait_for(lambda: f"the job is gone; {made.told()}", lambda: made.get() is None)
+    freed(stack, made)
+
+
+@pytest.mark.parametrize("name, reason, more", [
+    ("unpulled", "ImagePullFailed", {"container": {"image": "no-such-image:1", "imagePullPolicy": "Never"}}),
+    ("unplaced", "Unschedulable", {"pod": NOWHERE}),
+])
+def test_pods_that_are_stuck_give_their_ipus_back(stack, start, name, reason, more):
+    script = job(name, "echo never", startDeadlineSeconds=4, **{k: v for k, v in more.items() if k == "container"})
+    script["spec"]["workers"]["template"]["spec"] |= more.get("pod", {})
+    made = start(script)
+    made.wait_for_reason(reason)
+    told_as_event(made, reason)
+    failed = made.wait_for_reason("StartDeadlineExceeded")
+    assert failed["launcherStatus"] == "Failed"
+    freed(stack, made)
+
+
+# ---- pods that are taken away, and containers that are killed
+
+
+def test_a_container_that_runs_out_of_memory_says_so(stack, start):
+    made = start(job("greedy", 'a=$(head -c 200M /dev/zero | tr "\\0" x); echo ${#a}',
+                     container={"resources": {"limits": {"memory": "48Mi"}}}))
+    failed = made.wait_for_state("Failed")
+    assert failed["reason"] == "OOMKilled", made.told()
+    failure = failed["failure"][0]
+    assert failure["outOfMemory"] is True and failure["exitCode"] == 137 and failure["node"]
+    freed(stack, made)
+
+
+def evict(namespace, pod):
+    namespace("create", "--raw", f"/api/v1/namespaces/{namespace.namespace}/pods/{pod}/eviction", "-f", "-",
+              stdin=json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}))
+
+
+@pytest.mark.parametrize("name, policy, ends", [("evicted", "Never", "Failed"), ("moved", "OnFailure", "Running")])
+def test_an_evicted_pod_does_what_the_policy_says(stack, namespace, start, name, policy, ends):
+    made = start(job(name, UNTIL_TOLD, restartPolicy={"type": policy}))
+    made.wait_for_state("Running")
+    before = made.pod()["metadata"]["uid"]
+    evict(namespace, f"{name}-worker-0")
+    told_as_event(made, "Evicted")
+    status = kube.wait_for(made.told, lambda: (s := made.status).get("launcherStatus") == ends and s.get("failure") and s)
+    assert status["failure"][0]["reason"] == "Evicted" and status["failure"][0]["node"]
+    if policy == "Never":
+        assert status["reason"] == "Evicted"
+        freed(stack, made)
+    else:
+        kube.wait_for(made.told, lambda: (pod := made.pod()) and pod["metadata"]["uid"] != before)
+        made.wait_for_state("Running")
+        assert made.status["restartCount"] == 1
+
+
+def test_a_pod_makes_room_for_one_of_higher_priority(stack, namespace, start):
+    node = stack.kubectl.items("nodes")[0]["status"]["allocatable"]["cpu"]
+    cores = float(node[:-1]) / 1000 if node.endswith("m") else float(node)
+    most = {"requests": {"cpu": f"{int(cores * 600)}m"}}
+    made = start(job("humble", UNTIL_TOLD, container={"resources": most}))
+    made.wait_for_state("Running")
+    stack.kubectl.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "e2e-urgent"},
+                          "value": 1000})
+    try:
+        namespace.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent"}, "spec": {
+            "priorityClassName": "e2e-urgent", "restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "main", "image": IMAGE, "command": ["sleep", "600"], "resources": most}]}})
+        failed = made.wait_for_state("Failed")
+        assert failed["reason"] == "Preempted", made.told()
+        freed(stack, made)
+    finally:
+        namespace("delete", "pod", "urgent", "--ignore-not-found", "--wait=false")
+        stack.kubectl("delete", "priorityclass", "e2e-urgent")
