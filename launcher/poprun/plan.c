@@ -11,8 +11,8 @@
 /* Version 4 is orterun; from 5 on mpirun is a program that hands over to prterun. That one's "core" refuses
  * more instances than cores, whatever is permitted; its slots are cores too. */
 static const struct mpi_dialect dialects[] = {
-    {"orterun", "OMPI_MCA_plm_rsh_agent", "oob_tcp_if_include", "core", "", "ssh : rsh : false"},
-    {NULL, "PRTE_MCA_plm_ssh_agent", "prte_if_include", "slot", ":oversubscribe", NULL},
+    {"orterun", "OMPI_MCA_plm_rsh_agent", "oob_tcp_if_include", "core", "", false, "ssh : rsh : false"},
+    {NULL, "PRTE_MCA_plm_ssh_agent", "prte_if_include", "slot", ":oversubscribe", true, NULL},
 };
 
 /* Permit more instances than CPUs; one version leaves the other's variable alone. */
@@ -168,14 +168,16 @@ static void add_wrapper(const struct part *part)
 {
     const struct topology *t = part->in->topology;
     bool spread = poprun_placement(part->in->options) == PLACEMENT_SPREAD_NUMA && t->num_instances > 1;
-    bool quiet = is_quiet(part), has_hosts = t->hosts->count > 0;
+    bool chosen = poprun_is_given(part->in->options, "only-output-from-instance"), quiet = is_quiet(part),
+         has_hosts = t->hosts->count > 0;
 
     if (!spread && !quiet && !has_hosts)
         return;
     if (!spread)
         set_text(part, WRAPPER_ENV_UNBOUND, "1");
-    if (quiet)
-        set_text(part, WRAPPER_ENV_QUIET, "1");
+    /* Version 5 gives what the first instance has to those that say nothing else. */
+    if (chosen)
+        set_text(part, WRAPPER_ENV_QUIET, quiet ? "1" : "0");
     if (has_hosts)
         add_host_care(part);
     add_word(part->argv, WRAPPER_PROGRAM);
@@ -220,21 +222,46 @@ static void add_instance(const struct part *part)
     add_words(part->argv, part->in->program);
 }
 
+static bool has_option(const struct strv *words, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < words->count; i++) {
+        size_t dashes = strspn(words->items[i], "-");
+        const char *word = words->items[i] + dashes;
+
+        if (dashes && strncmp(word, name, len) == 0 && (word[len] == '\0' || word[len] == '='))
+            return true;
+    }
+    return false;
+}
+
+/* The user's words are in argv already. */
+static void place(const struct plan_input *in, struct strv *argv, const char *name, const char *value)
+{
+    if (in->dialect->refuses_twice && has_option(argv, name))
+        return;
+    strv_pushf(argv, "--%s", name);
+    add_word(argv, value);
+}
+
 static void add_placement(const struct plan_input *in, struct strv *argv)
 {
     const char *maps[] = {[PLACEMENT_SCATTER_SOCKET] = "socket",
                           [PLACEMENT_SCATTER_NUMA] = "numa",
                           [PLACEMENT_CLOSE] = in->dialect->by_core};
     enum placement placement = poprun_placement(in->options);
+    AUTO(mem) char *map = NULL;
 
     if (placement == PLACEMENT_DISABLED)
         return;
-    if (placement != PLACEMENT_SPREAD_NUMA) {
-        add_word(argv, "--map-by");
-        strv_pushf(argv, "%s%s", maps[placement], in->dialect->place_more);
+    if (placement == PLACEMENT_SPREAD_NUMA) {
+        place(in, argv, "bind-to", "none");
+        return;
     }
-    add_word(argv, "--bind-to");
-    add_word(argv, placement == PLACEMENT_SPREAD_NUMA ? "none" : "core:overload-allowed");
+    map = mem_printf("%s%s", maps[placement], in->dialect->place_more);
+    place(in, argv, "map-by", map);
+    place(in, argv, "bind-to", "core:overload-allowed");
 }
 
 /* By words like --mca btl_tcp_if_exclude: then a network that was only found is not added. */

@@ -16,6 +16,7 @@ struct mpi_dialect {
     const char *control_subnet; /* option that takes the network of its own messages */
     const char *by_core;        /* --map-by policy for one core after the other */
     const char *place_more;     /* after such a policy: more instances than CPUs */
+    bool refuses_twice;         /* placement options that the user has given too */
     const char *local_agent;    /* lets it start on this host though that has no ssh; NULL: it does so */
 };
 

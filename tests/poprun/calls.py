@@ -48,6 +48,7 @@ class Poprun:
     """Every process that comes of a call has MARK in its environment, so that orphans are found."""
 
     prefix = ()
+    open_mpi = ""  # the folder of another one than the system's
 
     def __init__(self, folder):
         self.folder = folder
@@ -59,6 +60,8 @@ class Poprun:
         dropped = ("POPDIST_", "OMPI_", "PMIX_", "IPUOF_", "VIPU_", "POPLAR_", "POPTORCH_", "IPU_JOB_")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
         name, value = self.mark.split("=", 1)
+        if self.open_mpi:
+            kept["PATH"] = f"{self.open_mpi}/bin:{kept['PATH']}"
         return kept | {name: value, "TMPDIR": str(self.temporary), "VIPU_CLI_CONFIG": os.devnull,
                        "IPUOF_RUN_DIR": str(self.folder / "ipuof")} | more  # fmt: skip
 
@@ -112,5 +115,5 @@ class Site:
 
 
 def untag(out):
-    """The lines without mpirun's tags, sorted: instances print when they like."""
-    return sorted(re.sub(r"^\[1,\d+\]<stdout>:", "", line) for line in out.splitlines())
+    """The lines without mpirun's tags, behind which version 5 has a blank; sorted: instances print when they like."""
+    return sorted(re.sub(r"^\[1,\d+\]<stdout>: ?", "", line) for line in out.splitlines())

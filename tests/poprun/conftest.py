@@ -1,13 +1,16 @@
 """What poprun's tests share. BUILD_DIR names the build whose poprun is tested (build/dev if unset)."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("vipu", "lib")]
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("vipu", "lib")]
 
 import calls  # noqa: E402
+from packages import install, wheel_of  # noqa: E402
 
 QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\n"
 
@@ -16,6 +19,21 @@ QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\n"
 def poprun(tmp_path):
     """A folder of its own for temporary files, and poprun in it."""
     return calls.Poprun(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def open_mpi_5():
+    """The folder of an Open MPI 5; the system's is 4.1."""
+    done = subprocess.run([ROOT / "deploy" / "prerequisites", "openmpi5"], capture_output=True, text=True, check=False,
+                          timeout=calls.DEADLINE_S)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory):
+    """A folder for PYTHONPATH with PopDist, built for the system's Open MPI."""
+    return install(wheel_of(ROOT / "popdist", tmp_path_factory.mktemp("wheel")), tmp_path_factory.mktemp("packages"))
 
 
 @pytest.fixture

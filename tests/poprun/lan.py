@@ -9,13 +9,14 @@ import netns
 class Lan(calls.Poprun):
     """A Poprun whose calls are made on host0. The hosts have temporary folders of their own."""
 
-    def __init__(self, folder, count=3):
+    def __init__(self, folder, count=3, open_mpi=""):
         super().__init__(folder)
+        self.open_mpi = open_mpi
         name, value = self.mark.split("=", 1)
         stale = {"IPUOF_CONFIG_PATH": "/remote", "POPDIST_AUTOREPORT_DIRECTORY": "/remote",
                  "POPDIST_EXECUTABLE_CACHE_PATH": "/remote", "POPDIST_NODE_DEVICE_ID": "77"}  # fmt: skip
         self.hosts = netns.Hosts(folder, count, own=(self.temporary,), TMPDIR=self.temporary, **{name: value}, **stale)
-        self.prefix = ()
+        self.has_agent = True
 
     def __enter__(self):
         self.hosts.__enter__()
@@ -26,7 +27,8 @@ class Lan(calls.Poprun):
         self.hosts.__exit__()
 
     def environment(self, **more):
-        return super().environment(**({"OMPI_MCA_plm_rsh_agent": str(self.hosts.agent)} | more))
+        agent = {"OMPI_MCA_plm_rsh_agent": str(self.hosts.agent)} if self.has_agent else {}
+        return super().environment(**(agent | more))
 
     def own(self, name):
         """The temporary folder of a host, seen from here."""

@@ -4,6 +4,7 @@ on, as ssh does."""
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make net
 SUBNET = "--host-subnet=10.123.0.0/24"
 
 
-@pytest.fixture(scope="module")
-def lan(tmp_path_factory):
-    with Lan(tmp_path_factory.mktemp("lan")) as hosts:
+@pytest.fixture(scope="module", params=["Open MPI 4.1", "Open MPI 5"])
+def lan(request, tmp_path_factory):
+    newer = request.param.endswith("5")
+    with Lan(tmp_path_factory.mktemp("lan"), open_mpi=request.getfixturevalue("open_mpi_5") if newer else "") as hosts:
         yield hosts
 
 
@@ -78,6 +80,52 @@ def test_what_reaches_other_hosts(lan):
     names = '-x A=1 -x "B=two words"'
     said = spread(lan, "--host=host[1-2]", f"--mpi-local-args={names}", instances=2, script='echo "$A $B"')
     assert said == ["1 two words"] * 2
+
+
+SRUN = """#!/bin/sh
+# Slurm's, as mpirun calls it: starts one daemon on each host of the allocation.
+[ "$1" = --version ] && exec echo slurm 22.05.8
+while [ "$1" != "${{1#-}}" ]; do shift; done
+for node in 0 1; do
+    {agent} host$((node + 1)) "SLURM_JOBID=7 SLURM_NODEID=$node $*" &
+done
+wait
+"""
+
+
+def test_in_an_allocation_slurm_starts_what_is_needed(lan, monkeypatch):
+    """On record: SLURM_JOB_NODELIST has the hosts, in the form that --host takes."""
+    monkeypatch.setattr(lan, "has_agent", False)
+    (lan.folder / "bin").mkdir()
+    srun = lan.folder / "bin" / "srun"
+    srun.write_text(SRUN.format(agent=lan.hosts.agent))
+    srun.chmod(0o755)
+    path = f"{srun.parent}:{lan.environment()['PATH']}"
+    allocation = {"SLURM_JOB_ID": "7", "SLURM_JOBID": "7", "SLURM_JOB_NODELIST": "host[1-2]", "SLURM_NODELIST": "host[1-2]",
+                  "SLURM_TASKS_PER_NODE": "2(x2)", "SLURM_NNODES": "2", "PATH": path}  # fmt: skip
+    said = spread(lan, instances=4, script="echo $(hostname) ${POPDIST_EXECUTABLE_CACHE_PATH##*-}", environment=allocation)
+    assert said == ["host1 0", "host1 0", "host2 1", "host2 1"]
+
+
+def test_a_host_without_an_ssh_server_is_named_with_the_reason(lan, monkeypatch):
+    monkeypatch.setattr(lan, "has_agent", False)
+    _, err = lan.offline("--host=host[0-2]", "--num-replicas=3", "--num-instances=3", "true", expect=1)
+    refused = "ssh: connect to host {0} port 22: Connection refused; see what this says: ssh {0} true"
+    said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
+    assert said == [f"[E] host {name} cannot be reached: {refused.format(name)}" for name in ("host1", "host2")] + [
+        "[E] 2 of 3 hosts cannot be reached; nothing was started"
+    ]
+
+
+@pytest.mark.parametrize("instances", [2, 6])
+def test_collectives_between_hosts(lan, packages, instances):
+    """PopDist is built for the system's Open MPI; another one's library has the same name and takes its place."""
+    libraries = {"LD_LIBRARY_PATH": f"{lan.open_mpi}/lib"} if lan.open_mpi else {}
+    program = Path(__file__).parents[1] / "popdist" / "programs" / "collectives.py"
+    hosts = "--host=host[1-2]" if instances == 2 else "--host=host[0-2]"
+    out, _ = lan.offline(SUBNET, hosts, f"--num-replicas={instances}", f"--num-instances={instances}", sys.executable, program,
+                         environment={"PYTHONPATH": str(packages)} | libraries)  # fmt: skip
+    assert calls.untag(out) == ["good"] * instances
 
 
 def test_each_host_has_an_executable_cache_of_its_own(lan):
@@ -150,9 +198,11 @@ def start(lan, script):
     return process
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
 @pytest.mark.parametrize(
-    "part", ["poprun", "runner", "mpirun of host0", "daemon of host1", "sleep of host0", "sleep of host2"]
+    "part,name",
+    [("poprun", "SIGKILL"), ("poprun", "SIGTERM"), ("runner", "SIGKILL"), ("mpirun of host0", "SIGKILL"),
+     ("mpirun of host0", "SIGTERM"), ("daemon of host1", "SIGKILL"), ("sleep of host0", "SIGKILL"),
+     ("sleep of host2", "SIGKILL")],
 )  # fmt: skip
 def test_any_part_may_be_ended(lan, part, name):
     process = start(lan, "echo ready $POPDIST_EXECUTABLE_CACHE_PATH; exec sleep 1000")

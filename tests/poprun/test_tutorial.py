@@ -8,15 +8,9 @@ from pathlib import Path
 import pytest
 
 from calls import DEADLINE_S, program
-from packages import install, wheel_of
 from tutorial import HELLO_OF_RANK, HELLO_WORDS, HELLO_WORLD, NOT_INVOKED, by_rank
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory):
-    return install(wheel_of(ROOT / "popdist", tmp_path_factory.mktemp("wheel")), tmp_path_factory.mktemp("packages"))
 
 
 @pytest.fixture
