@@ -179,8 +179,8 @@ const struct option_row option_rows[] = {
     {.name = "host-subnet",
      LAUNCH,
      TEXT(host_subnet, "CIDR"),
-     .help = "network for the traffic between hosts: 10.5.0.0/16 (default: that of an RDMA port, else what "
-             "Open MPI finds)"},
+     .help = "network for the traffic between hosts: 10.5.0.0/16 (default: that of an RDMA port if all "
+             "are in it, else what Open MPI finds)"},
     {.name = "sync-type",
      LAUNCH,
      TEXT(sync_type, "TYPE"),

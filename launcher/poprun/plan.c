@@ -264,11 +264,19 @@ static void add_placement(const struct plan_input *in, struct strv *argv)
     place(in, argv, "bind-to", "core:overload-allowed");
 }
 
-/* By words like --mca btl_tcp_if_exclude: then a network that was only found is not added. */
-static bool names_interfaces(const struct strv *words)
+/* By words or by variables for mpirun: then a network that was only found is not added. */
+static bool names_interfaces(const struct plan_input *in)
 {
+    static const char *const variables[] = {"OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_oob_tcp_if_exclude",
+                                            "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude",
+                                            "PRTE_MCA_prte_if_include",    "PRTE_MCA_prte_if_exclude"};
+    const struct strv *words = &in->options->mpi_global_args;
+
     for (size_t i = 0; i < words->count; i++)
         if (strstr(words->items[i], "_if_include") || strstr(words->items[i], "_if_exclude"))
+            return true;
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        if (in->env(variables[i]))
             return true;
     return false;
 }
@@ -277,8 +285,7 @@ static void add_network(const struct plan_input *in, struct strv *argv)
 {
     const char *const names[] = {in->dialect->control_subnet, "btl_tcp_if_include"};
 
-    if (!in->network || !in->topology->hosts->count ||
-        (!in->options->host_subnet && names_interfaces(&in->options->mpi_global_args)))
+    if (!in->network || !in->topology->hosts->count || (!in->options->host_subnet && names_interfaces(in)))
         return;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         add_word(argv, "--mca");

@@ -38,13 +38,25 @@ static bool read_state(const char *port, uint32_t *ret)
     return true;
 }
 
-char *rnic_network_of(struct in_addr address, struct in_addr mask)
+bool rnic_network_has(const struct rnic_network *network, const struct strv *hosts)
 {
-    struct in_addr network = {.s_addr = address.s_addr & mask.s_addr};
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct in_addr host;
+
+        if (inet_pton(AF_INET, hosts->items[i], &host) != 1 ||
+            (host.s_addr & network->mask.s_addr) != (network->address.s_addr & network->mask.s_addr))
+            return false;
+    }
+    return true;
+}
+
+char *rnic_network_text(const struct rnic_network *network)
+{
+    struct in_addr first = {.s_addr = network->address.s_addr & network->mask.s_addr};
     char text[INET_ADDRSTRLEN] = "";
 
-    (void)inet_ntop(AF_INET, &network, text, sizeof(text));
-    return mem_printf("%s/%d", text, __builtin_popcount(mask.s_addr));
+    (void)inet_ntop(AF_INET, &first, text, sizeof(text));
+    return mem_printf("%s/%d", text, __builtin_popcount(network->mask.s_addr));
 }
 
 static bool is_inet(const struct ifaddrs *at, const char *interface)
@@ -58,61 +70,58 @@ static struct in_addr inet_of(const struct sockaddr *address)
     return ((const struct sockaddr_in *)(const void *)address)->sin_addr;
 }
 
-/* Yours; NULL when the interface has no IPv4 address. */
-static char *network_of_interface(const char *interface)
+static bool find_of_interface(const char *interface, struct rnic_network *ret)
 {
     struct ifaddrs *all = NULL;
-    char *network = NULL;
+    bool found = false;
 
     if (getifaddrs(&all) != 0)
-        return NULL;
-    for (const struct ifaddrs *at = all; at && !network; at = at->ifa_next)
-        if (is_inet(at, interface))
-            network = rnic_network_of(inet_of(at->ifa_addr), inet_of(at->ifa_netmask));
+        return false;
+    for (const struct ifaddrs *at = all; at && !found; at = at->ifa_next) {
+        found = is_inet(at, interface);
+        if (found)
+            *ret = (struct rnic_network){inet_of(at->ifa_addr), inet_of(at->ifa_netmask)};
+    }
     freeifaddrs(all);
-    return network;
+    return found;
 }
 
-static char *network_of_port(const char *port)
+static bool find_of_port(const char *port, struct rnic_network *ret)
 {
     AUTO(mem) char *path = mem_printf("%s/gid_attrs/ndevs/0", port);
     AUTO(mem) char *interface = read_line(path);
 
-    return interface ? network_of_interface(interface) : NULL;
+    return interface && find_of_interface(interface, ret);
 }
 
-static char *network_of_device(const char *folder, uint32_t number, const char *device,
-                               const struct journal *journal)
+static bool find_of_device(const char *folder, uint32_t number, const char *device,
+                           const struct journal *journal, struct rnic_network *ret)
 {
-    char *network = NULL;
-
-    for (uint32_t port = 1; port <= PORTS_MAX && !network; port++) {
+    for (uint32_t port = 1; port <= PORTS_MAX; port++) {
         AUTO(mem) char *path = mem_printf("%s/infiniband/%s/ports/%u", folder, device, port);
         uint32_t state;
 
         if (!read_state(path, &state) && port > 1)
-            break;
-        if (state == STATE_ACTIVE)
-            network = network_of_port(path);
-        else
+            return false;
+        if (state != STATE_ACTIVE)
             journal_add(journal, JOURNAL_DEBUG,
                         "Skipping port %u of IB device uverbs%u because its state (%u) doesn't seem active. "
                         "Information in sysfs might be invalid or might not exist",
                         port, number, state);
+        else if (find_of_port(path, ret))
+            return true;
     }
-    return network;
+    return false;
 }
 
-char *rnic_network(const char *folder, const struct journal *journal)
+bool rnic_find_network(const char *folder, const struct journal *journal, struct rnic_network *ret)
 {
-    char *network = NULL;
-
-    for (uint32_t number = 0; number < DEVICES_MAX && !network; number++) {
+    for (uint32_t number = 0; number < DEVICES_MAX; number++) {
         AUTO(mem) char *path = mem_printf("%s/infiniband_verbs/uverbs%u/ibdev", folder, number);
         AUTO(mem) char *device = read_line(path);
 
-        if (device)
-            network = network_of_device(folder, number, device, journal);
+        if (device && find_of_device(folder, number, device, journal, ret))
+            return true;
     }
-    return network;
+    return false;
 }

@@ -4,11 +4,19 @@
 
 #include <netinet/in.h>
 
+#include "base/core/str.h"
 #include "launcher/poprun/journal.h"
 
 #define RNIC_FOLDER "/sys/class"
 
-/* Such as "10.5.0.0/16"; yours. NULL when no port is active or has an IPv4 address. Other ports are told. */
-char *rnic_network(const char *folder, const struct journal *journal);
-/* The network of an address; yours. */
-char *rnic_network_of(struct in_addr address, struct in_addr mask);
+struct rnic_network {
+    struct in_addr address, mask;
+};
+
+/* False when no port is active or has an IPv4 address. Other ports are told. */
+bool rnic_find_network(const char *folder, const struct journal *journal, struct rnic_network *ret);
+/* Whether all hosts are given by addresses in it: what a name stands for on other hosts, nobody knows here.
+ */
+bool rnic_network_has(const struct rnic_network *network, const struct strv *hosts);
+/* Such as "10.5.0.0/16"; yours. */
+char *rnic_network_text(const struct rnic_network *network);

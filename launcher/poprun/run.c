@@ -108,9 +108,13 @@ static char *choose_network(const struct run *run)
 {
     const char *asked = run->options->host_subnet;
 
-    if (!asked)
-        return rnic_network(RNIC_FOLDER, run->journal);
-    return run->hosts->count ? mem_strdup(asked) : NULL;
+    struct rnic_network network;
+
+    if (asked)
+        return run->hosts->count ? mem_strdup(asked) : NULL;
+    if (!rnic_find_network(RNIC_FOLDER, run->journal, &network) || !rnic_network_has(&network, run->hosts))
+        return NULL;
+    return rnic_network_text(&network);
 }
 
 /* `partition` is NULL in offline mode. */

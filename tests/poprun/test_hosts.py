@@ -1,9 +1,13 @@
 """Runs on several hosts. The remote agent is a script that starts what it is told here, in place of ssh: mpirun then
 has a daemon for each host, as on a real one."""
 
+import os
 import re
 
 import pytest
+
+from calls import in_place
+from programs import ROOT
 
 AGENT = """#!/bin/sh
 # An agent: HOST COMMAND..., as ssh takes them. Hosts have temporary folders of their own: daemons share theirs otherwise.
@@ -61,6 +65,18 @@ def test_a_remote_host_gets_what_is_forwarded_and_no_more(poprun):
     words = ["--host=far", "--mpi-local-args=-x POPLAR_LOG_LEVEL", "sh", "-c", show]
     out, _ = poprun.offline(*words, environment=mpirun_here(str(path)) | given)
     assert [line.split(":", 1)[1] for line in out.splitlines()] == ["/a", "/b", "{}", "-", "INFO"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can show a machine with RDMA ports")
+def test_hosts_talk_where_rdma_is(poprun, agent):
+    """The machine's one live port seems to be on lo; hosts are given by addresses there, or not."""
+    poprun.prefix = in_place(ROOT / "tests" / "golden" / "poprun" / "rnic" / "one-live", "/sys/class")
+    words = ["-vv", "--num-replicas=2", "--num-instances=2", "true"]
+    _, err = poprun.offline("--host=127.0.0.2,127.0.0.3", *words, environment={"OMPI_MCA_plm_rsh_agent": agent})
+    assert "Default network/RNIC for host communication: 127.0.0.0/8\n" in err
+    assert "'--mca' 'oob_tcp_if_include' '127.0.0.0/8' '--mca' 'btl_tcp_if_include' '127.0.0.0/8' '-np'" in err
+    _, err = poprun.offline("--host=127.0.0.2,far", *words, environment=mpirun_here(agent))
+    assert "Default network/RNIC for host communication: None\n" in err and "'--mca'" not in err
 
 
 def test_hosts_are_in_the_topology(poprun, agent):

@@ -224,7 +224,8 @@ static const char *loud(const char *name)
                      {"POPLAR_ENGINE_OPTIONS", "{}"},
                      {"PYTHONPATH", "/a"},
                      {"LD_LIBRARY_PATH", ""},
-                     {"OMPI_MCA_rmaps_base_oversubscribe", "0"}};
+                     {"OMPI_MCA_rmaps_base_oversubscribe", "0"},
+                     {"OMPI_MCA_btl_tcp_if_include", "lo"}};
 
     for (size_t i = 0; i < COUNT_OF(variables); i++)
         if (strcmp(variables[i].name, name) == 0)
@@ -310,6 +311,8 @@ static const struct {
       .hosts = "h0"},
      "'btl_tcp_if_exclude' 'lo' '--bind-to'",
      "10.6"},
+    {{.words = {"a"}, .env = loud, .network = "10.6.0.0/16", .hosts = "h0"}, "'a'", "10.6"},
+    {{.words = {"--host-subnet=10.5.0.0/16", "a"}, .env = loud, .hosts = "h0"}, "'10.5.0.0/16'", "10.6"},
     {{.words = {"--autoreport-dir=/r", "a"}, .env = no_variable},
      "'POPDIST_AUTOREPORT_DIRECTORY=/r' '-x' 'POPDIST_REPLICA_INDEX_OFFSET=0'",
      "CACHE"},

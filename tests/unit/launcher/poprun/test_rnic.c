@@ -3,27 +3,35 @@
 #include <arpa/inet.h>
 
 #include "base/core/mem.h"
+#include "launcher/poprun/words.h"
 #include "lib/check.h"
 #include "lib/golden.h"
 
 static const struct {
-    const char *address, *mask, *network;
+    const char *address, *mask, *network, *hosts;
+    bool has;
 } networks[] = {
-    {"10.5.3.7", "255.255.0.0", "10.5.0.0/16"},
-    {"192.168.1.130", "255.255.255.128", "192.168.1.128/25"},
-    {"10.0.0.1", "255.255.255.255", "10.0.0.1/32"},
-    {"127.0.0.1", "255.0.0.0", "127.0.0.0/8"},
+    {"10.5.3.7", "255.255.0.0", "10.5.0.0/16", "10.5.9.1 10.5.3.7", true},
+    {"10.5.3.7", "255.255.0.0", "10.5.0.0/16", "10.5.9.1 10.6.3.7", false},
+    {"10.5.3.7", "255.255.0.0", "10.5.0.0/16", "10.5.9.1 host1", false},
+    {"10.5.3.7", "255.255.0.0", "10.5.0.0/16", "", true},
+    {"192.168.1.130", "255.255.255.128", "192.168.1.128/25", "192.168.1.127", false},
+    {"10.0.0.1", "255.255.255.255", "10.0.0.1/32", "10.0.0.1", true},
 };
 
-TEST(an_address_is_in_a_network)
+TEST(a_network_has_the_hosts_whose_addresses_are_in_it)
 {
     CHECK_ROWS (row, networks) {
-        struct in_addr address, mask;
+        AUTO(strv) struct strv hosts = {0};
+        struct rnic_network network;
+        struct err err;
 
-        CHECK_INT_EQ(inet_pton(AF_INET, row->address, &address), 1);
-        CHECK_INT_EQ(inet_pton(AF_INET, row->mask, &mask), 1);
-        AUTO(mem) char *network = rnic_network_of(address, mask);
-        CHECK_STR_EQ(network, row->network);
+        CHECK_INT_EQ(inet_pton(AF_INET, row->address, &network.address), 1);
+        CHECK_INT_EQ(inet_pton(AF_INET, row->mask, &network.mask), 1);
+        CHECK_OK(words_split(row->hosts, &hosts, &err), err);
+        AUTO(mem) char *text = rnic_network_text(&network);
+        CHECK_STR_EQ(text, row->network);
+        CHECK_INT_EQ(rnic_network_has(&network, &hosts), row->has);
     }
 }
 
@@ -52,8 +60,10 @@ TEST(the_first_live_port_tells_the_network)
         AUTO(mem) char *folder = mem_printf("%s/%s", RNIC_MACHINES, row->machine);
 
         (void)str_addf(&text, "%s\n", row->machine);
-        AUTO(mem) char *network = rnic_network(folder, &journal);
-        CHECK_STR_EQ(network, row->network);
+        struct rnic_network network;
+        bool found = rnic_find_network(folder, &journal, &network);
+        AUTO(mem) char *found_text = found ? rnic_network_text(&network) : NULL;
+        CHECK_STR_EQ(found_text, row->network);
     }
     golden_check("poprun/rnic.txt", str_text(&text));
 }
