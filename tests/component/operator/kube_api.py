@@ -21,6 +21,8 @@ GROUPS = {
     "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
     "clusterroles": "apis/rbac.authorization.k8s.io/v1",
     "clusterrolebindings": "apis/rbac.authorization.k8s.io/v1",
+    "apiservices": "apis/apiregistration.k8s.io/v1",
+    "horizontalpodautoscalers": "apis/autoscaling/v2",
     "priorityclasses": "apis/scheduling.k8s.io/v1",
     "roles": "apis/rbac.authorization.k8s.io/v1",
     "rolebindings": "apis/rbac.authorization.k8s.io/v1",
