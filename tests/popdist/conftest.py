@@ -19,7 +19,7 @@ from packages import install, wheel_of  # noqa: E402
 def installed(tmp_path_factory):
     """PopDist for users: headers, libraries, pkg-config and CMake files in a folder of their own."""
     folder = tmp_path_factory.mktemp("installed")
-    build = ROOT / os.environ.get("BUILD_DIR", "build/dev")
+    build = runs.BUILD
     assert (build / "popdist" / "libpopdist.so").exists(), f"{build} has no libpopdist.so: build it, or set BUILD_DIR"
     subprocess.run(
         ["cmake", "--install", build, "--component", "popdist", "--prefix", folder],
@@ -61,8 +61,13 @@ def pkg_config(libraries):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """PopDist's."""
-    return wheel_of(ROOT / "popdist", tmp_path_factory.mktemp("wheel"))
+    """PopDist's, compiled as the build that is tested."""
+    flags = runs.sanitizer_flags()
+    with pytest.MonkeyPatch.context() as patch:
+        if flags:
+            patch.setenv("CFLAGS", flags)
+            patch.setenv("LDFLAGS", flags)
+        return wheel_of(ROOT / "popdist", tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
