@@ -324,11 +324,9 @@ static int64_t next_deadline_ms(const struct agent *a)
     for (size_t i = 0; i < a->caller_count; i++) {
         const struct caller *caller = a->callers[i];
 
-        if (caller->is_waiting)
-            continue;
-        if (caller->deadline_ms < deadline_ms)
+        if (!caller->is_waiting && caller->deadline_ms < deadline_ms)
             deadline_ms = caller->deadline_ms;
-        if (caller->is_linked && link_has_more(&caller->link))
+        if (caller->is_waiting ? !has_older(a) : caller->is_linked && link_has_more(&caller->link))
             deadline_ms = a->now_ms;
     }
     return deadline_ms;

@@ -23,8 +23,19 @@ struct caller *caller_new(struct tls_context *context, int fd, const struct iden
     return caller;
 }
 
+/* Who has the key may know why it is turned away; nothing waits for it to take that. */
+static void explain(struct caller *caller)
+{
+    struct err err;
+
+    link_put_bytes(&caller->link, FRAME_FAILED, 0, slice_of(refusal_text(caller->refusal)));
+    (void)!link_turn(&caller->link, caller->link.heard_ms, &err);
+}
+
 void caller_free(struct caller *caller)
 {
+    if (caller->is_linked && caller->refusal != REFUSAL_NONE)
+        explain(caller);
     if (caller->is_linked)
         link_close(&caller->link);
     else

@@ -28,6 +28,7 @@ struct remote {
     int64_t now_ms;
     bool is_over; /* the exit status is there */
     int status;
+    struct err failed; /* what the agent says of a command that it could not run */
 };
 
 /* The description of a pipe is shared with others, who may fill it between our poll and our write; one of our
@@ -55,7 +56,7 @@ static bool take_frame(struct remote *r, const struct frame *frame, struct err *
             return source_take(&r->in, frame, err);
         return sink_take(frame->channel == CHANNEL_OUT ? &r->out : &r->err, frame, &r->link, err);
     case FRAME_FAILED:
-        say("%.*s", (int)frame->bytes.len, frame->bytes.ptr);
+        err_set(&r->failed, ERR_DENIED, "%.*s", (int)frame->bytes.len, frame->bytes.ptr);
         return true;
     case FRAME_EXIT:
         r->is_over = true;
@@ -187,11 +188,19 @@ static bool find(const struct envv *env, const char *name, struct workers *worke
                            "\"%.80s\" is no worker of this job; they are named in " WORKERS_ENV_HOSTS, name);
 }
 
-/* The worker as a sentence's subject; what was wrong has been said. */
 static int lose(const struct worker *worker, const char *what, const struct err *why)
 {
     say("worker %s %s: %s", worker->name, what, why->msg);
     return REMOTE_EXIT_LOST;
+}
+
+static int conclude(const struct remote *r, const struct worker *worker, const struct err *why)
+{
+    if (r->failed.kind != ERR_NONE)
+        (void)lose(worker, "runs nothing", &r->failed);
+    else if (why)
+        (void)lose(worker, "is lost", why);
+    return why ? REMOTE_EXIT_LOST : r->status;
 }
 
 static int run(struct tls *tls, const struct worker *worker, const char *line)
@@ -205,7 +214,7 @@ static int run(struct tls *tls, const struct worker *worker, const char *line)
     begin(&r, line);
     good = good && carry(&r, &err);
     end(&r);
-    return good ? r.status : lose(worker, "is lost", &err);
+    return conclude(&r, worker, good ? NULL : &err);
 }
 
 static bool check_line(const char *line, struct err *err)

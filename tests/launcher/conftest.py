@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import agents
 import processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,3 +51,17 @@ def call(launcher):
         return subprocess.run([str(launcher), *words], **options)
 
     return run
+
+
+@pytest.fixture
+def job(launcher, tmp_path):
+    """Workers with keys; everything that was started is gone after the test."""
+    made = []
+
+    def make(workers=1, **options):
+        made.append(agents.Job(launcher, tmp_path, workers, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.destroy()

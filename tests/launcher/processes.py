@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 
 def await_until(condition, what):

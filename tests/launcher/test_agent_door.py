@@ -1,0 +1,203 @@
+"""Who is let in by an agent, and what the others can do to it: nothing."""
+
+import os
+import re
+import socket
+import subprocess
+
+import pytest
+
+from agents import ATTEMPT, JOB, PORT, address, rss_kib
+from processes import await_until
+
+DENIED = ("ipu-launch: worker job-worker-0 cannot be reached: its agent refuses our key: the worker there, or this launcher, "
+          "belongs to another job or to an attempt that is over\n")  # fmt: skip
+
+
+def connect(index=0, source="127.0.0.1"):
+    return socket.create_connection((address(index), PORT), timeout=60, source_address=(source, 0))
+
+
+def refusals(one):
+    """What the agent has said when it was told to end."""
+    status, said = one.stop_agent()
+    assert status == 0
+    return [re.sub(r"from [0-9.]+: ", "", line.removeprefix("ipu-launch: agent: refused a connection "))
+            for line in said.splitlines()]  # fmt: skip
+
+
+def s_client(one, *options, key=None, identity=f"{JOB}/{ATTEMPT}/0", input=b""):
+    """OpenSSL's own client with a pre-shared key."""
+    key = key or (one.folder / "keys" / "0").read_bytes()
+    words = ["openssl", "s_client", "-connect", f"{address(0)}:{PORT}", "-quiet", "-no_ign_eof", *options]
+    if identity:
+        words += ["-psk_identity", identity, "-psk", key.hex()]
+    return subprocess.run(words, input=input, capture_output=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "env, reason",
+    [
+        ({"IPU_JOB_UID": "another"}, "it names another job"),
+        ({"IPU_JOB_ATTEMPT": str(ATTEMPT - 1)}, "it belongs to an attempt that is over"),
+        ({"IPU_JOB_KEYS_DIR": "wrong"}, "its key is wrong"),
+    ],
+)
+def test_a_stranger_is_refused_and_named_once(job, tmp_path, env, reason):
+    one = job()
+    one.start_agent()
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong" / "0").write_bytes(bytes(32))
+    env = {name: str(tmp_path / value) if name.endswith("_DIR") else value for name, value in env.items()}
+    for _ in range(5):
+        assert one.call("true", env=one.launcher_env(**env)) == (255, "", DENIED)
+    assert one.call("echo in")[1] == "in\n"
+    assert refusals(one) == [reason]
+
+
+def test_another_workers_key_opens_nothing(job, tmp_path):
+    one = job(workers=2)
+    one.start_agent(0)
+    one.ready(0)
+    (tmp_path / "keys" / "0").rename(tmp_path / "own")
+    (tmp_path / "keys" / "0").write_bytes((tmp_path / "keys" / "1").read_bytes())
+    hosts = f"job-worker-1={address(0)}:{PORT}"
+    assert one.call("true", env=one.launcher_env(), timeout=60)[0] == 255
+    swapped = one.launcher_env(IPU_JOB_HOSTS=f"a={address(1)}:1,{hosts}")
+    assert one.call("true", index=1, env=swapped)[0] == 255
+    (tmp_path / "own").rename(tmp_path / "keys" / "0")
+    assert one.call("echo in")[1] == "in\n"
+    assert sorted(refusals(one)) == ["it names another worker", "its key is wrong"]
+
+
+@pytest.mark.parametrize(
+    "options, identity",
+    [(["-tls1_2"], f"{JOB}/{ATTEMPT}/0"), (["-tls1_3"], None), (["-tls1_2"], None), (["-tls1_3"], "x" * 200),
+     (["-tls1_3"], "//"), (["-tls1_3"], f"{JOB}/{ATTEMPT}/0/")],
+)  # fmt: skip
+def test_only_tls_1_3_with_the_key(job, options, identity):
+    one = job()
+    one.start_agent()
+    one.ready()
+    assert s_client(one, *options, identity=identity).returncode != 0
+    assert one.call("echo in")[1] == "in\n"
+    assert refusals(one) == ["it does not speak as a launcher does"]
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x02\x00\x00",  # START without a command
+        b"\x01\x00\x04true",  # a command without START
+        b"\x05\x00\x02\x00x",  # data before anything runs
+        b"\x01\x3e\x80" + b"x" * 16000 + b"\x01\xff\xff",
+        (b"\x01\x3e\x80" + b"x" * 16000) * 9,  # longer than a command may be
+        b"",
+    ],
+)
+def test_nonsense_from_who_has_the_key(job, request_bytes):
+    one = job()
+    one.start_agent()
+    one.ready()
+    s_client(one, "-tls1_3", input=request_bytes)
+    assert one.call("echo in")[1] == "in\n"
+    assert refusals(one) == ["its request makes no sense"]
+
+
+def test_port_scans_and_garbage(job):
+    one = job()
+    one.start_agent()
+    pid = one.agent_pid()
+    one.call("true")
+    before = rss_kib(pid), len(os.listdir(f"/proc/{pid}/fd"))
+    for i in range(600):
+        with connect() as scan:
+            if i % 2:
+                scan.sendall(os.urandom(1 + i))
+    assert one.call("echo in")[1] == "in\n"
+    await_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before[1], "the end of all connections")
+    assert rss_kib(pid) < before[0] + 4096
+    assert refusals(one)[0] == "it does not speak as a launcher does"
+
+
+@pytest.mark.parametrize("first_bytes", [b"", b"\x16\x03\x01\x02\x00\x01\x00"])
+def test_a_flood_that_holds_on_keeps_nobody_out(job, first_bytes):
+    """The same from many connections that stay open; the second kind begins a handshake and goes no further."""
+    one = job()
+    one.start_agent()
+    pid = one.agent_pid()
+    held = []
+    for _ in range(300):
+        held.append(connect(source="127.0.0.9"))
+        held[-1].sendall(first_bytes)
+    for _ in range(5):
+        assert one.call("echo in")[1] == "in\n"
+    assert len(os.listdir(f"/proc/{pid}/fd")) < 80
+    assert rss_kib(pid) < 24 * 1024
+    for one_held in held:
+        one_held.close()
+    said = refusals(one)
+    assert "too many were waiting to be let in" in said and len(said) <= 3
+
+
+def test_a_half_handshake_ends_by_itself(job):
+    one = job()
+    one.start_agent()
+    pid = one.agent_pid()
+    before = len(os.listdir(f"/proc/{pid}/fd"))
+    with connect() as silent:
+        assert silent.recv(1) == b""  # the agent hangs up first
+    await_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) == before, "the connection's end")
+    assert refusals(one) == ["it did not say in time what it wants"]
+
+
+def test_too_many_commands(job):
+    one = job()
+    one.start_agent()
+    clients = [one.remote("echo up; read x") for _ in range(64)]
+    for client in clients:
+        assert client.stdout.readline() == b"up\n"
+    said = "ipu-launch: worker job-worker-0 runs nothing: too many commands run here already\n"
+    assert one.call("true") == (255, "", said)
+    clients[0].stdin.close()
+    assert clients[0].wait(60) in (0, 1)
+    await_until(lambda: one.call("echo in")[1] == "in\n", "room for one more")
+    for client in clients[1:]:
+        client.stdin.close()
+    assert all(client.wait(60) in (0, 1) for client in clients)
+    assert refusals(one)[0] == "too many commands run here already"
+
+
+def test_ready_means_this_pods_own_agent(job, call):
+    one = job(workers=2)
+    assert "is not ready" in call("agent-ready", env=one.worker_env(0)).stderr
+    one.start_agent(0)
+    one.ready(0)
+    done = call("agent-ready", env=one.worker_env(1, IPU_JOB_AGENT_ADDRESS=address(0)))
+    assert done.returncode == 125 and done.stderr.startswith("ipu-launch: the agent of this pod is not ready: ")
+    assert one.call("echo in")[1] == "in\n"
+    assert refusals(one) == ["it names another worker"]
+
+
+@pytest.mark.parametrize(
+    "env, said",
+    [
+        ({"IPU_JOB_AGENT_PORT": "0"}, "IPU_JOB_AGENT_PORT must be a port from 1 to 65535; the operator sets it"),
+        ({"IPU_JOB_AGENT_ADDRESS": "worker"}, 'IPU_JOB_AGENT_ADDRESS="worker" is no IPv4 or IPv6 address'),
+        ({"IPU_JOB_KEY_FILE": "/etc/hostname"}, "/etc/hostname is no key: it has not 32 bytes"),
+        ({"IPU_JOB_KEY_FILE": "/nowhere"}, "cannot read the key /nowhere, which the operator mounts there: No such file or directory"),
+        ({"IPU_JOB_ATTEMPT": "-1"}, "the operator has not said which job this is: IPU_JOB_ATTEMPT must be set to what it gives"),
+    ],
+)  # fmt: skip
+def test_an_agent_that_cannot_begin_says_why(job, call, env, said):
+    done = call("agent", env=job().worker_env(0, **env))
+    assert (done.returncode, done.stderr) == (125, f"ipu-launch: {said}\n")
+
+
+def test_a_port_that_is_taken(job, call):
+    one = job()
+    one.start_agent()
+    one.ready()
+    done = call("agent", env=one.worker_env(0))
+    assert (done.returncode, done.stderr) == (125, f"ipu-launch: cannot listen at port {PORT}: Address already in use\n")
