@@ -5,7 +5,8 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
-#include "operator/api/reasons.h"
+#include "operator/reconcile/conditions.h"
+#include "operator/reconcile/telling.h"
 
 const char *job_state_name(enum job_state state)
 {
@@ -18,121 +19,17 @@ const char *job_state_name(enum job_state state)
     return names[state];
 }
 
-static const cJSON *find_condition(const cJSON *status, const char *type)
+int64_t status_start_s(const cJSON *status)
 {
-    JSON_EACH (condition, json_at(status, "conditions")) {
-        if (str_eq(json_str(condition, "type", ""), type))
-            return condition;
-    }
-    return NULL;
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(status, "startTime", ""), &at);
+    return at;
 }
 
-static bool condition_is_true(const cJSON *status, const char *type)
-{
-    return str_eq(json_str(find_condition(status, type), "status", ""), "True");
-}
-
-bool status_is_finished(const cJSON *status)
-{
-    return condition_is_true(status, "Completed") || condition_is_true(status, "Failed");
-}
-
-bool status_is_refusal(const cJSON *status)
-{
-    static const char *const mendable[] = {"InvalidSpec", "PodTemplateRefused", "PartitionRefused"};
-    const char *reason = json_str(find_condition(status, "Failed"), "reason", "");
-
-    if (!condition_is_true(status, "Failed"))
-        return false;
-    for (size_t i = 0; i < COUNT_OF(mendable); i++) {
-        if (str_eq(reason, mendable[i]))
-            return true;
-    }
-    return false;
-}
-
-bool status_is_stale_refusal(const cJSON *status, int64_t generation)
-{
-    const cJSON *failed = find_condition(status, "Failed");
-
-    return status_is_refusal(status) && (str_eq(json_str(failed, "reason", ""), "InvalidSpec") ||
-                                         json_i64(failed, "observedGeneration", 0) != generation);
-}
-
-/* ---- conditions ---- */
-
-enum holds { NO, YES, UNKNOWN };
-
-struct condition {
-    const char *type;
-    enum holds holds;
-    const char *reason;
-    const char *message;
-};
-
-static void put_condition(cJSON *conditions, const cJSON *before, const struct condition *want,
-                          const struct job_view *view)
-{
-    const cJSON *old = find_condition(before, want->type);
-    static const char *const names[] = {[NO] = "False", [YES] = "True", [UNKNOWN] = "Unknown"};
-    const char *status = names[want->holds];
-    bool same_status = str_eq(json_str(old, "status", ""), status);
-    bool same = same_status && str_eq(json_str(old, "reason", ""), want->reason) &&
-                str_eq(json_str(old, "message", ""), want->message);
-    cJSON *condition = json_push_take(conditions, json_object());
-    char now[TIMEFMT_RFC3339_SIZE];
-
-    timefmt_rfc3339(view->now_unix_s, now);
-    json_put_str(condition, "type", want->type);
-    json_put_str(condition, "status", status);
-    json_put_str(condition, "reason", want->reason);
-    json_put_str(condition, "message", want->message);
-    json_put_i64(condition, "observedGeneration", view->job->generation);
-    json_put_str(condition, "lastTransitionTime",
-                 same_status ? json_str(old, "lastTransitionTime", now) : now);
-    json_put_str(condition, "lastUpdateTime", same ? json_str(old, "lastUpdateTime", now) : now);
-}
-
-static bool has_ended(const struct verdict *v)
+bool verdict_has_ended(const struct verdict *v)
 {
     return v->state == JOB_COMPLETED || v->state == JOB_FAILED;
-}
-
-static struct condition partitions_ready(const struct verdict *v, const char *why, const char *text)
-{
-    if (has_ended(v) || !v->all_partitions)
-        return (struct condition){"PartitionsReady", NO, why, text};
-    if (v->has_silent_controller)
-        return (struct condition){"PartitionsReady", UNKNOWN, "ControllerUnavailable",
-                                  "A V-IPU controller has not answered for long; what runs goes on"};
-    return (struct condition){"PartitionsReady", YES, "AllActive", "Every instance has its partition"};
-}
-
-static void put_conditions(cJSON *status, const cJSON *before, const struct verdict *v,
-                           const struct job_view *view)
-{
-    cJSON *conditions = json_put_array(status, "conditions");
-    bool ended = has_ended(v), running = v->all_pods;
-    const char *why = ended ? "JobEnded" : v->reason;
-    const char *text = ended ? "The job has ended" : v->message;
-    const struct condition rows[] = {
-        partitions_ready(v, why, text),
-        {"PodsReady", running ? YES : NO, running ? "AllRunning" : why,
-         running ? "All pods are running" : text},
-        {"Running", v->running > 0 ? YES : NO, v->running > 0 ? "InstancesRunning" : why,
-         v->running > 0 ? "At least one instance is running" : text},
-        {"Completed", v->state == JOB_COMPLETED ? YES : NO,
-         v->state == JOB_COMPLETED ? "Completed" : "NotCompleted",
-         v->state == JOB_COMPLETED ? v->message : ""},
-        {"Failed", v->state == JOB_FAILED ? YES : NO, v->state == JOB_FAILED ? v->reason : "NotFailed",
-         v->state == JOB_FAILED ? v->message : ""},
-        {"Suspended", v->state == JOB_SUSPENDED ? YES : NO,
-         v->state == JOB_SUSPENDED ? "Suspended" : "NotSuspended",
-         v->state == JOB_SUSPENDED ? v->message : ""},
-    };
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        put_condition(conditions, before, &rows[i], view);
 }
 
 /* ---- lists ---- */
@@ -189,7 +86,8 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
         const struct instance_view *inst = &view->instances[i];
         bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
 
-        if (!inst->record || has_ended(v)) /* an end is told once; what goes back afterwards is no news */
+        if (!inst->record ||
+            verdict_has_ended(v)) /* an end is told once; what goes back afterwards is no news */
             continue;
         total++;
         put_partition(list, inst->record,
@@ -197,7 +95,7 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
                           ? "Removing"
                           : part_state_name(inst));
     }
-    for (size_t i = 0; i < view->tombstone_count && !has_ended(v); i++) {
+    for (size_t i = 0; i < view->tombstone_count && !verdict_has_ended(v); i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
         if (is_only_a_record(&tomb->part))
@@ -206,7 +104,7 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
         put_partition(list, tomb->record, tomb->held && !tomb->record->releasing ? "Held" : "Removing");
     }
     json_put_i64(counts, "total", total);
-    json_put_i64(counts, "active", has_ended(v) ? 0 : v->with_partition);
+    json_put_i64(counts, "active", verdict_has_ended(v) ? 0 : v->with_partition);
 }
 
 /* Who stands far back in a line is not told what changes with every step of it. */
@@ -215,7 +113,7 @@ static void put_queue(cJSON *status, const struct verdict *v, const struct job *
     const struct claim_wait *wait = v->wait;
     cJSON *queue, *blockers;
 
-    if (!wait || !wait->controller || has_ended(v))
+    if (!wait || !wait->controller || verdict_has_ended(v))
         return;
     queue = json_put_object(status, "queue");
     json_put_str(queue, "controller", wait->controller);
@@ -241,18 +139,10 @@ static void put_set(cJSON *status, const char *key, const struct indexset *set)
 
 /* ---- the whole ---- */
 
-static int64_t started_s(const cJSON *status)
-{
-    int64_t at = 0;
-
-    timefmt_parse_rfc3339(json_str(status, "startTime", ""), &at);
-    return at;
-}
-
 static void put_failures(cJSON *status, const cJSON *before, const struct verdict *v)
 {
     cJSON *list =
-        failures_merge(json_at(before, "failure"), v->failures, v->failure_count, started_s(before));
+        failures_merge(json_at(before, "failure"), v->failures, v->failure_count, status_start_s(before));
 
     if (list)
         json_put_take(status, "failure", list);
@@ -260,7 +150,7 @@ static void put_failures(cJSON *status, const cJSON *before, const struct verdic
 
 static bool had_partitions(const cJSON *before, const struct verdict *v)
 {
-    if (!has_ended(v))
+    if (!verdict_has_ended(v))
         return v->all_partitions;
     return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
 }
@@ -270,9 +160,9 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct verdict 
 {
     if (v->state != JOB_SUSPENDED)
         json_put_str(status, "startTime", json_str(before, "startTime", v->has_begun ? now : NULL));
-    if (v->stuck_at && !has_ended(v))
+    if (v->stuck_at && !verdict_has_ended(v))
         json_put_str(status, "stuckSince", json_str(before, "stuckSince", now));
-    if (has_ended(v))
+    if (verdict_has_ended(v))
         json_put_str(status, "completionTime", json_str(before, "completionTime", now));
 }
 
@@ -302,7 +192,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, job);
     put_failures(status, before, v);
-    put_conditions(status, before, v, view);
+    conditions_put(status, before, v, view);
     json_put_str(status, "lastReconcileTime", now);
     return status;
 }
@@ -349,45 +239,6 @@ static void name_what_is_gone(const cJSON *before, cJSON *patch)
     }
 }
 
-static bool tells_reason(const struct plan *plan, const char *reason)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        if (plan->ops[i].kind == OP_EVENT && str_eq(plan->ops[i].reason, reason))
-            return true;
-    }
-    return false;
-}
-
-static void tell_state(const cJSON *before, const struct verdict *v, struct plan *plan)
-{
-    bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
-    bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
-    bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
-
-    /* Steps on the way up follow each other too quickly to be told one by one. */
-    if (same_state && (same_reason || (v->state == JOB_STARTING && !warning)))
-        return;
-    if (!tells_reason(plan, v->reason)) /* a failure has just been told in more words */
-        plan_event(plan, v->reason, v->message, warning);
-}
-
-/* Each failure that stays in status, once, with its node and last lines. */
-static void tell_failures(const cJSON *before, const cJSON *after, const struct verdict *v, struct plan *plan)
-{
-    int64_t start_s = started_s(before);
-
-    for (size_t i = 0; i < v->failure_count; i++) {
-        const struct failure *failure = &v->failures[i];
-
-        if (failures_tell(json_at(before, "failure"), failure, start_s) ||
-            !failures_tell(json_at(after, "failure"), failure, start_s))
-            continue;
-        AUTO(mem) char *story = failure_story(failure);
-
-        plan_event(plan, failure->reason, story, true);
-    }
-}
-
 /* The API server's own words have no limit; the status has one. */
 static char *bounded(const char *text)
 {
@@ -421,8 +272,7 @@ static void decide(const struct job_view *view, const cJSON *before, const struc
     case DIFFERENT:
         break;
     }
-    tell_failures(before, after, v, plan);
-    tell_state(before, v, plan);
+    telling_add(before, after, v, plan);
     name_what_is_gone(before, after);
     plan_add(plan, OP_STATUS)->body = after;
 }

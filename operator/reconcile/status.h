@@ -44,14 +44,8 @@ struct verdict {
 
 const char *job_state_name(enum job_state state);
 
-/* What the status of the job says about its end. */
-bool status_is_finished(const cJSON *status);
-/* Failed for a reason that another spec may mend. */
-bool status_is_refusal(const cJSON *status);
-/* Failed for a reason that another spec may mend, and the spec has changed since. An InvalidSpec is judged
- * anew every time. */
-bool status_is_stale_refusal(const cJSON *status, int64_t generation);
-
+bool verdict_has_ended(const struct verdict *verdict);
+int64_t status_start_s(const cJSON *status); /* when it first had IPUs; 0: not yet */
 /* Adds OP_STATUS to the plan when the job's status should change, and the events that tell it. */
 void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *verdict,
                    struct plan *plan);

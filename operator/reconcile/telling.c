@@ -1,0 +1,49 @@
+#include "operator/reconcile/telling.h"
+
+#include "base/core/mem.h"
+#include "operator/api/reasons.h"
+
+static bool tells_reason(const struct plan *plan, const char *reason)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->ops[i].kind == OP_EVENT && str_eq(plan->ops[i].reason, reason))
+            return true;
+    }
+    return false;
+}
+
+static void tell_state(const cJSON *before, const struct verdict *v, struct plan *plan)
+{
+    bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
+    bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
+    bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
+
+    /* Steps on the way up follow each other too quickly to be told one by one. */
+    if (same_state && (same_reason || (v->state == JOB_STARTING && !warning)))
+        return;
+    if (!tells_reason(plan, v->reason)) /* a failure has just been told in more words */
+        plan_event(plan, v->reason, v->message, warning);
+}
+
+/* Each failure that stays in status, once, with its node and last lines. */
+static void tell_failures(const cJSON *before, const cJSON *after, const struct verdict *v, struct plan *plan)
+{
+    int64_t start_s = status_start_s(before);
+
+    for (size_t i = 0; i < v->failure_count; i++) {
+        const struct failure *failure = &v->failures[i];
+
+        if (failures_tell(json_at(before, "failure"), failure, start_s) ||
+            !failures_tell(json_at(after, "failure"), failure, start_s))
+            continue;
+        AUTO(mem) char *story = failure_story(failure);
+
+        plan_event(plan, failure->reason, story, true);
+    }
+}
+
+void telling_add(const cJSON *before, const cJSON *after, const struct verdict *v, struct plan *plan)
+{
+    tell_failures(before, after, v, plan);
+    tell_state(before, v, plan);
+}
