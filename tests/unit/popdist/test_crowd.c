@@ -162,6 +162,7 @@ static void all_are_cut_script(struct instance *self)
     play(self, (const part_fn[MEMBERS]){sum_until_cut, sum_until_cut, sum_until_cut, sum_until_cut});
 }
 
+/* On record: operations of different keys are issued by threads in any order. */
 TEST(threads_may_call_in_any_order)
 {
     struct instance instances[INSTANCES];
