@@ -56,7 +56,7 @@ LANES = [
     Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
     Lane("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3),
-    Lane("launcher", "ipu-launch with real processes and namespaces", (Pytest(("launcher",), "dev"),), 1),
+    Lane("launcher", "ipu-launch, its agents and real mpirun, with real processes and namespaces", (Pytest(("launcher",), "dev"),), 2),
     Lane("mpi", "PopDist and poprun with a real mpirun, and PopDist's threads under ThreadSanitizer",
          (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
           Ctest("tsan", "threads")), 3),

@@ -104,8 +104,9 @@ class Job:
         return subprocess.run([str(self.launcher), "run", "--", *words], env=self.launcher_env(**env),
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)  # fmt: skip
 
-    def start_run(self, *words, **env):
-        launch = subprocess.Popen([str(self.launcher), "run", "--", *words], env=self.launcher_env(**env),
+    def start_run(self, *words, mode="child", **env):
+        words = [str(self.launcher), "run", "--", *words]
+        launch = subprocess.Popen(processes.as_init(words) if mode == "init" else words, env=self.launcher_env(**env),
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
         self._started.append(launch)
         return launch
