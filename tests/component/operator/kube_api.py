@@ -25,6 +25,7 @@ GROUPS = {
     "horizontalpodautoscalers": "apis/autoscaling/v2",
     "priorityclasses": "apis/scheduling.k8s.io/v1",
     "roles": "apis/rbac.authorization.k8s.io/v1",
+    "networkpolicies": "apis/networking.k8s.io/v1",
     "rolebindings": "apis/rbac.authorization.k8s.io/v1",
 }
 TIMEOUT_S = 20

@@ -76,7 +76,8 @@ class Kubelet:
         """Bound, started, ready."""
         if not pod["spec"].get("nodeName"):
             self.bind(pod)
-        self.report(pod, "Running", statuses(pod, {"running": {"startedAt": now()}}))
+        ip = "10." + ".".join(str(int(pod["metadata"]["uid"][n:n + 2], 16)) for n in (0, 2, 4))
+        self.report(pod, "Running", statuses(pod, {"running": {"startedAt": now()}}), podIP=ip, podIPs=[{"ip": ip}])
 
     def succeed(self, pod):
         self.report(pod, "Succeeded", statuses(pod, terminated(0)))
