@@ -107,8 +107,8 @@ static void send_pod(struct work *work, struct op *op, const struct job *job)
 
     if (!record || !find_place(r, record, &place, &target_options))
         return;
-    if (job->spec.has_launcher)
-        place.agent_port = launch_port(r, job, record);
+    if (job->spec.has_launcher && is_worker)
+        place.agent_port = launch_port(r, job, record, op->worker);
     pod = is_worker ? podspec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err)
                     : launch_make_pod(r, job, op->instance, &place, &err);
     if (!pod) {

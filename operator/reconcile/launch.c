@@ -16,22 +16,24 @@ static bool is_of_run(const struct pod *pod, const struct job *job, const struct
            pod->run == record->run;
 }
 
-/* ---- the port ---- */
+/* ---- ports ---- */
 
 struct taken {
     bool ports[AGENT_HOST_PORT_COUNT];
 };
 
-static void take(struct taken *taken, uint16_t port)
+/* Returns the port, or 0 when it is none of ours. */
+static uint16_t take(struct taken *taken, uint16_t port)
 {
-    if (port >= AGENT_HOST_PORT_FIRST && port < AGENT_HOST_PORT_FIRST + AGENT_HOST_PORT_COUNT)
-        taken->ports[port - AGENT_HOST_PORT_FIRST] = true;
+    if (port < AGENT_HOST_PORT_FIRST || port >= AGENT_HOST_PORT_FIRST + AGENT_HOST_PORT_COUNT)
+        return 0;
+    taken->ports[port - AGENT_HOST_PORT_FIRST] = true;
+    return port;
 }
 
 /* By pods that are there, and by runs whose pods are not yet. */
 static void find_taken(const struct reconciler *r, struct taken *taken)
 {
-    const char *uid;
     void *value;
 
     for (const struct store_item *i = store_first(watch_store(r->pods)); i; i = store_next(i)) {
@@ -40,53 +42,66 @@ static void find_taken(const struct reconciler *r, struct taken *taken)
         if (!pod_is_terminal(pod))
             take(taken, pod->agent_port);
     }
-    for (size_t i = 0; map_next(&r->memories, &i, &uid, &value);) {
+    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);) {
         const struct job_memory *memory = value;
 
-        for (size_t p = 0; map_next(&memory->parts, &p, NULL, &value);)
-            take(taken, ((const struct part_memory *)value)->agent_port);
+        for (size_t p = 0; map_next(&memory->parts, &p, NULL, &value);) {
+            const struct part_memory *part = value;
+
+            for (uint32_t w = 0; w < part->agent_port_count; w++)
+                take(taken, part->agent_ports[w]);
+        }
     }
 }
 
-static uint16_t find_free_port(const struct reconciler *r, const struct record *record)
+/* The next free one from *at on; when all are taken, the scheduler finds another node. */
+static uint16_t take_free(struct taken *taken, uint32_t *at)
 {
-    AUTO(mem) struct taken *taken = NEW(struct taken);
-    uint32_t from = name_master_port(record->job_uid, record->instance) % AGENT_HOST_PORT_COUNT;
-
-    find_taken(r, taken);
-    for (uint32_t n = 0; n < AGENT_HOST_PORT_COUNT; n++) {
-        uint32_t i = (from + n) % AGENT_HOST_PORT_COUNT;
-
-        if (!taken->ports[i])
-            return (uint16_t)(AGENT_HOST_PORT_FIRST + i);
-    }
-    return (uint16_t)(AGENT_HOST_PORT_FIRST + from); /* the scheduler sorts it out */
+    for (uint32_t n = 0; n < AGENT_HOST_PORT_COUNT && taken->ports[*at]; n++)
+        *at = (*at + 1) % AGENT_HOST_PORT_COUNT;
+    return take(taken, (uint16_t)(AGENT_HOST_PORT_FIRST + *at));
 }
 
-static uint16_t port_of_pods(const struct reconciler *r, const struct job *job, const struct record *record)
+/* Pods of this run that a process before this one has made keep theirs. */
+static void recall_ports(const struct reconciler *r, const struct job *job, const struct record *record,
+                         uint16_t *ports)
 {
     for (const struct store_item *i = store_first_of(watch_store(r->pods), job->key); i;
          i = store_next_of(i)) {
         const struct pod *pod = i->view;
 
-        if (is_of_run(pod, job, record) && pod->agent_port)
-            return pod->agent_port;
+        if (is_of_run(pod, job, record) && pod->worker < record->workers)
+            ports[pod->worker] = pod->agent_port;
     }
-    return 0;
 }
 
-uint16_t launch_port(struct reconciler *r, const struct job *job, const struct record *record)
+static void choose_ports(const struct reconciler *r, const struct job *job, const struct record *record,
+                         struct part_memory *part)
+{
+    AUTO(mem) struct taken *taken = NEW(struct taken);
+    uint32_t at = name_master_port(record->job_uid, record->instance) % AGENT_HOST_PORT_COUNT;
+
+    find_taken(r, taken);
+    part->agent_ports = mem_alloc(record->workers * sizeof(*part->agent_ports));
+    part->agent_port_count = record->workers;
+    recall_ports(r, job, record, part->agent_ports);
+    for (uint32_t w = 0; w < record->workers; w++) {
+        if (!part->agent_ports[w])
+            part->agent_ports[w] = take_free(taken, &at);
+    }
+}
+
+uint16_t launch_port(struct reconciler *r, const struct job *job, const struct record *record,
+                     uint32_t worker)
 {
     struct job_memory *memory = reconciler_memory(r, job->key, job->uid);
     struct part_memory *part = memory_part(memory, record->name, loop_now_ms(r->loop));
 
     if (!podlaunch_uses_host_network(job, &r->options.pods))
         return AGENT_PORT;
-    if (!part->agent_port)
-        part->agent_port = port_of_pods(r, job, record);
-    if (!part->agent_port)
-        part->agent_port = find_free_port(r, record);
-    return part->agent_port;
+    if (!part->agent_ports)
+        choose_ports(r, job, record, part);
+    return worker < part->agent_port_count ? part->agent_ports[worker] : 0;
 }
 
 /* ---- the launcher pod ---- */

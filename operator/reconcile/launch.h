@@ -1,11 +1,12 @@
-/* The requests that only jobs with a launcher need: keys, network policy, launcher pod; and the port of their
- * agents, which no two jobs on a node may share. For act.c. */
+/* The requests that only jobs with a launcher need: keys, network policy, launcher pod; and the ports of
+ * their agents, of which no two pods on a node may have the same. For act.c. */
 #pragma once
 
 #include "operator/reconcile/work.h"
 
-/* Where the agents of this run listen: chosen once, and told by the pods afterwards. */
-uint16_t launch_port(struct reconciler *r, const struct job *job, const struct record *record);
+/* Where the worker's agent listens in this run: chosen once, and told by its pod afterwards. */
+uint16_t launch_port(struct reconciler *r, const struct job *job, const struct record *record,
+                     uint32_t worker);
 /* The launcher pod of the instance; NULL when a worker that should be there is not, or with err. Yours. */
 cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32_t instance,
                        const struct podspec_place *place, struct err *err);

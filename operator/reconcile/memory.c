@@ -21,8 +21,16 @@ static void release_worker(struct worker_memory *worker)
     *worker = (struct worker_memory){0};
 }
 
+static void forget_ports(struct part_memory *part)
+{
+    mem_free(part->agent_ports);
+    part->agent_ports = NULL;
+    part->agent_port_count = 0;
+}
+
 static void free_part(struct part_memory *part)
 {
+    forget_ports(part);
     for (uint32_t i = 0; i < part->worker_count; i++)
         release_worker(&part->workers[i]);
     mem_free(part->workers);
@@ -102,7 +110,7 @@ void part_begin_run(struct part_memory *part, uint32_t run)
     part->run = run;
     part->keys = KEYS_UNKNOWN;
     part->launch_is_ours = false;
-    part->agent_port = 0;
+    forget_ports(part);
 }
 
 void memory_saw_version(struct job_memory *memory, const char *resource_version)

@@ -31,8 +31,9 @@ struct part_memory {
     struct worker_memory *workers; /* by seat */
     uint32_t worker_count;
     enum keys_state keys;
-    bool launch_is_ours; /* this process has noted that the launcher of this run is to be created */
-    uint16_t agent_port; /* chosen for the workers of this run; 0: not yet */
+    bool launch_is_ours;   /* this process has noted that the launcher of this run is to be created */
+    uint16_t *agent_ports; /* of the workers of this run; NULL: not chosen yet */
+    uint32_t agent_port_count;
 };
 
 /* A write of ours that the watch has to show before the job is looked at again. */
