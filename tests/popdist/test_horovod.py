@@ -31,9 +31,9 @@ def hvd(hvd_wheel, wheel, tmp_path_factory):
     return folder
 
 
-def horovodrun(hvd, *words):
+def horovodrun(hvd, *words, before=()):
     """Runs it as a user does: `horovodrun WORDS`, with `python` in PATH."""
-    path = f"{hvd / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    path = os.pathsep.join(map(str, [*before, hvd / "bin", Path(sys.executable).parent, os.environ["PATH"]]))
     return subprocess.run(
         ["horovodrun", *words], env=runs.clean_environment(PYTHONPATH=str(hvd), PATH=path), cwd=MAIN,
         capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
@@ -66,15 +66,50 @@ def test_one_process_trains_alone(hvd):
 
 
 @pytest.mark.parametrize("words,says", [
-    ("python train.py", "required: -np"),
-    ("-np 0 python train.py", "give the number of processes and a program"),
-    ("-np 2", "give the number of processes and a program"),
-    ("-np 2 --fusion-threshold-mb 3 python train.py", "this horovodrun does not know -np 2 --fusion-threshold-mb 3 ..."),
+    ("", "give the number of processes: -np 2; give a program: horovodrun -np 2 python train.py"),
+    ("python train.py", "give the number of processes: -np 2"),
+    ("-np 0 python train.py", "give the number of processes: -np 2"),
+    ("-np 2", "give a program"),
+    ("-np 2 -p 70000 python train.py", "there is no port 70000"),
+    ("-np 2 -H a:1 --hostfile none python train.py", "-H and --hostfile exclude each other; the host file none cannot be found"),
+    ("-np 2 --fusion-threshold-mb 3 python train.py", "--fusion-threshold-mb is not for PopART programs: it tunes Horovod's own"),
+    ("--min-np=2 python train.py", "--min-np is not for PopART programs: runs that grow and shrink need the official horovodrun"),
+    ("-np 2 --host a:2 python train.py", "--host is not known; did you mean --hosts?"),
+    ("-np 2 --frobnicate python train.py", "--frobnicate is not known; `horovodrun --help` lists what is"),
 ])  # fmt: skip
 def test_horovodrun_tells_mistakes(hvd, words, says):
     done = horovodrun(hvd, *words.split())
     assert done.returncode == 2
     assert says in done.stderr
+
+
+@pytest.mark.parametrize("words,run", [
+    ("-np 2 python train.py --lr 1", "-np 2 -H localhost:2 ENV python train.py --lr 1"),
+    ("-np 4 -H a:2,b:2 -p 2222 -i key python train.py", "-np 4 -H a:2,b:2 --mca plm_rsh_args '-p 2222 -i key' ENV python train.py"),
+    ("--num-proc=4 --hostfile train.py --mpi python train.py", "-np 4 --hostfile train.py ENV python train.py"),
+    ("-np 1 --network-interfaces eth0 --output-filename out --mpi-args=--quiet ls -np",
+     "-np 1 -H localhost:1 --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --output-filename out ENV --quiet ls -np"),
+])  # fmt: skip
+def test_horovodrun_writes_mpirun(hvd, tmp_path, words, run):
+    """A stand-in for mpirun does nothing; --verbose says how it was called."""
+    (tmp_path / "mpirun").write_text("#!/bin/sh\n")
+    (tmp_path / "mpirun").chmod(0o755)
+    done = horovodrun(hvd, "--verbose", *words.split(), before=[tmp_path])
+    assert done.returncode == 0, done.stderr
+    start = "mpirun --allow-run-as-root --tag-output --bind-to none --map-by slot "
+    assert re.sub(r"(-x \w+ ?)+", "ENV ", done.stderr) == start + run + "\n"
+
+
+def test_horovodrun_helps(hvd):
+    helped, version = horovodrun(hvd, "--help"), horovodrun(hvd, "--version")
+    assert helped.returncode == version.returncode == 0
+    assert "-np N" in helped.stdout and "--hostfile FILE" in helped.stdout
+    assert re.fullmatch(r"horovod-popart [\d.]+\n", version.stdout)
+
+
+def test_processes_that_do_not_find_each_other_are_told(hvd):
+    said = python(hvd, "import horovod.popart as hvd; hvd.init()", expect=1, HOROVOD_SIZE="2")
+    assert "the launcher says that there are 2 processes, but 1 found each other; start them with mpirun" in said
 
 
 @pytest.mark.parametrize("code,says", [
