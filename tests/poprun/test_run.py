@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from pathlib import Path
 import shutil
 
 import pytest
@@ -35,6 +36,23 @@ def test_every_placement_starts(poprun, placement):
     unless given."""
     out, _ = poprun.offline("--num-replicas=4", "--num-instances=4", f"--process-placement={placement}", "echo", "x")
     assert untag(out) == ["x"] * 4
+
+
+def numbers(text):
+    """Of a list as Linux writes it: 0-3,8."""
+    ranges = [part.split("-") for part in text.split(",")]
+    return frozenset(number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1))
+
+
+@pytest.mark.parametrize("placement", ["scattersocket", "scatternuma", "close"])
+def test_other_placements_bind_to_a_core(poprun, placement):
+    """On record: all but spreadnuma bind to a single core, which does not suit programs with threads."""
+    cores = {numbers(path.read_text()) for path in Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/thread_siblings_list")}
+    out, _ = poprun.offline("--num-replicas=2", "--num-instances=2", f"--process-placement={placement}",
+                            "sh", "-c", "grep Cpus_allowed_list /proc/self/status | cut -f 2")  # fmt: skip
+    bound = [numbers(line) for line in untag(out)]
+    assert set(bound) <= cores
+    assert len(set(bound)) == min(2, len({core for core in cores if core <= os.sched_getaffinity(0)}))
 
 
 def test_an_instance_finds_its_part(poprun):
