@@ -34,7 +34,7 @@ struct agent {
     const struct agent_options *options;
     struct signals inherited;
     struct identity own; /* with the newest attempt that was seen */
-    struct tls_context *tls;
+    struct psk_context *tls;
     int door, signals;
     struct caller *callers[CALLERS_MAX];
     size_t caller_count;
@@ -388,7 +388,7 @@ static void release(struct agent *a)
         drop_caller(a, a->caller_count - 1);
     fd_auto(&a->door);
     fd_auto(&a->signals);
-    tls_context_free(a->tls);
+    psk_context_free(a->tls);
 }
 
 static bool open_agent(struct agent *a, struct err *err)

@@ -28,11 +28,11 @@ static bool await_answer(struct link *link, struct err *err)
     return frame.type == FRAME_ALIVE || err_set(err, ERR_INVALID, "its answer makes no sense");
 }
 
-static bool ask(struct tls_context *context, const struct envv *env, struct err *err)
+static bool ask(struct psk_context *context, const struct envv *env, struct err *err)
 {
     struct sockaddr_storage address;
     struct link link;
-    struct tls *tls;
+    struct psk *tls;
     socklen_t len;
     bool answered;
 
@@ -47,12 +47,12 @@ static bool ask(struct tls_context *context, const struct envv *env, struct err 
 
 bool ask_agent(const struct envv *env, struct err *err)
 {
-    struct tls_context *context;
+    struct psk_context *context;
     bool answered;
 
     if (!key_open_neighbour(env, &context, err))
         return false;
     answered = ask(context, env, err) || err_wrap(err, "the agent of this pod is not ready");
-    tls_context_free(context);
+    psk_context_free(context);
     return answered;
 }

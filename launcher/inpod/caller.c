@@ -13,13 +13,13 @@ static bool admits(void *ctx, const char *text)
     return caller->is_admitted;
 }
 
-struct caller *caller_new(struct tls_context *context, int fd, const struct identity *own, int64_t now_ms)
+struct caller *caller_new(struct psk_context *context, int fd, const struct identity *own, int64_t now_ms)
 {
     struct caller *caller = NEW(struct caller);
 
     *caller = (struct caller){
         .own = own, .deadline_ms = now_ms + CALLER_DEADLINE_MS, .line = {.max = CALLER_LINE_MAX_BYTES}};
-    caller->tls = tls_server_new(context, fd, admits, caller);
+    caller->tls = psk_server_new(context, fd, admits, caller);
     return caller;
 }
 
@@ -39,7 +39,7 @@ void caller_free(struct caller *caller)
     if (caller->is_linked)
         link_close(&caller->link);
     else
-        tls_close(caller->tls);
+        psk_close(caller->tls);
     str_release(&caller->line);
     mem_free(caller);
 }
@@ -49,21 +49,21 @@ void caller_forget(struct caller *caller)
     if (caller->is_linked)
         link_forget(&caller->link);
     else
-        tls_forget(caller->tls);
+        psk_forget(caller->tls);
     str_release(&caller->line);
     mem_free(caller);
 }
 
 int caller_fd(const struct caller *caller)
 {
-    return caller->is_linked ? link_fd(&caller->link) : tls_fd(caller->tls);
+    return caller->is_linked ? link_fd(&caller->link) : psk_fd(caller->tls);
 }
 
 short caller_events(const struct caller *caller)
 {
     if (caller->is_waiting)
         return 0;
-    return caller->is_linked ? link_events(&caller->link) : tls_events(caller->tls);
+    return caller->is_linked ? link_events(&caller->link) : psk_events(caller->tls);
 }
 
 static enum caller_state refuse(struct caller *caller, enum refusal refusal)
@@ -76,15 +76,15 @@ static enum caller_state shake(struct caller *caller, int64_t now_ms)
 {
     bool is_denied;
 
-    switch (tls_shake(caller->tls, &is_denied)) {
-    case TLS_DONE:
+    switch (psk_shake(caller->tls, &is_denied)) {
+    case PSK_DONE:
         link_init(&caller->link, caller->tls, now_ms);
         caller->is_linked = true;
         return CALLER_PENDING;
-    case TLS_AGAIN:
+    case PSK_AGAIN:
         return CALLER_PENDING;
-    case TLS_CLOSED:
-    case TLS_FAILED:
+    case PSK_CLOSED:
+    case PSK_FAILED:
         break;
     }
     if (caller->refusal != REFUSAL_NONE)

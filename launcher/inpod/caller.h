@@ -19,7 +19,7 @@ struct caller {
     bool is_admitted; /* its identity is one of ours; whether it has the key is not known yet */
     bool is_linked;
     bool is_waiting; /* for the end of an older attempt */
-    struct tls *tls;
+    struct psk *tls;
     struct link link;
     struct str line; /* of the shell */
 };
@@ -32,7 +32,7 @@ enum caller_state {
 };
 
 /* The socket moves in. */
-struct caller *caller_new(struct tls_context *context, int fd, const struct identity *own, int64_t now_ms);
+struct caller *caller_new(struct psk_context *context, int fd, const struct identity *own, int64_t now_ms);
 void caller_free(struct caller *caller);   /* hangs up */
 void caller_forget(struct caller *caller); /* in the process that does not go on with it */
 

@@ -5,13 +5,13 @@
 #include <netinet/in.h>
 
 #include "base/core/err.h"
-#include "launcher/inpod/tls.h"
+#include "launcher/inpod/psk.h"
 
 #define DIAL_PATIENCE_MS 30000
 
 /* ERR_DENIED: the agent is not of this job, attempt or worker. ERR_IO, ERR_TIMEOUT: nobody answered. */
-MUST_USE bool dial(struct tls_context *context, const struct sockaddr_storage *address, socklen_t len,
-                   struct tls **ret, struct err *err);
+MUST_USE bool dial(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
+                   struct psk **ret, struct err *err);
 /* The same without a second try. */
-MUST_USE bool dial_once(struct tls_context *context, const struct sockaddr_storage *address, socklen_t len,
-                        struct tls **ret, struct err *err);
+MUST_USE bool dial_once(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
+                        struct psk **ret, struct err *err);

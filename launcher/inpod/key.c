@@ -41,27 +41,27 @@ static bool read_worker(const struct envv *env, struct identity *ret, struct err
     return true;
 }
 
-static struct tls_context *client_context(const struct identity *identity, const uint8_t *key)
+static struct psk_context *client_context(const struct identity *identity, const uint8_t *key)
 {
     char text[IDENTITY_TEXT_MAX];
 
     identity_print(identity, text);
-    return tls_client_context(text, key);
+    return psk_client_context(text, key);
 }
 
-bool key_open_agent(const struct envv *env, struct identity *ret, struct tls_context **ret_tls,
+bool key_open_agent(const struct envv *env, struct identity *ret, struct psk_context **ret_tls,
                     struct err *err)
 {
     uint8_t key[IDENTITY_KEY_BYTES];
 
     if (!read_worker(env, ret, err) || !read_key(choose(env, KEY_ENV_FILE, KEY_FILE), key, err))
         return false;
-    *ret_tls = tls_server_context(key);
+    *ret_tls = psk_server_context(key);
     explicit_bzero(key, sizeof(key));
     return true;
 }
 
-bool key_open_neighbour(const struct envv *env, struct tls_context **ret_tls, struct err *err)
+bool key_open_neighbour(const struct envv *env, struct psk_context **ret_tls, struct err *err)
 {
     uint8_t key[IDENTITY_KEY_BYTES];
     struct identity identity;
@@ -73,7 +73,7 @@ bool key_open_neighbour(const struct envv *env, struct tls_context **ret_tls, st
     return true;
 }
 
-bool key_open_launcher(const struct envv *env, uint32_t worker, struct tls_context **ret_tls, struct err *err)
+bool key_open_launcher(const struct envv *env, uint32_t worker, struct psk_context **ret_tls, struct err *err)
 {
     AUTO(mem) char *path = mem_printf("%s/%u", choose(env, KEY_ENV_DIR, KEY_DIR), worker);
     uint8_t key[IDENTITY_KEY_BYTES];

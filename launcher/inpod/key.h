@@ -4,7 +4,7 @@
 
 #include "launcher/inpod/envv.h"
 #include "launcher/inpod/identity.h"
-#include "launcher/inpod/tls.h"
+#include "launcher/inpod/psk.h"
 
 /* Other places than the pod's; for tests and for use outside Kubernetes. */
 #define KEY_ENV_FILE "IPU_JOB_KEY_FILE"
@@ -13,10 +13,10 @@
 #define KEY_DIR "/var/run/ipu-launch/keys" /* a launcher's: one file for each worker, named by its index */
 
 /* The worker that this pod is. */
-MUST_USE bool key_open_agent(const struct envv *env, struct identity *ret, struct tls_context **ret_tls,
+MUST_USE bool key_open_agent(const struct envv *env, struct identity *ret, struct psk_context **ret_tls,
                              struct err *err);
 /* Somebody in the same pod who asks the agent something. */
-MUST_USE bool key_open_neighbour(const struct envv *env, struct tls_context **ret_tls, struct err *err);
+MUST_USE bool key_open_neighbour(const struct envv *env, struct psk_context **ret_tls, struct err *err);
 /* The launcher, towards one worker. */
-MUST_USE bool key_open_launcher(const struct envv *env, uint32_t worker, struct tls_context **ret_tls,
+MUST_USE bool key_open_launcher(const struct envv *env, uint32_t worker, struct psk_context **ret_tls,
                                 struct err *err);

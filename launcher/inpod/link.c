@@ -7,7 +7,7 @@
 #define IN_MAX_BYTES ((size_t)READ_BYTES * (READS_A_TURN + 2))
 #define HARD_OUT_MAX_BYTES ((size_t)LINK_OUT_MAX_BYTES * 8)
 
-void link_init(struct link *link, struct tls *tls, int64_t now_ms)
+void link_init(struct link *link, struct psk *tls, int64_t now_ms)
 {
     *link = (struct link){.tls = tls,
                           .in = {.max = IN_MAX_BYTES},
@@ -25,19 +25,19 @@ static void release(struct link *link)
 
 void link_close(struct link *link)
 {
-    tls_close(link->tls);
+    psk_close(link->tls);
     release(link);
 }
 
 void link_forget(struct link *link)
 {
-    tls_forget(link->tls);
+    psk_forget(link->tls);
     release(link);
 }
 
 int link_fd(const struct link *link)
 {
-    return tls_fd(link->tls);
+    return psk_fd(link->tls);
 }
 
 short link_events(const struct link *link)
@@ -52,7 +52,7 @@ bool link_is_full(const struct link *link)
 
 bool link_has_more(const struct link *link)
 {
-    return tls_has_more(link->tls);
+    return psk_has_more(link->tls);
 }
 
 void link_put(struct link *link, const struct frame *frame)
@@ -83,15 +83,15 @@ static bool read_some(struct link *link, int64_t now_ms, struct err *err)
 
     for (unsigned i = 0; i < READS_A_TURN; i++) {
         size_t len;
-        enum tls_outcome outcome = tls_read(link->tls, bytes, sizeof(bytes), &len);
+        enum psk_outcome outcome = psk_read(link->tls, bytes, sizeof(bytes), &len);
 
-        if (outcome == TLS_AGAIN)
+        if (outcome == PSK_AGAIN)
             return true;
-        if (outcome == TLS_CLOSED) {
+        if (outcome == PSK_CLOSED) {
             link->is_closed = true;
             return true;
         }
-        if (outcome == TLS_FAILED)
+        if (outcome == PSK_FAILED)
             return err_set(err, ERR_IO, "the connection broke");
         (void)str_add(&link->in, bytes, len);
         link->heard_ms = now_ms;
@@ -103,11 +103,11 @@ static bool send_some(struct link *link, int64_t now_ms, struct err *err)
 {
     while (link->out.len > 0) {
         size_t len;
-        enum tls_outcome outcome = tls_write(link->tls, link->out.ptr, link->out.len, &len);
+        enum psk_outcome outcome = psk_write(link->tls, link->out.ptr, link->out.len, &len);
 
-        if (outcome == TLS_AGAIN)
+        if (outcome == PSK_AGAIN)
             return true;
-        if (outcome != TLS_DONE)
+        if (outcome != PSK_DONE)
             return err_set(err, ERR_IO, "the connection broke");
         str_drop(&link->out, len);
         link->told_ms = now_ms;

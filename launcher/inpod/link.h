@@ -3,23 +3,23 @@
 #pragma once
 
 #include "launcher/inpod/frame.h"
-#include "launcher/inpod/tls.h"
+#include "launcher/inpod/psk.h"
 
 #define LINK_BEAT_MS 3000
 #define LINK_SILENCE_MS 15000
 #define LINK_OUT_MAX_BYTES (256u * 1024u) /* beyond it nothing is read that would have to be sent */
 
 struct link {
-    struct tls *tls;
+    struct psk *tls;
     struct str in, out;
     size_t taken; /* of `in` */
     int64_t heard_ms, told_ms;
     bool is_closed; /* the peer has said that nothing follows */
 };
 
-void link_init(struct link *link, struct tls *tls, int64_t now_ms);
+void link_init(struct link *link, struct psk *tls, int64_t now_ms);
 void link_close(struct link *link);
-void link_forget(struct link *link); /* as tls_forget */
+void link_forget(struct link *link); /* as psk_forget */
 
 int link_fd(const struct link *link);
 short link_events(const struct link *link);

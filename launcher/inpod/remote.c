@@ -203,7 +203,7 @@ static int conclude(const struct remote *r, const struct worker *worker, const s
     return why ? REMOTE_EXIT_LOST : r->status;
 }
 
-static int run(struct tls *tls, const struct worker *worker, const char *line)
+static int run(struct psk *tls, const struct worker *worker, const char *line)
 {
     struct remote r = {.signals = -1, .now_ms = signals_now_ms()};
     struct err err;
@@ -228,9 +228,9 @@ static bool check_line(const char *line, struct err *err)
 bool remote_run(const struct envv *env, const char *name, const char *line, int *ret, struct err *err)
 {
     AUTO(workers) struct workers workers = {0};
-    struct tls_context *context;
+    struct psk_context *context;
     const struct worker *worker = NULL;
-    struct tls *tls;
+    struct psk *tls;
 
     if (!check_line(line, err) || !find(env, name, &workers, &worker, err) ||
         !key_open_launcher(env, worker->index, &context, err))
@@ -239,6 +239,6 @@ bool remote_run(const struct envv *env, const char *name, const char *line, int 
         *ret = run(tls, worker, line);
     else
         *ret = lose(worker, "cannot be reached", err);
-    tls_context_free(context);
+    psk_context_free(context);
     return true;
 }

@@ -1,4 +1,4 @@
-#include "launcher/inpod/tls.h"
+#include "launcher/inpod/psk.h"
 
 #include <limits.h>
 #include <openssl/err.h>
@@ -11,22 +11,22 @@
 /* The hash of its suite is the one that a plain pre-shared key is used with. */
 #define SUITE "TLS_AES_128_GCM_SHA256"
 
-struct tls_context {
+struct psk_context {
     SSL_CTX *ctx;
     uint8_t key[IDENTITY_KEY_BYTES];
     char identity[IDENTITY_TEXT_MAX];
 };
 
-struct tls {
+struct psk {
     SSL *ssl;
     int fd;
     short events;
-    const struct tls_context *context;
-    tls_admits_fn admits;
+    const struct psk_context *context;
+    psk_admits_fn admits;
     void *ctx;
 };
 
-static unsigned give_key(const struct tls *tls, unsigned char *key, unsigned max)
+static unsigned give_key(const struct psk *tls, unsigned char *key, unsigned max)
 {
     if (max < IDENTITY_KEY_BYTES)
         return 0;
@@ -36,7 +36,7 @@ static unsigned give_key(const struct tls *tls, unsigned char *key, unsigned max
 
 static unsigned on_server_key(SSL *ssl, const char *identity, unsigned char *key, unsigned max)
 {
-    struct tls *tls = SSL_get_app_data(ssl);
+    struct psk *tls = SSL_get_app_data(ssl);
 
     return identity && tls->admits(tls->ctx, identity) ? give_key(tls, key, max) : 0;
 }
@@ -44,7 +44,7 @@ static unsigned on_server_key(SSL *ssl, const char *identity, unsigned char *key
 static unsigned on_client_key(SSL *ssl, const char *hint, char *identity, unsigned identity_max,
                               unsigned char *key, unsigned max)
 {
-    struct tls *tls = SSL_get_app_data(ssl);
+    struct psk *tls = SSL_get_app_data(ssl);
     size_t len = strlen(tls->context->identity);
 
     (void)hint;
@@ -55,9 +55,9 @@ static unsigned on_client_key(SSL *ssl, const char *hint, char *identity, unsign
 }
 
 /* A failure here is one of memory, or a library that lacks what it is used for. */
-static struct tls_context *context_new(const SSL_METHOD *method, const uint8_t *key)
+static struct psk_context *context_new(const SSL_METHOD *method, const uint8_t *key)
 {
-    struct tls_context *context = NEW(struct tls_context);
+    struct psk_context *context = NEW(struct psk_context);
 
     (void)OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     context->ctx = SSL_CTX_new(method);
@@ -72,9 +72,9 @@ static struct tls_context *context_new(const SSL_METHOD *method, const uint8_t *
     return context;
 }
 
-struct tls_context *tls_client_context(const char *identity, const uint8_t key[IDENTITY_KEY_BYTES])
+struct psk_context *psk_client_context(const char *identity, const uint8_t key[IDENTITY_KEY_BYTES])
 {
-    struct tls_context *context = context_new(TLS_client_method(), key);
+    struct psk_context *context = context_new(TLS_client_method(), key);
 
     memcpy(context->identity, identity, strnlen(identity, IDENTITY_TEXT_MAX - 1));
     /* A server that offers a certificate in place of the key is not ours, and no authority is trusted. */
@@ -83,15 +83,15 @@ struct tls_context *tls_client_context(const char *identity, const uint8_t key[I
     return context;
 }
 
-struct tls_context *tls_server_context(const uint8_t key[IDENTITY_KEY_BYTES])
+struct psk_context *psk_server_context(const uint8_t key[IDENTITY_KEY_BYTES])
 {
-    struct tls_context *context = context_new(TLS_server_method(), key);
+    struct psk_context *context = context_new(TLS_server_method(), key);
 
     SSL_CTX_set_psk_server_callback(context->ctx, on_server_key);
     return context;
 }
 
-void tls_context_free(struct tls_context *context)
+void psk_context_free(struct psk_context *context)
 {
     if (!context)
         return;
@@ -100,28 +100,28 @@ void tls_context_free(struct tls_context *context)
     mem_free(context);
 }
 
-static struct tls *tls_new(struct tls_context *context, int fd)
+static struct psk *psk_new(struct psk_context *context, int fd)
 {
-    struct tls *tls = NEW(struct tls);
+    struct psk *tls = NEW(struct psk);
 
-    *tls = (struct tls){.ssl = SSL_new(context->ctx), .fd = fd, .events = POLLIN, .context = context};
+    *tls = (struct psk){.ssl = SSL_new(context->ctx), .fd = fd, .events = POLLIN, .context = context};
     if (!tls->ssl || !SSL_set_fd(tls->ssl, fd))
         abort();
     SSL_set_app_data(tls->ssl, tls);
     return tls;
 }
 
-struct tls *tls_client_new(struct tls_context *context, int fd)
+struct psk *psk_client_new(struct psk_context *context, int fd)
 {
-    struct tls *tls = tls_new(context, fd);
+    struct psk *tls = psk_new(context, fd);
 
     SSL_set_connect_state(tls->ssl);
     return tls;
 }
 
-struct tls *tls_server_new(struct tls_context *context, int fd, tls_admits_fn admits, void *ctx)
+struct psk *psk_server_new(struct psk_context *context, int fd, psk_admits_fn admits, void *ctx)
 {
-    struct tls *tls = tls_new(context, fd);
+    struct psk *tls = psk_new(context, fd);
 
     tls->admits = admits;
     tls->ctx = ctx;
@@ -129,7 +129,7 @@ struct tls *tls_server_new(struct tls_context *context, int fd, tls_admits_fn ad
     return tls;
 }
 
-void tls_forget(struct tls *tls)
+void psk_forget(struct psk *tls)
 {
     if (!tls)
         return;
@@ -138,47 +138,47 @@ void tls_forget(struct tls *tls)
     mem_free(tls);
 }
 
-void tls_close(struct tls *tls)
+void psk_close(struct psk *tls)
 {
     if (tls && SSL_is_init_finished(tls->ssl)) {
         ERR_clear_error();
         (void)SSL_shutdown(tls->ssl);
     }
-    tls_forget(tls);
+    psk_forget(tls);
 }
 
-int tls_fd(const struct tls *tls)
+int psk_fd(const struct psk *tls)
 {
     return tls->fd;
 }
 
-short tls_events(const struct tls *tls)
+short psk_events(const struct psk *tls)
 {
     return tls->events;
 }
 
-bool tls_has_more(const struct tls *tls)
+bool psk_has_more(const struct psk *tls)
 {
     return SSL_has_pending(tls->ssl);
 }
 
-static enum tls_outcome outcome(struct tls *tls, int result)
+static enum psk_outcome outcome(struct psk *tls, int result)
 {
     switch (SSL_get_error(tls->ssl, result)) {
     case SSL_ERROR_WANT_READ:
         tls->events = POLLIN;
-        return TLS_AGAIN;
+        return PSK_AGAIN;
     case SSL_ERROR_WANT_WRITE:
         tls->events = POLLIN | POLLOUT;
-        return TLS_AGAIN;
+        return PSK_AGAIN;
     case SSL_ERROR_ZERO_RETURN:
-        return TLS_CLOSED;
+        return PSK_CLOSED;
     default:
-        return TLS_FAILED;
+        return PSK_FAILED;
     }
 }
 
-enum tls_outcome tls_shake(struct tls *tls, bool *ret_denied)
+enum psk_outcome psk_shake(struct psk *tls, bool *ret_denied)
 {
     int result;
 
@@ -189,12 +189,12 @@ enum tls_outcome tls_shake(struct tls *tls, bool *ret_denied)
         /* Only a pre-shared key makes a first connection look like a resumed one. */
         *ret_denied = !SSL_session_reused(tls->ssl);
     if (result == 1)
-        return *ret_denied ? TLS_FAILED : TLS_DONE;
-    if (outcome(tls, result) == TLS_AGAIN)
-        return TLS_AGAIN;
+        return *ret_denied ? PSK_FAILED : PSK_DONE;
+    if (outcome(tls, result) == PSK_AGAIN)
+        return PSK_AGAIN;
     *ret_denied = ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_SSL &&
                   ERR_GET_REASON(ERR_peek_error()) != SSL_R_UNEXPECTED_EOF_WHILE_READING;
-    return TLS_FAILED;
+    return PSK_FAILED;
 }
 
 static int at_most(size_t len)
@@ -202,22 +202,22 @@ static int at_most(size_t len)
     return len < INT_MAX ? (int)len : INT_MAX;
 }
 
-enum tls_outcome tls_read(struct tls *tls, void *bytes, size_t max, size_t *ret_len)
+enum psk_outcome psk_read(struct psk *tls, void *bytes, size_t max, size_t *ret_len)
 {
     int got;
 
     ERR_clear_error();
     got = SSL_read(tls->ssl, bytes, at_most(max));
     *ret_len = got > 0 ? (size_t)got : 0;
-    return got > 0 ? TLS_DONE : outcome(tls, got);
+    return got > 0 ? PSK_DONE : outcome(tls, got);
 }
 
-enum tls_outcome tls_write(struct tls *tls, const void *bytes, size_t len, size_t *ret_len)
+enum psk_outcome psk_write(struct psk *tls, const void *bytes, size_t len, size_t *ret_len)
 {
     int put;
 
     ERR_clear_error();
     put = SSL_write(tls->ssl, bytes, at_most(len));
     *ret_len = put > 0 ? (size_t)put : 0;
-    return put > 0 ? TLS_DONE : outcome(tls, put);
+    return put > 0 ? PSK_DONE : outcome(tls, put);
 }
