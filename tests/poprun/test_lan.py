@@ -25,9 +25,10 @@ def lan(request, tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(lan):
+def nothing_is_left(request):
     yield
-    lan.assert_clean()
+    if "lan" in request.fixturenames:
+        request.getfixturevalue("lan").assert_clean()
 
 
 def spread(lan, *words, instances, script, **options):
@@ -221,3 +222,12 @@ def test_one_of_two_watchers_is_enough(lan, host):
     assert process.poll() is None
     process.terminate()
     process.communicate(timeout=calls.DEADLINE_S)
+
+
+def test_when_a_host_goes_down_the_others_are_left_clean(tmp_path):
+    with Lan(tmp_path) as lan:
+        process = start(lan, "echo ready $POPDIST_EXECUTABLE_CACHE_PATH; exec sleep 1000")
+        os.kill(int(lan.hosts.pid("host1")), signal.SIGKILL)
+        process.communicate(timeout=calls.DEADLINE_S)
+        assert process.returncode != 0
+        lan.assert_clean(but="host1")
