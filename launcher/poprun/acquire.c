@@ -101,9 +101,7 @@ static bool create_once(const struct step *step, const struct vipu_requirements 
 static bool remove_whole(const struct step *step, struct err *err)
 {
     journal_add(step->a->journal, JOURNAL_DEBUG, "Removing partition %s", step->id);
-    if (!session_remove(step->session, step->id, false, err))
-        return err->kind == ERR_NOT_FOUND;
-    return session_wait_gone(step->session, step->id, err);
+    return session_remove_whole(step->session, step->id, err);
 }
 
 static bool find(const struct step *step, struct vipu_partition *ret, struct err *err)

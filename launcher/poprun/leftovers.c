@@ -48,8 +48,7 @@ static void remove_partition(char *id, const struct vipu_endpoint *endpoint, uin
     struct err err = {0};
 
     journal_add(journal, JOURNAL_DEBUG, "Removing partition %s", id);
-    if (session_remove(session, id, false, &err) ? !session_wait_gone(session, id, &err)
-                                                 : err.kind != ERR_NOT_FOUND)
+    if (!session_remove_whole(session, id, &err))
         journal_add(journal, JOURNAL_ERROR, "Partition %s could not be removed: %s; vipu remove partition %s",
                     id, err.msg, id);
     session_free(session);

@@ -69,6 +69,20 @@ def test_one_that_takes_too_long_does_not_stay(serve, attempts):
     assert len(lines_of(err)) == attempts and slow.partitions() == {}
 
 
+def test_a_removal_that_gets_lost_is_asked_for_again(faulty):
+    set_faults(faulty.server, "calls: [{method: RemovePartition, status: UNAVAILABLE, times: 3}]")
+    assert faulty(*CREATE, "true") == ("", "")
+    assert faulty.partitions() == {}
+
+
+def test_a_partition_that_cannot_be_removed_is_told(faulty):
+    """The run itself went well, and so says the exit status."""
+    set_faults(faulty.server, "calls: [{method: RemovePartition, status: INTERNAL}]")
+    _, err = faulty(*CREATE, "true")
+    (line,) = lines_of(err)
+    assert line.startswith("[E] Partition p could not be removed: ") and line.endswith("; vipu remove partition p")
+
+
 def test_somebody_elses_partition_of_that_name_stays(faulty):
     """It was made after poprun had looked: the list that poprun sees lacks it."""
     faulty.vipu("create", "partition", "other", "--size", "1")

@@ -109,6 +109,16 @@ def test_one_that_does_not_fit_is_told_with_the_cure(site, instances):
     assert "--update-partition=yes replaces it" in err
 
 
+@pytest.mark.parametrize("instances", [1, 2, 4])
+@pytest.mark.parametrize("cure", ["reconfigurable", "gcds"])
+def test_the_cure_works(site, instances, cure):
+    """A partition as the operator makes it when an IPUJob has the field that the message names."""
+    site.vipu("create", "partition", "p", "--size", "16", *(["--reconfigurable"] if cure == "reconfigurable" else ["--num-gcds", str(instances)]))
+    job = {"IPU_JOB_IPUS_PER_INSTANCE": "16", "IPUOF_VIPU_API_PARTITION_ID": "p"}
+    out, _ = site(f"--num-instances={instances}", "--num-replicas=16", *SHOW, environment=job)
+    assert untag(out) == [f"p {30 if cure == 'reconfigurable' else index}" for index in range(instances)]
+
+
 def test_two_partitions_need_a_name(site):
     """On record: --vipu-partition names the partition to use or to create, else there must be exactly one; an option
     for the partition leaves that line out; no partition, or several without a name, is an error."""

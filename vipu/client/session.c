@@ -318,6 +318,12 @@ bool session_wait_active(struct session *s, const char *id, struct err *err)
     }
 }
 
+/* The controller says so; a host name that is not found is another matter. */
+static bool is_gone(const struct session *s, const struct err *err)
+{
+    return s->result.sent && err->kind == ERR_NOT_FOUND;
+}
+
 bool session_wait_gone(struct session *s, const char *id, struct err *err)
 {
     int64_t end_ms = loop_clock_ms() + s->timeout_ms;
@@ -326,9 +332,23 @@ bool session_wait_gone(struct session *s, const char *id, struct err *err)
         AUTO(vipu_status) struct vipu_status status = {0};
 
         if (!look(s, id, &status, err))
-            return err->kind == ERR_NOT_FOUND;
+            return is_gone(s, err);
         tell(s, end_ms, id, &status);
         if (!pause_until(s, end_ms, id, "gone", err))
             return false;
     }
+}
+
+bool session_remove_whole(struct session *s, const char *id, struct err *err)
+{
+    int64_t end_ms = loop_clock_ms() + AWAY_MS;
+
+    while (!session_remove(s, id, false, err)) {
+        if (is_gone(s, err))
+            return true;
+        if (err->kind != ERR_IO || loop_clock_ms() >= end_ms)
+            return false;
+        pause_a_moment(s);
+    }
+    return session_wait_gone(s, id, err);
 }

@@ -49,3 +49,6 @@ void session_watch(struct session *s, session_watch_fn fn, void *ctx);
  * that goes away meanwhile is given some seconds to come back. */
 MUST_USE bool session_wait_active(struct session *s, const char *id, struct err *err);
 MUST_USE bool session_wait_gone(struct session *s, const char *id, struct err *err);
+/* Removes it and waits until it is gone; true also when it was not there. Removing twice does no harm, so a
+ * controller that is away is asked again for some seconds. */
+MUST_USE bool session_remove_whole(struct session *s, const char *id, struct err *err);
