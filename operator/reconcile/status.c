@@ -234,8 +234,12 @@ static enum difference compare(const cJSON *before, const cJSON *after)
 static void name_what_is_gone(const cJSON *before, cJSON *patch)
 {
     JSON_EACH (member, before) {
-        if (!cJSON_GetObjectItemCaseSensitive(patch, json_key(member)))
+        cJSON *now = cJSON_GetObjectItemCaseSensitive(patch, json_key(member));
+
+        if (!now)
             json_put_take(patch, json_key(member), cJSON_CreateNull());
+        else if (cJSON_IsObject(member) && cJSON_IsObject(now))
+            name_what_is_gone(member, now);
     }
 }
 
