@@ -3,6 +3,9 @@
 #include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
+/* How long a controller that was chosen is asked for room that it does not have after all. */
+#define NO_ROOM_MS 10000
+
 /* A partition is often there, and its pods too, before anybody could have read that they are being made. */
 #define TELL_AFTER_MS 1000
 
@@ -150,6 +153,13 @@ static void drop_record(const struct record *record, struct plan *plan)
 
 /* ---- from record to active partition ---- */
 
+/* The room that was seen is not there for us. It may be elsewhere: back into the queue. */
+static bool is_in_vain(const struct job_view *view, const struct instance_view *inst)
+{
+    return inst->part.refusal == PART_REFUSED_ROOM && !inst->part.unsettled && inst->record->run == 0 &&
+           view->now_ms >= inst->part_since_ms + NO_ROOM_MS;
+}
+
 static void decide_absent(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                           struct instance_result *ret)
 {
@@ -166,6 +176,10 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
     }
     if (view->now_ms < part->retry_at_ms) {
         plan_again_at(plan, part->retry_at_ms);
+        return;
+    }
+    if (is_in_vain(view, inst)) {
+        mem_free(instance_stop(view, inst, KEEP_FINISHED, RELEASE_FOR_NOW, plan));
         return;
     }
     struct op *op = plan_add(plan, OP_PARTITION_CREATE);
