@@ -1,5 +1,7 @@
 #include "operator/kube/watch.h"
 
+#include <string.h>
+
 #include "base/core/lines.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
@@ -346,6 +348,21 @@ bool watch_is_synced(const struct watch *watch)
 const struct store *watch_store(const struct watch *watch)
 {
     return watch->store;
+}
+
+static bool is_number(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+bool watch_has_passed(const struct watch *watch, const char *resource_version)
+{
+    const char *position = watch->state.position;
+    size_t have = position != NULL ? strlen(position) : 0, want = strlen(resource_version);
+
+    if (position == NULL || !is_number(position) || !is_number(resource_version))
+        return false;
+    return have != want ? have > want : strcmp(position, resource_version) >= 0;
 }
 
 const struct err *watch_trouble(const struct watch *watch, int64_t *ret_since_ms)

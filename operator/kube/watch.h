@@ -44,6 +44,10 @@ void watch_free(struct watch *watch);
 bool watch_is_synced(const struct watch *watch); /* true from the first complete list on, for ever */
 const struct store *watch_store(const struct watch *watch);
 
+/* Everything up to this version has been shown: its objects, or that they are gone by now. Versions of one
+ * kind grow; a cluster where they are no numbers gets false. */
+bool watch_has_passed(const struct watch *watch, const char *resource_version);
+
 /* NULL while all is well; else why the store may be stale, and since when on the loop's clock. */
 const struct err *watch_trouble(const struct watch *watch, int64_t *ret_since_ms);
 

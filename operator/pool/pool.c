@@ -62,12 +62,12 @@ void pool_begin_run(struct pool *pool, const char *controller, const char *id)
     tracked->view.fresh = false;
 }
 
-void pool_note_stray(struct pool *pool, const char *controller, const char *id)
+void pool_note_stray(struct pool *pool, const char *controller, const char *id, int64_t until_ms)
 {
     struct tracked *tracked = find_tracked(pool, controller, id);
 
     if (tracked)
-        tracked_note_stray(tracked);
+        tracked_note_stray(tracked, until_ms);
 }
 
 struct part_view pool_part(const struct pool *pool, const char *controller, const char *id)

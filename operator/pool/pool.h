@@ -73,7 +73,7 @@ void pool_forget(struct pool *pool, const char *controller, const char *id);
  */
 void pool_begin_run(struct pool *pool, const char *controller, const char *id);
 /* A pod may be created on it that nobody has answered for: its id is not settled before that cannot be. */
-void pool_note_stray(struct pool *pool, const char *controller, const char *id);
+void pool_note_stray(struct pool *pool, const char *controller, const char *id, int64_t until_ms);
 struct part_view pool_part(const struct pool *pool, const char *controller, const char *id);
 
 void pool_create(struct pool *pool, const char *controller, const struct vipu_requirements *requirements);

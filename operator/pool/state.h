@@ -70,7 +70,7 @@ void tracked_see(struct tracked *tracked, const struct vipu_partition *listed, i
 /* Its controller has ceased to answer, or answers again: then trouble is NULL. */
 void tracked_blame(struct tracked *tracked, const char *trouble);
 bool tracked_is_under_way(const struct tracked *tracked);
-void tracked_note_stray(struct tracked *tracked);
+void tracked_note_stray(struct tracked *tracked, int64_t until_ms);
 void tracked_create(struct tracked *tracked, const struct vipu_requirements *requirements);
 void tracked_reset(struct tracked *tracked);
 void tracked_remove(struct tracked *tracked);

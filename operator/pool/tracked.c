@@ -136,8 +136,7 @@ static void note_failure(struct tracked *tracked, const struct err *err)
 
 static void note_unknown(struct tracked *tracked)
 {
-    tracked->view.unsettled = true;
-    tracked->view.settle_at_ms = tracked->sent_ms + POOL_DEADLINE_MS + POOL_STRAY_MS;
+    tracked_note_stray(tracked, tracked->sent_ms + POOL_DEADLINE_MS + POOL_STRAY_MS);
 }
 
 static void start_await(struct tracked *tracked, enum await await)
@@ -287,10 +286,11 @@ bool tracked_is_under_way(const struct tracked *tracked)
 
 /* ---- what is asked for ---- */
 
-void tracked_note_stray(struct tracked *tracked)
+void tracked_note_stray(struct tracked *tracked, int64_t until_ms)
 {
     tracked->view.unsettled = true;
-    tracked->view.settle_at_ms = controller_now_ms(tracked->controller) + POOL_DEADLINE_MS + POOL_STRAY_MS;
+    if (until_ms > tracked->view.settle_at_ms)
+        tracked->view.settle_at_ms = until_ms;
 }
 
 void tracked_create(struct tracked *tracked, const struct vipu_requirements *requirements)

@@ -20,8 +20,7 @@ static void expect_version(const struct request *request, const struct watch *wa
     const char *version = version_of(res);
 
     if (memory && version)
-        memory_expect(memory, watch_store(watch), key, version,
-                      loop_now_ms(request->work->r->loop) + EXPECT_MS);
+        memory_expect(memory, watch, key, version, loop_now_ms(request->work->r->loop) + BLIND_MAX_MS);
 }
 
 static void expect_gone(const struct request *request, const struct watch *watch, const char *key)
@@ -29,7 +28,7 @@ static void expect_gone(const struct request *request, const struct watch *watch
     struct job_memory *memory = work_memory(request->work);
 
     if (memory)
-        memory_expect(memory, watch_store(watch), key, NULL, loop_now_ms(request->work->r->loop) + EXPECT_MS);
+        memory_expect(memory, watch, key, NULL, loop_now_ms(request->work->r->loop) + EXPECT_MS);
 }
 
 static char *key_in(const char *ns, const char *name)
@@ -328,7 +327,7 @@ static void note_stray(const struct request *request, const struct kube_response
     const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
 
     if (record && (res->err.kind == ERR_TIMEOUT || res->err.kind == ERR_IO))
-        pool_note_stray(r->pool, record->controller, id);
+        pool_note_stray(r->pool, record->controller, id, loop_now_ms(r->loop) + STRAY_POD_MS);
 }
 
 static void on_pod_created(struct request *request, struct kube_response *res)

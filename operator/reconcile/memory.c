@@ -128,7 +128,7 @@ bool memory_has_seen_version(const struct job_memory *memory, const char *resour
     return false;
 }
 
-void memory_expect(struct job_memory *memory, const struct store *store, const char *key,
+void memory_expect(struct job_memory *memory, const struct watch *watch, const char *key,
                    const char *resource_version, int64_t until_ms)
 {
     struct expectation *expectation;
@@ -137,7 +137,7 @@ void memory_expect(struct job_memory *memory, const struct store *store, const c
         mem_grow(memory->expectations, memory->expectation_count + 1, sizeof(*memory->expectations));
     expectation = &memory->expectations[memory->expectation_count++];
     *expectation = (struct expectation){
-        .store = store,
+        .watch = watch,
         .key = mem_strdup(key),
         .resource_version = mem_strdup(resource_version),
         .until_ms = until_ms,

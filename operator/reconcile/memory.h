@@ -11,7 +11,7 @@
 #include "base/core/str.h"
 #include "operator/reconcile/view.h"
 
-struct store;
+struct watch;
 
 /* One worker of the current run of a partition. */
 struct worker_memory {
@@ -38,8 +38,8 @@ struct part_memory {
 
 /* A write of ours that the watch has to show before the job is looked at again. */
 struct expectation {
-    const struct store *store;
-    char *key;              /* in the store */
+    const struct watch *watch;
+    char *key;              /* in its store */
     char *resource_version; /* to be seen; NULL: to be gone or deleting */
     int64_t until_ms;
 };
@@ -94,7 +94,7 @@ struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /*
 void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
 
 void memory_saw_version(struct job_memory *memory, const char *resource_version);
-void memory_expect(struct job_memory *memory, const struct store *store, const char *key,
+void memory_expect(struct job_memory *memory, const struct watch *watch, const char *key,
                    const char *resource_version, int64_t until_ms);
 bool memory_has_seen_version(const struct job_memory *memory, const char *resource_version);
 void memory_drop_expectation(struct job_memory *memory, size_t index);

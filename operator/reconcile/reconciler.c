@@ -92,12 +92,12 @@ static bool may_send(void *ctx)
 static bool is_met(const struct reconciler *r, const struct job_memory *memory,
                    const struct expectation *expectation)
 {
-    const struct store_item *item = store_get(expectation->store, expectation->key);
+    const struct store_item *item = store_get(watch_store(expectation->watch), expectation->key);
 
     if (expectation->resource_version)
-        return memory_has_seen_version(memory, expectation->resource_version);
-    return !item ||
-           (expectation->store == watch_store(r->pods) && ((const struct pod *)item->view)->deleting);
+        return memory_has_seen_version(memory, expectation->resource_version) ||
+               watch_has_passed(expectation->watch, expectation->resource_version);
+    return !item || (expectation->watch == r->pods && ((const struct pod *)item->view)->deleting);
 }
 
 /* When to look again because a write of ours does not show yet; 0: all of them do. */
@@ -116,7 +116,7 @@ static int64_t blind_until(struct reconciler *r, struct job_memory *memory)
             earliest = e->until_ms;
         i++;
     }
-    return earliest;
+    return earliest > now + EXPECT_MS ? now + EXPECT_MS : earliest;
 }
 
 static void reconcile(struct reconciler *r, const char *key)

@@ -17,8 +17,13 @@
 
 /* Works in flight; more keys wait in the queue, so that memory does not follow the length of the queue. */
 #define WORKS_MAX 128
-/* A write of ours is visible within milliseconds; after this long the watch is believed whatever it shows. */
-#define EXPECT_MS 5000
+/* A write of ours is visible within milliseconds. Until the watch has shown it, or is known to have passed
+ * it, nothing is decided about the job: a pod that was made and is not seen yet looks like one that never
+ * was. A watch that is silent is begun anew after 90 s. */
+#define EXPECT_MS 5000 /* look again */
+#define BLIND_MAX_MS 150000
+/* A pod that nobody answered for: when it would have been created by, and seen. */
+#define STRAY_POD_MS (34000 + BLIND_MAX_MS)
 
 struct reconciler {
     struct loop *loop;
