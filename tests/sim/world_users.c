@@ -126,10 +126,20 @@ static const struct kind *kind_named(const char *name)
     return NULL;
 }
 
+/* Each in a second of its own, if there are enough: the API tells ages in seconds, and who is older must not
+ * depend on who was heard of first. */
+static int64_t arrival_ms(size_t place, size_t count)
+{
+    int64_t share = ARRIVALS_MS / (int64_t)count;
+
+    return (int64_t)place * share + dice_between(0, share > 1000 ? share - 1000 : share);
+}
+
 void world_plan_users(struct world *world)
 {
     const struct kind *only = world->options.kind ? kind_named(world->options.kind) : NULL;
     size_t count = world->options.jobs ? world->options.jobs : KIND_COUNT;
+    size_t first = dice_below((uint32_t)count);
 
     world->jobs = mem_alloc(count * sizeof(*world->jobs));
     world->job_count = count;
@@ -139,7 +149,7 @@ void world_plan_users(struct world *world)
         job->world = world;
         job->kind = only ? only : &KINDS[i % KIND_COUNT];
         job->name = mem_printf("%s-%zu", job->kind->name, i / KIND_COUNT);
-        job->next = clock_plan(dice_between(0, ARRIVALS_MS), NULL, on_step, job);
+        job->next = clock_plan(arrival_ms((i + first) % count, count), NULL, on_step, job);
     }
 }
 
