@@ -185,6 +185,12 @@ def test_tensors_are_written_only_where_they_may_be(site, array, says):
     assert says in python(site, code)
 
 
+def test_the_time_limit_is_30_s_unless_told_otherwise(site):
+    code = "import popdist; before = popdist.getTimeout(); popdist.setTimeout(2.5); print(before, popdist.getTimeout())"
+    assert python(site, code) == "30.0 2.5\n"
+    assert python(site, code, POPDIST_COLLECTIVE_TIMEOUT="7") == "7.0 2.5\n"
+
+
 def test_alone_collectives_need_no_init(site):
     python(site, (
         "import numpy, popdist\n"
