@@ -6,6 +6,7 @@ the folders that a test names, contents of their own. An agent takes the place o
 
 import os
 import subprocess
+from pathlib import Path
 
 DEADLINE_S = 120
 SUBNET = "10.123.0.0/24"
@@ -99,6 +100,17 @@ class Hosts:
 
     def pid(self, name):
         return (self.folder / f"{name}.pid").read_text()
+
+    def programs(self, name):
+        """The names of what runs on a host that has its own processes."""
+        here, found = os.readlink(f"/proc/{self.pid(name)}/ns/pid"), []
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and os.readlink(entry / "ns" / "pid") == here:
+                    found.append((entry / "comm").read_text().strip())
+            except OSError:
+                continue
+        return found
 
     def enter(self, name):
         """The words before a command that make it run on that host; it is killed when this process ends."""
