@@ -13,10 +13,12 @@ ACCOUNT = "ipu-operator-controller"
 ALLOWED = [
     ("patch", "ipujobs.graphcore.ai", "*"),
     ("watch", "ipujobs.graphcore.ai", "*"),
+    ("delete", "ipujobs.graphcore.ai", "*"),  # ttlSecondsAfterFinished
     ("patch", "ipujobs.graphcore.ai/status", "*"),
     ("update", "ipujobs.graphcore.ai/finalizers", "*"),
     ("create", "pods", "*"),
     ("delete", "pods", "*"),
+    ("watch", "services", "*"),
     ("create", "services", "*"),
     ("create", "secrets", "*"),
     ("delete", "secrets", "*"),
@@ -28,7 +30,7 @@ ALLOWED = [
     ("patch", "leases.coordination.k8s.io", "own"),
 ]
 REFUSED = [
-    ("delete", "ipujobs.graphcore.ai", "*"),
+    ("deletecollection", "ipujobs.graphcore.ai", "*"),
     ("update", "ipujobs.graphcore.ai", "*"),
     ("get", "secrets", "*"),
     ("list", "secrets", "*"),

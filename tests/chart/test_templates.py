@@ -61,6 +61,7 @@ MAXIMAL = {
         "extraArgs": ["--some=thing"],
         "partitionPrefix": "east",
         "holdSeconds": 60,
+        "troubleSeconds": 7,
     },
     "vipuServer": {
         "enabled": True,
@@ -152,6 +153,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "log-format": "text",
         "partition-prefix": "p",
         "hold-seconds": "300",
+        "trouble-seconds": "30",
     }
     changed = arguments(manager(render(MAXIMAL), "ipu"))
     assert changed == {
@@ -167,6 +169,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "log-format": "json",
         "partition-prefix": "east",
         "hold-seconds": "60",
+        "trouble-seconds": "7",
         "some": "thing",
     }
 
