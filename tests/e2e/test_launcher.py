@@ -1,0 +1,186 @@
+"""Jobs with a launcher in real pods: mpirun and poprun reach the workers, and what a death of one of them leads to."""
+
+import contextlib
+import os
+import re
+import signal
+
+import kube
+import pytest
+from jobs import Job, job
+from stack import processes_of
+
+EXAMPLES = kube.ROOT / "deploy" / "examples"
+# A rank that runs until the test lets it end.
+RANK = 'echo $BASHPID > /tmp/rank; echo "rank $OMPI_COMM_WORLD_RANK on worker $IPU_JOB_WORKER_INDEX"; ' \
+       'until [ -e /tmp/end ]; do sleep 0.1; done; echo over'
+START_S = 90
+
+
+def untagged(log):
+    """The lines that the ranks wrote, whatever their order, without mpirun's tags, which can stand inside a line."""
+    return sorted(line for line in re.sub(r"\[\d+,\d+\]<std(out|err)>:", "", log).splitlines() if line)
+
+
+def losses(log):
+    return [float(loss) for loss in re.findall(r"epoch +\d+/12 +loss ([\d.]+)", log)]
+
+
+def mpi(name, script, workers=2, command=("mpirun",), pod=None, **spec):
+    """A job whose launcher starts this bash script once on every worker."""
+    made = job(name, "", ipus=4, workersPerJobInstance=str(workers),
+               launcher={"command": [*command, "/bin/bash", "-c", script]}, pod=pod, **spec)
+    del made["spec"]["workers"]["template"]["spec"]["containers"][0]["command"]
+    return made
+
+
+def launcher_log(namespace, made):
+    return namespace.attempt("logs", f"{made.name}-launcher").stdout
+
+
+def wait_for_ranks(namespace, *jobs, workers=2):
+    for made in jobs:
+        kube.wait_for(lambda: f"all ranks run; {made.told()}\n{launcher_log(namespace, made)}",
+                      lambda: all(f"rank {n} on worker {n}" in launcher_log(namespace, made) for n in range(workers)),
+                      2 * START_S)
+
+
+def let_end(namespace, made, workers=2):
+    for n in range(workers):
+        namespace("exec", f"{made.name}-worker-{n}", "--", "touch", "/tmp/end")
+
+
+def kill_container(namespace, pod):
+    """kill -9 of all that runs in it."""
+    for pid in processes_of(container_of(namespace, pod)):
+        with contextlib.suppress(ProcessLookupError):  # the death of another has ended it
+            os.kill(pid, signal.SIGKILL)
+
+
+def check_free(stack, made):
+    kube.wait_for(lambda: f"the partition is given back; {made.told()}", lambda: not stack.partitions())
+    kube.wait_for("no keys are left", lambda: not made.kubectl.items("secrets"))
+
+
+# ---- the examples
+
+
+def check_mpi(namespace, log):
+    partition = f"p-mpi-{namespace.namespace}-0"
+    assert untagged(log) == [*(f"rank {n} of 4: worker {n}, partition {partition}, GCD {n}" for n in range(4)),
+                             "the token came back as 1004"]
+
+
+def check_poprun(log):
+    lines = untagged(log)
+    assert lines.count('poprun is invoked with "--num-replicas 4", "--num-instances 2" and "--ipus-per-replica 2".') == 2
+    for index in (0, 1):
+        assert f"        - This message is generated from instance with index {index}." in lines
+        assert f"        - The first replica index associated with this instance is {2 * index}." in lines
+
+
+def check_digits(log, alone):
+    """The losses of four pods are those of one process."""
+    assert len(losses(log)) == 12 and losses(log) == pytest.approx(losses(alone), abs=2e-3)
+
+
+def test_the_examples(namespace, start):
+    alone = start(job("alone", "exec python3 /examples/digits_distributed.py"))
+    for name in ("mpi", "poprun", "digits-pods"):
+        namespace("apply", "-f", EXAMPLES / f"{name}.yaml")
+    for name in ("mpi", "poprun", "digits-pods", "alone"):
+        Job(namespace, name).wait_for_state("Completed", seconds=2 * START_S)
+    check_mpi(namespace, namespace("logs", "mpi-launcher"))
+    check_poprun(namespace("logs", "poprun-launcher"))
+    check_digits(namespace("logs", "digits-pods-launcher"), alone.log())
+
+
+# ---- what pods can be like
+
+
+def test_two_jobs_and_two_instances_share_a_node(namespace, start):
+    """In the node's network: every agent has a port of its own."""
+    say = 'echo "rank $OMPI_COMM_WORLD_RANK in $IPUOF_VIPU_API_PARTITION_ID"'
+    made = [start(mpi("one", say, instances=2)), start(mpi("two", say))]
+    for each in made:
+        each.wait_for_state("Completed", seconds=START_S)
+    for pod, partition in (("one-launcher", "one-{}-0"), ("one-launcher-1", "one-{}-1"), ("two-launcher", "two-{}-0")):
+        assert namespace.get("pod", pod)["spec"]["hostNetwork"]
+        said = untagged(namespace("logs", pod))
+        assert said == [f"rank {n} in p-{partition.format(namespace.namespace)}" for n in (0, 1)]
+
+
+def test_pods_with_networks_of_their_own_and_no_dns(namespace, start):
+    nobody = {"nameservers": ["192.0.2.1"], "options": [{"name": "timeout", "value": "30"}]}
+    made = start(mpi("own", 'echo "rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE"; exit $OMPI_COMM_WORLD_RANK',
+                     pod={"hostNetwork": False, "dnsPolicy": "None", "dnsConfig": nobody}))
+    failed = made.wait_for_state("Failed", seconds=START_S)
+    assert failed["lastMessage"] == "Container launcher of pod own-launcher ended with exit code 1"
+    log = namespace("logs", "own-launcher")
+    assert {"rank 0 of 2", "rank 1 of 2"} <= set(untagged(log))
+    addresses = {alias["ip"] for alias in namespace.get("pod", "own-launcher")["spec"]["hostAliases"]}
+    assert len(addresses) == 2
+    assert namespace.get("networkpolicy", "own-peers")["spec"]["policyTypes"] == ["Ingress"]
+
+
+# ---- deaths
+
+
+def container_of(namespace, pod):
+    return namespace.get("pod", pod)["status"]["containerStatuses"][0]["containerID"].split("//")[1]
+
+
+def check_killed_rank(namespace, made):
+    failed = made.wait_for_state("Failed")
+    assert failed["reason"] == "ContainerFailed" and "rank-launcher" in failed["lastMessage"]
+    assert failed["failure"][0]["exitCode"] == 137
+    kube.wait_for(made.told, lambda: [pod["metadata"]["name"] for pod in made.pods()] == ["rank-launcher"])
+    assert "rank 1 on worker 1" in launcher_log(namespace, made)
+
+
+def check_killed_worker(namespace, made):
+    failed = made.wait_for_state("Failed")
+    assert "worker-worker-1" in failed["lastMessage"] and "137" in failed["lastMessage"]
+    assert [failure["pod"] for failure in failed["failure"]] == ["worker-worker-1"]
+    assert "rank 0 on worker 0" in launcher_log(namespace, made)
+
+
+def test_deaths_that_end_a_job_and_free_its_ipus(stack, namespace, start):
+    rank, worker, deleted = made = [start(mpi("rank", RANK, cleanPodPolicy="Workers")), start(mpi("worker", RANK)),
+                                    start(mpi("deleted", RANK))]
+    wait_for_ranks(namespace, *made)
+    namespace("exec", "rank-worker-1", "--", "/bin/bash", "-c", "kill -9 $(cat /tmp/rank)")
+    kill_container(namespace, "worker-worker-1")
+    containers = [container_of(namespace, f"deleted-worker-{n}") for n in (0, 1)]
+    namespace("delete", "ipujob", deleted.name, "--timeout=60s")
+    assert [processes_of(container) for container in containers] == [[], []]
+    kube.wait_for("its pods are gone", lambda: not deleted.pods())
+    check_killed_rank(namespace, rank)
+    check_killed_worker(namespace, worker)
+    check_free(stack, rank)
+
+
+def wait_for_new_pods(made, before):
+    kube.wait_for(made.told, lambda: len(made.pods()) == 3 and not before & uids(made), START_S)
+
+
+def uids(made):
+    return {pod["metadata"]["uid"] for pod in made.pods()}
+
+
+def test_deaths_that_start_a_job_again(stack, namespace, start):
+    gone, again = made = [start(mpi("gone", RANK)),
+                          start(mpi("again", RANK, restartPolicy={"type": "ExitCode", "exitCodes": "137", "backOffLimit": 1}))]
+    wait_for_ranks(namespace, *made)
+    before = {each.name: uids(each) for each in made}
+    namespace("delete", "pod", "gone-worker-0", "--wait=false")
+    kill_container(namespace, "again-launcher")
+    for each in made:
+        wait_for_new_pods(each, before[each.name])
+    wait_for_ranks(namespace, *made)
+    for each in made:
+        let_end(namespace, each)
+    assert gone.wait_for_state("Completed")["restartCount"] == 0
+    done = again.wait_for_state("Completed")
+    assert done["restartCount"] == 1 and done["failure"][0]["pod"] == "again-launcher"
+    check_free(stack, gone)
