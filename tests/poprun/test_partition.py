@@ -126,7 +126,8 @@ def test_two_partitions_need_a_name(site):
         site.vipu("create", "partition", name, "--size", "1", "--reconfigurable")
     _, err = site("true", expect=1)
     assert "more than one partition is visible" in err and "--vipu-partition" in err
-    assert untag(site("--vipu-partition=b", *SHOW)[0]) == ["b 0"]
+    out, err = site("-v", "--vipu-partition=b", *SHOW)
+    assert untag(out) == ["b 0"] and "Partition b already exists" in err and "only one available" not in err
     assert untag(site(*SHOW, environment={"IPUOF_VIPU_API_PARTITION_ID": "a"})[0]) == ["a 0"]
 
 
