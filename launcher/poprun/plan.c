@@ -8,27 +8,11 @@
 #include "launcher/poprun/wrapper.h"
 #include "popdist/contract.h"
 
-/* Version 4 is orterun; from 5 on mpirun is a program that hands over to prterun. That one's "core" refuses
- * more instances than cores, whatever is permitted; its slots are cores too. */
-static const struct mpi_dialect dialects[] = {
-    {"orterun", "OMPI_MCA_plm_rsh_agent", "oob_tcp_if_include", "core", "", false, "ssh : rsh : false"},
-    {NULL, "PRTE_MCA_plm_ssh_agent", "prte_if_include", "slot", ":oversubscribe", true, NULL},
-};
-
 /* Permit more instances than CPUs; one version leaves the other's variable alone. */
 static const char *const permits[][2] = {
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
     {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
 };
-
-const struct mpi_dialect *mpi_dialect_of(const char *program)
-{
-    const struct mpi_dialect *dialect = dialects;
-
-    while (dialect->program && strcmp(dialect->program, program) != 0)
-        dialect++;
-    return dialect;
-}
 
 /* What one instance's part of the command is made from. */
 struct part {
@@ -222,24 +206,10 @@ static void add_instance(const struct part *part)
     add_words(part->argv, part->in->program);
 }
 
-static bool has_option(const struct strv *words, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (size_t i = 0; i < words->count; i++) {
-        size_t dashes = strspn(words->items[i], "-");
-        const char *word = words->items[i] + dashes;
-
-        if (dashes && strncmp(word, name, len) == 0 && (word[len] == '\0' || word[len] == '='))
-            return true;
-    }
-    return false;
-}
-
 /* The user's words are in argv already. */
 static void place(const struct plan_input *in, struct strv *argv, const char *name, const char *value)
 {
-    if (in->dialect->refuses_twice && has_option(argv, name))
+    if (in->dialect->refuses_twice && words_have_option(argv, name))
         return;
     strv_pushf(argv, "--%s", name);
     add_word(argv, value);

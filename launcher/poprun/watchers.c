@@ -46,18 +46,19 @@ static void await_daemon(struct sight *sight)
     } while (poll(&sight->daemon, 1, sight->group ? LOOK_MS : -1) <= 0);
 }
 
+/* Asked first, then killed; what writes into the cache must be gone before that is removed. */
 static void end_group(struct sight *sight)
 {
-    if (!sight->group)
-        return;
-    (void)kill(-sight->group, SIGTERM);
-    (void)kill(-sight->group, SIGCONT);
-    for (int waited = 0; waited < PATIENCE_MS && sight->group; waited += PAUSE_MS) {
-        (void)poll(NULL, 0, PAUSE_MS);
-        look_after_group(sight);
+    static const int orders[] = {SIGTERM, SIGKILL};
+
+    for (size_t i = 0; i < COUNT_OF(orders) && sight->group; i++) {
+        (void)kill(-sight->group, orders[i]);
+        (void)kill(-sight->group, SIGCONT);
+        for (int waited = 0; waited < PATIENCE_MS && sight->group; waited += PAUSE_MS) {
+            (void)poll(NULL, 0, PAUSE_MS);
+            look_after_group(sight);
+        }
     }
-    if (sight->group)
-        (void)kill(-sight->group, SIGKILL);
 }
 
 /* Nobody may wait for the end of an output because of us, so all descriptors but these are closed. They get

@@ -92,3 +92,17 @@ const char *words_exported(const struct strv *words, const char *name)
     }
     return found;
 }
+
+bool words_have_option(const struct strv *words, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < words->count; i++) {
+        size_t dashes = strspn(words->items[i], "-");
+        const char *word = words->items[i] + dashes;
+
+        if (dashes && strncmp(word, name, len) == 0 && (word[len] == '\0' || word[len] == '='))
+            return true;
+    }
+    return false;
+}

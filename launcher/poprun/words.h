@@ -13,3 +13,5 @@ MUST_USE bool words_split(const char *text, struct strv *words, struct err *err)
 void words_join_quoted(const struct strv *words, struct str *out);
 /* NULL, or what `-x NAME=...` gives NAME: "" for `-x NAME`. The last one counts. */
 const char *words_exported(const struct strv *words, const char *name);
+/* --name or -name, alone or with =VALUE, is among them. */
+bool words_have_option(const struct strv *words, const char *name);
