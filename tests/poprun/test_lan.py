@@ -4,12 +4,14 @@ on, as ssh does."""
 import os
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import calls
+import programs
 from lan import Lan
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make network namespaces")
@@ -222,6 +224,39 @@ def test_one_of_two_watchers_is_enough(lan, host):
     assert process.poll() is None
     process.terminate()
     process.communicate(timeout=calls.DEADLINE_S)
+
+
+class ServerOnHost0(programs.Server):
+    def __init__(self, lan, folder, config):
+        self._prefix = lan.prefix
+        super().__init__(folder, config, listen="10.123.0.1:0")
+
+    def start(self):
+        self.args = [*self._prefix, *self.args]
+        super().start()
+
+
+@pytest.fixture
+def controller(lan, tmp_path):
+    server = ServerOnHost0(lan, tmp_path, "create-ms: 0\nclusters: [{id: cl1}]\n")
+    yield server
+    assert server.stop() == 0, server.log()
+
+
+def test_hosts_share_a_partition(lan, controller):
+    """Each has a parent device of its own, and reaches the controller."""
+    vipu = calls.program("vipu", "vipu")
+    address = {"VIPU_CLI_API_HOST": "10.123.0.1", "VIPU_CLI_API_PORT": str(controller.port)}
+    made = subprocess.run([*lan.prefix, vipu, "create", "partition", "p", "--size", "4", "--reconfigurable"],
+                          env=lan.environment(**address, HOME=str(lan.folder)), capture_output=True, text=True, check=False,
+                          timeout=calls.DEADLINE_S)  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    script = (
+        'echo "$(hostname) $POPDIST_NODE_DEVICE_ID $POPDIST_LOCAL_INSTANCE_INDEX $(VIPU_CLI_API_HOST=$IPUOF_VIPU_API_HOST '
+        f'VIPU_CLI_API_PORT=$IPUOF_VIPU_API_PORT {vipu} get partition $IPUOF_VIPU_API_PARTITION_ID | grep -c Reconfigurable)"'
+    )
+    out, _ = lan(SUBNET, "--host=host[0-1]", "--num-replicas=4", "--num-instances=4", "sh", "-c", script, environment=address)
+    assert calls.untag(out) == ["host0 4 0 1", "host0 4 1 1", "host1 5 0 1", "host1 5 1 1"]
 
 
 def test_when_a_host_goes_down_the_others_are_left_clean(tmp_path):
