@@ -17,7 +17,7 @@ from pathlib import Path
 from . import addresses, cgroups, locks, network, places, processes, programs, waiting
 from .addresses import Addresses
 from .control_plane import ControlPlane
-from .node import Node
+from .node import WORKERS, Node
 from .places import Places
 from .problem import Problem
 
@@ -29,15 +29,15 @@ class Record:
     """What was asked for, and the slot it got."""
 
     slot: int
-    with_node: bool
+    nodes: int
     bare: bool
     boot: str
     complete: bool = False
 
     @property
     def shape(self) -> str:
-        if self.with_node:
-            return "one node"
+        if self.nodes:
+            return "one node" if self.nodes == 1 else f"{self.nodes} nodes"
         return "etcd and API server only" if self.bare else "no node"
 
 
@@ -68,11 +68,12 @@ class Cluster:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        return ControlPlane(self.places, self.addresses, self.record.with_node, self.record.bare)
+        return ControlPlane(self.places, self.addresses, self.record.nodes, self.record.bare)
 
     @cached_property
     def nodes(self) -> list[Node]:
-        return [Node(self.places, self.addresses, self.control_plane, index=1)] if self.record.with_node else []
+        return [Node(self.places, self.addresses, self.control_plane, index)
+                for index in range(1, self.record.nodes + 1)]
 
     def dead_components(self) -> list[str]:
         """The components that should run and do not."""
@@ -102,22 +103,22 @@ def lock(name: str):
                       f"another command works on the cluster '{name}'")
 
 
-def up(name: str, with_node: bool, bare: bool) -> Cluster:
+def up(name: str, nodes: int, bare: bool) -> Cluster:
     """Makes the cluster, or brings it back after a crash, or finds it running."""
     where = Places(places.checked_name(name))
-    _check_can_run(where, with_node)
+    _check_can_run(nodes)
     with lock(name):
         old = load(where)
         if old is not None and old.complete:
-            if (old.with_node, old.bare) != (with_node, bare):
+            if (old.nodes, old.bare) != (nodes, bare):
                 raise Problem(f"The cluster '{name}' exists with another shape ({old.shape}): "
                               f"`deploy/cluster down --name {name}` first, or use another name.")
             cluster = Cluster(where, old)
             if cluster.is_healthy():
                 _say(f"the cluster '{name}' is already running")
                 return cluster
-            return _recover(cluster)
-        return _make(where, with_node, bare)
+            return _restart(cluster) or _recover(cluster)
+        return _make(where, nodes, bare)
 
 
 def down(name: str) -> None:
@@ -128,15 +129,15 @@ def down(name: str) -> None:
         _remove_folder(where)
 
 
-def _make(where: Places, with_node: bool, bare: bool) -> Cluster:
-    _fetch_programs(with_node, bare)
+def _make(where: Places, nodes: int, bare: bool) -> Cluster:
+    _fetch_programs(nodes, bare)
     _stop(where)
     _remove_folder(where)
     try:
         with network.slots_being_chosen():
             own = addresses.free(network.claimed_slots(but=where.name), network.taken_networks(),
                                  network.taken_ports())
-            cluster = Cluster(where, Record(own.slot, with_node, bare, _boot()))
+            cluster = Cluster(where, Record(own.slot, nodes, bare, _boot()))
             where.logs.mkdir(mode=0o700, parents=True)
             save(where, cluster.record)
             _start_control_plane(cluster)
@@ -148,10 +149,28 @@ def _make(where: Places, with_node: bool, bare: bool) -> Cluster:
     return _completed(cluster)
 
 
+def _restart(cluster: Cluster) -> Cluster | None:
+    """Starts the dead again and leaves the others and all containers alone, as a service manager would. None when
+    something died that others stand on."""
+    dead = cluster.dead_components()
+    starts = {name: lambda name=name: cluster.control_plane.start(name)
+              for name in cluster.control_plane.components if name != "etcd"}
+    for node in cluster.nodes:
+        starts |= {component: lambda node=node, program=program: node.start_program(program)
+                   for component, program in node.components.items() if program in WORKERS}
+    if not dead or not all(component in starts for component in dead):
+        return None
+    _say(f"the cluster '{cluster.places.name}' is not whole (dead: {', '.join(dead)}); starting them again")
+    for component in starts:  # the API server first
+        if component in dead:
+            starts[component]()
+    return cluster
+
+
 def _recover(cluster: Cluster) -> Cluster:
     dead = ", ".join(cluster.dead_components()) or "none, but it does not answer"
     _say(f"the cluster '{cluster.places.name}' is not whole (dead: {dead}); starting it again with its data")
-    _fetch_programs(cluster.record.with_node, cluster.record.bare)
+    _fetch_programs(cluster.record.nodes, cluster.record.bare)
     _stop(cluster.places)
     try:
         with network.slots_being_chosen():
@@ -232,26 +251,26 @@ def _remove_all_but_logs(where: Places) -> None:
             entry.unlink()
 
 
-def _fetch_programs(with_node: bool, bare: bool) -> None:
+def _fetch_programs(nodes: int, bare: bool) -> None:
     """Before anything is started, so that a long build holds no slot."""
     needed = ["etcd", "kube-apiserver"]
     if not bare:
         needed += ["kube-controller-manager", "kube-scheduler"]
-    if with_node:
+    if nodes:
         needed += ["kubelet", "kube-proxy", "coredns", "pause"]
     for program in needed:
         programs.find(program)
 
 
-def _check_can_run(where: Places, with_node: bool) -> None:
+def _check_can_run(nodes: int) -> None:
     needed = ["openssl", "ip"]
-    if with_node:
+    if nodes:
         needed += ["containerd", "containerd-shim-runc-v2", "ctr", "runc", "iptables", "conntrack", "unshare", "nsenter"]
         if os.geteuid() != 0:
             raise Problem("A node needs root (namespaces, control groups, mounts): "
                           "run this as root, or without a node (--no-node).")
     missing = [program for program in needed if not shutil.which(program)]
-    if with_node and not Path("/usr/lib/cni/ptp").exists():
+    if nodes and not Path("/usr/lib/cni/ptp").exists():
         missing.append("/usr/lib/cni/ptp")
     if missing:
         raise Problem(f"Not installed: {', '.join(missing)}. Run `deploy/prerequisites cluster`.")

@@ -27,6 +27,7 @@ A node cannot reach the network beyond this machine: its images come by `load`.
   deploy/cluster down
 """
 
+MOST_NODES = 8
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -70,12 +71,15 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     up = command("up", _up, "make the cluster, or bring it back after a crash; says so if it already runs")
-    up.add_argument("--no-node", action="store_true", help="the control plane only: pods are accepted, none runs")
+    shape = up.add_mutually_exclusive_group()
+    shape.add_argument("--nodes", type=_node_count, default=1, metavar="N",
+                       help=f"nodes, 1 to {MOST_NODES} (default: 1); each has network, containerd and kubelet of its own")
+    shape.add_argument("--no-node", action="store_true", help="the control plane only: pods are accepted, none runs")
     up.add_argument("--bare", action="store_true", help="with --no-node: etcd and the API server only")
     command("down", _down, "end and remove everything of the cluster")
     command("status", _status, "what runs; exit status 1 unless all of it is well")
     command("kubeconfig", _kubeconfig, "print the path of the administrator's kubeconfig")
-    load = command("load", _load, "import an image archive (docker-archive or OCI layout tar) into the node")
+    load = command("load", _load, "import an image archive (docker-archive or OCI layout tar) into every node")
     load.add_argument("image", metavar="IMAGE.tar")
     logs = command("logs", _logs, "print the log of a component")
     logs.add_argument("component", metavar="COMPONENT")
@@ -84,10 +88,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _node_count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_NODES:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of nodes: 1 to {MOST_NODES} (or --no-node)")
+    return int(text)
+
+
 def _up(chosen) -> None:
     if chosen.bare and not chosen.no_node:
         raise Problem("--bare is for a cluster without a node: say --no-node --bare.")
-    running = cluster.up(chosen.name, with_node=not chosen.no_node, bare=chosen.bare)
+    running = cluster.up(chosen.name, nodes=0 if chosen.no_node else chosen.nodes, bare=chosen.bare)
     print(f"cluster '{chosen.name}' is up: {running.control_plane.server} ({running.record.shape})\n"
           f"  export KUBECONFIG={running.places.kubeconfig}", file=sys.stderr)
 
@@ -121,9 +131,8 @@ def _load(chosen) -> None:
     found = cluster.find(chosen.name)
     if not found.nodes:
         raise Problem(f"The cluster '{chosen.name}' has no node to load an image into.")
-    for node in found.nodes:
-        for name in images.load(node, Path(chosen.image)):
-            print(name)
+    for name in {name: None for node in found.nodes for name in images.load(node, Path(chosen.image))}:
+        print(name)
 
 
 def _logs(chosen) -> None:

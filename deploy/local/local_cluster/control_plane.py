@@ -13,6 +13,8 @@ from .places import Places
 
 LOOPBACK = "127.0.0.1"
 READY_SECONDS = 60
+# Who has several nodes wants to see one get lost.
+LOSES_NODES_SOON = ["--node-monitor-grace-period=30s"]
 # Without a node a cluster serves component tests and benchmarks: the built-in limits
 # of 20 and 50 requests a second would be all that they measure.
 UNLIMITED = ["--kube-api-qps=2000", "--kube-api-burst=4000"]
@@ -22,7 +24,7 @@ UNLIMITED = ["--kube-api-qps=2000", "--kube-api-burst=4000"]
 class ControlPlane:
     places: Places
     addresses: Addresses
-    with_node: bool
+    nodes: int
     bare: bool
 
     @cached_property
@@ -32,7 +34,7 @@ class ControlPlane:
     @property
     def host(self) -> str:
         """Nodes come from their own network: with nodes, the bridge's address is the one that all can reach."""
-        return self.addresses.bridge_ip if self.with_node else LOOPBACK
+        return self.addresses.bridge_ip if self.nodes else LOOPBACK
 
     @property
     def server(self) -> str:
@@ -71,16 +73,24 @@ class ControlPlane:
 
     def start_servers(self) -> None:
         """The API server, and once it is ready the two that work through it."""
-        process = self._spawn("kube-apiserver", self._api_server_options())
-        waiting.until("The API server's readiness", self.api.is_ready, self.places.log("kube-apiserver"),
-                      READY_SECONDS, process)
+        self.start("kube-apiserver")
         if not self.bare:
-            self._start_worker("kube-controller-manager", self._controller_manager_options(),
-                               self.addresses.controller_manager_port)
-            self._start_worker("kube-scheduler", self._scheduler_options(), self.addresses.scheduler_port)
+            self.start("kube-controller-manager")
+            self.start("kube-scheduler")
             waiting.until("The service account of the default namespace",
                           lambda: self.api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
                           self.places.log("kube-controller-manager"), READY_SECONDS)
+
+    def start(self, component: str) -> None:
+        """One of the servers, once etcd runs."""
+        if component == "kube-apiserver":
+            process = self._spawn(component, self._api_server_options())
+            waiting.until("The API server's readiness", self.api.is_ready, self.places.log(component),
+                          READY_SECONDS, process)
+        elif component == "kube-controller-manager":
+            self._start_worker(component, self._controller_manager_options(), self.addresses.controller_manager_port)
+        else:
+            self._start_worker(component, self._scheduler_options(), self.addresses.scheduler_port)
 
     def kubeconfig_for(self, component: str, user: str, group: str = "") -> Path:
         """A kubeconfig by which that component speaks to the API server."""
@@ -126,6 +136,7 @@ class ControlPlane:
             "--use-service-account-credentials", f"--root-ca-file={authority.certificate}",
             f"--service-account-private-key-file={self.authority.service_account_key}",
             f"--cluster-signing-cert-file={authority.certificate}", f"--cluster-signing-key-file={authority.key}",
+            *(LOSES_NODES_SOON if self.nodes > 1 else []),
         ]
 
     def _scheduler_options(self) -> list[str]:
@@ -137,7 +148,7 @@ class ControlPlane:
             f"--kubeconfig={kubeconfig}", f"--authentication-kubeconfig={kubeconfig}",
             f"--authorization-kubeconfig={kubeconfig}", f"--bind-address={LOOPBACK}", f"--secure-port={port}",
             "--leader-elect=false", "--profiling=false",
-        ] + ([] if self.with_node else UNLIMITED)
+        ] + ([] if self.nodes else UNLIMITED)
 
     def _start_worker(self, component: str, options: list[str], port: int) -> None:
         process = self._spawn(component, options)

@@ -25,6 +25,7 @@ READY_SECONDS = 120
 SOCKET = "run/containerd/containerd.sock"
 KUBE_PROXY_HEALTH_PORT = 10256
 DNS_PORT = 53
+WORKERS = ("kubelet", "kube-proxy", "coredns")
 DNS_RULES = [
     {"apiGroups": [""], "resources": ["services", "namespaces", "pods", "endpoints"], "verbs": ["list", "watch"]},
     {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]},
@@ -49,18 +50,23 @@ class Node:
     @property
     def components(self) -> dict[str, str]:
         """Component -> program."""
-        programs_of_node = ("containerd", "kubelet", "kube-proxy", "coredns")
-        return {self.name: "pause"} | {self._component(program): program for program in programs_of_node}
+        return {self.name: "pause"} | {self._component(program): program for program in ("containerd", *WORKERS)}
 
     def start(self) -> None:
         self._hold_namespaces()
         network.connect_node(self.addresses, self.index, self.pid)
         cgroups.create(self._cgroup)
         self._enter_and_run(str(programs.SOURCES / "node-setup"), self.name, str(self.folder), self.ip,
-                            self.addresses.bridge_ip)
+                            self.addresses.bridge_ip, *self._ways_to_other_pods())
         self._start_containerd()
         images.load(self, images.write_sandbox(self.folder / "pause.tar", programs.find("pause")))
-        self._start_the_rest()
+        for program in WORKERS:
+            self.start_program(program)
+
+    def _ways_to_other_pods(self) -> list[str]:
+        """Subnet and next hop of every other node's pods, one after the other."""
+        others = [index for index in range(1, self.control_plane.nodes + 1) if index != self.index]
+        return [word for index in others for word in (self.addresses.node_pods(index), self.addresses.node_ip(index))]
 
     @property
     def folder(self) -> Path:
@@ -123,26 +129,34 @@ class Node:
         command = ["ctr", f"--address={self.containerd_socket}", "--connect-timeout=1s", "version"]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
-    def _start_the_rest(self) -> None:
-        plane, program = self.control_plane, programs.find
+    def start_program(self, program: str) -> None:
+        """One of those that work through containerd; the node's containers do not notice when it was away."""
+        {"kubelet": self._start_kubelet, "kube-proxy": self._start_proxy, "coredns": self._start_dns}[program]()
+
+    def _start_kubelet(self) -> None:
         began = int(time.time())
+        kubeconfig = self.control_plane.kubeconfig_for(self.name, f"system:node:{self.name}", "system:nodes")
         kubelet = self._spawn("kubelet", [
-            str(program("kubelet")), f"--config={self._kubelet_config()}", f"--hostname-override={self.name}",
+            str(programs.find("kubelet")), f"--config={self._kubelet_config()}", f"--hostname-override={self.name}",
             f"--node-ip={self.ip}", "--root-dir=/var/lib/kubelet", "--cert-dir=/var/lib/kubelet/pki",
-            f"--kubeconfig={plane.kubeconfig_for(self.name, f'system:node:{self.name}', 'system:nodes')}",
+            f"--kubeconfig={kubeconfig}",
         ])
-        proxy_kubeconfig = plane.kubeconfig_for("kube-proxy", "system:kube-proxy")
-        proxy = self._spawn("kube-proxy", [str(program("kube-proxy")),
-                                           f"--config={self._files.kube_proxy(proxy_kubeconfig)}"])
-        self._allow_dns()
-        dns_kubeconfig = plane.kubeconfig_for("coredns", "system:coredns")
-        dns = self._spawn("coredns", [str(program("coredns")), f"-conf={self._files.coredns(dns_kubeconfig)}"])
-        waiting.until(f"DNS answering at {self.ip}", lambda: waiting.answers(self.ip, DNS_PORT),
-                      self._log("coredns"), START_SECONDS, dns)
+        waiting.until(f"{self.name} becoming Ready", lambda: self.control_plane.api.node_is_ready(self.name, began),
+                      self._log("kubelet"), READY_SECONDS, kubelet)
+
+    def _start_proxy(self) -> None:
+        kubeconfig = self.control_plane.kubeconfig_for("kube-proxy", "system:kube-proxy")
+        proxy = self._spawn("kube-proxy", [str(programs.find("kube-proxy")),
+                                           f"--config={self._files.kube_proxy(kubeconfig)}"])
         waiting.until("kube-proxy's health", lambda: waiting.is_healthy(self.ip, KUBE_PROXY_HEALTH_PORT),
                       self._log("kube-proxy"), START_SECONDS, proxy)
-        waiting.until(f"{self.name} becoming Ready", lambda: plane.api.node_is_ready(self.name, began),
-                      self._log("kubelet"), READY_SECONDS, kubelet)
+
+    def _start_dns(self) -> None:
+        self._allow_dns()
+        kubeconfig = self.control_plane.kubeconfig_for("coredns", "system:coredns")
+        dns = self._spawn("coredns", [str(programs.find("coredns")), f"-conf={self._files.coredns(kubeconfig)}"])
+        waiting.until(f"DNS answering at {self.ip}", lambda: waiting.answers(self.ip, DNS_PORT),
+                      self._log("coredns"), START_SECONDS, dns)
 
     def _kubelet_config(self) -> Path:
         authority = self.control_plane.authority
