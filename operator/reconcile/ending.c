@@ -92,16 +92,20 @@ static bool has_records(const struct job_view *view)
     return view->tombstone_count > 0;
 }
 
-/* Every partition that is left stands in the admin's annotation. The records stay, and are swept when their
- * controllers answer. */
+/* Every partition that is left stands in the admin's annotation, and its controller could not be asked. The
+ * records stay, and are swept when their controllers answer. */
 static bool is_let_go(const struct job_view *view)
 {
     for (size_t i = 0; i < view_all(view); i++) {
-        if (view->instances[i].record && !view->instances[i].released_by_admin)
+        const struct instance_view *inst = &view->instances[i];
+
+        if (inst->record && (!inst->released_by_admin || !inst->part.trouble))
             return false;
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
-        if (!view->tombstones[i].released_by_admin)
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (!tomb->released_by_admin || !tomb->part.trouble)
             return false;
     }
     return true;

@@ -145,9 +145,11 @@ static int64_t time_of(const cJSON *item)
 static bool is_same_attempt(const cJSON *item, const struct failure *failure, int64_t start_s)
 {
     int64_t at = time_of(item);
+    /* The clock of its node may be behind ours. */
+    bool is_itself = at == failure->at_s && str_eq(json_str(item, "pod", ""), failure->pod_name);
 
     return json_i64(item, "instance", -1) == failure->instance &&
-           json_i64(item, "attempt", -1) == failure->attempt && (!at || at >= start_s);
+           json_i64(item, "attempt", -1) == failure->attempt && (!at || at >= start_s || is_itself);
 }
 
 /* A worker that fails later is a victim; one that failed earlier and is heard of later is the cause. */

@@ -90,16 +90,6 @@ def test_a_failure_is_named_and_the_ipus_go_back(stack, start):
     assert "something broke" in made.log()
 
 
-def test_a_failed_instance_starts_again(start):
-    run = {"name": "RUN", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['graphcore.ai/run']"}}}
-    made = start(job("stubborn", 'echo "run $RUN"; [ "$RUN" -gt 0 ]', container={"env": [run]},
-                     restartPolicy={"type": "OnFailure", "backOffLimit": 2}))
-    ended = made.wait_for_state("Completed", "Failed")
-    assert ended["launcherStatus"] == "Completed", made.told()
-    assert ended["restartCount"] == 1
-    assert made.log().strip() == "run 1"
-
-
 @pytest.mark.parametrize("name, pod", [
     ("sidecar", {"initContainers": [{"name": "beside", "restartPolicy": "Always"}]}),
     ("plain", {}),

@@ -6,8 +6,9 @@ import threading
 import pytest
 
 from waiting import until
+from world import NAME
 
-KINDS = ("ipujobs", "pods", "configmaps", "nodes")
+KINDS = ("ipujobs", "pods", "configmaps", "nodes", "services")
 LOST_LEASE = 1
 RELEASE = "graphcore.ai/release"
 PATIENCE_S = 90  # only failures take that long
@@ -39,6 +40,9 @@ def test_a_watch_cut_in_the_middle_of_a_line(world, vipu, kind):
     world.kubelet.succeed(pod)
     if kind == "nodes":
         world.kubelet.boot("boot-2")
+    if kind == "services":
+        world.api.create("services", world.ns, {"metadata": {"name": "other", "labels": {NAME: "other"}},
+                                                "spec": {"ports": [{"port": 80}]}})
     job.wait("Completed")
     until(lambda: proxy.is_cut(kind), "the watch is cut", tell=world.tell)
     until(lambda: any(request.is_watch and kind in request.path for request in proxy.since(mark)), "it watches again",
@@ -162,6 +166,7 @@ def test_an_api_server_that_crashes_and_forgets(world, vipu):
     starting.wait("Completed")
     starting.wait_released()
     running.wait_released()
-    assert vipu.partitions() == {} and world.records() == {} and made_once(proxy)
+    until(lambda: world.records() == {}, "what was let go is swept", PATIENCE_S, world.tell)
+    assert vipu.partitions() == {} and made_once(proxy)
     assert sorted(pod["metadata"]["name"] for pod in world.api.list("pods", world.ns)) == [
         "running-worker-0", "starting-worker-0"]

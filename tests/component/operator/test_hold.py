@@ -146,7 +146,7 @@ def test_deletion_of_a_job_whose_pod_is_lost_waits_too(world, vipu, front):
 
 def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vipu):
     world.start_operator(vipu.address, "--hold-seconds", 600)
-    job = world.job("swept")
+    job = world.job("swept", restartPolicy={"type": "OnFailure"})
     pod = job.run_pods(1)["swept-worker-0"]
     job.wait("Running")
     running = pod["status"]["containerStatuses"]
@@ -155,8 +155,26 @@ def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vi
             {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC",
              "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, "status")
     world.kubelet.vanish(pod)
-    job.wait("Restarting", "ProcessMayStillRun")
+    held = job.wait("Restarting", "ProcessMayStillRun")
+    assert held["failure"][0]["reason"] == "NodeLost"
     assert list(vipu.partitions()) == [f"p-swept-{world.ns}-0"]
+
+
+def test_a_lost_node_fails_a_job_that_never_restarts_and_its_ipus_are_held(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("lost")
+    pod = job.run_pods(1)["lost-worker-0"]
+    job.wait("Running")
+    world.api.patch("pods", world.ns, "lost-worker-0", {"status": {"conditions": [
+        {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
+         "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, "status")
+    world.api.delete("pods", world.ns, "lost-worker-0")
+    until(lambda: "NodeLost" in job.reasons_told(), "an event tells it", tell=world.tell)
+    world.kubelet.vanish(pod)  # by force: its kubelet has said nothing
+    job.wait("Failed", "NodeLost")
+    assert list(vipu.partitions()) == [f"p-lost-{world.ns}-0"]
+    job.annotate(**{RELEASE: f"p-lost-{world.ns}-0"})
+    job.wait_released()
 
 
 def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):

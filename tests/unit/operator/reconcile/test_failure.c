@@ -199,6 +199,17 @@ TEST(a_failure_of_an_earlier_life_is_not_taken_for_this_one)
     CHECK_STR_EQ(json_str(after->child->next, "time", ""), json_str(before->child, "time", ""));
 }
 
+TEST(a_node_whose_clock_is_behind_is_told_of_once)
+{
+    struct pod pod = broken_pod(1);
+    struct failure failure = failure_of_pod(&pod);
+    AUTO(json) cJSON *first = merge(NULL, &failure, NOW_S + 600);
+    AUTO(json) cJSON *second = merge(first, &failure, NOW_S + 600);
+
+    CHECK(json_equal(first, second));
+    CHECK(failures_tell(first, &failure, NOW_S + 600));
+}
+
 TEST(many_instances_that_fail_at_once_settle)
 {
     struct pod pods[8];
