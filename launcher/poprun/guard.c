@@ -33,7 +33,7 @@ static int await(pid_t runner)
             return wait_status;
         mpirun_watched(&set);
         if (sigwaitinfo(&set, &signal) > 0 && signal.si_signo != SIGCHLD && signal.si_code != SI_KERNEL)
-            (void)kill(runner, signal.si_signo);
+            (void)sigqueue(runner, MPIRUN_PASSED_ON, (union sigval){.sival_int = signal.si_signo});
     }
 }
 

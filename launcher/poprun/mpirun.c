@@ -1,6 +1,7 @@
 #include "launcher/poprun/mpirun.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ void mpirun_watched(sigset_t *ret)
 {
     sigemptyset(ret);
     sigaddset(ret, SIGCHLD);
+    sigaddset(ret, MPIRUN_PASSED_ON);
     for (size_t i = 0; i < COUNT_OF(passed_on); i++)
         sigaddset(ret, passed_on[i]);
 }
@@ -88,12 +90,34 @@ static void fill_environment(const struct plan *plan, struct strv *env)
             strv_push(env, *entry);
 }
 
-/* In the child. Without us mpirun is told to end, and ends what it has started. */
-static void become(char **argv, char **envp, pid_t parent, pid_t *noted)
+struct child {
+    pid_t mpirun;
+    pid_t guard;
+    pid_t *noted; /* where it leaves its number for others */
+    bool has_own_group;
+    unsigned requests; /* to end */
+    struct heard {
+        unsigned from_guard, by_itself;
+    } heard[NSIG];
+};
+
+/* With a terminal mpirun stays in its foreground, where it may read and is stopped by its keys. */
+static bool has_terminal(void)
+{
+    AUTO(fd) int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+    return terminal >= 0;
+}
+
+/* In the child. Without us mpirun is told to end, and ends what it has started. Where it may have a group of
+ * its own, a signal to ours reaches it once, from us: it takes a second one for impatience. */
+static void become(const struct child *child, char **argv, char **envp, pid_t parent)
 {
     sigset_t set;
 
-    *noted = getpid();
+    *child->noted = getpid();
+    if (child->has_own_group)
+        (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     mpirun_watched(&set);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -123,52 +147,65 @@ static bool reap(pid_t mpirun, int *ret)
     return over;
 }
 
-/* What a terminal's key sends reaches mpirun without us; a second request to end is an order. */
-static void pass_on(const siginfo_t *signal, pid_t mpirun, unsigned *requests)
+/* A signal to our whole group comes by itself and once more from the guard, who got it too. So each way is
+ * counted, and only what raises the higher count is news. */
+static bool is_news(struct child *child, int number, bool is_from_guard)
 {
-    bool is_request = signal->si_signo == SIGINT || signal->si_signo == SIGTERM;
+    struct heard *heard = &child->heard[number];
+    unsigned before = heard->from_guard > heard->by_itself ? heard->from_guard : heard->by_itself;
 
-    if (is_request && ++*requests > 1)
-        (void)kill(mpirun, SIGKILL);
-    else if (signal->si_code != SI_KERNEL)
-        (void)kill(mpirun, signal->si_signo);
+    return ++*(is_from_guard ? &heard->from_guard : &heard->by_itself) > before;
+}
+
+/* What a terminal's key sends reaches mpirun without us; a second request to end is an order. */
+static void pass_on(struct child *child, const siginfo_t *signal)
+{
+    bool is_from_guard = signal->si_signo == MPIRUN_PASSED_ON;
+    int number = is_from_guard ? signal->si_value.sival_int : signal->si_signo;
+
+    if ((is_from_guard && signal->si_pid != child->guard) || !is_news(child, number, is_from_guard))
+        return;
+    if ((number == SIGINT || number == SIGTERM) && ++child->requests > 1)
+        (void)kill(child->mpirun, SIGKILL);
+    else if (child->has_own_group || signal->si_code != SI_KERNEL)
+        (void)kill(child->mpirun, number);
 }
 
 /* When the guard was killed the time to end is short. */
-static void await(pid_t mpirun, pid_t guard, int *ret)
+static void await(struct child *child, int *ret)
 {
-    unsigned requests = 0;
     siginfo_t signal;
     sigset_t set;
 
     mpirun_watched(&set);
-    while (!reap(mpirun, ret)) {
+    while (!reap(child->mpirun, ret)) {
         if (sigwaitinfo(&set, &signal) < 0 || signal.si_signo == SIGCHLD)
             continue;
-        if (getppid() != guard) {
+        if (getppid() != child->guard) {
             descend_end(ORPHAN_PATIENCE_MS);
             *ret = 128 + SIGKILL;
             return;
         }
-        pass_on(&signal, mpirun, &requests);
+        pass_on(child, &signal);
     }
 }
 
 bool mpirun_run(struct plan *plan, const struct journal *journal, pid_t *noted, int *ret, struct err *err)
 {
     AUTO(strv) struct strv env = {0};
-    pid_t self = getpid(), guard = getppid(), mpirun;
+    struct child child = {.guard = getppid(), .noted = noted, .has_own_group = !has_terminal()};
+    pid_t self = getpid();
 
     fill_environment(plan, &env);
     char **argv = strv_argv(&plan->argv), **envp = strv_argv(&env);
-    mpirun = fork();
-    if (mpirun < 0)
+    child.mpirun = fork();
+    if (child.mpirun < 0)
         return err_errno(err, errno, "cannot start mpirun");
-    if (mpirun == 0)
-        become(argv, envp, self, noted);
-    story_waiting(journal, mpirun);
-    await(mpirun, guard, ret);
+    if (child.mpirun == 0)
+        become(&child, argv, envp, self);
+    story_waiting(journal, child.mpirun);
+    await(&child, ret);
     descend_end(ORPHAN_PATIENCE_MS);
-    story_end(journal, mpirun, *ret);
+    story_end(journal, child.mpirun, *ret);
     return true;
 }

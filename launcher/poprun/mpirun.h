@@ -16,7 +16,11 @@ char *mpirun_program(const char *path); /* the file that links lead to, without 
 MUST_USE bool mpirun_run(struct plan *plan, const struct journal *journal, pid_t *noted, int *ret,
                          struct err *err);
 
-/* SIGCHLD and the signals that are passed on. Blocked in guard and runner from the beginning, so that none is
- * lost. */
+/* What the guard sends to the runner, with the number of the signal that it has got: such a one is queued,
+ * and never mistaken for the same signal that the runner got itself. */
+#define MPIRUN_PASSED_ON SIGRTMIN
+
+/* SIGCHLD, MPIRUN_PASSED_ON and the signals that are passed on. Blocked in guard and runner from the
+ * beginning, so that none is lost. */
 void mpirun_block_signals(void);
 void mpirun_watched(sigset_t *ret);

@@ -55,6 +55,46 @@ def test_an_interrupt_ends_the_run(poprun):
     process.communicate()
 
 
+def patient(seconds):
+    """mpirun wakes instances up that are to end, waits that long, asks them to end, waits again and kills them."""
+    return ["--offline-mode=on", "--num-replicas=2", "--num-instances=2",
+            f"--mpi-global-args=--mca odls_base_sigkill_timeout {seconds}"]  # fmt: skip
+
+
+def to_the_group(process, name):
+    os.killpg(process.pid, signal.Signals[name])
+
+
+def to_poprun(process, name):
+    process.send_signal(signal.Signals[name])
+
+
+@pytest.mark.parametrize("send, name", [(to_the_group, "SIGTERM"), (to_the_group, "SIGINT"), (to_poprun, "SIGTERM")])
+def test_instances_have_time_to_end(poprun, send, name):
+    """As in a pod: its parent there signals the whole group, which is one request all the same."""
+    script = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
+    process = poprun.start(*patient(5), "bash", "-c", script, start_new_session=True)
+    assert all(process.stdout.readline().endswith("ready\n") for _ in range(2))
+    send(process, name)
+    out, err = process.communicate(timeout=DEADLINE_S)
+    assert out.count("saved") == 2, err
+    assert process.returncode != 0
+    poprun.assert_clean()
+
+
+def test_a_second_request_is_an_order(poprun, tmp_path):
+    heard = tmp_path / "heard"
+    script = f"trap 'touch {heard}' CONT; echo ready; while :; do sleep 0.1; done"
+    process = poprun.start(*patient(600), "bash", "-c", script, start_new_session=True)
+    assert all(process.stdout.readline().endswith("ready\n") for _ in range(2))
+    to_the_group(process, "SIGTERM")
+    until(heard.exists, "mpirun wakes the instances up, before it asks them to end")
+    to_the_group(process, "SIGTERM")
+    assert process.wait(DEADLINE_S) == 128 + signal.SIGKILL
+    poprun.assert_clean()
+    process.communicate()
+
+
 def test_what_a_program_leaves_in_the_background_ends_with_the_run(poprun):
     poprun.offline("sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo started")
     assert processes_with(poprun.mark) == []
