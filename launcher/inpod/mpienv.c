@@ -7,9 +7,12 @@
 
 enum { COLUMN_VALUE, COLUMN_FIRST_NAME, COLUMN_COUNT = COLUMN_FIRST_NAME + 2 };
 
-/* Workers never start anything on each other: they have no keys for that. */
+/* Workers never start anything on each other: they have no keys for that. Their names are for the agent
+ * alone: mpirun need not look them up, waits long where no DNS answers, and would take a worker for its own
+ * host that shares its node's address. */
 static const char *const constants[][COLUMN_COUNT] = {
     {"1", "OMPI_MCA_plm_rsh_no_tree_spawn", "PRTE_MCA_plm_ssh_no_tree_spawn"},
+    {"1", "OMPI_MCA_if_base_do_not_resolve", "PRTE_MCA_prte_do_not_resolve"},
     {"1", "OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames"},
     {"3", "OMPI_MCA_oob_tcp_keepalive_time", "PRTE_MCA_oob_tcp_keepalive_time"},
     {"1", "OMPI_MCA_oob_tcp_keepalive_intvl", "PRTE_MCA_oob_tcp_keepalive_intvl"},
