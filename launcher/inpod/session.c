@@ -14,19 +14,17 @@
 #include "launcher/inpod/descend.h"
 #include "launcher/inpod/wake.h"
 
-#define LINGER_MS 500
+#define QUIET_MS 2000
 #define ENDING_MS 2000
 #define LOOK_MS 20
 #define NEVER INT64_MAX
 
 enum stage {
     STAGE_RUNNING,
-    STAGE_LINGERING, /* it ended; what it left in its group may end by itself */
-    STAGE_ENDING,    /* that was told to end */
-    STAGE_DRAINING,  /* the group is empty; the last output goes out */
-    STAGE_PARTING,   /* the exit status is on its way */
-    STAGE_KEEPING,   /* the client has it; daemons live on */
-    STAGE_CUTTING,   /* everything is to end */
+    STAGE_DRAINING, /* the command ended; the last output goes out */
+    STAGE_PARTING,  /* the exit status is on its way */
+    STAGE_KEEPING,  /* the client has it; what was left behind lives on */
+    STAGE_CUTTING,  /* everything is to end */
 };
 
 enum { WAIT_SIGNAL, WAIT_LINK, WAIT_IN, WAIT_OUT, WAIT_ERR, WAIT_COUNT };
@@ -36,8 +34,7 @@ struct session {
     bool is_linked;
     struct sink in;
     struct source out, err;
-    pid_t command; /* 0: it ended */
-    pid_t group;   /* 0 once it is empty, since its number may be used again then */
+    pid_t command; /* and its process group; 0: it ended, and the number may be used again */
     int status;
     enum stage stage;
     int64_t deadline_ms, now_ms;
@@ -85,18 +82,12 @@ static bool is_past(const struct session *s)
     return s->now_ms >= s->deadline_ms;
 }
 
-static void signal_group(struct session *s, int signal)
-{
-    if (s->group && kill(-s->group, signal) < 0 && errno == ESRCH)
-        s->group = 0;
-}
-
 static void command_ended(struct session *s, int status)
 {
     s->command = 0;
     s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (s->stage == STAGE_RUNNING)
-        enter(s, STAGE_LINGERING, LINGER_MS);
+        enter(s, STAGE_DRAINING, QUIET_MS);
 }
 
 /* False when no descendants are left. */
@@ -126,29 +117,13 @@ static void part(struct session *s)
     enter(s, STAGE_PARTING, NEVER);
 }
 
-/* A daemon may hold the streams open: what is quiet for a while counts as ended. */
+/* What was left behind may hold the streams open: what is quiet for a while counts as ended. */
 static void drain(struct session *s)
 {
     if ((s->out.fd < 0 && s->err.fd < 0) || (is_past(s) && !has_bytes(&s->out) && !has_bytes(&s->err)))
         part(s);
     else if (is_past(s))
-        enter(s, STAGE_DRAINING, LINGER_MS);
-}
-
-static void await_group(struct session *s)
-{
-    signal_group(s, 0);
-    if (!s->group) {
-        enter(s, STAGE_DRAINING, LINGER_MS);
-        drain(s);
-    } else if (is_past(s) && s->stage == STAGE_LINGERING) {
-        signal_group(s, SIGTERM);
-        signal_group(s, SIGCONT);
-        enter(s, STAGE_ENDING, ENDING_MS);
-    } else if (is_past(s)) {
-        signal_group(s, SIGKILL);
-        enter(s, STAGE_ENDING, LOOK_MS);
-    }
+        enter(s, STAGE_DRAINING, QUIET_MS);
 }
 
 /* False when it is over. */
@@ -157,10 +132,6 @@ static bool advance(struct session *s, bool has_descendants)
     switch (s->stage) {
     case STAGE_RUNNING:
     case STAGE_PARTING:
-        return true;
-    case STAGE_LINGERING:
-    case STAGE_ENDING:
-        await_group(s);
         return true;
     case STAGE_DRAINING:
         drain(s);
@@ -177,13 +148,13 @@ static bool advance(struct session *s, bool has_descendants)
     return has_descendants;
 }
 
-static void pass_on(struct session *s, uint32_t signal)
+static void pass_on(const struct session *s, uint32_t signal)
 {
-    if (signal == 0 || signal >= NSIG)
+    if (signal == 0 || signal >= NSIG || s->command == 0)
         return;
-    signal_group(s, (int)signal);
-    if (signal == SIGTERM)
-        signal_group(s, SIGCONT);
+    (void)kill(-s->command, (int)signal);
+    if (signal == SIGTERM) /* a stopped process must run to act on it */
+        (void)kill(-s->command, SIGCONT);
 }
 
 static bool take_frame(struct session *s, const struct frame *frame, struct err *err)
@@ -328,7 +299,6 @@ static bool begin(struct session *s, const char *line, char **envp, const struct
         return false;
     started = command_start(&command, inherited, &s->command, err);
     leave_streams();
-    s->group = s->command;
     return started;
 }
 

@@ -2,9 +2,9 @@
  * whatever the command leaves behind, so that nothing of it is ever lost sight of.
  *
  * How it ends:
- * - The command ends by itself: what it left in its process group gets half a second, then SIGTERM, and
- *   SIGKILL two seconds later, as `run` does it. What has left the group, a daemon, lives on, as after ssh:
- *   Open MPI's does. The exit status goes out after the last byte of output.
+ * - The command ends by itself: its exit status goes out after the last byte of output. What it leaves behind
+ * lives on, as after ssh: Open MPI's daemon does. It is not told to end, in its process group or not, since a
+ * daemon may not have come to leave the group yet.
  * - The client or the connection is lost before the client has said that it has the exit status: the whole
  *   tree, daemons too, gets SIGTERM, and SIGKILL two seconds later.
  * - SIGTERM (the worker is to end) goes to the whole tree, once, and then there is no hurry.

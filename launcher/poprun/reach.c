@@ -172,7 +172,7 @@ static void probe_finish(struct probe *probe, const char *agent, int64_t end_ms,
     str_release(&probe->printed);
 }
 
-void reach_hosts(const struct strv *hosts, const struct strv *agent, struct strv *problems)
+void reach_hosts(const struct strv *hosts, const struct strv *agent, bool may_be_here, struct strv *problems)
 {
     struct probe probes[AT_ONCE];
 
@@ -181,7 +181,7 @@ void reach_hosts(const struct strv *hosts, const struct strv *agent, struct strv
         size_t count = 0;
 
         for (; at < hosts->count && count < AT_ONCE; at++)
-            if (!is_here(hosts->items[at]))
+            if (!may_be_here || !is_here(hosts->items[at]))
                 probe_start(&probes[count++], hosts->items[at], agent);
         for (size_t i = 0; i < count; i++)
             probe_finish(&probes[i], agent->items[0], end_ms, problems);

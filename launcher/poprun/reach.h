@@ -5,5 +5,6 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 
-/* One sentence in `problems` for each host that cannot be reached; this host is not asked. */
-void reach_hosts(const struct strv *hosts, const struct strv *agent, struct strv *problems);
+/* One sentence in `problems` for each host that cannot be reached. This host is not asked if it may be among
+ * them; telling looks names up. */
+void reach_hosts(const struct strv *hosts, const struct strv *agent, bool may_be_here, struct strv *problems);

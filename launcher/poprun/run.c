@@ -7,6 +7,7 @@
 
 #include "base/core/mem.h"
 #include "launcher/inpod/self.h"
+#include "launcher/inpod/workers.h"
 #include "launcher/poprun/acquire.h"
 #include "launcher/poprun/agent.h"
 #include "launcher/poprun/claim.h"
@@ -169,7 +170,8 @@ static bool check_hosts(const struct run *run, struct err *err)
         if (!words_split(global->items[i], &words, err))
             return false;
     agent_choose(&words, run->env, &agent);
-    reach_hosts(run->hosts, &agent, &problems);
+    /* In a launcher pod hosts are workers, whose names only the agent has to know. */
+    reach_hosts(run->hosts, &agent, !run->env(WORKERS_ENV_HOSTS), &problems);
     for (size_t i = 0; i < problems.count; i++)
         journal_add(run->journal, JOURNAL_ERROR, "%s", problems.items[i]);
     return problems.count == 0 ||

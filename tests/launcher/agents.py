@@ -43,13 +43,15 @@ class Job:
         (folder / "keys").mkdir()
         for i in range(workers):
             (folder / "keys" / str(i)).write_bytes(os.urandom(32))
+            (folder / f"tmp-{i}").mkdir()
 
     def worker_env(self, index, **more):
+        # A /tmp for each, as pods have: Open MPI's daemons clear theirs away.
         return {
             **CLEAN, "IPU_JOB_UID": JOB, "IPU_JOB_ATTEMPT": str(ATTEMPT), "IPU_JOB_WORKERS": str(len(self.names)),
             "IPU_JOB_WORKER_INDEX": str(index), "IPU_JOB_IPUS_PER_INSTANCE": str(len(self.names)),
             "IPU_JOB_AGENT_PORT": str(PORT), "IPU_JOB_AGENT_ADDRESS": address(index),
-            "IPU_JOB_KEY_FILE": str(self.folder / "keys" / str(index)), **more,
+            "IPU_JOB_KEY_FILE": str(self.folder / "keys" / str(index)), "TMPDIR": str(self.folder / f"tmp-{index}"), **more,
         }  # fmt: skip
 
     def launcher_env(self, **more):

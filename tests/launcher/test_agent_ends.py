@@ -100,13 +100,13 @@ def test_a_silent_link_ends_both_sides(job, tmp_path):
     assert clients[0].wait(60) == 255
 
 
-def test_what_the_command_leaves_in_its_group_ends_and_a_daemon_lives_on(job, tree):
+def test_what_the_command_leaves_behind_lives_on_until_the_worker_ends(job, tree):
     line, running = tree
     one = job()
     one.start_agent()
     client = one.remote(without_itself(line))
     assert (client.stdout.readline(), client.wait(60)) == (b"up\n", 0)
-    await_until(lambda: running() == 1, "the end of all but the daemon")
+    await_until(lambda: running() == 2, "the two that it has left")
     assert one.stop_agent() == (0, "")
     assert running() == 0
 
@@ -141,7 +141,7 @@ def test_a_newer_attempt_ends_all_of_the_older(job, tree):
     older = begin(one, line)
     daemons = one.remote(without_itself(line))
     assert daemons.wait(60) == 0
-    await_until(lambda: running() == 4, "two trees, of the second the daemon only")
+    await_until(lambda: running() == 5, "two trees, of the second all but itself")
     newer = one.launcher_env(IPU_JOB_ATTEMPT=str(ATTEMPT + 1))
     # When the newer command runs, nothing of the older one does.
     status, out, _ = one.call("ps -eo args", env=newer)

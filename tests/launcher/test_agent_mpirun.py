@@ -154,6 +154,7 @@ def test_in_a_restricted_pod_without_names(job):
     one = job(workers=2)
     env = one.worker_env(0, ADDRESSES=f"{address(0)} {address(1)}", HOSTS=one.launcher_env()["IPU_JOB_HOSTS"], HOME="/",
                          IPU_JOB_KEYS_DIR=str(one.folder / "keys"))  # fmt: skip
+    del env["TMPDIR"]
     done = subprocess.run(["unshare", "--mount", "sh", "-c", RESTRICTED, one.launcher, INSIDE],
                           env=env, capture_output=True, text=True, timeout=120)  # fmt: skip
     assert done.returncode == 0, done.stderr
