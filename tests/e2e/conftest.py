@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parents[1] / "deploy" / "local")]
 
 import kube  # noqa: E402
 from jobs import Job  # noqa: E402

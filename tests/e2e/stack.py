@@ -1,15 +1,22 @@
 """The cluster under test with the product installed by Helm, seen as its users and its admin see it."""
 
+import contextlib
 import json
 import os
 import signal
 from pathlib import Path
 
 import kube
+from local_cluster import processes
+from local_cluster.addresses import Addresses
+from local_cluster.places import Places
 
 NAME = "e2e"
 SYSTEM = "ipu-operator"
 NODE_LABEL = "vipu-ctrl=vctl1"
+# The second node takes only who asks for it: it is there to be lost.
+SECOND = "node2"
+SPARE = {"key": "e2e-spare", "operator": "Exists", "effect": "NoSchedule"}
 IMAGE = "ipu-operator/ipu-examples:0.1.0"
 HOLD_S = 12
 VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeconds={HOLD_S}"]
@@ -22,8 +29,9 @@ class Stack:
         self.kubectl = None
 
     def bring_up(self):
-        kube.cluster("up", "--name", NAME)
+        self.revive()
         self.take_over()
+        self.kubectl("taint", "node", SECOND, f"{SPARE['key']}:{SPARE['effect']}", "--overwrite")
         for image in ("ipu-operator", "ipu-launch", "ipu-examples"):
             archive = kube.run(kube.ROOT / "deploy" / "image", "build", image, "--build-dir", self._build_dir, timeout=600)
             kube.cluster("load", archive.stdout.strip(), "--name", NAME)
@@ -33,6 +41,11 @@ class Stack:
                  *(f"--set={value}" for value in VALUES))
         for deployment in ("vipu-server", "controller-manager"):
             self.system("rollout", "status", f"deployment/ipu-operator-{deployment}", "--timeout=90s")
+
+    @staticmethod
+    def revive():
+        """The cluster, or what of it was killed."""
+        kube.cluster("up", "--nodes", "2", "--name", NAME)
 
     def take_over(self):
         """Uses the cluster as it is."""
@@ -103,6 +116,42 @@ class Stack:
         pod = self.operator_pod()
         states = pod["status"].get("containerStatuses", []) if pod else []
         return pod if states and "running" in states[0]["state"] else None
+
+    def kill_vipu_server(self):
+        """kill -9 of the V-IPU controller; the kubelet starts its container again, with what it had stored."""
+        pod = self.system.items("pods", "-l", "app.kubernetes.io/component=vipu-server")[0]
+        before = pod["status"]["containerStatuses"][0]["restartCount"]
+        for pid in processes_of(pod["status"]["containerStatuses"][0]["containerID"].split("//")[1]):
+            os.kill(pid, signal.SIGKILL)
+
+        def is_back():
+            status = self.system.get("pod", pod["metadata"]["name"])["status"]["containerStatuses"][0]
+            return status["restartCount"] > before and status["ready"]
+
+        kube.wait_for("the V-IPU controller is back", is_back, 120)
+
+    @staticmethod
+    def kill_component(component, program):
+        """kill -9 of one of the cluster's own processes."""
+        os.kill(processes.running(Places(NAME), component, program).pid, signal.SIGKILL)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def cut_off():
+        """The second node reaches nobody, and nobody reaches it."""
+        link = Addresses(json.loads(Places(NAME).record.read_text())["slot"]).veth(2)
+        kube.run("ip", "link", "set", link, "down")
+        try:
+            yield
+        finally:
+            kube.run("ip", "link", "set", link, "up")
+
+    def wait_until_ready(self, node, is_ready=True):
+        def answers():
+            conditions = self.kubectl.get("node", node)["status"]["conditions"]
+            return any(c["type"] == "Ready" and (c["status"] == "True") == is_ready for c in conditions)
+
+        kube.wait_for(f"{node} is {'' if is_ready else 'not '}ready", answers, 150)
 
     def operator_log(self):
         return self.system("logs", "deployment/ipu-operator-controller-manager", "--tail=200")

@@ -1,0 +1,70 @@
+"""Nodes that are lost, and parts of the cluster that are killed while jobs run."""
+
+import kube
+import pytest
+from jobs import UNTIL_TOLD, Job, job
+from stack import SECOND, SPARE
+
+pytestmark = pytest.mark.timeout(900)
+SLOW_S = 150
+LEAVES_SOON = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute",
+               "tolerationSeconds": 1}
+ONLY_THERE = {"nodeSelector": {"kubernetes.io/hostname": SECOND}, "tolerations": [SPARE, LEAVES_SOON]}
+RATHER_THERE = {"tolerations": [SPARE, LEAVES_SOON], "affinity": {"nodeAffinity": {
+    "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {"matchExpressions": [
+        {"key": "kubernetes.io/hostname", "operator": "In", "values": [SECOND]}]}}]}}}
+
+
+def node_of(made):
+    pod = made.pod()
+    return pod and pod["spec"].get("nodeName")
+
+
+def test_a_lost_node_holds_its_ipus_and_then_loses_them(stack, namespace, start):
+    lost = start(job("lost", UNTIL_TOLD, ipus=8, pod=ONLY_THERE))
+    moves = start(job("moves", UNTIL_TOLD, ipus=8, pod=RATHER_THERE, restartPolicy={"type": "OnFailure"}))
+    for one in (lost, moves):
+        one.wait_for_state("Running", seconds=SLOW_S)
+        assert node_of(one) == SECOND
+    first = {f"p-{name}-{namespace.namespace}-0" for name in ("lost", "moves")}
+    with stack.cut_off():
+        stack.wait_until_ready(SECOND, False)
+        kube.wait_for("its pods are asked to go", lambda: lost.pod()["metadata"].get("deletionTimestamp"), SLOW_S)
+        assert first <= stack.partitions().keys(), "their processes may still run"
+
+        ended = lost.wait_for_state("Failed", seconds=SLOW_S)
+        assert ended["reason"] == "NodeLost" and SECOND in ended["failure"][0]["node"]
+        kube.wait_for(moves.told, lambda: node_of(moves) == "node1", SLOW_S)
+        again = moves.wait_for_state("Running", seconds=SLOW_S)
+        kube.wait_for("the removal of the partitions was the fence", lambda: not first & stack.partitions().keys(), SLOW_S)
+        assert again["restartCount"] == 1 and len(stack.partitions()) == 1
+    stack.wait_until_ready(SECOND)
+    moves.let_end()
+    moves.wait_for_state("Completed")
+
+
+def test_a_killed_kubelet_changes_nothing_for_a_running_job(stack, start):
+    made = start(job("stays", "sleep 4; echo over", pod=ONLY_THERE))
+    made.wait_for_state("Running", seconds=SLOW_S)
+    stack.kill_component("kubelet-node2", "kubelet")
+    stack.revive()
+    ended = made.wait_for_state("Completed", seconds=SLOW_S)
+    assert ended["restartCount"] == 0
+    assert made.log().strip() == "over"
+
+
+@pytest.mark.parametrize("kill", ["api-server", "vipu-server"])
+def test_jobs_outlive_the_death_of_what_they_are_run_by(stack, namespace, kill):
+    names = [f"outlives-{n}" for n in range(4)]
+    namespace.create(*(job(name, "sleep 3; echo over", ipus=16) for name in names))
+    made = [Job(namespace, name) for name in names]
+    made[0].wait_for_state("Starting", "Running", seconds=SLOW_S)
+    if kill == "api-server":
+        stack.kill_component("kube-apiserver", "kube-apiserver")
+        stack.revive()
+    else:
+        stack.kill_vipu_server()
+    for one in made:
+        one.wait_for_state("Completed", seconds=SLOW_S)
+        assert one.status["restartCount"] == 0 and one.log().strip() == "over"
+    kube.wait_for("no partition is left", lambda: not stack.partitions(), SLOW_S)
