@@ -1,6 +1,7 @@
 """The jobs of a public tutorial for the original operator, as users have them in their files."""
 
 import json
+import re
 from pathlib import Path
 
 import kube
@@ -8,9 +9,11 @@ import pytest
 import yaml
 from jobs import UNTIL_TOLD, Job
 from stack import IMAGE
+from tutorial import by_rank
 
 SEEDS = Path(__file__).resolve().parent / "seeds"
 # What its log shows of a run in namespace gc-dev, and what follows from "no PopDist environment" for the other.
+CONTROLLER = "ipu-operator-vipu-server.ipu-operator.svc:8090"
 POPDIST = {
     "bert-poprun-64ipus": {
         "POPDIST_NUM_TOTAL_REPLICAS": "16", "POPDIST_NUM_IPUS_PER_REPLICA": "4", "POPDIST_NUM_LOCAL_REPLICAS": "16",
@@ -60,6 +63,48 @@ def test_a_seed_is_accepted_unchanged_and_runs(stack, namespace, name):
     assert environment["IPUOF_LOG_LEVEL"] == "WARN"
     assert environment.get("POPLAR_TARGET_OPTIONS", "") == ""
     assert {key: value for key, value in environment.items() if key.startswith("POPDIST_")} == POPDIST[name]
+
+
+def words_of_poprun():
+    """The command that the seed's script ends with, words for mpirun included."""
+    script = yaml.safe_load((SEEDS / "bert-poprun-64ipus.yaml").read_text())["spec"]["workers"]["template"]["spec"]
+    return script["containers"][0]["args"][0].partition("pip3 install -r requirements.txt ;\n")[2]
+
+
+def recorded(name):
+    return [normalised(line) for line in (kube.ROOT / "tests" / "golden" / "poprun" / name).read_text().splitlines()]
+
+
+def normalised(line):
+    """Without what differs from run to run: time and process ids, addresses and paths."""
+    for pattern, same in [(r"^[\d:.]+ \d+ POPRUN", "POPRUN"), (r"PID \d+", "PID"), (r"command: \S+/mpirun", "command: mpirun"),
+                          (r"IPUOF_VIPU_API_HOST=[\w.-]+", "IPUOF_VIPU_API_HOST=host")]:  # fmt: skip
+        line = re.sub(pattern, same, line)
+    return line
+
+
+@pytest.mark.parametrize("namespace", ["gc-dev"], indirect=True)
+def test_poprun_tells_what_is_on_record(namespace):
+    """It finds controller and partition by itself, and the instance runs what the seed says."""
+    seed = local("bert-poprun-64ipus")
+    container = seed["spec"]["workers"]["template"]["spec"]["containers"][0]
+    container["args"] = ["cd /tmp; echo 'import sys; print(*sys.argv)' >run_pretraining.py\n" + words_of_poprun()]
+    container["resources"]["limits"]["memory"] = "1Gi"
+    namespace("create", "-f", "-", stdin=json.dumps(seed))
+    job = Job(namespace, "bert-poprun-64ipus")
+    job.wait_for_state("Completed", seconds=120)
+
+    # Standard output and error take turns as they like.
+    lines = job.log().splitlines()
+    told = [normalised(line) for line in lines if " POPRUN [" in line]
+    record = recorded("recorded-bert.txt")
+    begin = told.index(record[0])
+    assert told[begin:begin + len(record)] == record
+    assert told[0] == f"POPRUN [I] V-IPU server address picked up from 'vipu': {CONTROLLER}"
+    assert told[-1] == "POPRUN [I] mpirun (PID) terminated with exit code 0"
+    assert [line for line in lines if line[:2] in (" =", "|=", "| ", "|-", " -")] == recorded("table-1x16.txt")
+    assert by_rank("".join(line for line in lines if line.startswith("[1,0]"))) == {
+        0: "run_pretraining.py --config pretrain_large_128_POD64 --dataset generated --training-steps 1"}
 
 
 def test_generated_names_run_too(namespace):
