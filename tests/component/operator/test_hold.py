@@ -185,3 +185,15 @@ def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):
     until(lambda: (pod := job.pods().get("unbound-worker-0")) and pod["metadata"]["uid"] != first["metadata"]["uid"],
           "it comes back", 20, world.tell)
     assert list(vipu.partitions()) == [f"p-unbound-{world.ns}-0"]
+
+
+def test_a_namespace_that_goes_takes_its_job_along_and_the_ipus_come_back(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    ns = world.make_namespace(f"{world.ns}-gone")
+    world.automatic()
+    job = world.job("inside", ns=ns)
+    job.wait("Running")
+    world.api.delete("namespaces", None, ns)
+    job.wait_gone(60)
+    until(lambda: world.api.get("namespaces", None, ns) is None, "the namespace has gone", 60, world.tell)
+    assert vipu.partitions() == {} and world.records() == {}
