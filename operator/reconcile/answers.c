@@ -268,33 +268,22 @@ static void refuse(const struct request *request, const char *reason, char *text
 }
 
 /* What all pods of a job share beside the Service. */
-static void on_policy_created(struct request *request, struct kube_response *res)
+/* What all pods of a job share: its Service, its NetworkPolicy. */
+static void on_shared_created(struct request *request, const struct watch *watch, const char *kind,
+                              struct kube_response *res)
 {
-    struct job_memory *memory = work_memory(request->work);
-
-    if (res->err.kind != ERR_NONE && res->err.kind != ERR_EXISTS) {
-        fail(request, res);
-        return;
-    }
-    if (memory)
-        memory->has_policy = true;
-    work_again_at(request->work, loop_now_ms(request->work->r->loop));
-}
-
-static void on_service_created(struct request *request, struct kube_response *res)
-{
-    struct reconciler *r = request->work->r;
-    AUTO(mem) char *ns = work_ns(request->work);
+    struct work *work = request->work;
+    AUTO(mem) char *ns = work_ns(work);
     AUTO(mem) char *key = key_in(ns, request->op.text);
-    const struct service *seen = store_view(watch_store(r->services), ns, request->op.text);
+    const struct owned *seen = store_view(watch_store(watch), ns, request->op.text);
 
     if (res->err.kind == ERR_NONE)
-        expect_version(request, r->services, key, res);
-    else if (res->err.kind == ERR_EXISTS && seen && str_eq(seen->job_uid, request->work->uid))
-        work_again_at(request->work, loop_now_ms(r->loop));
+        expect_version(request, watch, key, res);
+    else if (res->err.kind == ERR_EXISTS && seen && str_eq(seen->job_uid, work->uid))
+        work_again_at(work, loop_now_ms(work->r->loop));
     else if (res->err.kind == ERR_EXISTS)
         refuse(request, "NameTaken",
-               mem_printf("Service %s exists and is not part of this job; delete or rename it",
+               mem_printf("%s %s exists and is not part of this job; delete or rename it", kind,
                           request->op.text));
     else
         fail(request, res);
@@ -389,10 +378,10 @@ void answer_op(void *ctx, struct kube_response *res)
         on_dry_run(request, res);
         break;
     case OP_SERVICE_CREATE:
-        on_service_created(request, res);
+        on_shared_created(request, request->work->r->services, "Service", res);
         break;
     case OP_POLICY_CREATE:
-        on_policy_created(request, res);
+        on_shared_created(request, request->work->r->policies, "NetworkPolicy", res);
         break;
     case OP_KEYS_CREATE:
         if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS)

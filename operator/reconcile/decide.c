@@ -242,7 +242,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     decide_instances(view, &rollout, &v, plan, &tally);
     waits = decide_surge(view, &rollout, &v, plan);
     if (v.active)
-        decide_service(view, plan);
+        decide_shared(view, plan);
     conclude(view, &tally, &v);
     tell_rollout(view, &rollout, waits, &v);
     if (view->job->overrides_restart_policy &&

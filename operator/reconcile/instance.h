@@ -40,9 +40,10 @@ enum turnover {
 /* Drives one instance that should run. */
 void instance_decide(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
                      struct plan *plan, struct instance_result *ret);
-/* The Service by which the workers of an instance find each other is made when it is not there: before their
- * pods, and again when somebody deletes it. Returns whether it is missing. */
-bool decide_service(const struct job_view *view, struct plan *plan);
+/* What all pods of a job share - the Service by which workers find each other, the NetworkPolicy of those
+ * with a launcher - is made when it is not there: before the pods, and again when somebody deletes it.
+ * Returns whether something is missing. */
+bool decide_shared(const struct job_view *view, struct plan *plan);
 /* Will somebody want the partition again that is given back? */
 enum release {
     RELEASE_FOR_GOOD, /* never: the job or the instance is over */

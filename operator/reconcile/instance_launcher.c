@@ -18,29 +18,38 @@ static void create_keys(const struct instance_view *inst, const struct crew *cre
     op->ready = crew->present > 0;
 }
 
-bool decide_service(const struct job_view *view, struct plan *plan)
+static void create_once(struct plan *plan, enum op_kind kind)
 {
-    if (!job_meets_by_name(&view->job->spec) || view->has_service)
+    if (!plan_has(plan, kind))
+        plan_add(plan, kind);
+}
+
+bool decide_shared(const struct job_view *view, struct plan *plan)
+{
+    bool needs_service = job_meets_by_name(&view->job->spec) && !view->has_service;
+
+    if (!needs_service && !view->needs_policy)
         return false;
-    if (view->create_refused && view->now_ms < view->create_retry_at_ms)
+    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
         plan_again_at(plan, view->create_retry_at_ms);
-    else if (!plan_has(plan, OP_SERVICE_CREATE))
-        plan_add(plan, OP_SERVICE_CREATE);
+        return true;
+    }
+    if (needs_service)
+        create_once(plan, OP_SERVICE_CREATE);
+    if (view->needs_policy)
+        create_once(plan, OP_POLICY_CREATE);
     return true;
 }
 
 bool decide_surroundings(const struct job_view *view, const struct instance_view *inst,
                          const struct crew *crew, struct plan *plan)
 {
-    const struct job_spec *spec = &view->job->spec;
-    bool needs_service = decide_service(view, plan);
-    bool needs_keys = spec->has_launcher && inst->keys == KEYS_UNKNOWN;
+    bool needs_shared = decide_shared(view, plan);
+    bool needs_keys = view->job->spec.has_launcher && inst->keys == KEYS_UNKNOWN;
 
-    if (view->needs_policy && !plan_has(plan, OP_POLICY_CREATE))
-        plan_add(plan, OP_POLICY_CREATE);
     if (needs_keys)
         create_keys(inst, crew, plan);
-    return !needs_service && !view->needs_policy && !needs_keys;
+    return !needs_shared && !needs_keys;
 }
 
 /* ---- the launch ---- */

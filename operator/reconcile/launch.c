@@ -178,6 +178,7 @@ void launch_send_policy(struct work *work, struct op *op, const struct job *job)
 {
     AUTO(json) cJSON *policy = podlaunch_network_policy(job);
 
+    op->text = name_network_policy(job->name);
     work_send(work, op,
               &(struct kube_request){.method = "POST",
                                      .resource = &KUBE_NETWORK_POLICIES,

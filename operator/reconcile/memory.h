@@ -67,7 +67,6 @@ struct job_memory {
 
     int32_t priority; /* of its template's PriorityClass, as the API server has answered; 0 until then */
 
-    bool has_policy;
     bool create_refused;
     const char *create_reason;
     char *create_text;

@@ -298,26 +298,31 @@ static void share_answer(const struct reconciler *r, const struct job *job, stru
     memory->dry_run = DRY_RUN_PASSED;
 }
 
-static void view_answers(const struct job *job, const struct job_memory *memory, bool needs_policy,
-                         struct job_view *view)
+static void view_answers(const struct job *job, const struct job_memory *memory, struct job_view *view)
 {
     view->dry_run = memory->dry_run_generation == job->generation ? memory->dry_run : DRY_RUN_NEEDED;
     view->dry_run_text = memory->dry_run_text;
     view->dry_run_reason = memory->dry_run_reason;
     view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
-    view->needs_policy = job->spec.has_launcher && needs_policy && !memory->has_policy;
     view->create_refused = memory->create_refused;
     view->create_reason = memory->create_reason;
     view->create_text = memory->create_text;
     view->create_retry_at_ms = memory->create_retry_at_ms;
 }
 
-static bool has_service(const struct reconciler *r, const struct job *job)
+static bool has_owned(const struct watch *watch, const struct job *job, char *name_take)
 {
-    AUTO(mem) char *name = name_worker_service(job->name);
-    const struct service *service = store_view(watch_store(r->services), job->ns, name);
+    AUTO(mem) char *name = name_take;
+    const struct owned *owned = store_view(watch_store(watch), job->ns, name);
 
-    return service && str_eq(service->job_uid, job->uid);
+    return owned && str_eq(owned->job_uid, job->uid);
+}
+
+static void view_owned(const struct reconciler *r, const struct job *job, struct job_view *view)
+{
+    view->has_service = has_owned(r->services, job, name_worker_service(job->name));
+    view->needs_policy =
+        r->policies && job->spec.has_launcher && !has_owned(r->policies, job, name_network_policy(job->name));
 }
 
 void observe(struct reconciler *r, const char *key, struct observation *o)
@@ -342,8 +347,8 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->surge_count = job->problems.count ? 0 : job_surge(&job->spec);
         view->instances = own(o, view_all(view), sizeof(*view->instances));
         share_answer(r, job, memory);
-        view_answers(job, memory, r->options.pods.network_policy, view);
-        view->has_service = has_service(r, job);
+        view_answers(job, memory, view);
+        view_owned(r, job, view);
         for (uint32_t i = 0; i < view_all(view); i++)
             view_instance(r, job, memory, i, o);
         view_pods(r, job, memory, o);

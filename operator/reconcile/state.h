@@ -4,7 +4,7 @@
 #include "base/core/map.h"
 #include "base/io/loop.h"
 #include "operator/api/node.h"
-#include "operator/api/service.h"
+#include "operator/api/owned.h"
 #include "operator/kube/client.h"
 #include "operator/kube/events.h"
 #include "operator/kube/queue.h"
@@ -32,6 +32,7 @@ struct reconciler {
     struct pool *pool;
     struct reconciler_options options;
     struct watch *jobs, *pods, *records, *nodes, *services;
+    struct watch *policies; /* NULL: the operator makes none */
     struct queue *queue;
     struct map memories; /* uid -> struct job_memory */
     uint64_t arrivals;   /* memories made so far */

@@ -199,28 +199,28 @@ static void on_pod(void *ctx, const struct store_change *change)
     reconciler_enqueue(r, pod->job_key);
 }
 
-/* ---- services ---- */
+/* ---- Services and NetworkPolicies ---- */
 
-static bool view_service(void *ctx, const cJSON *item, void **ret)
+static bool view_owned(void *ctx, const cJSON *item, void **ret)
 {
     (void)ctx;
-    return (*ret = service_parse(item)) != NULL;
+    return (*ret = owned_parse(item)) != NULL;
 }
 
-static void free_service_view(void *view)
+static void free_owned_view(void *view)
 {
-    service_free(view);
+    owned_free(view);
 }
 
-static void on_service(void *ctx, const struct store_change *change)
+static void on_owned(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
-    const struct service *service = change->new ? change->new : change->old;
-    struct job_memory *memory = map_get(&r->memories, service->job_uid);
+    const struct owned *owned = change->new ? change->new : change->old;
+    struct job_memory *memory = map_get(&r->memories, owned->job_uid);
 
     if (memory)
-        memory_saw_version(memory, service->resource_version);
-    reconciler_enqueue(r, service->job_key);
+        memory_saw_version(memory, owned->resource_version);
+    reconciler_enqueue(r, owned->job_key);
 }
 
 /* ---- nodes ---- */
@@ -302,13 +302,17 @@ void watches_start(struct reconciler *r)
         .resource = &KUBE_NODES, .view = view_node, .view_free = free_node_view, .on_change = on_node};
     struct watch_options services = {.resource = &KUBE_SERVICES,
                                      .label_selector = LABEL_JOB_NAME,
-                                     .view = view_service,
-                                     .view_free = free_service_view,
-                                     .on_change = on_service};
-    struct watch_options *all[] = {&nodes, &jobs, &records, &pods, &services};
-    struct watch **slots[] = {&r->nodes, &r->jobs, &r->records, &r->pods, &r->services};
+                                     .view = view_owned,
+                                     .view_free = free_owned_view,
+                                     .on_change = on_owned};
+    struct watch_options policies = services;
+    struct watch_options *all[] = {&nodes, &jobs, &records, &pods, &services, &policies};
+    struct watch **slots[] = {&r->nodes, &r->jobs, &r->records, &r->pods, &r->services, &r->policies};
 
+    policies.resource = &KUBE_NETWORK_POLICIES;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (all[i] == &policies && !r->options.pods.network_policy)
+            continue;
         all[i]->ctx = r;
         all[i]->on_synced = on_synced;
         *slots[i] = watch_new(r->kube, all[i]);
@@ -322,4 +326,5 @@ void watches_stop(struct reconciler *r)
     watch_free(r->records);
     watch_free(r->nodes);
     watch_free(r->services);
+    watch_free(r->policies);
 }

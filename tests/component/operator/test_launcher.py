@@ -104,6 +104,21 @@ def test_a_launch_from_keys_to_completion(world, vipu):
     until(lambda: list(job.pods()) == ["mpi-launcher"], "the workers go, the launcher's log stays", tell=world.tell)
 
 
+def test_a_network_policy_comes_back_and_another_is_left_alone(world, vipu):
+    world.start_operator(vipu.address)
+    job = launched(world, "guarded")
+    running(world, job)
+    policy = world.api.get("networkpolicies", world.ns, "guarded-peers")
+    world.api.delete("networkpolicies", world.ns, "guarded-peers")
+    until(lambda: (again := world.api.get("networkpolicies", world.ns, "guarded-peers"))
+          and again["metadata"]["uid"] != policy["metadata"]["uid"], "it comes back", tell=world.tell)
+    theirs = world.api.create("networkpolicies", world.ns, {
+        "metadata": {"name": "taken-peers"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}})
+    told = launched(world, "taken").wait("Starting", "NameTaken")
+    assert "NetworkPolicy taken-peers exists and is not part of this job" in told["lastMessage"]
+    assert world.api.get("networkpolicies", world.ns, "taken-peers") == theirs
+
+
 def test_the_worker_is_named_not_the_launcher(world, vipu):
     world.start_operator(vipu.address)
     job = launched(world, "cause", cleanPodPolicy="Workers")

@@ -169,7 +169,6 @@ void world_crash(struct world *w)
     }
     world_forget(w);
     w->dry_run_generation = 0;
-    w->has_policy = false;
     w->create_refused = false;
     w->again_at_ms = 0;
     for (size_t i = 0; i < w->record_count; i++) {

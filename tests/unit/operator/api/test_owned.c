@@ -1,4 +1,4 @@
-#include "operator/api/service.h"
+#include "operator/api/owned.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -7,31 +7,31 @@
     "{\"metadata\":{\"name\":\"train-workers\",\"namespace\":\"team\",\"resourceVersion\":\"7\","            \
     "\"ownerReferences\":[" owner "]}}"
 
-static struct service *parse(const char *text)
+static struct owned *parse(const char *text)
 {
     struct err err = {0};
     AUTO(json) cJSON *object = json_parse(slice_of(text), &err);
 
     CHECK_OK(object, err);
-    return service_parse(object);
+    return owned_parse(object);
 }
 
-TEST(a_service_is_known_by_the_job_that_controls_it)
+TEST(an_object_is_known_by_the_job_that_controls_it)
 {
-    AUTO(service)
-    struct service *service =
+    AUTO(owned)
+    struct owned *owned =
         parse(OWNED("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"a\",\"uid\":\"1\"},"
                     "{\"apiVersion\":\"graphcore.ai/v1alpha1\",\"kind\":\"IPUJob\",\"name\":\"train\","
                     "\"uid\":\"2\",\"controller\":true}"));
 
-    CHECK_STR_EQ(service->ns, "team");
-    CHECK_STR_EQ(service->name, "train-workers");
-    CHECK_STR_EQ(service->resource_version, "7");
-    CHECK_STR_EQ(service->job_uid, "2");
-    CHECK_STR_EQ(service->job_key, "team/train");
+    CHECK_STR_EQ(owned->ns, "team");
+    CHECK_STR_EQ(owned->name, "train-workers");
+    CHECK_STR_EQ(owned->resource_version, "7");
+    CHECK_STR_EQ(owned->job_uid, "2");
+    CHECK_STR_EQ(owned->job_key, "team/train");
 }
 
-TEST(a_service_that_no_job_controls_is_not_ours)
+TEST(an_object_that_no_job_controls_is_not_ours)
 {
     static const char *const texts[] = {
         "{}",
