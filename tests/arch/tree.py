@@ -3,6 +3,7 @@
     python3 tests/arch/tree.py includes|banned|format
     python3 tests/arch/tree.py headers ROOM... -- CC FLAG...
     python3 tests/arch/tree.py purity ARCHIVE...
+    python3 tests/arch/tree.py names ARCHIVE...
 """
 
 import concurrent.futures
@@ -115,8 +116,8 @@ def headers(rooms, compiler):
         yield from filter(None, pool.map(compile_alone, sources(*rooms, suffixes=(".h",))))
 
 
-def symbols(archive, flag):
-    listing = subprocess.run(["nm", "-A", flag, archive], capture_output=True, text=True, check=True).stdout
+def symbols(archive, *flags):
+    listing = subprocess.run(["nm", "-A", *flags, archive], capture_output=True, text=True, check=True).stdout
     for line in listing.splitlines():
         where, _, symbol = line.rpartition(" ")
         yield where.split(":")[1], symbol
@@ -130,6 +131,19 @@ def purity(archives):
         for member, symbol in symbols(archive, "--undefined-only"):
             if symbol not in own and not PURE.fullmatch(symbol):
                 yield f"{Path(archive).name}({member}): needs {symbol}, so it is not pure"
+
+
+def names(archives):
+    """Of two functions of one name the linker may take the wrong one without a word, where rooms meet in one program."""
+    homes = {}
+    for archive in archives:
+        for member, symbol in symbols(archive, "--defined-only", "--extern-only"):
+            homes.setdefault(symbol, set()).add(f"{Path(archive).name}({member})")
+    if not homes:
+        yield "the archives define nothing"
+    for symbol, found in sorted(homes.items()):
+        if len(found) > 1:
+            yield f"{symbol} is defined in {' and '.join(sorted(found))}: give one of them another name"
 
 
 def layout():
@@ -153,6 +167,7 @@ def main(argv):
         "format": layout,
         "headers": lambda: headers(rest[:split], rest[split + 1 :]),
         "purity": lambda: purity(rest),
+        "names": lambda: names(rest),
     }
     broken = list(rules[rule]())
     for sentence in broken:
