@@ -14,7 +14,8 @@
 #include "operator/kube/lease.h"
 #include "options.h"
 #include "operator/reconcile/reconciler.h"
-#include "operator/serve/health.h"
+#include "operator/serve/metrics.h"
+#include "operator/serve/pages.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
 
@@ -26,7 +27,7 @@ struct app {
     struct kube *kube;
     struct events *events;
     struct lease *lease;
-    struct health *health;
+    struct pages *pages;
     struct reconciler *reconciler; /* while leading */
     bool stopping;
     int exit_code;
@@ -113,6 +114,21 @@ static cJSON *queue(void *ctx)
     return app->reconciler ? reconciler_queue(app->reconciler) : NULL;
 }
 
+static void metrics(void *ctx, struct str *out)
+{
+    struct app *app = ctx;
+    AUTO(survey) struct survey survey = {0};
+    struct metrics_view view = {.is_leader = app->reconciler != NULL};
+
+    if (app->reconciler) {
+        survey_take(app->reconciler, &survey);
+        view.survey = &survey;
+        view.counters = reconciler_counters(app->reconciler);
+    }
+    view.request_count = kube_counters(app->kube, &view.requests);
+    metrics_print(&view, out);
+}
+
 /* ---- the end ---- */
 
 static void on_given_back(void *ctx)
@@ -173,14 +189,15 @@ static bool start(struct app *app, struct err *err)
                                                               .on_started = on_started,
                                                               .on_lost = on_lost,
                                                               .ctx = app});
-    app->health = health_new(app->loop,
-                             &(struct health_options){.port = (uint16_t)o->health_port,
-                                                      .is_well = is_well,
-                                                      .is_ready = is_ready,
-                                                      .queue = queue,
-                                                      .ctx = app},
-                             err);
-    return app->health != NULL;
+    app->pages = pages_new(app->loop,
+                           &(struct pages_options){.port = (uint16_t)o->health_port,
+                                                   .is_well = is_well,
+                                                   .is_ready = is_ready,
+                                                   .queue = queue,
+                                                   .metrics = metrics,
+                                                   .ctx = app},
+                           err);
+    return app->pages != NULL;
 }
 
 /* What this process cost the API server: read by tests/bench, and worth a line in anybody's log. */
@@ -198,7 +215,7 @@ static void log_requests(const struct app *app)
 static void finish(struct app *app)
 {
     reconciler_free(app->reconciler);
-    health_free(app->health);
+    pages_free(app->pages);
     if (app->lease)
         lease_free(app->lease);
     if (app->events)
@@ -225,7 +242,7 @@ static int run(struct app *app)
     log_info("ipu-operator " IPU_OPERATOR_VERSION, KV("api_server", app->identity.server),
              KV("identity", app->identity.origin), KV("namespace", operator_ns(app)),
              KVF("vipu_controllers", "%zu", app->options.controllers.count),
-             KVF("health_port", "%u", (unsigned)health_port(app->health)));
+             KVF("health_port", "%u", (unsigned)pages_port(app->pages)));
     if (app->identity.insecure)
         log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
     loop_run(app->loop);

@@ -7,18 +7,16 @@
 #include <stdint.h>
 
 #include "base/core/str.h"
+#include "base/doc/openmetrics.h"
 #include "vipu/server/controller.h"
 
-#define METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define METRICS_METHODS 16u
 #define METRICS_STATUSES 17u /* of gRPC, 0 to 16 */
-#define METRICS_BUCKETS 11u  /* of the histogram; the last one has no upper end */
 
 struct metrics_method {
     const char *name;
     uint64_t calls[METRICS_STATUSES];
-    uint64_t buckets[METRICS_BUCKETS];
-    uint64_t sum_us;
+    struct openmetrics_histogram durations;
 };
 
 struct metrics {

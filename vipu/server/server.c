@@ -77,7 +77,7 @@ static void on_metrics(void *ctx, struct serve_request *request, const struct se
     if (refuse_writing(request, view))
         return;
     metrics_put(&server->metrics, &server->controller, &text);
-    serve_reply(request, 200, METRICS_CONTENT_TYPE, str_slice(&text));
+    serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
 }
 
 static bool start_admin(struct server *server, struct err *err)

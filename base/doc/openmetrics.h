@@ -1,0 +1,34 @@
+/* Text for /metrics in the format OpenMetrics 1.0, from a table of families. Pure. Values of labels are the
+ * caller's to choose; they must be few, and must not grow with what users make. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+
+#define OPENMETRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define OPENMETRICS_BUCKETS 11u /* of a histogram; the last one has no upper end */
+
+struct openmetrics_family {
+    const char *name; /* without the suffix that its type adds */
+    const char *type; /* gauge, counter, histogram, info */
+    const char *help; /* a sentence without period */
+    void (*put)(const void *ctx, const char *name, struct str *out); /* its samples, a line each */
+};
+
+/* The whole page, with its end mark. */
+void openmetrics_put(const struct openmetrics_family *families, size_t count, const void *ctx,
+                     struct str *out);
+/* The value of a label, with its quotes. */
+void openmetrics_quote(const char *value, struct str *out);
+
+/* How long something took, from 100 microseconds to 10 seconds. */
+struct openmetrics_histogram {
+    uint64_t buckets[OPENMETRICS_BUCKETS];
+    uint64_t sum_us;
+};
+void openmetrics_observe(struct openmetrics_histogram *histogram, uint64_t duration_us);
+/* labels: "a=\"b\"" without braces, or "". */
+void openmetrics_put_histogram(const char *name, const char *labels,
+                               const struct openmetrics_histogram *histogram, struct str *out);

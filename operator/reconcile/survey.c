@@ -1,0 +1,70 @@
+#include "operator/reconcile/survey.h"
+
+#include "base/core/mem.h"
+#include "operator/reconcile/state.h"
+
+/* The state that users see; a job without one has just been made. */
+static enum job_state state_of(const struct job *job)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *status = json_parse(slice_of(job->status_json), &err);
+    const char *name = json_str(status, "launcherStatus", "");
+
+    for (size_t i = 0; i < SURVEY_STATES; i++) {
+        if (str_eq(job_state_name((enum job_state)i), name))
+            return (enum job_state)i;
+    }
+    return JOB_PENDING;
+}
+
+static bool is_ours(const struct reconciler *r, const char *controller, const char *id)
+{
+    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+
+    return record && str_eq(record->controller, controller);
+}
+
+static void look_at(const struct reconciler *r, size_t index, struct survey_controller *ret)
+{
+    const struct pool_controller *c = pool_controller(r->pool, index);
+    struct vipu_pool_view room = pool_room(r->pool, index);
+
+    *ret = (struct survey_controller){.name = c->config->name, .is_up = c->is_known, .total = c->total_ipus};
+    for (size_t i = 0; i < c->listed->count; i++) {
+        const struct vipu_partition *partition = &c->listed->items[i];
+        bool ours = is_ours(r, c->config->name, partition->id);
+
+        *(ours ? &ret->held : &ret->foreign) += partition->size;
+        ret->foreign_partitions += !ours;
+    }
+    if (c->total_ipus) {
+        ret->free = room.free_ipus;
+        ret->largest_free = vipu_pool_largest_free(&room);
+    }
+    vipu_pool_view_release(&room);
+}
+
+void survey_take(const struct reconciler *r, struct survey *ret)
+{
+    void *value;
+
+    *ret = (struct survey){0};
+    for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
+        ret->jobs[state_of(i->view)]++;
+    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
+        ret->waiting += (uint32_t)((const struct job_memory *)value)->claim_count;
+    ret->records = (uint32_t)store_count(watch_store(r->records));
+    ret->pods = (uint32_t)store_count(watch_store(r->pods));
+    ret->due = (uint32_t)queue_ready(r->queue);
+    ret->in_work = (uint32_t)r->works.count;
+    ret->controller_count = pool_count(r->pool);
+    ret->controllers = mem_alloc((ret->controller_count + 1) * sizeof(*ret->controllers));
+    for (size_t i = 0; i < ret->controller_count; i++)
+        look_at(r, i, &ret->controllers[i]);
+}
+
+void survey_release(struct survey *survey)
+{
+    mem_free(survey->controllers);
+    *survey = (struct survey){0};
+}

@@ -1,0 +1,39 @@
+/* How things stand in the whole, for metrics: counted when somebody asks, from what the reconciler knows
+ * anyway. Its size follows the number of V-IPU controllers, never that of jobs. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "operator/reconcile/status.h"
+
+struct reconciler;
+
+#define SURVEY_STATES (JOB_TERMINATING + 1)
+
+struct survey_controller {
+    const char *name; /* borrowed from the configuration */
+    bool is_up;
+    uint32_t total;               /* IPUs; 0: it does not tell */
+    uint32_t free, held, foreign; /* by nobody, by jobs, by partitions that are not the operator's */
+    uint32_t largest_free;        /* the largest partition that fits now */
+    uint32_t foreign_partitions;
+};
+
+struct survey {
+    uint32_t jobs[SURVEY_STATES];
+    uint32_t waiting; /* instances in line for IPUs */
+    uint32_t records, pods;
+    uint32_t due;                          /* jobs that are to be looked at now */
+    uint32_t in_work;                      /* jobs with requests in flight */
+    struct survey_controller *controllers; /* owned */
+    size_t controller_count;
+};
+
+void survey_take(const struct reconciler *reconciler, struct survey *ret);
+void survey_release(struct survey *survey);
+
+static inline void survey_auto(struct survey *survey)
+{
+    survey_release(survey);
+}

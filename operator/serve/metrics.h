@@ -1,0 +1,21 @@
+/* The operator's /metrics, as OpenMetrics. One table in metrics.c has every family; the one in
+ * docs/observability.md is compared with it by a test. Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/str.h"
+#include "operator/kube/client.h"
+#include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/survey.h"
+
+/* All of it borrowed. */
+struct metrics_view {
+    bool is_leader;
+    const struct survey *survey; /* of the leader; NULL: this process has nothing to tell of jobs */
+    const struct reconciler_counters *counters; /* likewise */
+    const struct kube_counter *requests;
+    size_t request_count;
+};
+
+void metrics_print(const struct metrics_view *view, struct str *out);

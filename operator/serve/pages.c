@@ -1,0 +1,94 @@
+#include "operator/serve/pages.h"
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "base/doc/openmetrics.h"
+#include "base/io/serve.h"
+
+enum { PAGES = 4 };
+
+struct pages {
+    struct pages_options options;
+    struct serve_route routes[PAGES + 1]; /* the last one ends the list */
+    struct serve *serve;
+};
+
+static void answer(struct serve_request *request, const char *trouble)
+{
+    serve_replyf(request, trouble ? 503 : 200, "%s\n", trouble ? trouble : "ok");
+}
+
+static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    (void)view;
+    answer(request, pages->options.is_well(pages->options.ctx));
+}
+
+static void on_readyz(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    (void)view;
+    answer(request, pages->options.is_ready(pages->options.ctx));
+}
+
+static void on_queue(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+    AUTO(json) cJSON *queue = pages->options.queue(pages->options.ctx);
+    AUTO(mem) char *text = NULL;
+
+    (void)view;
+    if (!queue) {
+        serve_replyf(request, 503, "this replica does not lead; ask the one that holds the lease\n");
+        return;
+    }
+    text = json_print(queue);
+    serve_reply(request, 200, "application/json", slice_of(text));
+}
+
+static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+    AUTO(str) struct str text = {0};
+
+    (void)view;
+    pages->options.metrics(pages->options.ctx, &text);
+    serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
+}
+
+struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err)
+{
+    static const struct {
+        const char *path;
+        serve_fn fn;
+    } rows[PAGES] = {
+        {"/healthz", on_healthz}, {"/readyz", on_readyz}, {"/queue", on_queue}, {"/metrics", on_metrics}};
+    struct pages *pages = NEW(struct pages);
+
+    pages->options = *options;
+    for (size_t i = 0; i < PAGES; i++)
+        pages->routes[i] = (struct serve_route){.path = rows[i].path, .fn = rows[i].fn, .ctx = pages};
+    pages->serve =
+        serve_new(loop, &(struct serve_options){.port = options->port, .routes = pages->routes}, err);
+    if (!pages->serve) {
+        mem_free(pages);
+        return NULL;
+    }
+    return pages;
+}
+
+uint16_t pages_port(const struct pages *pages)
+{
+    return serve_port(pages->serve);
+}
+
+void pages_free(struct pages *pages)
+{
+    if (!pages)
+        return;
+    serve_free(pages->serve);
+    mem_free(pages);
+}

@@ -1,0 +1,28 @@
+/* The operator's pages on plain HTTP: what the kubelet asks - /healthz (is this process well) and /readyz (is
+ * it of use) -, what an admin asks - /queue, who waits for IPUs -, and what Prometheus asks - /metrics. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/doc/json.h"
+
+struct loop;
+struct pages;
+struct str;
+
+struct pages_options {
+    uint16_t port;
+    /* NULL when well; else one sentence that says what is wrong. */
+    const char *(*is_well)(void *ctx);
+    const char *(*is_ready)(void *ctx);
+    /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
+    cJSON *(*queue)(void *ctx);
+    void (*metrics)(void *ctx, struct str *out);
+    void *ctx;
+};
+
+MUST_USE struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err);
+uint16_t pages_port(const struct pages *pages);
+void pages_free(struct pages *pages);

@@ -1,0 +1,61 @@
+"""/metrics of the operator, read by a parser that is not ours."""
+
+import re
+
+from operator_program import ROOT
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from waiting import until
+
+
+def families(operator):
+    status, text = operator.ask("/metrics")
+    assert status == 200
+    return list(text_string_to_metric_families(text))
+
+
+def samples(operator):
+    """(Name, values of the labels in order of their names) -> value."""
+    return {(sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+            for family in families(operator) for sample in family.samples}
+
+
+def test_jobs_ipus_and_the_line_are_told(world, vipu):
+    operator = world.start_operator(vipu.address)
+    vipu.client.create("theirs", size=8, reconfigurable=True)
+    holds = world.job("holds", ipusPerJobInstance="32")
+    pod = holds.run_pods(1)["holds-worker-0"]
+    holds.wait("Running")
+    world.job("waits", ipusPerJobInstance="64").wait("Pending", "InsufficientIPUs")
+    until(lambda: samples(operator)["ipu_operator_foreign_partitions", vipu.address] == 1, "all is listed", 30, world.tell)
+    told = samples(operator)
+    assert told["ipu_operator_leader",] == 1 and told["ipu_operator_controller_up", vipu.address] == 1
+    assert told["ipu_operator_jobs", "Running"] == 1 and told["ipu_operator_jobs", "Pending"] == 1
+    assert told["ipu_operator_waiting_instances",] == 1 and told["ipu_operator_pods",] == 1
+    assert told["ipu_operator_partition_records",] == 1
+    assert told["ipu_operator_ipus", vipu.address, "held"] == 32
+    assert told["ipu_operator_ipus", vipu.address, "foreign"] == 8
+    assert told["ipu_operator_ipus", vipu.address, "free"] == 24
+    assert told["ipu_operator_largest_free_block_ipus", vipu.address] == 16
+    assert abs(told["ipu_operator_fragmentation_ratio", vipu.address] - 1 / 3) < 0.001
+    assert told["ipu_operator_api_requests_total", "POST", "pods"] >= 2  # the question, and the pod
+    assert told["ipu_operator_reconciles_total", "acted"] > 0
+
+    before = len(told)
+    for n in range(5):
+        world.job(f"more-{n}", ipusPerJobInstance="64")
+    until(lambda: samples(operator)["ipu_operator_jobs", "Pending"] == 6, "they are counted", 30, world.tell)
+    more = {key for key in samples(operator) if key[0].startswith("ipu_operator_api")} - told.keys()
+    assert len(samples(operator)) - len(more) == before, "no series of a job's own"
+
+    world.kubelet.succeed(pod)
+    holds.wait("Completed")
+    vipu.kill()
+    until(lambda: samples(operator)["ipu_operator_controller_up", vipu.address] == 0, "its silence is told", 60, world.tell)
+    assert operator.health("/readyz") == operator.health("/healthz") == 200, "a dead controller is no illness of the operator"
+    vipu.start()
+
+
+def test_the_page_of_the_docs_has_the_same_table(world, vipu):
+    operator = world.start_operator(vipu.address)
+    rows = re.findall(r"^\| `(ipu_operator_\w+)` \| (\w+) \| (.+) \|$", (ROOT / "docs/observability.md").read_text(), re.M)
+    assert rows == [(family.name, family.type, family.documentation.rstrip(".")) for family in families(operator)]
