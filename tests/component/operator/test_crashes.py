@@ -15,6 +15,7 @@ FOUR_PODS = QUICK + "clusters: [{id: cl1}, {id: cl2}, {id: cl3}, {id: cl4}]\n"
 UP = ("finalizer-add", "record-create", "partition-create", "service-create", "pod-create-0", "pod-create-1",
       "record-patch", "status-Starting", "status-Completed")
 AGAIN = ("partition-reset",)
+LAUNCH = ("policy-create", "keys-create", "record-launch", "pod-create-launcher", "keys-delete")
 DOWN = ("status-Terminating", "pod-delete", "partition-remove", "record-delete", "finalizer-remove")
 CRASHES_S, END_S = 300, 240  # a request of unknown outcome is remembered for 34 s
 
@@ -26,7 +27,7 @@ class Crash:
 
 
 def job_in(text):
-    found = re.search(r"\b([uad]\d\d)\b", text)
+    found = re.search(r"\b([uadl]\d\d)\b", text)
     return found and found[1]
 
 
@@ -42,10 +43,14 @@ def api_point(seen):
     if "ipujobs" in words:
         adds = "graphcore.ai/ipu-partitions" in body["metadata"]["finalizers"]
         return "finalizer-add" if adds else "finalizer-remove", job_in(named)
-    kind = {"configmaps": "record", "services": "service", "pods": "pod"}[words[4]]
+    resource = words[words.index("namespaces") + 2]
+    kind = {"configmaps": "record", "services": "service", "pods": "pod", "secrets": "keys",
+            "networkpolicies": "policy"}[resource]
     verb = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}[seen.method]
     if (kind, verb) == ("pod", "create"):
-        return f"pod-create-{named[-1]}", job_in(named)
+        return f"pod-create-{named.rsplit('-', 1)[1]}", job_in(named)
+    if (kind, verb) == ("record", "patch") and body["data"]["launched"] == "true":
+        return "record-launch", job_in(named)
     return f"{kind}-{verb}", job_in(named)
 
 
@@ -86,8 +91,10 @@ class Reaper:
 
     def exit_code(self, pod):
         """Jobs u complete at once, d run until they are deleted; a fail, one after the other, until their crash has
-        come."""
+        come; of l the launchers complete."""
         name = pod["metadata"]["labels"]["graphcore.ai/job-name"]
+        if name[0] == "l" and pod["metadata"]["labels"]["graphcore.ai/role"] == "worker":
+            return None
         if name[0] == "d" or not self.is_on:
             return None
         first = min((job for job in self.left if job[0] == "a"), default=None)
@@ -167,7 +174,9 @@ class Story:
         until(self.is_at_rest, "all jobs are over and nothing is held", END_S, self.tell)
         assert self.vipu.partitions() == {} and self.watcher.broken == set()
         for name, job in self.jobs.items():
-            assert sorted(job.pods()) == ([] if name[0] == "d" else [f"{name}-worker-0", f"{name}-worker-1"])
+            kept = {"d": [], "l": ["launcher"]}.get(name[0], ["worker-0", "worker-1"])
+            until(lambda job=job, kept=kept: sorted(job.pods()) == [f"{job.name}-{pod}" for pod in kept],
+                  f"of {name} there is {kept}", tell=self.tell)
             if name[0] != "d":
                 until(lambda job=job: "finalizers" not in job.get()["metadata"], f"{name} has no finalizer")
 
@@ -194,3 +203,11 @@ def test_a_crash_at_every_write_on_the_way_down(story):
     for name in deletion:
         story.jobs[name].delete()
     story.check_end()
+
+
+def test_a_crash_at_every_write_of_a_launch(story):
+    crashes = story.crashes_of("l", LAUNCH)
+    story.reaper.expect(crashes)
+    story.apply(crashes, launcher={"command": ["mpirun", "train"]})
+    story.check_end()
+    assert story.world.api.list("secrets", story.world.ns) == []

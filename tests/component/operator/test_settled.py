@@ -36,6 +36,10 @@ def settled_jobs(world):
     for name, pod in running.run_pods(4).items():
         if name in ("running-worker-0", "running-worker-1"):
             world.kubelet.succeed(pod)
+    launched = world.job("launched", workersPerJobInstance=2, launcher={"command": ["mpirun"]})
+    launched.run_pods(2)
+    for pod in launched.wait_pods(3).values():
+        world.kubelet.run(pod)
     done = world.job("done")
     world.kubelet.succeed(done.run_pods(1)["done-worker-0"])
     failed = world.job("failed")
@@ -46,12 +50,13 @@ def settled_jobs(world):
     waiting = world.job("waiting", ipusPerJobInstance="64")
     suspended = world.job("suspended", suspend=True)
     running.wait("Running")
+    launched.wait("Running")
     done.wait("Completed")
     failed.wait("Failed", "ContainerFailed")
     refused.wait("Failed", "PodTemplateRefused")
     waiting.wait("Pending", "InsufficientIPUs")
     suspended.wait("Suspended")
-    return [running, done, failed, refused, starting, waiting, suspended]
+    return [running, launched, done, failed, refused, starting, waiting, suspended]
 
 
 def test_settled_jobs_cost_nothing(world, vipu):
