@@ -1,5 +1,6 @@
 #include "operator/reconcile/failure.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -39,9 +40,28 @@ struct failure failure_of_record(const struct record *record)
     };
 }
 
+/* Somebody told it to end, or its peer's pipe broke: it is no cause if another failed within the same second.
+ */
+static bool looks_like_a_victim(const struct failure *failure)
+{
+    static const int codes[] = {128 + SIGTERM, 128 + SIGKILL, 128 + SIGPIPE};
+
+    if (!failure->pod || failure->is_disruption || !str_eq(failure->reason, "ContainerFailed"))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(codes); i++) {
+        if (failure->pod->exit_code == codes[i])
+            return true;
+    }
+    return false;
+}
+
 void failure_take_first(struct failure *first, const struct failure *other)
 {
-    if (!first->reason || (other->at_s && other->at_s < first->at_s))
+    bool is_earlier = other->at_s && other->at_s < first->at_s;
+    bool is_likelier =
+        other->at_s == first->at_s && looks_like_a_victim(first) && !looks_like_a_victim(other);
+
+    if (!first->reason || is_earlier || is_likelier)
         *first = *other;
 }
 

@@ -74,6 +74,31 @@ const struct kind KINDS[] = {
      USER_DELETES, ""},
     {"no-node", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\"," WORKERS "}", PODS_FIT_NOWHERE,
      USER_DELETES, ""},
+    {"drained", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"cleanPodPolicy\":\"All\"," WORKERS "}",
+     PODS_SUCCEED, USER_DRAINS_PODS, "Completed|Failed"},
+    {"drained-crew",
+     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"workersPerJobInstance\":\"2\",\"cleanPodPolicy\":"
+     "\"All\","
+     "\"restartPolicy\":{\"type\":\"OnFailure\",\"backOffLimit\":6}," WORKERS "}",
+     PODS_SUCCEED, USER_DRAINS_PODS, "Completed"},
+    {"deadline",
+     "{\"jobInstances\":2,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"activeDeadlineSeconds\":"
+     "90," WORKERS "}",
+     PODS_RUN_FOR_EVER, USER_WAITS, "Failed"},
+    {"session",
+     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"interactive\":{\"ttl\":"
+     "90}," WORKERS "}",
+     PODS_RUN_FOR_EVER, USER_WAITS, "Completed"},
+    {"brief", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"ttlSecondsAfterFinished\":30," WORKERS "}",
+     PODS_SUCCEED, USER_WAITS, ""},
+    {"no-image-for-long",
+     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"startDeadlineSeconds\":"
+     "60," WORKERS "}",
+     PODS_CANNOT_PULL, USER_WAITS, "Failed"},
+    {"no-node-for-long",
+     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"startDeadlineSeconds\":"
+     "60," WORKERS "}",
+     PODS_FIT_NOWHERE, USER_WAITS, "Failed"},
     {"too-large", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"256\"," WORKERS "}", PODS_SUCCEED, USER_WAITS,
      "Pending"},
     {"invalid",

@@ -21,6 +21,7 @@ enum user_does {
     USER_DELETES_TWICE, /* and makes a job of the same name anew, at once, which is then left alone */
     USER_SUSPENDS,      /* and resumes */
     USER_SCALES,        /* up and down, and at last to one instance */
+    USER_DRAINS_PODS,   /* as kubectl drain does */
     USER_KILLS_PODS,    /* by force: the object goes, the program does not know */
 };
 

@@ -1,5 +1,6 @@
 #include "pod_status.h"
 
+#include "base/core/str.h"
 #include "base/core/timefmt.h"
 #include "clock.h"
 
@@ -17,10 +18,23 @@ static void put_now(cJSON *object, const char *key)
     json_put_str(object, key, timefmt_rfc3339(clock_unix_s(), text));
 }
 
+static cJSON *condition_of(cJSON *status, const char *type)
+{
+    cJSON *conditions = json_at_mut(status, "conditions");
+
+    if (!conditions)
+        conditions = json_put_array(status, "conditions");
+    for (cJSON *condition = conditions->child; condition; condition = condition->next) {
+        if (str_eq(json_str(condition, "type", ""), type))
+            return condition;
+    }
+    return json_push_take(conditions, json_object());
+}
+
 static void put_condition(cJSON *status, const char *type, bool is_true, const char *reason,
                           const char *message)
 {
-    cJSON *condition = json_push_take(json_put_array(status, "conditions"), json_object());
+    cJSON *condition = condition_of(status, type);
 
     json_put_str(condition, "type", type);
     json_put_str(condition, "status", is_true ? "True" : "False");
@@ -96,6 +110,11 @@ void pod_status_runs(cJSON *pod, unsigned address)
     put_condition(status_of(pod), "Ready", true, "", "");
     put_statuses(pod, "spec/initContainers", "initContainerStatuses", fill_ended, 0);
     put_statuses(pod, "spec/containers", "containerStatuses", fill_running, 0);
+}
+
+void pod_status_disrupted(cJSON *pod, const char *reason)
+{
+    put_condition(status_of(pod), "DisruptionTarget", true, reason, "");
 }
 
 void pod_status_ended(cJSON *pod, int exit_code)

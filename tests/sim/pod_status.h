@@ -6,4 +6,5 @@
 void pod_status_waits(cJSON *pod, const char *reason, const char *message);
 void pod_status_unschedulable(cJSON *pod);
 void pod_status_runs(cJSON *pod, unsigned address);
+void pod_status_disrupted(cJSON *pod, const char *reason); /* somebody is about to take it away */
 void pod_status_ended(cJSON *pod, int exit_code);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "pod_status.h"
 #include "world.h"
 
 /* All jobs are made within this time. */
@@ -55,7 +56,7 @@ static void set_spec(struct user_job *job, const char *key, cJSON *value_take)
     api_changed(&job->world->api, object);
 }
 
-static void kill_a_pod(struct user_job *job)
+static struct api_object *pod_of(const struct user_job *job)
 {
     struct map *pods = api_objects(&job->world->api, "pods");
     void *value;
@@ -63,11 +64,29 @@ static void kill_a_pod(struct user_job *job)
     for (size_t i = 0; map_next(pods, &i, NULL, &value);) {
         struct api_object *pod = value;
 
-        if (!str_eq(json_str(pod->doc, "metadata/labels/graphcore.ai~1job-name", ""), job->name))
-            continue;
-        api_delete(&job->world->api, pod, 0);
-        return;
+        if (str_eq(json_str(pod->doc, "metadata/labels/graphcore.ai~1job-name", ""), job->name))
+            return pod;
     }
+    return NULL;
+}
+
+static void kill_a_pod(struct user_job *job)
+{
+    struct api_object *pod = pod_of(job);
+
+    if (pod)
+        api_delete(&job->world->api, pod, 0);
+}
+
+static void drain_a_pod(struct user_job *job)
+{
+    struct api_object *pod = pod_of(job);
+
+    if (!pod || json_at(pod->doc, "metadata/deletionTimestamp"))
+        return;
+    pod_status_disrupted(pod->doc, "EvictionByEvictionAPI");
+    api_changed(&job->world->api, pod);
+    api_delete(&job->world->api, pod, -1);
 }
 
 /* One step; returns when the next one is, or -1. */
@@ -99,6 +118,9 @@ static int64_t act(struct user_job *job)
     case USER_SCALES:
         set_spec(job, "jobInstances", cJSON_CreateNumber(step < 4 ? (double)dice_between(0, 4) : 1));
         return step < 4 ? dice_between(500, 40000) : -1;
+    case USER_DRAINS_PODS:
+        drain_a_pod(job);
+        return step < 3 ? dice_between(500, 40000) : -1;
     case USER_KILLS_PODS:
         kill_a_pod(job);
         return step < 3 ? dice_between(500, 40000) : -1;
@@ -148,7 +170,7 @@ void world_plan_users(struct world *world)
 
         job->world = world;
         job->kind = only ? only : &KINDS[i % KIND_COUNT];
-        job->name = mem_printf("%s-%zu", job->kind->name, i / KIND_COUNT);
+        job->name = mem_printf("%s-%zu", job->kind->name, only ? i : i / KIND_COUNT);
         job->next = clock_plan(arrival_ms((i + first) % count, count), NULL, on_step, job);
     }
 }

@@ -44,6 +44,22 @@ TEST(the_earliest_failure_is_the_cause)
     CHECK_STR_EQ(first.reason, "a");
 }
 
+/* Times are told in whole seconds. */
+TEST(within_a_second_who_was_told_to_end_is_not_the_cause)
+{
+    struct pod ended = broken_pod(143), crashed = broken_pod(1);
+    struct failure victim = failure_of_pod(&ended), cause = failure_of_pod(&crashed), first = {0};
+
+    failure_take_first(&first, &victim);
+    failure_take_first(&first, &cause);
+    CHECK_INT_EQ(first.pod->exit_code, 1);
+    failure_take_first(&first, &victim);
+    CHECK_INT_EQ(first.pod->exit_code, 1);
+    victim.at_s--; /* killed from outside, and the others missed it */
+    failure_take_first(&first, &victim);
+    CHECK_INT_EQ(first.pod->exit_code, 143);
+}
+
 TEST(a_pod_that_no_container_failed_in_dates_from_its_start)
 {
     struct pod pod = {.name = (char *)(uintptr_t) "p", .phase = POD_FAILED, .started_s = NOW_S};
