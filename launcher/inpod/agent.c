@@ -12,6 +12,7 @@
 #include "launcher/inpod/caller.h"
 #include "launcher/inpod/descend.h"
 #include "launcher/inpod/hush.h"
+#include "launcher/inpod/keepers.h"
 #include "launcher/inpod/key.h"
 #include "launcher/inpod/say.h"
 #include "launcher/inpod/session.h"
@@ -19,16 +20,9 @@
 #include "launcher/inpod/wake.h"
 
 #define CALLERS_MAX 64u
-#define KEEPERS_MAX 64u
 #define BREATH_MS 100 /* until the next try when the system has no descriptor left */
 
 enum { WAIT_SIGNAL, WAIT_DOOR, WAIT_CALLERS };
-
-/* The process of one remote command. */
-struct keeper {
-    pid_t pid;
-    uint32_t attempt;
-};
 
 struct agent {
     const struct agent_options *options;
@@ -39,8 +33,7 @@ struct agent {
     struct caller *callers[CALLERS_MAX];
     size_t caller_count;
     uint64_t caller_number;
-    struct keeper keepers[KEEPERS_MAX];
-    size_t keeper_count;
+    struct keepers keepers;
     pid_t command; /* the supervisor of the user's own; 0: it ended, or there is none */
     int status;
     bool is_ending;
@@ -160,30 +153,15 @@ static void start_session(struct agent *a, size_t i)
         refuse(a, i);
         return;
     }
-    a->keepers[a->keeper_count++] = (struct keeper){pid, caller->identity.attempt};
+    keepers_add(&a->keepers, pid, caller->identity.attempt);
     remove_caller(a, i);
     caller_forget(caller);
-}
-
-static bool has_older(const struct agent *a)
-{
-    for (size_t i = 0; i < a->keeper_count; i++)
-        if (a->keepers[i].attempt < a->own.attempt)
-            return true;
-    return false;
-}
-
-static void signal_keepers(const struct agent *a, uint32_t before_attempt, int signal)
-{
-    for (size_t i = 0; i < a->keeper_count; i++)
-        if (a->keepers[i].attempt < before_attempt)
-            (void)kill(a->keepers[i].pid, signal);
 }
 
 static void begin_attempt(struct agent *a, uint32_t attempt)
 {
     a->own.attempt = attempt;
-    signal_keepers(a, attempt, SIGQUIT);
+    keepers_signal_older(&a->keepers, attempt, SIGQUIT);
 }
 
 static void grant(struct agent *a, size_t i)
@@ -192,10 +170,10 @@ static void grant(struct agent *a, size_t i)
 
     if (caller->identity.attempt > a->own.attempt)
         begin_attempt(a, caller->identity.attempt);
-    caller->is_waiting = has_older(a);
+    caller->is_waiting = keepers_have_older(&a->keepers, a->own.attempt);
     if (caller->identity.attempt < a->own.attempt)
         caller->refusal = REFUSAL_OLD;
-    else if (!caller->is_waiting && a->keeper_count == KEEPERS_MAX)
+    else if (!caller->is_waiting && keepers_are_full(&a->keepers))
         caller->refusal = REFUSAL_BUSY;
     if (caller->refusal != REFUSAL_NONE)
         refuse(a, i);
@@ -242,37 +220,14 @@ static void command_ended(struct agent *a, int status)
     a->status = 0;
 }
 
-/* Nobody knows any more what a dead keeper's command has left behind: it is all that is below us and belongs
- * to nobody else. */
-static void sweep(struct agent *a)
-{
-    pid_t spared[KEEPERS_MAX + 1];
-    size_t count = 0;
-
-    for (size_t i = 0; i < a->keeper_count; i++)
-        spared[count++] = a->keepers[i].pid;
-    spared[count++] = a->command;
-    descend_signal(SIGKILL, spared, count);
-}
-
-static void keeper_ended(struct agent *a, size_t i, int status)
-{
-    a->keepers[i] = a->keepers[--a->keeper_count];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return;
-    say("agent: the keeper of a remote command was killed; so is what it has left");
-    sweep(a);
-}
-
 static void ended(struct agent *a, pid_t pid, int status)
 {
     if (pid == a->command)
         command_ended(a, status);
-    for (size_t i = 0; i < a->keeper_count; i++)
-        if (a->keepers[i].pid == pid) {
-            keeper_ended(a, i, status);
-            return;
-        }
+    if (!keepers_remove(&a->keepers, pid) || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+        return;
+    say("agent: the keeper of a remote command was killed; so is what it has left");
+    keepers_sweep(&a->keepers, a->command);
 }
 
 /* False when no descendants are left. */
@@ -299,7 +254,7 @@ static void begin_ending(struct agent *a)
         drop_caller(a, a->caller_count - 1);
     fd_auto(&a->door);
     a->door = -1;
-    signal_keepers(a, UINT32_MAX, SIGTERM);
+    keepers_signal(&a->keepers, SIGTERM);
     pass_on(a, SIGTERM);
 }
 
@@ -326,7 +281,8 @@ static int64_t next_deadline_ms(const struct agent *a)
 
         if (!caller->is_waiting && caller->deadline_ms < deadline_ms)
             deadline_ms = caller->deadline_ms;
-        if (caller->is_waiting ? !has_older(a) : caller->is_linked && link_has_more(&caller->link))
+        if (caller->is_waiting ? !keepers_have_older(&a->keepers, a->own.attempt)
+                               : caller->is_linked && link_has_more(&caller->link))
             deadline_ms = a->now_ms;
     }
     return deadline_ms;
