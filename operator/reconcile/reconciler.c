@@ -17,7 +17,9 @@ void reconciler_wake(struct reconciler *r)
 
     if (r->aborted)
         return;
-    if (r->claims_changed || due == 0)
+    if (r->claims_changed && (due < 0 || r->line_due_ms < due))
+        due = r->line_due_ms > now ? r->line_due_ms : 0;
+    if (due == 0)
         loop_timer_start(r->loop, &r->pump, 0, on_pump);
     else if (due > 0)
         loop_timer_start(r->loop, &r->pump, due > now ? due - now : 0, on_pump);
@@ -155,7 +157,7 @@ static void on_pump(struct loop_timer *timer)
 
     if (!reconciler_is_synced(r) || r->aborted)
         return;
-    if (r->claims_changed) {
+    if (r->claims_changed && loop_now_ms(r->loop) >= r->line_due_ms) {
         r->claims_changed = false;
         grants_refresh(r);
     }

@@ -41,6 +41,7 @@ struct reconciler {
     struct admitted admitted;
     struct loop_timer pump;
     bool claims_changed; /* somebody's claim, a controller's room or the nodes */
+    int64_t line_due_ms; /* not before: all who wait are looked at together, and not for each change */
     bool all_seen;       /* every job was looked at once since the start */
     bool aborted;
     struct reconciler_counters counters;
