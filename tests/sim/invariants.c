@@ -68,9 +68,10 @@ static const struct held *find_held(const struct world *world, const char *id)
     return NULL;
 }
 
+/* Whether a request arrives as it was meant, right when it was sent. */
 static bool is_prompt(const struct world *world)
 {
-    return world->net.weather.late == 0 && world->net.weather.twice == 0;
+    return world->storm.late == 0 && world->storm.twice == 0;
 }
 
 void invariants_request(struct world *world, const struct api_request *request)
@@ -148,6 +149,13 @@ void invariants_change(struct world *world, enum api_change_type type, const str
         world_break(world, AN_END, "job %s was %s and is %s", job->name, job->ended, state);
     if (is_end(state) && !is_refusal(object->doc))
         job->ended = str_eq(state, "Completed") ? "Completed" : "Failed";
+}
+
+void invariants_decided(struct world *world, const char *job, const char *plan, const char *again)
+{
+    if (!str_eq(plan, again))
+        world_break(world, SAME_PLAN, "job %s: the same view gives first \"%s\", then \"%s\"", job, plan,
+                    again);
 }
 
 /* ---- at rest ---- */

@@ -12,5 +12,7 @@ void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vip
                            const char *id);
 void invariants_start(struct world *world, const struct sitting *sitting);
 void invariants_change(struct world *world, enum api_change_type type, const struct api_object *object);
+/* The same view was decided twice. */
+void invariants_decided(struct world *world, const char *job, const char *plan, const char *again);
 /* When nothing has happened for a while and nothing goes wrong any more. */
 void invariants_at_rest(struct world *world);

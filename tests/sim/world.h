@@ -51,7 +51,8 @@ struct world {
     struct user_job *jobs;
     size_t job_count;
     int64_t began_ms, storm_ends_ms;
-    unsigned writes; /* of the operators, in the order in which they leave */
+    struct weather storm; /* until then */
+    unsigned writes;      /* of the operators, in the order in which they leave */
     uint64_t vipu_writes;
     uint64_t foreign_numbers[2];
     /* who may write: the lease as the API server has it */

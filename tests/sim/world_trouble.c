@@ -103,7 +103,7 @@ void world_plan_trouble(struct world *world)
         return;
     world->storm_ends_ms = clock_now_ms() + STORM_MS;
     world->api.stale_permille = some(500);
-    world->net.weather = (struct weather){
+    world->storm = (struct weather){
         .lost = some(40),
         .mute = some(40),
         .late = some(40),
@@ -113,6 +113,7 @@ void world_plan_trouble(struct world *world)
         .hushed = some(4),
         .gone = some(10),
     };
+    world->net.weather = world->storm;
     for (unsigned i = 0; i < blows; i++) {
         struct blow *blow = NEW(struct blow);
 
