@@ -187,42 +187,59 @@ bool failures_tell(const cJSON *failures, const struct failure *failure, int64_t
     return false;
 }
 
-static void insert_newest_first(cJSON *list, cJSON *item)
-{
-    int64_t at = time_of(item);
-    int index = 0;
+/* Entries on their way into a list. */
+struct entries {
+    cJSON **items; /* owned */
+    size_t count;
+};
 
-    JSON_EACH (other, list) {
-        if (time_of(other) < at)
-            break;
-        index++;
+static void add(struct entries *entries, const struct failure *failure, int64_t start_s)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        if (!is_same_attempt(entries->items[i], failure, start_s))
+            continue;
+        if (!is_told(entries->items[i], failure)) {
+            cJSON_Delete(entries->items[i]);
+            entries->items[i] = entry_of(failure);
+        }
+        return;
     }
-    cJSON_InsertItemInArray(list, index, item);
+    entries->items[entries->count++] = entry_of(failure);
 }
 
-static void add(cJSON *list, const struct failure *failure, int64_t start_s)
+/* Of equal times those stay in front that were there before. */
+static void sort_newest_first(struct entries *entries)
 {
-    cJSON *item = list->child;
+    for (size_t i = 1; i < entries->count; i++) {
+        cJSON *item = entries->items[i];
+        size_t at = i;
 
-    if (failures_tell(list, failure, start_s))
-        return;
-    while (item && !is_same_attempt(item, failure, start_s))
-        item = item->next;
-    if (item)
-        cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
-    insert_newest_first(list, entry_of(failure));
+        for (; at > 0 && time_of(entries->items[at - 1]) < time_of(item); at--)
+            entries->items[at] = entries->items[at - 1];
+        entries->items[at] = item;
+    }
 }
 
 cJSON *failures_merge(const cJSON *before, const struct failure *failures, size_t count, int64_t start_s)
 {
+    size_t most = (size_t)cJSON_GetArraySize(before) + count;
+    AUTO(mem) cJSON **items = mem_alloc((most + 1) * sizeof(*items));
+    struct entries entries = {.items = items};
     cJSON *list;
 
-    if (!before && count == 0)
+    if (most == 0)
         return NULL;
-    list = before ? json_dup(before) : json_array();
+    JSON_EACH (item, before)
+        entries.items[entries.count++] = json_dup(item);
     for (size_t i = 0; i < count; i++)
-        add(list, &failures[i], start_s);
-    while (cJSON_GetArraySize(list) > STATUS_FAILURES_MAX)
-        cJSON_DeleteItemFromArray(list, STATUS_FAILURES_MAX);
+        add(&entries, &failures[i], start_s);
+    sort_newest_first(&entries);
+    list = json_array();
+    for (size_t i = 0; i < entries.count; i++) {
+        if (i < STATUS_FAILURES_MAX)
+            json_push_take(list, entries.items[i]);
+        else
+            cJSON_Delete(entries.items[i]);
+    }
     return list;
 }

@@ -241,5 +241,8 @@ TEST(many_instances_that_fail_at_once_settle)
     AUTO(json) cJSON *second = failures_merge(first, failures, COUNT_OF(failures), 0);
 
     CHECK_INT_EQ(cJSON_GetArraySize(first), STATUS_FAILURES_MAX);
+    CHECK_INT_EQ(json_i64(first->child, "instance", -1), 2);
+    CHECK_INT_EQ(json_i64(first->child->next, "instance", -1), 5);
+    CHECK_INT_EQ(json_i64(first->child->next->next, "instance", -1), 1);
     CHECK(json_equal(first, second));
 }
