@@ -6,67 +6,11 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "operator/api/job_read.h"
 #include "operator/api/names.h"
 
-#define IPUS_PER_DOMAIN 64
 #define IPUS_MAX (1u << 16)
 #define WORKERS_MAX 4096
-#define INSTANCES_MAX 65536
-/* All their names and addresses are one environment variable, of at most 128 KiB. */
-#define LAUNCHED_WORKERS_MAX 1024
-#define SHOWN_MAX 60 /* bytes of a wrong value in a message */
-
-/* The three counts are strings in the original's schema; digits as a number are accepted as well. */
-static bool count_read(const cJSON *value, uint32_t *ret)
-{
-    if (cJSON_IsString(value))
-        return parse_u32(value->valuestring, 0, UINT32_MAX, ret);
-    if (!cJSON_IsNumber(value) || value->valuedouble < 0 || value->valuedouble > UINT32_MAX ||
-        value->valuedouble != (double)(uint32_t)value->valuedouble)
-        return false;
-    *ret = (uint32_t)value->valuedouble;
-    return true;
-}
-
-/* Never inside a UTF-8 sequence: the API server would keep something else than what was sent. */
-static void shorten(char *text)
-{
-    size_t len = strnlen(text, SHOWN_MAX + 1);
-
-    if (len <= SHOWN_MAX)
-        return;
-    for (len = SHOWN_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
-        len--;
-    text[len] = '\0';
-}
-
-static void problem_with_value(struct job *job, const char *field, const cJSON *value, const char *what)
-{
-    AUTO(mem) char *shown = value ? json_print(value) : mem_strdup("nothing");
-    AUTO(mem) char *path = mem_strdup(field);
-
-    for (char *p = path; *p; p++)
-        *p = *p == '/' ? '.' : *p;
-    shorten(shown);
-    strv_pushf(&job->problems, "spec.%s: %s, got %s", path, what, shown);
-}
-
-/* Reads an optional count in [min, max]; a bad one is a problem and leaves the fallback. */
-static uint32_t count_field(struct job *job, const cJSON *spec, const char *field, uint32_t min, uint32_t max,
-                            uint32_t fallback)
-{
-    const cJSON *value = json_at(spec, field);
-    uint32_t count;
-
-    if (!value || cJSON_IsNull(value))
-        return fallback;
-    if (!count_read(value, &count) || count < min || count > max) {
-        AUTO(mem) char *what = mem_printf("must be a whole number from %u to %u", min, max);
-        problem_with_value(job, field, value, what);
-        return fallback;
-    }
-    return count;
-}
 
 static bool is_power_of_two(uint32_t n)
 {
@@ -78,10 +22,10 @@ static void read_ipus(struct job *job, const cJSON *spec)
     const cJSON *value = json_at(spec, "ipusPerJobInstance");
     uint32_t ipus = 0;
 
-    if (!value || !count_read(value, &ipus) || ipus == 0 || ipus > IPUS_MAX ||
+    if (!value || !job_count_read(value, &ipus) || ipus == 0 || ipus > IPUS_MAX ||
         (ipus <= IPUS_PER_DOMAIN ? !is_power_of_two(ipus) : ipus % IPUS_PER_DOMAIN != 0)) {
-        problem_with_value(job, "ipusPerJobInstance", value,
-                           "must be a power of two from 1 to 64, or a multiple of 64 above that");
+        job_problem(job, "ipusPerJobInstance", value,
+                    "must be a power of two from 1 to 64, or a multiple of 64 above that");
         return;
     }
     job->spec.ipus_per_instance = ipus;
@@ -90,8 +34,8 @@ static void read_ipus(struct job *job, const cJSON *spec)
 /* workersPerJobInstance; if absent workers.replicas, whose default 1 counts as absent. */
 static void read_workers(struct job *job, const cJSON *spec)
 {
-    uint32_t per_instance = count_field(job, spec, "workersPerJobInstance", 1, WORKERS_MAX, 0);
-    uint32_t replicas = count_field(job, spec, "workers/replicas", 1, WORKERS_MAX, 1);
+    uint32_t per_instance = job_count_field(job, spec, "workersPerJobInstance", 1, WORKERS_MAX, 0);
+    uint32_t replicas = job_count_field(job, spec, "workers/replicas", 1, WORKERS_MAX, 1);
 
     if (per_instance && replicas != 1 && replicas != per_instance)
         strv_pushf(&job->problems,
@@ -121,88 +65,13 @@ static void check_shares(struct job *job)
                    spec->workers_per_instance);
 }
 
-static enum restart_type read_restart_type(struct job *job, const cJSON *spec)
-{
-    static const char *const names[] = {"Never", "Always", "OnFailure", "ExitCode"};
-    const cJSON *value = json_at(spec, "restartPolicy/type");
-    const char *text = json_str(spec, "restartPolicy/type", value ? "" : "Never");
-
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (str_eq(text, names[i]))
-            return (enum restart_type)i;
-    }
-    problem_with_value(job, "restartPolicy/type", value, "must be Always, OnFailure, Never or ExitCode");
-    return RESTART_NEVER;
-}
-
-/* Digits at *at, at most 255; moves behind them. */
-static bool take_code(const char **at, long *ret)
-{
-    char *end;
-
-    if (!isdigit((unsigned char)**at))
-        return false;
-    *ret = strtol(*at, &end, 10);
-    *at = end;
-    return *ret <= 255;
-}
-
-/* Walks "1-5,137"; returns false when it is not that. With code >= 0, *ret_hit tells whether it is in the
- * list. */
-static bool exit_codes_walk(const char *text, int code, bool *ret_hit)
-{
-    *ret_hit = false;
-    for (;;) {
-        long low, high;
-
-        if (!take_code(&text, &low))
-            return false;
-        high = low;
-        if (*text == '-') {
-            text++;
-            if (!take_code(&text, &high))
-                return false;
-        }
-        if (low > high)
-            return false;
-        *ret_hit = *ret_hit || (code >= low && code <= high);
-        if (!*text)
-            return true;
-        if (*text++ != ',')
-            return false;
-    }
-}
-
-bool job_exit_code_matches(const char *exit_codes, int code)
-{
-    bool hit = false;
-
-    return exit_codes && exit_codes_walk(exit_codes, code, &hit) && hit;
-}
-
-static void read_restart(struct job *job, const cJSON *spec)
-{
-    const cJSON *policy = json_at(spec, "restartPolicy");
-    const char *codes = json_str(policy, "exitCodes", NULL);
-    bool hit;
-
-    job->spec.restart = read_restart_type(job, spec);
-    job->spec.backoff_limit = count_field(job, spec, "restartPolicy/backOffLimit", 0, INT32_MAX, 3);
-    job->spec.exit_codes = mem_strdup(codes);
-    if (codes && !exit_codes_walk(codes, -1, &hit))
-        problem_with_value(job, "restartPolicy/exitCodes", json_at(policy, "exitCodes"),
-                           "must be codes from 0 to 255 and ranges such as \"1-5,137\"");
-    if (job->spec.restart == RESTART_EXIT_CODE && !codes)
-        strv_push(&job->problems, "spec.restartPolicy.exitCodes: is required when type is ExitCode");
-}
-
 static void read_partition(struct job *job, const cJSON *spec)
 {
     const cJSON *partition = json_at(spec, "partition");
     const cJSON *reconfigurable = json_at(partition, "reconfigurable");
 
     job->spec.reconfigurable = cJSON_IsBool(reconfigurable) ? cJSON_IsTrue(reconfigurable) : -1;
-    job->spec.gcds = count_field(job, spec, "partition/gcds", 1, WORKERS_MAX, 0);
+    job->spec.gcds = job_count_field(job, spec, "partition/gcds", 1, WORKERS_MAX, 0);
     job->spec.sync_type = mem_strdup(json_str(partition, "syncType", NULL));
     job->spec.routing = mem_strdup(json_str(partition, "routing", NULL));
     job->spec.allocation = mem_strdup(json_str(partition, "allocation", NULL));
@@ -234,62 +103,6 @@ static void read_template(struct job *job, const cJSON *spec)
     job->overrides_restart_policy = !str_eq(json_str(pod_template, "spec/restartPolicy", "Never"), "Never");
     job->template_json = pod_template ? json_print(pod_template) : mem_strdup("{}");
     job->revision = str_hash(job->template_json) | 1;
-}
-
-static bool are_words(const cJSON *list)
-{
-    JSON_EACH (word, list) {
-        if (!cJSON_IsString(word))
-            return false;
-    }
-    return cJSON_IsArray(list) && list->child;
-}
-
-static void check_launcher_env(struct job *job, const cJSON *env)
-{
-    int n = 0;
-
-    if (env && !cJSON_IsArray(env) && !cJSON_IsNull(env))
-        problem_with_value(job, "launcher/env", env, "must be a list of variables");
-    JSON_EACH (item, env) {
-        if (!json_str(item, "name", NULL))
-            strv_pushf(&job->problems, "spec.launcher.env[%d].name: is required", n);
-        n++;
-    }
-}
-
-/* The operator puts both commands together; what it cannot use is said, not ignored. */
-static void check_launcher_template(struct job *job, const cJSON *spec)
-{
-    const cJSON *own = json_at(spec, "launcher/template/spec/containers");
-    const cJSON *workers = json_at(spec, "workers/template/spec/containers");
-
-    if (json_at(cJSON_IsArray(own) ? own->child : NULL, "command"))
-        strv_push(&job->problems, "spec.launcher.template.spec.containers[0].command: the launcher's command "
-                                  "stands in spec.launcher.command");
-    if (json_at(cJSON_IsArray(workers) ? workers->child : NULL, "args") &&
-        !json_at(workers->child, "command"))
-        strv_push(&job->problems,
-                  "spec.workers.template.spec.containers[0].args: need a command beside them "
-                  "in a job with a launcher, whose workers do not run their image's entry point");
-}
-
-static void read_launcher(struct job *job, const cJSON *spec)
-{
-    const cJSON *launcher = json_at(spec, "launcher");
-
-    if (!launcher || cJSON_IsNull(launcher))
-        return;
-    job->spec.has_launcher = true;
-    job->launcher_json = json_print(launcher);
-    if (!are_words(json_at(launcher, "command")))
-        problem_with_value(job, "launcher/command", json_at(launcher, "command"),
-                           "must be the words of a command, such as [\"mpirun\", \"program\"]");
-    check_launcher_env(job, json_at(launcher, "env"));
-    check_launcher_template(job, spec);
-    if (job->spec.workers_per_instance > LAUNCHED_WORKERS_MAX)
-        strv_pushf(&job->problems, "spec.workersPerJobInstance: a launcher starts at most %d workers, got %u",
-                   LAUNCHED_WORKERS_MAX, job->spec.workers_per_instance);
 }
 
 static char *longest_pod_name(const struct job *job)
@@ -337,7 +150,7 @@ static bool share_read(const cJSON *value, struct share *ret)
 
     *ret = (struct share){0};
     if (!cJSON_IsString(value))
-        return count_read(value, &ret->amount) && ret->amount <= INSTANCES_MAX;
+        return job_count_read(value, &ret->amount) && ret->amount <= INSTANCES_MAX;
     if (len && text[len - 1] == '%') {
         ret->is_percent = true;
         text[len - 1] = '\0';
@@ -351,7 +164,7 @@ static struct share share_field(struct job *job, const cJSON *spec, const char *
     struct share share = {.amount = fallback};
 
     if (value && !cJSON_IsNull(value) && !share_read(value, &share))
-        problem_with_value(job, field, value, "must be a number such as 1 or a percentage such as 25%");
+        job_problem(job, field, value, "must be a number such as 1 or a percentage such as 25%");
     return share;
 }
 
@@ -364,7 +177,7 @@ static void read_strategy(struct job *job, const cJSON *spec)
     if (str_eq(text, "Recreate"))
         to->strategy = STRATEGY_RECREATE;
     else if (!str_eq(text, "RollingUpdate"))
-        problem_with_value(job, "workers/strategy/type", type, "must be RollingUpdate or Recreate");
+        job_problem(job, "workers/strategy/type", type, "must be RollingUpdate or Recreate");
     to->max_surge = share_field(job, spec, "workers/strategy/rollingUpdate/maxSurge", 0);
     to->max_unavailable = share_field(job, spec, "workers/strategy/rollingUpdate/maxUnavailable", 1);
     if (to->max_surge.amount == 0 && to->max_unavailable.amount == 0)
@@ -376,25 +189,25 @@ static void read_strategy(struct job *job, const cJSON *spec)
 
 static void read_clocks(struct job *job, const cJSON *spec)
 {
-    job->spec.interactive_ttl_s = count_field(job, spec, "interactive/ttl", 1, INT32_MAX, 0);
-    job->spec.active_deadline_s = count_field(job, spec, "activeDeadlineSeconds", 1, INT32_MAX, 0);
-    job->spec.start_deadline_s = count_field(job, spec, "startDeadlineSeconds", 1, INT32_MAX, 0);
+    job->spec.interactive_ttl_s = job_count_field(job, spec, "interactive/ttl", 1, INT32_MAX, 0);
+    job->spec.active_deadline_s = job_count_field(job, spec, "activeDeadlineSeconds", 1, INT32_MAX, 0);
+    job->spec.start_deadline_s = job_count_field(job, spec, "startDeadlineSeconds", 1, INT32_MAX, 0);
     job->spec.ttl_after_finished_s =
-        count_field(job, spec, "ttlSecondsAfterFinished", 0, INT32_MAX, JOB_NO_TTL);
+        job_count_field(job, spec, "ttlSecondsAfterFinished", 0, INT32_MAX, JOB_NO_TTL);
 }
 
 static void read_spec(struct job *job, const cJSON *spec)
 {
     const char *clean = json_str(spec, "cleanPodPolicy", "None");
 
-    job->spec.instances = count_field(job, spec, "jobInstances", 0, INSTANCES_MAX, 0);
+    job->spec.instances = job_count_field(job, spec, "jobInstances", 0, INSTANCES_MAX, 0);
     if (!json_at(spec, "jobInstances") || cJSON_IsNull(json_at(spec, "jobInstances")))
         strv_push(&job->problems, "spec.jobInstances: is required");
     read_ipus(job, spec);
     read_workers(job, spec);
-    job->spec.replicas_per_worker = count_field(job, spec, "modelReplicasPerWorker", 1, IPUS_MAX, 0);
+    job->spec.replicas_per_worker = job_count_field(job, spec, "modelReplicasPerWorker", 1, IPUS_MAX, 0);
     check_shares(job);
-    read_restart(job, spec);
+    job_read_restart(job, spec);
     job->spec.clean = str_eq(clean, "All")       ? CLEAN_ALL
                       : str_eq(clean, "Workers") ? CLEAN_WORKERS
                                                  : CLEAN_NONE;
@@ -404,7 +217,7 @@ static void read_spec(struct job *job, const cJSON *spec)
     read_strategy(job, spec);
     read_partition(job, spec);
     read_template(job, spec);
-    read_launcher(job, spec);
+    job_read_launcher(job, spec);
     check_name(job);
     check_service_name(job);
 }
@@ -464,83 +277,4 @@ void job_free(struct job *job)
     mem_free(job->launcher_json);
     mem_free(job->status_json);
     mem_free(job);
-}
-
-uint32_t share_of(const struct share *share, uint32_t total, bool round_up)
-{
-    uint64_t hundredths = (uint64_t)share->amount * total;
-
-    if (!share->is_percent)
-        return share->amount;
-    return (uint32_t)((hundredths + (round_up ? 99 : 0)) / 100);
-}
-
-uint32_t job_surge(const struct job_spec *spec)
-{
-    uint32_t surge = share_of(&spec->max_surge, spec->instances, true);
-
-    if (spec->has_launcher || spec->strategy == STRATEGY_RECREATE)
-        return 0;
-    return surge < INSTANCES_MAX - spec->instances ? surge : INSTANCES_MAX - spec->instances;
-}
-
-uint32_t job_pods(const struct job_spec *spec)
-{
-    return spec->instances * spec->workers_per_instance;
-}
-
-uint32_t job_seats(const struct job_spec *spec)
-{
-    return spec->workers_per_instance + spec->has_launcher;
-}
-
-char *job_pod_name(const struct job *job, uint32_t instance, uint32_t seat)
-{
-    uint32_t workers = job->spec.workers_per_instance;
-
-    return seat < workers ? name_worker_pod(job->name, instance * workers + seat)
-                          : name_launcher_pod(job->name, instance);
-}
-
-bool job_meets_by_name(const struct job_spec *spec)
-{
-    return job_has_several_workers(spec) && !spec->has_launcher;
-}
-
-bool job_has_several_workers(const struct job_spec *spec)
-{
-    return spec->workers_per_instance > 1;
-}
-
-bool job_has_popdist(const struct job_spec *spec)
-{
-    return spec->replicas_per_worker > 0 || job_has_several_workers(spec);
-}
-
-bool job_is_reconfigurable(const struct job_spec *spec)
-{
-    if (spec->reconfigurable >= 0)
-        return spec->reconfigurable == 1;
-    return !job_has_popdist(spec) && spec->gcds <= 1 && spec->ipus_per_instance <= IPUS_PER_DOMAIN;
-}
-
-uint32_t job_gcds(const struct job_spec *spec)
-{
-    /* At least one GCD per IPU-Link domain (V-IPU user guide). */
-    uint32_t domains =
-        spec->ipus_per_instance > IPUS_PER_DOMAIN ? spec->ipus_per_instance / IPUS_PER_DOMAIN : 1;
-
-    if (spec->gcds)
-        return spec->gcds;
-    if (spec->reconfigurable == 1)
-        return 1;
-    return spec->workers_per_instance > domains ? spec->workers_per_instance : domains;
-}
-
-/* V-IPU wants whole replicas in each GCD. */
-uint32_t job_vipu_replicas(const struct job_spec *spec)
-{
-    uint32_t gcds = job_gcds(spec), replicas = spec->workers_per_instance * spec->replicas_per_worker;
-
-    return replicas && replicas % gcds == 0 ? replicas : gcds;
 }

@@ -1,11 +1,8 @@
-/* What a job with a launcher has beside its worker template: the launcher pod, the agents in its workers, the
- * keys they know each other by, and the network policy around them. Pure. The contract with ipu-launch is
- * told in docs/environment.md, who may reach whom in docs/security.md. */
+/* What a job with a launcher has beside its worker template: the launcher pod and the agents in its workers.
+ * Pure. docs/environment.md has the contract with ipu-launch, docs/launcher.md what the pod takes over. */
 #pragma once
 
 #include "operator/api/podenv.h"
-
-#define PODLAUNCH_KEY_BYTES 32
 
 /* A worker as the launcher finds it. */
 struct podlaunch_host {
@@ -25,7 +22,3 @@ MUST_USE cJSON *podlaunch_pod(const struct job *job, uint32_t instance, const st
 /* Turns the worker pod that is being made into one that runs the agent. */
 void podlaunch_fill_worker(cJSON *spec, struct podenv *env, const struct job *job, uint32_t instance,
                            uint32_t worker, const struct podspec_place *place);
-/* The Secret of one start: a key for each worker, PODLAUNCH_KEY_BYTES each, one behind the other. Yours. */
-cJSON *podlaunch_keys(const struct job *job, uint32_t instance, uint32_t start, const unsigned char *keys);
-/* Lets pods of the job in, and nobody else. Yours. */
-cJSON *podlaunch_network_policy(const struct job *job);

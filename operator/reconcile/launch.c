@@ -3,6 +3,7 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
+#include "operator/api/podaccess.h"
 #include "operator/api/podlaunch.h"
 
 static const struct record *record_of(const struct reconciler *r, const char *id)
@@ -145,14 +146,14 @@ cJSON *launch_make_trial(const struct reconciler *r, const struct job *job, cons
 void launch_send_keys(struct work *work, struct op *op, const struct job *job)
 {
     const struct record *record = record_of(work->r, op->name);
-    size_t size = (size_t)job->spec.workers_per_instance * PODLAUNCH_KEY_BYTES;
+    size_t size = (size_t)job->spec.workers_per_instance * PODACCESS_KEY_BYTES;
     AUTO(mem) unsigned char *keys = mem_alloc(size);
     AUTO(json) cJSON *secret = NULL;
 
     if (!record)
         return;
     loop_random(keys, size);
-    secret = podlaunch_keys(job, op->instance, record->start, keys);
+    secret = podaccess_keys(job, op->instance, record->start, keys);
     work_send(
         work, op,
         &(struct kube_request){
@@ -176,7 +177,7 @@ void launch_on_keys_created(struct request *request, struct kube_response *res)
 
 void launch_send_policy(struct work *work, struct op *op, const struct job *job)
 {
-    AUTO(json) cJSON *policy = podlaunch_network_policy(job);
+    AUTO(json) cJSON *policy = podaccess_network_policy(job);
 
     op->text = name_network_policy(job->name);
     work_send(work, op,

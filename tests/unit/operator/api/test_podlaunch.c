@@ -7,6 +7,7 @@
 #include "lib/golden.h"
 #include "operator/api/names.h"
 #include "operator/api/pod.h"
+#include "operator/api/podaccess.h"
 #include "podspec_cases.h"
 
 static const struct podlaunch_host hosts[] = {{"w-0", "10.0.0.1", 2222}, {"w-1", "fd00::2", 2222}};
@@ -63,7 +64,7 @@ TEST(launchers_are_as_reviewed)
 TEST(the_network_policy_is_as_reviewed)
 {
     AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
-    AUTO(json) cJSON *policy = podlaunch_network_policy(job);
+    AUTO(json) cJSON *policy = podaccess_network_policy(job);
 
     check_golden("pods/mpi-policy.json", policy);
 }
@@ -144,12 +145,12 @@ TEST(hosts_with_one_address_share_an_alias)
 
 TEST(every_worker_has_a_key_of_its_own)
 {
-    unsigned char keys[2 * PODLAUNCH_KEY_BYTES];
+    unsigned char keys[2 * PODACCESS_KEY_BYTES];
     AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
 
-    memset(keys, 0xff, PODLAUNCH_KEY_BYTES);
-    memset(keys + PODLAUNCH_KEY_BYTES, 0, PODLAUNCH_KEY_BYTES);
-    AUTO(json) cJSON *secret = podlaunch_keys(job, 1, 5, keys);
+    memset(keys, 0xff, PODACCESS_KEY_BYTES);
+    memset(keys + PODACCESS_KEY_BYTES, 0, PODACCESS_KEY_BYTES);
+    AUTO(json) cJSON *secret = podaccess_keys(job, 1, 5, keys);
     CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "mpi-mpi-5e1f0000-1-5");
     CHECK_STR_EQ(json_str(secret, "data/0", ""), "//////////////////////////////////////////8=");
     CHECK_STR_EQ(json_str(secret, "data/1", ""), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");

@@ -1,0 +1,82 @@
+#include "operator/api/job.h"
+#include "operator/api/job_read.h"
+#include "operator/api/names.h"
+
+uint32_t share_of(const struct share *share, uint32_t total, bool round_up)
+{
+    uint64_t hundredths = (uint64_t)share->amount * total;
+
+    if (!share->is_percent)
+        return share->amount;
+    return (uint32_t)((hundredths + (round_up ? 99 : 0)) / 100);
+}
+
+uint32_t job_surge(const struct job_spec *spec)
+{
+    uint32_t surge = share_of(&spec->max_surge, spec->instances, true);
+
+    if (spec->has_launcher || spec->strategy == STRATEGY_RECREATE)
+        return 0;
+    return surge < INSTANCES_MAX - spec->instances ? surge : INSTANCES_MAX - spec->instances;
+}
+
+uint32_t job_pods(const struct job_spec *spec)
+{
+    return spec->instances * spec->workers_per_instance;
+}
+
+uint32_t job_seats(const struct job_spec *spec)
+{
+    return spec->workers_per_instance + spec->has_launcher;
+}
+
+char *job_pod_name(const struct job *job, uint32_t instance, uint32_t seat)
+{
+    uint32_t workers = job->spec.workers_per_instance;
+
+    return seat < workers ? name_worker_pod(job->name, instance * workers + seat)
+                          : name_launcher_pod(job->name, instance);
+}
+
+bool job_meets_by_name(const struct job_spec *spec)
+{
+    return job_has_several_workers(spec) && !spec->has_launcher;
+}
+
+bool job_has_several_workers(const struct job_spec *spec)
+{
+    return spec->workers_per_instance > 1;
+}
+
+bool job_has_popdist(const struct job_spec *spec)
+{
+    return spec->replicas_per_worker > 0 || job_has_several_workers(spec);
+}
+
+bool job_is_reconfigurable(const struct job_spec *spec)
+{
+    if (spec->reconfigurable >= 0)
+        return spec->reconfigurable == 1;
+    return !job_has_popdist(spec) && spec->gcds <= 1 && spec->ipus_per_instance <= IPUS_PER_DOMAIN;
+}
+
+uint32_t job_gcds(const struct job_spec *spec)
+{
+    /* At least one GCD per IPU-Link domain (V-IPU user guide). */
+    uint32_t domains =
+        spec->ipus_per_instance > IPUS_PER_DOMAIN ? spec->ipus_per_instance / IPUS_PER_DOMAIN : 1;
+
+    if (spec->gcds)
+        return spec->gcds;
+    if (spec->reconfigurable == 1)
+        return 1;
+    return spec->workers_per_instance > domains ? spec->workers_per_instance : domains;
+}
+
+/* V-IPU wants whole replicas in each GCD. */
+uint32_t job_vipu_replicas(const struct job_spec *spec)
+{
+    uint32_t gcds = job_gcds(spec), replicas = spec->workers_per_instance * spec->replicas_per_worker;
+
+    return replicas && replicas % gcds == 0 ? replicas : gcds;
+}
