@@ -14,6 +14,7 @@
 #include "operator/kube/lease.h"
 #include "options.h"
 #include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/usage.h"
 #include "operator/serve/metrics.h"
 #include "operator/serve/pages.h"
 
@@ -114,6 +115,20 @@ static cJSON *queue(void *ctx)
     return app->reconciler ? reconciler_queue(app->reconciler) : NULL;
 }
 
+static cJSON *stats(void *ctx)
+{
+    struct app *app = ctx;
+
+    return app->reconciler ? usage_stats(app->reconciler) : NULL;
+}
+
+static cJSON *query(void *ctx, uint32_t size)
+{
+    struct app *app = ctx;
+
+    return app->reconciler ? usage_query(app->reconciler, size) : NULL;
+}
+
 static void metrics(void *ctx, struct str *out)
 {
     struct app *app = ctx;
@@ -194,6 +209,8 @@ static bool start(struct app *app, struct err *err)
                                                    .is_well = is_well,
                                                    .is_ready = is_ready,
                                                    .queue = queue,
+                                                   .stats = stats,
+                                                   .query = query,
                                                    .metrics = metrics,
                                                    .ctx = app},
                            err);

@@ -5,7 +5,7 @@
 #include "base/doc/openmetrics.h"
 #include "base/io/serve.h"
 
-enum { PAGES = 4 };
+enum { PAGES = 7, QUERY_MAX = 1024 };
 
 struct pages {
     struct pages_options options;
@@ -34,19 +34,50 @@ static void on_readyz(void *ctx, struct serve_request *request, const struct ser
     answer(request, pages->options.is_ready(pages->options.ctx));
 }
 
-static void on_queue(void *ctx, struct serve_request *request, const struct serve_view *view)
+/* Of the leader; the others know nothing. */
+static void reply_json(struct serve_request *request, cJSON *body_take)
 {
-    struct pages *pages = ctx;
-    AUTO(json) cJSON *queue = pages->options.queue(pages->options.ctx);
+    AUTO(json) cJSON *body = body_take;
     AUTO(mem) char *text = NULL;
 
-    (void)view;
-    if (!queue) {
+    if (!body) {
         serve_replyf(request, 503, "this replica does not lead; ask the one that holds the lease\n");
         return;
     }
-    text = json_print(queue);
+    text = json_print(body);
     serve_reply(request, 200, "application/json", slice_of(text));
+}
+
+static void on_queue(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    (void)view;
+    reply_json(request, pages->options.queue(pages->options.ctx));
+}
+
+static void on_stats(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    (void)view;
+    reply_json(request, pages->options.stats(pages->options.ctx));
+}
+
+/* {"size": N} in a POST. */
+static void on_query(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+    struct err err = {0};
+    AUTO(json) cJSON *body = json_parse(view->body, &err);
+    int64_t size = json_i64(body, "size", 0);
+
+    if (!str_eq(view->method, "POST") || size < 1 || size > UINT32_MAX) {
+        serve_replyf(request, str_eq(view->method, "POST") ? 400 : 405,
+                     "POST {\"size\": N} with a number of IPUs of 1 or more\n");
+        return;
+    }
+    reply_json(request, pages->options.query(pages->options.ctx, (uint32_t)size));
 }
 
 static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
@@ -64,13 +95,18 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
     static const struct {
         const char *path;
         serve_fn fn;
+        size_t max_body;
     } rows[PAGES] = {
-        {"/healthz", on_healthz}, {"/readyz", on_readyz}, {"/queue", on_queue}, {"/metrics", on_metrics}};
+        {"/healthz", on_healthz, 0},     {"/readyz", on_readyz, 0},  {"/queue", on_queue, 0},
+        {"/metrics", on_metrics, 0},     {"/health", on_healthz, 0}, {"/stats", on_stats, 0},
+        {"/query", on_query, QUERY_MAX},
+    };
     struct pages *pages = NEW(struct pages);
 
     pages->options = *options;
     for (size_t i = 0; i < PAGES; i++)
-        pages->routes[i] = (struct serve_route){.path = rows[i].path, .fn = rows[i].fn, .ctx = pages};
+        pages->routes[i] = (struct serve_route){
+            .path = rows[i].path, .fn = rows[i].fn, .ctx = pages, .max_body = rows[i].max_body};
     pages->serve =
         serve_new(loop, &(struct serve_options){.port = options->port, .routes = pages->routes}, err);
     if (!pages->serve) {

@@ -1,5 +1,6 @@
 /* The operator's pages on plain HTTP: what the kubelet asks - /healthz (is this process well) and /readyz (is
- * it of use) -, what an admin asks - /queue, who waits for IPUs -, and what Prometheus asks - /metrics. */
+ * it of use) -, what an admin asks - /queue, who waits for IPUs -, what Prometheus asks - /metrics -, and the
+ * read-only pages of the vendor's V-IPU proxy - /health, /stats, /query. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +20,8 @@ struct pages_options {
     const char *(*is_ready)(void *ctx);
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
     cJSON *(*queue)(void *ctx);
+    cJSON *(*stats)(void *ctx);                /* likewise */
+    cJSON *(*query)(void *ctx, uint32_t size); /* likewise: a size of partitions, in IPUs */
     void (*metrics)(void *ctx, struct str *out);
     void *ctx;
 };

@@ -130,6 +130,7 @@ def test_defaults_install_the_operator_alone(render):
     assert set(render({})) == {
         ("ServiceAccount", "ipu-operator-controller"),
         ("ConfigMap", "ipu-operator-vipu-controllers"),
+        ("Service", "ipu-operator-vipu-proxy"),
         ("ClusterRole", "ipus-ipu-operator-controller"),
         ("ClusterRoleBinding", "ipus-ipu-operator-controller"),
         ("Role", "ipu-operator-controller"),
@@ -245,7 +246,7 @@ def test_storage_is_an_empty_dir_unless_told(render):
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
     kinds = {kind for kind, _ in render({"controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
-    assert kinds == {"ConfigMap", "Deployment"}
+    assert kinds == {"ConfigMap", "Deployment", "Service"}
 
 
 def test_two_installations_share_no_cluster_wide_name(render):

@@ -59,13 +59,13 @@ class Operator:
     def is_alive(self):
         return self.process is not None and self.process.poll() is None
 
-    def ask(self, path):
-        """Status and text of a page; 0 while nothing answers."""
+    def ask(self, path, body=None):
+        """Status and text of a page; 0 while nothing answers. A body makes it a POST."""
         port = re.search(r"health_port=(\d+)", self.log_of_this_start())
         if not port:
             return 0, ""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}{path}", body and body.encode(), timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

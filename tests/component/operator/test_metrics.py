@@ -1,5 +1,6 @@
 """/metrics of the operator, read by a parser that is not ours."""
 
+import json
 import re
 
 from operator_program import ROOT
@@ -59,3 +60,18 @@ def test_the_page_of_the_docs_has_the_same_table(world, vipu):
     operator = world.start_operator(vipu.address)
     rows = re.findall(r"^\| `(ipu_operator_\w+)` \| (\w+) \| (.+) \|$", (ROOT / "docs/observability.md").read_text(), re.M)
     assert rows == [(family.name, family.type, family.documentation.rstrip(".")) for family in families(operator)]
+
+
+def test_the_pages_of_the_vendors_proxy(world, vipu):
+    """Recorded: 4 IPUs of 32 in use in `default`; 28 are left, 14 partitions of 2 fit, and none of 64."""
+    operator = world.start_operator(world.make_vipu("clusters: [{id: c, agents: 8}]\n", "small").address)
+    world.job("uses").run_pods(1)
+    until(lambda: json.loads(operator.ask("/stats")[1])["total"]["used"] == 4, "it is counted", 30, world.tell)
+    assert json.loads(operator.ask("/stats")[1]) == {
+        world.ns: {"used": 4, "available": 28}, "total": {"used": 4, "available": 28}}
+    query = lambda size: json.loads(operator.ask("/query", json.dumps({"size": size}))[1])  # noqa: E731
+    assert query(2) == {"available": True, "numOfPartitions": 14, "message": "", "largestPartition": 16}
+    assert query(64) == {"available": True, "numOfPartitions": 0, "message": "", "largestPartition": 16}
+    assert operator.ask("/health")[0] == 200
+    for body, status in (('{"size": 0}', 400), ("nonsense", 400), ('{"size": "2"}', 400), ("x" * 2000, 413), (None, 405)):
+        assert operator.ask("/query", body)[0] == status, body
