@@ -178,3 +178,32 @@ TEST(the_most_workers_with_the_longest_names_fit_an_environment_variable)
     CHECK(strlen(json_str(named(json_at(json_at(pod, "spec/containers")->child, "env"), "IPU_JOB_HOSTS"),
                           "value", "")) < 131072 - 64);
 }
+
+/* A quarter of a megabyte in one value. */
+TEST(a_large_template_in_any_letters_reaches_worker_and_launcher)
+{
+    static const char letters[] = "\xC3\xA4 \xF0\x9F\x8E\xB2 \\\" ";
+    const struct podspec_case *c = find_case("mpi");
+    AUTO(job) struct job *job = podspec_case_job(c);
+    AUTO(str) struct str large = {0};
+    AUTO(json) cJSON *from = NULL;
+    struct err err = {0};
+
+    while (large.len < 256 * 1024)
+        str_adds(&large, letters);
+    from = json_parse(slice_of(job->template_json), &err);
+    CHECK_OK(from, err);
+    cJSON *container = json_at_mut(from, "spec/containers")->child;
+    json_put_str(json_push_take(json_at_mut(container, "env"), json_object()), "name", "LARGE");
+    json_put_str(json_at_mut(container, "env")->child->next, "value", str_text(&large));
+    mem_free(job->template_json);
+    job->template_json = json_print(from);
+
+    AUTO(json) cJSON *worker = podspec_case_pod(c, job);
+    AUTO(json) cJSON *launcher = launcher_of(c, job);
+    const cJSON *pods[] = {worker, launcher};
+    CHECK_ROWS (pod, pods)
+        CHECK_STR_EQ(
+            json_str(named(json_at(json_at(*pod, "spec/containers")->child, "env"), "LARGE"), "value", ""),
+            str_text(&large));
+}
