@@ -11,6 +11,7 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
+#include "base/io/serve_tls.h"
 
 enum {
     MAX_CONNECTIONS = 256,
@@ -18,7 +19,7 @@ enum {
     MAX_QUERY_BYTES = 4 * 1024,
     READ_TIMEOUT_S = 20,  /* for the whole of headers, then between two pieces of a body */
     WRITE_TIMEOUT_S = 20, /* for the whole answer */
-    IDLE_TIMEOUT_S = 60,
+    IDLE_TIMEOUT_S = 120, /* Go's clients keep a connection for 90: who closes first must not be us */
     PIECE_BYTES = 16 * 1024,
 };
 
@@ -27,6 +28,7 @@ struct serve {
     struct lws_context *context;
     int wake_fd; /* libwebsockets' own descriptor, see keep_wake_fd */
     struct lws_vhost *vhost;
+    SSL_CTX *ssl; /* the vhost's, NULL without TLS */
     const struct serve_route *routes;
     struct lws_protocols protocols[2];
 };
@@ -382,6 +384,9 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return 0;
     case LWS_CALLBACK_FILTER_HTTP_CONNECTION:
         return 0;
+    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+        ((struct serve *)lws_context_user(lws_get_context(wsi)))->ssl = user;
+        return 0;
     default:
         return lws_callback_http_dummy(wsi, reason, user, in, len);
     }
@@ -398,7 +403,8 @@ static struct lws_context *open_context(struct serve *serve)
     void *loops[] = {loop_uv(serve->loop)};
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
-        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS,
+        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+                   LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT,
         .foreign_loops = loops,
         .fd_limit_per_thread = MAX_CONNECTIONS,
         .max_http_header_pool = MAX_CONNECTIONS,
@@ -425,6 +431,13 @@ static struct lws_vhost *open_vhost(struct serve *serve, const struct serve_opti
         .server_string = "serve",
     };
 
+    if (options->tls) {
+        info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+        info.server_ssl_cert_mem = options->tls->certificates;
+        info.server_ssl_cert_mem_len = (unsigned)strlen(options->tls->certificates);
+        info.server_ssl_private_key_mem = options->tls->key;
+        info.server_ssl_private_key_mem_len = (unsigned)strlen(options->tls->key);
+    }
     return lws_create_vhost(serve->context, &info);
 }
 
@@ -470,7 +483,19 @@ struct serve *serve_new(struct loop *loop, const struct serve_options *options, 
                 options->address ? options->address : "any address,", options->port);
         return NULL;
     }
+    /* The library reads the first certificate alone. */
+    if (options->tls && !serve_set_tls(serve, options->tls, err)) {
+        serve_free(serve);
+        return NULL;
+    }
     return serve;
+}
+
+bool serve_set_tls(struct serve *serve, const struct serve_tls *tls, struct err *err)
+{
+    assert(serve->ssl);
+    serve_tls_setup(serve->ssl);
+    return serve_tls_use(serve->ssl, tls, err);
 }
 
 uint16_t serve_port(const struct serve *serve)

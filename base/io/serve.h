@@ -1,5 +1,6 @@
 /* A small HTTP/1.1 server: libwebsockets on the loop. Routes are exact paths; a handler answers at once or
- * later by serve_reply. Request bodies, header sizes, connections and idle times are limited. */
+ * later by serve_reply. Request bodies, header sizes, connections and idle times are limited. With a
+ * certificate it speaks TLS, and takes another certificate while it runs, without dropping a request. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,13 +34,24 @@ struct serve_route {
     size_t max_body; /* 0: no body accepted */
 };
 
+/* PEM text, borrowed for the call: the server's own certificate, then those between it and the CA; its key.
+ */
+struct serve_tls {
+    const char *certificates;
+    const char *key;
+};
+
 struct serve_options {
     const char *address;              /* NULL: all, IPv4 and IPv6 */
     uint16_t port;                    /* 0: any free one, see serve_port */
     const struct serve_route *routes; /* ends with path NULL; must outlive the server */
+    const struct serve_tls *tls;      /* NULL: plain HTTP */
 };
 
 MUST_USE struct serve *serve_new(struct loop *loop, const struct serve_options *options, struct err *err);
+/* New connections get this certificate, open ones keep theirs. ERR_INVALID: nothing has changed. Only for a
+ * server that was made with a certificate. */
+MUST_USE bool serve_set_tls(struct serve *serve, const struct serve_tls *tls, struct err *err);
 uint16_t serve_port(const struct serve *serve);
 void serve_reply(struct serve_request *request, int status, const char *content_type, struct slice body);
 void serve_replyf(struct serve_request *request, int status, const char *fmt, ...) /* text/plain */

@@ -1,0 +1,85 @@
+#include "base/io/serve_tls.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHAIN_MAX = 8 };
+
+void serve_tls_setup(SSL_CTX *ssl)
+{
+    (void)SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
+    (void)SSL_CTX_set_options(ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
+    (void)SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    (void)SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+}
+
+/* OpenSSL would ask at the terminal. */
+static int on_passphrase(char *out, int size, int writing, void *ctx)
+{
+    (void)out;
+    (void)size;
+    (void)writing;
+    (void)ctx;
+    return -1;
+}
+
+static BIO *open_pem(const char *text)
+{
+    BIO *bio = BIO_new_mem_buf(text, (int)strnlen(text, INT32_MAX));
+
+    if (!bio)
+        abort(); /* no memory */
+    return bio;
+}
+
+/* The certificates in their order, the server's own first. */
+static int read_chain(const char *pem, X509 *chain[CHAIN_MAX])
+{
+    BIO *bio = open_pem(pem);
+    int count = 0;
+
+    while (count < CHAIN_MAX && (chain[count] = PEM_read_bio_X509(bio, NULL, on_passphrase, NULL)))
+        count++;
+    BIO_free(bio);
+    return count;
+}
+
+static EVP_PKEY *read_key(const char *pem)
+{
+    BIO *bio = open_pem(pem);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, on_passphrase, NULL);
+
+    BIO_free(bio);
+    return key;
+}
+
+static bool use(SSL_CTX *ssl, X509 *const chain[], int count, EVP_PKEY *key, struct err *err)
+{
+    if (count == 0)
+        return err_set(err, ERR_INVALID, "there is no PEM certificate");
+    if (!key)
+        return err_set(err, ERR_INVALID, "there is no PEM key without a passphrase");
+    if (X509_check_private_key(chain[0], key) != 1)
+        return err_set(err, ERR_INVALID, "the key does not belong to the certificate");
+    bool ok = SSL_CTX_use_certificate(ssl, chain[0]) == 1 && SSL_CTX_clear_chain_certs(ssl) == 1;
+    for (int i = 1; ok && i < count; i++)
+        ok = SSL_CTX_add1_chain_cert(ssl, chain[i]) == 1;
+    return (ok && SSL_CTX_use_PrivateKey(ssl, key) == 1) ||
+           err_set(err, ERR_INVALID, "OpenSSL does not take the certificate: is its key too short?");
+}
+
+bool serve_tls_use(SSL_CTX *ssl, const struct serve_tls *tls, struct err *err)
+{
+    X509 *chain[CHAIN_MAX];
+    int count = read_chain(tls->certificates, chain);
+    EVP_PKEY *key = read_key(tls->key);
+    bool ok = use(ssl, chain, count, key, err);
+
+    for (int i = 0; i < count; i++)
+        X509_free(chain[i]);
+    EVP_PKEY_free(key);
+    ERR_clear_error(); /* the queue is the thread's: others must not find ours in it */
+    return ok;
+}
