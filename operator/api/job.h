@@ -15,6 +15,8 @@ enum strategy { STRATEGY_ROLLING_UPDATE, STRATEGY_RECREATE };
 enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 
 #define JOB_NO_TTL UINT32_MAX
+#define JOB_INSTANCES_MAX 10000u
+#define JOB_IPUS_PER_DOMAIN 64u
 
 /* So many instances, or so many of a hundred. */
 struct share {
@@ -58,7 +60,7 @@ struct job {
     bool has_finalizer; /* ours is among them */
     char *release; /* annotation graphcore.ai/release: ids an admin lets go of, comma-separated; or NULL */
     struct job_spec spec;
-    struct strv problems;          /* "spec.field: what is wrong", every one; empty for a valid spec */
+    struct strv problems;          /* what validate_job says of it; empty for a valid spec */
     char *key;                     /* "namespace/name" */
     uint64_t revision;             /* of the template: another template has another; never 0 */
     char *template_json;           /* spec.workers.template, compact */
@@ -92,5 +94,3 @@ uint32_t job_vipu_replicas(const struct job_spec *spec);
 /* Of `total` instances; a percentage is rounded up or down. */
 uint32_t share_of(const struct share *share, uint32_t total, bool round_up);
 uint32_t job_surge(const struct job_spec *spec); /* instances that may run beside the others in a rollout */
-/* Is this exit code one of "1-5,137"? */
-bool job_exit_code_matches(const char *exit_codes, int code);

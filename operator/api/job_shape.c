@@ -1,5 +1,4 @@
 #include "operator/api/job.h"
-#include "operator/api/job_read.h"
 #include "operator/api/names.h"
 
 uint32_t share_of(const struct share *share, uint32_t total, bool round_up)
@@ -17,7 +16,7 @@ uint32_t job_surge(const struct job_spec *spec)
 
     if (spec->has_launcher || spec->strategy == STRATEGY_RECREATE)
         return 0;
-    return surge < INSTANCES_MAX - spec->instances ? surge : INSTANCES_MAX - spec->instances;
+    return surge < JOB_INSTANCES_MAX - spec->instances ? surge : JOB_INSTANCES_MAX - spec->instances;
 }
 
 uint32_t job_pods(const struct job_spec *spec)
@@ -57,14 +56,14 @@ bool job_is_reconfigurable(const struct job_spec *spec)
 {
     if (spec->reconfigurable >= 0)
         return spec->reconfigurable == 1;
-    return !job_has_popdist(spec) && spec->gcds <= 1 && spec->ipus_per_instance <= IPUS_PER_DOMAIN;
+    return !job_has_popdist(spec) && spec->gcds <= 1 && spec->ipus_per_instance <= JOB_IPUS_PER_DOMAIN;
 }
 
 uint32_t job_gcds(const struct job_spec *spec)
 {
     /* At least one GCD per IPU-Link domain (V-IPU user guide). */
     uint32_t domains =
-        spec->ipus_per_instance > IPUS_PER_DOMAIN ? spec->ipus_per_instance / IPUS_PER_DOMAIN : 1;
+        spec->ipus_per_instance > JOB_IPUS_PER_DOMAIN ? spec->ipus_per_instance / JOB_IPUS_PER_DOMAIN : 1;
 
     if (spec->gcds)
         return spec->gcds;

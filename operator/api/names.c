@@ -5,14 +5,54 @@
 
 #include "base/core/mem.h"
 
+static void first_hex_digits(const char *uid, char out[11])
+{
+    size_t n = 0;
+
+    for (; *uid && n < 10; uid++) {
+        if (isxdigit((unsigned char)*uid))
+            out[n++] = *uid;
+    }
+    out[n] = '\0';
+}
+
+/* "<job><suffix>" where that is one part of a host name, else with the job's name cut and digits of the uid.
+ */
+static char *host_label(const char *job, const char *uid, const char *suffix, const char *before_digits)
+{
+    bool needs_more = *before_digits && isdigit((unsigned char)*job);
+    AUTO(mem) char *base = mem_printf("%s%s", needs_more ? before_digits : "", job);
+    char hex[11];
+
+    if (!needs_more && !strchr(job, '.') && strlen(job) + strlen(suffix) <= LABEL_MAX)
+        return mem_printf("%s%s", job, suffix);
+    first_hex_digits(uid, hex);
+    AUTO(mem) char *tail = mem_printf("-%s%s", hex, suffix);
+    size_t cut = strnlen(base, LABEL_MAX - strlen(tail));
+
+    for (char *p = base; *p; p++)
+        *p = *p == '.' ? '-' : *p;
+    while (cut > 1 && base[cut - 1] == '-')
+        cut--;
+    return mem_printf("%.*s%s", (int)cut, base, tail);
+}
+
 char *name_worker_pod(const char *job, uint32_t n)
 {
     return mem_printf("%s-worker-%u", job, n);
 }
 
-char *name_worker_service(const char *job)
+char *name_worker_host(const char *job, const char *uid, uint32_t n)
 {
-    return mem_printf("%s-workers", job);
+    AUTO(mem) char *suffix = mem_printf("-worker-%u", n);
+
+    return host_label(job, uid, suffix, "");
+}
+
+/* Names of Services begin with a letter. */
+char *name_worker_service(const char *job, const char *uid)
+{
+    return host_label(job, uid, "-workers", "job-");
 }
 
 char *name_launcher_pod(const char *job, uint32_t instance)
@@ -39,17 +79,6 @@ char *name_partition(const char *prefix, const char *job, const char *ns, uint32
     if (strlen(id) > PARTITION_ID_MAX)
         return NULL;
     return TAKE(id);
-}
-
-static void first_hex_digits(const char *uid, char out[11])
-{
-    size_t n = 0;
-
-    for (; *uid && n < 10; uid++) {
-        if (isxdigit((unsigned char)*uid))
-            out[n++] = *uid;
-    }
-    out[n] = '\0';
 }
 
 char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,

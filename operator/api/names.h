@@ -34,12 +34,21 @@
 
 /* Longest id that is kept readable; V-IPU states no limit, but users saw trouble with long ones. */
 #define PARTITION_ID_MAX 63
-#define POD_NAME_MAX 63
+/* Of label values and of the parts of host names. */
+#define LABEL_MAX 63
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
+/* A job's name is the value of a label. Its pods' names may be longer; host names are cut where needed. */
+#define JOB_NAME_MAX LABEL_MAX
 
 /* "<job>-worker-<n>", yours. */
 char *name_worker_pod(const char *job, uint32_t n);
-/* "<job>-workers": the headless Service of a job with several workers per instance, yours. */
-char *name_worker_service(const char *job);
+/* The host name of worker n: that of its pod where that can be one, else "<job, cut>-<10 hex of
+ * uid>-worker-<n>", yours. */
+char *name_worker_host(const char *job, const char *uid, uint32_t n);
+/* "<job>-workers": the headless Service of a job with several workers per instance; cut like a host name,
+ * yours.
+ */
+char *name_worker_service(const char *job, const char *uid);
 /* "<job>-launcher" for instance 0, "<job>-launcher-<instance>" for others, yours. */
 char *name_launcher_pod(const char *job, uint32_t instance);
 /* The Secret with the keys of one start of an instance's pods: "<job>-mpi-<8 of uid>-<start>", with the

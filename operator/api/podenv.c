@@ -52,10 +52,11 @@ static uint32_t local_replicas(const struct job_spec *spec)
 
 static char *master_address(const struct job *job, uint32_t instance)
 {
-    AUTO(mem) char *pod = name_worker_pod(job->name, instance * job->spec.workers_per_instance);
-    AUTO(mem) char *service = name_worker_service(job->name);
+    AUTO(mem)
+    char *host = name_worker_host(job->name, job->uid, instance * job->spec.workers_per_instance);
+    AUTO(mem) char *service = name_worker_service(job->name, job->uid);
 
-    return mem_printf("%s.%s.%s.svc", pod, service, job->ns);
+    return mem_printf("%s.%s.%s.svc", host, service, job->ns);
 }
 
 /* Ours alone: there is nothing of the user's to respect. */

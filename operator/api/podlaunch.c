@@ -247,12 +247,17 @@ static void put_resources(cJSON *container, const cJSON *worker)
 
 /* ---- what it has to know ---- */
 
-static void add_host_text(struct str *text, const struct podlaunch_host *host)
+static char *host_name(const struct job *job, uint32_t instance, uint32_t worker)
+{
+    return name_worker_host(job->name, job->uid, instance * job->spec.workers_per_instance + worker);
+}
+
+static void add_host_text(struct str *text, const char *name, const struct podlaunch_host *host)
 {
     bool is_v6 = strchr(host->ip, ':') != NULL;
 
-    str_addf(text, "%s%s=%s%s%s:%u", text->len ? "," : "", host->name, is_v6 ? "[" : "", host->ip,
-             is_v6 ? "]" : "", host->port);
+    str_addf(text, "%s%s=%s%s%s:%u", text->len ? "," : "", name, is_v6 ? "[" : "", host->ip, is_v6 ? "]" : "",
+             host->port);
 }
 
 static void add_env(cJSON *container, const struct job *job, uint32_t instance,
@@ -264,8 +269,11 @@ static void add_env(cJSON *container, const struct job *job, uint32_t instance,
     struct podenv env = {.list = ours.list, .by_default = cJSON_IsArray(env_from) && env_from->child};
     AUTO(str) struct str text = {0};
 
-    for (uint32_t w = 0; w < job->spec.workers_per_instance; w++)
-        add_host_text(&text, &hosts[w]);
+    for (uint32_t w = 0; w < job->spec.workers_per_instance; w++) {
+        AUTO(mem) char *name = host_name(job, instance, w);
+
+        add_host_text(&text, name, &hosts[w]);
+    }
     podenv_add_partition(&env, place);
     podenv_add_instance(&env, job, instance);
     podenv_add_start(&env, job, place);
@@ -286,13 +294,17 @@ static cJSON *alias_of(cJSON *aliases, const char *ip)
 
 /* The names work without a DNS. In the node's network they stay unknown: there a worker's address can be the
  * launcher's own, and mpirun would take that worker for its own host. */
-static void add_aliases(cJSON *spec, const struct job *job, const struct podlaunch_host *hosts)
+static void add_aliases(cJSON *spec, const struct job *job, uint32_t instance,
+                        const struct podlaunch_host *hosts)
 {
     if (json_bool(spec, "hostNetwork", false))
         return;
-    for (uint32_t w = 0; w < job->spec.workers_per_instance; w++)
+    for (uint32_t w = 0; w < job->spec.workers_per_instance; w++) {
+        AUTO(mem) char *name = host_name(job, instance, w);
+
         json_push_str(podparts_array(alias_of(podparts_array(spec, "hostAliases"), hosts[w].ip), "hostnames"),
-                      hosts[w].name);
+                      name);
+    }
 }
 
 /* ---- the launcher pod ---- */
@@ -315,7 +327,7 @@ static cJSON *make_spec(const struct job *job, uint32_t instance, const cJSON *w
     add_keys_volume(spec, job, instance, place);
     podparts_mount(container, KEYS_VOLUME, RUN_DIR "/keys", true);
     add_scratch(spec, container);
-    add_aliases(spec, job, hosts);
+    add_aliases(spec, job, instance, hosts);
     podparts_keep_last_words(podparts_array(spec, "initContainers"));
     podparts_keep_last_words(podparts_array(spec, "containers"));
     podparts_place(spec, place);

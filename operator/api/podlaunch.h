@@ -6,8 +6,7 @@
 
 /* A worker as the launcher finds it. */
 struct podlaunch_host {
-    const char *name; /* of its pod */
-    const char *ip;
+    const char *ip; /* NULL: not known yet */
     uint16_t port;
 };
 

@@ -35,13 +35,18 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
         podparts_wrap(container, "hold", NULL); /* for kubectl exec: nothing of the image's runs by itself */
 }
 
-/* A name that the job's Service makes known. */
-static void put_hostname(cJSON *spec, const struct job *job, const char *pod)
+/* Known by the job's Service where there is one. Other pods are called as Kubernetes calls them, unless that
+ * cuts off what tells them apart. */
+static void put_hostname(cJSON *spec, const struct job *job, uint32_t n, const char *pod)
 {
-    AUTO(mem) char *service = name_worker_service(job->name);
+    AUTO(mem) char *host = name_worker_host(job->name, job->uid, n);
+    AUTO(mem) char *service = name_worker_service(job->name, job->uid);
 
-    podparts_default_str(spec, "hostname", pod);
-    podparts_default_str(spec, "subdomain", service);
+    if (!job_meets_by_name(&job->spec) && str_eq(host, pod))
+        return;
+    podparts_default_str(spec, "hostname", host);
+    if (job_meets_by_name(&job->spec))
+        podparts_default_str(spec, "subdomain", service);
 }
 
 static void fill_spec(cJSON *spec, const struct job *job, uint32_t instance, uint32_t worker,
@@ -53,8 +58,7 @@ static void fill_spec(cJSON *spec, const struct job *job, uint32_t instance, uin
     podparts_add_launcher(spec, options);
     podparts_keep_last_words(podparts_array(spec, "initContainers"));
     podparts_keep_last_words(podparts_array(spec, "containers"));
-    if (job_meets_by_name(&job->spec))
-        put_hostname(spec, job, pod);
+    put_hostname(spec, job, instance * job->spec.workers_per_instance + worker, pod);
     podparts_place(spec, place);
     podparts_add_pull_secrets(spec, options->pull_secrets);
     json_put_str(spec, "restartPolicy",
@@ -96,7 +100,7 @@ cJSON *podspec_worker(const struct job *job, uint32_t instance, uint32_t worker,
 
 cJSON *podspec_service(const struct job *job)
 {
-    AUTO(mem) char *name = name_worker_service(job->name);
+    AUTO(mem) char *name = name_worker_service(job->name, job->uid);
     cJSON *service = json_object();
     cJSON *metadata, *spec;
 

@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "operator/api/exit_codes.h"
 
 struct failure failure_of_pod(const struct pod *pod)
 {
@@ -75,7 +76,7 @@ bool failure_calls_for_restart(const struct job_spec *spec, const struct failure
         return true;
     case RESTART_EXIT_CODE: /* a pod that was taken away has no exit code of its own */
         return failure->pod && !failure->is_disruption && failure->pod->failed_container &&
-               job_exit_code_matches(spec->exit_codes, failure->pod->exit_code);
+               exit_codes_match(spec->exit_codes, failure->pod->exit_code);
     }
     return false;
 }

@@ -118,9 +118,9 @@ cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32
          i = store_next_of(i)) {
         const struct pod *pod = i->view;
 
-        if (!is_of_run(pod, job, record) || pod->worker >= workers || !pod->ip || hosts[pod->worker].name)
+        if (!is_of_run(pod, job, record) || pod->worker >= workers || !pod->ip || hosts[pod->worker].ip)
             continue;
-        hosts[pod->worker] = (struct podlaunch_host){pod->name, pod->ip, pod->agent_port};
+        hosts[pod->worker] = (struct podlaunch_host){pod->ip, pod->agent_port};
         found++;
     }
     if (found < workers) {
@@ -137,7 +137,7 @@ cJSON *launch_make_trial(const struct reconciler *r, const struct job *job, cons
     AUTO(mem) struct podlaunch_host *hosts = mem_alloc(workers * sizeof(*hosts));
 
     for (uint32_t w = 0; w < workers; w++)
-        hosts[w] = (struct podlaunch_host){"dry-run", "192.0.2.1", place->agent_port};
+        hosts[w] = (struct podlaunch_host){"192.0.2.1", place->agent_port};
     return podlaunch_pod(job, 0, hosts, place, &r->options.pods, err);
 }
 

@@ -320,7 +320,7 @@ static bool has_owned(const struct watch *watch, const struct job *job, char *na
 
 static void view_owned(const struct reconciler *r, const struct job *job, struct job_view *view)
 {
-    view->has_service = has_owned(r->services, job, name_worker_service(job->name));
+    view->has_service = has_owned(r->services, job, name_worker_service(job->name, job->uid));
     view->needs_policy =
         r->policies && job->spec.has_launcher && !has_owned(r->policies, job, name_network_policy(job->name));
 }

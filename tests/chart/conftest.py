@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "ipu-operator"
 CRD_FILE = CHART / "crds" / "ipujobs.graphcore.ai.yaml"
 CLUSTER = ROOT / "deploy" / "cluster"
+JUDGE = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "tests" / "chart" / "job_judge"
 
 
 @pytest.fixture(scope="session")

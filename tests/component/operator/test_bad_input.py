@@ -1,5 +1,7 @@
 """Bad input gets every reason at once, takes no IPUs, costs no requests while it stands, and is judged anew."""
 
+import json
+
 import pytest
 
 from operator_program import run
@@ -41,10 +43,12 @@ def creates(world, vipu):
 
 
 def test_what_slips_through_the_schema_fails_with_every_reason(world, vipu, proxy):
-    job = world.job("wrong", launcher={"command": []}, partition={"gcds": 1}, workersPerJobInstance=2)
+    own = {"spec": {"containers": [container(name="launcher")]}}
+    workers = pod_template({"name": "main", "image": "docker.io/library/train:1", "args": ["train"]})
+    job = world.job("wrong", launcher={"command": ["mpirun"], "template": own}, workers={"template": workers})
     failed = job.wait("Failed", "InvalidSpec")
-    for field in ("spec.launcher", "spec.partition.gcds"):
-        assert field in failed["lastMessage"]
+    for template, field in (("launcher", "command"), ("workers", "args")):
+        assert f"spec.{template}.template.spec.containers[0].{field}: Forbidden: " in failed["lastMessage"]
     assert job.condition("Failed")["message"] == failed["lastMessage"]
     assert job.pods() == {} and job.records() == {} and vipu.partitions() == {}
     assert requests_while_renewing(world, proxy) == []
@@ -81,6 +85,51 @@ def test_the_operator_refuses_what_an_old_definition_let_through(world, vipu):
     for _, job in jobs:
         job.delete()
         job.wait_gone()
+
+
+LONGEST = "n" * 60 + "-63"
+
+
+@pytest.mark.parametrize("name", [LONGEST, "v1.2", "2nd"], ids=["longest", "dots", "digit"])
+def test_every_name_works_that_can(world, vipu, name):
+    """The API server takes the pods, their Service and their keys, and the host names tell the pods apart."""
+    world.start_operator(vipu.address)
+    meeting = world.job(name, jobInstances=2, workersPerJobInstance="2")
+    pods = meeting.wait_pods(4)
+    hosts = {pod["spec"]["hostname"] for pod in pods.values()}
+    service = pods[f"{name}-worker-0"]["spec"]["subdomain"]
+    assert len(hosts) == 4 and all(len(host) <= 63 and "." not in host for host in hosts)
+    owner = world.api.get("services", world.ns, service)["metadata"]["ownerReferences"][0]
+    assert owner["uid"] == meeting.uid
+    meeting.delete()
+    world.automatic()
+    meeting.wait_gone()
+    led = world.job(name, workersPerJobInstance="2", launcher={"command": ["mpirun", "train"]})
+    led.run_pods(2)
+    launcher = until(lambda: led.pods().get(f"{name}-launcher"), "the launcher", tell=world.tell)
+    aliases = {alias for entry in launcher["spec"]["hostAliases"] for alias in entry["hostnames"]}
+    workers = [led.pods()[f"{name}-worker-{n}"]["spec"] for n in (0, 1)]
+    assert aliases == {spec.get("hostname", f"{name}-worker-{n}") for n, spec in enumerate(workers)}
+
+
+def test_a_longer_name_is_refused_by_the_api_server(world):
+    with pytest.raises(Exception, match="metadata.name must have at most 63 characters"):
+        world.job(LONGEST + "4")
+
+
+def test_a_large_template_reaches_the_pod_as_it_is(world, vipu):
+    world.start_operator(vipu.address)
+    main = container(env=[{"name": f"TEXT_{n}", "value": f"{n} żółw 龜 🐢 \\ \" \t\n" + "x" * 1000} for n in range(120)],
+                     args=["--", "$(TEXT_0)", "$$", "ü" * 20000])
+    template = pod_template(main, tolerations=[{"key": "a", "operator": "Exists"}])
+    template["metadata"] = {"annotations": {"example.com/note": "é\u2028" * 10000}}
+    assert len(json.dumps(template, ensure_ascii=False).encode()) > 200_000
+    job = world.job("large", workers={"template": template})
+    pod = job.wait_pods(1)["large-worker-0"]
+    made = pod["spec"]["containers"][0]
+    assert made["env"][:120] == main["env"] and made["args"] == main["args"]
+    assert pod["metadata"]["annotations"]["example.com/note"] == template["metadata"]["annotations"]["example.com/note"]
+    assert pod["spec"]["tolerations"][0] == template["spec"]["tolerations"][0]
 
 
 def test_more_ipus_than_any_controller_has(world, creates):

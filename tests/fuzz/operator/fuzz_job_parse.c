@@ -47,7 +47,11 @@ static void check_pod(const struct job *job)
     AUTO(json) cJSON *pod = podspec_worker(job, instance, workers - 1, &place, &options, &err);
 
     assert(pod);
-    assert(strlen(json_str(pod, "metadata/name", "")) <= POD_NAME_MAX);
+    assert(strlen(json_str(pod, "metadata/labels/graphcore.ai~1job-name", "")) <= LABEL_MAX);
+    AUTO(mem) char *host = name_worker_host(job->name, job->uid, instance);
+    AUTO(mem) char *service = name_worker_service(job->name, job->uid);
+    assert(strlen(host) <= LABEL_MAX && !strchr(host, '.'));
+    assert(strlen(service) <= LABEL_MAX && !strchr(service, '.'));
     assert(str_eq(json_str(pod, "spec/restartPolicy", ""), "Never"));
     AUTO(mem) char *text = json_print(pod);
     AUTO(json) cJSON *again = json_parse(slice_of(text), &err);

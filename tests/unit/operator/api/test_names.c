@@ -13,12 +13,46 @@ TEST(names_are_those_of_the_original)
     AUTO(mem) char *pod = name_worker_pod("bert-training-multi-ipu-x7k2p", 0);
     AUTO(mem) char *id = name_partition("p", "bert-poprun-64ipus", "gc-dev", 0);
     AUTO(mem) char *mnist = name_worker_pod("mnist-training", 0);
-    AUTO(mem) char *service = name_worker_service("mnist-training");
+    AUTO(mem) char *service = name_worker_service("mnist-training", UID);
 
     CHECK_STR_EQ(pod, "bert-training-multi-ipu-x7k2p-worker-0");
     CHECK_STR_EQ(id, "p-bert-poprun-64ipus-gc-dev-0");
     CHECK_STR_EQ(mnist, "mnist-training-worker-0");
     CHECK_STR_EQ(service, "mnist-training-workers");
+}
+
+TEST(a_host_name_is_the_pods_where_that_can_be_one)
+{
+    static const struct {
+        const char *job;
+        uint32_t n;
+        const char *host, *service;
+    } rows[] = {
+        {"train", 12, "train-worker-12", "train-workers"},
+        {"n23456789012345678901234567890123456789012345678901234", 9,
+         "n23456789012345678901234567890123456789012345678901234-worker-9",
+         "n23456789012345678901234567890123456789012345678901234-workers"},
+        {"n23456789012345678901234567890123456789012345678901234", 10,
+         "n23456789012345678901234567890123456789012-64d842cc16-worker-10",
+         "n23456789012345678901234567890123456789012345678901234-workers"},
+        {"n23456789012345678901234567890123456789012345678901234567890123", 0,
+         "n234567890123456789012345678901234567890123-64d842cc16-worker-0",
+         "n2345678901234567890123456789012345678901234-64d842cc16-workers"},
+        {"v1.2", 0, "v1-2-64d842cc16-worker-0", "v1-2-64d842cc16-workers"},
+        {"2nd", 0, "2nd-worker-0", "job-2nd-64d842cc16-workers"},
+        {"n234567890123456789012345678901234567890.----------------------", 0,
+         "n234567890123456789012345678901234567890-64d842cc16-worker-0",
+         "n234567890123456789012345678901234567890-64d842cc16-workers"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *host = name_worker_host(row->job, UID, row->n);
+        AUTO(mem) char *service = name_worker_service(row->job, UID);
+
+        CHECK_STR_EQ(host, row->host);
+        CHECK_STR_EQ(service, row->service);
+        CHECK(strlen(host) <= LABEL_MAX && strlen(service) <= LABEL_MAX);
+    }
 }
 
 TEST(what_a_launcher_has_is_named_after_job_and_instance)

@@ -10,7 +10,7 @@
 #include "operator/api/podaccess.h"
 #include "podspec_cases.h"
 
-static const struct podlaunch_host hosts[] = {{"w-0", "10.0.0.1", 2222}, {"w-1", "fd00::2", 2222}};
+static const struct podlaunch_host hosts[] = {{"10.0.0.1", 2222}, {"fd00::2", 2222}};
 
 static const struct podspec_case *find_case(const char *name)
 {
@@ -130,17 +130,17 @@ TEST(worker_names_stay_unknown_in_the_nodes_network)
 TEST(hosts_with_one_address_share_an_alias)
 {
     const struct podspec_case *c = find_case("mpi");
-    const struct podlaunch_host same[] = {{"w-0", "10.0.0.1", 2222}, {"w-1", "10.0.0.1", 2223}};
+    const struct podlaunch_host same[] = {{"10.0.0.1", 2222}, {"10.0.0.1", 2223}};
     AUTO(job) struct job *job = podspec_case_job(c);
     struct err err = {0};
     AUTO(json) cJSON *pod = podlaunch_pod(job, 0, same, &c->place, &c->options, &err);
     AUTO(mem) char *aliases = json_print(json_at(pod, "spec/hostAliases"));
 
     CHECK_OK(pod, err);
-    CHECK_STR_EQ(aliases, "[{\"ip\":\"10.0.0.1\",\"hostnames\":[\"w-0\",\"w-1\"]}]");
+    CHECK_STR_EQ(aliases, "[{\"ip\":\"10.0.0.1\",\"hostnames\":[\"mpi-worker-0\",\"mpi-worker-1\"]}]");
     CHECK_STR_EQ(
         json_str(named(json_at(json_at(pod, "spec/containers")->child, "env"), "IPU_JOB_HOSTS"), "value", ""),
-        "w-0=10.0.0.1:2222,w-1=10.0.0.1:2223");
+        "mpi-worker-0=10.0.0.1:2222,mpi-worker-1=10.0.0.1:2223");
 }
 
 TEST(every_worker_has_a_key_of_its_own)
@@ -163,16 +163,15 @@ TEST(every_worker_has_a_key_of_its_own)
 TEST(the_most_workers_with_the_longest_names_fit_an_environment_variable)
 {
     static struct podlaunch_host many[1024];
-    static char names[1024][64];
     const struct podspec_case *c = find_case("mpi");
     AUTO(job) struct job *job = podspec_case_job(c);
     struct err err = {0};
 
     job->spec.workers_per_instance = 1024;
-    for (size_t i = 0; i < COUNT_OF(many); i++) {
-        memset(names[i], 'n', 63);
-        many[i] = (struct podlaunch_host){names[i], "fd00:1111:2222:3333:4444:5555:6666:7777", 19999};
-    }
+    mem_free(job->name);
+    job->name = mem_printf("%063d", 0);
+    for (size_t i = 0; i < COUNT_OF(many); i++)
+        many[i] = (struct podlaunch_host){"fd00:1111:2222:3333:4444:5555:6666:7777", 19999};
     AUTO(json) cJSON *pod = podlaunch_pod(job, 0, many, &c->place, &c->options, &err);
     CHECK_OK(pod, err);
     CHECK(strlen(json_str(named(json_at(json_at(pod, "spec/containers")->child, "env"), "IPU_JOB_HOSTS"),

@@ -38,6 +38,34 @@ TEST(the_service_is_as_reviewed)
     golden_check("pods/service.json", text);
 }
 
+static cJSON *pod_called(const char *case_name, const char *job_name)
+{
+    const struct podspec_case *c = podspec_cases;
+
+    while (!str_eq(c->name, case_name))
+        c++;
+    AUTO(job) struct job *job = podspec_case_job(c);
+    mem_free(job->name);
+    job->name = mem_strdup(job_name);
+    return podspec_case_pod(c, job);
+}
+
+/* Kubernetes would cut off the end of the name, which tells the pods of a job apart. */
+TEST(pods_with_long_names_get_host_names_that_differ)
+{
+    static const char longest[] = "n23456789012345678901234567890123456789012345678901234567890123";
+    AUTO(json) cJSON *alone = pod_called("mpi", longest), *met = pod_called("two-workers", longest);
+    AUTO(json) cJSON *plain = pod_called("mpi", "mpi");
+    const char *host = json_str(alone, "spec/hostname", "");
+
+    CHECK_HAS(json_str(alone, "metadata/name", ""), "0123-worker-3");
+    CHECK(strlen(host) <= LABEL_MAX && str_has_suffix(host, "-worker-3"));
+    CHECK(!json_at(alone, "spec/subdomain"));
+    CHECK_STR_EQ(json_str(met, "spec/hostname", ""), host);
+    CHECK(str_has_suffix(json_str(met, "spec/subdomain", ""), "-workers"));
+    CHECK(!json_at(plain, "spec/hostname"));
+}
+
 /* ---- what holds for every pod ---- */
 
 /* All that `want` has is in `got`, the same; `got` may have more. */

@@ -1275,8 +1275,9 @@ TEST(an_invalid_spec_creates_nothing_and_is_judged_again)
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
     CHECK_STR_EQ(world_said(w, "reason"), "InvalidSpec");
-    CHECK_HAS(world_said(w, "lastMessage"), "spec.ipusPerJobInstance: must be a power of two");
-    CHECK_HAS(world_said(w, "lastMessage"), "; spec.restartPolicy.type: must be ");
+    CHECK_HAS(world_said(w, "lastMessage"),
+              "spec.ipusPerJobInstance: Invalid value: \"3\": must be a power of two");
+    CHECK_HAS(world_said(w, "lastMessage"), "; spec.restartPolicy.type: Unsupported value: \"Now\"");
     check_nothing_held(w);
     check_idle(w);
     world_set_spec(w, "ipusPerJobInstance", "\"4\"");

@@ -1,0 +1,36 @@
+/* Mistakes in an object, each one line in the words that the API server has for its own: path, kind of
+ * mistake, value, what would be right. Pure. A path is written with '/' as json_at reads it and told with
+ * '.'; what else belongs into it ("containers[0]") stands in it already. Values are cut, never inside a
+ * character; after FIELD_PROBLEMS_MAX mistakes no more are added. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+#define FIELD_PROBLEMS_MAX 100
+
+void field_required(struct strv *problems, const char *path);
+void field_invalid(struct strv *problems, const char *path, const cJSON *value, const char *what);
+void field_unsupported(struct strv *problems, const char *path, const cJSON *value,
+                       const char *const *supported, size_t count);
+void field_duplicate(struct strv *problems, const char *path, const cJSON *value);
+void field_forbidden(struct strv *problems, const char *path, const char *why);
+
+/* ---- reading ---- */
+
+/* Absent and null are the same to the API server. */
+const cJSON *field_at(const cJSON *job, const char *path);
+/* Digits, as a string without leading zeros or as a number. */
+bool field_count_read(const cJSON *value, uint32_t *ret);
+/* An optional count in [min, max]; a bad one is a problem and leaves the fallback. */
+uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
+                     struct strv *problems);
+/* An optional text; another type is a problem. Borrowed, or NULL. */
+const char *field_text(const cJSON *job, const char *path, struct strv *problems);
+/* An optional truth: 0, 1, or the fallback. */
+int field_bool(const cJSON *job, const char *path, int fallback, struct strv *problems);
+/* The place of an optional text in `names`; any other value is a problem and leaves the fallback. */
+size_t field_choice(const cJSON *job, const char *path, const char *const *names, size_t count,
+                    size_t fallback, struct strv *problems);

@@ -1,0 +1,374 @@
+#include "operator/api/validate.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "operator/api/field.h"
+#include "operator/api/jobspec.h"
+
+#define WORKERS "\"workers\":{\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}"
+#define ONE "\"jobInstances\":1,"
+#define FOUR ONE "\"ipusPerJobInstance\":4,"
+#define TEMPLATE(pod) FOUR "\"workers\":{\"template\":{\"spec\":{" pod "}}}"
+#define LAUNCHER(more) FOUR "\"launcher\":{\"command\":[\"a\"]," more "}," WORKERS
+
+static cJSON *job_of(const char *name, const char *spec)
+{
+    struct err err = {0};
+    AUTO(mem) char *text = mem_printf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s}}", name, spec);
+    cJSON *job = json_parse(slice_of(text), &err);
+
+    CHECK_OK(job, err);
+    return job;
+}
+
+static void judge(const char *name, const char *text, struct strv *ret)
+{
+    AUTO(json) cJSON *job = job_of(name, text);
+    AUTO(jobspec) struct job_spec spec;
+
+    validate_job(job, &spec, ret);
+}
+
+/* Expects exactly these lines, one behind the other. */
+static void check_lines(const struct strv *problems, const char *const *want)
+{
+    size_t count = 0;
+
+    for (; want[count]; count++) {
+        if (count >= problems->count)
+            CHECK_FAIL("no problem where there should be: %s", want[count]);
+        CHECK_STR_EQ(problems->items[count], want[count]);
+    }
+    if (count < problems->count)
+        CHECK_FAIL("one problem too many: %s", problems->items[count]);
+}
+
+/* ---- one mistake: field, kind, value, reason ---- */
+
+#define IPUS_WANTED(got)                                                                                     \
+    "spec.ipusPerJobInstance: Invalid value: " got                                                           \
+    ": must be a power of two from 1 to 64, or a multiple of 64 from there to 65536"
+#define COUNT_WANTED(field, got, min, max)                                                                   \
+    "spec." field ": Invalid value: " got ": must be a whole number from " min " to " max
+#define NO_SHARES "spec.ipusPerJobInstance: Invalid value: 4: cannot be shared equally by "
+#define COMMAND_WANTED ": must be the words of a command, such as [\"mpirun\", \"program\"]"
+#define NAME_WANTED                                                                                          \
+    ": must be lower case letters, digits and '-', at most 63, and begin and end with a letter or digit"
+#define CONTAINERS "spec.workers.template.spec.containers"
+#define STEP_WANTED ": must be a number such as 1 or a percentage such as 25%"
+#define CODES_WANTED ": must be codes from 0 to 255 and ranges such as 1-5,137"
+#define MANAGER_WANTED                                                                                       \
+    ": must be a domain, a slash and a name, such as example.com/controller, with at most 63 characters"
+
+static const struct {
+    const char *spec, *problem;
+} mistakes[] = {
+    {ONE "\"ipusPerJobInstance\":\"0\"," WORKERS, IPUS_WANTED("\"0\"")},
+    {ONE "\"ipusPerJobInstance\":0," WORKERS, IPUS_WANTED("0")},
+    {ONE "\"ipusPerJobInstance\":\"-4\"," WORKERS, IPUS_WANTED("\"-4\"")},
+    {ONE "\"ipusPerJobInstance\":-4," WORKERS, IPUS_WANTED("-4")},
+    {ONE "\"ipusPerJobInstance\":\"four\"," WORKERS, IPUS_WANTED("\"four\"")},
+    {ONE "\"ipusPerJobInstance\":\"4 \"," WORKERS, IPUS_WANTED("\"4 \"")},
+    {ONE "\"ipusPerJobInstance\":\"+4\"," WORKERS, IPUS_WANTED("\"+4\"")},
+    {ONE "\"ipusPerJobInstance\":\"04\"," WORKERS, IPUS_WANTED("\"04\"")},
+    {ONE "\"ipusPerJobInstance\":\"\"," WORKERS, IPUS_WANTED("\"\"")},
+    {ONE "\"ipusPerJobInstance\":2.5," WORKERS, IPUS_WANTED("2.5")},
+    {ONE "\"ipusPerJobInstance\":\"3\"," WORKERS, IPUS_WANTED("\"3\"")},
+    {ONE "\"ipusPerJobInstance\":\"65\"," WORKERS, IPUS_WANTED("\"65\"")},
+    {ONE "\"ipusPerJobInstance\":\"96\"," WORKERS, IPUS_WANTED("\"96\"")},
+    {ONE "\"ipusPerJobInstance\":\"65600\"," WORKERS, IPUS_WANTED("\"65600\"")},
+    {ONE "\"ipusPerJobInstance\":\"99999999999\"," WORKERS, IPUS_WANTED("\"99999999999\"")},
+    {ONE "\"ipusPerJobInstance\":1e99," WORKERS, IPUS_WANTED("1e+99")},
+    {ONE "\"ipusPerJobInstance\":true," WORKERS, IPUS_WANTED("true")},
+    {ONE "\"ipusPerJobInstance\":[4]," WORKERS, IPUS_WANTED("[4]")},
+    {ONE "\"ipusPerJobInstance\":null," WORKERS, "spec.ipusPerJobInstance: Required value"},
+    {ONE WORKERS, "spec.ipusPerJobInstance: Required value"},
+    {"\"ipusPerJobInstance\":1," WORKERS, "spec.jobInstances: Required value"},
+    {"\"jobInstances\":null,\"ipusPerJobInstance\":1," WORKERS, "spec.jobInstances: Required value"},
+    {"\"jobInstances\":-1,\"ipusPerJobInstance\":1," WORKERS,
+     COUNT_WANTED("jobInstances", "-1", "0", "10000")},
+    {"\"jobInstances\":1.5,\"ipusPerJobInstance\":1," WORKERS,
+     COUNT_WANTED("jobInstances", "1.5", "0", "10000")},
+    {FOUR "\"workersPerJobInstance\":\"0\"," WORKERS,
+     COUNT_WANTED("workersPerJobInstance", "\"0\"", "1", "4096")},
+    {FOUR "\"workersPerJobInstance\":\"two\"," WORKERS,
+     COUNT_WANTED("workersPerJobInstance", "\"two\"", "1", "4096")},
+    {FOUR "\"modelReplicasPerWorker\":0," WORKERS, COUNT_WANTED("modelReplicasPerWorker", "0", "1", "65536")},
+    {FOUR "\"workersPerJobInstance\":8," WORKERS, NO_SHARES "8 worker(s) x 1 model replica(s)"},
+    {FOUR "\"modelReplicasPerWorker\":\"3\"," WORKERS, NO_SHARES "1 worker(s) x 3 model replica(s)"},
+    {FOUR "\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":4," WORKERS,
+     NO_SHARES "2 worker(s) x 4 model replica(s)"},
+    {ONE "\"ipusPerJobInstance\":192,\"workersPerJobInstance\":3," WORKERS,
+     "spec.workersPerJobInstance: Invalid value: 3: must be a power of two, because every worker gets one "
+     "GCD "
+     "of the partition"},
+    {ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":2,\"workers\":{\"replicas\":4,\"template\":{"
+         "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}",
+     "spec.workers.replicas: Invalid value: 4: spec.workersPerJobInstance is 2; give one of them, or make "
+     "them "
+     "equal"},
+    {FOUR "\"restartPolicy\":{\"type\":\"Sometimes\"}," WORKERS,
+     "spec.restartPolicy.type: Unsupported value: \"Sometimes\": supported values: \"Always\", "
+     "\"OnFailure\", \"Never\", \"ExitCode\""},
+    {FOUR "\"restartPolicy\":{}," WORKERS, "spec.restartPolicy.type: Required value"},
+    {FOUR "\"restartPolicy\":{\"type\":\"ExitCode\"}," WORKERS,
+     "spec.restartPolicy.exitCodes: Required value"},
+    {FOUR "\"restartPolicy\":{\"type\":\"Never\",\"exitCodes\":\"5-1\"}," WORKERS,
+     "spec.restartPolicy.exitCodes: Invalid value: \"5-1\"" CODES_WANTED},
+    {FOUR "\"restartPolicy\":{\"type\":\"Always\",\"exitCodes\":7}," WORKERS,
+     "spec.restartPolicy.exitCodes: Invalid value: 7: must be a string"},
+    {FOUR "\"restartPolicy\":{\"type\":\"Always\",\"backOffLimit\":-1}," WORKERS,
+     COUNT_WANTED("restartPolicy.backOffLimit", "-1", "0", "2147483647")},
+    {FOUR "\"restartPolicy\":\"Never\"," WORKERS,
+     "spec.restartPolicy.type: Required value\n"
+     "spec.restartPolicy: Invalid value: \"Never\": must be an object"},
+    {FOUR "\"cleanPodPolicy\":\"Some\"," WORKERS,
+     "spec.cleanPodPolicy: Unsupported value: \"Some\": supported values: \"None\", \"Workers\", \"All\""},
+    {FOUR "\"suspend\":\"yes\"," WORKERS, "spec.suspend: Invalid value: \"yes\": must be true or false"},
+    {FOUR "\"managedBy\":\"kueue\"," WORKERS, "spec.managedBy: Invalid value: \"kueue\"" MANAGER_WANTED},
+    {FOUR "\"managedBy\":\"/a\"," WORKERS, "spec.managedBy: Invalid value: \"/a\"" MANAGER_WANTED},
+    {FOUR "\"managedBy\":\"a/\"," WORKERS, "spec.managedBy: Invalid value: \"a/\"" MANAGER_WANTED},
+    {FOUR "\"managedBy\":\"a/b/c\"," WORKERS, "spec.managedBy: Invalid value: \"a/b/c\"" MANAGER_WANTED},
+    {FOUR "\"managedBy\":\"A/b\"," WORKERS, "spec.managedBy: Invalid value: \"A/b\"" MANAGER_WANTED},
+    {FOUR "\"managedBy\":\"-a/b\"," WORKERS, "spec.managedBy: Invalid value: \"-a/b\"" MANAGER_WANTED},
+    {FOUR "\"interactive\":{}," WORKERS, "spec.interactive.ttl: Required value"},
+    {FOUR "\"interactive\":{\"ttl\":\"soon\"}," WORKERS,
+     COUNT_WANTED("interactive.ttl", "\"soon\"", "1", "2147483647")},
+    {FOUR "\"partition\":7," WORKERS, "spec.partition: Invalid value: 7: must be an object"},
+    {FOUR "\"partition\":{\"gcds\":3}," WORKERS,
+     "spec.partition.gcds: Invalid value: 3: does not divide spec.ipusPerJobInstance"},
+    {FOUR "\"partition\":{\"gcds\":0}," WORKERS, COUNT_WANTED("partition.gcds", "0", "1", "4096")},
+    {ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":4,\"partition\":{\"gcds\":2}," WORKERS,
+     "spec.partition.gcds: Invalid value: 2: every worker needs a GCD of its own"},
+    {FOUR "\"partition\":{\"reconfigurable\":true,\"gcds\":2}," WORKERS,
+     "spec.partition.reconfigurable: Invalid value: true: a reconfigurable partition has one GCD and at most "
+     "64 IPUs"},
+    {ONE "\"ipusPerJobInstance\":128,\"partition\":{\"reconfigurable\":true}," WORKERS,
+     "spec.partition.reconfigurable: Invalid value: true: a reconfigurable partition has one GCD and at most "
+     "64 IPUs"},
+    {FOUR "\"partition\":{\"reconfigurable\":true,\"syncType\":\"pod-native-default\"}," WORKERS,
+     "spec.partition.syncType: Invalid value: \"pod-native-default\": a reconfigurable partition needs "
+     "c2-compatible; leave it out"},
+    {FOUR "\"partition\":{\"routing\":\"straight\"}," WORKERS,
+     "spec.partition.routing: Unsupported value: \"straight\": supported values: \"dnc\", \"swnc\", "
+     "\"btnc\", "
+     "\"ringswnc\""},
+    {FOUR "\"partition\":{\"allocation\":\"\"}," WORKERS,
+     "spec.partition.allocation: Invalid value: \"\": must have 1 to 253 characters"},
+    {FOUR "\"workers\":{\"strategy\":{\"type\":\"Slowly\"},\"template\":{\"spec\":{\"containers\":[{\"name\":"
+          "\"a\"}]}}}",
+     "spec.workers.strategy.type: Unsupported value: \"Slowly\": supported values: \"RollingUpdate\", "
+     "\"Recreate\""},
+    {FOUR "\"workers\":{\"strategy\":{\"rollingUpdate\":{\"maxSurge\":\"x%\"}},\"template\":{\"spec\":{"
+          "\"containers\":[{\"name\":\"a\"}]}}}",
+     "spec.workers.strategy.rollingUpdate.maxSurge: Invalid value: \"x%\"" STEP_WANTED},
+    {FOUR "\"workers\":{\"strategy\":{\"rollingUpdate\":{\"maxUnavailable\":\"0%\"}},\"template\":{\"spec\":{"
+          "\"containers\":[{\"name\":\"a\"}]}}}",
+     "spec.workers.strategy.rollingUpdate: Invalid value: {\"maxUnavailable\":\"0%\"}: maxSurge and "
+     "maxUnavailable must not both be zero, or nothing could ever be replaced"},
+    /* templates */
+    {FOUR "\"jobInstances\":1", "spec.workers: Required value"},
+    {FOUR "\"workers\":{}", "spec.workers.template: Required value"},
+    {FOUR "\"workers\":{\"template\":{}}", "spec.workers.template.spec: Required value"},
+    {TEMPLATE(""), CONTAINERS ": Required value"},
+    {TEMPLATE("\"containers\":[]"), CONTAINERS ": Required value"},
+    {TEMPLATE("\"containers\":{\"a\":1}"), CONTAINERS ": Invalid value: {\"a\":1}: must be a list"},
+    {TEMPLATE("\"containers\":[{\"image\":\"a\"}]"), CONTAINERS "[0].name: Required value"},
+    {TEMPLATE("\"containers\":[7]"), CONTAINERS "[0].name: Required value"},
+    {TEMPLATE("\"containers\":[{\"name\":\"a\"},{\"name\":\"Main_1\"}]"),
+     CONTAINERS "[1].name: Invalid value: \"Main_1\"" NAME_WANTED},
+    {TEMPLATE("\"containers\":[{\"name\":\"a-\"}]"),
+     CONTAINERS "[0].name: Invalid value: \"a-\"" NAME_WANTED},
+    {TEMPLATE("\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"a\"}]"),
+     CONTAINERS "[2].name: Duplicate value: \"a\""},
+    {TEMPLATE("\"containers\":[{\"name\":\"a\"}],\"initContainers\":[{}]"),
+     "spec.workers.template.spec.initContainers[0].name: Required value"},
+    {TEMPLATE("\"containers\":[{\"name\":\"a\"}],\"volumes\":[{\"name\":\"v\"},{\"name\":\"v\"}]"),
+     "spec.workers.template.spec.volumes[1].name: Duplicate value: \"v\""},
+    /* launcher */
+    {FOUR "\"launcher\":{}," WORKERS, "spec.launcher.command: Required value"},
+    {FOUR "\"launcher\":{\"command\":[]}," WORKERS, "spec.launcher.command: Required value"},
+    {FOUR "\"launcher\":{\"command\":\"mpirun\"}," WORKERS,
+     "spec.launcher.command: Invalid value: \"mpirun\"" COMMAND_WANTED},
+    {FOUR "\"launcher\":{\"command\":[\"mpirun\",4]}," WORKERS,
+     "spec.launcher.command: Invalid value: [\"mpirun\",4]" COMMAND_WANTED},
+    {LAUNCHER("\"env\":[{\"name\":\"A\"},{}]"), "spec.launcher.env[1].name: Required value"},
+    {LAUNCHER("\"env\":7"), "spec.launcher.env: Invalid value: 7: must be a list of variables"},
+    {LAUNCHER("\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"b\"]}]}}"),
+     "spec.launcher.template.spec.containers[0].command: Forbidden: the launcher's command stands in "
+     "spec.launcher.command"},
+    {LAUNCHER("\"template\":{\"spec\":{\"containers\":[{}]}}"),
+     "spec.launcher.template.spec.containers[0].name: Required value"},
+    {FOUR "\"launcher\":{\"command\":[\"a\"]},\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":"
+          "\"a\",\"args\":[\"b\"]}]}}}",
+     CONTAINERS
+     "[0].args: Forbidden: they need a command beside them in a job with a launcher, whose workers "
+     "do not run their image's entry point"},
+    {ONE
+     "\"ipusPerJobInstance\":2048,\"workersPerJobInstance\":2048,\"launcher\":{\"command\":[\"a\"]}," WORKERS,
+     "spec.workersPerJobInstance: Invalid value: 2048: a launcher starts at most 1024 workers"},
+};
+
+TEST(a_mistake_is_named_with_its_field_and_value)
+{
+    CHECK_ROWS (row, mistakes) {
+        AUTO(strv) struct strv problems = {0};
+        AUTO(str) struct str text = {0};
+
+        judge("train", row->spec, &problems);
+        for (size_t i = 0; i < problems.count; i++)
+            str_addf(&text, "%s%s", i ? "\n" : "", problems.items[i]);
+        CHECK_STR_EQ(str_text(&text), row->problem);
+    }
+}
+
+TEST(a_wrong_value_is_one_line_and_cut_between_characters)
+{
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str text = {0};
+
+    str_adds(&text, ONE "\"ipusPerJobInstance\":\"xy\\n");
+    for (int i = 0; i < 40; i++)
+        str_adds(&text, "\xC3\xA4");
+    str_adds(&text, "\"," WORKERS);
+    judge("train", str_text(&text), &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK(!strchr(problems.items[0], '\n'));
+    CHECK_HAS(problems.items[0], "Invalid value: \"xy\\n\xC3\xA4");
+    CHECK_HAS(problems.items[0], "\xC3\xA4: must be");
+}
+
+TEST(all_mistakes_are_named_at_once)
+{
+    static const char *const want[] = {
+        "spec.jobInstances: Required value",
+        IPUS_WANTED("\"3\""),
+        COUNT_WANTED("workersPerJobInstance", "\"x\"", "1", "4096"),
+        COUNT_WANTED("workers.replicas", "0", "1", "4096"),
+        "spec.restartPolicy.type: Unsupported value: \"No\": supported values: \"Always\", \"OnFailure\", "
+        "\"Never\", \"ExitCode\"",
+        "spec.restartPolicy.exitCodes: Invalid value: \"a\"" CODES_WANTED,
+        "spec.workers.template.spec: Required value",
+        "spec.launcher.command: Required value",
+        NULL};
+    AUTO(strv) struct strv problems = {0};
+
+    judge("train",
+          "\"ipusPerJobInstance\":\"3\",\"workersPerJobInstance\":\"x\",\"restartPolicy\":{\"type\":\"No\","
+          "\"exitCodes\":\"a\"},\"launcher\":{},\"workers\":{\"replicas\":0,\"template\":{}}",
+          &problems);
+    check_lines(&problems, want);
+}
+
+TEST(a_flood_of_mistakes_has_an_end)
+{
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str text = {0};
+
+    for (int i = 0; i < 5000; i++)
+        str_adds(&text, i ? ",{}" : "{}");
+    AUTO(mem)
+    char *spec =
+        mem_printf(FOUR "\"workers\":{\"template\":{\"spec\":{\"containers\":[%s]}}}", str_text(&text));
+    judge("train", spec, &problems);
+    CHECK_INT_EQ(problems.count, FIELD_PROBLEMS_MAX);
+}
+
+TEST(a_job_without_a_spec_lacks_all_that_is_required)
+{
+    struct err err = {0};
+    AUTO(json)
+    cJSON *job = json_parse(SLICE_LIT("{\"metadata\":{\"generateName\":\"a-\"},\"spec\":7}"), &err);
+    AUTO(jobspec) struct job_spec spec = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    CHECK_OK(job, err);
+    validate_job(job, &spec, &problems);
+    check_lines(&problems, (const char *const[]){"spec.jobInstances: Required value",
+                                                 "spec.ipusPerJobInstance: Required value",
+                                                 "spec.workers: Required value", NULL});
+}
+
+/* ---- names ---- */
+
+TEST(names_work_up_to_63_characters)
+{
+    static const char *const good[] = {"n23456789012345678901234567890123456789012345678901234567890123",
+                                       "has.dots", "1starts-with-a-digit"};
+    AUTO(strv) struct strv problems = {0};
+
+    CHECK_ROWS (name, good) {
+        judge(*name, FOUR WORKERS, &problems);
+        judge(*name, FOUR "\"workersPerJobInstance\":2," WORKERS, &problems);
+        judge(*name, LAUNCHER("\"env\":[]"), &problems);
+        check_lines(&problems, (const char *const[]){NULL});
+    }
+    judge("n234567890123456789012345678901234567890123456789012345678901234", FOUR WORKERS, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_HAS(problems.items[0], "metadata.name: Invalid value: \"n23456");
+    CHECK_HAS(problems.items[0],
+              "has 64 characters; it is the value of a label on the job's pods, which has at "
+              "most 63");
+}
+
+/* ---- changes ---- */
+
+#define SHAPE ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":\"2\",\"modelReplicasPerWorker\":2"
+#define FIXED ": cannot change once the job exists; create a new job instead"
+#define KEPT ": Forbidden: cannot be taken away once the job exists; create a new job instead"
+
+static const struct {
+    const char *old, *job, *problem;
+} changes[] = {
+    {SHAPE, ONE "\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":\"2\"",
+     ""},
+    {SHAPE,
+     "\"jobInstances\":5,\"ipusPerJobInstance\":8,\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":"
+     "2,\"suspend\":true,\"cleanPodPolicy\":\"All\"",
+     ""},
+    {FOUR "\"workersPerJobInstance\":1", FOUR "\"suspend\":false", ""},
+    {FOUR "\"workersPerJobInstance\":2", FOUR "\"workers\":{\"replicas\":2}", ""},
+    {SHAPE, ONE "\"ipusPerJobInstance\":\"16\",\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":2",
+     "spec.ipusPerJobInstance: Invalid value: \"16\"" FIXED},
+    {SHAPE, ONE "\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":2", "spec.ipusPerJobInstance" KEPT},
+    {SHAPE, ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":4,\"modelReplicasPerWorker\":2",
+     "spec.workersPerJobInstance: Invalid value: 4" FIXED},
+    {SHAPE, ONE "\"ipusPerJobInstance\":8,\"modelReplicasPerWorker\":2", "spec.workers.replicas" KEPT},
+    {FOUR "\"suspend\":false", FOUR "\"workers\":{\"replicas\":2}",
+     "spec.workers.replicas: Invalid value: 2" FIXED},
+    {SHAPE, ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":2", "spec.modelReplicasPerWorker" KEPT},
+    {FOUR "\"partition\":{\"gcds\":1}", FOUR "\"partition\":{\"gcds\":2}",
+     "spec.partition: Invalid value: {\"gcds\":2}" FIXED},
+    {FOUR "\"partition\":{\"gcds\":1}", FOUR "\"suspend\":false", "spec.partition" KEPT},
+    {FOUR "\"launcher\":{\"command\":[\"a\"]}", FOUR "\"launcher\":{\"command\":[\"b\"]}", ""},
+    {FOUR "\"suspend\":false", FOUR "\"launcher\":{\"command\":[\"b\"]}",
+     "spec.launcher: Invalid value: {\"command\":[\"b\"]}" FIXED},
+    {FOUR "\"managedBy\":\"a/b\"", FOUR "\"managedBy\":\"a/c\"",
+     "spec.managedBy: Invalid value: \"a/c\"" FIXED},
+    {FOUR "\"managedBy\":\"a/b\"", FOUR "\"suspend\":false", "spec.managedBy" KEPT},
+    /* what was never valid can be mended */
+    {ONE "\"ipusPerJobInstance\":\"3\",\"workersPerJobInstance\":\"x\",\"modelReplicasPerWorker\":0", SHAPE,
+     ""},
+    {SHAPE, FOUR "\"managedBy\":\"a/b\"",
+     "spec.ipusPerJobInstance: Invalid value: 4" FIXED "\n"
+     "spec.workers.replicas" KEPT "\n"
+     "spec.modelReplicasPerWorker" KEPT "\n"
+     "spec.managedBy: Invalid value: \"a/b\"" FIXED},
+};
+
+TEST(what_shapes_a_job_never_changes)
+{
+    CHECK_ROWS (row, changes) {
+        AUTO(json) cJSON *old = job_of("train", row->old);
+        AUTO(json) cJSON *job = job_of("train", row->job);
+        AUTO(strv) struct strv problems = {0};
+        AUTO(str) struct str text = {0};
+
+        validate_change(old, job, &problems);
+        for (size_t i = 0; i < problems.count; i++)
+            str_addf(&text, "%s%s", i ? "\n" : "", problems.items[i]);
+        CHECK_STR_EQ(str_text(&text), row->problem);
+    }
+}
