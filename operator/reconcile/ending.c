@@ -191,16 +191,18 @@ static enum keep keep_by_policy(enum clean_policy clean)
     return KEEP_NOTHING;
 }
 
+/* Its finalizer goes as with any deletion. */
+static void plan_job_delete(const struct job *job, struct plan *plan)
+{
+    struct op *op = plan_add(plan, OP_JOB_DELETE);
+
+    op->name = mem_strdup(job->name);
+    op->uid = mem_strdup(job->uid);
+}
+
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
-    if (lifetime_is_expired(view, status, plan)) {
-        struct op *op = plan_add(plan, OP_JOB_DELETE);
-
-        op->name = mem_strdup(view->job->name);
-        op->uid = mem_strdup(view->job->uid);
-        return;
-    }
-
+    bool is_expired = lifetime_is_expired(view, status, plan);
     bool may_be_mended = status_is_refusal(status);
     enum keep keep = keep_by_policy(view->job->spec.clean);
     struct verdict v = {.reason = json_str(status, "reason", "Completed")};
@@ -209,7 +211,9 @@ void decide_finished(const struct job_view *view, const cJSON *status, struct pl
     read_ended(status, &v);
     decide_leftovers(view, may_be_mended ? &v : NULL, keep, plan, &text);
     mem_free(text);
-    if (!has_records(view) && view->job->has_finalizer)
+    if (is_expired)
+        plan_job_delete(view->job, plan);
+    else if (!has_records(view) && view->job->has_finalizer)
         plan_add(plan, OP_FINALIZER_REMOVE);
     v.state = str_eq(json_str(status, "launcherStatus", ""), "Completed") ? JOB_COMPLETED : JOB_FAILED;
     v.message = mem_strdup(json_str(status, "lastMessage", ""));
