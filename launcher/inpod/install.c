@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "launcher/inpod/companions.h"
-#include "launcher/inpod/self.h"
+#include "launcher/process/companions.h"
+#include "launcher/process/self.h"
 
 #define BLOCK_BYTES (64 * 1024)
 

@@ -2,11 +2,11 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
-#include "launcher/inpod/identity.h"
-#include "launcher/inpod/jobenv.h"
-#include "launcher/inpod/mpienv.h"
-#include "launcher/inpod/scratch.h"
-#include "launcher/inpod/workers.h"
+#include "launcher/env/identity.h"
+#include "launcher/env/jobenv.h"
+#include "launcher/env/mpienv.h"
+#include "launcher/env/workers.h"
+#include "launcher/process/scratch.h"
 
 bool launcher_pod_is_here(const struct envv *env)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/core/err.h"
-#include "launcher/inpod/envv.h"
+#include "launcher/env/envv.h"
 
 bool launcher_pod_is_here(const struct envv *env);
 /* Writes the host file and completes env with what leads mpirun and poprun to the workers; dir is where

@@ -7,14 +7,13 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "launcher/inpod/agent_main.h"
-#include "launcher/inpod/command.h"
-#include "launcher/inpod/companions.h"
+#include "launcher/env/jobenv.h"
 #include "launcher/inpod/install.h"
-#include "launcher/inpod/jobenv.h"
 #include "launcher/inpod/launcher_pod.h"
-#include "launcher/inpod/self.h"
-#include "launcher/inpod/supervise.h"
+#include "launcher/process/command.h"
+#include "launcher/process/companions.h"
+#include "launcher/process/self.h"
+#include "launcher/process/supervise.h"
 
 static const char usage[] =
     "Usage: ipu-launch run [--] COMMAND [ARG]...\n"
@@ -172,7 +171,7 @@ static int companion(char **words)
 {
     AUTO(mem) char *dir = self_dir();
     AUTO(mem) char *file = mem_printf("%s/%s", dir ? dir : ".", COMPANIONS_FILE);
-    char name[] = AGENT_MAIN_NAME;
+    char name[] = COMPANIONS_AGENT;
     struct err err;
 
     words[-2] = name;

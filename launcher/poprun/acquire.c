@@ -1,7 +1,7 @@
 #include "launcher/poprun/acquire.h"
 
 #include "base/core/mem.h"
-#include "launcher/inpod/shape.h"
+#include "launcher/env/shape.h"
 #include "launcher/poprun/partition.h"
 #include "launcher/poprun/story.h"
 #include "vipu/model/shape.h"

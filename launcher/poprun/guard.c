@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launcher/inpod/descend.h"
 #include "launcher/poprun/mpirun.h"
+#include "launcher/process/descend.h"
 
 #define PATIENCE_MS 2000
 

@@ -13,7 +13,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
-#include "launcher/inpod/workers.h"
+#include "launcher/env/workers.h"
 #include "launcher/poprun/guard.h"
 #include "launcher/poprun/hosts.h"
 #include "launcher/poprun/mpirun.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "launcher/inpod/descend.h"
 #include "launcher/poprun/story.h"
+#include "launcher/process/descend.h"
 
 #define ORPHAN_PATIENCE_MS 2000
 

@@ -6,8 +6,7 @@
 #include <sys/random.h>
 
 #include "base/core/mem.h"
-#include "launcher/inpod/self.h"
-#include "launcher/inpod/workers.h"
+#include "launcher/env/workers.h"
 #include "launcher/poprun/acquire.h"
 #include "launcher/poprun/agent.h"
 #include "launcher/poprun/claim.h"
@@ -16,6 +15,7 @@
 #include "launcher/poprun/rnic.h"
 #include "launcher/poprun/story.h"
 #include "launcher/poprun/words.h"
+#include "launcher/process/self.h"
 
 enum { EXIT_OWN = 1 };
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/inpod/agent_main.h"
-#include "launcher/inpod/companions.h"
 #include "launcher/poprun/main.h"
 #include "launcher/poprun/numa_wrapper/main.h"
+#include "launcher/process/companions.h"
+#include "launcher/remote/agent_main.h"
 #include "vipu/cli/main.h"
 #include "vipu/tools/gc-info/main.h"
 #include "vipu/tools/gc-monitor/main.h"
@@ -22,7 +22,7 @@ struct tool {
 #define ROW(name, function) {name, function},
 static const struct tool tools[] = {COMPANIONS(ROW)};
 /* ipu-launch alone calls it; nobody need be told of its name. */
-static const struct tool agent = {AGENT_MAIN_NAME, agent_main};
+static const struct tool agent = {COMPANIONS_AGENT, agent_main};
 
 static const struct tool *find(const char *word)
 {

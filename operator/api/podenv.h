@@ -14,7 +14,7 @@ void podenv_add_number(struct podenv *env, const char *name, uint32_t value);
 /* Where the partition is. */
 void podenv_add_partition(struct podenv *env, const struct podspec_place *place);
 void podenv_add_gcd(struct podenv *env, uint32_t worker, const struct podspec_place *place);
-/* What ipu-launch makes the PopDist and rank variables from: the contract of launcher/inpod/shape.h. */
+/* What ipu-launch makes the PopDist and rank variables from: the contract of launcher/env/shape.h. */
 void podenv_add_instance(struct podenv *env, const struct job *job, uint32_t instance);
 void podenv_add_worker(struct podenv *env, const struct job *job, uint32_t instance, uint32_t worker,
                        const struct podspec_place *place);

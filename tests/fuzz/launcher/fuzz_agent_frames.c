@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/inpod/flow.h"
-#include "launcher/inpod/frame.h"
-#include "launcher/inpod/identity.h"
+#include "launcher/env/identity.h"
+#include "launcher/remote/flow.h"
+#include "launcher/remote/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/inpod/workers.h"
+#include "launcher/env/workers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

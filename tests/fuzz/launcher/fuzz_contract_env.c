@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/inpod/jobenv.h"
+#include "launcher/env/jobenv.h"
 #include "popdist/contract.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -1,8 +1,8 @@
 /* What an agent does about those who may not come in: whom it turns away first, and what it says of it. */
 #include <string.h>
 
-#include "launcher/inpod/crowd.h"
-#include "launcher/inpod/hush.h"
+#include "launcher/remote/crowd.h"
+#include "launcher/remote/hush.h"
 #include "lib/check.h"
 
 TEST(of_one_address_the_first_goes)

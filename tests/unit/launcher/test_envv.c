@@ -1,4 +1,4 @@
-#include "launcher/inpod/envv.h"
+#include "launcher/env/envv.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "launcher/inpod/frame.h"
+#include "launcher/remote/frame.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/inpod/identity.h"
+#include "launcher/env/identity.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "launcher/inpod/jobenv.h"
+#include "launcher/env/jobenv.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

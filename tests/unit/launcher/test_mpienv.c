@@ -1,4 +1,4 @@
-#include "launcher/inpod/mpienv.h"
+#include "launcher/env/mpienv.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "launcher/inpod/shape.h"
+#include "launcher/env/shape.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

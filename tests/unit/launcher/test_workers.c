@@ -1,4 +1,4 @@
-#include "launcher/inpod/workers.h"
+#include "launcher/env/workers.h"
 
 #include <arpa/inet.h>
 

@@ -1,0 +1,47 @@
+/* Who an agent is, and who may use it: the job, the attempt and the worker that both sides of a connection
+ * name before they prove that they have the worker's key. Written <job uid>/<attempt>/<worker index>. Pure.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "launcher/env/envv.h"
+
+/* The job's uid; letters, digits and '-', at most IDENTITY_JOB_MAX. */
+#define IDENTITY_ENV_JOB "IPU_JOB_UID"
+/* Grows whenever the instance's pods are made anew. */
+#define IDENTITY_ENV_ATTEMPT "IPU_JOB_ATTEMPT"
+
+#define IDENTITY_JOB_MAX 63u
+#define IDENTITY_TEXT_MAX 96u /* with the terminating NUL */
+#define IDENTITY_KEY_BYTES 32u
+
+struct identity {
+    char job[IDENTITY_JOB_MAX + 1];
+    uint32_t attempt;
+    uint32_t worker;
+};
+
+/* Why somebody is not let in. */
+enum refusal {
+    REFUSAL_NONE,
+    REFUSAL_STRANGER, /* no identity at all, or none of ours */
+    REFUSAL_JOB,
+    REFUSAL_WORKER,
+    REFUSAL_OLD,
+    REFUSAL_KEY,
+    REFUSAL_SILENT,
+    REFUSAL_REQUEST,
+    REFUSAL_CROWD,
+    REFUSAL_BUSY,
+    REFUSAL_COUNT,
+};
+
+/* Job and attempt; the worker is 0. ERR_INVALID names every variable that is missing or wrong. */
+MUST_USE bool identity_read(const struct envv *env, struct identity *ret, struct err *err);
+MUST_USE bool identity_parse(const char *text, struct identity *ret);
+void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]);
+/* Whether `caller` may use the agent `own`, whose attempt is the newest that it has seen. */
+enum refusal identity_judge(const struct identity *own, const char *caller, struct identity *ret);
+const char *refusal_text(enum refusal refusal);

@@ -1,0 +1,65 @@
+#include "launcher/env/mpienv.h"
+
+#include "base/core/mem.h"
+
+/* Open MPI's own limit of agents that run at the same time; with more hosts an attached start would hang. */
+#define CONCURRENT_DEFAULT 128u
+
+enum { COLUMN_VALUE, COLUMN_FIRST_NAME, COLUMN_COUNT = COLUMN_FIRST_NAME + 2 };
+
+/* Workers never start anything on each other: they have no keys for that. Their names are for the agent
+ * alone: mpirun need not look them up, waits long where no DNS answers, and would take a worker for its own
+ * host that shares its node's address. */
+static const char *const constants[][COLUMN_COUNT] = {
+    {"1", "OMPI_MCA_plm_rsh_no_tree_spawn", "PRTE_MCA_plm_ssh_no_tree_spawn"},
+    {"1", "OMPI_MCA_if_base_do_not_resolve", "PRTE_MCA_prte_do_not_resolve"},
+    {"1", "OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames"},
+    {"3", "OMPI_MCA_oob_tcp_keepalive_time", "PRTE_MCA_oob_tcp_keepalive_time"},
+    {"1", "OMPI_MCA_oob_tcp_keepalive_intvl", "PRTE_MCA_oob_tcp_keepalive_intvl"},
+    {"3", "OMPI_MCA_oob_tcp_keepalive_probes", "PRTE_MCA_oob_tcp_keepalive_probes"},
+    {"1", "OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"},
+    {"1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"},
+};
+
+static void add_constants(struct envv *env)
+{
+    for (size_t i = 0; i < COUNT_OF(constants); i++)
+        for (size_t name = COLUMN_FIRST_NAME; name < COLUMN_COUNT; name++)
+            envv_default(env, constants[i][name], constants[i][COLUMN_VALUE]);
+}
+
+static void add_network(struct envv *env)
+{
+    const char *network = envv_get(env, MPIENV_ENV_NETWORK);
+
+    if (!network || !*network)
+        return;
+    envv_default(env, "OMPI_MCA_oob_tcp_if_include", network);
+    envv_default(env, "OMPI_MCA_btl_tcp_if_include", network);
+    envv_default(env, "PRTE_MCA_prte_if_include", network);
+}
+
+/* A name that the user has chosen for the agent wins, whichever of its names that is. */
+static void add_agent(struct envv *env, const char *dir)
+{
+    AUTO(mem) char *agent = mem_printf("%s/ipu-launch remote", dir);
+
+    if (!envv_get(env, "OMPI_MCA_orte_rsh_agent"))
+        envv_default(env, "OMPI_MCA_plm_rsh_agent", agent);
+    envv_default(env, "PRTE_MCA_plm_ssh_agent", agent);
+}
+
+void mpienv_complete(struct envv *env, const struct mpienv *of)
+{
+    AUTO(mem)
+    char *concurrent =
+        mem_printf("%zu", of->hosts > CONCURRENT_DEFAULT ? of->hosts : (size_t)CONCURRENT_DEFAULT);
+
+    envv_default(env, "OMPI_MCA_orte_default_hostfile", of->hostfile);
+    envv_default(env, "PRTE_MCA_prte_default_hostfile", of->hostfile);
+    envv_default(env, "OMPI_MCA_plm_rsh_num_concurrent", concurrent);
+    envv_default(env, "PRTE_MCA_plm_ssh_num_concurrent", concurrent);
+    add_agent(env, of->dir);
+    add_constants(env);
+    add_network(env);
+}

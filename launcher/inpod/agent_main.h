@@ -1,7 +1,0 @@
-/* The program behind `ipu-launch agent`, `remote` and `agent-ready`: argv[1] is the verb. ipu-launch becomes
- * it, because TLS makes a static program large, and one of that size is enough. */
-#pragma once
-
-#define AGENT_MAIN_NAME "ipu-agent"
-
-int agent_main(int argc, char **argv);

@@ -1,0 +1,104 @@
+#include "launcher/remote/agent_main.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "launcher/env/jobenv.h"
+#include "launcher/process/command.h"
+#include "launcher/process/scratch.h"
+#include "launcher/process/self.h"
+#include "launcher/remote/agent.h"
+#include "launcher/remote/ask.h"
+#include "launcher/remote/remote.h"
+#include "launcher/remote/say.h"
+
+static int fail(const char *problem)
+{
+    say("%s", problem);
+    return COMMAND_EXIT_LAUNCHER;
+}
+
+/* The words of the user's command, after "--" or not; NULL when there is none. */
+static char **command_words(char **words)
+{
+    if (words[0] && strcmp(words[0], "--") == 0)
+        words++;
+    return words[0] ? words : NULL;
+}
+
+static int serve(char **words)
+{
+    AUTO(mem) char *dir = self_dir();
+    AUTO(envv) struct envv given = {0}, own = {0}, remote = {0};
+    struct agent_options options = {.env = &given, .argv = command_words(words)};
+    struct err err;
+    int status;
+
+    if (words[0] && words[0][0] == '-' && strcmp(words[0], "--") != 0)
+        return fail(
+            "agent takes no options; a command stands after --: ipu-launch agent -- COMMAND [ARG]...");
+    envv_init(&given, environ);
+    envv_init(&own, environ);
+    envv_init(&remote, environ);
+    if (!jobenv_complete(&own, dir, &err) || !jobenv_complete_remote(&remote, dir, &err))
+        return fail(err.msg);
+    scratch_complete(&remote);
+    options.own_env = own.items;
+    options.remote_env = remote.items;
+    return agent_serve(&options, &status, &err) ? status : fail(err.msg);
+}
+
+static int run_remotely(char **words)
+{
+    AUTO(envv) struct envv env = {0};
+    AUTO(str) struct str line = {0};
+    struct err err;
+    int status;
+
+    if (words[0] && strcmp(words[0], "--") == 0)
+        words++;
+    if (!words[0] || words[0][0] == '-' || !words[1])
+        return fail("remote needs a worker and a command: ipu-launch remote WORKER COMMAND...");
+    for (char **word = words + 1; *word; word++)
+        (void)str_addf(&line, "%s%s", word == words + 1 ? "" : " ", *word);
+    envv_init(&env, environ);
+    return remote_run(&env, words[0], str_text(&line), &status, &err) ? status : fail(err.msg);
+}
+
+static int tell_ready(char **words)
+{
+    AUTO(envv) struct envv env = {0};
+    struct err err;
+
+    if (words[0])
+        return fail("agent-ready takes no words");
+    envv_init(&env, environ);
+    return ask_agent(&env, &err) ? 0 : fail(err.msg);
+}
+
+/* A connection must not take the place of a standard stream that is closed. */
+static void fill_standard_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    fd_auto(&fd);
+}
+
+int agent_main(int argc, char **argv)
+{
+    static const struct {
+        const char *word;
+        int (*act)(char **words);
+    } verbs[] = {{"agent", serve}, {"remote", run_remotely}, {"agent-ready", tell_ready}};
+
+    fill_standard_streams();
+    for (size_t i = 0; argc >= 2 && i < COUNT_OF(verbs); i++)
+        if (strcmp(argv[1], verbs[i].word) == 0)
+            return verbs[i].act(argv + 2);
+    return fail("this program is a part of ipu-launch; see ipu-launch --help");
+}

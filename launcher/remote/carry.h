@@ -1,0 +1,40 @@
+/* The ends of a command's standard streams on one side of a link: a source reads a descriptor and sends what
+ * it reads, a sink writes what comes. Flow control is flow.h's. Whichever way a stream ends - at its source,
+ * or because nobody wants it any more - the other end is told, and closes its descriptor. */
+#pragma once
+
+#include "launcher/remote/flow.h"
+#include "launcher/remote/link.h"
+
+struct source {
+    int fd; /* -1: ended */
+    uint8_t channel;
+    uint32_t credit;
+};
+
+struct sink {
+    int fd; /* -1: ended, or nobody wants more */
+    uint8_t channel;
+    struct flow flow;
+};
+
+/* The descriptors move in. */
+void source_init(struct source *source, uint8_t channel, int fd);
+void sink_init(struct sink *sink, uint8_t channel, int fd);
+void source_release(struct source *source);
+void sink_release(struct sink *sink);
+
+bool source_is_ready(const struct source *source, const struct link *link); /* poll it for reading */
+bool sink_is_ready(const struct sink *sink);                                /* poll it for writing */
+bool sink_is_done(const struct sink *sink);
+
+/* After poll has found them ready. */
+void source_read(struct source *source, struct link *link);
+void sink_write(struct sink *sink, struct link *link);
+
+/* No more is wanted of it, or no more will come: the peer is told. */
+void source_end(struct source *source, struct link *link);
+
+/* Frames of their channel. */
+MUST_USE bool source_take(struct source *source, const struct frame *frame, struct err *err);
+MUST_USE bool sink_take(struct sink *sink, const struct frame *frame, struct link *link, struct err *err);
