@@ -33,6 +33,16 @@ static void add_agent_port(cJSON *container, const struct podspec_place *place, 
     json_put_str(port, "protocol", "TCP");
 }
 
+/* A node has more networks than the one that its pods are known by. */
+static void add_agent_address(cJSON *env)
+{
+    cJSON *item = json_push_take(env, json_object());
+
+    json_put_str(item, "name", "IPU_JOB_AGENT_ADDRESS");
+    json_put_str(json_put_object(json_put_object(item, "valueFrom"), "fieldRef"), "fieldPath",
+                 "status.podIP");
+}
+
 /* Asked every second until the first answer, and never again: a training run is not disturbed. */
 static void add_agent_probe(cJSON *container)
 {
@@ -77,12 +87,15 @@ void podlaunch_fill_worker(cJSON *spec, struct podenv *env, const struct job *jo
 {
     cJSON *container = json_at_mut(spec, "containers")->child;
     struct podenv ours = {.list = env->list};
+    bool host_network = json_bool(spec, "hostNetwork", false);
     cJSON *item;
 
     podenv_add_start(env, job, place);
     podenv_add_number(&ours, "IPU_JOB_AGENT_PORT", place->agent_port);
+    if (host_network)
+        add_agent_address(ours.list);
     podparts_wrap(container, "agent", json_at(container, "command"));
-    add_agent_port(container, place, json_bool(spec, "hostNetwork", false));
+    add_agent_port(container, place, host_network);
     add_agent_probe(container);
     json_put_str(podparts_mount(container, KEYS_VOLUME, RUN_DIR "/key", true), "subPath", "key");
     add_scratch(spec, container);
