@@ -19,7 +19,8 @@ struct api_kind {
     const char *plural;
     const char *kind;
     bool is_namespaced;
-    bool is_custom; /* it has a generation, and its status is a subresource */
+    bool has_generation;
+    bool has_status; /* which is a subresource of its own */
 };
 
 struct api_object {
@@ -94,7 +95,8 @@ struct api_object *api_find(const struct api *api, const char *plural, const cha
 struct map *api_objects(struct api *api, const char *plural);
 /* doc is moved in; it needs metadata.name and, if it has one, metadata.namespace. */
 struct api_object *api_create(struct api *api, const char *plural, cJSON *doc_take);
-void api_changed(struct api *api, struct api_object *object); /* after its doc was changed in place */
+void api_set_defaults(const struct api_kind *kind, cJSON *doc); /* what a new object has in any case */
+void api_changed(struct api *api, struct api_object *object);   /* after its doc was changed in place */
 void api_remove(struct api *api, struct api_object *object);
 /* As a DELETE: it may have to wait for finalizers, or a pod's node. grace_s -1: the object's own. */
 void api_delete(struct api *api, struct api_object *object, int64_t grace_s);

@@ -127,6 +127,16 @@ static void put_now(cJSON *metadata, const char *key, int64_t in_s)
     json_put_str(metadata, key, text);
 }
 
+void api_set_defaults(const struct api_kind *kind, cJSON *doc)
+{
+    if (kind->has_generation)
+        json_put_i64(json_at_mut(doc, "metadata"), "generation", 1);
+    if (kind->has_status)
+        json_drop(doc, "status");
+    if (str_eq(kind->plural, "pods"))
+        json_put_str(json_put_object(doc, "status"), "phase", "Pending");
+}
+
 struct api_object *api_create(struct api *api, const char *plural, cJSON *doc_take)
 {
     struct api_object *object = NEW(struct api_object);
@@ -142,13 +152,7 @@ struct api_object *api_create(struct api *api, const char *plural, cJSON *doc_ta
                              (unsigned long long)++api->uids);
     json_put_str(metadata, "uid", object->uid);
     put_now(metadata, "creationTimestamp", 0);
-    if (object->kind->is_custom) {
-        json_put_i64(metadata, "generation", 1);
-        json_drop(doc_take, "status");
-    }
-    if (str_eq(plural, "pods") && !json_at(doc_take, "status")) {
-        json_put_str(json_put_object(doc_take, "status"), "phase", "Pending");
-    }
+    api_set_defaults(object->kind, doc_take);
     map_set(objects, object->key, object);
     commit(api, object, API_ADDED);
     return object;
@@ -182,27 +186,33 @@ static bool waits_for_node(const struct api_object *object)
            !str_eq(phase, "Succeeded") && !str_eq(phase, "Failed");
 }
 
-void api_delete(struct api *api, struct api_object *object, int64_t grace_s)
+static void mark_deleted(struct api *api, struct api_object *object, int64_t grace_s)
 {
     cJSON *metadata = json_at_mut(object->doc, "metadata");
-    bool is_pod = str_eq(object->kind->plural, "pods");
+
+    put_now(metadata, "deletionTimestamp", grace_s);
+    json_put_i64(metadata, "deletionGracePeriodSeconds", grace_s);
+    if (object->kind->has_generation)
+        json_put_i64(metadata, "generation", json_i64(metadata, "generation", 0) + 1);
+    commit(api, object, API_MODIFIED);
+}
+
+void api_delete(struct api *api, struct api_object *object, int64_t grace_s)
+{
+    const cJSON *metadata = json_at(object->doc, "metadata");
+    bool is_deleting = json_at(metadata, "deletionTimestamp") != NULL;
+    bool is_pod = str_eq(object->kind->plural, "pods"), is_marked = is_pod && !is_deleting;
 
     if (grace_s < 0)
         grace_s = is_pod ? json_i64(object->doc, "spec/terminationGracePeriodSeconds", 30) : 0;
     if (!waits_for_node(object))
         grace_s = 0;
     if (grace_s == 0 && !has_finalizers(object)) {
+        if (is_marked) /* as the real one does it */
+            mark_deleted(api, object, 0);
         api_remove(api, object);
         return;
     }
-    if (json_at(metadata, "deletionTimestamp") &&
-        json_i64(metadata, "deletionGracePeriodSeconds", 0) <= grace_s)
-        return; /* it is on its way out already */
-    put_now(metadata, "deletionTimestamp", grace_s);
-    json_drop(metadata, "deletionGracePeriodSeconds");
-    json_put_i64(metadata, "deletionGracePeriodSeconds", grace_s);
-    if (object->kind->is_custom)
-        json_put_take(metadata, "generation",
-                      cJSON_CreateNumber((double)json_i64(metadata, "generation", 0) + 1));
-    commit(api, object, API_MODIFIED);
+    if (!is_deleting || json_i64(metadata, "deletionGracePeriodSeconds", 0) > grace_s)
+        mark_deleted(api, object, grace_s);
 }

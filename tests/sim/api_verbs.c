@@ -95,6 +95,7 @@ static void create(struct api *api, const struct api_target *target, const cJSON
     if (target->ns)
         json_put_str(json_at_mut(doc, "metadata"), "namespace", target->ns);
     if (is_dry_run(target)) {
+        api_set_defaults(target->kind, doc);
         answer_with(ret, 201, doc);
         cJSON_Delete(doc);
         return;
@@ -143,6 +144,19 @@ static const char *const SERVERS_OWN[] = {"uid",
                                           "deletionTimestamp",
                                           "deletionGracePeriodSeconds"};
 
+/* Go leaves out what is empty. */
+static void drop_empty(cJSON *metadata)
+{
+    static const char *const keys[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const cJSON *member = cJSON_GetObjectItemCaseSensitive(metadata, keys[i]);
+
+        if (member && !member->child)
+            json_drop(metadata, keys[i]);
+    }
+}
+
 static cJSON *merged(const struct api_object *object, const struct api_target *target, const cJSON *patch)
 {
     bool is_status = str_eq(target->sub, "status");
@@ -153,10 +167,11 @@ static cJSON *merged(const struct api_object *object, const struct api_target *t
     metadata = json_at_mut(doc, "metadata");
     for (size_t i = 0; i < COUNT_OF(SERVERS_OWN); i++)
         keep(metadata, json_at(object->doc, "metadata"), SERVERS_OWN[i]);
+    drop_empty(metadata);
     if (is_status) {
         keep(doc, object->doc, "spec");
         keep(doc, object->doc, "metadata");
-    } else if (object->kind->is_custom || str_eq(object->kind->plural, "pods")) {
+    } else if (object->kind->has_status) {
         keep(doc, object->doc, "status");
     }
     return doc;
@@ -181,6 +196,21 @@ static void replace_doc(struct api_object *object, cJSON *doc_take)
     object->doc = doc_take;
 }
 
+/* A status takes nothing from the metadata but the version; elsewhere another uid is a change that nobody may
+ * make. */
+static bool keeps_uid(const struct api_object *object, const struct api_target *target, const cJSON *body,
+                      struct api_answer *ret)
+{
+    const char *uid = json_str(body, "metadata/uid", object->uid);
+
+    if (str_eq(target->sub, "status") || str_eq(uid, object->uid))
+        return true;
+    api_refuse(ret, 422, "Invalid",
+               "%s \"%s\" is invalid: metadata.uid: Invalid value: \"%s\": field is immutable",
+               target->kind->kind, object->name, uid);
+    return false;
+}
+
 static void patch(struct api *api, const struct api_target *target, const cJSON *body, struct api_answer *ret)
 {
     struct api_object *object = api_find(api, target->kind->plural, target->ns, target->name);
@@ -192,8 +222,8 @@ static void patch(struct api *api, const struct api_target *target, const cJSON 
         note_write(api, target->kind, false);
         return;
     }
-    if (!meets(object, json_str(body, "metadata/uid", NULL), json_str(body, "metadata/resourceVersion", NULL),
-               ret)) {
+    if (!meets(object, NULL, json_str(body, "metadata/resourceVersion", NULL), ret) ||
+        !keeps_uid(object, target, body, ret)) {
         note_write(api, target->kind, false);
         return;
     }
@@ -215,7 +245,7 @@ static void patch(struct api *api, const struct api_target *target, const cJSON 
         answer_with(ret, 200, object->doc);
         return;
     }
-    if (object->kind->is_custom && !json_equal(json_at(doc, "spec"), json_at(object->doc, "spec")))
+    if (object->kind->has_generation && !json_equal(json_at(doc, "spec"), json_at(object->doc, "spec")))
         json_put_i64(json_at_mut(doc, "metadata"), "generation",
                      json_i64(object->doc, "metadata/generation", 0) + 1);
     replace_doc(object, doc);
