@@ -1,0 +1,263 @@
+#include "operator/serve/admission.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "operator/api/defaults.h"
+#include "operator/api/jobspec.h"
+#include "operator/api/validate.h"
+#include "operator/kube/base64.h"
+
+#define API_VERSION "admission.k8s.io/v1"
+#define TEMPLATE "spec/workers/template"
+#define STRICT "strict decoding error: "
+
+enum { HTTP_INVALID = 422, SHOWN_MAX_BYTES = 32 * 1024 };
+
+/* ---- the question ---- */
+
+static const cJSON *object_at(const cJSON *request, const char *key)
+{
+    const cJSON *object = json_at(request, key);
+
+    return cJSON_IsObject(object) ? object : NULL;
+}
+
+bool admission_read(struct slice body, struct admission *ret, struct err *err)
+{
+    AUTO(json) cJSON *review = json_parse(body, err);
+    const cJSON *request = json_at(review, "request");
+    const char *uid = json_str(request, "uid", NULL);
+
+    if (!review)
+        return false;
+    if (!str_eq(json_str(review, "apiVersion", NULL), API_VERSION) ||
+        !str_eq(json_str(review, "kind", NULL), "AdmissionReview") || !uid)
+        return err_set(err, ERR_INVALID, "this is no AdmissionReview of " API_VERSION " with a request");
+    *ret = (struct admission){.uid = uid,
+                              .ns = json_str(request, "namespace", ""),
+                              .object = object_at(request, "object"),
+                              .old = object_at(request, "oldObject")};
+    ret->review = TAKE(review);
+    return true;
+}
+
+void admission_release(struct admission *admission)
+{
+    cJSON_Delete(admission->review);
+    *admission = (struct admission){0};
+}
+
+/* ---- answers ---- */
+
+static cJSON *new_answer(const struct admission *admission, bool is_allowed, cJSON **ret_response)
+{
+    cJSON *answer = json_object();
+
+    json_put_str(answer, "apiVersion", API_VERSION);
+    json_put_str(answer, "kind", "AdmissionReview");
+    *ret_response = json_put_object(answer, "response");
+    json_put_str(*ret_response, "uid", admission->uid);
+    json_put_bool(*ret_response, "allowed", is_allowed);
+    return answer;
+}
+
+char *admission_fill(const struct admission *admission)
+{
+    cJSON *response;
+    AUTO(json) cJSON *answer = new_answer(admission, true, &response);
+    AUTO(json) cJSON *patch = admission_is_judged(admission) ? defaults_patch(admission->object) : NULL;
+    AUTO(str) struct str encoded = {0};
+
+    if (patch && patch->child) {
+        AUTO(mem) char *text = json_print(patch);
+
+        base64_encode(slice_of(text), &encoded);
+        json_put_str(response, "patchType", "JSONPatch");
+        json_put_str(response, "patch", str_text(&encoded));
+    }
+    return json_print(answer);
+}
+
+/* "spec.a: Required value: b" has a field and what is wrong with it. */
+static struct slice field_of(const char *problem)
+{
+    const char *colon = strstr(problem, ": ");
+
+    return (struct slice){problem, colon ? (size_t)(colon - problem) : 0};
+}
+
+static const char *text_of(const char *problem)
+{
+    size_t len = field_of(problem).len;
+
+    return len ? problem + len + 2 : problem;
+}
+
+/* The words of Kubernetes' own field errors, and the reasons that go with them. */
+static const char *reason_of(const char *text)
+{
+    static const struct {
+        const char *word, *reason;
+    } rows[] = {
+        {"Required value", "FieldValueRequired"},
+        {"Unsupported value", "FieldValueNotSupported"},
+        {"Duplicate value", "FieldValueDuplicate"},
+        {"Forbidden", "FieldValueForbidden"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (str_has_prefix(text, rows[i].word))
+            return rows[i].reason;
+    }
+    return "FieldValueInvalid";
+}
+
+static void add_cause(cJSON *causes, const char *problem)
+{
+    cJSON *cause = json_push_take(causes, json_object());
+    AUTO(mem) char *field = mem_strndup(problem, field_of(problem).len);
+
+    json_put_str(cause, "reason", reason_of(text_of(problem)));
+    json_put_str(cause, "message", text_of(problem));
+    json_put_str(cause, "field", field);
+}
+
+static const char *name_of(const struct admission *admission)
+{
+    const char *made_from = json_str(admission->object, "metadata/generateName", "");
+
+    return json_str(admission->object, "metadata/name", made_from);
+}
+
+static void refuse(cJSON *response, const char *name, const struct strv *problems)
+{
+    cJSON *status = json_put_object(response, "status");
+    cJSON *details = json_put_object(status, "details");
+    cJSON *causes = json_put_array(details, "causes");
+    AUTO(str) struct str message = {0};
+    size_t shown = 0;
+
+    str_addf(&message, "IPUJob.graphcore.ai \"%s\" is invalid: %s", name, problems->count > 1 ? "[" : "");
+    for (; shown < problems->count && message.len < SHOWN_MAX_BYTES; shown++) {
+        str_addf(&message, "%s%s", shown ? ", " : "", problems->items[shown]);
+        add_cause(causes, problems->items[shown]);
+    }
+    if (shown < problems->count)
+        str_addf(&message, ", and %zu more", problems->count - shown);
+    str_adds(&message, problems->count > 1 ? "]" : "");
+    json_put_i64(status, "code", HTTP_INVALID);
+    json_put_str(status, "reason", "Invalid");
+    json_put_str(status, "message", str_text(&message));
+    json_put_str(details, "group", "graphcore.ai");
+    json_put_str(details, "kind", "IPUJob");
+    json_put_str(details, "name", name);
+}
+
+char *admission_verdict(const struct admission *admission, const struct strv *problems)
+{
+    cJSON *response;
+    AUTO(json) cJSON *answer = new_answer(admission, problems->count == 0, &response);
+
+    if (problems->count)
+        refuse(response, name_of(admission), problems);
+    return json_print(answer);
+}
+
+/* ---- judging ---- */
+
+bool admission_is_judged(const struct admission *admission)
+{
+    if (!admission->object || json_at(admission->object, "metadata/deletionTimestamp"))
+        return false;
+    return !admission->old ||
+           !json_equal(json_at(admission->object, "spec"), json_at(admission->old, "spec"));
+}
+
+void admission_judge(const struct admission *admission, struct strv *problems)
+{
+    AUTO(jobspec) struct job_spec spec = {0};
+
+    validate_job(admission->object, &spec, problems);
+    if (admission->old)
+        validate_change(admission->old, admission->object, problems);
+}
+
+cJSON *admission_pod_template(const struct admission *admission)
+{
+    const cJSON *pods = json_at(admission->object, TEMPLATE);
+
+    if (!cJSON_IsObject(pods) || json_equal(pods, json_at(admission->old, TEMPLATE)))
+        return NULL;
+    cJSON *body = json_object();
+    json_put_str(body, "apiVersion", "v1");
+    json_put_str(body, "kind", "PodTemplate");
+    json_put_str(json_put_object(body, "metadata"), "generateName", "ipujob-");
+    json_put_take(body, "template", json_dup(pods));
+    return body;
+}
+
+/* ---- what the API server says of a template ---- */
+
+/* Nobody needs to hear twice what is wrong with one field. */
+static bool is_known(const struct strv *problems, const char *problem)
+{
+    struct slice field = field_of(problem);
+
+    for (size_t i = 0; i < problems->count; i++) {
+        struct slice known = field_of(problems->items[i]);
+
+        if (known.len == field.len && memcmp(known.ptr, field.ptr, field.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_problem(struct strv *problems, const char *field, const char *text)
+{
+    AUTO(mem) char *problem = mem_printf("spec.workers.%s: %s", field, text);
+
+    if (!is_known(problems, problem))
+        strv_push_take(problems, TAKE(problem));
+}
+
+static const char *strict_part(const cJSON *status)
+{
+    const char *at = strstr(json_str(status, "message", ""), STRICT);
+
+    return at ? at + strlen(STRICT) : NULL;
+}
+
+bool admission_is_about_unknown_fields(const cJSON *status)
+{
+    return strict_part(status) != NULL;
+}
+
+/* unknown field "template.spec.a", unknown field "template.spec.b" */
+static void add_unknown_fields(const char *text, struct strv *problems)
+{
+    for (const char *at = strchr(text, '"'); at; at = strchr(at, '"')) {
+        const char *end = strchr(++at, '"');
+
+        if (!end)
+            return;
+        AUTO(mem) char *field = mem_strndup(at, (size_t)(end - at));
+        add_problem(problems, field, "Forbidden: pods have no such field, or it is given twice");
+        at = end + 1;
+    }
+}
+
+void admission_add_refusal(const cJSON *status, struct strv *problems)
+{
+    const cJSON *causes = json_at(status, "details/causes");
+    const char *strict = strict_part(status);
+
+    if (strict) {
+        add_unknown_fields(strict, problems);
+        return;
+    }
+    JSON_EACH (cause, causes)
+        add_problem(problems, json_str(cause, "field", "template"), json_str(cause, "message", ""));
+    if (!causes || !causes->child)
+        add_problem(problems, "template", json_str(status, "message", "the API server refuses it"));
+}

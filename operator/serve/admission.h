@@ -1,0 +1,49 @@
+/* The answers of the two admission webhooks: AdmissionReview v1 in, AdmissionReview v1 out. Pure.
+ *
+ * The mutating one writes out what a user left open. The validating one names every mistake at once, in the
+ * words that the reconciler has for them (operator/api), and adds what the API server has to say about a pod
+ * template. A request that leaves the spec as it is, or whose object is being deleted, is allowed unjudged:
+ * what is there must be able to go, whatever is wrong with it. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+#define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
+
+struct admission {
+    cJSON *review;
+    const char *uid; /* borrowed from the review, as all that follows */
+    const char *ns;
+    const cJSON *object; /* NULL: nothing to judge */
+    const cJSON *old;    /* NULL: it is new */
+};
+
+/* ERR_INVALID when it is no AdmissionReview that could be answered. */
+MUST_USE bool admission_read(struct slice body, struct admission *ret, struct err *err);
+void admission_release(struct admission *admission);
+
+static inline void admission_auto(struct admission *admission)
+{
+    admission_release(admission);
+}
+
+/* The mutating webhook's answer; yours. */
+char *admission_fill(const struct admission *admission);
+
+/* False: to be allowed as it is. */
+bool admission_is_judged(const struct admission *admission);
+/* Everything that is wrong with it as far as we can tell. */
+void admission_judge(const struct admission *admission, struct strv *problems);
+/* The PodTemplate that tells what the API server thinks of the job's pods, when dry-run; NULL when the
+ * template has not changed. Yours. */
+cJSON *admission_pod_template(const struct admission *admission);
+/* What its answer, a Status, holds against the template. */
+void admission_add_refusal(const cJSON *status, struct strv *problems);
+/* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
+bool admission_is_about_unknown_fields(const cJSON *status);
+/* The validating webhook's answer, allowed without problems; yours. */
+char *admission_verdict(const struct admission *admission, const struct strv *problems);

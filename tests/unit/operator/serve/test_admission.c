@@ -1,0 +1,264 @@
+#include "operator/serve/admission.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "operator/kube/base64.h"
+
+#define POD "{\"spec\":{\"containers\":[{\"name\":\"train\",\"image\":\"i\"}]}}"
+#define SPEC "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"workers\":{\"template\":" POD "}}"
+#define OTHER                                                                                                \
+    "{\"jobInstances\":2,\"ipusPerJobInstance\":\"4\",\"workers\":{\"template\":{\"spec\":{\"containers\":[" \
+    "{"                                                                                                      \
+    "\"name\":\"b\"}]}}}}"
+#define META "{\"name\":\"j\",\"namespace\":\"ns\"}"
+#define GOING "{\"name\":\"j\",\"namespace\":\"ns\",\"deletionTimestamp\":\"2026-11-21T10:00:00Z\"}"
+#define JOB(meta, spec) "{\"metadata\":" meta ",\"spec\":" spec "}"
+#define REVIEW(request)                                                                                      \
+    "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u-1\","     \
+    "\"namespace\":\"ns\"," request "}}"
+#define CREATE(spec) REVIEW("\"object\":" JOB(META, spec))
+#define UPDATE(meta, spec, old) REVIEW("\"object\":" JOB(meta, spec) ",\"oldObject\":" JOB(META, old))
+
+static void read(const char *text, struct admission *ret)
+{
+    struct err err = {0};
+
+    CHECK_OK(admission_read(slice_of(text), ret, &err), err);
+}
+
+static cJSON *parse(const char *text)
+{
+    struct err err = {0};
+    cJSON *doc = json_parse(slice_of(text), &err);
+
+    CHECK_OK(doc != NULL, err);
+    return doc;
+}
+
+TEST(what_is_no_review_is_refused)
+{
+    static const char *const rows[] = {
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\"}",
+        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":7}}",
+        "{\"apiVersion\":\"admission.k8s.io/"
+        "v1beta1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u\"}}",
+        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"Pod\",\"request\":{\"uid\":\"u\"}}",
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct admission admission = {0};
+        struct err err = {0};
+
+        CHECK(!admission_read(slice_of(*row), &admission, &err));
+        CHECK_INT_EQ(err.kind, ERR_INVALID);
+    }
+}
+
+TEST(only_a_changed_spec_of_a_living_object_is_judged)
+{
+    static const struct {
+        const char *review;
+        bool is_judged, asks_about_pods;
+    } rows[] = {
+        {CREATE(SPEC), true, true},
+        {UPDATE(META, SPEC, SPEC), false, false},
+        {UPDATE(META, OTHER, SPEC), true, true},
+        {UPDATE(GOING, OTHER, SPEC), false, true},
+        {UPDATE(META, "{\"jobInstances\":9,\"workers\":{\"template\":" POD "}}", SPEC), true, false},
+        {CREATE("{\"workers\":{\"template\":\"text\"}}"), true, false},
+        {CREATE("{}"), true, false},
+        {REVIEW("\"object\":null"), false, false},
+        {REVIEW("\"object\":7"), false, false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(admission) struct admission admission = {0};
+
+        read(row->review, &admission);
+        AUTO(json) cJSON *pods = admission_pod_template(&admission);
+        CHECK_INT_EQ(admission_is_judged(&admission), row->is_judged);
+        CHECK_INT_EQ(pods != NULL, row->asks_about_pods);
+    }
+}
+
+TEST(the_pod_template_goes_as_it_came)
+{
+    AUTO(admission) struct admission admission = {0};
+
+    read(CREATE(SPEC), &admission);
+    AUTO(json) cJSON *pods = admission_pod_template(&admission);
+    AUTO(mem) char *text = json_print(pods);
+    CHECK_STR_EQ(text, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"generateName\":"
+                       "\"ipujob-\"},\"template\":" POD "}");
+    CHECK_STR_EQ(admission.ns, "ns");
+}
+
+TEST(defaults_go_out_as_a_patch)
+{
+    AUTO(admission) struct admission admission = {0};
+    AUTO(str) struct str patch = {0};
+
+    read(CREATE(SPEC), &admission);
+    AUTO(mem) char *text = admission_fill(&admission);
+    AUTO(json) cJSON *answer = parse(text);
+    CHECK_STR_EQ(json_str(answer, "apiVersion", ""), "admission.k8s.io/v1");
+    CHECK_STR_EQ(json_str(answer, "kind", ""), "AdmissionReview");
+    CHECK_STR_EQ(json_str(answer, "response/uid", ""), "u-1");
+    CHECK(json_bool(answer, "response/allowed", false));
+    CHECK_STR_EQ(json_str(answer, "response/patchType", ""), "JSONPatch");
+    CHECK(base64_decode(slice_of(json_str(answer, "response/patch", "")), &patch));
+    CHECK_STR_EQ(str_text(&patch), "[{\"op\":\"add\",\"path\":\"/spec/restartPolicy\",\"value\":{\"type\":"
+                                   "\"Never\",\"backOffLimit\":3}},{\"op\":\"add\",\"path\":\"/spec/"
+                                   "cleanPodPolicy\",\"value\":\"None\"}]");
+}
+
+TEST(nothing_open_means_no_patch)
+{
+    static const char *const rows[] = {
+        CREATE("{\"restartPolicy\":{\"type\":\"Never\"},\"cleanPodPolicy\":\"None\"}"),
+        UPDATE(GOING, OTHER, SPEC),
+        UPDATE(META, SPEC, SPEC),
+        REVIEW("\"object\":null"),
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(admission) struct admission admission = {0};
+
+        read(*row, &admission);
+        AUTO(mem) char *text = admission_fill(&admission);
+        CHECK_STR_EQ(text,
+                     "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{"
+                     "\"uid\":\"u-1\",\"allowed\":true}}");
+    }
+}
+
+TEST(a_good_job_is_allowed)
+{
+    AUTO(admission) struct admission admission = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    read(CREATE(SPEC), &admission);
+    admission_judge(&admission, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    AUTO(mem) char *text = admission_verdict(&admission, &problems);
+    CHECK_STR_EQ(text,
+                 "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":"
+                 "\"u-1\",\"allowed\":true}}");
+}
+
+TEST(every_mistake_is_named_at_once)
+{
+    AUTO(admission) struct admission admission = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    read(REVIEW("\"object\":{\"metadata\":{\"generateName\":\"j-\"},\"spec\":{\"jobInstances\":-1,"
+                "\"ipusPerJobInstance\":\"3\",\"workers\":{\"template\":{\"spec\":{\"containers\":[]}}}}}"),
+         &admission);
+    admission_judge(&admission, &problems);
+    AUTO(mem) char *text = admission_verdict(&admission, &problems);
+    AUTO(json) cJSON *answer = parse(text);
+    const char *message = json_str(answer, "response/status/message", "");
+
+    CHECK(!json_bool(answer, "response/allowed", true));
+    CHECK_INT_EQ(json_i64(answer, "response/status/code", 0), 422);
+    CHECK_STR_EQ(json_str(answer, "response/status/reason", ""), "Invalid");
+    CHECK_STR_EQ(json_str(answer, "response/status/details/name", ""), "j-");
+    CHECK_HAS(message, "IPUJob.graphcore.ai \"j-\" is invalid: [spec.");
+    CHECK_HAS(message, "spec.jobInstances: ");
+    CHECK_HAS(message, "spec.ipusPerJobInstance: ");
+    CHECK_HAS(message, "spec.workers.template.spec.containers: ");
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(answer, "response/status/details/causes")), 3);
+}
+
+TEST(causes_have_the_reasons_of_the_api_server)
+{
+    static const struct {
+        const char *problem, *field, *reason, *message;
+    } rows[] = {
+        {"spec.a: Required value: b", "spec.a", "FieldValueRequired", "Required value: b"},
+        {"spec.a: Duplicate value: \"x\"", "spec.a", "FieldValueDuplicate", "Duplicate value: \"x\""},
+        {"spec.a: Forbidden: may not change", "spec.a", "FieldValueForbidden", "Forbidden: may not change"},
+        {"spec.a: Unsupported value: 1", "spec.a", "FieldValueNotSupported", "Unsupported value: 1"},
+        {"spec.a: must be one", "spec.a", "FieldValueInvalid", "must be one"},
+        {"all wrong", "", "FieldValueInvalid", "all wrong"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(admission) struct admission admission = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        read(CREATE(SPEC), &admission);
+        strv_push(&problems, row->problem);
+        AUTO(mem) char *text = admission_verdict(&admission, &problems);
+        AUTO(json) cJSON *answer = parse(text);
+        const cJSON *cause = json_at(answer, "response/status/details/causes")->child;
+        AUTO(mem) char *whole = mem_printf("IPUJob.graphcore.ai \"j\" is invalid: %s", row->problem);
+
+        CHECK_STR_EQ(json_str(answer, "response/status/message", ""), whole);
+        CHECK_STR_EQ(json_str(cause, "field", NULL), row->field);
+        CHECK_STR_EQ(json_str(cause, "reason", NULL), row->reason);
+        CHECK_STR_EQ(json_str(cause, "message", NULL), row->message);
+    }
+}
+
+TEST(a_thousand_mistakes_are_counted_not_shown)
+{
+    AUTO(admission) struct admission admission = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    read(CREATE(SPEC), &admission);
+    for (int i = 0; i < 10000; i++)
+        strv_pushf(&problems, "spec.field%d: must not be", i);
+    AUTO(mem) char *text = admission_verdict(&admission, &problems);
+    AUTO(json) cJSON *answer = parse(text);
+    CHECK(strlen(text) < (size_t)256 * 1024);
+    CHECK_HAS(json_str(answer, "response/status/message", ""), " more]");
+}
+
+TEST(what_the_api_server_says_is_put_under_the_jobs_template)
+{
+    static const struct {
+        const char *status;
+        bool is_about_unknown_fields;
+        const char *problems[3];
+    } rows[] = {
+        {"{\"reason\":\"Invalid\",\"details\":{\"causes\":[{\"field\":\"template.spec.containers[0].image\","
+         "\"message\":\"Required "
+         "value\"},{\"field\":\"template.spec.volumes[0].name\",\"message\":\"Required "
+         "value\"}]}}",
+         false,
+         {"spec.workers.template.spec.containers[0].image: Required value",
+          "spec.workers.template.spec.volumes[0].name: Required value"}},
+        {"{\"message\":\"PodTemplate in version \\\"v1\\\" cannot be handled as a PodTemplate: strict "
+         "decoding "
+         "error: unknown field \\\"template.spec.imaeg\\\", duplicate field \\\"template.spec.x\\\"\"}",
+         true,
+         {"spec.workers.template.spec.imaeg: Forbidden: pods have no such field, or it is given twice",
+          "spec.workers.template.spec.x: Forbidden: pods have no such field, or it is given twice"}},
+        {"{\"message\":\"json: cannot unmarshal number into Go struct field\"}",
+         false,
+         {"spec.workers.template: json: cannot unmarshal number into Go struct field"}},
+        {"{\"message\":\"strict decoding error: unknown field \\\"open\"}", true, {NULL}},
+        {"{}", false, {"spec.workers.template: the API server refuses it"}},
+        {"7", false, {"spec.workers.template: the API server refuses it"}},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *status = parse(row->status);
+        AUTO(strv) struct strv problems = {0};
+
+        CHECK_INT_EQ(admission_is_about_unknown_fields(status), row->is_about_unknown_fields);
+        admission_add_refusal(status, &problems);
+        for (size_t i = 0; row->problems[i]; i++)
+            CHECK_STR_EQ(i < problems.count ? problems.items[i] : NULL, row->problems[i]);
+        size_t count = problems.count;
+        admission_add_refusal(status, &problems); /* told once is enough */
+        CHECK_INT_EQ(problems.count, count);
+    }
+}

@@ -1,0 +1,121 @@
+#include "operator/serve/certificate.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+enum { DAY_S = 86400 };
+#define NOW ((int64_t)1800000000)
+
+static char *name_items[] = {"svc.ns.svc", "127.0.0.1", NULL};
+static const struct strv names = {.items = name_items, .count = 2};
+
+static int count_of(const char *text, const char *what)
+{
+    int count = 0;
+
+    while ((text = strstr(text, what))) {
+        text++;
+        count++;
+    }
+    return count;
+}
+
+static int certificates_in(const char *pem)
+{
+    return count_of(pem, "BEGIN CERTIFICATE");
+}
+
+TEST(a_new_one_is_good_until_two_thirds_of_its_time_are_over)
+{
+    static const struct {
+        int64_t day;
+        const char *fault;
+    } rows[] = {
+        {-1, "its time is yet to come"},
+        {0, NULL},
+        {59, NULL},
+        {60, "two thirds of its time are over"},
+        {91, "two thirds of its time are over"},
+    };
+    AUTO(certificate) struct certificate made = {0};
+
+    certificate_make(&names, NOW, NULL, &made);
+    CHECK_ROWS (row, rows)
+        CHECK_STR_EQ(certificate_fault(&made, &names, NOW + row->day * DAY_S), row->fault);
+    CHECK_INT_EQ(certificate_end_s(&made), NOW + (int64_t)CERTIFICATE_DAYS * DAY_S);
+    CHECK(certificate_due_s(&made) > NOW + 59 * DAY_S && certificate_due_s(&made) < NOW + 60 * DAY_S);
+    CHECK_INT_EQ(certificates_in(made.ca), 1);
+    CHECK_INT_EQ(certificates_in(made.cert), 1);
+}
+
+TEST(what_does_not_belong_together_is_a_fault)
+{
+    AUTO(certificate) struct certificate a = {0}, b = {0};
+    static char *more_items[] = {"svc.ns.svc", "other.ns.svc", NULL};
+    const struct strv more = {.items = more_items, .count = 2};
+
+    certificate_make(&names, NOW, NULL, &a);
+    certificate_make(&names, NOW, NULL, &b);
+    const struct {
+        struct certificate it;
+        const struct strv *names;
+        const char *fault;
+    } rows[] = {
+        {{0}, &names, "there is none that can be read"},
+        {{a.ca, "rubbish", a.key}, &names, "there is none that can be read"},
+        {{a.ca, a.cert, "rubbish"}, &names, "there is none that can be read"},
+        {{a.ca, a.cert, b.key}, &names, "its key is another's"},
+        {{b.ca, a.cert, a.key}, &names, "its CA is not there"},
+        {{NULL, a.cert, a.key}, &names, "its CA is not there"},
+        {{a.ca, a.cert, a.key}, &more, "it is for other names"},
+        {{a.ca, a.cert, a.key}, &names, NULL},
+    };
+    CHECK_ROWS (row, rows)
+        CHECK_STR_EQ(certificate_fault(&row->it, row->names, NOW), row->fault);
+    CHECK_INT_EQ(certificate_end_s(&rows[1].it), 0);
+    CHECK_INT_EQ(certificate_due_s(&rows[1].it), 0);
+}
+
+TEST(old_cas_are_trusted_until_they_end)
+{
+    AUTO(certificate) struct certificate now = {0};
+    static const struct {
+        int64_t day;
+        int trusted;
+    } rows[] = {{0, 1}, {10, 2}, {20, 3}, {30, 4}, {40, 4}, {200, 1}};
+
+    CHECK_ROWS (row, rows) {
+        struct certificate next = {0};
+
+        certificate_make(&names, NOW + row->day * DAY_S, now.ca, &next);
+        CHECK_INT_EQ(certificates_in(next.ca), row->trusted);
+        CHECK_STR_EQ(certificate_fault(&next, &names, NOW + row->day * DAY_S), NULL);
+        /* Who still shows the certificate before is trusted. */
+        if (row->trusted > 1)
+            CHECK_STR_EQ(certificate_fault(&(struct certificate){next.ca, now.cert, now.key}, &names,
+                                           NOW + row->day * DAY_S),
+                         NULL);
+        certificate_release(&now);
+        now = next;
+    }
+}
+
+TEST(rubbish_before_is_dropped)
+{
+    AUTO(certificate) struct certificate made = {0};
+
+    certificate_make(&names, NOW, "rubbish\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+                     &made);
+    CHECK_INT_EQ(certificates_in(made.ca), 1);
+}
+
+TEST(no_key_is_kept_but_the_servers)
+{
+    AUTO(certificate) struct certificate made = {0};
+
+    certificate_make(&names, NOW, NULL, &made);
+    CHECK_INT_EQ(count_of(made.key, "BEGIN PRIVATE KEY"), 1);
+    CHECK_INT_EQ(count_of(made.ca, "PRIVATE"), 0);
+}
