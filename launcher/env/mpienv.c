@@ -61,5 +61,7 @@ void mpienv_complete(struct envv *env, const struct mpienv *of)
     envv_default(env, "PRTE_MCA_plm_ssh_num_concurrent", concurrent);
     add_agent(env, of->dir);
     add_constants(env);
+    /* The launcher's log is that of all ranks. Open MPI 5 has an option for it, and no variable. */
+    envv_default(env, "OMPI_MCA_orte_tag_output", "1");
     add_network(env);
 }

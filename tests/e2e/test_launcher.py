@@ -67,6 +67,7 @@ def check_free(stack, made):
 
 def check_mpi(namespace, log):
     partition = f"p-mpi-{namespace.namespace}-0"
+    assert "[1,3]<stdout>:rank 3 of 4" in log
     assert untagged(log) == [*(f"rank {n} of 4: worker {n}, partition {partition}, GCD {n}" for n in range(4)),
                              "the token came back as 1004"]
 

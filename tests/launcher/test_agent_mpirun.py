@@ -32,7 +32,7 @@ def everything_below(cluster):
 
 
 def test_every_slot_of_every_worker_in_order(cluster):
-    done = cluster.run("mpirun", "--tag-output", "sh", "-c", "echo worker $IPU_JOB_WORKER_INDEX; echo err >&2")
+    done = cluster.run("mpirun", "sh", "-c", "echo worker $IPU_JOB_WORKER_INDEX; echo err >&2")
     assert done.returncode == 0, done.stderr
     assert ranks(done.stdout + done.stderr).keys() == set(range(2 * WORKERS))
     assert ranks(done.stdout) == {rank: [f"worker {rank // 2}"] for rank in range(2 * WORKERS)}
