@@ -205,8 +205,13 @@ static void without_times(cJSON *status)
         json_drop(c, "lastUpdateTime");
 }
 
-static void without_sentences(cJSON *status)
+/* What changes with every pod and with every step of a line. It travels with what is news, and by itself once
+ * a minute: a write for each pod would be most of what a job costs the API server. A deletion is watched by
+ * somebody who waits for it, so its steps are news. */
+static void without_details(cJSON *status)
 {
+    if (!str_eq(json_str(status, "launcherStatus", ""), job_state_name(JOB_TERMINATING)))
+        json_drop(status, "workersStatus");
     json_drop(status, "lastMessage");
     json_drop(status, "queue");
     for (cJSON *c = json_at_mut(status, "conditions") ? json_at_mut(status, "conditions")->child : NULL; c;
@@ -214,7 +219,7 @@ static void without_sentences(cJSON *status)
         json_drop(c, "message");
 }
 
-enum difference { SAME, ONLY_SENTENCES, DIFFERENT };
+enum difference { SAME, ONLY_DETAILS, DIFFERENT };
 
 static enum difference compare(const cJSON *before, const cJSON *after)
 {
@@ -225,9 +230,9 @@ static enum difference compare(const cJSON *before, const cJSON *after)
     without_times(b);
     if (json_equal(a, b))
         return SAME;
-    without_sentences(a);
-    without_sentences(b);
-    return json_equal(a, b) ? ONLY_SENTENCES : DIFFERENT;
+    without_details(a);
+    without_details(b);
+    return json_equal(a, b) ? ONLY_DETAILS : DIFFERENT;
 }
 
 /* A merge patch keeps what it does not name: what is gone has to be named. */
@@ -265,7 +270,7 @@ static void decide(const struct job_view *view, const cJSON *before, const struc
     case SAME:
         cJSON_Delete(after);
         return;
-    case ONLY_SENTENCES:
+    case ONLY_DETAILS:
         timefmt_parse_rfc3339(json_str(before, "lastReconcileTime", ""), &written_s);
         if (view->now_unix_s >= written_s && view->now_unix_s < written_s + STATUS_QUIET_S) {
             plan_again_at(plan, view->now_ms + (written_s + STATUS_QUIET_S - view->now_unix_s) * 1000);

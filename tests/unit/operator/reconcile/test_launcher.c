@@ -43,6 +43,7 @@ TEST(the_launcher_starts_when_all_workers_are_ready)
     AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
 
     CHECK(!world_pod(w, "job-launcher"));
+    world_pass(w, MINUTE_MS); /* numbers alone wait so long */
     check_state(w, "Starting", "WaitingForWorkers",
                 "1 of 2 workers are ready, on partition p-job-ns-0; the launcher starts when all are");
     CHECK(has_keys(w, "0"));

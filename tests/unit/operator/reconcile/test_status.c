@@ -228,6 +228,30 @@ TEST(numbers_inside_a_sentence_change_at_most_once_a_minute)
     CHECK(!find(&s.plan, OP_EVENT));
 }
 
+TEST(the_number_of_pods_alone_is_told_once_a_minute)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+
+    setting_init(&s, "{}");
+    v.active = 2;
+    decide(&s, &v);
+    keep(&s);
+    v.active = 1;
+    v.succeeded = 1;
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.count, 0);
+    s.view.now_unix_s += 60;
+    s.view.now_ms += 60000;
+    decide(&s, &v);
+    CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 1);
+    keep(&s);
+    v = verdict(JOB_COMPLETED, "Completed", "All instances done"); /* with news the numbers go at once */
+    v.succeeded = 2;
+    decide(&s, &v);
+    CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 2);
+}
+
 TEST(a_clock_that_went_back_does_not_silence_the_status)
 {
     AUTO(setting) struct setting s;
