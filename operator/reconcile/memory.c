@@ -61,8 +61,6 @@ void memory_free(struct job_memory *memory)
         mem_free(memory->expectations[i].resource_version);
     }
     mem_free(memory->expectations);
-    for (size_t i = 0; i < MEMORY_VERSIONS; i++)
-        mem_free(memory->versions[i]);
     free_claims(memory);
     mem_free(memory->eligible);
     mem_free(memory->dry_run_text);
@@ -113,16 +111,25 @@ void part_begin_run(struct part_memory *part, uint32_t run)
     forget_ports(part);
 }
 
+/* Never 0, which is a place not used yet. Two versions of one job with the same hash would only let it be
+ * looked at a moment too soon. */
+static uint64_t version_hash(const char *resource_version)
+{
+    return str_hash(resource_version) | 1;
+}
+
 void memory_saw_version(struct job_memory *memory, const char *resource_version)
 {
-    mem_set_str(&memory->versions[memory->version_next], resource_version);
+    memory->versions[memory->version_next] = version_hash(resource_version);
     memory->version_next = (memory->version_next + 1) % MEMORY_VERSIONS;
 }
 
 bool memory_has_seen_version(const struct job_memory *memory, const char *resource_version)
 {
+    uint64_t hash = version_hash(resource_version);
+
     for (size_t i = 0; i < MEMORY_VERSIONS; i++) {
-        if (memory->versions[i] && str_eq(memory->versions[i], resource_version))
+        if (memory->versions[i] == hash)
             return true;
     }
     return false;

@@ -79,7 +79,7 @@ struct job_memory {
 
     struct expectation *expectations;
     size_t expectation_count;
-    char *versions[MEMORY_VERSIONS]; /* resource versions seen lately, a ring */
+    uint64_t versions[MEMORY_VERSIONS]; /* hashes of resource versions seen lately, a ring */
     unsigned version_next;
 };
 
