@@ -119,6 +119,8 @@ bool hosts_read_file(struct slice text, const char *name, struct strv *hosts, st
 
     if (text.len > FILE_MAX_BYTES)
         return err_set(err, ERR_INVALID, "%s: a host file has at most 1 MiB", name);
+    if (text.len && memchr(text.ptr, '\0', text.len))
+        return err_set(err, ERR_INVALID, "%s has zero bytes; a host file is text, one host a line", name);
     for (size_t at = 0; at < text.len;) {
         const char *end = memchr(text.ptr + at, '\n', text.len - at);
         size_t len = end ? (size_t)(end - text.ptr) - at : text.len - at;

@@ -3,6 +3,7 @@
 #include "launcher/poprun/main.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,18 @@
 static const char *environment(const char *name)
 {
     return getenv(name);
+}
+
+/* A closed one would be the next file that is opened, and mpirun would wait for its end for ever. */
+static void open_standard_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        (void)close(fd);
 }
 
 static void print(const char *text)
@@ -107,7 +120,7 @@ static void import(struct settings *settings, struct strv *problems)
     if (!path)
         return;
     if (!file_read(path, SETTINGS_FILE_MAX, &text, &err)) {
-        strv_push(problems, err.msg);
+        strv_pushf(problems, "--import-config: %s", err.msg);
         return;
     }
     settings_read_file(&lower, str_slice(&text), path, problems);
@@ -115,6 +128,13 @@ static void import(struct settings *settings, struct strv *problems)
     struct settings upper = *settings;
     *settings = lower;
     lower = upper;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
 /* A file that is there keeps its name; the new one's has the time in it. */
@@ -139,9 +159,12 @@ static bool export(const struct poprun_options *options, const struct settings *
 
     if (!options->export_config)
         return true;
+    if (is_folder(options->export_config))
+        return err_set(err, ERR_INVALID, "--export-config: %s is a folder; name a file in it",
+                       options->export_config);
     path = export_path(options);
     settings_write(settings, &text);
-    return file_write(path, CONFIG_MODE, str_slice(&text), err);
+    return file_write(path, CONFIG_MODE, str_slice(&text), err) || err_wrap(err, "--export-config");
 }
 
 /* In a launcher pod these are the job's workers. */
@@ -224,6 +247,8 @@ static int launch(const struct poprun_options *options, const struct settings *s
     run.mpirun = mpirun;
     good = good && (options->dry_run ? run_describe(&run, &err) : guard_run(&guarded, &status, &err));
     access_release(&access);
+    if (good && options->dry_run && ferror(stdout))
+        good = err_set(&err, ERR_IO, "what would be run cannot be written to standard output");
     return good ? status : complain_once(&err);
 }
 
@@ -259,6 +284,7 @@ int poprun_main(int argc, char **argv)
     AUTO(strv) struct strv problems = {0};
     AUTO(str) struct str page = {0};
 
+    open_standard_streams();
     if (argc == 2 && strcmp(argv[1], "__man") == 0) {
         pages_man(&page);
         return print_page(&page);

@@ -109,20 +109,36 @@ static bool has_terminal(void)
     return terminal >= 0;
 }
 
+/* mpirun that is called by a path with folders puts its own folder before the instances' PATH. That is right
+ * for one in a place of its own, which other hosts would not find; but the system's folder would hide what
+ * stands before it, such as the python3 of a virtual environment. */
+static char *name_for_itself(char *path)
+{
+    static const char *const system[] = {"/usr/bin/", "/bin/", "/usr/local/bin/"};
+    char *name = strrchr(path, '/') + 1;
+
+    for (size_t i = 0; i < COUNT_OF(system); i++)
+        if (strncmp(path, system[i], (size_t)(name - path)) == 0 && !system[i][name - path])
+            return name;
+    return path;
+}
+
 /* In the child. Without us mpirun is told to end, and ends what it has started. Where it may have a group of
  * its own, a signal to ours reaches it once, from us: it takes a second one for impatience. */
 static void become(const struct child *child, char **argv, char **envp, pid_t parent)
 {
+    char *path = argv[0];
     sigset_t set;
 
     *child->noted = getpid();
+    argv[0] = name_for_itself(path);
     if (child->has_own_group)
         (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     mpirun_watched(&set);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     if (getppid() == parent)
-        (void)execve(argv[0], argv, envp);
+        (void)execve(path, argv, envp);
     _exit(errno == ENOENT ? 127 : 126);
 }
 

@@ -12,29 +12,6 @@ bool poprun_is_given(const struct poprun_options *options, const char *name)
     return row && options->given[option_index(row)];
 }
 
-void poprun_options_fill(const struct settings *settings, struct poprun_options *target,
-                         struct strv *problems)
-{
-    struct err err;
-
-    for (const struct option_row *row = option_rows; row->name; row++)
-        if (row->fallback && !option_set(row, target, row->fallback, &err))
-            strv_push(problems, err.msg);
-    for (size_t i = 0; i < settings->count; i++) {
-        const struct setting *setting = &settings->items[i];
-
-        if (option_set(setting->row, target, setting->value, &err))
-            target->given[option_index(setting->row)] = true;
-        else
-            strv_push(problems, err.msg);
-    }
-}
-
-enum placement poprun_placement(const struct poprun_options *options)
-{
-    return options->numa_aware ? (enum placement)options->process_placement : PLACEMENT_DISABLED;
-}
-
 static const char *const exclusive[][2] = {
     {"import-config", "export-config"},
     {"host", "hostfile"},
@@ -48,6 +25,30 @@ static void check_exclusive(const struct poprun_options *options, struct strv *p
         if (poprun_is_given(options, exclusive[i][0]) && poprun_is_given(options, exclusive[i][1]))
             strv_pushf(problems, "--%s and --%s cannot be used at the same time", exclusive[i][0],
                        exclusive[i][1]);
+}
+
+void poprun_options_fill(const struct settings *settings, struct poprun_options *target,
+                         struct strv *problems)
+{
+    struct err err;
+
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (row->fallback && !option_set(row, target, row->fallback, &err))
+            strv_push(problems, err.msg);
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct setting *setting = &settings->items[i];
+
+        target->given[option_index(setting->row)] = true;
+        if (!option_set(setting->row, target, setting->value, &err))
+            strv_pushf(problems, "%s%s%s", setting->where ? setting->where : "", setting->where ? ": " : "",
+                       err.msg);
+    }
+    check_exclusive(target, problems);
+}
+
+enum placement poprun_placement(const struct poprun_options *options)
+{
+    return options->numa_aware ? (enum placement)options->process_placement : PLACEMENT_DISABLED;
 }
 
 static void check_counts(const struct poprun_options *options, struct strv *problems)
@@ -153,7 +154,6 @@ static void check_mpi_args(const struct poprun_options *options, const char *(*e
 void poprun_options_check(const struct poprun_options *options, const struct strv *program,
                           const char *(*env)(const char *), struct strv *problems)
 {
-    check_exclusive(options, problems);
     check_counts(options, problems);
     check_absent(options, problems);
     check_cache(options, env, problems);

@@ -4,13 +4,14 @@
 
 #include "base/core/mem.h"
 
-static void add(struct settings *settings, const struct option_row *row, const char *value)
+static void add(struct settings *settings, const struct option_row *row, const char *value, const char *where)
 {
     if (settings->count == settings->cap) {
         settings->cap = settings->cap ? settings->cap * 2 : 16;
         settings->items = mem_grow(settings->items, settings->cap, sizeof(*settings->items));
     }
-    settings->items[settings->count++] = (struct setting){row, mem_strdup(value)};
+    settings->items[settings->count++] =
+        (struct setting){row, mem_strdup(value), where ? mem_strdup(where) : NULL};
 }
 
 bool settings_has(const struct settings *settings, const struct option_row *row)
@@ -22,14 +23,15 @@ bool settings_has(const struct settings *settings, const struct option_row *row)
 }
 
 void settings_add(struct settings *settings, const struct option_row *row, const char *value,
-                  struct strv *problems)
+                  const char *where, struct strv *problems)
 {
     if (row->type == OPTION_SWITCH && settings_has(settings, row))
         return;
     if (row->type != OPTION_LIST && settings_has(settings, row))
-        strv_pushf(problems, "--%s is given more than once", row->name);
+        strv_pushf(problems, "%s%s--%s is given more than once", where ? where : "", where ? ": " : "",
+                   row->name);
     else
-        add(settings, row, value);
+        add(settings, row, value, where);
 }
 
 /* One walk over argv. */
@@ -60,11 +62,11 @@ static void take(struct walk *walk, const struct option_row *row, const char *at
     if (row->type == OPTION_SWITCH && attached)
         strv_pushf(walk->problems, "--%s takes no value", row->name);
     else if (row->type == OPTION_SWITCH)
-        settings_add(walk->settings, row, "yes", walk->problems);
+        settings_add(walk->settings, row, "yes", NULL, walk->problems);
     else if (attached)
-        settings_add(walk->settings, row, attached, walk->problems);
+        settings_add(walk->settings, row, attached, NULL, walk->problems);
     else if (has_next)
-        settings_add(walk->settings, row, walk->argv[++walk->at], walk->problems);
+        settings_add(walk->settings, row, walk->argv[++walk->at], NULL, walk->problems);
     else
         strv_pushf(walk->problems, "--%s needs a value: --%s %s", row->name, row->name, row->arg);
 }
@@ -117,13 +119,19 @@ void settings_read_words(struct settings *settings, int argc, char *const *argv,
         strv_push(&settings->program, argv[walk.at]);
 }
 
+static void release_one(struct setting *setting)
+{
+    mem_free(setting->value);
+    mem_free(setting->where);
+}
+
 static void drop(struct settings *settings, const struct option_row *row)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < settings->count; i++) {
         if (settings->items[i].row == row)
-            mem_free(settings->items[i].value);
+            release_one(&settings->items[i]);
         else
             settings->items[kept++] = settings->items[i];
     }
@@ -135,7 +143,7 @@ void settings_overlay(struct settings *lower, const struct settings *upper)
     for (size_t i = 0; i < upper->count; i++)
         drop(lower, upper->items[i].row);
     for (size_t i = 0; i < upper->count; i++)
-        add(lower, upper->items[i].row, upper->items[i].value);
+        add(lower, upper->items[i].row, upper->items[i].value, upper->items[i].where);
     if (upper->program.count == 0)
         return;
     strv_release(&lower->program);
@@ -146,7 +154,7 @@ void settings_overlay(struct settings *lower, const struct settings *upper)
 void settings_release(struct settings *settings)
 {
     for (size_t i = 0; i < settings->count; i++)
-        mem_free(settings->items[i].value);
+        release_one(&settings->items[i]);
     mem_free(settings->items);
     strv_release(&settings->program);
     *settings = (struct settings){0};

@@ -19,6 +19,7 @@
 struct setting {
     const struct option_row *row;
     char *value; /* "yes" for a switch */
+    char *where; /* file and line; NULL on the command line */
 };
 
 struct settings {
@@ -36,9 +37,9 @@ void settings_read_file(struct settings *settings, struct slice text, const char
 void settings_overlay(struct settings *lower, const struct settings *upper);
 /* The text of a configuration file; what is of one call only is left out. */
 void settings_write(const struct settings *settings, struct str *out);
-/* Adds one use; only options that may be repeated, and switches, may come twice. */
+/* Adds one use; only options that may be repeated, and switches, may come twice. `where` may be NULL. */
 void settings_add(struct settings *settings, const struct option_row *row, const char *value,
-                  struct strv *problems);
+                  const char *where, struct strv *problems);
 bool settings_has(const struct settings *settings, const struct option_row *row);
 void settings_release(struct settings *settings);
 

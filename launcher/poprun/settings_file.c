@@ -56,21 +56,20 @@ static void cut_bare(char *text)
 static void use(struct settings *settings, const char *key, const char *value, const struct place *place)
 {
     const struct option_row *row = option_find(key);
+    AUTO(mem) char *where = mem_printf("%s: line %u", place->name, place->line);
 
     if (strcmp(key, PROGRAM_KEY) == 0 && settings->program.count == 0)
         strv_push(&settings->program, value);
     else if (strcmp(key, PROGRAM_KEY) == 0)
-        strv_pushf(place->problems, "%s: line %u: there is a program already", place->name, place->line);
+        strv_pushf(place->problems, "%s: there is a program already", where);
     else if (strcmp(key, PROGRAM_ARG_KEY) == 0 && settings->program.count)
         strv_push(&settings->program, value);
     else if (strcmp(key, PROGRAM_ARG_KEY) == 0)
-        strv_pushf(place->problems, "%s: line %u: program= must come before its arguments", place->name,
-                   place->line);
+        strv_pushf(place->problems, "%s: program= must come before its arguments", where);
     else if (!row || row->is_fleeting)
-        strv_pushf(place->problems, "%s: line %u: there is no setting \"%.80s\"", place->name, place->line,
-                   key);
+        strv_pushf(place->problems, "%s: there is no setting \"%.80s\"", where, key);
     else
-        settings_add(settings, row, value, place->problems);
+        settings_add(settings, row, value, where, place->problems);
 }
 
 static void read_line(struct settings *settings, char *line, const struct place *place)

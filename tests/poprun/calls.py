@@ -68,11 +68,11 @@ class Poprun:
     def start(self, *words, environment=None, **options):
         return subprocess.Popen(
             [*self.prefix, program("poprun"), *map(str, words)], env=self.environment(**(environment or {})), text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options,
         )  # fmt: skip
 
-    def __call__(self, *words, expect=0, environment=None):
-        process = self.start(*words, environment=environment)
+    def __call__(self, *words, expect=0, environment=None, **options):
+        process = self.start(*words, environment=environment, **options)
         out, err = process.communicate(timeout=DEADLINE_S)
         assert process.returncode == expect, f"status {process.returncode}\n{out}\n{err}"
         return out, err

@@ -225,6 +225,36 @@ def test_a_configuration_is_exported_and_imported(poprun):
     assert "num-replicas=16" in path.read_text()
 
 
+def test_an_export_into_a_folder_is_refused(poprun):
+    _, err = poprun.offline("--export-config", poprun.folder, "true", expect=1)
+    assert err == f"POPRUN ERROR: --export-config: {poprun.folder} is a folder; name a file in it\n"
+    assert not list(poprun.folder.parent.glob(f"{poprun.folder.name}.*"))
+
+
+@pytest.mark.parametrize("instances", [1, 2])
+def test_programs_are_found_as_path_says(poprun, instances):
+    """The one that stands first, as python3 of a virtual environment does before the system's."""
+    first = poprun.folder / "first"
+    first.mkdir()
+    own = first / "python3"
+    own.write_text("#!/bin/sh\ntype python3\n")
+    own.chmod(0o755)
+    out, _ = poprun.offline(f"--num-replicas={instances}", f"--num-instances={instances}", "python3",
+                            environment={"PATH": f"{first}:{os.environ['PATH']}"})  # fmt: skip
+    assert untag(out) == [f"python3 is {own}"] * instances
+
+
+def test_a_closed_input_is_an_empty_one(poprun):
+    out, _ = poprun.offline("sh", "-c", "cat && echo done", preexec_fn=lambda: os.close(0))
+    assert untag(out) == ["done"]
+
+
+def test_a_dry_run_that_cannot_be_written_fails(poprun):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        _, err = poprun.offline("--dry-run", "true", stdout=full, expect=1)
+    assert err == "POPRUN ERROR: what would be run cannot be written to standard output\n"
+
+
 def test_a_dry_run_starts_nothing(poprun):
     out, err = poprun.offline("--dry-run", "--num-replicas=2", "--num-instances=2", "touch", poprun.folder / "made")
     assert out.startswith(" ====") and out.splitlines()[-1].endswith(f"'touch' '{poprun.folder / 'made'}'")

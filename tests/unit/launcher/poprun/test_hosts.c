@@ -116,3 +116,12 @@ TEST(a_bad_host_file_is_refused)
         CHECK_STR_EQ(err.msg, row->problem);
     }
 }
+
+TEST(a_host_file_is_text)
+{
+    AUTO(strv) struct strv hosts = {0};
+    struct err err;
+
+    CHECK_ERR(hosts_read_file(SLICE_LIT("a\0b\n"), "hosts", &hosts, &err), err, ERR_INVALID);
+    CHECK_STR_EQ(err.msg, "hosts has zero bytes; a host file is text, one host a line");
+}

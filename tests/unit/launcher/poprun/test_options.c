@@ -96,6 +96,18 @@ TEST(a_value_that_does_not_fit_is_named)
     }
 }
 
+TEST(a_value_in_a_file_is_named_with_its_line_and_hides_no_contradiction)
+{
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    fill("host=a\nnum-replicas=three\nhostfile=b", &options, &problems);
+    CHECK_INT_EQ(problems.count, 2);
+    CHECK_STR_EQ(problems.items[0],
+                 "x.conf: line 2: --num-replicas: \"three\" is not a whole number from 1 to 65536");
+    CHECK_STR_EQ(problems.items[1], "--host and --hostfile cannot be used at the same time");
+}
+
 static const struct {
     const char *config, *problem;
 } contradictions[] = {

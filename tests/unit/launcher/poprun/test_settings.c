@@ -157,7 +157,7 @@ static const struct {
     {"host=\"a\"b", "x.conf: line 1: host: the quotes are not closed at the end of the line"},
     {"program-arg=a", "x.conf: line 1: program= must come before its arguments"},
     {"program=a\nprogram=b", "x.conf: line 2: there is a program already"},
-    {"host=a\nhost=b", "--host is given more than once"},
+    {"host=a\nhost=b", "x.conf: line 2: --host is given more than once"},
 };
 
 TEST(mistakes_in_a_file_are_named_with_their_line)
