@@ -109,15 +109,29 @@ static PyObject *backend_place(PyObject *self, PyObject *nothing)
                   : Py_BuildValue("(kk)", (unsigned long)instances, (unsigned long)index);
 }
 
+/* For "O&": a number that is too small or too large is an error, where "I" cuts it to 32 bits. */
+static int to_uint32(PyObject *object, void *ret)
+{
+    PyObject *index = PyNumber_Index(object);
+    unsigned long number = index ? PyLong_AsUnsignedLong(index) : 0;
+
+    Py_XDECREF(index);
+    if (PyErr_Occurred() ? PyErr_ExceptionMatches(PyExc_OverflowError) : number > UINT32_MAX)
+        (void)PyErr_Format(PyExc_OverflowError, "%R is not a number from 0 to 4294967295", object);
+    if (PyErr_Occurred())
+        return 0;
+    *(uint32_t *)ret = (uint32_t)number;
+    return 1;
+}
+
 static PyObject *device_id(PyObject *self, PyObject *arguments)
 {
     struct popdist_error error;
-    unsigned int ipus;
-    uint32_t device;
+    uint32_t ipus, device;
     enum popdist_status status;
 
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "I", &ipus))
+    if (!PyArg_ParseTuple(arguments, "O&", to_uint32, &ipus))
         return NULL;
     status = popdist_device_id(ipus, &device, &error);
     return status ? raise(status, &error) : PyLong_FromUnsignedLong(device);
@@ -126,12 +140,12 @@ static PyObject *device_id(PyObject *self, PyObject *arguments)
 static PyObject *check_num_ipus_per_replica(PyObject *self, PyObject *arguments)
 {
     struct popdist_error error;
-    unsigned int ipus;
+    uint32_t ipus;
     bool fits;
     enum popdist_status status;
 
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "I", &ipus))
+    if (!PyArg_ParseTuple(arguments, "O&", to_uint32, &ipus))
         return NULL;
     status = popdist_check_num_ipus_per_replica(ipus, &fits, &error);
     return status ? raise(status, &error) : PyBool_FromLong(fits);
@@ -169,13 +183,9 @@ static int read_participants(PyObject *object, uint32_t **ret, size_t *ret_count
     *ret = count >= 0 ? PyMem_Malloc(((size_t)count + 1) * sizeof **ret) : NULL;
     *ret_count = 0;
     for (Py_ssize_t i = 0; *ret && i < count; i++) {
-        unsigned long number = PyLong_AsUnsignedLong(PyList_GetItem(list, i));
-
-        if (!PyErr_Occurred() && number > UINT32_MAX)
-            PyErr_SetString(PyExc_OverflowError, "there is no instance with so large a number");
-        if (PyErr_Occurred())
+        if (!to_uint32(PyList_GetItem(list, i), *ret + *ret_count))
             break;
-        (*ret)[(*ret_count)++] = (uint32_t)number;
+        (*ret_count)++;
     }
     Py_XDECREF(list);
     if (*ret && !PyErr_Occurred())
@@ -225,12 +235,13 @@ static PyObject *broadcast(PyObject *self, PyObject *arguments)
     struct popdist_error error;
     struct array array;
     PyObject *object;
-    unsigned int root;
+    uint32_t root;
     const char *id;
     enum popdist_status status;
 
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "OIs", &object, &root, &id) || !array_take(object, 1, &array))
+    if (!PyArg_ParseTuple(arguments, "OO&s", &object, to_uint32, &root, &id) ||
+        !array_take(object, 1, &array))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = popdist_broadcast(array.data, array.count, array.type, root, id, &error);
