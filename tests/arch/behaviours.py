@@ -9,8 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "behaviours.md"
-ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|$")
+ROW = re.compile(r"^\| (B?\d+) \| ([^|]+) \| ([^|]+) \|$")
 TEST = re.compile(r"^(?:TEST\((\w+)\)|def (test_\w+)\()", re.MULTILINE)
+WORLDS = re.compile(r"add_test\(NAME (sim[.a-z-]*\w)")
 NOT_APPLYING = "Does not apply"
 
 
@@ -19,13 +20,13 @@ def tests():
     for suffix in ("*.c", "*.py"):
         for path in (ROOT / "tests").rglob(suffix):
             found |= {name for pair in TEST.findall(path.read_text(errors="replace")) for name in pair if name}
-    return found
+    return found | set(WORLDS.findall((ROOT / "tests" / "sim" / "CMakeLists.txt").read_text()))
 
 
 def complaints(page, known):
     seen = set()
     for number, line in enumerate(page.splitlines(), 1):
-        if not re.match(r"^\| *\d", line):
+        if not re.match(r"^\| *B?\d", line):
             continue
         where = f"docs/behaviours.md:{number}"
         row = ROW.match(line)
@@ -35,7 +36,7 @@ def complaints(page, known):
         if row[1] in seen:
             yield f"{where}: number {row[1]} stands there twice"
         seen.add(row[1])
-        named = [name for name in re.findall(r"`(\w+)`", row[3]) if name.startswith("test_") or "_" in name]
+        named = [name for name in re.findall(r"`([\w.-]+)`", row[3]) if "_" in name or name.startswith("sim.")]
         if not named and not row[3].startswith(NOT_APPLYING):
             yield f"{where}: name a test, or say that it \"{NOT_APPLYING}\" and why"
         yield from (f"{where}: there is no test {name}" for name in named if name not in known)

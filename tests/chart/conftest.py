@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,13 @@ class ApiServer:
         assert done.returncode == 0, f"kubectl {' '.join(args)}: {done.stderr}"
         return done.stdout
 
+    def until(self, *args):
+        """The same for what may not be possible yet: kubectl waits for no condition of an object that has none so far."""
+        deadline = time.monotonic() + 60
+        while (done := self.kubectl(*args)).returncode:
+            assert time.monotonic() < deadline, f"kubectl {' '.join(args)}: {done.stderr}"
+            time.sleep(0.1)
+
     def create(self, job, namespace):
         return self.kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(job), namespace=namespace)
 
@@ -60,7 +68,7 @@ def api(programs):
         ).stdout.strip()
         server = ApiServer(programs / "kubectl", kubeconfig)
         server.must("apply", "-f", str(CRD_FILE))
-        server.must("wait", "--for=condition=Established", "crd/ipujobs.graphcore.ai", "--timeout=30s")
+        server.until("wait", "--for=condition=Established", "crd/ipujobs.graphcore.ai", "--timeout=30s")
         yield server
     finally:
         subprocess.run([CLUSTER, "down", "--name", name], check=True)

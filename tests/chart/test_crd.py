@@ -236,6 +236,13 @@ def test_two_field_managers_own_two_containers(api, namespace):
     ]
 
 
+def test_applying_the_same_again_is_no_new_generation(api, namespace):
+    made = job(restartPolicy={"type": "OnFailure"}, workersPerJobInstance=2, ipusPerJobInstance="4")
+    for _ in range(3):
+        api.must("apply", "--server-side", "-f", "-", stdin=json.dumps(made), namespace=namespace)
+        assert api.get("job", namespace)["metadata"]["generation"] == 1
+
+
 # ---- what it says about itself -------------------------------------------------------------------------------------
 
 

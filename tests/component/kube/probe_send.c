@@ -8,13 +8,28 @@ static const char *word(const struct probe *probe, size_t at)
     return at < probe->words->count ? probe->words->items[at] : NULL;
 }
 
+static const char *denial_word(enum kube_denial denial)
+{
+    static const char *const words[] = {
+        [KUBE_DENIAL_NONE] = "none",
+        [KUBE_DENIAL_RULES] = "rules",
+        [KUBE_DENIAL_POD_SECURITY] = "pod-security",
+        [KUBE_DENIAL_QUOTA] = "quota",
+        [KUBE_DENIAL_NAMESPACE_TERMINATING] = "namespace-terminating",
+        [KUBE_DENIAL_CREDENTIALS] = "credentials",
+        [KUBE_DENIAL_LEASE] = "lease",
+    };
+
+    return words[denial];
+}
+
 static void on_answer(void *ctx, struct kube_response *res)
 {
     const struct probe *probe = ctx;
     AUTO(mem) char *body = res->body != NULL ? json_print(res->body) : NULL;
 
-    printf("http %d kind %s denial %d reason %s\n", res->http_status, err_kind_name(res->err.kind),
-           (int)res->denial, res->reason);
+    printf("http %d kind %s denial %s reason %s\n", res->http_status, err_kind_name(res->err.kind),
+           denial_word(res->denial), res->reason);
     printf("message %s\n", res->message);
     printf("body %s\n", body != NULL ? body : "");
     loop_stop(probe->loop);

@@ -5,6 +5,7 @@ import collections
 import http.server
 import json
 import socket
+import ssl
 import threading
 import time
 import urllib.parse
@@ -65,6 +66,10 @@ class Exchange:
         self._handler.close_connection = True
         self._handler.connection.shutdown(socket.SHUT_RDWR)
 
+    def leave(self):
+        """The connection ends after the answer, which did not say so."""
+        self._handler.close_connection = True
+
     def hold(self):
         """Silence until the peer hangs up or the test ends."""
         self._handler.close_connection = True
@@ -101,7 +106,8 @@ class Http(http.server.ThreadingHTTPServer):
 
 
 class ScriptedServer:
-    def __init__(self, port=0):
+    def __init__(self, port=0, certificate=None):
+        """`certificate`: a file with a key and its certificate, for TLS."""
         self.seen = []
         self._steps = collections.deque()
         self._last = Exchange.hold
@@ -109,6 +115,10 @@ class ScriptedServer:
         self._http = Http(("127.0.0.1", port), Handler)
         self._http.script = self
         self.port = self._http.server_address[1]
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def script(self, *steps):
@@ -136,14 +146,15 @@ class ScriptedServer:
         self._http.server_close()
 
 
-def kubeconfig_for(server, folder, user="token: first"):
+def kubeconfig_for(server, folder, user="token: first", ca=None):
     path = folder / "kubeconfig"
     port = server if isinstance(server, int) else server.port
+    where = f'server: "https://127.0.0.1:{port}", certificate-authority: "{ca}"' if ca else f'server: "http://127.0.0.1:{port}"'
     path.write_text(
         f"""\
 current-context: t
 contexts: [{{name: t, context: {{cluster: t, user: t}}}}]
-clusters: [{{name: t, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
+clusters: [{{name: t, cluster: {{{where}}}}}]
 users: [{{name: t, user: {{{user}}}}}]
 """
     )

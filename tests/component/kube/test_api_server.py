@@ -77,7 +77,7 @@ def test_quota_and_a_dying_namespace_are_told_apart(cluster, namespace, probe_of
     cluster.kubectl("create", "quota", "-n", namespace, "q", "--hard=configmaps=0")
     body = ("--body", '{"metadata":{"name":"a"}}', "send", "POST", "configmaps")
     deadline = time.monotonic() + 20
-    while "denial 2" not in (output := probe_of(cluster.kubeconfig, "-n", namespace, *body).end()):
+    while "denial quota" not in (output := probe_of(cluster.kubeconfig, "-n", namespace, *body).end()):
         assert time.monotonic() < deadline, output  # until the quota counts
     assert "http 403 kind denied" in output and "exceeded quota" in output
     cluster.kubectl("create", "namespace", "dying")
@@ -85,7 +85,7 @@ def test_quota_and_a_dying_namespace_are_told_apart(cluster, namespace, probe_of
     probe_of(cluster.kubeconfig, "-n", "dying", "--body", json.dumps(finalizer), "send", "POST", "configmaps").end()
     cluster.kubectl("delete", "namespace", "dying", "--wait=false")
     output = probe_of(cluster.kubeconfig, "-n", "dying", *body).end()
-    assert "http 403 kind denied denial 3" in output
+    assert "http 403 kind denied denial namespace-terminating" in output
     cluster.kubectl("patch", "configmap", "-n", "dying", "keep", "-p", '{"metadata":{"finalizers":null}}')
 
 

@@ -34,6 +34,7 @@ def test_a_request_carries_what_the_server_needs(server, probe_of):
     assert seen.headers["Content-Type"] == "application/json"
     assert seen.headers["Accept"] == "application/json"
     assert seen.headers["User-Agent"].startswith("kube_probe/")
+    assert "Accept-Encoding" not in seen.headers  # the API server is near, and lists are long
     assert json.loads(seen.body) == {"metadata": {"name": "a"}}
     assert "http 201 kind none" in output
 
@@ -97,13 +98,33 @@ def test_a_refused_token_is_read_again_once(server, probe_of, tmp_path):
     assert server.seen[1].headers["Authorization"] == "Bearer new"
     server.always(refuse_old)
     output = probe_of(kubeconfig, "-n", "n", "send", "GET", "configmaps", "a").end()
-    assert "http 401 kind denied denial 4" in output and len(server.seen) == 4
+    assert "http 401 kind denied denial credentials" in output and len(server.seen) == 4
+
+
+def test_a_warning_is_told_once(server, probe_of):
+    deprecated, other = '299 - "x is deprecated"', '299 - "y is unknown"'
+    server.script(answer(201, Warning=deprecated), answer(201, Warning=other))
+    server.always(answer(201, Warning=deprecated))
+    output = probe_of(server, "-n", "n", "--count", "20", "create", "configmaps", "c").end()
+    assert "created 20 failed 0" in output
+    assert [output.count(text) for text in ("x is deprecated", "y is unknown")] == [1, 1]
+
+
+def test_a_connection_that_ended_while_idle_costs_nothing(server, probe_of):
+    def leave(exchange):
+        exchange.reply(201, CREATED)
+        exchange.leave()
+
+    server.always(leave)
+    output = probe_of(server, "-n", "n", "--count", "100", "create", "configmaps", "c").end()
+    assert "created 100 failed 0" in output
+    assert len({json.loads(exchange.body)["metadata"]["name"] for exchange in server.seen}) == 100
 
 
 def test_without_the_lease_nothing_is_written(server, probe_of):
     server.always(answer(200))
     output = probe_of(server, "-n", "n", "--no-lease", *BODY, "send", "POST", "configmaps").end()
-    assert "http 0 kind denied denial 5" in output and "does not hold the lease" in output
+    assert "http 0 kind denied denial lease" in output and "does not hold the lease" in output
     assert server.seen == []
     assert "http 200" in probe_of(server, "-n", "n", "--no-lease", "send", "GET", "configmaps", "a").end()
 

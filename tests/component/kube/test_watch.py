@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -257,6 +259,20 @@ def test_a_page_that_breaks_off_is_asked_again(server, probe_of):
     assert number(probe.stop(), "pages") == 2
 
 
+def test_a_list_without_a_version_is_asked_for_again(server, probe_of):
+    nowhere = {**page(20, [config_map("a", 1)]), "metadata": {}}
+    server.script(
+        refused(400),
+        lambda exchange: exchange.reply(200, nowhere),
+        lambda exchange: exchange.reply(200, page(30, [config_map("a", 1), config_map("b", 2)])),
+        lambda exchange: exchange.stream().hold(),
+    )
+    probe = probe_of(server, "watch", "configmaps")
+    probe.wait("^trouble")
+    probe.wait("synced 2")
+    assert server.wait_for(4).query["resourceVersion"] == "30"
+
+
 def test_a_streamed_list_without_end_falls_back_to_pages(server, probe_of):
     server.script(
         lambda exchange: exchange.stream().event("ADDED", config_map("a", 1)).hold(),
@@ -280,6 +296,40 @@ def test_a_refused_token_is_read_again(server, probe_of, tmp_path):
     probe = probe_of(kubeconfig_for(server, tmp_path, f'tokenFile: "{token}"'), "watch", "configmaps")
     probe.wait("synced 1")
     assert [exchange.headers["Authorization"] for exchange in server.seen] == ["Bearer old", "Bearer new"]
+
+
+def certificate(folder, name):
+    """A key and its own certificate, for 127.0.0.1."""
+    path = folder / name
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", path, "-out", f"{path}.crt"], check=True, capture_output=True)
+    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    return path
+
+
+def test_a_new_ca_needs_no_restart(probe_of, tmp_path):
+    old, new = certificate(tmp_path, "old"), certificate(tmp_path, "new")
+    ca = tmp_path / "ca.crt"
+    ca.write_text(Path(f"{old}.crt").read_text())
+
+    def refuse(exchange):
+        ca.write_text(Path(f"{new}.crt").read_text())
+        exchange.status(401, "Unauthorized")
+
+    first = ScriptedServer(certificate=old)
+    first.script(then(end="cut"), refuse)
+    probe = probe_of(kubeconfig_for(first, tmp_path, ca=ca), "watch", "configmaps")
+    probe.wait("synced 1")
+    first.wait_for(2)
+    probe.wait("^trouble")  # the old certificate is no longer believed
+    first.close()
+    second = ScriptedServer(first.port, certificate=new)
+    second.always(lambda exchange: exchange.stream().event("ADDED", config_map("b", 11)).hold())
+    probe.wait("change n/b", seconds=60)
+    assert second.wait_for(1).query["resourceVersion"] == "10"
+    probe.stop()
+    second.close()
 
 
 @pytest.mark.parametrize("code, reason", [(403, "Forbidden"), (404, "NotFound")])

@@ -1,6 +1,7 @@
 """Nothing changed, nothing sent: counted between the operator and the API server."""
 
 import re
+from pathlib import Path
 
 from waiting import until
 from world import container, pod_template
@@ -115,3 +116,26 @@ def test_a_clean_end_hands_the_lease_over_at_once(world, vipu):
     assert world.operator.end() == 0
     assert world.lease()["spec"]["holderIdentity"] == ""
     world.operator.start().until_working(5)
+
+
+def test_many_lives_leave_nothing_open(world, vipu):
+    operator = world.start_operator(vipu.address)
+    world.automatic(exits=lambda pod: 0)
+
+    def live(generation, lives=20):
+        jobs = [world.job(f"life-{generation}-{n}") for n in range(lives)]
+        for job in jobs:
+            job.wait("Completed", seconds=120)
+            job.delete()
+        for job in jobs:
+            job.wait_gone(120)
+
+    def open_files():
+        return len(list(Path(f"/proc/{operator.process.pid}/fd").iterdir()))
+
+    live(0)
+    settled = open_files()
+    for generation in (1, 2):
+        live(generation)
+    until(lambda: open_files() <= settled + 2, "no more files are open than after the first of them", 30, world.tell)
+    assert vipu.partitions() == {} and world.records() == {}
