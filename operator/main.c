@@ -17,6 +17,7 @@
 #include "operator/reconcile/usage.h"
 #include "operator/serve/metrics.h"
 #include "operator/serve/pages.h"
+#include "operator/serve/webhooks.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
 
@@ -29,7 +30,11 @@ struct app {
     struct events *events;
     struct lease *lease;
     struct pages *pages;
-    struct reconciler *reconciler; /* while leading */
+    struct strv admission_hosts;
+    struct identity admission_identity; /* of its own, because each client watches its files */
+    struct kube *admission_kube;        /* for the webhooks: standbys answer too, and never behind work */
+    struct webhooks *webhooks;          /* NULL without them */
+    struct reconciler *reconciler;      /* while leading */
     bool stopping;
     int exit_code;
 };
@@ -102,6 +107,8 @@ static const char *is_ready(void *ctx)
 {
     struct app *app = ctx;
 
+    if (app->webhooks && !webhooks_are_trusted(app->webhooks))
+        return "the API server does not trust the admission webhooks yet";
     if (!app->reconciler) /* a standby is of use as it is */
         return NULL;
     return reconciler_is_synced(app->reconciler) ? NULL
@@ -168,28 +175,56 @@ static void on_stop_signal(void *ctx, int signum)
 
 /* ---- the beginning ---- */
 
-static void split_pull_secrets(struct app *app)
+static void split(const char *at, struct strv *ret)
 {
-    const char *at = app->options.pull_secrets;
-
     while (at && *at) {
         size_t len = 0;
 
         while (at[len] && at[len] != ',')
             len++;
         if (len)
-            strv_push_take(&app->pull_secrets, mem_strndup(at, len));
+            strv_push_take(ret, mem_strndup(at, len));
         at += len + (at[len] == ',');
     }
+}
+
+static bool load_identity(const struct options *o, struct identity *ret, struct err *err)
+{
+    return identity_load(
+        &(struct identity_options){.kubeconfig = o->kubeconfig, .context = o->context, .env = env_of}, ret,
+        err);
+}
+
+static bool start_webhooks(struct app *app, struct err *err)
+{
+    const struct options *o = &app->options;
+
+    if (!o->admission)
+        return true;
+    split(o->admission_hosts, &app->admission_hosts);
+    if (!load_identity(o, &app->admission_identity, err))
+        return false;
+    app->admission_kube =
+        kube_new(app->loop, &app->admission_identity, &(struct kube_options){.program = "ipu-operator"}, err);
+    if (!app->admission_kube)
+        return false;
+    app->webhooks = webhooks_new(app->admission_kube,
+                                 &(struct webhooks_options){.port = (uint16_t)o->admission_port,
+                                                            .ns = operator_ns(app),
+                                                            .name = o->admission,
+                                                            .names = &app->admission_hosts},
+                                 err);
+    if (app->webhooks)
+        log_info("serving admission webhooks",
+                 KVF("admission_port", "%u", (unsigned)webhooks_port(app->webhooks)));
+    return app->webhooks != NULL;
 }
 
 static bool start(struct app *app, struct err *err)
 {
     const struct options *o = &app->options;
 
-    if (!identity_load(
-            &(struct identity_options){.kubeconfig = o->kubeconfig, .context = o->context, .env = env_of},
-            &app->identity, err))
+    if (!load_identity(o, &app->identity, err))
         return false;
     app->loop = loop_new();
     app->kube = kube_new(app->loop, &app->identity, &(struct kube_options){.program = "ipu-operator"}, err);
@@ -214,7 +249,7 @@ static bool start(struct app *app, struct err *err)
                                                    .metrics = metrics,
                                                    .ctx = app},
                            err);
-    return app->pages != NULL;
+    return app->pages && start_webhooks(app, err);
 }
 
 /* What this process cost the API server: read by tests/bench, and worth a line in anybody's log. */
@@ -232,16 +267,21 @@ static void log_requests(const struct app *app)
 static void finish(struct app *app)
 {
     reconciler_free(app->reconciler);
+    webhooks_free(app->webhooks);
     pages_free(app->pages);
     if (app->lease)
         lease_free(app->lease);
     if (app->events)
         events_free(app->events);
+    if (app->admission_kube)
+        kube_free(app->admission_kube);
     if (app->kube)
         kube_free(app->kube);
     if (app->loop)
         loop_free(app->loop);
+    identity_release(&app->admission_identity);
     identity_release(&app->identity);
+    strv_release(&app->admission_hosts);
     strv_release(&app->pull_secrets);
     options_release(&app->options);
 }
@@ -307,7 +347,7 @@ int main(int argc, char **argv)
     case OPTS_RUN:
         log_parse_level(app.options.log_level, &level);
         log_setup(level, str_eq(app.options.log_format, "json"));
-        split_pull_secrets(&app);
+        split(app.options.pull_secrets, &app.pull_secrets);
         code = run(&app);
         break;
     }

@@ -15,6 +15,8 @@ struct options {
     bool host_network, network_policy;
     char *mpi_network;
     uint32_t health_port;
+    char *admission, *admission_hosts; /* NULL: no webhooks */
+    uint32_t admission_port;
     char *log_level, *log_format;
     char *partition_prefix;
     uint32_t hold_s;

@@ -12,6 +12,12 @@ const struct kube_resource KUBE_LEASES = {"coordination.k8s.io", "v1", "leases",
 const struct kube_resource KUBE_EVENTS = {"events.k8s.io", "v1", "events", "Event"};
 const struct kube_resource KUBE_CRDS = {"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                         "CustomResourceDefinition"};
+const struct kube_resource KUBE_POD_TEMPLATES = {"", "v1", "podtemplates", "PodTemplate"};
+const struct kube_resource KUBE_MUTATING_WEBHOOKS = {
+    "admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration"};
+const struct kube_resource KUBE_VALIDATING_WEBHOOKS = {"admissionregistration.k8s.io", "v1",
+                                                       "validatingwebhookconfigurations",
+                                                       "ValidatingWebhookConfiguration"};
 const struct kube_resource KUBE_IPUJOBS = {"graphcore.ai", "v1alpha1", "ipujobs", "IPUJob"};
 
 void kube_api_version_add(struct str *out, const struct kube_resource *resource)

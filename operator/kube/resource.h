@@ -18,9 +18,12 @@ extern const struct kube_resource KUBE_NODES;
 extern const struct kube_resource KUBE_NETWORK_POLICIES; /* networking.k8s.io/v1 */
 extern const struct kube_resource KUBE_NAMESPACES;
 extern const struct kube_resource KUBE_LEASES;
-extern const struct kube_resource KUBE_EVENTS;  /* events.k8s.io/v1 */
-extern const struct kube_resource KUBE_CRDS;    /* apiextensions.k8s.io/v1 */
-extern const struct kube_resource KUBE_IPUJOBS; /* graphcore.ai/v1alpha1 */
+extern const struct kube_resource KUBE_EVENTS; /* events.k8s.io/v1 */
+extern const struct kube_resource KUBE_CRDS;   /* apiextensions.k8s.io/v1 */
+extern const struct kube_resource KUBE_POD_TEMPLATES;
+extern const struct kube_resource KUBE_MUTATING_WEBHOOKS;   /* admissionregistration.k8s.io/v1 */
+extern const struct kube_resource KUBE_VALIDATING_WEBHOOKS; /* admissionregistration.k8s.io/v1 */
+extern const struct kube_resource KUBE_IPUJOBS;             /* graphcore.ai/v1alpha1 */
 
 /* Appends "v1" or "graphcore.ai/v1alpha1". */
 void kube_api_version_add(struct str *out, const struct kube_resource *resource);

@@ -37,6 +37,7 @@ OLD_VALUES = {
     "admissionWebhooks": {"failurePolicy": "Fail", "port": 9443},
     "worker": {"hostNetwork": False},
 }
+WEBHOOKS = {"admissionWebhooks": {"enabled": True}}
 SIMULATED = {"vipuServer": {"enabled": True}}
 MAXIMAL = {
     **OLD_VALUES,
@@ -62,6 +63,13 @@ MAXIMAL = {
         "partitionPrefix": "east",
         "holdSeconds": 60,
         "troubleSeconds": 7,
+    },
+    "admissionWebhooks": {
+        "enabled": True,
+        "failurePolicy": "Ignore",
+        "timeoutSeconds": 5,
+        "port": 9444,
+        "service": {"type": "NodePort", "servicePort": 8443, "annotations": {"a": "b"}},
     },
     "vipuServer": {
         "enabled": True,
@@ -171,6 +179,9 @@ def test_flags_of_the_operator_follow_the_values(render):
         "partition-prefix": "east",
         "hold-seconds": "60",
         "trouble-seconds": "7",
+        "admission": "ipu-admission",
+        "admission-hosts": "ipu-webhook-svc.ipus.svc,ipu-webhook-svc.ipus,ipu-webhook-svc",
+        "admission-port": "9444",
         "some": "thing",
     }
 
@@ -267,9 +278,46 @@ def test_no_rule_reads_secrets_or_has_wildcards(render):
                 assert set(rule["verbs"]) <= {"create", "delete"}
 
 
+def test_the_only_secret_that_is_read_is_the_webhooks_own(render):
+    readable = [(kind, rule) for (kind, _), thing in render(WEBHOOKS).items() if kind in ("ClusterRole", "Role")
+                for rule in thing["rules"] if "secrets" in rule["resources"] and not set(rule["verbs"]) <= {"create", "delete"}]
+    assert readable == [("Role", {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["ipu-operator-admission"],
+                                  "verbs": ["list", "watch", "patch"]})]
+
+
+def test_webhooks_have_the_originals_names_and_paths(render):
+    objects = render(WEBHOOKS)
+    assert "data" not in objects["Secret", "ipu-operator-admission"]
+    for kind, name, path in [("Mutating", "mipujob", "/mutate"), ("Validating", "vipujob", "/validate")]:
+        (hook,) = objects[f"{kind}WebhookConfiguration", "ipu-operator-admission"]["webhooks"]
+        service = hook["clientConfig"].pop("service")
+        assert not hook["clientConfig"], "the operator fills in the CA"
+        assert service == {"name": "ipu-operator-webhook-svc", "namespace": "ipus", "port": 443,
+                           "path": f"{path}-graphcore-ai-v1alpha1-ipujob"}
+        assert hook["name"] == f"{name}.graphcore.ai"
+        assert hook["rules"] == [{"apiGroups": ["graphcore.ai"], "apiVersions": ["v1alpha1"], "resources": ["ipujobs"],
+                                  "operations": ["CREATE", "UPDATE"], "scope": "Namespaced"}]
+        assert (hook["failurePolicy"], hook["sideEffects"], hook["timeoutSeconds"]) == ("Fail", "None", 10)
+
+
+def test_the_webhooks_service_leads_to_the_operators_port(render):
+    objects = render(MAXIMAL)
+    service = objects["Service", "ipu-webhook-svc"]
+    labels = objects["Deployment", "ipu-controller-manager"]["spec"]["template"]["metadata"]["labels"]
+    ports = {port["name"]: port["containerPort"] for port in manager(objects, "ipu")["containers"][0]["ports"]}
+    assert service["spec"]["selector"].items() <= labels.items()
+    assert (service["spec"]["type"], service["metadata"]["annotations"]) == ("NodePort", {"a": "b"})
+    assert service["spec"]["ports"] == [{"name": "https", "port": 8443, "targetPort": "webhooks"}]
+    assert ports["webhooks"] == 9444
+    (hook,) = objects["MutatingWebhookConfiguration", "ipu-admission"]["webhooks"]
+    assert (hook["failurePolicy"], hook["timeoutSeconds"]) == ("Ignore", 5)
+    assert hook["clientConfig"]["service"]["port"] == 8443
+
+
 @pytest.mark.parametrize(
     "values, word",
     [
+        ({"admissionWebhooks": {"failurePolicy": "Maybe"}}, "failurePolicy"),
         ({"controler": {}}, "controler"),
         ({"controller": {"image": {"repo": "x"}}}, "repo"),
         ({"global": {"vipuControllers": [{"host": "a", "port": 0, "selector": "a=b"}]}}, "vipuControllers"),
@@ -288,16 +336,18 @@ def test_wrong_values_are_refused_by_name(helm, values, word):
     assert word in done.stderr
 
 
-NOTED_ONLY = {"global.kubectlVersion", "controller.service", "vipuProxy", "admissionWebhooks"}
+NOTED_ONLY = {"global.kubectlVersion", "controller.service", "vipuProxy"}
 
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
 def test_every_value_changes_what_is_rendered(helm):
     described = values_table.described_values((CHART / "values.yaml").read_text())
-    plain = helm("template", SIMULATED).stdout
+    plain = helm("template", {**SIMULATED, **WEBHOOKS}).stdout
     unused = []
     for keys in [path.split(".") for path, _, _ in described if path not in NOTED_ONLY]:
-        values = {"vipuServer": {"enabled": keys != ["vipuServer", "enabled"]}}
+        values = {**WEBHOOKS, "vipuServer": {"enabled": keys != ["vipuServer", "enabled"]}}
+        if keys[0] == "admissionWebhooks":
+            values["admissionWebhooks"] = {"enabled": keys[1] != "enabled"}
         place = values
         for key in keys[:-1]:
             place = place.setdefault(key, {})
@@ -339,5 +389,5 @@ def test_notes_tell_the_next_step_and_what_has_no_effect(helm):
     simulated = notes(SIMULATED)
     assert "kubectl label node NODE vipu-ctrl=vctl1" in simulated
     assert "WARNING" not in simulated and "no effect" not in simulated
-    for path in ["vipuProxy.logLevel", "admissionWebhooks.port", "controller.service.type", "global.kubectlVersion"]:
+    for path in ["vipuProxy.logLevel", "controller.service.type", "global.kubectlVersion"]:
         assert path in notes(OLD_VALUES)

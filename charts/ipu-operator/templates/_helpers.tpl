@@ -16,6 +16,11 @@
 {{- printf "%s-%s-controller" .Release.Namespace (include "ipu-operator.fullname" .) -}}
 {{- end -}}
 
+{{- /* Both webhook configurations and the Secret with their certificate. */}}
+{{- define "ipu-operator.admission" -}}
+{{- include "ipu-operator.fullname" . }}-admission
+{{- end -}}
+
 {{- define "ipu-operator.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "ipu-operator.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}

@@ -19,6 +19,8 @@ GROUPS = {
     "leases": "apis/coordination.k8s.io/v1",
     "events": "apis/events.k8s.io/v1",
     "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
+    "mutatingwebhookconfigurations": "apis/admissionregistration.k8s.io/v1",
+    "validatingwebhookconfigurations": "apis/admissionregistration.k8s.io/v1",
     "clusterroles": "apis/rbac.authorization.k8s.io/v1",
     "clusterrolebindings": "apis/rbac.authorization.k8s.io/v1",
     "apiservices": "apis/apiregistration.k8s.io/v1",

@@ -1,0 +1,351 @@
+#include "operator/serve/trust.h"
+
+#include <string.h>
+
+#include "base/core/backoff.h"
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "operator/kube/base64.h"
+#include "operator/kube/client.h"
+#include "operator/kube/watch.h"
+
+enum { CONFIGS = 2, SOON_MS = 100, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000 };
+
+static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000};
+
+/* What there is to know of the Secret. */
+struct keeping {
+    char *resource_version;
+    struct certificate certificate;
+};
+
+/* One of the two webhook configurations. */
+struct bundle {
+    struct trust *trust;
+    const struct kube_resource *resource;
+    struct watch *watch; /* its views are the list of its webhooks */
+    struct kube_call *call;
+};
+
+struct trust {
+    struct kube *kube;
+    struct loop *loop;
+    struct trust_options options;
+    char *ns, *name;
+    struct watch *secret;
+    struct kube_call *write;
+    struct bundle bundles[CONFIGS];
+    struct certificate shown; /* what on_certificate had last */
+    struct loop_timer timer;  /* the next look without a cause */
+    struct loop_timer notice; /* while API servers take note of a new CA */
+    unsigned failures;        /* in a row */
+};
+
+static void look(struct trust *trust);
+
+static int64_t now_s(void)
+{
+    return loop_unix_micros() / 1000000;
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    look(CONTAINER_OF(timer, struct trust, timer));
+}
+
+static void look_later(struct trust *trust, int64_t delay_ms)
+{
+    loop_timer_start(trust->loop, &trust->timer, delay_ms, on_timer);
+}
+
+/* What was written shows in a watch, maybe before its answer and maybe later. */
+static void on_success(struct trust *trust)
+{
+    trust->failures = 0;
+    look_later(trust, SOON_MS);
+}
+
+static void on_failure(struct trust *trust, const char *what, const struct kube_response *res)
+{
+    trust->failures++;
+    log_warn(what, KV("name", trust->name), KV("cause", res->err.msg));
+    look_later(trust, backoff_delay_ms(&patience, trust->failures, loop_dice()));
+}
+
+/* ---- the Secret ---- */
+
+static char *decode(const cJSON *data, const char *key)
+{
+    AUTO(str) struct str text = {0};
+
+    return base64_decode(slice_of(json_str(data, key, "")), &text) ? str_take(&text) : mem_strdup("");
+}
+
+static bool view_secret(void *ctx, const cJSON *item, void **ret)
+{
+    struct keeping *keeping = NEW(struct keeping);
+    const cJSON *data = json_at(item, "data");
+
+    (void)ctx;
+    keeping->resource_version = mem_strdup(json_str(item, "metadata/resourceVersion", ""));
+    keeping->certificate = (struct certificate){
+        .ca = decode(data, "ca.crt"), .cert = decode(data, "tls.crt"), .key = decode(data, "tls.key")};
+    *ret = keeping;
+    return true;
+}
+
+static void free_secret(void *view)
+{
+    struct keeping *keeping = view;
+
+    mem_free(keeping->resource_version);
+    certificate_release(&keeping->certificate);
+    mem_free(keeping);
+}
+
+static void encode(cJSON *data, const char *key, const char *text)
+{
+    AUTO(str) struct str encoded = {0};
+
+    base64_encode(slice_of(text), &encoded);
+    json_put_str(data, key, str_text(&encoded));
+}
+
+static void on_written(void *ctx, struct kube_response *res)
+{
+    struct trust *trust = ctx;
+
+    trust->write = NULL;
+    /* Another replica was faster: what it wrote serves us as well. */
+    if (res->err.kind == ERR_NONE || res->err.kind == ERR_CONFLICT || res->err.kind == ERR_EXISTS)
+        on_success(trust);
+    else
+        on_failure(trust, "the webhooks' certificate cannot be kept", res);
+}
+
+/* The watch brings what comes of it, to us and to the other replicas. */
+static void renew(struct trust *trust, const struct keeping *old, const char *why)
+{
+    AUTO(certificate) struct certificate made = {0};
+    AUTO(json) cJSON *body = json_object();
+    cJSON *metadata = json_put_object(body, "metadata");
+    cJSON *data = json_put_object(body, "data");
+
+    log_info("renewing the webhooks' certificate", KV("secret", trust->name), KV("because", why));
+    /* What is shown now must stay trusted until it is shown no more, even if the Secret forgot it. */
+    certificate_make(trust->options.names, now_s(),
+                     trust->shown.ca ? trust->shown.ca
+                     : old           ? old->certificate.ca
+                                     : NULL,
+                     &made);
+    json_put_str(metadata, "name", trust->name);
+    json_put_str(metadata, "resourceVersion", old ? old->resource_version : NULL);
+    encode(data, "ca.crt", made.ca);
+    encode(data, "tls.crt", made.cert);
+    encode(data, "tls.key", made.key);
+    trust->write = kube_send(trust->kube,
+                             &(struct kube_request){.method = old ? "PATCH" : "POST",
+                                                    .resource = &KUBE_SECRETS,
+                                                    .ns = trust->ns,
+                                                    .name = old ? trust->name : NULL,
+                                                    .content_type = old ? KUBE_MERGE_PATCH : NULL,
+                                                    .body = body},
+                             on_written, trust);
+}
+
+/* ---- the configurations ---- */
+
+static bool view_webhooks(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = json_dup(json_at(item, "webhooks"))) != NULL;
+}
+
+static void free_webhooks(void *view)
+{
+    cJSON_Delete(view);
+}
+
+static void add_step(cJSON *patch, const char *op, int index, const char *field, const char *value)
+{
+    cJSON *step = json_push_take(patch, json_object());
+
+    json_put_str(step, "op", op);
+    json_put_strf(step, "path", "/webhooks/%d/%s", index, field);
+    json_put_str(step, "value", value);
+}
+
+/* Empty when the configuration names this CA already. */
+static cJSON *bundle_patch(const cJSON *webhooks, const char *ca)
+{
+    cJSON *patch = json_array();
+    int index = 0;
+
+    JSON_EACH (webhook, webhooks) {
+        if (!str_eq(json_str(webhook, "clientConfig/caBundle", ""), ca)) {
+            add_step(patch, "test", index, "name", json_str(webhook, "name", ""));
+            add_step(patch, "add", index, "clientConfig/caBundle", ca);
+        }
+        index++;
+    }
+    return patch;
+}
+
+static void on_bundled(void *ctx, struct kube_response *res)
+{
+    struct bundle *bundle = ctx;
+
+    bundle->call = NULL;
+    if (res->err.kind == ERR_NONE)
+        on_success(bundle->trust);
+    else
+        on_failure(bundle->trust, "a webhook configuration cannot be told whom to trust", res);
+}
+
+/* True when this configuration is there and trusts `ca`, or is not there. */
+static bool bundle_is_told(struct bundle *bundle, const char *ca)
+{
+    struct trust *trust = bundle->trust;
+
+    if (bundle->call || !watch_is_synced(bundle->watch))
+        return false;
+    AUTO(json) cJSON *patch = bundle_patch(store_view(watch_store(bundle->watch), NULL, trust->name), ca);
+    if (!patch->child)
+        return true;
+    bundle->call = kube_send(trust->kube,
+                             &(struct kube_request){.method = "PATCH",
+                                                    .resource = bundle->resource,
+                                                    .name = trust->name,
+                                                    .content_type = KUBE_JSON_PATCH,
+                                                    .body = patch},
+                             on_bundled, bundle);
+    return false;
+}
+
+/* ---- both ---- */
+
+static void show(struct trust *trust, const struct certificate *certificate)
+{
+    certificate_release(&trust->shown);
+    trust->shown = (struct certificate){.ca = mem_strdup(certificate->ca),
+                                        .cert = mem_strdup(certificate->cert),
+                                        .key = mem_strdup(certificate->key)};
+    trust->options.on_certificate(trust->options.ctx, &trust->shown);
+}
+
+static const struct keeping *kept(const struct trust *trust)
+{
+    return store_view(watch_store(trust->secret), trust->ns, trust->name);
+}
+
+static void on_noticed(struct loop_timer *timer)
+{
+    struct trust *trust = CONTAINER_OF(timer, struct trust, notice);
+    const struct keeping *keeping = kept(trust);
+
+    if (keeping && !certificate_fault(&keeping->certificate, trust->options.names, now_s()))
+        show(trust, &keeping->certificate);
+}
+
+static void use(struct trust *trust, const struct certificate *certificate)
+{
+    AUTO(str) struct str ca = {0};
+    bool told = true;
+
+    base64_encode(slice_of(certificate->ca), &ca);
+    for (size_t i = 0; i < CONFIGS; i++)
+        told = bundle_is_told(&trust->bundles[i], str_text(&ca)) && told;
+    if (!told || str_eq(trust->shown.cert, certificate->cert) || loop_timer_is_running(&trust->notice))
+        return;
+    if (!trust->shown.cert)
+        show(trust, certificate);
+    else
+        loop_timer_start(trust->loop, &trust->notice, NOTICE_MS, on_noticed);
+}
+
+static void look(struct trust *trust)
+{
+    if (!loop_timer_is_running(&trust->timer))
+        look_later(trust, HOUR_MS);
+    if (trust->write || !watch_is_synced(trust->secret))
+        return;
+    const struct keeping *keeping = kept(trust);
+    const char *fault = "there is no Secret";
+    if (keeping)
+        fault = certificate_fault(&keeping->certificate, trust->options.names, now_s());
+    if (fault)
+        renew(trust, keeping, fault);
+    else
+        use(trust, &keeping->certificate);
+}
+
+static void on_synced(void *ctx)
+{
+    look(ctx);
+}
+
+static void on_change(void *ctx, const struct store_change *change)
+{
+    (void)change;
+    look(ctx);
+}
+
+static struct watch *watch_one(struct trust *trust, const struct kube_resource *resource, const char *ns,
+                               bool (*view)(void *, const cJSON *, void **), void (*view_free)(void *))
+{
+    AUTO(mem) char *selector = mem_printf("metadata.name=%s", trust->name);
+
+    return watch_new(trust->kube, &(struct watch_options){.resource = resource,
+                                                          .ns = ns,
+                                                          .field_selector = selector,
+                                                          .view = view,
+                                                          .view_free = view_free,
+                                                          .on_change = on_change,
+                                                          .on_synced = on_synced,
+                                                          .ctx = trust});
+}
+
+struct trust *trust_new(struct kube *kube, const struct trust_options *options)
+{
+    static const struct kube_resource *const configs[CONFIGS] = {&KUBE_MUTATING_WEBHOOKS,
+                                                                 &KUBE_VALIDATING_WEBHOOKS};
+    struct trust *trust = NEW(struct trust);
+
+    trust->kube = kube;
+    trust->loop = kube_loop(kube);
+    trust->options = *options;
+    trust->ns = mem_strdup(options->ns);
+    trust->name = mem_strdup(options->name);
+    trust->secret = watch_one(trust, &KUBE_SECRETS, trust->ns, view_secret, free_secret);
+    for (size_t i = 0; i < CONFIGS; i++)
+        trust->bundles[i] = (struct bundle){
+            .trust = trust,
+            .resource = configs[i],
+            .watch = watch_one(trust, configs[i], NULL, view_webhooks, free_webhooks),
+        };
+    return trust;
+}
+
+int64_t trust_end_s(const struct trust *trust)
+{
+    return trust->shown.cert ? certificate_end_s(&trust->shown) : 0;
+}
+
+void trust_free(struct trust *trust)
+{
+    if (!trust)
+        return;
+    loop_timer_stop(&trust->timer);
+    loop_timer_stop(&trust->notice);
+    kube_cancel(trust->write);
+    for (size_t i = 0; i < CONFIGS; i++) {
+        kube_cancel(trust->bundles[i].call);
+        watch_free(trust->bundles[i].watch);
+    }
+    watch_free(trust->secret);
+    certificate_release(&trust->shown);
+    mem_free(trust->ns);
+    mem_free(trust->name);
+    mem_free(trust);
+}

@@ -1,0 +1,28 @@
+/* Keeps the webhooks' certificate: in a Secret that all replicas share, and its CA in the two webhook
+ * configurations of the same name, so that the API server trusts who answers. Renews it in time, or at once
+ * when the Secret holds none that can be used (who empties the Secret asks for a new one).
+ *
+ * A new certificate is shown only when both configurations name its CA and API servers have had time to
+ * notice; until then the old one is. Replicas do not agree about who renews: the Secret's resourceVersion
+ * arbitrates. Refuses to touch webhook configurations in anything but caBundle, and other Secrets. */
+#pragma once
+
+#include "base/core/str.h"
+#include "operator/serve/certificate.h"
+
+struct kube;
+struct trust;
+
+struct trust_options {
+    const char *ns;           /* of the Secret */
+    const char *name;         /* of the Secret and of both webhook configurations */
+    const struct strv *names; /* whom the certificate is for; must outlive it */
+    /* Serve with this from now on. Borrowed for the call. */
+    void (*on_certificate)(void *ctx, const struct certificate *certificate);
+    void *ctx;
+};
+
+struct trust *trust_new(struct kube *kube, const struct trust_options *options);
+void trust_free(struct trust *trust);
+/* When the certificate that is shown ends; 0 before there is one. */
+int64_t trust_end_s(const struct trust *trust);

@@ -1,0 +1,238 @@
+#include "operator/serve/webhooks.h"
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "base/io/serve.h"
+#include "operator/kube/client.h"
+#include "operator/serve/admission.h"
+#include "operator/serve/trust.h"
+
+#define MUTATE "/mutate-graphcore-ai-v1alpha1-ipujob"
+#define VALIDATE "/validate-graphcore-ai-v1alpha1-ipujob"
+#define CONTENT_TYPE "application/json"
+
+enum { ASK_MS = 1000, BAD_REQUEST = 400, INVALID = 422, ROUTES = 2 };
+
+struct webhooks {
+    struct kube *kube;
+    struct serve_route routes[ROUTES + 1]; /* the last one ends the list */
+    struct serve *serve;
+    struct trust *trust;
+    struct question *questions;
+};
+
+/* A request to the validating webhook, while the API server thinks about its template. */
+struct question {
+    struct webhooks *webhooks;
+    struct question *next, **link; /* in the list of all */
+    struct serve_request *request;
+    struct admission admission;
+    struct strv problems;
+    cJSON *pods;
+    struct kube_call *call;
+    int64_t deadline_ms;
+};
+
+static void question_free(struct question *question)
+{
+    *question->link = question->next;
+    if (question->next)
+        question->next->link = question->link;
+    kube_cancel(question->call);
+    cJSON_Delete(question->pods);
+    strv_release(&question->problems);
+    admission_release(&question->admission);
+    mem_free(question);
+}
+
+static struct question *question_new(struct webhooks *webhooks, struct serve_request *request)
+{
+    struct question *question = NEW(struct question);
+
+    question->webhooks = webhooks;
+    question->request = request;
+    question->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + ASK_MS;
+    question->next = webhooks->questions;
+    question->link = &webhooks->questions;
+    if (question->next)
+        question->next->link = &question->next;
+    webhooks->questions = question;
+    return question;
+}
+
+static void reply_take(struct serve_request *request, char *text)
+{
+    serve_reply(request, 200, CONTENT_TYPE, slice_of(text));
+    mem_free(text);
+}
+
+static void answer(struct question *question)
+{
+    if (question->problems.count)
+        log_info("a job is refused at admission", KV("namespace", question->admission.ns),
+                 KV("name", json_str(question->admission.object, "metadata/name", NULL)),
+                 KVF("problems", "%zu", question->problems.count), KV("first", question->problems.items[0]));
+    reply_take(question->request, admission_verdict(&question->admission, &question->problems));
+    question_free(question);
+}
+
+/* ---- asking the API server ---- */
+
+static void ask(struct question *question, const char *field_validation);
+
+static void on_answer(void *ctx, struct kube_response *res)
+{
+    struct question *question = ctx;
+    bool refused = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
+
+    question->call = NULL;
+    if (refused)
+        admission_add_refusal(res->body, &question->problems);
+    else if (res->err.kind != ERR_NONE)
+        log_warn("the API server cannot say whether a job's pods are valid; allowed as far as it goes",
+                 KV("namespace", question->admission.ns), KV("cause", res->err.msg));
+    if (refused && admission_is_about_unknown_fields(res->body))
+        ask(question, "Ignore"); /* what else is wrong with it */
+    else
+        answer(question);
+}
+
+static void ask(struct question *question, const char *field_validation)
+{
+    struct kube *kube = question->webhooks->kube;
+    const char *const query[] = {"dryRun", "All", "fieldValidation", field_validation, NULL};
+    int64_t left_ms = question->deadline_ms - loop_now_ms(kube_loop(kube));
+
+    question->call = kube_send(kube,
+                               &(struct kube_request){.method = "POST",
+                                                      .resource = &KUBE_POD_TEMPLATES,
+                                                      .ns = question->admission.ns,
+                                                      .query = query,
+                                                      .body = question->pods,
+                                                      .timeout_ms = left_ms > 1 ? left_ms : 1},
+                               on_answer, question);
+}
+
+/* ---- requests ---- */
+
+static bool read_request(struct serve_request *request, const struct serve_view *view, struct admission *ret)
+{
+    struct err err;
+
+    if (admission_read(view->body, ret, &err))
+        return true;
+    serve_replyf(request, BAD_REQUEST, "%s\n", err.msg);
+    return false;
+}
+
+static void on_mutate(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    AUTO(admission) struct admission admission = {0};
+
+    (void)ctx;
+    if (read_request(request, view, &admission))
+        reply_take(request, admission_fill(&admission));
+}
+
+static void on_validate(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct admission admission = {0};
+
+    if (!read_request(request, view, &admission))
+        return;
+    struct question *question = question_new(ctx, request);
+    question->admission = admission;
+    if (admission_is_judged(&admission)) {
+        admission_judge(&admission, &question->problems);
+        question->pods = admission_pod_template(&admission);
+    }
+    if (question->pods)
+        ask(question, "Strict");
+    else
+        answer(question);
+}
+
+static void on_gone(void *ctx, struct serve_request *request)
+{
+    struct webhooks *webhooks = ctx;
+    struct question *question = webhooks->questions;
+
+    while (question && question->request != request)
+        question = question->next;
+    if (question)
+        question_free(question);
+}
+
+/* ---- the server ---- */
+
+static void on_certificate(void *ctx, const struct certificate *certificate)
+{
+    struct webhooks *webhooks = ctx;
+    struct err err;
+
+    if (serve_set_tls(webhooks->serve, &(struct serve_tls){certificate->cert, certificate->key}, &err))
+        log_info("the webhooks have a certificate",
+                 KVF("days_left", "%lld",
+                     (long long)((certificate_end_s(certificate) - loop_unix_micros() / 1000000) / 86400)));
+    else
+        log_error("the webhooks' certificate cannot be used", KV("cause", err.msg));
+}
+
+/* Nobody trusts the certificate of the beginning; it only lets the port be opened, or fail, at once. */
+static struct serve *open_server(struct webhooks *webhooks, const struct webhooks_options *options,
+                                 struct err *err)
+{
+    AUTO(certificate) struct certificate own = {0};
+
+    certificate_make(options->names, loop_unix_micros() / 1000000, NULL, &own);
+    return serve_new(kube_loop(webhooks->kube),
+                     &(struct serve_options){.port = options->port,
+                                             .routes = webhooks->routes,
+                                             .tls = &(struct serve_tls){own.cert, own.key}},
+                     err);
+}
+
+struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *options, struct err *err)
+{
+    struct webhooks *webhooks = NEW(struct webhooks);
+
+    webhooks->kube = kube;
+    webhooks->routes[0] = (struct serve_route){
+        .path = MUTATE, .fn = on_mutate, .ctx = webhooks, .max_body = ADMISSION_MAX_BYTES};
+    webhooks->routes[1] = (struct serve_route){.path = VALIDATE,
+                                               .fn = on_validate,
+                                               .gone = on_gone,
+                                               .ctx = webhooks,
+                                               .max_body = ADMISSION_MAX_BYTES};
+    webhooks->serve = open_server(webhooks, options, err);
+    if (!webhooks->serve) {
+        mem_free(webhooks);
+        return NULL;
+    }
+    webhooks->trust = trust_new(kube, &(struct trust_options){.ns = options->ns,
+                                                              .name = options->name,
+                                                              .names = options->names,
+                                                              .on_certificate = on_certificate,
+                                                              .ctx = webhooks});
+    return webhooks;
+}
+
+void webhooks_free(struct webhooks *webhooks)
+{
+    if (!webhooks)
+        return;
+    trust_free(webhooks->trust);
+    serve_free(webhooks->serve); /* and with it every question */
+    mem_free(webhooks);
+}
+
+uint16_t webhooks_port(const struct webhooks *webhooks)
+{
+    return serve_port(webhooks->serve);
+}
+
+bool webhooks_are_trusted(const struct webhooks *webhooks)
+{
+    return trust_end_s(webhooks->trust) != 0;
+}

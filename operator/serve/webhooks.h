@@ -1,0 +1,28 @@
+/* The admission webhooks' server, at the original's two paths, over TLS. It decides nothing: what it answers
+ * stands in admission.h. It asks the API server about changed pod templates by a dry run, and allows when
+ * that does not answer within a second: a webhook must not be what stops people. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+
+struct kube;
+struct webhooks;
+
+struct webhooks_options {
+    uint16_t port;
+    const char *ns;           /* of the Secret with the certificate */
+    const char *name;         /* of that Secret and of both webhook configurations */
+    const struct strv *names; /* by which the API server reaches it; must outlive it */
+};
+
+/* `kube` may have no write gate: replicas that do not lead answer too. */
+MUST_USE struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *options,
+                                       struct err *err);
+void webhooks_free(struct webhooks *webhooks); /* not from inside a callback of the loop */
+uint16_t webhooks_port(const struct webhooks *webhooks);
+/* It has a certificate that the API server trusts. */
+bool webhooks_are_trusted(const struct webhooks *webhooks);

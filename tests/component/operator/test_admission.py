@@ -1,0 +1,278 @@
+"""The admission webhooks: the API server asks the operator, at the configurations of the chart, by URL."""
+
+import base64
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+import subprocess
+import threading
+
+import pytest
+import yaml
+
+from kube_api import Refused
+from operator_program import Operator
+from waiting import until
+from world import CHART, OPERATOR_NS, PERMISSIONS, container, pod_template
+
+NAME = "ipu-operator-admission"
+CONFIGS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+VALIDATE = "/validate-graphcore-ai-v1alpha1-ipujob"
+LOADERS = 8
+
+
+def free_port():
+    with socket.socket() as it:
+        it.bind(("127.0.0.1", 0))
+        return it.getsockname()[1]
+
+
+def rendered(cluster, *values):
+    text = subprocess.run([f"{cluster._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS, *values],
+                          check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+    return [item for item in yaml.safe_load_all(text) if item]
+
+
+def install(api, item):
+    api.apply(item["kind"].lower() + "s", item["metadata"].get("namespace"), item)
+
+
+class Webhooks:
+    """The chart's webhooks, with an operator behind them."""
+
+    def __init__(self, world):
+        self.world, self.api, self.port = world, world.api, free_port()
+        for item in rendered(world.cluster, "--set", "admissionWebhooks.enabled=true"):
+            if item["kind"] in PERMISSIONS or item["kind"] == "Secret":
+                install(self.api, item)
+            elif item["kind"].endswith("WebhookConfiguration"):
+                for hook in item["webhooks"]:
+                    path = hook["clientConfig"].pop("service")["path"]
+                    hook["clientConfig"]["url"] = f"https://localhost:{self.port}{path}"
+                install(self.api, item)
+        world.start_operator([], *self.flags(self.port))
+
+    @staticmethod
+    def flags(port):
+        return "--admission", NAME, "--admission-hosts", "localhost", "--admission-port", port
+
+    def remove(self):
+        for config in CONFIGS:
+            self.api.delete(config, None, NAME)
+        self.api.delete("secrets", OPERATOR_NS, NAME)
+        for item in rendered(self.world.cluster):
+            if item["kind"] in PERMISSIONS:
+                install(self.api, item)
+
+    def bundles(self):
+        return [hook["clientConfig"].get("caBundle") for config in CONFIGS
+                for hook in self.api.get(config, None, NAME)["webhooks"]]
+
+    def trust(self, bundle):
+        for config in CONFIGS:
+            self.api.request("PATCH", self.api.path(config, None, NAME), [
+                {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}], "application/json-patch+json")
+
+    def secret(self):
+        return self.api.get("secrets", OPERATOR_NS, NAME).get("data") or {}
+
+    def empty_secret(self):
+        self.api.patch("secrets", OPERATOR_NS, NAME, {"data": None})
+
+    def shown(self, port=None):
+        """The certificate that a server shows, as PEM."""
+        return ssl.get_server_certificate(("127.0.0.1", port or self.port), timeout=30)
+
+    def kept(self):
+        return base64.b64decode(self.secret().get("tls.crt", "")).decode()
+
+    @contextlib.contextmanager
+    def connection(self, port=None):
+        """To the server itself, as the API server has one."""
+        trusted = ssl.create_default_context(cadata=base64.b64decode(self.secret()["ca.crt"]).decode())
+        with contextlib.closing(http.client.HTTPSConnection("localhost", port or self.port, context=trusted, timeout=30)) as it:
+            yield it
+
+    def verdict(self, job, port=None, ns=None, old=None):
+        request = {"uid": "u", "namespace": ns or self.world.ns, "object": job, "oldObject": old}
+        with self.connection(port) as connection:
+            connection.request("POST", VALIDATE, json.dumps({
+                "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}))
+            answer = connection.getresponse()
+            text = answer.read()
+        assert answer.status == 200, text
+        return json.loads(text)["response"]
+
+
+@pytest.fixture(scope="module")
+def webhooks(shared_world):
+    webhooks = Webhooks(shared_world)
+    yield webhooks
+    webhooks.remove()
+
+
+def job(name="judged", template=None, **spec):
+    whole = {"jobInstances": 1, "ipusPerJobInstance": "4", "workers": {"template": template or pod_template()}, **spec}
+    return {"apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "metadata": {"name": name}, "spec": whole}
+
+
+def create(webhooks, body, query=""):
+    return webhooks.api.request("POST", webhooks.api.path("ipujobs", webhooks.world.ns) + query, body)
+
+
+def causes(webhooks, body):
+    """What is wrong with it, by field."""
+    with pytest.raises(Refused) as refused:
+        create(webhooks, body)
+    assert refused.value.status == 422
+    assert 'admission webhook "vipujob.graphcore.ai" denied the request' in refused.value.body["message"]
+    return {cause["field"]: cause["message"] for cause in refused.value.body["details"]["causes"]}
+
+
+def test_defaults_are_filled_in_and_given_values_stay(webhooks):
+    spec = create(webhooks, job("open", ipusPerJobInstance=4))["spec"]
+    assert spec["ipusPerJobInstance"] == "4"
+    assert spec["restartPolicy"] == {"type": "Never", "backOffLimit": 3}
+    assert spec["cleanPodPolicy"] == "None"
+    given = {"restartPolicy": {"type": "Always", "backOffLimit": 7}, "cleanPodPolicy": "All"}
+    spec = create(webhooks, job("given", **given))["spec"]
+    assert {field: spec[field] for field in given} == given
+
+
+def test_the_same_applied_again_changes_nothing(webhooks):
+    path = webhooks.api.path("ipujobs", webhooks.world.ns, "twice") + "?fieldManager=user"
+    body = json.loads(json.dumps(job("twice", ipusPerJobInstance=4)))
+    first, second = (webhooks.api.request("PATCH", path, body, "application/apply-patch+yaml") for _ in range(2))
+    assert first["metadata"]["generation"] == second["metadata"]["generation"] == 1
+
+
+def test_every_mistake_in_the_template_is_named_at_once(webhooks):
+    bad = pod_template({"name": "train", "command": ["train"], "imaeg": "typo", "volumeMounts": [{"name": "none", "mountPath": "/x"}]},
+                       dnsPolicy="Sometimes", volums=[])
+    found = causes(webhooks, job(template=bad))
+    template = "spec.workers.template.spec"
+    assert set(found) == {f"{template}.containers[0].image", f"{template}.containers[0].imaeg", f"{template}.volums",
+                          f"{template}.containers[0].volumeMounts[0].name", f"{template}.dnsPolicy"}
+    assert "Required value" in found[f"{template}.containers[0].image"]
+
+
+def test_what_shapes_partitions_cannot_change(webhooks):
+    told = webhooks.verdict(job(ipusPerJobInstance="8"), old=job(ipusPerJobInstance="4"))
+    assert told["allowed"] is False and "spec.ipusPerJobInstance" in told["status"]["message"]
+    assert webhooks.verdict(job(ipusPerJobInstance="4", jobInstances=3), old=job(ipusPerJobInstance="4"))["allowed"] is True
+
+
+def test_quota_accounts_and_pod_security_are_not_judged(webhooks):
+    template = pod_template(container(securityContext={"privileged": True}), serviceAccountName="to-come")
+    assert create(webhooks, job("later", template), "?dryRun=All")
+
+
+@pytest.mark.parametrize("length, body, status", [
+    (2, b"{}", 400), (9, b"no JSON {", 400), (8_000_000, b"", 413), (1_000_000_000_000, b"", 413)])
+def test_what_is_no_review_is_refused(webhooks, length, body, status):
+    with webhooks.connection() as connection:
+        connection.putrequest("POST", VALIDATE)
+        connection.putheader("Content-Length", str(length))
+        connection.endheaders(body)
+        assert connection.getresponse().status == status
+    assert webhooks.verdict({})["allowed"] is False
+
+
+def test_pods_are_not_judged_when_the_api_server_cannot_say(webhooks):
+    bad = job(template=pod_template({"name": "train"}))
+    assert webhooks.verdict(bad)["allowed"] is False
+    assert webhooks.verdict(bad, ns="no-such-namespace")["allowed"] is True
+    webhooks.world.operator.until_logged("the API server cannot say")
+
+
+def test_a_changed_ca_is_put_right(webhooks):
+    good = webhooks.bundles()
+    other = base64.b64encode(base64.b64decode(webhooks.api.server.ca)).decode()
+    webhooks.trust(other)
+    until(lambda: webhooks.bundles() == good, "the CA is put right", 60, webhooks.world.tell)
+
+
+def test_a_standby_answers_with_the_same_certificate(webhooks, tmp_path):
+    port = free_port()
+    first = webhooks.world.operator
+    standby = Operator(tmp_path, *first.flags[:-6], *Webhooks.flags(port), "--pod-name", "standby").start()
+    try:
+        until(lambda: standby.health("/readyz") == 200, "the standby is ready", 60, standby.tail)
+        assert "leading" not in standby.log()
+        assert webhooks.shown(port) == webhooks.shown() == webhooks.kept()
+        assert webhooks.verdict(job(template=pod_template({"name": "train"})), port=port)["allowed"] is False
+        assert webhooks.verdict(job(), port=port)["allowed"] is True
+        code = standby.end()
+    finally:
+        standby.kill()
+    standby.check_sanitizers()
+    assert code == 0
+
+
+class Load:
+    """Jobs that are created (dry run) without a pause, on several connections; what went wrong."""
+
+    def __init__(self, webhooks):
+        self._webhooks, self._end = webhooks, threading.Event()
+        self.answers, self.wrong = [0] * LOADERS, []
+        self._threads = [threading.Thread(target=self._run, args=(n,)) for n in range(LOADERS)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def _run(self, number):
+        while not self._end.is_set():
+            try:
+                create(self._webhooks, job(f"load-{number}"), "?dryRun=All")
+                self.answers[number] += 1
+            except Exception as wrong:  # noqa: BLE001: whatever it is, it is what the test looks for
+                self.wrong.append(wrong)
+
+    def until_all_answered(self):
+        so_far = list(self.answers)
+        until(lambda: all(now > then + 5 for now, then in zip(self.answers, so_far)) or self.wrong,
+              "every connection is answered", 60, self._webhooks.world.tell)
+
+    def __exit__(self, *_):
+        self._end.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def test_a_rotation_under_load_drops_no_request(webhooks):
+    with Load(webhooks) as load:
+        for _ in range(2):
+            load.until_all_answered()
+            old = webhooks.shown()
+            webhooks.empty_secret()
+            until(lambda old=old: webhooks.shown() not in ("", old), "a new certificate is shown", 90, webhooks.world.tell)
+            load.until_all_answered()
+            assert webhooks.shown() == webhooks.kept()
+            assert webhooks.bundles() == [webhooks.secret()["ca.crt"]] * 2
+            assert webhooks.secret()["tls.key"] not in webhooks.world.operator.log()
+    assert load.wrong == []
+
+
+def test_without_an_operator_nothing_but_ipujobs_waits(webhooks):
+    """It is dead, and the CA is another's."""
+    api, ns = webhooks.api, webhooks.world.ns
+    made = create(webhooks, job("going"))
+    api.patch("ipujobs", ns, "going", {"metadata": {"finalizers": ["example.com/held"]}})
+    webhooks.world.operator.kill()
+    webhooks.trust(base64.b64encode(base64.b64decode(api.server.ca)).decode())
+    with pytest.raises(Refused) as refused:
+        create(webhooks, job("refused"))
+    assert "mipujob.graphcore.ai" in refused.value.body["message"]
+    api.create("configmaps", ns, {"metadata": {"name": "unrelated"}})
+    api.patch("ipujobs", ns, "going", {"metadata": {"labels": {"a": "b"}}})
+    api.delete("ipujobs", ns, "going")
+    going = api.get("ipujobs", ns, "going")
+    assert going["metadata"]["uid"] == made["metadata"]["uid"] and going["metadata"]["deletionTimestamp"]
+    api.patch("ipujobs", ns, "going", {"metadata": {"finalizers": None}})
+    assert api.get("ipujobs", ns, "going") is None
+    webhooks.world.restart_operator()
+    assert create(webhooks, job("again"))
