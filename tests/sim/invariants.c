@@ -280,7 +280,7 @@ static void check_pods(struct world *world, const struct user_job *job)
     if (str_eq(json_str(object->doc, "spec/cleanPodPolicy", ""), "All") && job->ended && pods)
         world_break(world, READABLE, "job %s has ended, and %u of its pods are still there", job->name, pods);
     if (world_is_calm(world) && !json_at(object->doc, "spec/cleanPodPolicy") && job->ended && !pods &&
-        job->kind->user != USER_KILLS_PODS)
+        job->kind->pods <= PODS_FAIL_TWICE && job->kind->user != USER_KILLS_PODS)
         world_break(world, READABLE, "job %s has ended, and its pods have gone", job->name);
 }
 

@@ -70,6 +70,8 @@ const struct kind KINDS[] = {
      "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"restartPolicy\":{\"type\":\"OnFailure\","
      "\"backOffLimit\":6}," WORKERS "}",
      PODS_SUCCEED, USER_KILLS_PODS, "Completed|Failed"},
+    {"changed", "{\"jobInstances\":2,\"ipusPerJobInstance\":\"2\"," WORKERS "}", PODS_RUN_FOR_EVER,
+     USER_CHANGES, "Running"},
     {"no-image", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\"," WORKERS "}", PODS_CANNOT_PULL,
      USER_DELETES, ""},
     {"no-node", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\"," WORKERS "}", PODS_FIT_NOWHERE,

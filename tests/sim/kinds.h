@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What its pods do. */
+/* What its pods do; the first ones end by themselves. */
 enum pods_do {
     PODS_SUCCEED,
     PODS_FAIL,       /* with exit code 3, every time */
@@ -22,6 +22,7 @@ enum user_does {
     USER_SUSPENDS,      /* and resumes */
     USER_SCALES,        /* up and down, and at last to one instance */
     USER_DRAINS_PODS,   /* as kubectl drain does */
+    USER_CHANGES,       /* the template, twice */
     USER_KILLS_PODS,    /* by force: the object goes, the program does not know */
 };
 

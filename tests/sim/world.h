@@ -18,7 +18,7 @@ enum crash_moment { CRASH_NEVER, CRASH_BEFORE, CRASH_AFTER };
 
 struct world_options {
     uint64_t seed;
-    unsigned jobs;     /* 0: about twenty */
+    unsigned jobs;     /* 0: twenty */
     bool is_calm;      /* nothing goes wrong, whatever the seed says */
     unsigned crash_at; /* the operator dies at its n-th write, counted from 1; 0: never */
     enum crash_moment crash_moment;

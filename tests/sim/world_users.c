@@ -8,6 +8,8 @@
 
 /* All jobs are made within this time. */
 #define ARRIVALS_MS 120000
+/* In a world that is asked for no number: one each of so many kinds. */
+#define USUAL_JOBS 20u
 
 static struct api_object *object_of(const struct user_job *job)
 {
@@ -70,6 +72,19 @@ static struct api_object *pod_of(const struct user_job *job)
     return NULL;
 }
 
+static void set_image(struct user_job *job, const char *image)
+{
+    struct api_object *object = object_of(job);
+    const cJSON *workers = json_at(object ? object->doc : NULL, "spec/workers");
+    cJSON *changed = workers ? json_dup(workers) : NULL;
+    cJSON *containers = json_at_mut(changed, "template/spec/containers");
+
+    if (!containers)
+        return;
+    json_put_str(containers->child, "image", image);
+    set_spec(job, "workers", changed);
+}
+
 static void kill_a_pod(struct user_job *job)
 {
     struct api_object *pod = pod_of(job);
@@ -121,6 +136,9 @@ static int64_t act(struct user_job *job)
     case USER_DRAINS_PODS:
         drain_a_pod(job);
         return step < 3 ? dice_between(500, 40000) : -1;
+    case USER_CHANGES:
+        set_image(job, step == 1 ? "train:2" : "train:3");
+        return step < 2 ? dice_between(500, 60000) : -1;
     case USER_KILLS_PODS:
         kill_a_pod(job);
         return step < 3 ? dice_between(500, 40000) : -1;
@@ -160,8 +178,8 @@ static int64_t arrival_ms(size_t place, size_t count)
 void world_plan_users(struct world *world)
 {
     const struct kind *only = world->options.kind ? kind_named(world->options.kind) : NULL;
-    size_t count = world->options.jobs ? world->options.jobs : KIND_COUNT;
-    size_t first = dice_below((uint32_t)count);
+    size_t count = world->options.jobs ? world->options.jobs : USUAL_JOBS;
+    size_t first = dice_below((uint32_t)count), first_kind = dice_below((uint32_t)KIND_COUNT);
 
     world->jobs = mem_alloc(count * sizeof(*world->jobs));
     world->job_count = count;
@@ -169,7 +187,7 @@ void world_plan_users(struct world *world)
         struct user_job *job = &world->jobs[i];
 
         job->world = world;
-        job->kind = only ? only : &KINDS[i % KIND_COUNT];
+        job->kind = only ? only : &KINDS[(first_kind + i) % KIND_COUNT];
         job->name = mem_printf("%s-%zu", job->kind->name, only ? i : i / KIND_COUNT);
         job->next = clock_plan(arrival_ms((i + first) % count, count), NULL, on_step, job);
     }
@@ -192,7 +210,7 @@ struct user_job *world_job(const struct world *world, const char *name)
 
     if (!dash || !parse_u32(dash + 1, 0, UINT32_MAX, &round))
         return NULL;
-    for (size_t i = world->options.kind ? 0 : round * KIND_COUNT; i < world->job_count; i++) {
+    for (size_t i = world->options.kind ? round : round * KIND_COUNT; i < world->job_count; i++) {
         if (str_eq(world->jobs[i].name, name))
             return &world->jobs[i];
     }
