@@ -78,7 +78,8 @@ static char *print(const cJSON *node, bool pretty)
     char *text = cJSON_PrintBuffered(node, FIRST_BYTES, pretty);
 
     assert(text); /* only a tree with a broken node cannot be printed */
-    return text;
+    /* cJSON's buffer is up to twice as large, and many a text is kept for long. */
+    return mem_grow(text, strlen(text) + 1, 1);
 }
 
 char *json_print(const cJSON *node)
