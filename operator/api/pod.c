@@ -1,7 +1,7 @@
 #include "operator/api/pod.h"
 
+#include <stddef.h>
 #include <stdlib.h>
-
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -225,6 +225,47 @@ static void read_deletion(struct pod *pod, const cJSON *metadata)
         pod->disruption = NULL;
 }
 
+/* ---- one block ---- */
+
+static const size_t TEXTS[] = {
+    offsetof(struct pod, ns),      offsetof(struct pod, name),
+    offsetof(struct pod, uid),     offsetof(struct pod, resource_version),
+    offsetof(struct pod, job_uid), offsetof(struct pod, job_name),
+    offsetof(struct pod, job_key), offsetof(struct pod, partition),
+    offsetof(struct pod, node),    offsetof(struct pod, ip),
+    offsetof(struct pod, reason),  offsetof(struct pod, failed_container),
+    offsetof(struct pod, message), offsetof(struct pod, failed_reason),
+};
+
+static char **text_of(struct pod *pod, size_t i)
+{
+    return (char **)(void *)((char *)pod + TEXTS[i]);
+}
+
+/* There are as many of them as pods, and an allocation for each text would cost more than the text. */
+static struct pod *pack(struct pod *loose_take)
+{
+    size_t size = sizeof(struct pod);
+    struct pod *pod;
+    char *at;
+
+    for (size_t i = 0; i < COUNT_OF(TEXTS); i++)
+        size += *text_of(loose_take, i) ? strlen(*text_of(loose_take, i)) + 1 : 0;
+    pod = mem_alloc(size);
+    *pod = *loose_take;
+    at = (char *)(pod + 1);
+    for (size_t i = 0; i < COUNT_OF(TEXTS); i++) {
+        AUTO(mem) char *text = *text_of(loose_take, i);
+
+        if (!text)
+            continue;
+        *text_of(pod, i) = at;
+        at = stpcpy(at, text) + 1;
+    }
+    mem_free(loose_take);
+    return pod;
+}
+
 struct pod *pod_parse(const cJSON *object)
 {
     const cJSON *metadata = json_at(object, "metadata");
@@ -250,28 +291,11 @@ struct pod *pod_parse(const cJSON *object)
     pod->job_key = pod->job_name ? mem_printf("%s/%s", pod->ns, pod->job_name) : mem_strdup("");
     read_status(pod, json_at(object, "spec"), json_at(object, "status"));
     read_deletion(pod, metadata);
-    return pod;
+    return pack(pod);
 }
 
 void pod_free(struct pod *pod)
 {
-    if (!pod)
-        return;
-    mem_free(pod->ns);
-    mem_free(pod->name);
-    mem_free(pod->uid);
-    mem_free(pod->resource_version);
-    mem_free(pod->job_uid);
-    mem_free(pod->job_name);
-    mem_free(pod->job_key);
-    mem_free(pod->partition);
-    mem_free(pod->node);
-    mem_free(pod->ip);
-    mem_free(pod->boot_id);
-    mem_free(pod->failed_container);
-    mem_free(pod->failed_reason);
-    mem_free(pod->reason);
-    mem_free(pod->message);
     mem_free(pod);
 }
 

@@ -12,6 +12,7 @@ enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOW
 /* No instance has so many pods; a label that says more is nobody's. */
 #define POD_SEATS_MAX 8192
 
+/* One block with its texts behind it, which nobody may replace. */
 struct pod {
     char *ns, *name, *uid, *resource_version;
     char *job_uid;   /* of the controlling IPUJob, or NULL */
@@ -20,7 +21,6 @@ struct pod {
     char *partition; /* annotation: the partition id it was started on, or NULL */
     char *node;      /* or NULL */
     char *ip;        /* its address, or NULL */
-    char *boot_id;   /* of the node when this pod was first seen there; filled in by the store, or NULL */
     uint32_t run;    /* annotation: which start on that partition */
     uint32_t instance;
     uint32_t worker;     /* its seat in the instance: workers first, the launcher behind them */

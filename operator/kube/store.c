@@ -232,12 +232,12 @@ static struct entry *find(const struct store *store, const struct identity_of_it
     return map_get(&store->by_key, key);
 }
 
-/* One block for four strings: there are as many entries as pods. */
+/* One block for four strings, the name being the end of the key: there are as many entries as pods. */
 static void entry_name(struct entry *entry, const struct identity_of_item *id)
 {
     AUTO(mem) char *key = key_of(id->ns, id->name);
-    const char *parts[] = {key, id->ns, id->name, id->uid};
-    const char **slots[] = {&entry->item.key, &entry->item.ns, &entry->item.name, &entry->item.uid};
+    const char *parts[] = {key, id->ns, id->uid};
+    const char **slots[] = {&entry->item.key, &entry->item.ns, &entry->item.uid};
     size_t size = 0;
     char *at;
 
@@ -245,12 +245,10 @@ static void entry_name(struct entry *entry, const struct identity_of_item *id)
         size += strlen(parts[i]) + 1;
     at = entry->names = mem_alloc(size);
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        size_t length = strlen(parts[i]) + 1;
-
-        memcpy(at, parts[i], length);
         *slots[i] = at;
-        at += length;
+        at = stpcpy(at, parts[i]) + 1;
     }
+    entry->item.name = entry->item.key + strlen(key) - strlen(id->name);
 }
 
 static void add(struct store *store, const struct identity_of_item *id, void *view)
