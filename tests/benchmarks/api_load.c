@@ -1,11 +1,14 @@
 /* The other side of the benchmarks: puts load on an API server as bare as it gets, and tells when things have
  * happened.
  *
- *     api-load create KUBECONFIG NAMESPACE FILE COUNT   creates COUNT objects from a JSON file, "%u" in it
- * being the number, as many in flight as the operator's own client has api-load await KUBECONFIG NAMESPACE
- * COUNT         waits until so many pods are there
+ *     api-load create KUBECONFIG NAMESPACE FILE COUNT    creates COUNT objects from a JSON file, "%u" in it
+ *                                                        being the number, as many in flight as the operator
+ *     api-load await KUBECONFIG NAMESPACE KIND COUNT     waits until so many pods or ipujobs are there and
+ * have ended well api-load react KUBECONFIG NAMESPACE FILE COUNT     creates COUNT jobs, each when the one
+ * before it has been answered, and tells how long after the news of it the news of the operator's first write
+ * came
  *
- * Both print one JSON line with CLOCK_MONOTONIC milliseconds: {"count":N,"begin_ms":A,"end_ms":B}. */
+ * All print one JSON line; times are CLOCK_MONOTONIC, in milliseconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,23 +30,25 @@ struct load {
     const struct kube_resource *resource;
     const char *pattern;
     uint32_t wanted, sent, done;
-    int64_t begin_ms;
+    uint32_t ended;
+    kube_done_fn on_created;
+    int64_t begin_ms, made_ms, shown_us;
+    int64_t *reactions_us;
     struct watch *watch;
     bool failed;
 };
 
-static int64_t monotonic_ms(void)
+static int64_t monotonic_us(void)
 {
     struct timespec now;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void report(const struct load *load)
+static int64_t monotonic_ms(void)
 {
-    (void)printf("{\"count\":%u,\"begin_ms\":%lld,\"end_ms\":%lld}\n", load->done, (long long)load->begin_ms,
-                 (long long)monotonic_ms());
+    return monotonic_us() / 1000;
 }
 
 /* ---- create ---- */
@@ -88,32 +93,39 @@ static void create_next(struct load *load)
     kube_send(load->kube,
               &(struct kube_request){
                   .method = "POST", .resource = load->resource, .ns = load->ns, .text = str_slice(&body)},
-              on_created, load);
+              load->on_created, load);
 }
 
-static bool create(struct load *load, const char *file, struct err *err)
+static bool create(struct load *load)
 {
-    AUTO(str) struct str pattern = {0};
-
-    if (!file_read(file, FILE_MAX_BYTES, &pattern, err))
-        return false;
-    load->pattern = str_text(&pattern);
-    load->resource = strstr(load->pattern, "\"IPUJob\"") ? &KUBE_IPUJOBS : &KUBE_PODS;
+    load->on_created = on_created;
     load->begin_ms = monotonic_ms();
     for (unsigned i = 0; i < KUBE_WINDOW; i++)
         create_next(load);
     loop_run(load->loop);
+    if (!load->failed)
+        (void)printf("{\"count\":%u,\"begin_ms\":%lld,\"end_ms\":%lld}\n", load->done,
+                     (long long)load->begin_ms, (long long)monotonic_ms());
     return !load->failed;
 }
 
 /* ---- await ---- */
 
-static bool view_any(void *ctx, const cJSON *item, void **ret_view)
+/* Of an object only this: has it ended well? */
+static bool view_end(void *ctx, const cJSON *item, void **ret_view)
 {
+    bool *ended = mem_alloc(sizeof(*ended));
+
     (void)ctx;
-    (void)item;
-    *ret_view = mem_alloc(1);
+    *ended = str_eq(json_str(item, "status/phase", ""), "Succeeded") ||
+             str_eq(json_str(item, "status/launcherStatus", ""), "Completed");
+    *ret_view = ended;
     return true;
+}
+
+static bool has_ended(const void *view)
+{
+    return view && *(const bool *)view;
 }
 
 static void on_change(void *ctx, const struct store_change *change)
@@ -122,20 +134,86 @@ static void on_change(void *ctx, const struct store_change *change)
 
     if (!change->old && load->done++ == 0)
         load->begin_ms = monotonic_ms();
-    if (load->done == load->wanted)
+    if (!change->old && load->done == load->wanted)
+        load->made_ms = monotonic_ms();
+    load->ended += has_ended(change->new) && !has_ended(change->old);
+    if (load->done >= load->wanted && load->ended >= load->wanted)
         loop_stop(load->loop);
 }
 
-static void await_pods(struct load *load)
+static void await(struct load *load)
 {
-    load->watch = watch_new(load->kube, &(struct watch_options){.resource = &KUBE_PODS,
+    load->watch = watch_new(load->kube, &(struct watch_options){.resource = load->resource,
                                                                 .ns = load->ns,
-                                                                .view = view_any,
+                                                                .view = view_end,
                                                                 .view_free = mem_free,
                                                                 .on_change = on_change,
                                                                 .ctx = load});
     loop_run(load->loop);
     watch_free(load->watch);
+}
+
+/* ---- react ---- */
+
+static void on_reaction(void *ctx, const struct store_change *change)
+{
+    struct load *load = ctx;
+
+    if (!change->old) {
+        load->shown_us = monotonic_us();
+    } else if (load->shown_us) { /* the first change of the latest job is the operator's */
+        load->reactions_us[load->done++] = monotonic_us() - load->shown_us;
+        load->shown_us = 0;
+        if (load->done == load->wanted)
+            loop_stop(load->loop);
+        else
+            create_next(load);
+    }
+}
+
+static void on_listed(void *ctx)
+{
+    create_next(ctx);
+}
+
+static void on_probe_created(void *ctx, struct kube_response *res)
+{
+    struct load *load = ctx;
+
+    if (res->err.kind == ERR_NONE)
+        return;
+    (void)fprintf(stderr, "api-load: %s\n", res->message);
+    load->failed = true;
+    loop_stop(load->loop);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+static bool react(struct load *load)
+{
+    load->on_created = on_probe_created;
+    load->reactions_us = mem_alloc(load->wanted * sizeof(*load->reactions_us));
+    load->watch = watch_new(load->kube, &(struct watch_options){.resource = load->resource,
+                                                                .ns = load->ns,
+                                                                .view = view_end,
+                                                                .view_free = mem_free,
+                                                                .on_change = on_reaction,
+                                                                .on_synced = on_listed,
+                                                                .ctx = load});
+    loop_run(load->loop);
+    watch_free(load->watch);
+    qsort(load->reactions_us, load->done, sizeof(*load->reactions_us), by_size);
+    if (!load->failed)
+        (void)printf("{\"count\":%u,\"p50_us\":%lld,\"p99_us\":%lld}\n", load->done,
+                     (long long)load->reactions_us[load->done / 2],
+                     (long long)load->reactions_us[load->done * 99 / 100]);
+    mem_free(load->reactions_us);
+    return !load->failed;
 }
 
 /* ---- */
@@ -146,10 +224,30 @@ static const char *no_env(const char *name)
     return NULL;
 }
 
-static bool run(int argc, char **argv, struct load *load, struct err *err)
+static bool perform(const char *verb, const char *what, struct load *load, struct err *err)
+{
+    AUTO(str) struct str pattern = {0};
+
+    if (str_eq(verb, "await")) {
+        load->resource = str_eq(what, "ipujobs") ? &KUBE_IPUJOBS : &KUBE_PODS;
+        await(load);
+        (void)printf("{\"count\":%u,\"begin_ms\":%lld,\"made_ms\":%lld,\"end_ms\":%lld}\n", load->done,
+                     (long long)load->begin_ms, (long long)load->made_ms, (long long)monotonic_ms());
+        return true;
+    }
+    if (!file_read(what, FILE_MAX_BYTES, &pattern, err))
+        return false;
+    load->pattern = str_text(&pattern);
+    load->resource = strstr(load->pattern, "\"IPUJob\"") ? &KUBE_IPUJOBS : &KUBE_PODS;
+    if (str_eq(verb, "create") ? create(load) : react(load))
+        return true;
+    return err_set(err, ERR_IO, "the API server refused");
+}
+
+static bool run(char **argv, struct load *load, struct err *err)
 {
     struct identity identity = {0};
-    bool ok = true;
+    bool ok;
 
     if (!identity_load(&(struct identity_options){.kubeconfig = argv[2], .env = no_env}, &identity, err))
         return false;
@@ -157,34 +255,33 @@ static bool run(int argc, char **argv, struct load *load, struct err *err)
     load->kube = kube_new(load->loop, &identity, &(struct kube_options){.program = "api-load"}, err);
     if (!load->kube)
         return false;
-    if (argc == 6)
-        ok = create(load, argv[4], err);
-    else
-        await_pods(load);
+    ok = perform(argv[1], argv[4], load, err);
     kube_free(load->kube);
     loop_free(load->loop);
     identity_release(&identity);
     return ok;
 }
 
+static bool is_verb(const char *word)
+{
+    return str_eq(word, "create") || str_eq(word, "await") || str_eq(word, "react");
+}
+
 int main(int argc, char **argv)
 {
     struct load load = {0};
     struct err err = {0};
-    bool is_create = argc == 6 && strcmp(argv[1], "create") == 0;
-    bool is_await = argc == 5 && strcmp(argv[1], "await") == 0;
 
-    if ((!is_create && !is_await) || !parse_u32(argv[argc - 1], 1, 1000000, &load.wanted)) {
-        (void)fputs("Usage: api-load create KUBECONFIG NAMESPACE FILE COUNT | api-load await KUBECONFIG "
-                    "NAMESPACE COUNT\n",
+    if (argc != 6 || !is_verb(argv[1]) || !parse_u32(argv[5], 1, 1000000, &load.wanted)) {
+        (void)fputs("Usage: api-load create|react KUBECONFIG NAMESPACE FILE COUNT\n"
+                    "       api-load await KUBECONFIG NAMESPACE pods|ipujobs COUNT\n",
                     stderr);
         return 2;
     }
     load.ns = argv[3];
-    if (!run(argc, argv, &load, &err)) {
+    if (!run(argv, &load, &err)) {
         (void)fprintf(stderr, "api-load: %s\n", err.msg);
         return 1;
     }
-    report(&load);
     return 0;
 }

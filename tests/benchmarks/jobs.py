@@ -6,20 +6,31 @@ import statistics
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import apiserver
 import measure
 from measure import BUILD, TOP, Program, free_port, run_quietly, say
 
 CLUSTER = "bench"
 OPERATOR_NS = "ipu-system"
 IPUS_PER_DOMAIN = 64
+IPUS_PER_CONTROLLER = 65536
+FAKE_NODES = 10
+PROBES = 100
+PATIENCE_S = 3600
+TEMPLATE_BYTES = 5 * 1024
+# Who made a pod does not change what a pod costs; the bare ones must not look like the operator's own.
+LABELS = "bench.example"
 
-CONTAINER = {
-    "name": "main", "image": "example.invalid/none", "command": ["true"],
-    "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
-}
+
+def container():
+    """A container as users write them: with it, a template has about TEMPLATE_BYTES."""
+    env = [{"name": f"SETTING_{i:02}", "value": "x" * 60} for i in range(TEMPLATE_BYTES // 95)]
+    return {"name": "main", "image": "example.invalid/none", "command": ["true"], "env": env,
+            "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}}}
 
 
 class Bench:
@@ -53,14 +64,14 @@ class Bench:
 
     def pod(self):
         """The same pod that the operator makes, as far as the API server's work goes."""
-        workers, name = self.options.workers, "bare-%u"
-        env = [{"name": f"IPU_JOB_VARIABLE_{i}", "value": str(workers)} for i in range(14)]
+        name, main = "bare-%u", container()
+        own = [{"name": f"IPU_JOB_VARIABLE_{i}", "value": "p-job-0-default-0"} for i in range(20)]
         mount = {"name": "ipu-launcher", "mountPath": "/opt/ipu-launcher"}
+        labels = {f"{LABELS}/{key}": "0" for key in ("job-name", "role", "instance", "worker")}
         return {
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "labels": {"graphcore.ai/job-name": "bare", "graphcore.ai/role": "worker",
-                                                  "graphcore.ai/instance": "0", "graphcore.ai/worker": "0"},
-                         "annotations": {"graphcore.ai/partition": "p-bare-default-0", "graphcore.ai/run": "0"}},
+            "metadata": {"name": name, "labels": labels,
+                         "annotations": {f"{LABELS}/{key}": "0" for key in ("partition", "run", "template-revision")}},
             "spec": {
                 "restartPolicy": "Never", "hostname": name, "subdomain": "bare-workers",
                 "initContainers": [{
@@ -68,17 +79,17 @@ class Bench:
                     "args": ["install", "/opt/ipu-launcher"], "volumeMounts": [mount],
                     "resources": {k: {"cpu": "50m", "memory": "32Mi"} for k in ("requests", "limits")},
                     "securityContext": {"runAsUser": 65532, "runAsNonRoot": True, "readOnlyRootFilesystem": True}}],
-                "containers": [{**CONTAINER, "env": env, "volumeMounts": [{**mount, "readOnly": True}]}],
+                "containers": [{**main, "env": main["env"] + own, "volumeMounts": [{**mount, "readOnly": True}]}],
                 "volumes": [{"name": "ipu-launcher", "emptyDir": {"sizeLimit": "64Mi"}}],
             },
         }
 
-    def job(self):
+    @staticmethod
+    def job(workers):
         return {
             "apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "metadata": {"name": "job-%u"},
-            "spec": {"jobInstances": 1, "ipusPerJobInstance": str(self.options.workers),
-                     "workersPerJobInstance": str(self.options.workers),
-                     "workers": {"template": {"spec": {"containers": [CONTAINER]}}}},
+            "spec": {"jobInstances": 1, "ipusPerJobInstance": str(workers), "workersPerJobInstance": str(workers),
+                     "workers": {"template": {"spec": {"containers": [container()]}}}},
         }
 
     # ---- one round ----
@@ -92,68 +103,101 @@ class Bench:
                 raise SystemExit(f"namespace {name} got no service account")
             time.sleep(0.05)
         yield name
-        self.kubectl("delete", "namespace", name, "--wait=true", "--timeout=300s")
+
+    def requests(self):
+        return apiserver.requests(self.kubectl("get", "--raw", "/metrics"))
 
     def bare_loop(self, number):
+        """Pods, and nobody who looks after them but who looks after all pods."""
         pods = self.options.jobs * self.options.workers
         with self.namespace(f"bare-{number}") as ns:
-            out = run_quietly(*self.load("create", ns, self.write("pod.json", self.pod()), pods))
-        told = json.loads(out)
-        return pods / ((told["end_ms"] - told["begin_ms"]) / 1000)
+            before = self.requests()
+            waiting = self.waiting(ns, "pods", pods)
+            begin = json.loads(run_quietly(*self.load("create", ns, self.write("pod.json", self.pod()), pods)))["begin_ms"]
+            told = answer(waiting)
+            return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (told["end_ms"] - begin) * 1000,
+                    "api": self.requests() - before}
 
-    def operator_round(self, number, controller):
-        pods = self.options.jobs * self.options.workers
-        with self.namespace(f"jobs-{number}") as ns:
-            run_quietly(*self.load("create", ns, self.write("job.json", self.job()), self.options.jobs))
-            waiting = subprocess.Popen(self.load("await", ns, pods), stdout=subprocess.PIPE, text=True)
-            with self.operator(controller) as operator:
-                begin = operator.await_line("jobs, pods, records and nodes are known")
-                out, _ = waiting.communicate(timeout=600)
-                seconds = json.loads(out)["end_ms"] / 1000 - begin
+    def operator_round(self, number, config):
+        """The jobs exist when the operator starts; it is measured until the last of them is completed."""
+        jobs, pods = self.options.jobs, self.options.jobs * self.options.workers
+        with self.namespace(f"jobs-{number}") as ns, self.namespace(f"probes-{number}") as probes:
+            run_quietly(*self.load("create", ns, self.write("job.json", self.job(self.options.workers)), jobs))
+            before = self.requests()
+            waiting = self.waiting(ns, "pods", pods), self.waiting(ns, "ipujobs", jobs)
+            with self.operator(config, "operator") as operator:
+                begin = operator.await_line("jobs, pods, records and nodes are known") * 1000
+                told, completed = map(answer, waiting)
                 operator.await_settled()
-                resident = operator.resident_kib()
-                cpu = operator.cpu_ticks() / os.sysconf("SC_CLK_TCK")
-                sent = operator.stop()
-                with self.operator(controller) as cleaner:
-                    cleaner.await_line("leading")
-                    self.kubectl("delete", "ipujobs", "--all", "-n", ns, "--wait=true", "--timeout=600s")
-        return {"jobs/s": self.options.jobs / seconds, "pods/s": pods / seconds, "resident": resident,
-                "requests": (sent["total"] - sent["pods"]) / self.options.jobs, "all": sent["total"] / self.options.jobs,
-                "cpu": cpu / seconds, "rows": {k: v / self.options.jobs for k, v in sent["rows"].items()}}
+                seconds = (completed["end_ms"] - begin) / 1000
+                busy = operator.cpu_ticks() / os.sysconf("SC_CLK_TCK") / seconds
+                resident, peak = operator.memory_kib()
+                api = self.requests() - before
+            with self.operator(config, "another") as another:  # which has to list all of it
+                another.await_line("jobs, pods, records and nodes are known")
+                another.await_settled()
+                listed = another.memory_kib()
+                reaction = self.react(probes)
+            with self.operator(config, "last") as last:
+                last.await_line("jobs, pods, records and nodes are known")
+                self.delete_jobs(ns)
+        return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (completed["end_ms"] - begin) * 1000,
+                "jobs": jobs / seconds, "cpu": busy, "resident": resident, "peak": peak, "listed": listed[0],
+                "list_peak": listed[1], "p50": reaction["p50_us"] / 1000, "p99": reaction["p99_us"] / 1000,
+                "api": api, "sent": operator.sent() + last.sent()}
+
+    def react(self, ns):
+        self.write("probe.json", self.job(1))
+        told = json.loads(run_quietly(*self.load("react", ns, self.folder / "probe.json", PROBES)))
+        self.delete_jobs(ns)
+        return told
+
+    def waiting(self, ns, kind, count):
+        return subprocess.Popen(self.load("await", ns, kind, count), stdout=subprocess.PIPE, text=True)
+
+    def delete_jobs(self, ns):
+        self.kubectl("delete", "ipujobs", "--all", "-n", ns, "--wait=true", f"--timeout={PATIENCE_S}s")
 
     # ---- programs ----
 
-    def operator(self, controller):
-        config = self.write("operator.yaml", f'vipuControllers: "127.0.0.1:{controller.port}"\n')
+    def operator(self, config, name):
         return Operator([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
-                         self.kubeconfig, "--health-port", "0"], self.folder / "operator.log")
+                         self.kubeconfig, "--health-port", "0"], self.folder / f"{name}.log")
 
-    def controller(self):
-        ipus = self.options.jobs * self.options.workers
-        domains = max(1, -(-ipus // IPUS_PER_DOMAIN))
-        config = self.write("vipu.yaml", f"create-ms: 1\nremove-ms: 1\nreset-ms: 1\nclusters:\n"
-                                         f"  - id: cl1\n    ipulink-domains: {domains}\n    agents: {16 * domains}\n")
+    @contextmanager
+    def controllers(self):
+        """As many V-IPU controllers as the jobs need IPUs, so that none waits for another; the operator's config."""
+        left, addresses = self.options.jobs * self.options.workers + PROBES, []
+        with ExitStack() as running:
+            while left > 0:
+                ipus = min(left, IPUS_PER_CONTROLLER)
+                controller = running.enter_context(self.controller(len(addresses), -(-ipus // IPUS_PER_DOMAIN)))
+                controller.await_line("serving")
+                addresses.append(f"127.0.0.1:{controller.port}")
+                left -= ipus
+            yield self.write("operator.yaml", f'vipuControllers: "{",".join(addresses)}"\n')
+
+    def controller(self, number, domains):
+        config = self.write(f"vipu-{number}.yaml", f"create-ms: 1\nremove-ms: 1\nreset-ms: 1\nclusters:\n"
+                            f"  - id: cl1\n    ipulink-domains: {domains}\n    agents: {16 * domains}\n")
         port = free_port()
         program = Program([BUILD / "vipu/vipu-server", "--config", config, "--listen", f"127.0.0.1:{port}",
-                           "--storage", self.folder / "vipu.db"], self.folder / "vipu.log")
+                           "--storage", self.folder / f"vipu-{number}.db"], self.folder / f"vipu-{number}.log")
         program.port = port
         return program
 
 
+def answer(waiting):
+    out, _ = waiting.communicate(timeout=PATIENCE_S)
+    return json.loads(out)
+
+
 class Operator(Program):
-    def stop(self):
-        """Ends it; returns what it says it has sent, by resource."""
-        super().stop()
-        sent = {"total": 0, "pods": 0, "rows": {}}
-        for method, resource, count in re.findall(r"requests method=(\w+) resource=(\w+) sent=(\d+)",
-                                                  self.log.read_text()):
-            if method in ("WATCH", "LIST") or resource == "leases":
-                continue
-            sent["rows"][f"{method} {resource}"] = int(count)
-            sent["total"] += int(count)
-            if resource == "pods":
-                sent["pods"] += int(count)
-        return sent
+    def sent(self):
+        """What it said at its end that it has sent: (method, resource) -> how often; no watches, lists and leases."""
+        said = re.findall(r"requests method=(\w+) resource=(\w+) sent=(\d+)", self.log.read_text())
+        return Counter({(method, resource): int(count) for method, resource, count in said
+                        if method not in ("WATCH", "LIST") and resource != "leases"})
 
     def await_settled(self):
         """Until it has used no processor time for a second: all it had to write is written."""
@@ -164,40 +208,64 @@ class Operator(Program):
                 before, since = self.cpu_ticks(), time.monotonic()
 
 
-def report(options, rounds, bare):
-    def median(key):
-        return statistics.median(r[key] for r in rounds)
+def beside_pods(counted):
+    return {key: count for key, count in counted.items() if key[1].split("/")[0] != "pods"}
 
+
+def table(jobs, ours, bare):
+    """What the API server answered in both rounds, per job (and as many bare pods)."""
+    rows = sorted(ours.keys() | bare.keys(), key=lambda key: -ours[key] - bare[key])
+    for verb, resource in rows:
+        counts = ours[verb, resource] / jobs, bare[verb, resource] / jobs
+        if max(counts) >= 0.05:
+            say(f"  {verb:16} {resource:24} {counts[0]:8.1f} {counts[1]:8.1f}")
+
+
+def report(options, rounds, bare):
+    def median(key, of=rounds):
+        return statistics.median(one[key] for one in of)
+
+    def ratio(key):
+        return statistics.median(ours[key] / theirs[key] for ours, theirs in zip(rounds, bare))
+
+    jobs, last = options.jobs, rounds[-1]
+    own = sum(beside_pods(last["sent"]).values()) / jobs
     say("")
-    say(f"{options.jobs} jobs x {options.workers} workers, no node, median of {len(rounds)} rounds in one run")
-    say(f"operator:   {median('jobs/s'):.1f} jobs/s, {median('pods/s'):.0f} pods/s")
-    say(f"bare loop:  {statistics.median(bare):.0f} pods/s")
-    say(f"ratio: {statistics.median(r['pods/s'] / b for r, b in zip(rounds, bare)):.2f}")
-    say(f"requests:   {median('requests'):.1f} per job beside its pods, {median('all'):.1f} in all")
-    say("            " + ", ".join(f"{name} {count:.1f}" for name, count in sorted(rounds[-1]["rows"].items())))
-    say(f"processor:  {100 * median('cpu'):.0f} % of one core while creating")
-    say(f"memory:     {median('resident') / 1024:.1f} MiB resident at the end")
+    say(f"{jobs} jobs x {options.workers} pods on {FAKE_NODES} fake nodes, median of {len(rounds)} round(s) in one run")
+    say(f"whole lives:  operator {median('ended'):.1f} pods/s ({median('jobs'):.2f} jobs/s), bare loop "
+        f"{median('ended', bare):.1f} pods/s, ratio {ratio('ended'):.2f}")
+    say(f"created:      operator {median('created'):.1f} pods/s, bare loop {median('created', bare):.1f} pods/s, "
+        f"ratio {ratio('created'):.2f}")
+    say(f"reaction:     p50 {median('p50'):.1f} ms, p99 {median('p99'):.1f} ms from the news of a job to the news of our "
+        f"first write, {PROBES} jobs one by one")
+    say(f"memory:       {median('resident') / 1024:.1f} MiB resident, {median('peak') / 1024:.1f} MiB peak (whole lives); "
+        f"{median('listed') / 1024:.1f} and {median('list_peak') / 1024:.1f} MiB after listing all of it, "
+        f"ratio {statistics.median(one['list_peak'] / one['listed'] for one in rounds):.2f}")
+    say(f"processor:    {100 * median('cpu'):.0f} % of one core")
+    say(f"requests:     {own:.1f} per job beside its pods, from its creation to its deletion, as the operator counts")
+    say("requests that the API server answered, from everybody, until all is completed; per job, and per as many bare pods:")
+    table(jobs, last["api"], bare[-1]["api"])
 
 
 def run(options):
     run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
     measure.build("ipu-operator", "vipu-server", "api-load")
-    say("starting an API server (usually 5 seconds)")
+    say("starting an API server and fake nodes (usually 20 seconds, some minutes the first time)")
     run_quietly(TOP / "deploy/cluster", "up", "--no-node", "--name", CLUSTER)
     try:
+        run_quietly(TOP / "deploy/cluster", "fake-nodes", "--name", CLUSTER, "--count", FAKE_NODES)
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(options, folder)
             bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
             bench.await_crd()
             bench.kubectl("create", "namespace", OPERATOR_NS)
             rounds, bare = [], []
-            with bench.controller() as controller:
-                controller.await_line("serving")
+            with bench.controllers() as config:
                 for number in range(options.rounds):
                     bare.append(bench.bare_loop(number))
-                    rounds.append(bench.operator_round(number, controller))
-                    say(f"round {number + 1} of {options.rounds}: operator {rounds[-1]['pods/s']:.0f} pods/s, "
-                        f"bare loop {bare[-1]:.0f} pods/s")
+                    say(f"round {number + 1} of {options.rounds}: bare loop {bare[-1]['ended']:.1f} pods/s")
+                    rounds.append(bench.operator_round(number, config))
+                    say(f"round {number + 1} of {options.rounds}: operator {rounds[-1]['ended']:.1f} pods/s")
             report(options, rounds, bare)
     finally:
         run_quietly(TOP / "deploy/cluster", "down", "--name", CLUSTER)

@@ -73,4 +73,9 @@ class Program:
         return sum(map(int, Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
 
     def resident_kib(self):
-        return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[1])
+        return self.memory_kib()[0]
+
+    def memory_kib(self):
+        """What is resident now, and the most that ever was."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return tuple(int(re.search(rf"{key}:\s+(\d+)", status)[1]) for key in ("VmRSS", "VmHWM"))

@@ -3,7 +3,7 @@
 import ipaddress
 
 import pytest
-from local_cluster import addresses, cgroups, images, locks, places, problem
+from local_cluster import addresses, cgroups, cluster, fake_nodes, images, locks, places, problem
 
 TCP_TABLE = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -110,3 +110,23 @@ def test_the_end_of_a_log_is_quoted_and_bounded(tmp_path):
     quoted = problem.tail(log)
     assert quoted.count("\n") == problem.TAIL_LINES
     assert quoted.endswith("line 99999")
+
+
+@pytest.mark.parametrize("nodes, bare, count, told", [
+    (0, False, 0, "1 to 1000"),
+    (0, True, 10, "--no-node alone"),
+    (1, False, 10, "--no-node alone"),
+])
+def test_fake_nodes_are_refused_where_nothing_could_bind_pods_to_them(nodes, bare, count, told):
+    record = cluster.Record(slot=addresses.FIRST_SLOT, nodes=nodes, bare=bare, boot="")
+    with pytest.raises(problem.Problem, match=told):
+        fake_nodes.start(cluster.Cluster(places.Places("test-fake"), record), count)
+
+
+def test_what_pins_kwok_is_part_of_its_name(monkeypatch, tmp_path):
+    for name in ("go.mod", "go.sum"):
+        (tmp_path / name).write_bytes((fake_nodes.MODULE / name).read_bytes())
+    monkeypatch.setattr(fake_nodes, "MODULE", tmp_path)
+    before = fake_nodes.kept_at()
+    (tmp_path / "go.sum").write_text("another")
+    assert fake_nodes.kept_at() != before

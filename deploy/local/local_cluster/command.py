@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import cluster, images, programs
+from . import cluster, fake_nodes, images, programs
 from .problem import Problem
 
 DESCRIPTION = """\
@@ -81,6 +81,8 @@ def _parser() -> argparse.ArgumentParser:
     command("kubeconfig", _kubeconfig, "print the path of the administrator's kubeconfig")
     load = command("load", _load, "import an image archive (docker-archive or OCI layout tar) into every node")
     load.add_argument("image", metavar="IMAGE.tar")
+    fake = command("fake-nodes", _fake_nodes, "give a cluster without a node fake ones, where pods only pretend to run")
+    fake.add_argument("--count", type=int, default=10, metavar="N", help="how many (default: 10)")
     logs = command("logs", _logs, "print the log of a component")
     logs.add_argument("component", metavar="COMPONENT")
     command("bin", _bin, "print the folder with kubectl, helm (4), helm3 and the Kubernetes programs", named=False)
@@ -133,6 +135,12 @@ def _load(chosen) -> None:
         raise Problem(f"The cluster '{chosen.name}' has no node to load an image into.")
     for name in {name: None for node in found.nodes for name in images.load(node, Path(chosen.image))}:
         print(name)
+
+
+def _fake_nodes(chosen) -> None:
+    found = cluster.find(chosen.name)
+    with cluster.lock(chosen.name):
+        fake_nodes.start(found, chosen.count)
 
 
 def _logs(chosen) -> None:
