@@ -235,7 +235,7 @@ static void on_record_patched(struct request *request, struct kube_response *res
         pool_begin_run(r->pool, record->controller, record->name);
     }
     if (memory && record->launched)
-        memory_part(memory, record->name, loop_now_ms(r->loop))->launch_is_ours = true;
+        part_note_launch(memory_part(memory, record->name, loop_now_ms(r->loop)));
 }
 
 static void on_record_deleted(struct request *request, struct kube_response *res)

@@ -54,19 +54,26 @@ bool decide_surroundings(const struct job_view *view, const struct instance_view
 
 /* ---- the launch ---- */
 
-/* Its name says that it was never made, but the one who could know has died: the note comes first, so that
- * whoever comes after does not start the program a second time beside what may live on. */
+/* Told only when it takes its time: the pod itself is seen within milliseconds. */
+static void say_launcher_starts(const struct job_view *view, struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_STARTING, "StartingLauncher",
+                 "All workers are ready; the launcher is being started");
+    ret->is_unanswered = !view->create_refused;
+    if (!view->create_refused)
+        return;
+    instance_say(ret, INSTANCE_STARTING, view->create_reason,
+                 "The API server does not take the launcher pod: %s", view->create_text);
+    ret->is_stuck = reason_is_warning(view->create_reason);
+}
+
+/* The note comes first, so that whoever comes after this process does not start the program a second time,
+ * beside a launcher that may live on unseen. */
 static void create_launcher(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
-                            struct plan *plan, struct instance_result *ret)
+                            struct plan *plan)
 {
     struct op *op;
 
-    instance_say(ret, INSTANCE_STARTING, "StartingLauncher",
-                 "All workers are ready; the launcher is being started");
-    if (view->create_refused)
-        instance_say(ret, INSTANCE_STARTING, view->create_reason,
-                     "The API server does not take the launcher pod: %s", view->create_text);
-    ret->is_stuck = view->create_refused && reason_is_warning(view->create_reason);
     if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
         plan_again_at(plan, view->create_retry_at_ms);
         return;
@@ -105,10 +112,13 @@ static void launch_when_ready(const struct job_view *view, const struct instance
         say_waiting(crew->waiting_pod, ret);
     if (crew->ready < workers || inst->part.state != PART_ACTIVE || inst->part.busy)
         return;
-    if (inst->keys == KEYS_LOST)
+    if (inst->keys == KEYS_LOST) {
         decide_keys_lost(view, inst, crew, plan, ret);
-    else if (decide_surroundings(view, inst, crew, plan))
-        create_launcher(view, inst, crew, plan, ret);
+        return;
+    }
+    say_launcher_starts(view, ret);
+    if (decide_surroundings(view, inst, crew, plan))
+        create_launcher(view, inst, crew, plan);
 }
 
 void decide_launch(const struct job_view *view, const struct instance_view *inst, struct crew *crew,

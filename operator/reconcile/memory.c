@@ -101,6 +101,13 @@ struct worker_memory *part_worker(struct part_memory *part, uint32_t worker)
     return &part->workers[worker];
 }
 
+void part_note_launch(struct part_memory *part)
+{
+    if (!part->launch_is_ours)
+        part->keys = KEYS_UNKNOWN;
+    part->launch_is_ours = true;
+}
+
 void part_begin_run(struct part_memory *part, uint32_t run)
 {
     for (uint32_t i = 0; i < part->worker_count; i++)

@@ -90,6 +90,9 @@ struct part_memory *memory_part(struct job_memory *memory, const char *id,
                                 int64_t now_ms); /* made when absent */
 void memory_forget_part(struct job_memory *memory, const char *id);
 struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /* made when absent */
+/* The launcher of this run is to be created. Its keys are asked for once more: they may have been deleted
+ * while the workers started. */
+void part_note_launch(struct part_memory *part);
 void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
 
 void memory_saw_version(struct job_memory *memory, const char *resource_version);

@@ -243,6 +243,19 @@ TEST(a_new_process_asks_for_the_keys_before_it_launches)
     CHECK(has_keys(lost, "1"));
 }
 
+TEST(keys_that_went_while_the_workers_started_are_made_anew)
+{
+    AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
+
+    world_drop_secrets(w);
+    make_ready(w);
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
+    CHECK(has_keys(w, "1"));
+    CHECK_INT_EQ(w->secrets.count, 1);
+}
+
 /* Between the note and the pod: whether it was made, nobody knows. */
 TEST(a_launcher_that_was_noted_and_never_seen_is_held_for)
 {

@@ -179,7 +179,10 @@ static void patch_record(struct world *w, const struct op *op)
     bool begins = record->run != track->run;
 
     world_follow(w, record);
-    track->launch_is_ours = track->launch_is_ours || record->launched;
+    if (record->launched && !track->launch_is_ours) {
+        track->launch_is_ours = true;
+        track->keys = KEYS_UNKNOWN;
+    }
     if (begins) {
         track->created_in_run = false;
         track->view.quiet = true;
