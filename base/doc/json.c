@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/doc/json_exact.h"
+
 /* cJSON asks for its memory here, so that running out of it aborts instead of looking like a syntax error. */
 static void *json_memory(size_t size)
 {
@@ -69,6 +71,7 @@ cJSON *json_parse(struct slice text, struct err *err)
         err_set(err, ERR_INVALID, "not JSON at byte %td", stop - text.ptr);
         return NULL;
     }
+    json_keep_exact(doc, text);
     return TAKE(doc);
 }
 

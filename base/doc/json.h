@@ -1,6 +1,7 @@
 /* JSON over cJSON: parsing with limits, reading by path, building. A document is a cJSON tree and is owned by
  * whoever parsed or created it. Failed allocations abort. Numbers are doubles, printed with fifteen digits:
- * keep 64-bit ids as strings. */
+ * keep 64-bit ids as strings. Longer whole numbers that were parsed are passed on as they came (as cJSON_Raw)
+ * and read as no number. */
 #pragma once
 
 #include <cjson/cJSON.h>

@@ -121,7 +121,7 @@ def test_a_large_template_reaches_the_pod_as_it_is(world, vipu):
     world.start_operator(vipu.address)
     main = container(env=[{"name": f"TEXT_{n}", "value": f"{n} żółw 龜 🐢 \\ \" \t\n" + "x" * 1000} for n in range(120)],
                      args=["--", "$(TEXT_0)", "$$", "ü" * 20000])
-    template = pod_template(main, tolerations=[{"key": "a", "operator": "Exists"}])
+    template = pod_template(main, tolerations=[{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 2**63 - 1}])
     template["metadata"] = {"annotations": {"example.com/note": "é\u2028" * 10000}}
     assert len(json.dumps(template, ensure_ascii=False).encode()) > 200_000
     job = world.job("large", workers={"template": template})

@@ -141,6 +141,44 @@ TEST(printing_reads_back)
     CHECK_STR_EQ(json_str(back, "s", NULL), str_text(&text));
 }
 
+TEST(long_whole_numbers_stay_as_they_came)
+{
+    static const char *const texts[] = {
+        "9007199254740993",
+        "-9223372036854775808",
+        "[1,1.5,-2e3,18446744073709551615,\"12345678901234567890\",999999999999999,1000000000000000]",
+        "{\"a\\\"1234567890123456789\":{\"b\":[true,9223372036854775807]},\"c\":7,\"d\":1234567890123456789}",
+    };
+
+    CHECK_ROWS (text, texts) {
+        struct err err = {0};
+        AUTO(json) cJSON *doc = json_parse(slice_of(*text), &err);
+
+        CHECK_OK(doc, err);
+        AUTO(json) cJSON *copy = json_dup(doc);
+        AUTO(mem) char *printed = json_print(copy);
+        AUTO(json) cJSON *plain = json_parse(SLICE_LIT("[1,1.5,-2000]"), &err);
+
+        CHECK(json_equal(doc, copy) && !json_equal(doc, plain));
+        if (strchr(*text, 'e') && **text == '[')
+            CHECK_STR_EQ(printed,
+                         "[1,1.5,-2000,18446744073709551615,\"12345678901234567890\",999999999999999,"
+                         "1000000000000000]");
+        else
+            CHECK_STR_EQ(printed, *text);
+    }
+}
+
+TEST(a_number_that_is_too_long_is_read_as_none)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *doc = json_parse(SLICE_LIT("{\"a\":9007199254740993,\"b\":900719925474099}"), &err);
+
+    CHECK_OK(doc, err);
+    CHECK_INT_EQ(json_i64(doc, "a", -1), -1);
+    CHECK_INT_EQ(json_i64(doc, "b", -1), 900719925474099);
+}
+
 TEST(equality)
 {
     static const struct {
