@@ -37,6 +37,8 @@ static cJSON *parse(const char *text)
     return doc;
 }
 
+#define OF(version, kind, rest) "{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\"" rest "}"
+
 TEST(what_is_no_review_is_refused)
 {
     static const char *const rows[] = {
@@ -44,11 +46,10 @@ TEST(what_is_no_review_is_refused)
         "{",
         "[]",
         "{}",
-        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\"}",
-        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":7}}",
-        "{\"apiVersion\":\"admission.k8s.io/"
-        "v1beta1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u\"}}",
-        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"Pod\",\"request\":{\"uid\":\"u\"}}",
+        OF("admission.k8s.io/v1", "AdmissionReview", ""),
+        OF("admission.k8s.io/v1", "AdmissionReview", ",\"request\":{\"uid\":7}"),
+        OF("admission.k8s.io/v1beta1", "AdmissionReview", ",\"request\":{\"uid\":\"u\"}"),
+        OF("admission.k8s.io/v1", "Pod", ",\"request\":{\"uid\":\"u\"}"),
     };
 
     CHECK_ROWS (row, rows) {

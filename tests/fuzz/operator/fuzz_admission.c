@@ -1,0 +1,47 @@
+/* Any bytes as a request to the webhooks, and as what the API server says of a template: they are refused
+ * with a sentence, or answered with something that can be read. */
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/core/mem.h"
+#include "operator/serve/admission.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+static void check_readable(const char *text)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *answer = json_parse(slice_of(text), &err);
+
+    assert(answer);
+}
+
+static void answer(const struct admission *admission, struct strv *problems)
+{
+    AUTO(mem) char *filled = admission_fill(admission);
+
+    if (admission_is_judged(admission))
+        admission_judge(admission, problems);
+    AUTO(mem) char *verdict = admission_verdict(admission, problems);
+    AUTO(json) cJSON *pods = admission_pod_template(admission);
+    assert(!pods || json_at(pods, "template"));
+    check_readable(filled);
+    check_readable(verdict);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct slice text = {(const char *)bytes, len};
+    AUTO(strv) struct strv problems = {0};
+    AUTO(admission) struct admission admission = {0};
+    struct err err = {0};
+    AUTO(json) cJSON *status = json_parse(text, &err);
+
+    if (status)
+        admission_add_refusal(status, &problems);
+    if (admission_read(text, &admission, &err))
+        answer(&admission, &problems);
+    else
+        assert(err.kind == ERR_INVALID && err.msg[0]);
+    return 0;
+}
