@@ -259,8 +259,8 @@ static struct pod *pack(struct pod *loose_take)
 
         if (!text)
             continue;
-        *text_of(pod, i) = at;
-        at = stpcpy(at, text) + 1;
+        *text_of(pod, i) = memcpy(at, text, strlen(text) + 1);
+        at += strlen(text) + 1;
     }
     mem_free(loose_take);
     return pod;

@@ -245,8 +245,8 @@ static void entry_name(struct entry *entry, const struct identity_of_item *id)
         size += strlen(parts[i]) + 1;
     at = entry->names = mem_alloc(size);
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        *slots[i] = at;
-        at = stpcpy(at, parts[i]) + 1;
+        *slots[i] = memcpy(at, parts[i], strlen(parts[i]) + 1);
+        at += strlen(parts[i]) + 1;
     }
     entry->item.name = entry->item.key + strlen(key) - strlen(id->name);
 }
