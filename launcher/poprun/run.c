@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/core/mem.h"
@@ -65,7 +66,10 @@ static bool make_cache(const struct run *run, struct err *err)
     AUTO(mem) char *template = mem_printf("%s/poprun-cache-XXXXXX", temporary_folder(run));
 
     if (!mkdtemp(template))
-        return err_errno(err, errno, "no directory for the executable cache at %s", template);
+        return err_set(err, ERR_IO,
+                       "no directory for the executable cache at %s: %s; let TMPDIR name a folder that "
+                       "takes it, or give --executable-cache-path",
+                       template, strerror(errno));
     leftovers_note(run->left->cache_dir, sizeof(run->left->cache_dir), template);
     return true;
 }

@@ -53,11 +53,14 @@ enum popdist_status plugin_load_default(const struct popdist_backend **ret, stru
                       here.dli_fname, DEFAULT_NAME);
     if (length < 0 || (size_t)length >= sizeof path)
         return fail(error, POPDIST_UNAVAILABLE, "the path of PopDist's own library is too long");
-    if (access(path, F_OK))
+    /* Beside a program with PopDist inside it stands nothing: then the loader knows the folders. */
+    if (access(path, F_OK) == 0)
+        return plugin_load(path, ret, error);
+    if (!dlopen(DEFAULT_NAME, RTLD_NOW | RTLD_LOCAL))
         return fail(error, POPDIST_UNAVAILABLE,
                     "%.700s is missing: this PopDist was built without Open MPI; install Open MPI with its "
                     "development "
                     "files (Debian: openmpi-bin libopenmpi-dev) and build PopDist again",
                     path);
-    return plugin_load(path, ret, error);
+    return plugin_load(DEFAULT_NAME, ret, error);
 }

@@ -100,6 +100,12 @@ def test_horovodrun_writes_mpirun(hvd, tmp_path, words, run):
     assert re.sub(r"(-x \w+ ?)+", "ENV ", done.stderr) == start + run + "\n"
 
 
+def test_horovodrun_itself_needs_no_popart(hvd, tmp_path):
+    site = shutil.copytree(hvd, tmp_path / "site", ignore=shutil.ignore_patterns("popart.py"))
+    done = horovodrun(site, "-np", "2", "echo", "here")
+    assert (done.returncode, done.stdout.count("here")) == (0, 2), done.stderr
+
+
 def test_horovodrun_helps(hvd):
     helped, version = horovodrun(hvd, "--help"), horovodrun(hvd, "--version")
     assert helped.returncode == version.returncode == 0
