@@ -8,7 +8,8 @@ import pytest
 from waiting import until
 from world import NAME
 
-KINDS = ("ipujobs", "pods", "configmaps", "nodes", "services")
+KINDS = ("ipujobs", "pods", "configmaps", "nodes", "services", "networkpolicies")
+OTHERS = {"services": {"ports": [{"port": 80}]}, "networkpolicies": {"podSelector": {}}}
 LOST_LEASE = 1
 RELEASE = "graphcore.ai/release"
 PATIENCE_S = 90  # only failures take that long
@@ -40,9 +41,8 @@ def test_a_watch_cut_in_the_middle_of_a_line(world, vipu, kind):
     world.kubelet.succeed(pod)
     if kind == "nodes":
         world.kubelet.boot("boot-2")
-    if kind == "services":
-        world.api.create("services", world.ns, {"metadata": {"name": "other", "labels": {NAME: "other"}},
-                                                "spec": {"ports": [{"port": 80}]}})
+    if kind in OTHERS:
+        world.api.create(kind, world.ns, {"metadata": {"name": "other", "labels": {NAME: "other"}}, "spec": OTHERS[kind]})
     job.wait("Completed")
     until(lambda: proxy.is_cut(kind), "the watch is cut", tell=world.tell)
     until(lambda: any(request.is_watch and kind in request.path for request in proxy.since(mark)), "it watches again",
