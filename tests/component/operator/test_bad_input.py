@@ -94,6 +94,7 @@ LONGEST = "n" * 60 + "-63"
 def test_every_name_works_that_can(world, vipu, name):
     """The API server takes the pods, their Service and their keys, and the host names tell the pods apart."""
     world.start_operator(vipu.address)
+    world.automatic()
     meeting = world.job(name, jobInstances=2, workersPerJobInstance="2")
     pods = meeting.wait_pods(4)
     hosts = {pod["spec"]["hostname"] for pod in pods.values()}
@@ -101,12 +102,11 @@ def test_every_name_works_that_can(world, vipu, name):
     assert len(hosts) == 4 and all(len(host) <= 63 and "." not in host for host in hosts)
     owner = world.api.get("services", world.ns, service)["metadata"]["ownerReferences"][0]
     assert owner["uid"] == meeting.uid
+    meeting.wait("Running", seconds=60)
     meeting.delete()
-    world.automatic()
-    meeting.wait_gone()
+    meeting.wait_gone(60)
     led = world.job(name, workersPerJobInstance="2", launcher={"command": ["mpirun", "train"]})
-    led.run_pods(2)
-    launcher = until(lambda: led.pods().get(f"{name}-launcher"), "the launcher", tell=world.tell)
+    launcher = until(lambda: led.pods().get(f"{name}-launcher"), "the launcher", 60, world.tell)
     aliases = {alias for entry in launcher["spec"]["hostAliases"] for alias in entry["hostnames"]}
     workers = [led.pods()[f"{name}-worker-{n}"]["spec"] for n in (0, 1)]
     assert aliases == {spec.get("hostname", f"{name}-worker-{n}") for n, spec in enumerate(workers)}
