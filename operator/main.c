@@ -20,6 +20,7 @@
 #include "operator/serve/webhooks.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
+enum { DRAIN_MS = 3000 };
 
 struct app {
     struct options options;
@@ -35,6 +36,7 @@ struct app {
     struct kube *admission_kube;        /* for the webhooks: standbys answer too, and never behind work */
     struct webhooks *webhooks;          /* NULL without them */
     struct reconciler *reconciler;      /* while leading */
+    struct loop_timer drain;            /* at the end */
     bool stopping;
     int exit_code;
 };
@@ -153,11 +155,20 @@ static void metrics(void *ctx, struct str *out)
 
 /* ---- the end ---- */
 
+static void on_drained(struct loop_timer *timer)
+{
+    loop_stop(CONTAINER_OF(timer, struct app, drain)->loop);
+}
+
+/* The API server keeps connections to the webhooks; each is closed with its next answer. */
 static void on_given_back(void *ctx)
 {
     struct app *app = ctx;
 
-    loop_stop(app->loop);
+    if (app->webhooks)
+        loop_timer_start(app->loop, &app->drain, DRAIN_MS, on_drained);
+    else
+        loop_stop(app->loop);
 }
 
 static void on_stop_signal(void *ctx, int signum)
@@ -170,6 +181,8 @@ static void on_stop_signal(void *ctx, int signum)
     log_info("ending", KVF("signal", "%d", signum));
     if (app->reconciler)
         reconciler_abort(app->reconciler);
+    if (app->webhooks)
+        webhooks_drain(app->webhooks);
     lease_give_back(app->lease, on_given_back, app);
 }
 
@@ -266,6 +279,7 @@ static void log_requests(const struct app *app)
 
 static void finish(struct app *app)
 {
+    loop_timer_stop(&app->drain);
     reconciler_free(app->reconciler);
     webhooks_free(app->webhooks);
     pages_free(app->pages);

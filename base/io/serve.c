@@ -29,6 +29,7 @@ struct serve {
     int wake_fd; /* libwebsockets' own descriptor, see keep_wake_fd */
     struct lws_vhost *vhost;
     SSL_CTX *ssl; /* the vhost's, NULL without TLS */
+    bool draining;
     const struct serve_route *routes;
     struct lws_protocols protocols[2];
 };
@@ -309,15 +310,27 @@ static int on_body_end(struct session *session)
     return 0;
 }
 
+static bool add_close(struct serve_request *request, unsigned char **at, unsigned char *end)
+{
+    static const char close_word[] = "close";
+
+    return !lws_add_http_header_by_token(request->wsi, WSI_TOKEN_CONNECTION,
+                                         (const unsigned char *)close_word, (int)strlen(close_word), at, end);
+}
+
 static bool send_head(struct serve_request *request)
 {
+    const struct serve *serve = lws_context_user(lws_get_context(request->wsi));
     unsigned char room[LWS_PRE + 2048];
     unsigned char *start = room + LWS_PRE;
     unsigned char *at = start;
     unsigned char *end = room + sizeof room;
 
     if (lws_add_http_common_headers(request->wsi, (unsigned)request->status, request->content_type,
-                                    (lws_filepos_t)request->reply_len, &at, end) ||
+                                    (lws_filepos_t)request->reply_len, &at, end))
+        return false;
+    request->last |= serve->draining;
+    if ((request->last && !add_close(request, &at, end)) ||
         lws_finalize_write_http_header(request->wsi, start, &at, end))
         return false;
     request->head_sent = true;
@@ -496,6 +509,11 @@ bool serve_set_tls(struct serve *serve, const struct serve_tls *tls, struct err 
     assert(serve->ssl);
     serve_tls_setup(serve->ssl);
     return serve_tls_use(serve->ssl, tls, err);
+}
+
+void serve_drain(struct serve *serve)
+{
+    serve->draining = true;
 }
 
 uint16_t serve_port(const struct serve *serve)

@@ -56,5 +56,7 @@ uint16_t serve_port(const struct serve *serve);
 void serve_reply(struct serve_request *request, int status, const char *content_type, struct slice body);
 void serve_replyf(struct serve_request *request, int status, const char *fmt, ...) /* text/plain */
     __attribute__((format(printf, 3, 4)));
+/* From now on every answer closes its connection, so that clients turn elsewhere without losing a request. */
+void serve_drain(struct serve *serve);
 /* Not from inside a callback of the loop: it runs the loop until its sockets are closed. */
 void serve_free(struct serve *serve);

@@ -227,6 +227,11 @@ void webhooks_free(struct webhooks *webhooks)
     mem_free(webhooks);
 }
 
+void webhooks_drain(struct webhooks *webhooks)
+{
+    serve_drain(webhooks->serve);
+}
+
 uint16_t webhooks_port(const struct webhooks *webhooks)
 {
     return serve_port(webhooks->serve);

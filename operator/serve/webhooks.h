@@ -23,6 +23,8 @@ struct webhooks_options {
 MUST_USE struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *options,
                                        struct err *err);
 void webhooks_free(struct webhooks *webhooks); /* not from inside a callback of the loop */
+/* Before the end: the API server is asked to turn to other replicas. */
+void webhooks_drain(struct webhooks *webhooks);
 uint16_t webhooks_port(const struct webhooks *webhooks);
 /* It has a certificate that the API server trusts. */
 bool webhooks_are_trusted(const struct webhooks *webhooks);

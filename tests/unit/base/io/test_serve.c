@@ -407,6 +407,39 @@ TEST(raw_clients_are_answered_or_dropped)
     bench_close(&b);
 }
 
+static bool is_asked_to_leave(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer); /* ends when the server closes */
+    return strstr(answer, " 200 ") && strstr(answer, "connection: close\r\n");
+}
+
+TEST(a_server_that_is_about_to_go_closes_with_each_answer)
+{
+    struct bench b;
+    struct guest guest = {0};
+    struct exchange x = {0}, y = {0};
+
+    bench_open(&b);
+    bench_send(&b, &x, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    serve_drain(b.serve);
+    peer_start_client(&guest.peer, serve_port(b.serve), is_asked_to_leave);
+    exchange_run_until(b.loop, guest_has_left, &guest);
+    CHECK(guest.good);
+    serve_replyf(TAKE(held), 202, "what was begun is answered");
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.res.status, 202);
+    bench_send(&b, &y, "/echo", (struct http_request){0});
+    exchange_wait(&y);
+    CHECK_INT_EQ(y.res.status, 200);
+    exchange_release(&x);
+    exchange_release(&y);
+    bench_close(&b);
+}
+
 static bool half_closes(int fd)
 {
     char answer[ANSWER_MAX];
