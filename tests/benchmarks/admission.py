@@ -1,0 +1,195 @@
+"""tests/bench admission: what the webhooks add to the creation of an IPUJob, beside a bare dry run of a PodTemplate."""
+import base64
+import contextlib
+import http.client
+import json
+import ssl
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import measure
+import yaml
+from measure import BUILD, TOP, Program, free_port, run_quietly, say
+
+CLUSTER = "bench-admission"
+OPERATOR_NS = "default"
+NAME = "ipu-operator-admission"
+POD = {"spec": {"containers": [{"name": "main", "image": "example.invalid/none", "command": ["true"],
+                                "env": [{"name": f"SETTING_{i:02}", "value": "x" * 60} for i in range(50)]}]}}
+JOB = {"apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "metadata": {"generateName": "job-"},
+       "spec": {"jobInstances": 1, "ipusPerJobInstance": "4", "workers": {"template": POD}}}
+REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+          "request": {"uid": "u", "operation": "CREATE", "namespace": "default", "object": JOB}}
+TEMPLATE = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"generateName": "bare-"}, "template": POD}
+JOBS_PATH = "/apis/graphcore.ai/v1alpha1/namespaces/default/ipujobs?dryRun=All"
+TEMPLATES_PATH = "/api/v1/namespaces/default/podtemplates?dryRun=All&fieldValidation=Strict"
+PATIENCE_S = 60
+
+
+class Api:
+    def __init__(self, kubeconfig):
+        config = yaml.safe_load(Path(kubeconfig).read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        self.kubeconfig, self.host = kubeconfig, cluster["server"].removeprefix("https://")
+        self.tls = trusting(cluster["certificate-authority-data"])
+        with tempfile.NamedTemporaryFile("wb") as pair:
+            pair.write(base64.b64decode(user["client-certificate-data"]) + b"\n" + base64.b64decode(user["client-key-data"]))
+            pair.flush()
+            self.tls.load_cert_chain(pair.name)
+
+
+def trusting(ca):
+    return ssl.create_default_context(cadata=base64.b64decode(ca).decode())
+
+
+class Loader(threading.Thread):
+    """Requests one after the other on one connection, for so long; how many milliseconds each took."""
+
+    def __init__(self, host, tls, path, body):
+        super().__init__()
+        self.connection = http.client.HTTPSConnection(host, context=tls, timeout=PATIENCE_S)
+        self.connection.connect()
+        self.path, self.text, self.times, self.wrong, self.seconds = path, json.dumps(body), [], None, 0
+
+    def run(self):
+        end = time.monotonic() + self.seconds
+        try:
+            while time.monotonic() < end:
+                self.times.append(self.ask())
+        except (OSError, http.client.HTTPException, ValueError) as wrong:
+            self.wrong = wrong
+        self.connection.close()
+
+    def ask(self):
+        begin = time.monotonic()
+        self.connection.request("POST", self.path, self.text, {"Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        said = answer.read()
+        if answer.status not in (200, 201) or b'"allowed":false' in said:
+            raise ValueError(f"{self.path}: {answer.status} {said[:300]!r}")
+        return (time.monotonic() - begin) * 1000
+
+
+def load(host, tls, path, body, connections, seconds):
+    """(requests/s, p50, p99 in milliseconds)"""
+    loaders = [Loader(host, tls, path, body) for _ in range(connections)]
+    for loader in loaders:
+        loader.seconds = seconds
+        loader.start()
+    for loader in loaders:
+        loader.join()
+    wrong = [str(loader.wrong) for loader in loaders if loader.wrong]
+    every = sorted(ms for loader in loaders for ms in loader.times)
+    if wrong or not every:
+        raise SystemExit(wrong[0] if wrong else f"{path}: no answer")
+    return len(every) / seconds, every[len(every) // 2], every[int(len(every) * 0.99)]
+
+
+class Bench:
+    def __init__(self, kubeconfig, folder):
+        self.api, self.folder, self.port = Api(kubeconfig), Path(folder), free_port()
+        self.kubectl_path = f"{run_quietly(TOP / 'deploy/cluster', 'bin').strip()}/kubectl"
+
+    def kubectl(self, *words, **how):
+        return run_quietly(self.kubectl_path, "--kubeconfig", self.api.kubeconfig, *words, **how)
+
+    def await_definition(self):
+        """kubectl wait gives up on an object whose status is still empty; asking for the jobs does not."""
+        deadline = time.monotonic() + PATIENCE_S
+        while subprocess.run([self.kubectl_path, "--kubeconfig", self.api.kubeconfig, "get", "ipujobs"],
+                             capture_output=True).returncode != 0:
+            if time.monotonic() > deadline:
+                raise SystemExit("the API server does not serve ipujobs")
+            time.sleep(0.05)
+
+    def configurations(self):
+        """The chart's, with the operator at a port of this machine."""
+        text = run_quietly(Path(self.kubectl_path).with_name("helm"), "template", "ipu-operator", TOP / "charts/ipu-operator",
+                           "-n", OPERATOR_NS, "--set", "admissionWebhooks.enabled=true")
+        for item in yaml.safe_load_all(text):
+            if item and item["kind"].endswith("WebhookConfiguration"):
+                for hook in item["webhooks"]:
+                    path = hook["clientConfig"].pop("service")["path"]
+                    hook["clientConfig"]["url"] = f"https://localhost:{self.port}{path}"
+                yield item
+
+    def install(self):
+        text = yaml.safe_dump_all(self.configurations())
+        subprocess.run([self.kubectl_path, "--kubeconfig", self.api.kubeconfig, "apply", "-f", "-"], input=text, text=True,
+                       check=True, capture_output=True, timeout=PATIENCE_S)
+
+    def remove(self):
+        self.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", NAME)
+
+    def operator(self):
+        config = self.folder / "operator.yaml"
+        config.write_text("vipuControllers: []\n")
+        return Program([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
+                        self.api.kubeconfig, "--health-port", "0", "--admission", NAME, "--admission-port", str(self.port),
+                        "--log-level", "warn"], self.folder / "operator.log")
+
+    def await_trust(self):
+        """What to trust, once the operator shows the certificate that it has told the API server of."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            found = subprocess.run([self.kubectl_path, "--kubeconfig", self.api.kubeconfig, "get", "secret", NAME, "-n",
+                                    OPERATOR_NS, "-o", "jsonpath={.data.ca\\.crt}"], capture_output=True, text=True)
+            with contextlib.suppress(OSError):
+                tls = trusting(found.stdout)
+                Loader(f"localhost:{self.port}", tls, REVIEW_PATH, REVIEW).connection.close()
+                return tls
+            time.sleep(0.05)
+        raise SystemExit("the operator's webhooks are not trusted")
+
+
+REVIEW_PATH = "/validate-graphcore-ai-v1alpha1-ipujob"
+ROWS = ("PodTemplate, dry run", "IPUJob, no webhook", "IPUJob, both webhooks", "the webhook alone")
+
+
+def measure_all(bench, options):
+    """Row -> connections -> the rounds' figures; in each round all take their turn."""
+    found = {row: {count: [] for count in options.connections} for row in ROWS}
+    for _ in range(options.rounds):
+        for count in options.connections:
+            def take(row, host, tls, path, body, count=count):
+                found[row][count].append(load(host, tls, path, body, count, options.seconds))
+
+            take(ROWS[0], bench.api.host, bench.api.tls, TEMPLATES_PATH, TEMPLATE)
+            take(ROWS[1], bench.api.host, bench.api.tls, JOBS_PATH, JOB)
+            bench.install()
+            with bench.operator():
+                tls = bench.await_trust()
+                take(ROWS[2], bench.api.host, bench.api.tls, JOBS_PATH, JOB)
+                take(ROWS[3], f"localhost:{bench.port}", tls, REVIEW_PATH, REVIEW)
+            bench.remove()
+    return found
+
+
+def report(found, options):
+    say("")
+    say(f"median of {options.rounds} round(s) of {options.seconds} s, in one run; the client is Python in one process")
+    say(f"{'':24} {'connections':>11} {'requests/s':>11} {'p50 ms':>8} {'p99 ms':>8}")
+    for row, by_count in found.items():
+        for count, rounds in by_count.items():
+            rate, p50, p99 = (statistics.median(column) for column in zip(*rounds))
+            say(f"{row:24} {count:>11} {rate:>11.0f} {p50:>8.1f} {p99:>8.1f}")
+
+
+def run(options):
+    run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
+    measure.build("ipu-operator")
+    say("starting an API server (usually seconds, some minutes the first time)")
+    run_quietly(TOP / "deploy/cluster", "up", "--no-node", "--name", CLUSTER)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(run_quietly(TOP / "deploy/cluster", "kubeconfig", "--name", CLUSTER).strip(), folder)
+            bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
+            bench.await_definition()
+            report(measure_all(bench, options), options)
+    finally:
+        run_quietly(TOP / "deploy/cluster", "down", "--name", CLUSTER)
+    return 0
