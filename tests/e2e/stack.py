@@ -36,9 +36,13 @@ class Stack:
             archive = kube.run(kube.ROOT / "deploy" / "image", "build", image, "--build-dir", self._build_dir, timeout=600)
             kube.cluster("load", archive.stdout.strip(), "--name", NAME)
         self.label_nodes()
-        kube.run(self._programs / "helm", "install", "ipu-operator", kube.ROOT / "charts" / "ipu-operator", "--kubeconfig",
-                 self.kubectl.kubeconfig, "--namespace", SYSTEM, "--create-namespace",
-                 *(f"--set={value}" for value in VALUES))
+        self.install()
+
+    def install(self, *values):
+        """The chart with these values beside the usual ones, whatever is installed."""
+        kube.run(self._programs / "helm", "upgrade", "--install", "ipu-operator", kube.ROOT / "charts" / "ipu-operator",
+                 "--kubeconfig", self.kubectl.kubeconfig, "--namespace", SYSTEM, "--create-namespace",
+                 *(f"--set={value}" for value in (*VALUES, *values)))
         for deployment in ("vipu-server", "controller-manager"):
             self.system("rollout", "status", f"deployment/ipu-operator-{deployment}", "--timeout=90s")
 
