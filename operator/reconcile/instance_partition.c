@@ -179,7 +179,9 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
         return;
     }
     if (is_in_vain(view, inst)) {
-        mem_free(instance_stop(view, inst, KEEP_FINISHED, RELEASE_FOR_NOW, plan));
+        /* Nothing was ever made under its first id: it goes at once, and is free for the next try. */
+        mem_free(instance_stop(view, inst, KEEP_FINISHED,
+                               record->attempt ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan));
         return;
     }
     struct op *op = plan_add(plan, OP_PARTITION_CREATE);

@@ -32,8 +32,10 @@ static char *give_back(const struct job_view *view, const struct record *record,
             return mem_printf("a request about partition %s may still arrive at V-IPU controller %s",
                               record->name, record->controller);
         }
-        if (!record->releasing && release != RELEASE_FOR_GOOD && record->attempt > 0) {
-            mark_releasing(record, part, RECORD_GIVEN_BACK, plan); /* its number says which ids were used */
+        /* Its number says which ids were used; and a deletion may be slow, and must not hit what is used
+         * again. */
+        if (!record->releasing && release != RELEASE_FOR_GOOD) {
+            mark_releasing(record, part, RECORD_GIVEN_BACK, plan);
             break;
         }
         if (release == RELEASE_KEEPS_ID)
