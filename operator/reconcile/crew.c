@@ -35,6 +35,16 @@ bool crew_note_disruption(const struct instance_view *inst, struct crew *crew, s
     return true;
 }
 
+bool crew_is_over(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                  struct plan *plan)
+{
+    bool may_arrive = crew->never_seen && inst->part.unsettled && view->now_ms < inst->part.settle_at_ms;
+
+    if (may_arrive)
+        plan_again_at(plan, inst->part.settle_at_ms);
+    return crew->noisy == 0 && !may_arrive;
+}
+
 struct record *crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan)
 {
     struct record *next = crew_change_record(inst, crew, plan);

@@ -32,6 +32,10 @@ void crew_delete(const struct job_view *view, const struct instance_view *inst,
 struct record *crew_change_record(const struct instance_view *inst, struct crew *crew, struct plan *plan);
 /* The pod that was taken away goes, and with it what tells so: the record remembers. True when it had to. */
 bool crew_note_disruption(const struct instance_view *inst, struct crew *crew, struct plan *plan);
+/* Nothing of this run can be running, or come to be: a pod whose creation was never answered may still
+ * arrive, and is waited for. */
+bool crew_is_over(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                  struct plan *plan);
 struct record *crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan);
 /* A partition that cannot be used again goes; the instance gets another, under another id. */
 void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,

@@ -96,7 +96,7 @@ static void decide_keys_lost(const struct job_view *view, const struct instance_
                  "The Secret with the keys of instance %u was deleted; its pods are being started again",
                  inst->index);
     crew_delete(view, inst, plan);
-    if (crew->noisy == 0)
+    if (crew_is_over(view, inst, crew, plan))
         crew_begin_next_run(inst, crew, plan);
 }
 

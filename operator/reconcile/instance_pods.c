@@ -31,7 +31,7 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
     instance_say(ret, INSTANCE_RESTARTING, "Restarting", "Instance %u is being restarted (%u of at most %u)",
                  inst->index, inst->record->restarts + 1, view->job->spec.backoff_limit);
     crew_delete(view, inst, plan);
-    if (crew->noisy)
+    if (!crew_is_over(view, inst, crew, plan))
         return;
     if (wait_s > 0 && wait_s <= RESTART_MAX_S)
         plan_again_at(plan, view->now_ms + wait_s * 1000);
@@ -77,7 +77,7 @@ void decide_comes_back(const struct job_view *view, const struct instance_view *
     instance_say(ret, INSTANCE_RESTARTING, "PodGone",
                  "A pod of instance %u was deleted; its pods are being started again", inst->index);
     crew_delete(view, inst, plan);
-    if (crew->noisy == 0)
+    if (crew_is_over(view, inst, crew, plan))
         crew_begin_next_run(inst, crew, plan);
 }
 
@@ -99,7 +99,7 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
     instance_say(ret, INSTANCE_STARTING, "Updating",
                  "Instance %u is being replaced, because the template has changed", inst->index);
     crew_delete(view, inst, plan);
-    if (crew->noisy || turnover != TURNOVER_REPLACE)
+    if (turnover != TURNOVER_REPLACE || !crew_is_over(view, inst, crew, plan))
         return;
     next = crew_begin_next_run(inst, crew, plan);
     next->restarts = inst->record->restarts;

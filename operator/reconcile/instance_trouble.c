@@ -97,7 +97,7 @@ void decide_broken(const struct job_view *view, const struct instance_view *inst
                  "%s; instance %u is being restarted (%u of at most %u)", text, inst->index,
                  inst->record->restarts + 1, view->job->spec.backoff_limit);
     crew_delete(view, inst, plan);
-    if (crew->noisy == 0)
+    if (crew_is_over(view, inst, crew, plan))
         crew_begin_next_run(inst, crew, plan)->restarts = inst->record->restarts + 1;
 }
 

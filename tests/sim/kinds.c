@@ -101,8 +101,8 @@ const struct kind KINDS[] = {
      "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"startDeadlineSeconds\":"
      "60," WORKERS "}",
      PODS_FIT_NOWHERE, USER_WAITS, "Failed"},
-    {"too-large", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"65536\"," WORKERS "}", PODS_SUCCEED, USER_WAITS,
-     "Pending"},
+    {"too-large", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"65536\"," WORKERS "}", PODS_SUCCEED,
+     USER_WAITS, "Pending"},
     {"invalid",
      "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"modelReplicasPerWorker\":\"3\"," WORKERS "}",
      PODS_SUCCEED, USER_WAITS, "Failed"},

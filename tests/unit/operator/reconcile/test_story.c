@@ -854,6 +854,28 @@ TEST(a_partition_that_breaks_between_two_pods_makes_them_start_over_together)
     }
 }
 
+/* The API server never answered whether it took the second of two pods. */
+TEST(a_pod_that_may_still_arrive_is_waited_for_before_the_next_run)
+{
+    AUTO(world)
+    struct world *w = running(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,"
+                                   "\"restartPolicy\":{\"type\":\"OnFailure\"},"));
+    struct wpod *second = pod(w, "job-worker-1");
+
+    second->exists = second->process = false;
+    world_worker(w->tracks[0], 1)->state = WORKER_NEVER_SEEN;
+    w->tracks[0]->started = false;
+    json_put_str(json_at_mut(w->records[0], "data"), "started", "false");
+    w->tracks[0]->view.quiet = w->tracks[0]->view.unsettled = true;
+    w->tracks[0]->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_pass(w, WORLD_STRAY_MS - 1000);
+    CHECK_INT_EQ(w->tracks[0]->run, 0);
+    world_pass(w, 1000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(pod(w, "job-worker-1")->run, 1);
+}
+
 TEST(a_partition_that_breaks_when_the_first_pod_has_ended_already_is_replaced)
 {
     CHECK_ROWS (state, broken_states) {
