@@ -10,7 +10,7 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, crash_after, every_write;
+    bool calm, tamper, crash_after, every_write;
     char *kind, *log;
 };
 
@@ -47,6 +47,11 @@ static const struct opt ROWS[] = {
      .type = OPT_FLAG,
      .offset = AT(calm),
      .help = "Nothing goes wrong; every fourth seed is so anyway"},
+    {.flag = "tamper",
+     .type = OPT_FLAG,
+     .offset = AT(tamper),
+     .help =
+         "Partitions are also removed by somebody, lost by their controller, and fail with their hardware"},
     {.flag = "crash-at",
      .type = OPT_U32,
      .offset = AT(crash_at),
@@ -91,6 +96,8 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --kind %s", o->kind);
     if (o->calm)
         printf(" --calm");
+    if (o->tamper)
+        printf(" --tamper");
     if (w->crash_at)
         printf(" --crash-at %u%s", w->crash_at, w->crash_moment == CRASH_AFTER ? " --crash-after" : "");
     printf(" --log debug\n");
@@ -137,6 +144,7 @@ static unsigned run(const struct options *o)
         struct world_options options = {.seed = o->seed + i,
                                         .jobs = o->jobs,
                                         .kind = o->kind,
+                                        .is_tampered_with = o->tamper,
                                         .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
                                         .crash_at = o->crash_at,
                                         .crash_moment = o->crash_after ? CRASH_AFTER : CRASH_BEFORE};

@@ -5,6 +5,7 @@
 
 #include "vipu/server/config.h"
 #include "vipu/server/controller.h"
+#include "vipu/server/faults_doc.h"
 
 enum vipu_write { VIPU_CREATE, VIPU_RESET, VIPU_REMOVE };
 
@@ -12,10 +13,17 @@ struct vipu_side {
     char *name; /* "host:port" */
     struct server_config config;
     struct controller core;
+    unsigned machines;
     int64_t down_until_ms, stalled_until_ms;
+    struct faults faults; /* of its hardware */
 };
 
 /* So many IPU-Machines of four IPUs each, divided evenly over the domains. */
 void vipu_side_init(struct vipu_side *side, const char *name, unsigned domains, unsigned machines);
 void vipu_side_release(struct vipu_side *side);
+/* Somebody removes a partition of the operator's; the controller loses all of them; an IPU-Machine fails for
+ * a while, and the partitions on it with it. None of it touches foreign partitions. */
+void vipu_side_rob(struct vipu_side *side);
+void vipu_side_forget(struct vipu_side *side);
+void vipu_side_fail(struct vipu_side *side, uint32_t for_ms);
 void vipu_side_step(struct vipu_side *side); /* what is due by now has happened */

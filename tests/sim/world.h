@@ -18,9 +18,10 @@ enum crash_moment { CRASH_NEVER, CRASH_BEFORE, CRASH_AFTER };
 
 struct world_options {
     uint64_t seed;
-    unsigned jobs;     /* 0: twenty */
-    bool is_calm;      /* nothing goes wrong, whatever the seed says */
-    unsigned crash_at; /* the operator dies at its n-th write, counted from 1; 0: never */
+    unsigned jobs;         /* 0: twenty */
+    bool is_tampered_with; /* partitions go and fail, too */
+    bool is_calm;          /* nothing goes wrong, whatever the seed says */
+    unsigned crash_at;     /* the operator dies at its n-th write, counted from 1; 0: never */
     enum crash_moment crash_moment;
     const char *kind; /* all jobs are of this kind; NULL: of every */
 };
@@ -52,6 +53,7 @@ struct world {
     size_t job_count;
     int64_t began_ms, storm_ends_ms;
     struct weather storm; /* until then */
+    bool is_tampered;     /* partitions have gone or failed that the operator believed in */
     unsigned writes;      /* of the operators, in the order in which they leave */
     uint64_t vipu_writes;
     uint64_t foreign_numbers[2];

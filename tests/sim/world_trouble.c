@@ -57,6 +57,24 @@ static void vipu_stalls(struct world *world)
     side_at_random(world)->stalled_until_ms = clock_now_ms() + dice_between(500, 60000);
 }
 
+static void partition_goes(struct world *world)
+{
+    world->is_tampered = true;
+    vipu_side_rob(side_at_random(world));
+}
+
+static void vipu_forgets(struct world *world)
+{
+    world->is_tampered = true;
+    vipu_side_forget(side_at_random(world));
+}
+
+static void machine_fails(struct world *world)
+{
+    world->is_tampered = true;
+    vipu_side_fail(side_at_random(world), (uint32_t)dice_between(500, 60000));
+}
+
 static void node_away(struct world *world)
 {
     cluster_break_node(&world->cluster, dice_below((uint32_t)world->cluster.node_count), NODE_IS_UNREACHABLE,
@@ -69,8 +87,11 @@ static void node_crashes(struct world *world)
                        dice_between(10000, 150000), dice_permille(500));
 }
 
-static void (*const BLOWS[])(struct world *) = {crash,     crash,       pause_process, api_away,    compact,
-                                                vipu_away, vipu_stalls, node_away,     node_crashes};
+/* Those from PARTITION_BLOWS on only in worlds that are tampered with. */
+static void (*const BLOWS[])(struct world *) = {crash,        crash,          pause_process, api_away,
+                                                compact,      vipu_away,      vipu_stalls,   node_away,
+                                                node_crashes, partition_goes, vipu_forgets,  machine_fails};
+#define PARTITION_BLOWS 9u
 
 static void on_blow(void *ctx)
 {
@@ -96,6 +117,7 @@ static unsigned some(unsigned most)
 void world_plan_trouble(struct world *world)
 {
     unsigned blows = dice_below(10);
+    unsigned kinds = world->options.is_tampered_with ? COUNT_OF(BLOWS) : PARTITION_BLOWS;
 
     world->api.no_stream_lists = dice_permille(300);
     world->api.page_limit = dice_permille(500) ? (unsigned)dice_between(1, 8) : 0;
@@ -117,7 +139,7 @@ void world_plan_trouble(struct world *world)
     for (unsigned i = 0; i < blows; i++) {
         struct blow *blow = NEW(struct blow);
 
-        *blow = (struct blow){.world = world, .strike = BLOWS[dice_below(COUNT_OF(BLOWS))]};
+        *blow = (struct blow){.world = world, .strike = BLOWS[dice_below(kinds)]};
         clock_plan(dice_between(1000, STORM_MS), NULL, on_blow, blow);
     }
     clock_plan(STORM_MS, NULL, on_calm, world);
