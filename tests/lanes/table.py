@@ -60,9 +60,9 @@ LANES = [
     Lane("launcher", "ipu-launch, its agents and real mpirun, with real processes and namespaces", (Pytest(("launcher",), "dev"),), 2),
     Lane("mpi", "PopDist and poprun with a real mpirun, and PopDist's threads under ThreadSanitizer",
          (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
-          Ctest("tsan", "threads")), 6),
-    Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 1),
-    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 6),
+          Ctest("tsan", "threads")), 5),
+    Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 2),
+    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 13),
     Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 5),
-    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 9),
+    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 14),
 ]
