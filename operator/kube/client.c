@@ -418,11 +418,6 @@ struct loop *kube_loop(const struct kube *kube)
     return kube->loop;
 }
 
-const struct identity *kube_identity(const struct kube *kube)
-{
-    return transport_identity(kube->transport);
-}
-
 struct transport *kube_transport(const struct kube *kube)
 {
     return kube->transport;
@@ -439,11 +434,6 @@ size_t kube_counters(const struct kube *kube, const struct kube_counter **ret)
 uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource)
 {
     return counters_sent(transport_counters(kube->transport), method, resource);
-}
-
-size_t kube_waiting(const struct kube *kube)
-{
-    return kube->waiting;
 }
 
 unsigned kube_flying(const struct kube *kube)

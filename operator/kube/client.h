@@ -85,7 +85,6 @@ struct kube_call *kube_send(struct kube *kube, const struct kube_request *reques
 void kube_cancel(struct kube_call *call); /* NULL is fine; the call must not have finished */
 
 struct loop *kube_loop(const struct kube *kube);
-const struct identity *kube_identity(const struct kube *kube);
 
 /* What was asked so far, for tests and metrics. Rows are per method and plural; borrowed until the next
  * kube_send. */
@@ -97,5 +96,4 @@ struct kube_counter {
 };
 size_t kube_counters(const struct kube *kube, const struct kube_counter **ret);
 uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource); /* NULL: any */
-size_t kube_waiting(const struct kube *kube);                                          /* not sent yet */
 unsigned kube_flying(const struct kube *kube); /* work requests without their answer */

@@ -185,11 +185,6 @@ struct counters *transport_counters(struct transport *transport)
     return &transport->counters;
 }
 
-struct loop *transport_loop(const struct transport *transport)
-{
-    return transport->loop;
-}
-
 const struct identity *transport_identity(const struct transport *transport)
 {
     return transport->identity;

@@ -498,12 +498,6 @@ void vipu_client_abort(struct vipu_client *client)
     }
 }
 
-bool vipu_client_is_connected(const struct vipu_client *client)
-{
-    (void)client;
-    return true;
-}
-
 const char *vipu_client_target(const struct vipu_client *client)
 {
     return client->target;

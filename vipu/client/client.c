@@ -73,11 +73,6 @@ void vipu_client_abort(struct vipu_client *client)
     channel_abort(client->channel);
 }
 
-bool vipu_client_is_connected(const struct vipu_client *client)
-{
-    return channel_is_connected(client->channel);
-}
-
 const char *vipu_client_target(const struct vipu_client *client)
 {
     return channel_target(client->channel);

@@ -68,7 +68,6 @@ void vipu_client_free(struct vipu_client *client); /* no callback runs afterward
  * fails with ERR_IO in the next turn, `sent` as it was. The client stays usable. */
 void vipu_client_abort(struct vipu_client *client);
 
-bool vipu_client_is_connected(const struct vipu_client *client);
 const char *vipu_client_target(const struct vipu_client *client); /* "host:port", for messages */
 
 /* Calls. deadline_ms 0 is the client's default; connecting counts. The handle is good until the callback
