@@ -26,45 +26,38 @@ static void put_jobs(const void *ctx, const char *name, struct str *out)
         str_addf(out, "%s{state=\"%s\"} %u\n", name, job_state_name((enum job_state)i), v->survey->jobs[i]);
 }
 
-static void put_number(const struct metrics_view *v, const char *name, uint32_t number, struct str *out)
+/* One of the survey's plain numbers, by its place in struct survey. */
+static void put_number(const void *ctx, const char *name, size_t offset, struct str *out)
 {
+    const struct metrics_view *v = ctx;
+
     if (v->survey)
-        str_addf(out, "%s %u\n", name, number);
+        str_addf(out, "%s %u\n", name, *(const uint32_t *)((const char *)v->survey + offset));
 }
 
 static void put_waiting(const void *ctx, const char *name, struct str *out)
 {
-    const struct metrics_view *v = ctx;
-
-    put_number(v, name, v->survey ? v->survey->waiting : 0, out);
+    put_number(ctx, name, offsetof(struct survey, waiting), out);
 }
 
 static void put_pods(const void *ctx, const char *name, struct str *out)
 {
-    const struct metrics_view *v = ctx;
-
-    put_number(v, name, v->survey ? v->survey->pods : 0, out);
+    put_number(ctx, name, offsetof(struct survey, pods), out);
 }
 
 static void put_records(const void *ctx, const char *name, struct str *out)
 {
-    const struct metrics_view *v = ctx;
-
-    put_number(v, name, v->survey ? v->survey->records : 0, out);
+    put_number(ctx, name, offsetof(struct survey, records), out);
 }
 
 static void put_depth(const void *ctx, const char *name, struct str *out)
 {
-    const struct metrics_view *v = ctx;
-
-    put_number(v, name, v->survey ? v->survey->due : 0, out);
+    put_number(ctx, name, offsetof(struct survey, due), out);
 }
 
 static void put_in_work(const void *ctx, const char *name, struct str *out)
 {
-    const struct metrics_view *v = ctx;
-
-    put_number(v, name, v->survey ? v->survey->in_work : 0, out);
+    put_number(ctx, name, offsetof(struct survey, in_work), out);
 }
 
 static void put_reconciles(const void *ctx, const char *name, struct str *out)
