@@ -1,9 +1,9 @@
 #include "base/io/serve_tls.h"
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
+
+#include "base/io/pem.h"
 
 enum { CHAIN_MAX = 8 };
 
@@ -15,44 +15,16 @@ void serve_tls_setup(SSL_CTX *ssl)
     (void)SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
 }
 
-/* OpenSSL would ask at the terminal. */
-static int on_passphrase(char *out, int size, int writing, void *ctx)
-{
-    (void)out;
-    (void)size;
-    (void)writing;
-    (void)ctx;
-    return -1;
-}
-
-static BIO *open_pem(const char *text)
-{
-    BIO *bio = BIO_new_mem_buf(text, (int)strnlen(text, INT32_MAX));
-
-    if (!bio)
-        abort(); /* no memory */
-    return bio;
-}
-
 /* The certificates in their order, the server's own first. */
 static int read_chain(const char *pem, X509 *chain[CHAIN_MAX])
 {
-    BIO *bio = open_pem(pem);
+    BIO *bio = pem_open(pem, INT32_MAX);
     int count = 0;
 
-    while (count < CHAIN_MAX && (chain[count] = PEM_read_bio_X509(bio, NULL, on_passphrase, NULL)))
+    while (count < CHAIN_MAX && (chain[count] = pem_next_certificate(bio)))
         count++;
     BIO_free(bio);
     return count;
-}
-
-static EVP_PKEY *read_key(const char *pem)
-{
-    BIO *bio = open_pem(pem);
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, on_passphrase, NULL);
-
-    BIO_free(bio);
-    return key;
 }
 
 static bool use(SSL_CTX *ssl, X509 *const chain[], int count, EVP_PKEY *key, struct err *err)
@@ -74,7 +46,7 @@ bool serve_tls_use(SSL_CTX *ssl, const struct serve_tls *tls, struct err *err)
 {
     X509 *chain[CHAIN_MAX];
     int count = read_chain(tls->certificates, chain);
-    EVP_PKEY *key = read_key(tls->key);
+    EVP_PKEY *key = pem_read_key(tls->key, INT32_MAX);
     bool ok = use(ssl, chain, count, key, err);
 
     for (int i = 0; i < count; i++)

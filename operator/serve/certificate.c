@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/io/pem.h"
 
 enum { DAY_S = 86400, SKEW_S = 3600, SERIAL_BITS = 127, OLD_CAS_MAX = 3, PEM_MAX = 64 * 1024 };
 
@@ -27,47 +28,13 @@ static void need(bool done)
 
 /* ---- text ---- */
 
-static BIO *open_pem(const char *text)
-{
-    return must(BIO_new_mem_buf(text ? text : "", (int)(text ? strnlen(text, PEM_MAX) : 0)));
-}
-
-/* OpenSSL would ask at the terminal. */
-static int on_passphrase(char *out, int size, int writing, void *ctx)
-{
-    (void)out;
-    (void)size;
-    (void)writing;
-    (void)ctx;
-    return -1;
-}
-
-/* The queue of errors is the thread's, so others must not find ours in it. */
-static X509 *next_x509(BIO *bio)
-{
-    X509 *x509 = PEM_read_bio_X509(bio, NULL, on_passphrase, NULL);
-
-    ERR_clear_error();
-    return x509;
-}
-
 static X509 *read_x509(const char *pem)
 {
-    BIO *bio = open_pem(pem);
-    X509 *x509 = next_x509(bio);
+    BIO *bio = pem_open(pem, PEM_MAX);
+    X509 *x509 = pem_next_certificate(bio);
 
     BIO_free(bio);
     return x509;
-}
-
-static EVP_PKEY *read_key(const char *pem)
-{
-    BIO *bio = open_pem(pem);
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, on_passphrase, NULL);
-
-    BIO_free(bio);
-    ERR_clear_error();
-    return key;
 }
 
 static void add_bio(struct str *out, BIO *bio)
@@ -194,10 +161,10 @@ static bool has_ended(const X509 *x509, int64_t now_s)
 
 static void add_living(struct str *out, const char *old_ca, int64_t now_s)
 {
-    BIO *bio = open_pem(old_ca);
+    BIO *bio = pem_open(old_ca, PEM_MAX);
     X509 *x509;
 
-    for (int kept = 0; kept < OLD_CAS_MAX && (x509 = next_x509(bio)); X509_free(x509)) {
+    for (int kept = 0; kept < OLD_CAS_MAX && (x509 = pem_next_certificate(bio)); X509_free(x509)) {
         if (has_ended(x509, now_s))
             continue;
         add_x509(out, x509);
@@ -250,11 +217,11 @@ static bool covers(X509 *cert, const char *name)
 
 static bool is_signed_by(X509 *cert, const char *trusted)
 {
-    BIO *bio = open_pem(trusted);
+    BIO *bio = pem_open(trusted, PEM_MAX);
     X509 *ca;
     bool found = false;
 
-    while (!found && (ca = next_x509(bio))) {
+    while (!found && (ca = pem_next_certificate(bio))) {
         found = X509_check_issued(ca, cert) == X509_V_OK && X509_verify(cert, X509_get0_pubkey(ca)) == 1;
         X509_free(ca);
     }
@@ -284,7 +251,7 @@ static const char *fault_of(X509 *cert, EVP_PKEY *key, const char *trusted, cons
 const char *certificate_fault(const struct certificate *certificate, const struct strv *names, int64_t now_s)
 {
     X509 *cert = read_x509(certificate->cert);
-    EVP_PKEY *key = read_key(certificate->key);
+    EVP_PKEY *key = pem_read_key(certificate->key, PEM_MAX);
     const char *fault = fault_of(cert, key, certificate->ca, names, now_s);
 
     X509_free(cert);

@@ -9,6 +9,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
+#include "base/io/pem.h"
 
 /* ALPN's name of HTTP/2, with its length in front. */
 static const unsigned char alpn_h2[] = {2, 'h', '2'};
@@ -69,23 +70,13 @@ static void close_pem(BIO *bio)
     ERR_clear_error();
 }
 
-/* OpenSSL would ask at the terminal. */
-static int on_passphrase(char *out, int size, int writing, void *ctx)
-{
-    (void)out;
-    (void)size;
-    (void)writing;
-    (void)ctx;
-    return -1;
-}
-
 /* NULL when there is no further certificate; *bad says that the rest of the file is damaged. */
 static X509 *next_certificate(BIO *bio, bool *bad)
 {
     X509 *certificate;
 
     ERR_clear_error();
-    certificate = PEM_read_bio_X509(bio, NULL, on_passphrase, NULL);
+    certificate = PEM_read_bio_X509(bio, NULL, pem_no_passphrase, NULL);
     *bad = !certificate && ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE;
     return certificate;
 }
@@ -133,7 +124,7 @@ static bool use_key(SSL_CTX *ssl, const char *file, struct err *err)
         return false;
     bio = bio_of(&pem);
     ERR_clear_error();
-    key = PEM_read_bio_PrivateKey(bio, NULL, on_passphrase, NULL);
+    key = PEM_read_bio_PrivateKey(bio, NULL, pem_no_passphrase, NULL);
     if (!key)
         ok = err_set(err, ERR_INVALID, "%s: there is no PEM private key without a passphrase in it", file);
     else if (SSL_CTX_use_PrivateKey(ssl, key) != 1)
