@@ -61,8 +61,8 @@ class Job:
             "IPU_JOB_SLOTS": str(self.slots), "IPU_JOB_KEYS_DIR": str(self.folder / "keys"), "TMPDIR": str(self.folder), **more,
         }  # fmt: skip
 
-    def start_agent(self, index=0, *command, mode="child", **env):
-        words = [str(self.launcher), "agent", *(("--", *command) if command else ())]
+    def start_agent(self, index=0, *command, mode="child", within=(), **env):
+        words = [*within, str(self.launcher), "agent", *(("--", *command) if command else ())]
         self.agents[index] = subprocess.Popen(
             processes.as_init(words) if mode == "init" else words, env=self.worker_env(index, **env),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
@@ -101,9 +101,9 @@ class Job:
         out, err = client.communicate(input, timeout=timeout)
         return client.returncode, out.decode(), err.decode()
 
-    def run(self, *words, timeout=120, **env):
-        """`ipu-launch run -- WORDS` in the launcher pod, to its end."""
-        return subprocess.run([str(self.launcher), "run", "--", *words], env=self.launcher_env(**env),
+    def run(self, *words, timeout=120, within=(), **env):
+        """`ipu-launch run -- WORDS` in the launcher pod, to its end; `within` is a command that runs it."""
+        return subprocess.run([*within, str(self.launcher), "run", "--", *words], env=self.launcher_env(**env),
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)  # fmt: skip
 
     def start_run(self, *words, mode="child", **env):

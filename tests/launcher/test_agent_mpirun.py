@@ -92,6 +92,16 @@ def test_a_worker_that_is_killed_ends_the_job(cluster, running):
     await_until(lambda: not marked(mark), "the end of all ranks")
 
 
+def test_a_daemon_of_mpirun_that_dies_at_its_start_ends_the_job(job):
+    one = job(workers=WORKERS)
+    for i in range(WORKERS):
+        # Where it can make no directory it ends, before it has told anybody.
+        one.start_agent(i, **({"TMPDIR": "/dev/null/none"} if i == 1 else {}))
+    done = one.run("mpirun", "true")
+    assert done.returncode not in (0, None)
+    assert "/dev/null/none" in done.stderr
+
+
 def test_an_mpirun_that_is_killed_leaves_no_rank(cluster, running):
     launch, mark = running
     kill(next(iter(children(launch.pid))))
@@ -123,7 +133,7 @@ mount --make-rprivate /
 mount -t tmpfs tmpfs /run
 mkdir -p /run/ipu-launch/tmp /run/ipu-launch/bin
 chmod 1777 /run/ipu-launch/tmp
-cp -r "$IPU_JOB_KEYS_DIR" /run/ipu-launch/keys
+cp -r "$KEYS" /run/ipu-launch/keys
 chmod -R a+rX /run/ipu-launch/keys
 "$0" install /run/ipu-launch/bin
 : > /run/none
@@ -133,29 +143,21 @@ for at in / /tmp; do
     mount -o remount,bind,ro $at
 done
 cd /
-exec setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set=-all --no-new-privs sh -c "$1"
+unset TMPDIR
+exec setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set=-all --no-new-privs /run/ipu-launch/bin/ipu-launch "$@"
 """
-INSIDE = """
-for i in 0 1; do
-    export IPU_JOB_WORKER_INDEX=$i IPU_JOB_KEY_FILE=/run/ipu-launch/keys/$i
-    IPU_JOB_AGENT_ADDRESS=$(echo $ADDRESSES | cut -d' ' -f$((i + 1))) /run/ipu-launch/bin/ipu-launch agent & agents="$agents $!"
-done
-IPU_JOB_HOSTS=$HOSTS IPU_JOB_KEYS_DIR=/run/ipu-launch/keys /run/ipu-launch/bin/ipu-launch run -- \\
-    mpirun --tag-output sh -c 'echo $(id -u) $IPU_JOB_WORKER_INDEX $TMPDIR; ! touch /x /tmp/x 2>/dev/null'
-status=$?
-kill $agents
-wait
-exit $status
-"""
+# Nothing in it outlives its process 1, and that not the test.
+POD = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", RESTRICTED)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts need root")
-def test_in_a_restricted_pod_without_names(job):
+def test_in_restricted_pods_without_names(job):
     one = job(workers=2)
-    env = one.worker_env(0, ADDRESSES=f"{address(0)} {address(1)}", HOSTS=one.launcher_env()["IPU_JOB_HOSTS"], HOME="/",
-                         IPU_JOB_KEYS_DIR=str(one.folder / "keys"))  # fmt: skip
-    del env["TMPDIR"]
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", RESTRICTED, one.launcher, INSIDE],
-                          env=env, capture_output=True, text=True, timeout=120)  # fmt: skip
+    keys = {"KEYS": str(one.folder / "keys"), "HOME": "/"}
+    for i in range(2):
+        one.start_agent(i, within=POD, IPU_JOB_KEY_FILE=f"/run/ipu-launch/keys/{i}", **keys)
+    done = one.run("mpirun", "--tag-output", "sh", "-c",
+                   "echo $(id -u) $IPU_JOB_WORKER_INDEX $TMPDIR; ! touch /x /tmp/x 2>/dev/null",
+                   within=POD, IPU_JOB_KEYS_DIR="/run/ipu-launch/keys", **keys)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert ranks(done.stdout) == {rank: [f"54321 {rank} /var/run/ipu-launch/tmp"] for rank in range(2)}

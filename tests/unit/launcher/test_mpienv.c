@@ -16,6 +16,8 @@ TEST(both_generations_of_open_mpi_are_told)
         {"PRTE_MCA_prte_default_hostfile", "/tmp/hosts"},
         {"OMPI_MCA_plm_rsh_no_tree_spawn", "1"},
         {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
+        {"OMPI_MCA_orte_leave_session_attached", "1"},
+        {"PRTE_MCA_prte_leave_session_attached", "1"},
         {"OMPI_MCA_plm_rsh_num_concurrent", "200"},
         {"PRTE_MCA_plm_ssh_num_concurrent", "200"},
         {"OMPI_MCA_oob_tcp_keepalive_time", "3"},
