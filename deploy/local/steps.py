@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,14 +15,19 @@ END_S = 90  # for the command to take back what it made
 TOO_LONG = 124
 
 
+class Stopped(Exception):
+    """Somebody who waits for this step no longer wants it."""
+
+
 def spent(since: float) -> str:
     seconds = round(time.monotonic() - since)
     return f"{seconds // 60} min {seconds % 60} s" if seconds >= 60 else f"{seconds} s"
 
 
 def run(command: list[str], log: Path, limit_s: float, *, echo: bool = False, indent: str = "   ",
-        environment: dict[str, str] | None = None) -> int:
-    """The command's exit status, or TOO_LONG. With echo its lines are shown, otherwise the newest now and then."""
+        environment: dict[str, str] | None = None, stop: threading.Event | None = None) -> int:
+    """The command's exit status, or TOO_LONG. With echo its lines are shown, otherwise the newest now and then.
+    Stopped, soon after `stop` is set: interrupts reach the main thread alone, and steps may run in others."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
@@ -34,6 +40,8 @@ def run(command: list[str], log: Path, limit_s: float, *, echo: bool = False, in
                 return process.wait(SLICE_S)
             except subprocess.TimeoutExpired:
                 watcher.look()
+            if stop and stop.is_set():
+                raise Stopped
             if time.monotonic() > deadline:
                 print(f"{indent}not over after {limit_s:.0f} s: it is ended", flush=True)
                 return TOO_LONG

@@ -77,12 +77,10 @@ def _list(lanes: list[Lane]) -> int:
 
 def _run(lanes: list[Lane]) -> int:
     begun = time.monotonic()
-    runner = Runner(_install())
     total = Results()
     failures = []
-    for lane in lanes:
-        found = runner.lane(lane)
-        failures += [f"{lane.name}: {failure}" for failure in found.failed]
+    for name, found in Runner(_install()).lanes(lanes).items():
+        failures += [f"{name}: {failure}" for failure in found.failed]
         total.add(found)
     print(f"== over after {steps.spent(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
     # The first ones tell most: what follows is often their consequence.

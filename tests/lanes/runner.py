@@ -1,7 +1,9 @@
-"""Runs one lane: builds what it needs, then its suites, and says what they found."""
+"""Runs lanes, those of several tracks side by side: builds what each needs, then its suites, and says what they found."""
 
 import os
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import steps
@@ -23,45 +25,75 @@ class Runner:
     def __init__(self, python: Path):
         self._python = python
         self._built: dict[str, bool] = {}
+        self._building = threading.Lock()
+        self._stop = threading.Event()
 
-    def lane(self, lane: Lane) -> Results:
+    def lanes(self, lanes: list[Lane]) -> dict[str, Results]:
+        """What each lane found, in the order of the lanes."""
+        found: dict[str, Results] = {}
+        alone, *together = tracks(lanes)
+        for side_by_side in ([alone], together):
+            found |= self._side_by_side(side_by_side)
+        return {lane.name: found[lane.name] for lane in lanes}
+
+    def _side_by_side(self, chosen: list[list[Lane]]) -> dict[str, Results]:
+        found: dict[str, Results] = {}
+        with ThreadPoolExecutor(max(1, len(chosen))) as pool:
+            running = [pool.submit(self._track, track) for track in chosen]
+            try:
+                for track in running:
+                    found |= track.result()
+            except BaseException:
+                # An interrupt, most of all: the other tracks end what they started.
+                self._stop.set()
+                raise
+        return found
+
+    def _track(self, track: list[Lane]) -> dict[str, Results]:
+        return {lane.name: self._lane(lane) for lane in track}
+
+    def _lane(self, lane: Lane) -> Results:
         found = Results()
         begun = time.monotonic()
         print(f"== {lane.name}: {lane.about} (usually {lane.minutes} min)", flush=True)
         for number, suite in enumerate(lane.suites):
-            found.add(self._suite(suite, f"{lane.name}-{number + 1}"))
-        print(f"   {found} in {steps.spent(begun)}", flush=True)
+            found.add(self._suite(suite, lane, f"{lane.name}-{number + 1}"))
+        print(f"{indent(lane)}{found} in {steps.spent(begun)}", flush=True)
         return found
 
-    def _suite(self, suite: Compile | Ctest | Pytest, name: str) -> Results:
+    def _suite(self, suite: Compile | Ctest | Pytest, lane: Lane, name: str) -> Results:
         for preset in suite.presets:
-            if not self._build(preset):
+            if not self._build(preset, lane):
                 return Results(failed=[Failure(f"build of preset {preset}")])
         if isinstance(suite, Compile):
             return Results(passed=1)
-        return self._tests(suite, name)
+        return self._tests(suite, lane, name)
 
-    def _build(self, preset: str) -> bool:
-        if preset not in self._built:
-            self._built[preset] = all(self._must(title, command, LOGS / f"{verb}-{preset}.log") for verb, title, command in [
-                ("configure", f"configuring {preset} (usually 5 s)", ["cmake", "--preset", preset]),
-                ("build", f"building {preset} (usually 1 min)", ["cmake", "--build", "--preset", preset, "-j", cores()]),
-            ])
-        return self._built[preset]
+    def _build(self, preset: str, lane: Lane) -> bool:
+        with self._building:
+            if preset not in self._built:
+                self._built[preset] = all(self._must(lane, title, command, LOGS / f"{verb}-{preset}.log") for verb, title, command in [
+                    ("configure", f"configuring {preset} (usually 5 s)", ["cmake", "--preset", preset]),
+                    ("build", f"building {preset} (usually 1 min)", ["cmake", "--build", "--preset", preset, "-j", cores()]),
+                ])
+            return self._built[preset]
 
-    def _must(self, title: str, command: list[str], log: Path) -> bool:
-        print(f"   {title}", flush=True)
-        if steps.run(command, log, BUILD_LIMIT_S) == 0:
+    def _must(self, lane: Lane, title: str, command: list[str], log: Path) -> bool:
+        print(f"{indent(lane)}{title}", flush=True)
+        if self._step(lane, command, log, BUILD_LIMIT_S) == 0:
             return True
-        steps.show_end(log, 30)
+        steps.show_end(log, 30, indent(lane))
         return False
 
-    def _tests(self, suite: Ctest | Pytest, name: str) -> Results:
+    def _step(self, lane: Lane, command: list[str], log: Path, limit_s: float, **options) -> int:
+        return steps.run(command, log, limit_s, indent=indent(lane), stop=self._stop, **options)
+
+    def _tests(self, suite: Ctest | Pytest, lane: Lane, name: str) -> Results:
         log, junit = LOGS / f"{name}.log", LOGS / f"{name}.xml"
         junit.unlink(missing_ok=True)
         command = self._command(suite, junit)
-        print(f"   testing; {log.relative_to(ROOT)} tells more", flush=True)
-        status = steps.run(command, log, SUITE_LIMIT_S, environment=environment(suite))
+        print(f"{indent(lane)}testing; {log.relative_to(ROOT)} tells more", flush=True)
+        status = self._step(lane, command, log, SUITE_LIMIT_S, environment=environment(suite))
         try:
             found = read_junit(junit)
         except Unreadable as problem:
@@ -71,7 +103,7 @@ class Runner:
         if not found.total:
             found.failed.append(Failure(name, "there is not one test"))
         if found.failed:
-            steps.show_end(log, 60)
+            steps.show_end(log, 60, indent(lane))
         return found
 
     def _command(self, suite: Ctest | Pytest, junit: Path) -> list[str]:
@@ -80,6 +112,17 @@ class Runner:
                     "--no-tests=error", "--output-on-failure", "--parallel", cores(), "--output-junit", str(junit)]
         return [str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
                 "--durations=10", *(f"tests/{path}" for path in suite.paths)]
+
+
+def tracks(lanes: list[Lane]) -> list[list[Lane]]:
+    """The lanes that want the machine for themselves, then those of each track."""
+    names = dict.fromkeys(["", *(lane.track for lane in lanes)])
+    return [[lane for lane in lanes if lane.track == name] for name in names]
+
+
+def indent(lane: Lane) -> str:
+    """What a line begins with that may stand among those of other lanes."""
+    return f"   {lane.name}: "
 
 
 def environment(suite: Ctest | Pytest) -> dict[str, str]:

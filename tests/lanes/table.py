@@ -1,4 +1,4 @@
-"""Every test lane, in the order in which they run. To add a lane, add a row."""
+"""Every test lane, in the order in which they run on their track. To add a lane, add a row."""
 
 from dataclasses import dataclass
 
@@ -44,6 +44,8 @@ class Lane:
     about: str
     suites: tuple[Compile | Ctest | Pytest, ...]
     minutes: int  # what it usually takes on two cores, everything cached
+    # Lanes with a track spend their time on waiting for other programs: tracks run side by side, after all other lanes.
+    track: str = ""
 
     @property
     def presets(self) -> list[str]:
@@ -62,7 +64,7 @@ LANES = [
          (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
           Ctest("tsan", "threads")), 5),
     Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 2),
-    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 13),
-    Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 5),
-    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 14),
+    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 13, "API server"),
+    Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 5, "nodes"),
+    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 14, "nodes"),
 ]
