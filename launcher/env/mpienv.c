@@ -9,8 +9,8 @@ enum { COLUMN_VALUE, COLUMN_FIRST_NAME, COLUMN_COUNT = COLUMN_FIRST_NAME + 2 };
 
 /* Workers never start anything on each other: they have no keys for that. Each daemon of mpirun stays the
  * agent's foreground: one that ended before it had called back would be awaited for ever otherwise. Workers'
- * names are for the agent alone: mpirun need not look them up, waits long where no DNS answers, and would take
- * a worker for its own host that shares its node's address. */
+ * names are for the agent alone: mpirun need not look them up, waits long where no DNS answers, and would
+ * take a worker for its own host that shares its node's address. */
 static const char *const constants[][COLUMN_COUNT] = {
     {"1", "OMPI_MCA_plm_rsh_no_tree_spawn", "PRTE_MCA_plm_ssh_no_tree_spawn"},
     {"1", "OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached"},
