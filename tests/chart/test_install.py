@@ -86,7 +86,7 @@ def test_install_is_restricted_and_least_privileged(api, installed):
 def _check_pods(api, namespace):
     deployments = json.loads(api.must("get", "deployments", "-o", "json", namespace=namespace))["items"]
     assert {each["metadata"]["name"] for each in deployments} == {
-        "ipu-operator-controller-manager", "ipu-operator-vipu-server"}
+        "ipu-operator", "ipu-operator-vipu-server"}
     for each in deployments:
         pod = {"apiVersion": "v1", "kind": "Pod", **each["spec"]["template"]}
         pod["metadata"]["name"] = "judged"

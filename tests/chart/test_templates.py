@@ -117,7 +117,7 @@ def render(helm):
 
 
 def manager(objects, name="ipu-operator"):
-    return objects["Deployment", f"{name}-controller-manager"]["spec"]["template"]["spec"]
+    return objects["Deployment", name]["spec"]["template"]["spec"]
 
 
 def arguments(pod):
@@ -143,7 +143,7 @@ def test_defaults_install_the_operator_alone(render):
         ("ClusterRoleBinding", "ipus-ipu-operator-controller"),
         ("Role", "ipu-operator-controller"),
         ("RoleBinding", "ipu-operator-controller"),
-        ("Deployment", "ipu-operator-controller-manager"),
+        ("Deployment", "ipu-operator"),
     }
 
 
@@ -188,8 +188,8 @@ def test_flags_of_the_operator_follow_the_values(render):
 
 def test_pods_of_the_chart_are_restricted(render):
     objects = render(SIMULATED)
-    for name in ["controller-manager", "vipu-server"]:
-        pod = objects["Deployment", f"ipu-operator-{name}"]["spec"]["template"]["spec"]
+    for name in ["ipu-operator", "ipu-operator-vipu-server"]:
+        pod = objects["Deployment", name]["spec"]["template"]["spec"]
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         for container in pod["containers"]:
@@ -201,7 +201,7 @@ def test_pods_of_the_chart_are_restricted(render):
 
 def test_every_old_value_that_applies_reaches_the_pod(render):
     objects = render(OLD_VALUES)
-    template = objects["Deployment", "ipu-controller-manager"]["spec"]["template"]
+    template = objects["Deployment", "ipu"]["spec"]["template"]
     pod, old = template["spec"], OLD_VALUES["controller"]
     assert template["metadata"]["annotations"]["note"] == "x"
     assert pod["imagePullSecrets"] == [{"name": "pull"}, {"name": "other"}]
@@ -233,7 +233,7 @@ def test_simulated_controller_is_appended_to_those_given(render):
 
 def test_new_controllers_restart_the_operator(render):
     def checksum(values):
-        template = render(values)["Deployment", "ipu-operator-controller-manager"]["spec"]["template"]
+        template = render(values)["Deployment", "ipu-operator"]["spec"]["template"]
         return template["metadata"]["annotations"]["checksum/controllers"]
 
     assert checksum({}) != checksum(SIMULATED)
@@ -303,7 +303,7 @@ def test_webhooks_have_the_originals_names_and_paths(render):
 def test_the_webhooks_service_leads_to_the_operators_port(render):
     objects = render(MAXIMAL)
     service = objects["Service", "ipu-webhook-svc"]
-    labels = objects["Deployment", "ipu-controller-manager"]["spec"]["template"]["metadata"]["labels"]
+    labels = objects["Deployment", "ipu"]["spec"]["template"]["metadata"]["labels"]
     ports = {port["name"]: port["containerPort"] for port in manager(objects, "ipu")["containers"][0]["ports"]}
     assert service["spec"]["selector"].items() <= labels.items()
     assert (service["spec"]["type"], service["metadata"]["annotations"]) == ("NodePort", {"a": "b"})

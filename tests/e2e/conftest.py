@@ -81,7 +81,7 @@ def pytest_runtest_makereport(item, call):
     if report.failed and "stack" in item.funcargs:
         stack = item.funcargs["stack"]
         report.sections.append(("operator", stack.system.attempt(
-            "logs", "deployment/ipu-operator-controller-manager", "--tail=60").stdout))
+            "logs", "deployment/ipu-operator", "--tail=60").stdout))
         report.sections.append(("jobs", stack.kubectl.attempt("get", "ipujobs,pods", "-A", "-o", "wide").stdout))
         report.sections.append(("system", stack.kubectl.within(SYSTEM).attempt("get", "pods,configmaps").stdout))
     return report

@@ -43,8 +43,8 @@ class Stack:
         kube.run(self._programs / "helm", "upgrade", "--install", "ipu-operator", kube.ROOT / "charts" / "ipu-operator",
                  "--kubeconfig", self.kubectl.kubeconfig, "--namespace", SYSTEM, "--create-namespace",
                  *(f"--set={value}" for value in (*VALUES, *values)))
-        for deployment in ("vipu-server", "controller-manager"):
-            self.system("rollout", "status", f"deployment/ipu-operator-{deployment}", "--timeout=90s")
+        for deployment in ("ipu-operator-vipu-server", "ipu-operator"):
+            self.system("rollout", "status", f"deployment/{deployment}", "--timeout=90s")
 
     @staticmethod
     def revive():
@@ -158,7 +158,7 @@ class Stack:
         kube.wait_for(f"{node} is {'' if is_ready else 'not '}ready", answers, 150)
 
     def operator_log(self):
-        return self.system("logs", "deployment/ipu-operator-controller-manager", "--tail=200")
+        return self.system("logs", "deployment/ipu-operator", "--tail=200")
 
 
 def processes_of(container):

@@ -8,7 +8,7 @@ import pytest
 from jobs import job
 
 APPLIERS = 3
-OPERATOR = "deployment/ipu-operator-controller-manager"
+OPERATOR = "deployment/ipu-operator"
 
 
 @pytest.fixture(scope="module", autouse=True)

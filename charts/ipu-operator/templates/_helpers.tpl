@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- /* Kept to 40 characters: the longest name made from it, <fullname>-controller-manager, must fit in 63 with a pod's suffix. */}}
+{{- /* Kept to 40 characters: the longest name made from it, <fullname>-vipu-server, must fit in 63 with a pod's suffix. */}}
 {{- define "ipu-operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}

@@ -87,7 +87,7 @@ def _evidence(target: Target) -> str:
         target.said("describe", "ipujob", NAME, *WHERE),
         target.said("get", "pods", *WHERE, "-l", f"graphcore.ai/job-name={NAME}", "-o", "wide"),
         target.said("logs", *WHERE, f"{NAME}-worker-0", "--tail=30"),
-        f"The end of the operator's log (deployment/{RELEASE}-controller-manager in namespace {NAMESPACE}):",
+        f"The end of the operator's log (deployment/{RELEASE} in namespace {NAMESPACE}):",
         operator_log(target),
     ])
 

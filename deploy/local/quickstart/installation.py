@@ -85,9 +85,9 @@ def _state(target: Target, *selection: str) -> str:
 
 
 def _wait_until_it_runs(target: Target) -> None:
-    for deployment in ("vipu-server", "controller-manager"):
+    for deployment in (f"{RELEASE}-vipu-server", RELEASE):
         try:
-            target.kubectl("--namespace", NAMESPACE, "rollout", "status", f"deployment/{RELEASE}-{deployment}",
+            target.kubectl("--namespace", NAMESPACE, "rollout", "status", f"deployment/{deployment}",
                            "--timeout=120s")
         except Problem as problem:
             pods = target.said("--namespace", NAMESPACE, "get", "pods")
@@ -97,7 +97,7 @@ def _wait_until_it_runs(target: Target) -> None:
 
 
 def operator_log(target: Target) -> str:
-    return target.said("--namespace", NAMESPACE, "logs", f"deployment/{RELEASE}-controller-manager", "--tail=30")
+    return target.said("--namespace", NAMESPACE, "logs", f"deployment/{RELEASE}", "--tail=30")
 
 
 def remove(target: Target) -> None:
