@@ -71,6 +71,7 @@ static void on_started(void *ctx)
                        &(struct reconciler_options){
                            .controllers = &o->controllers,
                            .operator_ns = operator_ns(app),
+                           .watch_ns = o->watch_ns,
                            .partition_prefix = o->partition_prefix,
                            .pods = {.launcher_image = o->launcher_image,
                                     .launcher_pull_policy = o->launcher_pull_policy,

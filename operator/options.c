@@ -25,6 +25,13 @@ static const struct opt ROWS[] = {
      .offset = AT(ns),
      .arg = "NAME",
      .help = "Namespace of the operator's own records and lease; default: the pod's, or the context's"},
+    {.flag = "watch-namespace",
+     .type = OPT_STR,
+     .offset = AT(watch_ns),
+     .arg = "NAME",
+     .help =
+         "Run the jobs of this namespace alone, without looking at nodes, so that no right is needed beyond "
+         "it; default: all namespaces"},
     {.flag = "kubeconfig",
      .type = OPT_STR,
      .offset = AT(kubeconfig),

@@ -10,6 +10,7 @@
 struct options {
     char *config_file;
     char *kubeconfig, *context, *ns;
+    char *watch_ns; /* NULL: all namespaces */
     char *lease_name, *pod_name;
     char *launcher_image, *launcher_pull_policy, *pull_secrets;
     bool host_network, network_policy;

@@ -62,9 +62,10 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
 
 /* ---- controllers ---- */
 
+/* Who may not see nodes leaves it to the scheduler, which says so at the pods. */
 static bool some_node_has(const struct reconciler *r, const struct vipu_controller_config *config)
 {
-    if (!config->node_label)
+    if (!config->node_label || !r->nodes)
         return true;
     for (const struct store_item *i = store_first(watch_store(r->nodes)); i; i = store_next(i)) {
         if (node_has_label(i->view, config->node_label, config->node_value))

@@ -4,9 +4,14 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/state.h"
 
+const struct node *node_seen(const struct reconciler *r, const char *name)
+{
+    return r->nodes && name ? store_view(watch_store(r->nodes), NULL, name) : NULL;
+}
+
 bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id)
 {
-    const struct node *seen = node ? store_view(watch_store(r->nodes), NULL, node) : NULL;
+    const struct node *seen = node_seen(r, node);
 
     if (!seen)
         return false;

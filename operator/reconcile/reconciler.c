@@ -229,7 +229,7 @@ cJSON *reconciler_queue(const struct reconciler *r)
 bool reconciler_is_synced(const struct reconciler *r)
 {
     return watch_is_synced(r->jobs) && watch_is_synced(r->pods) && watch_is_synced(r->records) &&
-           watch_is_synced(r->nodes) && watch_is_synced(r->services) &&
+           (!r->nodes || watch_is_synced(r->nodes)) && watch_is_synced(r->services) &&
            (!r->policies || watch_is_synced(r->policies));
 }
 

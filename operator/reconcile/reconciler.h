@@ -15,6 +15,7 @@ struct str;
 struct reconciler_options {
     const struct pool_config *controllers;
     const char *operator_ns;      /* where the records are */
+    const char *watch_ns;         /* the one namespace whose jobs are run, and no node is seen; NULL: all */
     const char *partition_prefix; /* "p" */
     struct podspec_options pods;
     int64_t hold_ms;              /* how long IPUs are held when a process may still run on them */

@@ -31,7 +31,8 @@ struct reconciler {
     struct events *events;
     struct pool *pool;
     struct reconciler_options options;
-    struct watch *jobs, *pods, *records, *nodes, *services;
+    struct watch *jobs, *pods, *records, *services;
+    struct watch *nodes;    /* NULL: the operator has one namespace, and may not see them */
     struct watch *policies; /* NULL: the operator makes none */
     struct queue *queue;
     struct map memories; /* uid -> struct job_memory */
@@ -74,6 +75,7 @@ struct observation {
 };
 void observe(struct reconciler *r, const char *key, struct observation *o);
 void observation_release(struct observation *observation);
+const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: nothing is known of it */
 bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id);
 /* The uid of a job of this name that is not in the store, though records name it and nobody has looked yet;
  * or NULL. */

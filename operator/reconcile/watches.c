@@ -132,7 +132,7 @@ static void remember_present(struct reconciler *r, const struct pod *pod, struct
     mem_set_str(&worker->pod, pod->name);
     worker->revision = pod->revision;
     if (pod->node && !worker->node) {
-        const struct node *node = store_view(watch_store(r->nodes), NULL, pod->node);
+        const struct node *node = node_seen(r, pod->node);
 
         mem_set_str(&worker->node, pod->node);
         mem_set_str(&worker->boot_id, node ? node->boot_id : NULL);
@@ -281,11 +281,22 @@ static void on_synced(void *ctx)
 
 /* ---- all of them ---- */
 
+static bool is_wanted(const struct reconciler *r, const struct kube_resource *resource)
+{
+    if (resource == &KUBE_NODES)
+        return !r->options.watch_ns;
+    return resource != &KUBE_NETWORK_POLICIES || r->options.pods.network_policy;
+}
+
 void watches_start(struct reconciler *r)
 {
-    struct watch_options jobs = {
-        .resource = &KUBE_IPUJOBS, .view = view_job, .view_free = free_job_view, .on_change = on_job};
+    struct watch_options jobs = {.resource = &KUBE_IPUJOBS,
+                                 .ns = r->options.watch_ns,
+                                 .view = view_job,
+                                 .view_free = free_job_view,
+                                 .on_change = on_job};
     struct watch_options pods = {.resource = &KUBE_PODS,
+                                 .ns = r->options.watch_ns,
                                  .label_selector = LABEL_JOB_NAME,
                                  .view = view_pod,
                                  .view_free = free_pod_view,
@@ -301,6 +312,7 @@ void watches_start(struct reconciler *r)
     struct watch_options nodes = {
         .resource = &KUBE_NODES, .view = view_node, .view_free = free_node_view, .on_change = on_node};
     struct watch_options services = {.resource = &KUBE_SERVICES,
+                                     .ns = r->options.watch_ns,
                                      .label_selector = LABEL_JOB_NAME,
                                      .view = view_owned,
                                      .view_free = free_owned_view,
@@ -311,7 +323,7 @@ void watches_start(struct reconciler *r)
 
     policies.resource = &KUBE_NETWORK_POLICIES;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
-        if (all[i] == &policies && !r->options.pods.network_policy)
+        if (!is_wanted(r, all[i]->resource))
             continue;
         all[i]->ctx = r;
         all[i]->on_synced = on_synced;
