@@ -1,5 +1,6 @@
 """What the chart renders and refuses, with Helm 4 and Helm 3. No cluster is needed."""
 
+import copy
 import re
 import subprocess
 
@@ -39,6 +40,7 @@ OLD_VALUES = {
 }
 WEBHOOKS = {"admissionWebhooks": {"enabled": True}}
 SIMULATED = {"vipuServer": {"enabled": True}}
+OPTIONAL = {"networkPolicy": {"enabled": True}, "flowSchema": {"enabled": True}, "priorityClass": {"create": True}}
 MAXIMAL = {
     **OLD_VALUES,
     "nameOverride": "operator",
@@ -63,6 +65,18 @@ MAXIMAL = {
         "partitionPrefix": "east",
         "holdSeconds": 60,
         "troubleSeconds": 7,
+        "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}],
+    },
+    "podDisruptionBudget": {"enabled": False},
+    "priorityClass": {"create": True, "value": 7},
+    "flowSchema": {"enabled": True, "concurrencyShares": 7},
+    "admissionPolicy": {"enabled": False},
+    "aggregatedRoles": {"create": False},
+    "networkPolicy": {
+        "enabled": True,
+        "nodeNetworks": ["10.1.0.0/16", "fd00::/64"],
+        "pagesFrom": [{"podSelector": {"matchLabels": {"app": "prometheus"}}}],
+        "apiServerPorts": [16443],
     },
     "admissionWebhooks": {
         "enabled": True,
@@ -141,6 +155,12 @@ def test_defaults_install_the_operator_alone(render):
         ("Service", "ipu-operator-vipu-proxy"),
         ("ClusterRole", "ipus-ipu-operator-controller"),
         ("ClusterRoleBinding", "ipus-ipu-operator-controller"),
+        ("ClusterRole", "ipus-ipu-operator-ipujobs-view"),
+        ("ClusterRole", "ipus-ipu-operator-ipujobs-edit"),
+        ("ClusterRole", "ipus-ipu-operator-ipujobs-admin"),
+        ("ValidatingAdmissionPolicy", "ipus-ipu-operator-controller"),
+        ("ValidatingAdmissionPolicyBinding", "ipus-ipu-operator-controller"),
+        ("PodDisruptionBudget", "ipu-operator-controller-manager"),
         ("Role", "ipu-operator-controller"),
         ("RoleBinding", "ipu-operator-controller"),
         ("Deployment", "ipu-operator"),
@@ -257,7 +277,8 @@ def test_storage_is_an_empty_dir_unless_told(render):
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
     kinds = {kind for kind, _ in render({"controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
-    assert kinds == {"ConfigMap", "Deployment", "Service"}
+    assert kinds == {"ConfigMap", "Deployment", "Service", "PodDisruptionBudget", "ValidatingAdmissionPolicy",
+                     "ValidatingAdmissionPolicyBinding"}
 
 
 def test_two_installations_share_no_cluster_wide_name(render):
@@ -337,21 +358,21 @@ def test_wrong_values_are_refused_by_name(helm, values, word):
 
 
 NOTED_ONLY = {"global.kubectlVersion", "controller.service", "vipuProxy"}
+ALONE = {"controller.watchNamespace"}  # test_hardening.py: it goes with few of the others
 
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
 def test_every_value_changes_what_is_rendered(helm):
     described = values_table.described_values((CHART / "values.yaml").read_text())
-    plain = helm("template", {**SIMULATED, **WEBHOOKS}).stdout
+    on = {**SIMULATED, **WEBHOOKS, **OPTIONAL}
+    plain = helm("template", on).stdout
     unused = []
-    for keys in [path.split(".") for path, _, _ in described if path not in NOTED_ONLY]:
-        values = {**WEBHOOKS, "vipuServer": {"enabled": keys != ["vipuServer", "enabled"]}}
-        if keys[0] == "admissionWebhooks":
-            values["admissionWebhooks"] = {"enabled": keys[1] != "enabled"}
+    for keys in [path.split(".") for path, _, _ in described if path not in NOTED_ONLY | ALONE]:
+        values = copy.deepcopy(on)
         place = values
         for key in keys[:-1]:
             place = place.setdefault(key, {})
-        place.setdefault(keys[-1], values_table.value_at(MAXIMAL, keys))
+        place[keys[-1]] = keys[-1] not in place and values_table.value_at(MAXIMAL, keys)
         done = helm("template", values)
         assert done.returncode == 0, done.stderr
         if done.stdout == plain:

@@ -1,0 +1,165 @@
+"""What a hardened installation has beside the operator, as the chart renders it. tests/e2e/test_hardening.py has it in use."""
+
+import pytest
+import yaml
+
+from test_templates import (MAXIMAL, OPTIONAL, SIMULATED, WEBHOOKS, arguments, helm, manager, render)  # noqa: F401
+
+NAMESPACED = {"controller": {"watchNamespace": "research"}}
+OPERATOR = "ipus-ipu-operator-controller"
+HARDENED = {**SIMULATED, **WEBHOOKS, **OPTIONAL}
+
+
+def rules(objects):
+    """What the operator's roles allow, as (where, group, resource, verb)."""
+    return {(thing["metadata"].get("namespace"), group, resource, verb)
+            for (kind, name), thing in objects.items() if kind in ("Role", "ClusterRole") and "-ipujobs-" not in name
+            for rule in thing["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
+            for verb in rule["verbs"]}
+
+
+def labels_of(objects, deployment):
+    return objects["Deployment", deployment]["spec"]["template"]["metadata"]["labels"]
+
+
+def test_a_drain_takes_one_replica_at_a_time(render):  # noqa: F811
+    objects = render({})
+    budget = objects["PodDisruptionBudget", "ipu-operator-controller-manager"]["spec"]
+    assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
+    assert budget["selector"]["matchLabels"].items() <= labels_of(objects, "ipu-operator").items()
+
+
+def test_replicas_are_spread_over_nodes_unless_told_otherwise(render):  # noqa: F811
+    objects = render({})
+    (spread,) = manager(objects)["topologySpreadConstraints"]
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
+    assert spread["labelSelector"]["matchLabels"].items() <= labels_of(objects, "ipu-operator").items()
+    told = manager(render(MAXIMAL), "ipu")["topologySpreadConstraints"]
+    assert told == MAXIMAL["controller"]["topologySpreadConstraints"]
+
+
+def test_the_priority_class_is_that_of_the_operators_pods(render):  # noqa: F811
+    objects = render(OPTIONAL)
+    made = objects["PriorityClass", OPERATOR]
+    assert (made["value"], made["globalDefault"]) == (1000000, False)
+    assert manager(objects)["priorityClassName"] == OPERATOR
+    assert manager(render(MAXIMAL), "ipu")["priorityClassName"] == "system-cluster-critical", "the value names another"
+
+
+def test_the_api_server_tells_the_operators_requests_from_others(render):  # noqa: F811
+    objects = render(OPTIONAL)
+    level = objects["PriorityLevelConfiguration", OPERATOR]["spec"]["limited"]
+    assert level["nominalConcurrencyShares"] == 20
+    flows = {name: thing["spec"] for (kind, name), thing in objects.items() if kind == "FlowSchema"}
+    assert {name: flow["priorityLevelConfiguration"]["name"] for name, flow in flows.items()} == {
+        OPERATOR: OPERATOR, f"{OPERATOR}-lease": "leader-election"}
+    assert flows[f"{OPERATOR}-lease"]["matchingPrecedence"] < flows[OPERATOR]["matchingPrecedence"], "the first match counts"
+    for flow in flows.values():
+        assert flow["rules"][0]["subjects"] == [
+            {"kind": "ServiceAccount", "serviceAccount": {"name": "ipu-operator-controller", "namespace": "ipus"}}]
+
+
+def test_the_policy_concerns_the_operator_alone(render):  # noqa: F811
+    objects = render({"controller": {"serviceAccount": {"name": "other"}}})
+    policy = objects["ValidatingAdmissionPolicy", OPERATOR]["spec"]
+    assert [one["expression"] for one in policy["matchConditions"]] == [
+        "request.userInfo.username == 'system:serviceaccount:ipus:other'"]
+    assert objects["ValidatingAdmissionPolicyBinding", OPERATOR]["spec"] == {
+        "policyName": OPERATOR, "validationActions": ["Deny"]}
+
+
+def test_the_policy_holds_whatever_the_role_lets_make_or_delete(render):  # noqa: F811
+    objects = render(WEBHOOKS)
+    policy = objects["ValidatingAdmissionPolicy", OPERATOR]["spec"]["matchConstraints"]["resourceRules"]
+    held = {(group, resource, verb.lower()) for rule in policy for group in rule["apiGroups"]
+            for resource in rule["resources"] for verb in rule["operations"]}
+    allowed = {(group, resource, verb) for where, group, resource, verb in rules(objects)
+               if where is None and verb in ("create", "delete")}
+    # Events say something, and do nothing; jobs are deleted when their time is over.
+    assert allowed - held == {("events.k8s.io", "events", "create"), ("graphcore.ai", "ipujobs", "delete")}
+
+
+def test_roles_of_users_become_part_of_the_clusters_own(render):  # noqa: F811
+    objects = render({})
+    for role, verbs in {"view": {"get", "list", "watch"},
+                        "edit": {"create", "update", "patch", "delete", "deletecollection"},
+                        "admin": {"update", "patch"}}.items():
+        thing = objects["ClusterRole", f"ipus-ipu-operator-ipujobs-{role}"]
+        assert thing["metadata"]["labels"][f"rbac.authorization.k8s.io/aggregate-to-{role}"] == "true"
+        assert {rule["apiGroups"][0] for rule in thing["rules"]} == {"graphcore.ai"}
+        assert {verb for rule in thing["rules"] for verb in rule["verbs"]} == verbs
+
+
+@pytest.mark.parametrize("values, name", [(HARDENED, "ipu-operator"), (MAXIMAL, "ipu")], ids=["hardened", "maximal"])
+def test_every_port_of_the_charts_pods_is_in_a_network_policy(render, values, name):  # noqa: F811
+    objects = render(values)
+    for deployment, policy in [(name, f"{name}-controller-manager"), (f"{name}-vipu-server",) * 2]:
+        spec = objects["NetworkPolicy", policy]["spec"]
+        assert spec["policyTypes"] == ["Ingress", "Egress"]
+        assert spec["podSelector"]["matchLabels"].items() <= labels_of(objects, deployment).items()
+        pod = objects["Deployment", deployment]["spec"]["template"]["spec"]
+        ports = {port["name"] for container in pod["containers"] for port in container["ports"]}
+        assert {port["port"] for rule in spec["ingress"] for port in rule["ports"]} == ports
+
+
+def test_network_policies_name_who_may_connect(render):  # noqa: F811
+    nodes = [{"ipBlock": {"cidr": cidr}} for cidr in MAXIMAL["networkPolicy"]["nodeNetworks"]]
+    objects = render(MAXIMAL)
+    of_operator = objects["NetworkPolicy", "ipu-controller-manager"]["spec"]
+    senders = {rule["ports"][0]["port"]: rule["from"] for rule in of_operator["ingress"]}
+    assert senders == {"health": MAXIMAL["networkPolicy"]["pagesFrom"], "webhooks": nodes}
+    (to_vipu,) = objects["NetworkPolicy", "ipu-vipu-server"]["spec"]["ingress"]
+    assert to_vipu["from"][2:] == nodes
+    assert to_vipu["from"][0]["podSelector"]["matchLabels"].items() <= labels_of(objects, "ipu").items()
+    assert to_vipu["from"][1] == {"namespaceSelector": {}, "podSelector": {"matchExpressions": [
+        {"key": "graphcore.ai/job-name", "operator": "Exists"}]}}
+
+
+def test_job_pods_in_the_hosts_network_reach_the_simulated_controller(render):  # noqa: F811
+    def senders(**worker):
+        objects = render({**HARDENED, "worker": worker})
+        return objects["NetworkPolicy", "ipu-operator-vipu-server"]["spec"]["ingress"][0].get("from")
+
+    assert senders(hostNetwork=True) is None, "they have their node's address, which nobody has named"
+    assert len(senders(hostNetwork=False)) == 2
+
+
+def test_the_operator_reaches_dns_api_servers_and_its_v_ipu_controllers(render):  # noqa: F811
+    def ports(controllers):
+        objects = render({**OPTIONAL, "global": {"vipuControllers": controllers}})
+        (rule,) = objects["NetworkPolicy", "ipu-operator-controller-manager"]["spec"]["egress"]
+        assert "to" not in rule
+        return [port["port"] for port in rule["ports"] if port.get("protocol") != "UDP"]
+
+    assert ports("") == [53, 443, 6443]
+    assert ports("pod1,pod2:81, [fd00::1]:82:a=b,[fd00::2]") == [53, 443, 6443, 8090, 81, 82]
+    assert ports([{"host": "pod1"}, {"host": "pod2", "port": 9000}]) == [53, 443, 6443, 8090, 9000]
+
+
+def test_with_one_namespace_nothing_is_made_outside_of_namespaces(render):  # noqa: F811
+    objects = render({**SIMULATED, **NAMESPACED})
+    assert {thing["metadata"].get("namespace") for thing in objects.values()} == {"ipus", "research"}
+    binding = objects["RoleBinding", "ipu-operator-jobs"]
+    assert binding["metadata"]["namespace"] == "research"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "ipu-operator-controller", "namespace": "ipus"}]
+    assert arguments(manager(objects))["watch-namespace"] == "research"
+
+
+def test_one_namespace_takes_the_rules_of_all_of_them_but_for_nodes(render):  # noqa: F811
+    everywhere = {rule for rule in rules(render({})) if rule[0] is None}
+    there = {rule for rule in rules(render(NAMESPACED)) if rule[0] == "research"}
+    assert there == {("research", *rule[1:]) for rule in everywhere if rule[2] != "nodes"}
+
+
+def test_one_namespace_refuses_what_needs_more_and_names_all_of_it(helm):  # noqa: F811
+    done = helm("template", {**NAMESPACED, **WEBHOOKS, **OPTIONAL})
+    assert done.returncode != 0
+    assert "turn off admissionWebhooks.enabled, flowSchema.enabled, priorityClass.create" in done.stderr
+
+
+def test_old_clusters_get_what_they_know(helm):  # noqa: F811
+    done = helm("template", {}, "--kube-version", "1.26.0")
+    assert done.returncode == 0, done.stderr
+    kinds = {thing["kind"] for thing in yaml.safe_load_all(done.stdout) if thing}
+    assert "ValidatingAdmissionPolicy" not in kinds
+    assert "unhealthyPodEvictionPolicy" not in done.stdout
