@@ -5,6 +5,7 @@
 #include "operator/api/jobspec.h"
 #include "operator/api/names.h"
 #include "operator/api/validate.h"
+#include "operator/api/vendor.h"
 
 /* The templates as they came, and what is told apart by them. */
 static void read_templates(struct job *job, const cJSON *spec)
@@ -45,6 +46,7 @@ struct job *job_parse(const cJSON *object)
     job->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
     job->key = mem_printf("%s/%s", job->ns, job->name);
     read_finalizers(job, metadata);
+    job->is_vendors = vendor_owns(object);
     job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
     job->status_json = cJSON_IsObject(status) ? json_print(status) : mem_strdup("{}");
     validate_job(object, &job->spec, &job->problems);

@@ -58,6 +58,7 @@ struct job {
     bool deleting;     /* deletionTimestamp is set */
     struct strv finalizers;
     bool has_finalizer; /* ours is among them */
+    bool is_vendors;    /* started by the vendor's operator, and to be left alone */
     char *release; /* annotation graphcore.ai/release: ids an admin lets go of, comma-separated; or NULL */
     struct job_spec spec;
     struct strv problems;          /* what validate_job says of it; empty for a valid spec */

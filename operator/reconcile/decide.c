@@ -14,7 +14,8 @@
 
 static bool is_ours(const struct job *job)
 {
-    return !job->spec.managed_by || !*job->spec.managed_by || str_eq(job->spec.managed_by, MANAGED_BY_US);
+    return !job->is_vendors &&
+           (!job->spec.managed_by || !*job->spec.managed_by || str_eq(job->spec.managed_by, MANAGED_BY_US));
 }
 
 /* ---- the ordinary course ---- */

@@ -17,6 +17,14 @@ static enum job_state state_of(const struct job *job)
     return JOB_PENDING;
 }
 
+static void count_job(const struct job *job, struct survey *ret)
+{
+    if (job->is_vendors)
+        ret->vendors++;
+    else
+        ret->jobs[state_of(job)]++;
+}
+
 static bool is_ours(const struct reconciler *r, const char *controller, const char *id)
 {
     const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
@@ -50,7 +58,7 @@ void survey_take(const struct reconciler *r, struct survey *ret)
 
     *ret = (struct survey){0};
     for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
-        ret->jobs[state_of(i->view)]++;
+        count_job(i->view, ret);
     for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
         ret->waiting += (uint32_t)((const struct job_memory *)value)->claim_count;
     ret->records = (uint32_t)store_count(watch_store(r->records));

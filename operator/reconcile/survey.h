@@ -22,6 +22,7 @@ struct survey_controller {
 
 struct survey {
     uint32_t jobs[SURVEY_STATES];
+    uint32_t vendors; /* of the vendor's operator, left alone; in no state above */
     uint32_t waiting; /* instances in line for IPUs */
     uint32_t records, pods;
     uint32_t due;                          /* jobs that are to be looked at now */

@@ -30,6 +30,17 @@ static void free_job_view(void *view)
     job_free(view);
 }
 
+/* Once each: nobody else says why nothing happens to it. */
+static void tell_of_vendors(const struct job *before, const struct job *now)
+{
+    if (now->is_vendors && (!before || !before->is_vendors))
+        log_info("a job of the vendor's operator is left alone; to have it taken over, annotate it with "
+                 "graphcore.ai/adopt=true",
+                 KV("job", now->key));
+    else if (before && before->is_vendors && !now->is_vendors)
+        log_info("a job of the vendor's operator is taken over", KV("job", now->key));
+}
+
 static void on_job(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
@@ -40,6 +51,8 @@ static void on_job(void *ctx, const struct store_change *change)
         memory_saw_version(memory, job->resource_version);
     if (!change->new)
         forget_job(r, job->key, job->uid);
+    else
+        tell_of_vendors(change->old, change->new);
     reconciler_enqueue(r, job->key);
 }
 

@@ -35,6 +35,11 @@ static void put_number(const void *ctx, const char *name, size_t offset, struct 
         str_addf(out, "%s %u\n", name, *(const uint32_t *)((const char *)v->survey + offset));
 }
 
+static void put_vendors(const void *ctx, const char *name, struct str *out)
+{
+    put_number(ctx, name, offsetof(struct survey, vendors), out);
+}
+
 static void put_waiting(const void *ctx, const char *name, struct str *out)
 {
     put_number(ctx, name, offsetof(struct survey, waiting), out);
@@ -181,6 +186,8 @@ static const struct openmetrics_family families[] = {
     {"ipu_operator_build", "info", "The version of the operator", put_build},
     {"ipu_operator_leader", "gauge", "1 if this process leads; the others tell of no jobs", put_leader},
     {"ipu_operator_jobs", "gauge", "IPUJobs by STATUS", put_jobs},
+    {"ipu_operator_unadopted_jobs", "gauge", "IPUJobs of the vendor's operator, which are left alone",
+     put_vendors},
     {"ipu_operator_waiting_instances", "gauge", "Instances in line for IPUs", put_waiting},
     {"ipu_operator_pods", "gauge", "Pods of IPUJobs", put_pods},
     {"ipu_operator_partition_records", "gauge", "Partitions that the operator made, or is giving back",

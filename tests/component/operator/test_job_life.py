@@ -246,3 +246,30 @@ def test_another_manager_is_left_alone(world, vipu):
     assert other.status == told
     assert other.pods() == {} and other.records() == {}
     assert "finalizers" not in other.get()["metadata"]
+
+
+# What the vendor's operator keeps in a job, as its resource definition has it.
+VENDORS = {"launcherStatus": "Running", "currentReplicas": 1, "desiredReplicas": 1, "lastMessage": "Running",
+           "iPUPartitionCreated": True, "workersStatus": {"active": 1}, "restartCount": 0,
+           "startTime": "2023-06-01T10:00:00Z", "lastReconcileTime": "2023-06-01T10:00:00Z",
+           "conditions": [{"type": "Running", "status": "True", "lastUpdateTime": "2023-06-01T10:00:00Z"}]}
+
+
+def test_jobs_of_the_vendors_operator_are_left_alone_until_adopted(world, vipu):
+    runs, ended = world.job("vendors-runs"), world.job("vendors-ended")
+    done = {**VENDORS, "launcherStatus": "Completed", "currentReplicas": 0, "lastMessage": "All instances done"}
+    world.api.patch("ipujobs", world.ns, "vendors-runs", {"status": VENDORS}, "status")
+    world.api.patch("ipujobs", world.ns, "vendors-ended", {"status": done}, "status")
+    waiting = world.job("vendors-waits")  # the vendor's operator has not begun it: it is ours at once
+    operator = world.start_operator(vipu.address)
+    waiting.wait_pods(1)
+    for job, status in ((runs, VENDORS), (ended, done)):
+        assert job.status == status and "finalizers" not in job.get()["metadata"]
+        assert job.pods() == {} and job.records() == {}
+        assert f"job={world.ns}/{job.name}" in operator.log()
+    assert "\nipu_operator_unadopted_jobs 2\n" in operator.ask("/metrics")[1]
+    runs.patch({"metadata": {"annotations": {"graphcore.ai/adopt": "true"}}})
+    runs.wait_pods(1)
+    until(lambda: runs.status.get("observedGeneration"), "its status is ours", 30, world.tell)
+    ended.delete()
+    ended.wait_gone()
