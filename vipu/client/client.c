@@ -37,6 +37,16 @@ bool vipu_result_is_unknown(const struct vipu_result *result)
     return result->sent && (kind == ERR_TIMEOUT || kind == ERR_IO || kind == ERR_INTERNAL);
 }
 
+static struct channel_access access_of(const struct vipu_endpoint *endpoint)
+{
+    return (struct channel_access){
+        .user_id = endpoint->user_id,
+        .access_key = endpoint->access_key,
+        .tls = endpoint->tls,
+        .ca_file = endpoint->ca_file,
+    };
+}
+
 struct vipu_client *vipu_client_new(struct loop *loop, const struct vipu_client_options *options)
 {
     struct vipu_client *client = NEW(struct vipu_client);
@@ -46,10 +56,7 @@ struct vipu_client *vipu_client_new(struct loop *loop, const struct vipu_client_
         .user_agent = options->user_agent ? options->user_agent : "ipu-operator/" IPU_OPERATOR_VERSION,
         .max_in_flight = options->max_in_flight ? options->max_in_flight : VIPU_CLIENT_MAX_IN_FLIGHT,
         .silence_ms = SILENCE_MS,
-        .user_id = options->endpoint.user_id,
-        .access_key = options->endpoint.access_key,
-        .tls = options->endpoint.tls,
-        .ca_file = options->endpoint.ca_file,
+        .access = access_of(&options->endpoint),
         .may_send = options->may_send,
         .may_send_ctx = options->may_send_ctx,
     };
@@ -71,6 +78,18 @@ void vipu_client_free(struct vipu_client *client)
 void vipu_client_abort(struct vipu_client *client)
 {
     channel_abort(client->channel);
+}
+
+void vipu_client_set_access(struct vipu_client *client, const struct vipu_endpoint *endpoint)
+{
+    const struct channel_access access = access_of(endpoint);
+
+    channel_set_access(client->channel, &access);
+}
+
+void vipu_client_refuse(struct vipu_client *client, const struct err *why)
+{
+    channel_refuse(client->channel, why);
 }
 
 const char *vipu_client_target(const struct vipu_client *client)

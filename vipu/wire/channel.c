@@ -28,8 +28,11 @@ struct channel {
     unsigned silence_ms;
     bool (*may_send)(void *ctx);
     void *may_send_ctx;
-    struct dial *dial;
+    struct dial
+        *dial; /* kept behind a link that has not heard from the peer: other addresses may be better */
+    bool is_dialling;
     struct loop_timer redial; /* runs while backing off */
+    struct loop_timer shake;  /* how long such a link may take */
     unsigned failures;        /* connections in a row that never heard from the peer */
     int64_t not_before_ms;
     struct link *link;                 /* takes new calls */
@@ -157,11 +160,46 @@ static void drop_link(struct channel *channel, struct link *link, bool reset, co
     finish_all(&orphans, why);
 }
 
+static bool has_other_address(const struct channel *channel, const struct link *link)
+{
+    return link == channel->link && !link_has_heard(link) && channel->dial && dial_has_next(channel->dial);
+}
+
+/* The peer is of no use, perhaps because of its certificate: what did not reach it can go to the next address
+ * of the name. False when there is nothing of that kind. */
+static bool move_on(struct channel *channel, struct link *link, const struct err *err)
+{
+    struct call_list orphans = TAILQ_HEAD_INITIALIZER(orphans);
+    struct channel_call *call, *next;
+    struct err why = *err;
+
+    err_wrap(&why, "%s", channel->authority);
+    forget(channel, link);
+    link_free(link, false, &orphans);
+    for (call = TAILQ_FIRST(&orphans); call; call = next) {
+        next = TAILQ_NEXT(call, entry);
+        if (!call->sent)
+            call_move(call, &channel->waiting);
+    }
+    finish_all(&orphans, &why);
+    if (TAILQ_EMPTY(&channel->waiting))
+        return false;
+    channel->is_dialling = true;
+    dial_next(channel->dial, err);
+    return true;
+}
+
 static void on_broken(void *ctx, struct link *link, const struct err *err)
 {
     struct channel *channel = ctx;
     struct err why = *err;
 
+    loop_timer_stop(&channel->shake);
+    if (has_other_address(channel, link)) {
+        if (!move_on(channel, link, err))
+            back_off(channel);
+        return;
+    }
     err_wrap(&why, "%s", channel->authority);
     if (link_has_heard(link))
         channel->failures = 0;
@@ -181,6 +219,16 @@ static void submit_waiting(struct channel *channel)
     connect_now(channel); /* for those left behind by a link that broke or was told to go */
 }
 
+static void on_shake_slow(struct loop_timer *timer)
+{
+    struct channel *channel = CONTAINER_OF(timer, struct channel, shake);
+    struct err why;
+
+    err_set(&why, ERR_TIMEOUT, "the peer did not finish the TLS handshake within %d ms", DIAL_ADDRESS_MS);
+    if (channel->link && has_other_address(channel, channel->link))
+        on_broken(channel, channel->link, &why);
+}
+
 static void on_dialled(void *ctx, int fd, const struct err *err)
 {
     struct channel *channel = ctx;
@@ -196,15 +244,18 @@ static void on_dialled(void *ctx, int fd, const struct err *err)
         .may_send_ctx = channel->may_send_ctx,
     };
 
-    channel->dial = NULL;
+    channel->is_dialling = false;
     if (fd < 0) {
         struct err why = *err;
 
         err_wrap(&why, "%s", channel->authority);
+        dial_free(TAKE(channel->dial));
         back_off(channel);
         finish_all(&channel->waiting, &why);
         return;
     }
+    if (channel->tls && dial_has_next(channel->dial))
+        loop_timer_start(channel->loop, &channel->shake, DIAL_ADDRESS_MS, on_shake_slow);
     channel->link = link_new_take(channel->loop, fd, &options);
     submit_waiting(channel);
 }
@@ -234,6 +285,8 @@ static void dial_now(struct channel *channel)
     struct err err;
 
     if (renew_tls(channel, &err)) {
+        dial_free(channel->dial);
+        channel->is_dialling = true;
         channel->dial =
             dial_start(channel->loop, channel->host, channel->port, channel->silence_ms, on_dialled, channel);
         return;
@@ -246,7 +299,7 @@ static void connect_now(struct channel *channel)
 {
     int64_t wait = channel->not_before_ms - loop_now_ms(channel->loop);
 
-    if (channel->dial || TAILQ_EMPTY(&channel->waiting))
+    if (channel->is_dialling || TAILQ_EMPTY(&channel->waiting))
         return;
     if (wait > 0)
         loop_timer_start(channel->loop, &channel->redial, wait, on_redial);
@@ -300,11 +353,7 @@ struct channel *channel_new(struct loop *loop, const struct channel_options *opt
     channel->authority = is_v6 ? mem_printf("[%s]:%u", options->host, options->port)
                                : mem_printf("%s:%u", options->host, options->port);
     channel->user_agent = mem_strdup(options->user_agent);
-    if (options->ca_file && *options->ca_file)
-        channel->ca_file = mem_strdup(options->ca_file);
-    channel->is_tls = options->tls || channel->ca_file;
-    if (!credentials_set(&channel->credentials, options->user_id, options->access_key, &channel->refused))
-        channel->refused.code = GRPC_INVALID_ARGUMENT;
+    channel_set_access(channel, &options->access);
     channel->max_in_flight = options->max_in_flight;
     channel->silence_ms = options->silence_ms;
     channel->may_send = options->may_send;
@@ -316,8 +365,10 @@ struct channel *channel_new(struct loop *loop, const struct channel_options *opt
 
 static void drop_connections(struct channel *channel, struct call_list *orphans, bool reset)
 {
-    dial_cancel(TAKE(channel->dial));
+    dial_free(TAKE(channel->dial));
+    channel->is_dialling = false;
     loop_timer_stop(&channel->redial);
+    loop_timer_stop(&channel->shake);
     while (channel->retired[0] || channel->link) {
         struct link *link = channel->link ? channel->link : channel->retired[0];
 
@@ -358,6 +409,27 @@ void channel_abort(struct channel *channel)
     err_set(&err, ERR_IO, "%s: the connection was reset by us", channel->authority);
     finish_all(&orphans, &err);
     finish_all(&channel->waiting, &err);
+}
+
+void channel_set_access(struct channel *channel, const struct channel_access *access)
+{
+    const char *ca_file = access->ca_file && *access->ca_file ? access->ca_file : NULL;
+
+    channel->refused = (struct err){0};
+    if (!credentials_set(&channel->credentials, access->user_id, access->access_key, &channel->refused))
+        channel->refused.code = GRPC_INVALID_ARGUMENT;
+    channel->is_tls = access->tls || ca_file;
+    if (str_eq(channel->ca_file, ca_file))
+        return;
+    tls_context_free(TAKE(channel->tls)); /* connections keep what they need of it */
+    mem_set_str(&channel->ca_file, ca_file);
+}
+
+void channel_refuse(struct channel *channel, const struct err *why)
+{
+    credentials_release(&channel->credentials);
+    channel->refused = *why;
+    channel->refused.code = GRPC_INVALID_ARGUMENT;
 }
 
 bool channel_is_connected(const struct channel *channel)

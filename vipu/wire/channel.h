@@ -18,16 +18,21 @@
 struct channel;
 struct channel_call;
 
+/* Who calls, and how the peer is known. Borrowed strings. */
+struct channel_access {
+    const char *user_id; /* sent with every call; NULL or "": none */
+    const char *access_key;
+    bool tls;            /* implied by ca_file */
+    const char *ca_file; /* PEM, read anew for each connection; NULL or "": the system's authorities */
+};
+
 struct channel_options {
     const char *host;
     uint32_t port;
     const char *user_agent;
     uint32_t max_in_flight;
     unsigned silence_ms; /* a peer that takes or acknowledges nothing for so long is given up */
-    const char *user_id; /* sent with every call; NULL or "": none */
-    const char *access_key;
-    bool tls;            /* implied by ca_file */
-    const char *ca_file; /* PEM, read anew for each connection; NULL or "": the system's authorities */
+    struct channel_access access;
     bool (*may_send)(void *ctx); /* asked before a fenced request's bytes go to the socket; NULL: always */
     void *may_send_ctx;
 };
@@ -53,6 +58,11 @@ typedef void (*channel_done_fn)(void *ctx, const struct channel_reply *reply);
 
 struct channel *channel_new(struct loop *loop, const struct channel_options *options);
 void channel_free(struct channel *channel);
+/* From the next call on, and with tls and ca_file from the next connection on. */
+void channel_set_access(struct channel *channel, const struct channel_access *access);
+/* No call goes out any more, but fails with this, until there is access again. What was known is forgotten.
+ */
+void channel_refuse(struct channel *channel, const struct err *why);
 void channel_abort(struct channel *channel); /* resets connections at once; calls fail in the next turn */
 bool channel_is_connected(const struct channel *channel);
 const char *channel_target(const struct channel *channel); /* "host:port" */

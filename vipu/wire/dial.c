@@ -14,27 +14,28 @@ struct dial {
     struct sock sock;
     struct loop_timer timer;
     unsigned silence_ms;
-    struct err err; /* of the last address tried */
+    struct err err;     /* of the last address tried */
+    struct err useless; /* a peer that answers, and is of no use, says more than one that does not */
     dial_fn fn;
     void *ctx;
 };
 
-static void dial_free(struct dial *dial)
+void dial_free(struct dial *dial)
 {
+    if (!dial)
+        return;
     loop_timer_stop(&dial->timer);
     resolve_cancel(dial->resolve);
     sock_close(&dial->sock, false);
     mem_free(dial);
 }
 
+/* The last thing that is done with the dial: the answer may free it. */
 static void finish(struct dial *dial, int fd)
 {
-    dial_fn fn = dial->fn;
-    void *ctx = dial->ctx;
-    struct err err = dial->err;
+    struct err err = dial->useless.kind != ERR_NONE ? dial->useless : dial->err;
 
-    dial_free(dial);
-    fn(ctx, fd, &err);
+    dial->fn(dial->ctx, fd, &err);
 }
 
 static void try_next(struct dial *dial);
@@ -119,8 +120,18 @@ struct dial *dial_start(struct loop *loop, const char *host, uint32_t port, unsi
     return dial;
 }
 
-void dial_cancel(struct dial *dial)
+bool dial_has_next(const struct dial *dial)
 {
-    if (dial)
-        dial_free(dial);
+    return dial->next < dial->count;
+}
+
+static void on_next(struct loop_timer *timer)
+{
+    try_next(CONTAINER_OF(timer, struct dial, timer));
+}
+
+void dial_next(struct dial *dial, const struct err *why)
+{
+    dial->useless = *why;
+    loop_timer_start(dial->loop, &dial->timer, 0, on_next);
 }

@@ -106,8 +106,8 @@ static bool distrust(const struct tls *tls, struct err *err)
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
         return err_set(err, ERR_DENIED,
-                       "the controller's certificate is of an unknown authority: name the file of its CA "
-                       "(--api-ca-cert)");
+                       "the controller's certificate is of an unknown authority: give the CA that "
+                       "signed it (--api-ca-cert, or ca.crt in the operator's Secret)");
     default:
         return err_set(err, ERR_DENIED, "the controller's certificate is not believed: %s",
                        X509_verify_cert_error_string(verdict));
