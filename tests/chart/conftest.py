@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "ipu-operator"
@@ -81,3 +82,47 @@ def namespace(api):
         api.must("create", "-f", "-", "-o", "json", stdin='{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "chart-"}}')
     )
     return made["metadata"]["name"]
+
+
+@pytest.fixture(scope="session")
+def render_text(programs, tmp_path_factory):
+    """What Helm 4 renders, as it prints it."""
+    file = tmp_path_factory.mktemp("values") / "values.yaml"
+
+    def run(values):
+        file.write_text(yaml.safe_dump(values))
+        return subprocess.run([programs / "helm", "template", "release", CHART, "--namespace", "ipus", "--values", file],
+                              check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+
+    return run
+
+
+@pytest.fixture(params=["helm", "helm3"])
+def helm(request, programs, tmp_path):
+    """Runs Helm's `verb` on the chart with these values; returns the finished process."""
+
+    def run(verb, values, *args):
+        file = tmp_path / "values.yaml"
+        file.write_text(yaml.safe_dump(values))
+        release = ["release"] if verb != "lint" else []
+        return subprocess.run(
+            [programs / request.param, verb, *release, CHART, "--namespace", "ipus", "--values", file, *args],
+            capture_output=True, text=True, timeout=60,
+        )
+
+    return run
+
+
+@pytest.fixture
+def render(helm):
+    """The rendered objects, by kind and name."""
+
+    def run(values):
+        done = helm("template", values)
+        assert done.returncode == 0, done.stderr
+        objects = [thing for thing in yaml.safe_load_all(done.stdout) if thing]
+        named = {(thing["kind"], thing["metadata"]["name"]): thing for thing in objects}
+        assert len(named) == len(objects), "two objects share a name"
+        return named
+
+    return run

@@ -3,17 +3,6 @@
 {{- if not .Values.controller.watchNamespace }}yes{{ end -}}
 {{- end -}}
 
-{{- /* What needs objects without a namespace, and was asked for beside controller.watchNamespace: all of it is named. */}}
-{{- define "ipu-operator.checkNamespaced" -}}
-{{- $wrong := list -}}
-{{- if .Values.admissionWebhooks.enabled }}{{ $wrong = append $wrong "admissionWebhooks.enabled" }}{{ end -}}
-{{- if .Values.flowSchema.enabled }}{{ $wrong = append $wrong "flowSchema.enabled" }}{{ end -}}
-{{- if .Values.priorityClass.create }}{{ $wrong = append $wrong "priorityClass.create" }}{{ end -}}
-{{- if and .Values.controller.watchNamespace $wrong -}}
-{{- fail (printf "controller.watchNamespace: with it nothing is made outside of namespaces, so turn off %s" (join ", " $wrong)) -}}
-{{- end -}}
-{{- end -}}
-
 {{- define "ipu-operator.priorityClassName" -}}
 {{- if .Values.controller.priorityClassName -}}
 {{- .Values.controller.priorityClassName -}}

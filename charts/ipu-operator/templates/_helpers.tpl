@@ -49,15 +49,16 @@ default
 {{- with .Values.global.imageRegistry }}{{ trimSuffix "/" . }}/{{ end -}}
 {{- end -}}
 
+{{- /* An old values file may name the vendor's images, as its chart did by default: this project's stand in for them. */}}
 {{- define "ipu-operator.image" -}}
 {{- with .Values.controller.image -}}
-{{ include "ipu-operator.registry" $ }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{ include "ipu-operator.registry" $ }}{{ .repository | replace "graphcore/ipu-operator-controller" "ipu-operator/ipu-operator" }}:{{ .tag | default $.Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 
 {{- define "ipu-operator.launcherImage" -}}
 {{- with .Values.global -}}
-{{ include "ipu-operator.registry" $ }}{{ .launcherImage }}:{{ .launcherImageTag | default $.Chart.AppVersion }}
+{{ include "ipu-operator.registry" $ }}{{ .launcherImage | replace "graphcore/ipu-operator-launcher" "ipu-operator/ipu-launch" }}:{{ .launcherImageTag | default $.Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 
@@ -78,9 +79,6 @@ default
 {{- if kindIs "string" .Values.global.vipuControllers -}}
 {{- range splitList "," .Values.global.vipuControllers -}}
 {{- with trim . -}}
-{{- if not (regexMatch "^(\\[[^\\]\\s]+\\]|[^:\\[\\]\\s]+)(:[0-9]{1,5})?(:[^:=\\s]+=\\S*)?$" .) -}}
-{{- fail (printf "global.vipuControllers: %q is not host:port:label=value" .) -}}
-{{- end -}}
 {{- $controllers = append $controllers . -}}
 {{- end -}}
 {{- end -}}

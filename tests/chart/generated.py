@@ -1,0 +1,57 @@
+"""The texts that are made from the chart, and renewed by
+
+    $(deploy/prerequisites python)/bin/python tests/chart/generated.py
+
+tests/chart/test_generated.py compares them. Read what `git diff` shows before you commit it.
+"""
+
+import json
+import re
+
+from values_table import CHART, VENDOR, described_values
+
+ROOT = CHART.parents[1]
+
+
+def values_rows():
+    rows = ["| value | default | what it is |\n", "|---|---|---|\n"]
+    for path, default, description in described_values():
+        rows.append(f"| `{path}` | `{json.dumps(default)}` | {description} |\n")
+    return "".join(rows)
+
+
+def vendor_rows():
+    rows = ["| value of the vendor's chart | here |\n", "|---|---|\n"]
+    for row in VENDOR:
+        if "refused" not in row:
+            here = f"works{': ' + row['now'] if 'now' in row else ''}"
+        elif "use" in row:
+            here = f"`{row['use']}`: {row['refused']}"
+        else:
+            here = f"refused: {row['refused']}"
+        rows.append(f"| `{row['value']}` | {here} |\n")
+    return "".join(rows)
+
+
+# (file, name of the part between its marks) -> what makes it
+PARTS = {
+    (CHART / "README.md", "values"): values_rows,
+    (ROOT / "docs" / "configuration.md", "vendor values"): vendor_rows,
+}
+
+
+def with_part(text, name, part):
+    """The text with what stands between <!-- NAME: begin --> and <!-- NAME: end --> replaced."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    new, count = re.subn(f"{re.escape(begin)}.*{re.escape(end)}", lambda _: begin + part + end, text, flags=re.DOTALL)
+    assert count == 1, f"the marks of {name} are not there once"
+    return new
+
+
+def main():
+    for (file, name), make in PARTS.items():
+        file.write_text(with_part(file.read_text(), name, make()))
+
+
+if __name__ == "__main__":
+    main()

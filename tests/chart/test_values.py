@@ -1,0 +1,83 @@
+"""Each value of the chart is described, has a type, and does something; mistakes are refused with their path."""
+
+import pytest
+
+import values_table
+from values_table import MAXIMAL, VALUES, merged, nested, value_at
+
+DESCRIBED = [path for path, _, _ in values_table.described_values()]
+RETIRED = {"$ref": "#/definitions/retired"}
+# Everything is there, and no value hides another.
+EVERYTHING = merged(MAXIMAL, {"controller": {
+    "develLogs": False, "rbac": {"create": True}, "serviceAccount": {"create": True}, "priorityClassName": ""},
+    "podDisruptionBudget": {"enabled": True}, "admissionPolicy": {"enabled": True}, "aggregatedRoles": {"create": True}})
+# The Service of the metrics comes with them.
+UNUSED = {"controller.service.type", "controller.service.port"}
+# test_hardening.py: it goes with few of the others.
+ALONE = {"controller.watchNamespace"}
+
+
+@pytest.fixture(scope="module")
+def everything(render_text):
+    return render_text(EVERYTHING)
+
+
+def test_every_value_is_described():
+    undescribed = [path for path in values_table.leaf_paths(VALUES)
+                   if not any(path == one or path.startswith(one + ".") for one in DESCRIBED)]
+    assert undescribed == []
+
+
+@pytest.mark.parametrize("path", DESCRIBED)
+def test_the_schema_knows_it(path):
+    assert any(word in values_table.schema_at(path) for word in ("type", "enum", "oneOf", "anyOf"))
+
+
+@pytest.mark.parametrize("path", [path for path in DESCRIBED if path not in ALONE])
+def test_it_is_used(render_text, everything, path):
+    default, other = value_at(VALUES, path.split(".")), value_at(MAXIMAL, path.split("."))
+    assert other != default, "tests/chart/maximal.yaml has another value than the default"
+    if path in UNUSED:
+        return
+    now = value_at(EVERYTHING, path.split("."))
+    changed = merged(without(EVERYTHING, path), nested(path, other if now == default else default))
+    assert render_text(changed) != everything
+
+
+def without(values, path):
+    """Maps are merged: what is to be replaced has to go first."""
+    key, _, rest = path.partition(".")
+    return {name: without(value, rest) if name == key else value for name, value in values.items() if name != key or rest}
+
+
+def test_the_maximal_values_are_all_described():
+    assert [path for path in values_table.leaf_paths(MAXIMAL)
+            if not any(path == one or path.startswith(one + ".") for one in DESCRIBED)] == []
+
+
+@pytest.mark.parametrize("path, schema", list(values_table.schema_objects()), ids=lambda part: part if isinstance(part, str) else "")
+def test_the_schema_knows_nothing_else(path, schema):
+    assert schema["additionalProperties"] is False, "a misspelt key would be let through"
+    for key, part in schema["properties"].items():
+        here = ".".join(filter(None, [path, key]))
+        if part == RETIRED:
+            assert here in {row["value"] for row in values_table.VENDOR if "refused" in row}
+        else:
+            assert any(one == here or one.startswith(here + ".") or here.startswith(one + ".") for one in DESCRIBED) or any(
+                row["value"].startswith(here + ".") for row in values_table.VENDOR)
+
+
+def test_wrong_types_are_refused_with_their_paths(helm):
+    values = {}
+    for path in DESCRIBED:
+        default = value_at(VALUES, path.split("."))
+        values = merged(values, nested(path, "text" if isinstance(default, (bool, int, list, dict)) else {"a": 1}))
+    done = helm("template", values)
+    assert done.returncode != 0
+    said = done.stderr.replace("/", ".")
+    assert [path for path in DESCRIBED if path not in said] == []
+
+
+def test_misspelt_values_are_refused(helm):
+    said = helm("template", {"controler": {}, "worker": {"hostNetwork": "yes"}, "vipuServer": {"ipus": 65}}).stderr
+    assert "controler" in said and "hostNetwork" in said and "ipus" in said

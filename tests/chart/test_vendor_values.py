@@ -1,0 +1,76 @@
+"""Every value of the vendor's chart works, or is refused with the name of its successor."""
+
+import subprocess
+
+import pytest
+import yaml
+
+from conftest import CHART
+from values_table import VALUES, VENDOR as ROWS, described_values, merged, nested, value_at
+
+WORKING = [row for row in ROWS if "refused" not in row]
+REFUSED = [row for row in ROWS if "refused" in row]
+
+DESCRIBED = {path for path, _, _ in described_values()}
+
+@pytest.fixture(scope="module")
+def refusals(programs, tmp_path_factory):
+    """What Helm says to a values file with every mistake that there is."""
+    values = {"global": {"vipuControllers": "pod1:8090:,pod2:http:a=b"}, "controller": {
+        "image": {"repository": "mirror/ipu-operator-controller"}, "securityContext": {"fsGroup": 3, "runAsUser": 4}}}
+    for row in REFUSED:
+        values = merged(values, nested(row["value"], {"something": "else"}))
+    file = tmp_path_factory.mktemp("values") / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    done = subprocess.run([programs / "helm", "template", CHART, "--values", file], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    return done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["value"])
+def test_it_is_refused_by_name(refusals, row):
+    successor = f"; use {row['use']}" if "use" in row else ""
+    assert f"  {row['value']}: {row['refused']}{successor}" in refusals
+
+
+@pytest.mark.parametrize("row", WORKING, ids=lambda row: row["value"])
+def test_it_is_a_value_here(row):
+    """test_values.py shows that something comes of it."""
+    assert row["value"] in DESCRIBED
+
+
+def test_other_mistakes_are_told_with_them(refusals):
+    for start in ["controller.image.repository: mirror/ipu-operator-controller is", 'global.vipuControllers: "pod1:8090:" is not',
+                  'global.vipuControllers: "pod2:http:a=b" is not', "controller.securityContext.fsGroup: "]:
+        assert [line for line in refusals if line.startswith(f"  {start}")], start
+    assert not [line for line in refusals if "runAsUser" in line]
+
+
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_a_copy_of_the_vendors_defaults_works(helm):
+    """Whoever saved the vendor's whole values.yaml gets what the vendor's defaults mean here, with this project's images."""
+    values = {}
+    for row in ROWS:
+        if "vendor" in row:
+            values = merged(values, nested(row["value"], row["vendor"]))
+    done = helm("template", values)
+    assert done.returncode == 0, done.stderr
+    assert "image: ipu-operator/ipu-operator:" in done.stdout
+    assert "--launcher-image=ipu-operator/ipu-launch:" in done.stdout
+    assert "graphcore/" not in done.stdout
+
+
+@pytest.mark.parametrize("image, tag", [(("controller", "image", "repository"), ("controller", "image", "tag")),
+                                        (("global", "launcherImage"), ("global", "launcherImageTag"))])
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_versions_of_the_vendors_images_are_refused(helm, image, tag):
+    default = next(row["vendor"] for row in ROWS if row["value"] == ".".join(image))
+    done = helm("template", merged(nested(".".join(image), default), nested(".".join(tag), "1.2.0")))
+    assert done.returncode != 0
+    assert f"{'.'.join(tag)}: 1.2.0 is a version of the vendor's image" in done.stderr
+
+
+def test_successors_are_values():
+    for row in ROWS:
+        if "use" in row:
+            value_at(VALUES, row["use"].split("."))
