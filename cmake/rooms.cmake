@@ -47,7 +47,9 @@ function(room_program)
     if(ARG_STATIC AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
         # The linker warns of getaddrinfo and its like, which want the C library's modules; files and dns are built in,
         # and pods use no others.
-        target_link_options(${ARG_NAME} PRIVATE -static $<$<BOOL:${LINKER_KEEPS_QUIET}>:LINKER:--no-warnings>)
+        # What went into it is told by the image's list of materials.
+        target_link_options(${ARG_NAME} PRIVATE -static $<$<BOOL:${LINKER_KEEPS_QUIET}>:LINKER:--no-warnings>
+            LINKER:--dependency-file=$<TARGET_FILE:${ARG_NAME}>.inputs)
         set_target_properties(${ARG_NAME} PROPERTIES STATIC_PROGRAM ON) # see ext_static_package
     endif()
     install(TARGETS ${ARG_NAME} RUNTIME DESTINATION bin)

@@ -32,7 +32,7 @@ class Stack:
         self.revive()
         self.take_over()
         self.kubectl("taint", "node", SECOND, f"{SPARE['key']}:{SPARE['effect']}", "--overwrite")
-        for image in ("ipu-operator", "ipu-launch", "ipu-examples"):
+        for image in ("ipu-operator", "vipu-server", "ipu-launch", "ipu-examples"):
             archive = kube.run(kube.ROOT / "deploy" / "image", "build", image, "--build-dir", self._build_dir, timeout=600)
             kube.cluster("load", archive.stdout.strip(), "--name", NAME)
         self.label_nodes()

@@ -144,7 +144,7 @@ def test_a_program_must_be_there_once(tmp_path, count, says):
 def test_an_unknown_image_is_refused_by_name():
     done = run("build", "ipu-unknown")
     assert done.returncode == 1
-    assert "There is no image 'ipu-unknown'; there are ipu-examples, ipu-launch, ipu-operator." in done.stderr
+    assert "There is no image 'ipu-unknown'; there are ipu-examples, ipu-launch, ipu-operator, vipu-server." in done.stderr
 
 
 # ---- the images ----------------------------------------------------------------------------------------------------
@@ -161,7 +161,15 @@ def test_operator_image_runs_in_an_empty_root(built, tmp_path):
     assert any(name.endswith("/libwebsockets-evlib_uv.so") for name in layer.getnames())
     assert layer.getmember("tmp").mode == 0o1777
     root = unpacked(tmp_path / "image.tar", tmp_path / "root")
-    for name in ["ipu-operator", "vipu-server", "vipu"]:
+    ran = subprocess.run(["chroot", root, "/usr/bin/ipu-operator"], capture_output=True, text=True, check=True)
+    assert ran.stdout == "ipu-operator\n"
+
+
+def test_image_of_the_simulated_controller_has_its_client(built, tmp_path):
+    done = run("build", "vipu-server", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    root = unpacked(done.stdout.strip(), tmp_path / "root")
+    for name in ["vipu-server", "vipu"]:
         ran = subprocess.run(["chroot", root, f"/usr/bin/{name}"], capture_output=True, text=True, check=True)
         assert ran.stdout == f"{name}\n"
 
@@ -170,7 +178,33 @@ def test_launcher_image_holds_two_static_files(built, tmp_path):
     done = run("build", "ipu-launch", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     _, _, layer = layer_of(done.stdout.strip())
-    assert layer.getnames() == ["ipu-launch", "ipu-tools"]
+    files = [member.name for member in layer if member.isfile()]
+    assert [name for name in files if not name.startswith("usr/share/doc/")] == ["ipu-launch", "ipu-tools"]
+
+
+def materials(built, tmp_path, name):
+    done = run("sbom", name, "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_materials_are_the_packages_of_every_library(built, tmp_path):
+    told = materials(built, tmp_path, "vipu-server")
+    assert (told["spdxVersion"], told["dataLicense"]) == ("SPDX-2.3", "CC0-1.0")
+    packages = {package["name"]: package for package in told["packages"]}
+    assert packages.keys() >= {"vipu-server", "libc6", "libsqlite3-0"}
+    assert all(package["versionInfo"] for package in packages.values())
+    contained = {relation["relatedSpdxElement"] for relation in told["relationships"] if relation["relationshipType"] == "CONTAINS"}
+    assert contained == {package["SPDXID"] for package in packages.values()} - {packages["vipu-server"]["SPDXID"]}
+    done = run("build", "vipu-server", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    _, _, layer = layer_of(done.stdout.strip())
+    assert "usr/share/doc/libsqlite3-0/copyright" in layer.getnames()
+
+
+def test_materials_name_what_was_linked_into_a_static_program(built, tmp_path):
+    archive = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=True).stdout.strip()
+    (built / "ipu" / "ipu-launch.inputs").write_text(f"ipu/ipu-launch: \\\n  ipu/main.o \\\n  {archive}\n\n{archive}:\n")
+    assert {"ipu-launch", "libc6-dev"} == {package["name"] for package in materials(built, tmp_path, "ipu-launch")["packages"]}
 
 
 def test_same_programs_give_the_same_image_and_others_another(built, tmp_path):

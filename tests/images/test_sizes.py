@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMITS = {"ipu-launch": 12e6, "ipu-examples": 150e6}
+LIMITS = {"ipu-operator": 25e6, "ipu-launch": 12e6, "ipu-examples": 150e6}
 
 
 def uncompressed(archive):

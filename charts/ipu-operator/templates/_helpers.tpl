@@ -49,11 +49,10 @@ default
 {{- with .Values.global.imageRegistry }}{{ trimSuffix "/" . }}/{{ end -}}
 {{- end -}}
 
-{{- /* An old values file may name the vendor's images, as its chart did by default: this project's stand in for them. */}}
+{{- /* Of what has an image: {root, image}. An old values file may name the vendor's images, as its chart did by default:
+this project's stand in for them. */}}
 {{- define "ipu-operator.image" -}}
-{{- with .Values.controller.image -}}
-{{ include "ipu-operator.registry" $ }}{{ .repository | replace "graphcore/ipu-operator-controller" "ipu-operator/ipu-operator" }}:{{ .tag | default $.Chart.AppVersion }}
-{{- end -}}
+{{ include "ipu-operator.registry" .root }}{{ .image.repository | replace "graphcore/ipu-operator-controller" "ipu-operator/ipu-operator" }}:{{ .image.tag | default .root.Chart.AppVersion }}
 {{- end -}}
 
 {{- define "ipu-operator.launcherImage" -}}

@@ -11,7 +11,7 @@ from local_cluster.locks import held
 from local_cluster.places import REPOSITORY, cache_home
 from local_cluster.problem import Problem
 
-from . import archive, debian, programs, wheels
+from . import archive, debian, programs, sbom, wheels
 from .recipe import Recipe
 from .tree import Tree
 
@@ -38,8 +38,9 @@ def _build(recipe: Recipe, build_folder: Path, tag: str, cache: Path) -> Path:
     packages = debian.Packages(recipe.debian, cache / "debian")
     tree = Tree()
     _add_own(tree, recipe)
-    programs.add(tree, recipe.programs, recipe.plugins, build_folder)
+    materials = programs.add(tree, recipe.programs, recipe.plugins, build_folder)
     wheels.add(tree, recipe.wheels, cache / "wheels")
+    tree.add_file(sbom.path(recipe.name), sbom.text(recipe.name, tag, materials | dict(packages.versions)).encode())
     target = cache / f"{recipe.name}-{_inputs_hash(recipe, tag, tree, packages)}.tar"
     if target.exists():
         _say(recipe, f"unchanged, {_megabytes(target.stat().st_size)}")

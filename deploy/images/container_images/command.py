@@ -10,7 +10,7 @@ from pathlib import Path
 from local_cluster.places import REPOSITORY
 from local_cluster.problem import Problem
 
-from . import build, recipe
+from . import build, recipe, sbom
 
 DESCRIPTION = "Makes this project's container images without a Docker engine."
 EPILOG = """\
@@ -53,10 +53,13 @@ def _parser() -> argparse.ArgumentParser:
     making.add_argument("--output", metavar="FILE.tar", type=Path, help="also copy the archive there")
     making.set_defaults(run=_build)
 
+    materials = commands.add_parser("sbom", help="make an image and print its list of materials, SPDX 2.3 JSON")
+    materials.set_defaults(run=_sbom)
+
     pushing = commands.add_parser("push", help="make an image and push it to a registry, with skopeo")
     pushing.set_defaults(run=_push)
 
-    for command in [making, pushing]:
+    for command in [making, materials, pushing]:
         command.add_argument("name", metavar="NAME", help="one of those that `deploy/image list` names")
         command.add_argument("--tag", default=build.version(), help="tag of the image (default: %(default)s)")
         command.add_argument("--build-dir", type=Path, help="folder with the built programs (default: $IPU_BUILD_DIR, "
@@ -81,6 +84,10 @@ def _build(chosen) -> None:
     if chosen.output:
         shutil.copyfile(made, chosen.output)
     print(chosen.output or made)
+
+
+def _sbom(chosen) -> None:
+    print(sbom.read(_made(chosen), chosen.name), end="")
 
 
 def _push(chosen) -> None:

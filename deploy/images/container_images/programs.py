@@ -9,17 +9,21 @@ from pathlib import Path
 
 from local_cluster.problem import Problem
 
+from . import installed
 from .tree import Tree
 
 BUILD_HINT = "build it with `cmake --workflow --preset release`, or name the build folder with --build-dir"
 
 
-def add(tree: Tree, programs: dict[str, str], plugins: list[str], build: Path) -> None:
+def add(tree: Tree, programs: dict[str, str], plugins: list[str], build: Path) -> dict[str, str]:
+    """{package: version} of the Debian packages whose files went into the programs or came along with them."""
     libraries: set[str] = set()
+    linked: set[str] = set()
     for path, name in sorted(programs.items()):
         program = find(name, build)
         tree.add_file(path, _stripped(program), 0o755)
         libraries |= needed(program)
+        linked |= _linked(program)
     for pattern in plugins:
         found = sorted(glob.glob(pattern))
         if not found:
@@ -27,6 +31,27 @@ def add(tree: Tree, programs: dict[str, str], plugins: list[str], build: Path) -
         libraries |= {*found, *(library for plugin in found for library in needed(Path(plugin)))}
     for library in sorted(libraries):
         tree.add_file(library, Path(library).read_bytes(), 0o755)
+    packages = installed.owners(libraries | linked)
+    _add_licences(tree, packages)
+    return packages
+
+
+def _linked(program: Path) -> set[str]:
+    """What the linker has read for a static program, as it noted itself (cmake/rooms.cmake)."""
+    note = program.with_name(program.name + ".inputs")
+    if not note.exists():
+        return set()
+    read = {os.path.normpath(word) for word in note.read_text().split() if word.startswith("/") and not word.endswith(":")}
+    # deploy/static-cjson makes this one of a package that has only the shared library.
+    return {"/usr/include/cjson/cJSON.h" if Path(path).name == "libcjson.a" else path for path in read}
+
+
+def _add_licences(tree: Tree, packages: dict[str, str]) -> None:
+    """They ask to come along."""
+    for package in packages:
+        file = installed.copyright_file(package)
+        if file.exists():
+            tree.add_file(str(file), file.read_bytes())
 
 
 def find(name: str, build: Path) -> Path:

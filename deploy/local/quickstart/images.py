@@ -1,4 +1,4 @@
-"""The three images: built, and brought to where the cluster's nodes find them."""
+"""The images: built, and brought to where the cluster's nodes find them."""
 
 from local_cluster.places import REPOSITORY
 
@@ -6,7 +6,7 @@ from .stage import answer
 from .target import Target
 
 IMAGE = REPOSITORY / "deploy" / "image"
-NAMES = ["ipu-operator", "ipu-launch", "ipu-examples"]
+NAMES = ["ipu-operator", "vipu-server", "ipu-launch", "ipu-examples"]
 EXAMPLES = "ipu-operator/ipu-examples"
 
 
