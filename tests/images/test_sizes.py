@@ -27,5 +27,5 @@ def test_an_image_stays_below_its_limit(name, capsys):
     assert made.returncode == 0, made.stderr
     size = uncompressed(made.stdout.strip())
     with capsys.disabled():
-        print(f" {size / 1e6:.1f} of {LIMITS[name] / 1e6:.0f} MB", end="")
+        print(f"\nfigure: image {name}: {size / 1e6:.1f} MB of {LIMITS[name] / 1e6:.0f}")
     assert size < LIMITS[name]

@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 REASON_MAX = 300
+FIGURE = "figure: "
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Results:
     def __str__(self) -> str:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         return f"{self.passed} passed, {len(self.failed)} failed{skipped}"
+
+
+def figures(log: Path) -> list[str]:
+    """What tests have measured and want to be read by people: what follows "figure: " in a line of the log."""
+    with log.open(errors="replace") as lines:
+        return [line.partition(FIGURE)[2].strip() for line in lines if FIGURE in line]
 
 
 class Unreadable(Exception):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import steps
 
-from .results import Failure, Results, Unreadable, read_junit
+from .results import Failure, Results, Unreadable, figures, read_junit
 from .table import Compile, Ctest, Lane, Pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,6 +102,8 @@ class Runner:
             found.failed.append(Failure(name, f"{command[0]} ended with status {status}"))
         if not found.total:
             found.failed.append(Failure(name, "there is not one test"))
+        for figure in figures(log):
+            print(f"{indent(lane)}{figure}", flush=True)
         if found.failed:
             steps.show_end(log, 60, indent(lane))
         return found

@@ -24,4 +24,4 @@ def test_two_hundred_agents_at_once(job, capsys):
     assert all(err == b"" for _, err in said)
     assert finished < DEADLINE_S
     with capsys.disabled():
-        print(f"\n{WORKERS} agents: all commands run after {reached:.2f} s, all are finished after {finished:.2f} s")
+        print(f"\nfigure: {WORKERS} agents: all commands run after {reached:.2f} s, all are finished after {finished:.2f} s")
