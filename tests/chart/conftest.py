@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import renders
+
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "ipu-operator"
 CRD_FILE = CHART / "crds" / "ipujobs.graphcore.ai.yaml"
@@ -19,8 +21,7 @@ JUDGE = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "tests" / "chart" / "j
 @pytest.fixture(scope="session")
 def programs():
     """The folder with kubectl, helm (4) and helm3."""
-    done = subprocess.run([CLUSTER, "bin"], check=True, stdout=subprocess.PIPE, text=True)
-    return Path(done.stdout.strip())
+    return Path(renders.programs())
 
 
 class ApiServer:
@@ -82,19 +83,6 @@ def namespace(api):
         api.must("create", "-f", "-", "-o", "json", stdin='{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "chart-"}}')
     )
     return made["metadata"]["name"]
-
-
-@pytest.fixture(scope="session")
-def render_text(programs, tmp_path_factory):
-    """What Helm 4 renders, as it prints it."""
-    file = tmp_path_factory.mktemp("values") / "values.yaml"
-
-    def run(values):
-        file.write_text(yaml.safe_dump(values))
-        return subprocess.run([programs / "helm", "template", "release", CHART, "--namespace", "ipus", "--values", file],
-                              check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
-
-    return run
 
 
 @pytest.fixture(params=["helm", "helm3"])

@@ -8,9 +8,22 @@ tests/chart/test_generated.py compares them. Read what `git diff` shows before y
 import json
 import re
 
+from renders import GOLDEN, programs, render
 from values_table import CHART, VENDOR, described_values
 
 ROOT = CHART.parents[1]
+MANIFEST_HEAD = """\
+# The operator without Helm: what the chart renders with its default values, in namespace ipu-operator.
+#
+#   kubectl apply --server-side -f deploy/manifests/ipu-operator.yaml
+#
+# V-IPU controllers go into the ConfigMap ipu-operator-vipu-controllers below. docs/install.md has more.
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: ipu-operator
+---
+"""
 
 
 def values_rows():
@@ -40,6 +53,24 @@ PARTS = {
 }
 
 
+def golden(name):
+    return lambda helm: render(helm, GOLDEN[name])
+
+
+def manifest(helm):
+    """Without what only Helm's own objects have."""
+    rendered = render(helm, {}, "--no-hooks", namespace="ipu-operator")
+    rendered = re.sub(r"^(# Source: .*| *helm\.sh/chart: .*| *app\.kubernetes\.io/managed-by: .*)\n", "", rendered, flags=re.M)
+    return MANIFEST_HEAD + (CHART / "crds" / "ipujobs.graphcore.ai.yaml").read_text() + rendered
+
+
+# file -> what Helm makes it with
+FILES = {
+    **{ROOT / "tests" / "golden" / "chart" / f"{name}.yaml": golden(name) for name in GOLDEN},
+    ROOT / "deploy" / "manifests" / "ipu-operator.yaml": manifest,
+}
+
+
 def with_part(text, name, part):
     """The text with what stands between <!-- NAME: begin --> and <!-- NAME: end --> replaced."""
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
@@ -51,6 +82,10 @@ def with_part(text, name, part):
 def main():
     for (file, name), make in PARTS.items():
         file.write_text(with_part(file.read_text(), name, make()))
+    helm = f"{programs()}/helm"
+    for file, make in FILES.items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(make(helm))
 
 
 if __name__ == "__main__":

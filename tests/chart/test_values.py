@@ -3,14 +3,11 @@
 import pytest
 
 import values_table
+from renders import EVERYTHING, render
 from values_table import MAXIMAL, VALUES, merged, nested, value_at
 
 DESCRIBED = [path for path, _, _ in values_table.described_values()]
 RETIRED = {"$ref": "#/definitions/retired"}
-# Everything is there, and no value hides another.
-EVERYTHING = merged(MAXIMAL, {"controller": {
-    "develLogs": False, "rbac": {"create": True}, "serviceAccount": {"create": True}, "priorityClassName": ""},
-    "podDisruptionBudget": {"enabled": True}, "admissionPolicy": {"enabled": True}, "aggregatedRoles": {"create": True}})
 # The Service of the metrics comes with them.
 UNUSED = {"controller.service.type", "controller.service.port"}
 # test_hardening.py: it goes with few of the others.
@@ -18,8 +15,8 @@ ALONE = {"controller.watchNamespace"}
 
 
 @pytest.fixture(scope="module")
-def everything(render_text):
-    return render_text(EVERYTHING)
+def everything(programs):
+    return render(programs / "helm", EVERYTHING)
 
 
 def test_every_value_is_described():
@@ -34,14 +31,14 @@ def test_the_schema_knows_it(path):
 
 
 @pytest.mark.parametrize("path", [path for path in DESCRIBED if path not in ALONE])
-def test_it_is_used(render_text, everything, path):
+def test_it_is_used(programs, everything, path):
     default, other = value_at(VALUES, path.split(".")), value_at(MAXIMAL, path.split("."))
     assert other != default, "tests/chart/maximal.yaml has another value than the default"
     if path in UNUSED:
         return
     now = value_at(EVERYTHING, path.split("."))
     changed = merged(without(EVERYTHING, path), nested(path, other if now == default else default))
-    assert render_text(changed) != everything
+    assert render(programs / "helm", changed) != everything
 
 
 def without(values, path):

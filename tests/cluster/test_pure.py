@@ -3,7 +3,7 @@
 import ipaddress
 
 import pytest
-from local_cluster import addresses, cgroups, cluster, fake_nodes, images, locks, places, problem
+from local_cluster import addresses, cgroups, cluster, fake_nodes, go_programs, images, locks, places, problem
 
 TCP_TABLE = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -123,10 +123,13 @@ def test_fake_nodes_are_refused_where_nothing_could_bind_pods_to_them(nodes, bar
         fake_nodes.start(cluster.Cluster(places.Places("test-fake"), record), count)
 
 
-def test_what_pins_kwok_is_part_of_its_name(monkeypatch, tmp_path):
-    for name in ("go.mod", "go.sum"):
-        (tmp_path / name).write_bytes((fake_nodes.MODULE / name).read_bytes())
-    monkeypatch.setattr(fake_nodes, "MODULE", tmp_path)
-    before = fake_nodes.kept_at()
-    (tmp_path / "go.sum").write_text("another")
-    assert fake_nodes.kept_at() != before
+def test_what_pins_a_go_program_is_part_of_its_name(monkeypatch, tmp_path):
+    kwok = go_programs.KWOK
+    before, pins = kwok.kept_at(), {name: (kwok.module / name).read_bytes() for name in ("go.mod", "go.sum")}
+    monkeypatch.setattr(places, "REPOSITORY", tmp_path)
+    kwok.module.mkdir(parents=True)
+    for name, content in pins.items():
+        (kwok.module / name).write_bytes(content)
+    assert kwok.kept_at() == before
+    (kwok.module / "go.sum").write_text("another")
+    assert kwok.kept_at() != before

@@ -1,0 +1,63 @@
+"""Programs that are each built from a Go module of their own, once per machine.
+
+A folder beside this package pins the module. The program is kept in the cache under the hash of what pins it.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import locks, places
+from .external import run
+from .problem import Problem
+
+
+@dataclass(frozen=True)
+class GoProgram:
+    """`name` is the program's and its folder's, `title` what people call it."""
+
+    name: str
+    title: str
+    package: str
+    minutes: str
+
+    @property
+    def module(self) -> Path:
+        return places.REPOSITORY / "deploy" / "local" / self.name
+
+    def path(self) -> Path:
+        """Where the program is; builds it if there is none yet."""
+        kept = self.kept_at()
+        if not kept.exists():
+            with locks.held(places.cache_home() / f"{self.name}.lock", f"another command is building {self.title}"):
+                if not kept.exists():
+                    self._build(kept)
+        return kept
+
+    def kept_at(self) -> Path:
+        pins = b"\0".join((self.module / name).read_bytes() for name in ("go.mod", "go.sum"))
+        return places.cache_home() / f"{self.name}-{hashlib.sha256(pins).hexdigest()[:16]}"
+
+    def _build(self, kept: Path) -> None:
+        if not shutil.which("go"):
+            raise Problem(f"Go is not installed, and {self.title} is built with it: install Go and put it in PATH.")
+        print(f"building {self.title} from source (once per machine, usually {self.minutes} on 2 cores)",
+              file=sys.stderr, flush=True)
+        new = kept.with_suffix(".new")
+        run("nice", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w",
+            "-o", str(new), self.package, directory=self.module)
+        new.replace(kept)
+
+
+def kubernetes_api() -> Path:
+    """The OpenAPI document of the local Kubernetes, which comes with its sources."""
+    module = run("go", "mod", "download", "-json", "k8s.io/kubernetes",
+                 directory=places.REPOSITORY / "deploy" / "local" / "kubernetes")
+    return Path(json.loads(module)["Dir"]) / "api" / "openapi-spec" / "swagger.json"
+
+
+KWOK = GoProgram("kwok", "KWOK", "sigs.k8s.io/kwok/cmd/kwok", "2-3 minutes")
+KUBECONFORM = GoProgram("kubeconform", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "10 seconds")

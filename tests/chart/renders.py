@@ -1,0 +1,43 @@
+"""The values with which the chart is looked at as a whole, and what Helm makes of them."""
+
+import subprocess
+import tempfile
+
+import yaml
+
+from values_table import CHART, MAXIMAL, merged
+
+CLUSTER = CHART.parents[1] / "deploy" / "cluster"
+
+# As little as can be.
+MINIMAL = {
+    "controller": {"replicas": 1},
+    "admissionWebhooks": {"enabled": False},
+    "podDisruptionBudget": {"enabled": False},
+    "admissionPolicy": {"enabled": False},
+    "aggregatedRoles": {"create": False},
+}
+# Everything is there, and no value hides another.
+EVERYTHING = merged(MAXIMAL, {
+    "controller": {"develLogs": False, "rbac": {"create": True}, "serviceAccount": {"create": True}, "priorityClassName": ""},
+    "podDisruptionBudget": {"enabled": True},
+    "admissionPolicy": {"enabled": True},
+    "aggregatedRoles": {"create": True},
+})
+NAMESPACED = {"controller": {"watchNamespace": "research"}, "admissionWebhooks": {"enabled": False}}
+GOLDEN = {"minimal": MINIMAL, "default": {}, "maximal": EVERYTHING}
+
+
+def programs():
+    """The folder with kubectl, helm (4) and helm3."""
+    return subprocess.run([CLUSTER, "bin"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def render(helm, values, *args, release="ipu-operator", namespace="ipus"):
+    """What `helm template` prints for these values."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(values, file)
+        file.flush()
+        return subprocess.run([helm, "template", release, CHART, "--namespace", namespace, "--values", file.name,
+                               "--kube-version", "1.34.2", *args],
+                              check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout

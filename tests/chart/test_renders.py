@@ -1,0 +1,119 @@
+"""The chart's renders as a whole: reviewed texts, valid objects, and names that are told."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from conftest import CHART, ROOT
+from renders import EVERYTHING, GOLDEN, NAMESPACED, render
+from values_table import merged
+
+sys.path.append(str(ROOT / "deploy" / "local"))
+
+import kubernetes_schemas
+from local_cluster.go_programs import KUBECONFORM, kubernetes_api
+
+# Their schemas are not Kubernetes' own.
+OTHERS = "monitoring.coreos.com/v1/ServiceMonitor,monitoring.coreos.com/v1/PrometheusRule"
+# The names that the vendor's chart has too, and which have no namespace.
+KEPT = {("MutatingWebhookConfiguration", "ipu-operator-admission"), ("ValidatingWebhookConfiguration", "ipu-operator-admission")}
+
+
+@pytest.fixture(scope="session")
+def schemas(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schemas")
+    kubernetes_schemas.write(kubernetes_api(), folder)
+    return kubernetes_schemas.location(folder)
+
+
+def objects(text):
+    return [thing for thing in yaml.safe_load_all(text) if thing]
+
+
+def named(text):
+    return {(thing["kind"], thing["metadata"]["name"]) for thing in objects(text)}
+
+
+@pytest.mark.parametrize("program", ["helm", "helm3"])
+@pytest.mark.parametrize("values", [*GOLDEN.values(), NAMESPACED], ids=[*GOLDEN, "namespaced"])
+def test_every_object_is_valid(programs, schemas, program, values):
+    done = conform(schemas, render(programs / program, values))
+    assert done.returncode == 0, done.stdout
+
+
+def conform(schemas, text):
+    return subprocess.run([KUBECONFORM.path(), "-strict", "-skip", OTHERS, "-schema-location", schemas, "-"], input=text,
+                          stdout=subprocess.PIPE, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("right, wrong", [("replicas: 1", "replicas: one"), ("  replicas: 1", "  replica: 1")])
+def test_invalid_objects_are_found(programs, schemas, right, wrong):
+    text = render(programs / "helm", GOLDEN["minimal"])
+    assert right in text
+    assert conform(schemas, text.replace(right, wrong)).returncode != 0
+
+
+def test_the_page_names_every_object(programs):
+    """The table of the README, with F for the full name and N for the namespace."""
+    names = {"fullnameOverride": "F", "controller": {"serviceAccount": {"name": ""}}}
+    made = {pair for values in (EVERYTHING, NAMESPACED)
+            for pair in named(render(programs / "helm", merged(values, names), namespace="N"))}
+    rows = re.findall(r"^\| ([A-Z][A-Za-z, ]+) \| ((?:`[^`]+`(?:, )?)+)(?: in [^|]*)? \|", (CHART / "README.md").read_text(), re.M)
+    told = {(kind, name) for kinds, names in rows for kind in kinds.split(", ") for name in re.findall("`([^`]+)`", names)}
+    assert told == made | {("CustomResourceDefinition", "ipujobs.graphcore.ai")}
+
+
+def test_two_installations_share_no_name(programs):
+    """Two releases in two namespaces; those without a namespace are told apart by it."""
+    def wide(namespace):
+        return {(thing["kind"], thing["metadata"]["name"])
+                for thing in objects(render(programs / "helm", {**EVERYTHING, "fullnameOverride": "ipu-operator"}, namespace=namespace))
+                if "namespace" not in thing["metadata"]}
+
+    assert wide("here") & wide("there") == KEPT
+    assert not wide("here") & {(kind, name.replace("other", "ipu-operator")) for kind, name in named(render(
+        programs / "helm", {**EVERYTHING, "fullnameOverride": "other"}, namespace="there"))} - KEPT
+
+
+def test_no_name_is_the_clusters_domain(programs):
+    for values in [*GOLDEN.values(), NAMESPACED]:
+        assert "cluster.local" not in render(programs / "helm", values)
+
+
+@pytest.mark.parametrize("name", ["ipu-operator", "other", "x" * 63])
+def test_names_on_the_webhooks_certificate_are_those_that_are_asked(programs, name):
+    things = objects(render(programs / "helm", {"fullnameOverride": name, "admissionWebhooks": {"enabled": True}}))
+    asked = {(hook["clientConfig"]["service"]["name"], hook["clientConfig"]["service"]["namespace"])
+             for thing in things if thing["kind"].endswith("WebhookConfiguration") for hook in thing["webhooks"]}
+    ((service, namespace),) = asked
+    assert ("Service", service) in {(thing["kind"], thing["metadata"]["name"]) for thing in things}
+    (hosts,) = re.findall("--admission-hosts=([^\"' \n]+)", json.dumps(things))
+    assert f"{service}.{namespace}.svc" in hosts.split(",")
+
+
+def test_no_certificate_is_made_by_helm(programs):
+    """What Helm makes, nobody renews: the operator makes its own, and renews them."""
+    text = render(programs / "helm", EVERYTHING)
+    assert "BEGIN " not in text
+    assert [thing for thing in objects(text) if thing["kind"] == "Secret" and (thing.get("data") or thing.get("stringData"))] == []
+
+
+def test_pull_secrets_reach_every_pod(programs):
+    text = render(programs / "helm", merged(EVERYTHING, {"global": {"imagePullSecrets": [{"name": "pull"}]}}))
+    pods = [pod for thing in objects(text) for pod in pod_specs(thing)]
+    assert len(pods) >= 2
+    for pod in pods:
+        assert pod["imagePullSecrets"] == [{"name": "pull"}]
+    assert "--pull-secrets=pull" in text
+
+
+def pod_specs(thing):
+    """The pods that an object is, or makes."""
+    if thing["kind"] == "Pod":
+        yield thing["spec"]
+    elif "template" in thing.get("spec", {}):
+        yield thing["spec"]["template"]["spec"]
