@@ -37,6 +37,7 @@ struct app {
     struct webhooks *webhooks;          /* NULL without them */
     struct reconciler *reconciler;      /* while leading */
     struct loop_timer drain;            /* at the end */
+    int64_t start_us;
     bool stopping;
     int exit_code;
 };
@@ -143,12 +144,18 @@ static void metrics(void *ctx, struct str *out)
 {
     struct app *app = ctx;
     AUTO(survey) struct survey survey = {0};
-    struct metrics_view view = {.is_leader = app->reconciler != NULL};
+    struct metrics_view view = {.is_leader = app->reconciler != NULL,
+                                .process = footprint_look(),
+                                .start_s = (double)app->start_us / 1e6};
 
     if (app->reconciler) {
-        survey_take(app->reconciler, &survey);
+        survey_take(app->reconciler, loop_unix_micros() / 1000000, &survey);
         view.survey = &survey;
         view.counters = reconciler_counters(app->reconciler);
+    }
+    if (app->webhooks) {
+        view.webhooks = webhooks_counters(app->webhooks);
+        view.webhooks_certificate_end_s = webhooks_certificate_end_s(app->webhooks);
     }
     view.request_count = kube_counters(app->kube, &view.requests);
     metrics_print(&view, out);
@@ -241,6 +248,7 @@ static bool start(struct app *app, struct err *err)
     if (!load_identity(o, &app->identity, err))
         return false;
     app->loop = loop_new();
+    app->start_us = loop_unix_micros();
     app->kube = kube_new(app->loop, &app->identity, &(struct kube_options){.program = "ipu-operator"}, err);
     if (!app->kube)
         return false;

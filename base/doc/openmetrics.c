@@ -3,8 +3,11 @@
 #include "base/core/mem.h"
 
 /* Upper ends of the buckets but the last one. */
-static const uint64_t bucket_us[OPENMETRICS_BUCKETS - 1] = {100,   250,    500,    1000,    2500,
-                                                            10000, 100000, 500000, 1000000, 10000000};
+static const uint64_t bucket_us[][OPENMETRICS_BUCKETS - 1] = {
+    [OPENMETRICS_ANSWERS] = {100, 250, 500, 1000, 2500, 10000, 100000, 500000, 1000000, 10000000},
+    [OPENMETRICS_WORK] = {1000000, 2500000, 5000000, 15000000, 60000000, 300000000, 900000000, 3600000000,
+                          14400000000, 86400000000},
+};
 
 void openmetrics_put(const struct openmetrics_family *families, size_t count, const void *ctx,
                      struct str *out)
@@ -37,7 +40,7 @@ void openmetrics_observe(struct openmetrics_histogram *histogram, uint64_t durat
 {
     size_t bucket = 0;
 
-    while (bucket < OPENMETRICS_BUCKETS - 1 && duration_us > bucket_us[bucket])
+    while (bucket < OPENMETRICS_BUCKETS - 1 && duration_us > bucket_us[histogram->scale][bucket])
         bucket++;
     histogram->buckets[bucket]++;
     histogram->sum_us += duration_us;
@@ -60,7 +63,7 @@ void openmetrics_put_histogram(const char *name, const char *labels,
         sum += histogram->buckets[b];
         str_addf(out, "%s_bucket{%s%sle=\"", name, labels, *labels ? "," : "");
         if (b < OPENMETRICS_BUCKETS - 1)
-            str_addf(out, "%g", (double)bucket_us[b] / 1e6);
+            str_addf(out, "%g", (double)bucket_us[histogram->scale][b] / 1e6);
         else
             str_adds(out, "+Inf");
         str_addf(out, "\"} %llu\n", sum);

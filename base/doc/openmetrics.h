@@ -23,8 +23,14 @@ void openmetrics_put(const struct openmetrics_family *families, size_t count, co
 /* The value of a label, with its quotes. */
 void openmetrics_quote(const char *value, struct str *out);
 
-/* How long something took, from 100 microseconds to 10 seconds. */
+/* What a histogram tells apart: answers, from 100 microseconds to 10 seconds, or work, from a second to a
+ * day.
+ */
+enum openmetrics_scale { OPENMETRICS_ANSWERS, OPENMETRICS_WORK };
+
+/* How long something took. All zero: empty, of answers. */
 struct openmetrics_histogram {
+    enum openmetrics_scale scale;
     uint64_t buckets[OPENMETRICS_BUCKETS];
     uint64_t sum_us;
 };

@@ -38,14 +38,24 @@ struct loop {
     size_t running;
 };
 
-static int64_t clock_ms(clockid_t clock)
+static int64_t clock_us(clockid_t clock)
 {
     struct timespec now;
     int failed = clock_gettime(clock, &now);
 
     assert(!failed);
     (void)failed;
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int64_t clock_ms(clockid_t clock)
+{
+    return clock_us(clock) / 1000;
+}
+
+int64_t loop_clock_us(void)
+{
+    return clock_us(CLOCK_BOOTTIME);
 }
 
 int64_t loop_clock_ms(void)
@@ -55,12 +65,7 @@ int64_t loop_clock_ms(void)
 
 int64_t loop_unix_micros(void)
 {
-    struct timespec now;
-    int failed = clock_gettime(CLOCK_REALTIME, &now);
-
-    assert(!failed);
-    (void)failed;
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    return clock_us(CLOCK_REALTIME);
 }
 
 void loop_random(void *bytes, size_t count)

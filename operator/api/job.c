@@ -44,6 +44,7 @@ struct job *job_parse(const cJSON *object)
     job->generation = json_i64(metadata, "generation", 0);
     timefmt_parse_rfc3339(json_str(metadata, "creationTimestamp", ""), &job->created_s);
     job->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
+    timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &job->deleted_s);
     job->key = mem_printf("%s/%s", job->ns, job->name);
     read_finalizers(job, metadata);
     job->is_vendors = vendor_owns(object);

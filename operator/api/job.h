@@ -56,6 +56,7 @@ struct job {
     int64_t generation;
     int64_t created_s; /* Unix seconds */
     bool deleting;     /* deletionTimestamp is set */
+    int64_t deleted_s; /* when that was asked for; 0: it was not */
     struct strv finalizers;
     bool has_finalizer; /* ours is among them */
     bool is_vendors;    /* started by the vendor's operator, and to be left alone */

@@ -148,13 +148,32 @@ static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statu
     return all_terminated;
 }
 
-static bool is_ready(const cJSON *status)
+/* Since when a condition is true; 0: it is not. */
+static bool is_true_since(const cJSON *status, const char *type, int64_t *ret_s)
 {
     JSON_EACH (condition, json_at(status, "conditions")) {
-        if (str_eq(json_str(condition, "type", ""), "Ready"))
-            return str_eq(json_str(condition, "status", ""), "True");
+        if (!str_eq(json_str(condition, "type", ""), type) ||
+            !str_eq(json_str(condition, "status", ""), "True"))
+            continue;
+        timefmt_parse_rfc3339(json_str(condition, "lastTransitionTime", ""), ret_s);
+        return true;
     }
     return false;
+}
+
+static int64_t first_start(const cJSON *statuses)
+{
+    int64_t first = 0;
+
+    JSON_EACH (status, statuses) {
+        const cJSON *running = json_at(status, "state/running");
+        const cJSON *state = running ? running : json_at(status, "state/terminated");
+        int64_t at = 0;
+
+        if (timefmt_parse_rfc3339(json_str(state, "startedAt", ""), &at) && at > 0 && (!first || at < first))
+            first = at;
+    }
+    return first;
 }
 
 static void read_scheduling(struct pod *pod, const cJSON *status)
@@ -200,7 +219,9 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
         mem_set_str(&pod->reason, "OOMKilled");
     if (is_garbage(status) && !pod->main_done)
         pod->phase = POD_UNKNOWN;
-    pod->ready = is_ready(status);
+    pod->begun_s = first_start(containers);
+    (void)is_true_since(status, "PodScheduled", &pod->scheduled_s);
+    pod->ready = is_true_since(status, "Ready", &pod->ready_s);
     if (pod->phase == POD_PENDING && !pod->reason)
         read_scheduling(pod, status);
     pod->disruption = pod_reason_of_disruption(status, &pod->disrupted_s);
@@ -279,6 +300,7 @@ struct pod *pod_parse(const cJSON *object)
     pod->name = mem_strdup(json_str(metadata, "name", ""));
     pod->uid = mem_strdup(json_str(metadata, "uid", ""));
     pod->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
+    timefmt_parse_rfc3339(json_str(metadata, "creationTimestamp", ""), &pod->created_s);
     pod->partition = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1partition", NULL));
     pod->run = metadata_number(metadata, "annotations/graphcore.ai~1run");
     pod->revision = read_revision(metadata);

@@ -32,10 +32,15 @@ struct pod {
     bool ready;
     bool started_all_terminated; /* every container that started has state.terminated */
     bool main_done;              /* the first container, and every other that is no sidecar, has terminated */
-    int64_t started_s;           /* Unix seconds when its node took it up; 0: not yet */
-    int64_t finished_s;          /* Unix seconds of the last container's end; 0 when none has ended */
-    int64_t failed_s;            /* of the end of the container that failed first; 0 when none has */
-    int exit_code;               /* of that container, else 0; native sidecars do not count */
+    /* Unix seconds; 0: not yet */
+    int64_t created_s;
+    int64_t scheduled_s; /* a node was found for it */
+    int64_t started_s;   /* its node took it up */
+    int64_t begun_s;     /* the first of its containers started, those that prepare it aside */
+    int64_t ready_s;     /* since when it is ready */
+    int64_t finished_s;  /* Unix seconds of the last container's end; 0 when none has ended */
+    int64_t failed_s;    /* of the end of the container that failed first; 0 when none has */
+    int exit_code;       /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
     char *failed_container; /* its name, or NULL */

@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
+#include "base/core/timefmt.h"
 #include "operator/api/names.h"
 
 static uint32_t number(const cJSON *data, const char *key)
@@ -31,6 +32,7 @@ struct record *record_parse(const cJSON *configmap)
     record->name = mem_strdup(json_str(metadata, "name", ""));
     record->uid = mem_strdup(json_str(metadata, "uid", ""));
     record->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
+    timefmt_parse_rfc3339(json_str(metadata, "creationTimestamp", ""), &record->created_s);
     record->controller = mem_strdup(json_str(data, "controller", ""));
     record->job_ns = mem_strdup(json_str(data, "jobNamespace", ""));
     record->job_name = mem_strdup(json_str(data, "jobName", ""));

@@ -11,7 +11,8 @@ struct record {
     char *name; /* = the partition's id */
     char *uid;  /* of the ConfigMap */
     char *resource_version;
-    char *controller; /* "host:port" */
+    int64_t created_s; /* Unix seconds: when the instance got its IPUs; 0: unknown */
+    char *controller;  /* "host:port" */
     char *job_ns, *job_name, *job_uid;
     char *job_key; /* "namespace/name" */
     uint32_t instance;
@@ -42,7 +43,8 @@ static inline void record_auto(struct record **record)
     record_free(*record);
 }
 
-/* The ConfigMap to create, yours. uid and resource_version of `record` are not used. */
+/* The ConfigMap to create, yours. uid, resource_version and created_s of `record` are not
+ * used. */
 cJSON *record_build(const struct record *record, const char *operator_ns);
 /* A merge patch that turns what changes over a record's life into what `record` says, preconditioned on its
  * uid. Yours. */

@@ -32,6 +32,7 @@ struct kube_call {
     char *content_type;
     enum kube_class class;
     int64_t deadline_ms;
+    int64_t sent_us; /* of the try in flight */
     struct retry_state retry;
     struct err refused; /* while CALL_OVER */
 
@@ -237,6 +238,9 @@ static void on_answer(void *ctx, const struct http_response *http, const struct 
     call->http = NULL;
     if (call->class == KUBE_WORK)
         kube->flying--;
+    openmetrics_observe(
+        &counters_row(transport_counters(kube->transport), call->label, call->plural)->durations,
+        (uint64_t)(loop_clock_us() - call->sent_us));
     log_warning_once(kube, http->warning);
     read_answer(http, err, &res, &status);
     if (res.err.kind != ERR_NONE && try_again(call, &res)) {
@@ -287,6 +291,7 @@ static void fly(struct kube_call *call)
     if (call->class == KUBE_WORK)
         kube->flying++;
     counters_row(transport_counters(kube->transport), call->label, call->plural)->sent++;
+    call->sent_us = loop_clock_us();
     call->http = transport_send(kube->transport, call->class, call->path, &request);
 }
 

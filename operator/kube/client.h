@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/doc/json.h"
+#include "base/doc/openmetrics.h"
 #include "operator/kube/resource.h"
 #include "operator/kube/status.h"
 
@@ -93,6 +94,7 @@ struct kube_counter {
     const char *resource;
     uint64_t sent; /* repetitions included */
     uint64_t failed;
+    struct openmetrics_histogram durations; /* from the bytes' leaving to the answer; none of watches */
 };
 size_t kube_counters(const struct kube *kube, const struct kube_counter **ret);
 uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource); /* NULL: any */

@@ -18,6 +18,15 @@ int64_t controller_now_ms(const struct controller *c)
     return loop_now_ms(c->pool->loop);
 }
 
+void controller_count(struct controller *c, enum pool_call call, const struct vipu_result *result)
+{
+    struct pool_counter *counter = &c->face.calls[call];
+
+    if (result->sent)
+        openmetrics_observe(&counter->durations, (uint64_t)result->took_us);
+    counter->unanswered += !result->sent || vipu_result_is_unknown(result);
+}
+
 static void tell_room(struct controller *c)
 {
     c->pool->options.on_room(c->pool->options.ctx);
@@ -85,6 +94,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     uint64_t print;
 
     c->list_call = NULL;
+    controller_count(c, POOL_LIST, result);
     if (result->err.kind != ERR_NONE) {
         c->has_listed = false;
         c->face.is_known = false;
@@ -135,6 +145,7 @@ static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_a
     bool was_known = c->face.is_known;
 
     c->agents_call = NULL;
+    controller_count(c, POOL_ATTRIBUTES, result);
     if (result->err.kind == ERR_NONE)
         c->face.total_ipus = agents->total_ipus;
     c->has_sized = c->has_sized || does_not_tell(c, result);

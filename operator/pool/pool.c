@@ -7,6 +7,17 @@
 /* How soon to look when somebody begins to wait. */
 #define WAITING_POLL_MS 50
 
+const char *pool_call_name(enum pool_call call)
+{
+    static const char *const names[] = {
+        [POOL_LIST] = "ListPartitions",       [POOL_ATTRIBUTES] = "ListIPUAttributes",
+        [POOL_STATUS] = "GetPartitionStatus", [POOL_CREATE] = "CreatePartition",
+        [POOL_RESET] = "ResetPartition",      [POOL_REMOVE] = "RemovePartition",
+    };
+
+    return names[call];
+}
+
 /* ---- partitions with a record ---- */
 
 static struct controller *find_controller(const struct pool *pool, const char *name)

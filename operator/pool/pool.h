@@ -7,6 +7,7 @@
  * nobody else: every controller has a connection of its own and no call blocks. */
 #pragma once
 
+#include "base/doc/openmetrics.h"
 #include "operator/pool/config.h"
 #include "operator/pool/part.h"
 #include "vipu/client/client.h"
@@ -32,6 +33,23 @@ struct pool *pool_new(struct loop *loop, const struct pool_options *options);
 void pool_free(struct pool *pool);
 void pool_abort(struct pool *pool); /* resets all connections at once: the lease is lost */
 
+/* What a controller is asked. */
+enum pool_call {
+    POOL_LIST,
+    POOL_ATTRIBUTES,
+    POOL_STATUS,
+    POOL_CREATE,
+    POOL_RESET,
+    POOL_REMOVE,
+    POOL_CALLS,
+};
+const char *pool_call_name(enum pool_call call); /* "ListPartitions" */
+
+struct pool_counter {
+    struct openmetrics_histogram durations; /* of those that were sent */
+    uint64_t unanswered;                    /* not sent, or nobody knows what became of it */
+};
+
 /* What a controller looks like now; index as in the configuration. Borrowed until the loop's next turn. */
 struct pool_controller {
     const struct vipu_controller_config *config;
@@ -41,6 +59,7 @@ struct pool_controller {
     int64_t trouble_since_ms;             /* on the loop's clock */
     uint32_t total_ipus;                  /* 0: it does not tell */
     const struct vipu_partitions *listed; /* the last good list */
+    struct pool_counter calls[POOL_CALLS];
 };
 size_t pool_count(const struct pool *pool);
 const struct pool_controller *pool_controller(const struct pool *pool, size_t index);

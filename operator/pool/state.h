@@ -59,6 +59,7 @@ struct pool {
 void controller_start(struct pool *pool, struct controller *c, const struct vipu_controller_config *config);
 void controller_stop(struct controller *c);
 int64_t controller_now_ms(const struct controller *c);
+void controller_count(struct controller *c, enum pool_call call, const struct vipu_result *result);
 void controller_hurry(struct controller *c); /* something was sent: list soon, and often for a while */
 void controller_poll_within(struct controller *c, int64_t ms);
 

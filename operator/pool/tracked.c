@@ -161,6 +161,7 @@ static void on_created(void *ctx, const struct vipu_result *result, const char *
     struct tracked *tracked = ctx;
 
     (void)id;
+    controller_count(tracked->controller, POOL_CREATE, result);
     if (result->err.kind == ERR_NONE) {
         start_await(tracked, AWAIT_ACTIVE);
         mem_set_str(&tracked->trouble, NULL);
@@ -185,6 +186,7 @@ static void on_reset(void *ctx, const struct vipu_result *result)
 {
     struct tracked *tracked = ctx;
 
+    controller_count(tracked->controller, POOL_RESET, result);
     if (result->err.kind == ERR_NONE) {
         start_await(tracked, AWAIT_RESET);
         mem_set_str(&tracked->trouble, NULL);
@@ -203,6 +205,7 @@ static void on_removed(void *ctx, const struct vipu_result *result)
     struct tracked *tracked = ctx;
     bool gate_closed = !result->sent;
 
+    controller_count(tracked->controller, POOL_REMOVE, result);
     if (vipu_result_is_unknown(result))
         note_unknown(tracked);
     if (result->err.kind != ERR_NONE && result->err.kind != ERR_NOT_FOUND)
@@ -219,6 +222,7 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
     bool answered = result->sent && result->err.kind != ERR_TIMEOUT && result->err.kind != ERR_IO;
 
     tracked->status_call = NULL;
+    controller_count(tracked->controller, POOL_STATUS, result);
     if (tracked->await == AWAIT_GONE && answered &&
         (result->err.kind != ERR_NONE || status->ready_state == VIPU_READY_REMOVED)) {
         tracked->status_says_gone = true;

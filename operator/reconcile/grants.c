@@ -3,6 +3,7 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/pool/claims.h"
+#include "operator/reconcile/status.h"
 #include "operator/reconcile/state.h"
 
 /* A changed sentence with the same reason is not urgent. */
@@ -27,6 +28,20 @@ static bool same_claims(const struct job_memory *memory, const struct plan *plan
     return count == memory->claim_count;
 }
 
+/* A process that has just begun to lead did not see a job come that has never had IPUs. */
+static int64_t waits_since(const struct reconciler *r, const struct job_memory *memory)
+{
+    const struct store_item *item = store_get(watch_store(r->jobs), memory->key);
+    const struct job *job = item ? item->view : NULL;
+    struct err err = {0};
+    AUTO(json) cJSON *status = NULL;
+
+    if (r->all_seen || !job)
+        return loop_unix_micros() / 1000000;
+    status = json_parse(slice_of(job->status_json), &err);
+    return status_start_s(status) ? loop_unix_micros() / 1000000 : job->created_s;
+}
+
 void grants_set(struct reconciler *r, struct job_memory *memory, const struct plan *plan)
 {
     struct claim_memory *claims = NULL;
@@ -48,6 +63,7 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
             old->wait = (struct claim_wait){0};
         }
         claims[count].ready = plan->ops[i].ready;
+        claims[count].since_s = old ? old->since_s : waits_since(r, memory);
         count++;
     }
     for (size_t i = 0; i < memory->claim_count; i++) {

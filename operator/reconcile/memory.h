@@ -47,7 +47,8 @@ struct expectation {
 struct claim_memory {
     uint32_t instance;
     bool ready;
-    char *granted; /* controller, or NULL */
+    int64_t since_s; /* Unix seconds, for people */
+    char *granted;   /* controller, or NULL */
     struct claim_wait wait;
 };
 

@@ -183,6 +183,8 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
+    for (size_t i = 0; i < PHASES; i++)
+        r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->queue = queue_new();
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,
                                                     .may_send = may_send,

@@ -3,8 +3,10 @@
  * and the watches have shown what was written. Everything else waits in a queue without duplicates. */
 #pragma once
 
+#include "base/doc/openmetrics.h"
 #include "operator/api/podspec.h"
 #include "operator/pool/config.h"
+#include "operator/reconcile/phases.h"
 
 struct events;
 struct kube;
@@ -34,8 +36,10 @@ struct cJSON *reconciler_queue(const struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);
 
 struct reconciler_counters {
-    uint64_t reconciles; /* decisions made */
-    uint64_t empty;      /* of them, those with nothing to do */
-    uint64_t failures;   /* answered by a back-off */
+    uint64_t reconciles;                    /* decisions made */
+    uint64_t empty;                         /* of them, those with nothing to do */
+    uint64_t failures;                      /* answered by a back-off */
+    struct openmetrics_histogram durations; /* from a look at a job until all its requests are answered */
+    struct openmetrics_histogram phases[PHASES];
 };
 const struct reconciler_counters *reconciler_counters(const struct reconciler *reconciler);

@@ -17,12 +17,20 @@ static enum job_state state_of(const struct job *job)
     return JOB_PENDING;
 }
 
-static void count_job(const struct job *job, struct survey *ret)
+static void note_age(int64_t now_s, int64_t since_s, int64_t *oldest)
 {
-    if (job->is_vendors)
+    if (since_s && now_s - since_s > *oldest)
+        *oldest = now_s - since_s;
+}
+
+static void count_job(const struct job *job, int64_t now_s, struct survey *ret)
+{
+    if (job->is_vendors) {
         ret->vendors++;
-    else
-        ret->jobs[state_of(job)]++;
+        return;
+    }
+    ret->jobs[state_of(job)]++;
+    note_age(now_s, job->deleted_s, &ret->terminating_s);
 }
 
 static bool is_ours(const struct reconciler *r, const char *controller, const char *id)
@@ -37,7 +45,8 @@ static void look_at(const struct reconciler *r, size_t index, struct survey_cont
     const struct pool_controller *c = pool_controller(r->pool, index);
     struct vipu_pool_view room = pool_room(r->pool, index);
 
-    *ret = (struct survey_controller){.name = c->config->name, .is_up = c->is_known, .total = c->total_ipus};
+    *ret = (struct survey_controller){
+        .name = c->config->name, .is_up = c->is_known, .total = c->total_ipus, .calls = c->calls};
     for (size_t i = 0; i < c->listed->count; i++) {
         const struct vipu_partition *partition = &c->listed->items[i];
         bool ours = is_ours(r, c->config->name, partition->id);
@@ -52,15 +61,22 @@ static void look_at(const struct reconciler *r, size_t index, struct survey_cont
     vipu_pool_view_release(&room);
 }
 
-void survey_take(const struct reconciler *r, struct survey *ret)
+static void count_claims(const struct job_memory *memory, int64_t now_s, struct survey *ret)
+{
+    ret->waiting += (uint32_t)memory->claim_count;
+    for (size_t i = 0; i < memory->claim_count; i++)
+        note_age(now_s, memory->claims[i].since_s, &ret->waiting_s);
+}
+
+void survey_take(const struct reconciler *r, int64_t now_s, struct survey *ret)
 {
     void *value;
 
     *ret = (struct survey){0};
     for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
-        count_job(i->view, ret);
+        count_job(i->view, now_s, ret);
     for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
-        ret->waiting += (uint32_t)((const struct job_memory *)value)->claim_count;
+        count_claims(value, now_s, ret);
     ret->records = (uint32_t)store_count(watch_store(r->records));
     ret->pods = (uint32_t)store_count(watch_store(r->pods));
     ret->due = (uint32_t)queue_ready(r->queue);

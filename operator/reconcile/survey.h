@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "operator/pool/pool.h"
 #include "operator/reconcile/status.h"
 
 struct reconciler;
@@ -18,12 +19,15 @@ struct survey_controller {
     uint32_t free, held, foreign; /* by nobody, by jobs, by partitions that are not the operator's */
     uint32_t largest_free;        /* the largest partition that fits now */
     uint32_t foreign_partitions;
+    const struct pool_counter *calls; /* POOL_CALLS of them; borrowed from the pool */
 };
 
 struct survey {
     uint32_t jobs[SURVEY_STATES];
-    uint32_t vendors; /* of the vendor's operator, left alone; in no state above */
-    uint32_t waiting; /* instances in line for IPUs */
+    uint32_t vendors;      /* of the vendor's operator, left alone; in no state above */
+    uint32_t waiting;      /* instances in line for IPUs */
+    int64_t waiting_s;     /* how long the first of them has waited; 0: nobody does */
+    int64_t terminating_s; /* how long the first job that is being deleted has been; 0: none is */
     uint32_t records, pods;
     uint32_t due;                          /* jobs that are to be looked at now */
     uint32_t in_work;                      /* jobs with requests in flight */
@@ -31,7 +35,7 @@ struct survey {
     size_t controller_count;
 };
 
-void survey_take(const struct reconciler *reconciler, struct survey *ret);
+void survey_take(const struct reconciler *reconciler, int64_t now_unix_s, struct survey *ret);
 void survey_release(struct survey *survey);
 
 static inline void survey_auto(struct survey *survey)

@@ -56,6 +56,42 @@ static void on_job(void *ctx, const struct store_change *change)
     reconciler_enqueue(r, job->key);
 }
 
+/* ---- how long things take ---- */
+
+static void count_phases(struct reconciler *r, const struct phase_ends *ends)
+{
+    for (size_t i = 0; i < PHASES; i++) {
+        if (ends->seconds[i] != PHASE_GOES_ON)
+            openmetrics_observe(&r->counters.phases[i], (uint64_t)ends->seconds[i] * 1000000);
+    }
+}
+
+/* What the first list shows has ended before this process led, and was counted by another one. */
+static void count_record(struct reconciler *r, const struct record *record, const struct job_memory *memory)
+{
+    const struct claim_memory *claim = memory_claim(memory, record->instance);
+    struct phase_ends ends;
+
+    if (!watch_is_synced(r->records))
+        return;
+    phases_of_record(record, claim ? claim->since_s : 0, &ends);
+    count_phases(r, &ends);
+}
+
+static void count_pod(struct reconciler *r, const struct store_change *change)
+{
+    const struct pod *pod = change->new;
+    const struct record *record =
+        pod && pod->partition ? store_view(watch_store(r->records), r->options.operator_ns, pod->partition)
+                              : NULL;
+    struct phase_ends ends;
+
+    if (!pod || !watch_is_synced(r->pods))
+        return;
+    phases_of_pod(change->old, pod, record, &ends);
+    count_phases(r, &ends);
+}
+
 /* ---- records ---- */
 
 static bool view_record(void *ctx, const cJSON *item, void **ret)
@@ -101,6 +137,8 @@ static void on_record(void *ctx, const struct store_change *change)
     struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
 
     memory_saw_version(memory, record->resource_version);
+    if (!change->old)
+        count_record(r, record, memory);
     if (change->new) {
         reconciler_follow(r, record);
     } else {
@@ -207,6 +245,7 @@ static void on_pod(void *ctx, const struct store_change *change)
     const struct pod *pod = change->new ? change->new : change->old;
 
     remember_pod(r, change, pod);
+    count_pod(r, change);
     if (!change->new)
         free_name(r, pod);
     reconciler_enqueue(r, pod->job_key);

@@ -11,6 +11,7 @@ struct work *work_new(struct reconciler *r, const char *key, const char *uid)
     work->r = r;
     work->key = mem_strdup(key);
     work->uid = mem_strdup(uid);
+    work->begun_us = loop_clock_us();
     work->outstanding = 1; /* ours, until all is sent */
     map_set(&r->works, key, work);
     return work;
@@ -23,6 +24,7 @@ static void work_end(struct work *work)
     bool failed = work->failed;
     int64_t again_at_ms = work->again_at_ms;
 
+    openmetrics_observe(&r->counters.durations, (uint64_t)(loop_clock_us() - work->begun_us));
     map_remove(&r->works, key);
     mem_free(work->uid);
     mem_free(work);

@@ -12,6 +12,7 @@ struct work {
     unsigned outstanding;
     bool failed;
     int64_t again_at_ms;
+    int64_t begun_us;
     struct request *requests; /* in flight, for cancelling */
 };
 

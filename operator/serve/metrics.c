@@ -1,7 +1,22 @@
 #include "operator/serve/metrics.h"
 
+#include <stdarg.h>
+
 #include "base/core/mem.h"
 #include "base/doc/openmetrics.h"
+
+/* A histogram with labels that are printed. */
+__attribute__((format(printf, 4, 5))) static void put_labelled(const char *name,
+                                                               const struct openmetrics_histogram *histogram,
+                                                               struct str *out, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    AUTO(mem) char *labels = mem_vprintf(fmt, args);
+    va_end(args);
+    openmetrics_put_histogram(name, labels, histogram, out);
+}
 
 static void put_build(const void *ctx, const char *name, struct str *out)
 {
@@ -45,6 +60,25 @@ static void put_waiting(const void *ctx, const char *name, struct str *out)
     put_number(ctx, name, offsetof(struct survey, waiting), out);
 }
 
+static void put_age(const void *ctx, const char *name, size_t offset, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    if (v->survey)
+        str_addf(out, "%s %lld\n", name,
+                 (long long)*(const int64_t *)(const void *)((const char *)v->survey + offset));
+}
+
+static void put_waiting_age(const void *ctx, const char *name, struct str *out)
+{
+    put_age(ctx, name, offsetof(struct survey, waiting_s), out);
+}
+
+static void put_terminating_age(const void *ctx, const char *name, struct str *out)
+{
+    put_age(ctx, name, offsetof(struct survey, terminating_s), out);
+}
+
 static void put_pods(const void *ctx, const char *name, struct str *out)
 {
     put_number(ctx, name, offsetof(struct survey, pods), out);
@@ -82,6 +116,22 @@ static void put_retries(const void *ctx, const char *name, struct str *out)
 
     if (v->counters)
         str_addf(out, "%s_total %llu\n", name, (unsigned long long)v->counters->failures);
+}
+
+static void put_reconcile_time(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    if (v->counters)
+        openmetrics_put_histogram(name, "", &v->counters->durations, out);
+}
+
+static void put_phases(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; v->counters && i < PHASES; i++)
+        put_labelled(name, &v->counters->phases[i], out, "phase=\"%s\"", phase_name((enum phase)i));
 }
 
 /* ---- V-IPU controllers ---- */
@@ -156,6 +206,41 @@ static void put_foreign(const void *ctx, const char *name, struct str *out)
     put_controller(ctx, name, print_foreign, out);
 }
 
+static void print_call_times(const struct survey_controller *c, const char *name, const char *labels,
+                             struct str *out)
+{
+    for (size_t i = 0; i < POOL_CALLS; i++)
+        put_labelled(name, &c->calls[i].durations, out, "%s,method=\"%s\"", labels,
+                     pool_call_name((enum pool_call)i));
+}
+
+static void put_call_times(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; v->survey && i < v->survey->controller_count; i++) {
+        AUTO(str) struct str labels = {0};
+
+        str_adds(&labels, "controller=");
+        openmetrics_quote(v->survey->controllers[i].name, &labels);
+        print_call_times(&v->survey->controllers[i], name, str_text(&labels), out);
+    }
+}
+
+static void print_unanswered(const struct survey_controller *c, const char *head, struct str *out)
+{
+    for (size_t i = 0; i < POOL_CALLS; i++)
+        str_addf(out, "%s,method=\"%s\"} %llu\n", head, pool_call_name((enum pool_call)i),
+                 (unsigned long long)c->calls[i].unanswered);
+}
+
+static void put_unanswered(const void *ctx, const char *name, struct str *out)
+{
+    AUTO(mem) char *total = mem_printf("%s_total", name);
+
+    put_controller(ctx, total, print_unanswered, out);
+}
+
 /* ---- the API server ---- */
 
 static void put_requests(const void *ctx, const char *name, struct str *out)
@@ -182,6 +267,65 @@ static void put_failures(const void *ctx, const char *name, struct str *out)
     }
 }
 
+static void put_request_times(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; i < v->request_count; i++) {
+        const struct kube_counter *c = &v->requests[i];
+
+        if (!str_eq(c->method, "WATCH"))
+            put_labelled(name, &c->durations, out, "method=\"%s\",resource=\"%s\"", c->method, c->resource);
+    }
+}
+
+static void put_review_times(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; v->webhooks && i < WEBHOOKS; i++)
+        put_labelled(name, &v->webhooks->durations[i], out, "webhook=\"%s\"", webhook_name((enum webhook)i));
+}
+
+static void put_refused(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    if (v->webhooks)
+        str_addf(out, "%s_total %llu\n", name, (unsigned long long)v->webhooks->refused);
+}
+
+static void put_certificate_end(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    if (v->webhooks_certificate_end_s)
+        str_addf(out, "%s{use=\"webhooks\"} %lld\n", name, (long long)v->webhooks_certificate_end_s);
+}
+
+/* ---- the process, by the names that every Prometheus client has for it ---- */
+
+static void put_cpu(const void *ctx, const char *name, struct str *out)
+{
+    str_addf(out, "%s_total %.6f\n", name, ((const struct metrics_view *)ctx)->process.cpu_s);
+}
+
+static void put_start(const void *ctx, const char *name, struct str *out)
+{
+    str_addf(out, "%s %.3f\n", name, ((const struct metrics_view *)ctx)->start_s);
+}
+
+static void put_resident(const void *ctx, const char *name, struct str *out)
+{
+    str_addf(out, "%s %llu\n", name,
+             (unsigned long long)((const struct metrics_view *)ctx)->process.resident_bytes);
+}
+
+static void put_fds(const void *ctx, const char *name, struct str *out)
+{
+    str_addf(out, "%s %u\n", name, ((const struct metrics_view *)ctx)->process.open_fds);
+}
+
 static const struct openmetrics_family families[] = {
     {"ipu_operator_build", "info", "The version of the operator", put_build},
     {"ipu_operator_leader", "gauge", "1 if this process leads; the others tell of no jobs", put_leader},
@@ -189,6 +333,12 @@ static const struct openmetrics_family families[] = {
     {"ipu_operator_unadopted_jobs", "gauge", "IPUJobs of the vendor's operator, which are left alone",
      put_vendors},
     {"ipu_operator_waiting_instances", "gauge", "Instances in line for IPUs", put_waiting},
+    {"ipu_operator_longest_wait_seconds", "gauge",
+     "How long the instance that has waited longest is in line for IPUs; 0 without one", put_waiting_age},
+    {"ipu_operator_longest_deletion_seconds", "gauge",
+     "How long the job that is being deleted for longest has been; 0 without one", put_terminating_age},
+    {"ipu_operator_phase_duration_seconds", "histogram",
+     "Time that jobs took for each phase, when it came to its end", put_phases},
     {"ipu_operator_pods", "gauge", "Pods of IPUJobs", put_pods},
     {"ipu_operator_partition_records", "gauge", "Partitions that the operator made, or is giving back",
      put_records},
@@ -202,14 +352,31 @@ static const struct openmetrics_family families[] = {
      put_fragmentation},
     {"ipu_operator_foreign_partitions", "gauge",
      "Partitions of a V-IPU controller that are not the operator's", put_foreign},
+    {"ipu_operator_vipu_request_duration_seconds", "histogram",
+     "Time until a V-IPU controller answered, by the method of its API", put_call_times},
+    {"ipu_operator_vipu_requests_unanswered", "counter",
+     "Requests that a V-IPU controller did not answer, or that could not be sent", put_unanswered},
     {"ipu_operator_workqueue_depth", "gauge", "Jobs that are due to be looked at", put_depth},
     {"ipu_operator_active_reconciles", "gauge", "Jobs with requests in flight", put_in_work},
     {"ipu_operator_reconciles", "counter", "Decisions, by whether there was something to do", put_reconciles},
     {"ipu_operator_reconcile_retries", "counter", "Decisions whose requests failed and are repeated",
      put_retries},
+    {"ipu_operator_reconcile_duration_seconds", "histogram",
+     "Time from a look at a job until all requests that followed were answered", put_reconcile_time},
     {"ipu_operator_api_requests", "counter", "Requests to the API server", put_requests},
     {"ipu_operator_api_request_failures", "counter", "Requests to the API server that failed or were refused",
      put_failures},
+    {"ipu_operator_api_request_duration_seconds", "histogram",
+     "Time until the API server answered, each try by itself", put_request_times},
+    {"ipu_operator_admission_duration_seconds", "histogram", "Time until an admission review was answered",
+     put_review_times},
+    {"ipu_operator_admission_refused", "counter", "Admission reviews that said no", put_refused},
+    {"ipu_operator_certificate_expiration_timestamp_seconds", "gauge",
+     "When a certificate that is served with ends, in Unix time", put_certificate_end},
+    {"process_cpu_seconds", "counter", "CPU time that the operator has used", put_cpu},
+    {"process_start_time_seconds", "gauge", "When the operator was started, in Unix time", put_start},
+    {"process_resident_memory_bytes", "gauge", "Memory that the operator holds", put_resident},
+    {"process_open_fds", "gauge", "Files and sockets that the operator holds open", put_fds},
 };
 
 void metrics_print(const struct metrics_view *view, struct str *out)

@@ -8,6 +8,8 @@
 #include "operator/kube/client.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/survey.h"
+#include "operator/serve/footprint.h"
+#include "operator/serve/webhooks.h"
 
 /* All of it borrowed. */
 struct metrics_view {
@@ -16,6 +18,10 @@ struct metrics_view {
     const struct reconciler_counters *counters; /* likewise */
     const struct kube_counter *requests;
     size_t request_count;
+    const struct webhooks_counters *webhooks; /* NULL: it serves none */
+    int64_t webhooks_certificate_end_s;       /* 0: there is none */
+    struct footprint process;
+    double start_s; /* since when it runs, Unix time */
 };
 
 void metrics_print(const struct metrics_view *view, struct str *out);

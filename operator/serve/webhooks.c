@@ -12,14 +12,15 @@
 #define VALIDATE "/validate-graphcore-ai-v1alpha1-ipujob"
 #define CONTENT_TYPE "application/json"
 
-enum { ASK_MS = 1000, BAD_REQUEST = 400, INVALID = 422, ROUTES = 2 };
+enum { ASK_MS = 1000, BAD_REQUEST = 400, INVALID = 422 };
 
 struct webhooks {
     struct kube *kube;
-    struct serve_route routes[ROUTES + 1]; /* the last one ends the list */
+    struct serve_route routes[WEBHOOKS + 1]; /* the last one ends the list */
     struct serve *serve;
     struct trust *trust;
     struct question *questions;
+    struct webhooks_counters counters;
 };
 
 /* A request to the validating webhook, while the API server thinks about its template. */
@@ -32,6 +33,7 @@ struct question {
     cJSON *pods;
     struct kube_call *call;
     int64_t deadline_ms;
+    int64_t begun_us;
 };
 
 static void question_free(struct question *question)
@@ -52,6 +54,7 @@ static struct question *question_new(struct webhooks *webhooks, struct serve_req
 
     question->webhooks = webhooks;
     question->request = request;
+    question->begun_us = loop_clock_us();
     question->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + ASK_MS;
     question->next = webhooks->questions;
     question->link = &webhooks->questions;
@@ -61,10 +64,12 @@ static struct question *question_new(struct webhooks *webhooks, struct serve_req
     return question;
 }
 
-static void reply_take(struct serve_request *request, char *text)
+static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t begun_us,
+                       struct serve_request *request, char *text)
 {
     serve_reply(request, 200, CONTENT_TYPE, slice_of(text));
     mem_free(text);
+    openmetrics_observe(&webhooks->counters.durations[webhook], (uint64_t)(loop_clock_us() - begun_us));
 }
 
 static void answer(struct question *question)
@@ -73,7 +78,9 @@ static void answer(struct question *question)
         log_info("a job is refused at admission", KV("namespace", question->admission.ns),
                  KV("name", json_str(question->admission.object, "metadata/name", NULL)),
                  KVF("problems", "%zu", question->problems.count), KV("first", question->problems.items[0]));
-    reply_take(question->request, admission_verdict(&question->admission, &question->problems));
+    question->webhooks->counters.refused += question->problems.count > 0;
+    reply_take(question->webhooks, WEBHOOK_VALIDATE, question->begun_us, question->request,
+               admission_verdict(&question->admission, &question->problems));
     question_free(question);
 }
 
@@ -129,10 +136,10 @@ static bool read_request(struct serve_request *request, const struct serve_view 
 static void on_mutate(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     AUTO(admission) struct admission admission = {0};
+    int64_t begun_us = loop_clock_us();
 
-    (void)ctx;
     if (read_request(request, view, &admission))
-        reply_take(request, admission_fill(&admission));
+        reply_take(ctx, WEBHOOK_MUTATE, begun_us, request, admission_fill(&admission));
 }
 
 static void on_validate(void *ctx, struct serve_request *request, const struct serve_view *view)
@@ -198,13 +205,13 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
     struct webhooks *webhooks = NEW(struct webhooks);
 
     webhooks->kube = kube;
-    webhooks->routes[0] = (struct serve_route){
+    webhooks->routes[WEBHOOK_MUTATE] = (struct serve_route){
         .path = MUTATE, .fn = on_mutate, .ctx = webhooks, .max_body = ADMISSION_MAX_BYTES};
-    webhooks->routes[1] = (struct serve_route){.path = VALIDATE,
-                                               .fn = on_validate,
-                                               .gone = on_gone,
-                                               .ctx = webhooks,
-                                               .max_body = ADMISSION_MAX_BYTES};
+    webhooks->routes[WEBHOOK_VALIDATE] = (struct serve_route){.path = VALIDATE,
+                                                              .fn = on_validate,
+                                                              .gone = on_gone,
+                                                              .ctx = webhooks,
+                                                              .max_body = ADMISSION_MAX_BYTES};
     webhooks->serve = open_server(webhooks, options, err);
     if (!webhooks->serve) {
         mem_free(webhooks);
@@ -239,5 +246,20 @@ uint16_t webhooks_port(const struct webhooks *webhooks)
 
 bool webhooks_are_trusted(const struct webhooks *webhooks)
 {
-    return trust_end_s(webhooks->trust) != 0;
+    return webhooks_certificate_end_s(webhooks) != 0;
+}
+
+int64_t webhooks_certificate_end_s(const struct webhooks *webhooks)
+{
+    return trust_end_s(webhooks->trust);
+}
+
+const char *webhook_name(enum webhook webhook)
+{
+    return webhook == WEBHOOK_MUTATE ? "mutate" : "validate";
+}
+
+const struct webhooks_counters *webhooks_counters(const struct webhooks *webhooks)
+{
+    return &webhooks->counters;
 }

@@ -8,6 +8,7 @@
 
 #include "base/core/err.h"
 #include "base/core/str.h"
+#include "base/doc/openmetrics.h"
 
 struct kube;
 struct webhooks;
@@ -28,3 +29,13 @@ void webhooks_drain(struct webhooks *webhooks);
 uint16_t webhooks_port(const struct webhooks *webhooks);
 /* It has a certificate that the API server trusts. */
 bool webhooks_are_trusted(const struct webhooks *webhooks);
+int64_t webhooks_certificate_end_s(const struct webhooks *webhooks); /* Unix seconds; 0 without one */
+
+enum webhook { WEBHOOK_MUTATE, WEBHOOK_VALIDATE, WEBHOOKS };
+const char *webhook_name(enum webhook webhook);
+
+struct webhooks_counters {
+    struct openmetrics_histogram durations[WEBHOOKS]; /* from the request to its answer */
+    uint64_t refused;                                 /* reviews that say no */
+};
+const struct webhooks_counters *webhooks_counters(const struct webhooks *webhooks);

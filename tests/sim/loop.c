@@ -45,6 +45,11 @@ int64_t loop_clock_ms(void)
     return clock_now_ms();
 }
 
+int64_t loop_clock_us(void)
+{
+    return clock_now_ms() * 1000;
+}
+
 int64_t loop_unix_micros(void)
 {
     return clock_unix_s() * 1000000 + clock_now_ms() % 1000 * 1000;

@@ -18,6 +18,7 @@ struct vipu_client {
 /* Travels with the wire's call as its context. */
 struct vipu_call {
     struct channel_call *wire;
+    int64_t begun_us;
     union {
         vipu_done_fn done;
         vipu_text_fn text;
@@ -97,15 +98,18 @@ const char *vipu_client_target(const struct vipu_client *client)
     return channel_target(client->channel);
 }
 
-static struct vipu_result result_of(const struct channel_reply *reply)
+static struct vipu_result result_of(const struct vipu_call *call, const struct channel_reply *reply)
 {
-    return (struct vipu_result){.err = reply->err, .sent = reply->sent, .reason = reply->reason};
+    return (struct vipu_result){.err = reply->err,
+                                .sent = reply->sent,
+                                .took_us = loop_clock_us() - call->begun_us,
+                                .reason = reply->reason};
 }
 
 static void on_version(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
     AUTO(mem) char *text = NULL;
 
     if (result.err.kind == ERR_NONE && !wire_get_version(reply->message, &text, &result.err))
@@ -116,7 +120,7 @@ static void on_version(void *ctx, const struct channel_reply *reply)
 static void on_created(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
     AUTO(mem) char *text = NULL;
 
     if (result.err.kind == ERR_NONE && !wire_get_partition_id(reply->message, &text, &result.err))
@@ -127,7 +131,7 @@ static void on_created(void *ctx, const struct channel_reply *reply)
 static void on_done(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
 
     if (result.err.kind == ERR_NONE && !wire_get_empty(reply->message, &result.err))
         result.err.code = GRPC_INTERNAL;
@@ -137,7 +141,7 @@ static void on_done(void *ctx, const struct channel_reply *reply)
 static void on_partitions(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
 
     if (result.err.kind == ERR_NONE &&
@@ -149,7 +153,7 @@ static void on_partitions(void *ctx, const struct channel_reply *reply)
 static void on_agents(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
     AUTO(vipu_agents) struct vipu_agents agents = {0};
 
     if (result.err.kind == ERR_NONE &&
@@ -161,7 +165,7 @@ static void on_agents(void *ctx, const struct channel_reply *reply)
 static void on_status(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
     AUTO(vipu_status) struct vipu_status status = {0};
 
     if (result.err.kind == ERR_NONE && !wire_get_status(reply->message, &status, &result.err))
@@ -172,7 +176,7 @@ static void on_status(void *ctx, const struct channel_reply *reply)
 static void on_ipuof(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
     AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
 
     if (result.err.kind == ERR_NONE && !wire_get_ipuof(reply->message, &config, &result.err))
@@ -183,7 +187,7 @@ static void on_ipuof(void *ctx, const struct channel_reply *reply)
 static void on_message(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(reply);
+    struct vipu_result result = result_of(call, reply);
 
     call->fn.message(call->ctx, &result, reply->message);
 }
@@ -218,6 +222,7 @@ static struct vipu_call *start_call(struct vipu_client *client, const struct met
     struct vipu_call *handle = channel_call_ctx(wire);
 
     handle->wire = wire;
+    handle->begun_us = loop_clock_us();
     return handle;
 }
 

@@ -48,6 +48,7 @@ struct vipu_client_options {
 struct vipu_result {
     struct err err;
     bool sent;
+    int64_t took_us;    /* since the call was made */
     const char *reason; /* the controller's own words, whole (err.msg may cut them); borrowed, "" when none */
 };
 

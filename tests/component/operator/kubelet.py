@@ -67,10 +67,11 @@ class Kubelet:
         return True
 
     def report(self, pod, phase, containers, **more):
+        placed = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now()}
         ready = {"type": "Ready", "status": "True" if phase == "Running" else "False", "lastTransitionTime": now()}
         meta = pod["metadata"]
         self.api.patch("pods", meta["namespace"], meta["name"], {"metadata": {"uid": meta["uid"]}, "status": {
-            "phase": phase, "conditions": [ready], "containerStatuses": containers, **more}}, "status")
+            "phase": phase, "conditions": [placed, ready], "containerStatuses": containers, **more}}, "status")
 
     def run(self, pod):
         """Bound, started, ready."""

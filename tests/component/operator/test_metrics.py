@@ -41,13 +41,6 @@ def test_jobs_ipus_and_the_line_are_told(world, vipu):
     assert told["ipu_operator_api_requests_total", "POST", "pods"] >= 2  # the question, and the pod
     assert told["ipu_operator_reconciles_total", "acted"] > 0
 
-    before = len(told)
-    for n in range(5):
-        world.job(f"more-{n}", ipusPerJobInstance="64")
-    until(lambda: samples(operator)["ipu_operator_jobs", "Pending"] == 6, "they are counted", 30, world.tell)
-    more = {key for key in samples(operator) if key[0].startswith("ipu_operator_api")} - told.keys()
-    assert len(samples(operator)) - len(more) == before, "no series of a job's own"
-
     world.kubelet.succeed(pod)
     holds.wait("Completed")
     vipu.kill()
@@ -56,9 +49,59 @@ def test_jobs_ipus_and_the_line_are_told(world, vipu):
     vipu.start()
 
 
+def test_the_time_of_each_phase_is_told_when_it_ends(world, vipu):
+    operator = world.start_operator(vipu.address)
+    counts = lambda: {key[1]: value for key, value in samples(operator).items()  # noqa: E731
+                      if key[0] == "ipu_operator_phase_duration_seconds_count"}
+    nothing = dict.fromkeys(("queued", "allocating", "scheduling", "pulling", "starting", "running"), 0)
+    assert counts() == nothing
+    job = world.job("timed")
+    pod = job.wait_pods(1)["timed-worker-0"]
+    until(lambda: counts() == nothing | {"queued": 1, "allocating": 1}, "it got its IPUs", 30, world.tell)
+    world.kubelet.run(pod)
+    until(lambda: counts() == nothing | dict.fromkeys(("queued", "allocating", "scheduling", "pulling", "starting"), 1),
+          "it runs", 30, world.tell)
+    world.kubelet.succeed(pod)
+    job.wait("Completed")
+    assert counts() == dict.fromkeys(nothing, 1)
+    told = samples(operator)
+    assert told["ipu_operator_vipu_request_duration_seconds_count", vipu.address, "CreatePartition"] == 1
+    assert told["ipu_operator_api_request_duration_seconds_count", "POST", "pods"] == 2
+    assert told["ipu_operator_reconcile_duration_seconds_count",] > 0
+    operator.kill()
+    world.restart_operator()
+    assert counts() == nothing, "what ended before is not counted twice"
+
+
+def test_series_do_not_grow_with_jobs(world, vipu):
+    operator = world.start_operator(vipu.address)
+    world.job("first", suspend=True).wait("Suspended")
+    world.job("waits", ipusPerJobInstance="128").wait("Pending", "ExceedsCapacity")
+    # One series for each kind of request, from the first of its kind on.
+    series = lambda: {key for key in samples(operator) if not key[0].startswith("ipu_operator_api_")}  # noqa: E731
+    before = series()
+    for n in range(200):
+        world.job(f"job-{n}", suspend=True)
+    until(lambda: samples(operator)["ipu_operator_jobs", "Suspended"] == 201, "all are counted", 120, world.tell)
+    assert series() == before
+    told = samples(operator)
+    assert not any("job" in label for key in told for label in key[1:] if label != "ipujobs")
+    assert told["ipu_operator_waiting_instances",] == 1 and told["ipu_operator_longest_wait_seconds",] >= 0
+
+
+def test_a_deletion_that_does_not_end_shows(world, vipu):
+    operator = world.start_operator(vipu.address)
+    job = world.job("stuck")
+    job.run_pods(1)
+    job.wait("Running")
+    assert samples(operator)["ipu_operator_longest_deletion_seconds",] == 0
+    job.delete()
+    until(lambda: samples(operator)["ipu_operator_longest_deletion_seconds",] > 0, "its age is told", 30, world.tell)
+
+
 def test_the_page_of_the_docs_has_the_same_table(world, vipu):
     operator = world.start_operator(vipu.address)
-    rows = re.findall(r"^\| `(ipu_operator_\w+)` \| (\w+) \| (.+) \|$", (ROOT / "docs/observability.md").read_text(), re.M)
+    rows = re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \| (.+) \|$", (ROOT / "docs/observability.md").read_text(), re.M)
     assert rows == [(family.name, family.type, family.documentation.rstrip(".")) for family in families(operator)]
 
 

@@ -60,6 +60,26 @@ TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
     CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->trouble && !pod->disruption);
 }
 
+TEST(a_pod_tells_when_each_step_was_done)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA ",\"creationTimestamp\":\"2026-01-01T10:00:00Z\"}," ON_NODE
+              ",\"status\":{\"phase\":\"Running\",\"startTime\":\"2026-01-01T10:00:02Z\"," LAUNCHER_DONE
+              ",\"containerStatuses\":[{\"name\":\"side\",\"state\":{\"terminated\":{\"exitCode\":0,"
+              "\"startedAt\":\"2026-01-01T10:00:09Z\"}}}," STATE(
+                  "main",
+                  RUNNING) "],\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":"
+                           "\"2026-01-01T10:00:11Z\"},{\"type\":\"PodScheduled\",\"status\":\"True\","
+                           "\"lastTransitionTime\":\"2026-01-01T10:00:01Z\"}]}}");
+
+    CHECK_INT_EQ(pod->created_s, TEN_O_CLOCK);
+    CHECK_INT_EQ(pod->scheduled_s, TEN_O_CLOCK + 1);
+    CHECK_INT_EQ(pod->started_s, TEN_O_CLOCK + 2);
+    CHECK_INT_EQ(pod->begun_s, TEN_O_CLOCK + 1);
+    CHECK_INT_EQ(pod->ready_s, TEN_O_CLOCK + 11);
+}
+
 TEST(a_pod_that_succeeded_has_no_failure)
 {
     AUTO(pod)
