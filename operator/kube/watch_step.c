@@ -9,6 +9,10 @@
 /* Servers close watches after timeoutSeconds; the spread keeps clients from coming back in step. */
 #define WATCH_LEAST_S 300u
 #define WATCH_SPREAD_S 301u
+/* Of a kind that has not changed since the server started it sends no bookmarks. Then only the end of a
+ * request shows that it lives, and has to come before silence counts. */
+#define WATCH_SHORT_S 50u
+#define WATCH_SHORT_SPREAD_S 21u
 #define WATCH_SLACK_MS ((int64_t)30000)
 #define PAGE_TIMEOUT_MS ((int64_t)120000)
 
@@ -127,6 +131,7 @@ static int64_t after_failure(struct watch_state *state, const struct watch_input
                              struct watch_output *out)
 {
     state->trouble = *input->err;
+    state->hears_bookmarks = false;
     if (is_from_the_future(input->err))
         return expire(state, input);
     switch (input->err->kind) {
@@ -172,8 +177,19 @@ static void on_closed(struct watch_state *state, const struct watch_input *input
     out->wait_ms = input->err->kind != ERR_NONE ? after_failure(state, input, out) : after_end(state, input);
 }
 
+/* Nothing is lost: the server may have no bookmarks to send. The next request is short. */
+static bool is_nothing_to_tell(const struct watch_state *state)
+{
+    return state->phase == WATCH_FOLLOW && state->is_long && !state->hears_bookmarks;
+}
+
 static void on_quiet(struct watch_state *state, const struct watch_input *input, struct watch_output *out)
 {
+    if (is_nothing_to_tell(state)) {
+        out->wait_ms = 0;
+        return;
+    }
+    state->hears_bookmarks = false;
     err_set(&state->trouble, ERR_TIMEOUT, "the API server sent nothing for too long");
     out->wait_ms =
         state->phase == WATCH_STREAM_LIST ? use_pages(state, input, false) : back_off(state, &TROUBLE, input);
@@ -209,6 +225,7 @@ static void on_bookmark(struct watch_state *state, const cJSON *object, struct w
     out->effect = WATCH_EFFECT_NONE;
     if (state->phase == WATCH_FOLLOW) {
         mem_set_str(&state->position, version);
+        state->hears_bookmarks = true;
     } else if (ends_initial_events(object)) {
         list_is_complete(state, version);
         out->effect = WATCH_EFFECT_LIST_END;
@@ -306,6 +323,8 @@ static void on_send(struct watch_state *state, const struct watch_input *input, 
 {
     state->sent_ms = input->now_ms;
     state->events = 0;
+    state->is_long = state->phase != WATCH_FOLLOW || state->hears_bookmarks;
+    state->hears_bookmarks = false;
     if (state->phase == WATCH_STREAM_LIST || (state->phase == WATCH_PAGES && state->continue_token == NULL))
         out->effect = WATCH_EFFECT_LIST_BEGIN;
 }
@@ -373,7 +392,9 @@ static void stream_query(const struct watch_state *state, uint32_t dice, struct 
         add(query, "resourceVersionMatch", "NotOlderThan");
     }
     strv_push(query, "timeoutSeconds");
-    strv_pushf(query, "%u", WATCH_LEAST_S + dice % WATCH_SPREAD_S);
+    strv_pushf(query, "%u",
+               state->is_long ? WATCH_LEAST_S + dice % WATCH_SPREAD_S
+                              : WATCH_SHORT_S + dice % WATCH_SHORT_SPREAD_S);
 }
 
 void watch_query(const struct watch_state *state, const char *label_selector, const char *field_selector,
@@ -391,7 +412,7 @@ void watch_query(const struct watch_state *state, const char *label_selector, co
 
 int64_t watch_timeout_ms(const struct watch_state *state)
 {
-    if (state->phase == WATCH_PAGES)
-        return PAGE_TIMEOUT_MS;
-    return (int64_t)(WATCH_LEAST_S + WATCH_SPREAD_S) * 1000 + WATCH_SLACK_MS;
+    uint32_t most_s = state->is_long ? WATCH_LEAST_S + WATCH_SPREAD_S : WATCH_SHORT_S + WATCH_SHORT_SPREAD_S;
+
+    return state->phase == WATCH_PAGES ? PAGE_TIMEOUT_MS : (int64_t)most_s * 1000 + WATCH_SLACK_MS;
 }

@@ -29,8 +29,10 @@ struct watch_state {
     bool is_listed;       /* one complete list was read */
     bool has_expired;     /* the next list must be the most recent one, not "any" */
     bool is_stream_refused;
-    bool is_undivided; /* pages expired under us: the next list comes in one piece */
-    bool is_renewed;   /* the credentials were read again for this 401 */
+    bool is_undivided;    /* pages expired under us: the next list comes in one piece */
+    bool is_renewed;      /* the credentials were read again for this 401 */
+    bool is_long;         /* this request may last minutes */
+    bool hears_bookmarks; /* this request does, or the last one did to its end */
     unsigned stream_failures;
     unsigned failures; /* in a row */
     uint64_t expirations;

@@ -50,6 +50,7 @@ struct api_watch;
 
 struct api {
     struct map objects[16]; /* per kind: key -> struct api_object */
+    bool has_changed[16];   /* per kind: since the server started */
     uint64_t version;
     uint64_t uids;
     struct api_change *history;

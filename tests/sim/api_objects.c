@@ -91,6 +91,7 @@ static void commit(struct api *api, struct api_object *object, enum api_change_t
     cJSON *metadata = json_at_mut(object->doc, "metadata");
 
     object->version = ++api->version;
+    api->has_changed[object->kind - api_kinds] = true;
     json_drop(metadata, "resourceVersion");
     json_put_strf(metadata, "resourceVersion", "%llu", (unsigned long long)object->version);
     if (api->history_count >= HISTORY_MAX)

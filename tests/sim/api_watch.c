@@ -5,8 +5,9 @@
 #include "base/core/mem.h"
 #include "clock.h"
 
-/* Often enough to be seen in a run; the real server sends one a minute. */
+/* As the real server does: one a minute, and one before the end. */
 #define BOOKMARK_MS 60000
+#define BEFORE_END_MS 2000
 
 struct api_watch {
     struct api *api;
@@ -16,6 +17,7 @@ struct api_watch {
     api_bytes_fn fn;
     void *ctx;
     struct planned *bookmark, *end;
+    int64_t end_ms;
 };
 
 static void say(struct api_watch *watch, const char *type, const char *object)
@@ -70,11 +72,24 @@ void api_watches_tell(struct api *api)
     }
 }
 
+static void on_bookmark(void *ctx);
+
+static void plan_bookmark(struct api_watch *watch)
+{
+    int64_t left_ms = watch->end_ms - BEFORE_END_MS - clock_now_ms();
+    int64_t wait_ms = left_ms < BOOKMARK_MS ? left_ms : BOOKMARK_MS;
+
+    watch->bookmark = wait_ms > 0 ? clock_plan(wait_ms, NULL, on_bookmark, watch) : NULL;
+}
+
+/* There are none of a kind that has not changed since the server started. */
 static void on_bookmark(void *ctx)
 {
     struct api_watch *watch = ctx;
 
-    watch->bookmark = clock_plan(BOOKMARK_MS, NULL, on_bookmark, watch);
+    plan_bookmark(watch);
+    if (!watch->api->has_changed[watch->target.kind - api_kinds])
+        return;
     watch->position = watch->api->version;
     say_bookmark(watch, false);
 }
@@ -144,7 +159,8 @@ bool api_watch_open(struct api *api, const struct api_request *request, api_byte
     if (watch->next)
         watch->next->prev = watch;
     api->watches = watch;
-    watch->bookmark = clock_plan(BOOKMARK_MS, NULL, on_bookmark, watch);
+    watch->end_ms = clock_now_ms() + seconds * 1000;
+    plan_bookmark(watch);
     watch->end = clock_plan(seconds * 1000, NULL, on_end, watch);
     *ret_watch = watch;
     if (is_list)

@@ -407,15 +407,57 @@ TEST(a_streamed_list_that_keeps_breaking_becomes_pages)
     watch_state_release(&w.state);
 }
 
+static void falls_silent(struct world *w)
+{
+    feed(w, (struct watch_input){.what = WATCH_INPUT_QUIET});
+    CHECK(w->out.wait_ms >= 0);
+    CHECK_STR_EQ(w->state.position, "10");
+    CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
+}
+
 TEST(a_silent_watch_goes_on_from_its_position)
 {
     struct world w;
 
     follows(&w);
-    feed(&w, (struct watch_input){.what = WATCH_INPUT_QUIET});
-    CHECK(w.out.wait_ms >= 0);
-    CHECK_STR_EQ(w.state.position, "10");
-    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
+    event(&w, BOOKMARK("10"));
+    falls_silent(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    watch_state_release(&w.state);
+}
+
+/* A server has no bookmarks of a kind that has not changed since it started: nothing is lost. */
+TEST(a_watch_without_bookmarks_becomes_short_and_is_no_trouble)
+{
+    struct world w;
+
+    follows(&w);
+    falls_silent(&w);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
+    closed(&w, ERR_NONE, 0, -1);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
+    falls_silent(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    watch_state_release(&w.state);
+}
+
+TEST(a_watch_is_long_while_the_last_one_heard_bookmarks_to_its_end)
+{
+    struct world w;
+
+    follows(&w);
+    event(&w, BOOKMARK("11"));
+    closed(&w, ERR_NONE, 0, -1);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=11&timeoutSeconds=300&");
+    event(&w, BOOKMARK("12"));
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=12&timeoutSeconds=50&");
     watch_state_release(&w.state);
 }
 
@@ -429,22 +471,31 @@ TEST(a_position_that_the_server_refuses_is_given_up)
     watch_state_release(&w.state);
 }
 
-TEST(reconnections_are_spread)
+static void check_spread(struct world *w, int64_t least_s, int64_t most_s)
 {
-    struct world w;
     bool seen[2] = {false, false};
 
-    follows(&w);
     for (uint32_t dice = 0; dice < 1000; dice++) {
         AUTO(strv) struct strv query = {0};
         int64_t seconds = 0;
 
-        watch_query(&w.state, NULL, NULL, dice, &query);
-        CHECK(parse_i64(query.items[query.count - 1], 300, 600, &seconds));
-        seen[0] = seen[0] || seconds == 300;
-        seen[1] = seen[1] || seconds == 600;
-        CHECK(watch_timeout_ms(&w.state) > seconds * 1000);
+        watch_query(&w->state, NULL, NULL, dice, &query);
+        CHECK(parse_i64(query.items[query.count - 1], least_s, most_s, &seconds));
+        seen[0] = seen[0] || seconds == least_s;
+        seen[1] = seen[1] || seconds == most_s;
+        CHECK(watch_timeout_ms(&w->state) > seconds * 1000);
     }
     CHECK(seen[0] && seen[1]);
+}
+
+TEST(reconnections_are_spread)
+{
+    struct world w;
+
+    follows(&w);
+    check_spread(&w, 300, 600);
+    closed(&w, ERR_NONE, 0, -1);
+    sends(&w);
+    check_spread(&w, 50, 70);
     watch_state_release(&w.state);
 }
