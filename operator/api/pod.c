@@ -136,6 +136,7 @@ static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statu
         const cJSON *waiting = json_at(status, "state/waiting");
         bool running = json_at(status, "state/running") != NULL;
 
+        pod->has_begun = pod->has_begun || running || terminated;
         if (running)
             pod->started_all_terminated = false;
         if (!terminated)

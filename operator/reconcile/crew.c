@@ -196,6 +196,11 @@ static bool is_lost(const struct job_view *view, const struct worker_view *seat,
     return seat->state == WORKER_GONE_UNKNOWN || seat->is_unsure; /* unsure: vanished while nobody watched */
 }
 
+static bool is_unbegun(const struct pod *pod)
+{
+    return pod->node && pod->phase == POD_PENDING && !pod->has_begun && !pod->trouble && !pod->deleting;
+}
+
 void crew_sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew)
 {
     const struct job_spec *spec = &view->job->spec;
@@ -205,6 +210,7 @@ void crew_sum_up(const struct job_view *view, const struct instance_view *inst, 
 
         if (i < spec->workers_per_instance)
             sum_up_worker(seat, crew);
+        crew->unbegun += seat->state == WORKER_PRESENT && is_unbegun(seat->pod);
         if (seat->state == WORKER_GONE_QUIET || seat->state == WORKER_GONE_UNKNOWN)
             sum_up_gone(seat, inst->index, crew);
         if (is_lost(view, seat, crew) && (!crew->lost || seat->since_ms > crew->lost->since_ms)) {

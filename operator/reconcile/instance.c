@@ -75,6 +75,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
         decide_restart(view, inst, crew, when_failed_s(&crew->failure), plan, ret);
     else if (has_broken_partition(view, inst, crew, plan))
         decide_broken(view, inst, crew, plan, ret);
+    else if (inst->keys == KEYS_LOST)
+        decide_keys_lost(view, inst, crew, plan, ret);
     else if (crew->gone)
         decide_comes_back(view, inst, crew, plan, ret);
     else if (crew->never_seen)

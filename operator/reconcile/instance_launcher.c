@@ -7,7 +7,10 @@
 /* A launcher that has lost a worker ends by itself, and its log says how; then it is made to. */
 #define LAUNCHER_ENDS_S 30
 
-/* ---- before the pods ---- */
+/* A pod that its node has prepared for so long may wait for a Secret that somebody has deleted. */
+#define KEYS_PATIENCE_MS 20000
+
+/* ---- keys, policy, service ---- */
 
 static void create_keys(const struct instance_view *inst, const struct crew *crew, struct plan *plan)
 {
@@ -16,6 +19,33 @@ static void create_keys(const struct instance_view *inst, const struct crew *cre
     op->instance = inst->index;
     op->name = mem_strdup(inst->record->name);
     op->ready = crew->present > 0;
+}
+
+/* The operator must not read a Secret; that it is gone shows when it can be made again. */
+static void look_for_keys(const struct job_view *view, const struct instance_view *inst,
+                          const struct crew *crew, struct plan *plan)
+{
+    int64_t since = inst->keys == KEYS_THERE ? inst->keys_at_ms : inst->part_since_ms;
+    int64_t until = since + KEYS_PATIENCE_MS;
+
+    if (!crew->unbegun)
+        return;
+    if (view->now_ms < until)
+        plan_again_at(plan, until);
+    else
+        create_keys(inst, crew, plan);
+}
+
+/* Some pods have keys that others cannot get any more. */
+void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                      struct plan *plan, struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_RESTARTING, "KeysLost",
+                 "The Secret with the keys of instance %u was deleted; its pods are being started again",
+                 inst->index);
+    crew_delete(view, inst, plan);
+    if (crew_is_over(view, inst, crew, plan))
+        crew_begin_next_run(inst, crew, plan);
 }
 
 static void create_once(struct plan *plan, enum op_kind kind)
@@ -88,18 +118,6 @@ static void create_launcher(const struct job_view *view, const struct instance_v
     op->name = mem_strdup(inst->record->name);
 }
 
-/* Workers hold keys that the launcher cannot get any more. */
-static void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
-                             struct plan *plan, struct instance_result *ret)
-{
-    instance_say(ret, INSTANCE_RESTARTING, "KeysLost",
-                 "The Secret with the keys of instance %u was deleted; its pods are being started again",
-                 inst->index);
-    crew_delete(view, inst, plan);
-    if (crew_is_over(view, inst, crew, plan))
-        crew_begin_next_run(inst, crew, plan);
-}
-
 static void launch_when_ready(const struct job_view *view, const struct instance_view *inst,
                               struct crew *crew, struct plan *plan, struct instance_result *ret)
 {
@@ -112,10 +130,6 @@ static void launch_when_ready(const struct job_view *view, const struct instance
         say_waiting(crew->waiting_pod, ret);
     if (crew->ready < workers || inst->part.state != PART_ACTIVE || inst->part.busy)
         return;
-    if (inst->keys == KEYS_LOST) {
-        decide_keys_lost(view, inst, crew, plan, ret);
-        return;
-    }
     say_launcher_starts(view, ret);
     if (decide_surroundings(view, inst, crew, plan))
         create_launcher(view, inst, crew, plan);
@@ -126,6 +140,7 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
 {
     const struct pod *launcher = crew->launcher;
 
+    look_for_keys(view, inst, crew, plan);
     if (!launcher)
         launch_when_ready(view, inst, crew, plan, ret);
     else if (launcher->phase == POD_RUNNING)

@@ -41,6 +41,8 @@ bool decide_awaits_end(const struct job_view *view, const struct crew *crew, str
                        struct instance_result *ret);
 void decide_launcher_done(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                           struct plan *plan, struct instance_result *ret);
+void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                      struct plan *plan, struct instance_result *ret);
 void decide_launch(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                    struct plan *plan, struct instance_result *ret);
 /* What the pods of a start find there besides their partition. True when it is there. */

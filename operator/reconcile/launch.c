@@ -170,8 +170,12 @@ void launch_on_keys_created(struct request *request, struct kube_response *res)
     int64_t now = loop_now_ms(work->r->loop);
     bool was_lost = res->err.kind == ERR_NONE && request->op.ready;
 
-    if (memory)
-        memory_part(memory, request->op.name, now)->keys = was_lost ? KEYS_LOST : KEYS_THERE;
+    if (memory) {
+        struct part_memory *part = memory_part(memory, request->op.name, now);
+
+        part->keys = was_lost ? KEYS_LOST : KEYS_THERE;
+        part->keys_at_ms = now;
+    }
     work_again_at(work, now);
 }
 

@@ -31,6 +31,7 @@ struct part_memory {
     struct worker_memory *workers; /* by seat */
     uint32_t worker_count;
     enum keys_state keys;
+    int64_t keys_at_ms;    /* when the API server told so */
     bool launch_is_ours;   /* this process has noted that the launcher of this run is to be created */
     uint16_t *agent_ports; /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;

@@ -236,6 +236,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
         recall(r, job, inst->record, part, w, &inst->workers[w]);
     inst->part_since_ms = part ? part->since_ms : 0;
     inst->keys = part && part->run == inst->record->run ? part->keys : KEYS_UNKNOWN;
+    inst->keys_at_ms = part ? part->keys_at_ms : 0;
     view_claim(memory, inst);
     if (!inst->record)
         choose_next_id(r, job, memory, inst);

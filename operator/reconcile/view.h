@@ -49,6 +49,7 @@ struct instance_view {
     int64_t part_since_ms;          /* when this process first heard of the partition */
     struct worker_view *workers;    /* job_seats(spec) of them */
     enum keys_state keys;
+    int64_t keys_at_ms;      /* THERE: when that was told last */
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;

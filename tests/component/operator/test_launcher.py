@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from kubelet import statuses
 from waiting import until
 from world import container, pod_template
 
@@ -176,6 +177,23 @@ def test_keys_that_were_deleted_in_a_crash_are_made_anew(world, vipu):
     pod = launcher(world, job)
     assert env_of(pod)["IPU_JOB_ATTEMPT"] == "1"
     assert list(secrets(world)) == [f"keys-mpi-{job.uid[:8]}-1"]
+
+
+def test_keys_that_a_worker_still_waits_for_are_missed(world, vipu):
+    """Its kubelet cannot mount them and tells nobody who may not read events."""
+    world.start_operator(vipu.address)
+    job = launched(world, "mount")
+    pods = job.wait_pods(2)
+    world.api.delete("secrets", world.ns, next(iter(secrets(world))))
+    for pod in pods.values():
+        world.kubelet.bind(pod)
+        world.kubelet.report(pod, "Pending", statuses(pod, {"waiting": {"reason": "ContainerCreating"}}))
+    job.wait("Restarting", "KeysLost", seconds=60)
+    world.automatic()
+    pod = launcher(world, job)
+    assert env_of(pod)["IPU_JOB_ATTEMPT"] == "1"
+    assert list(secrets(world)) == [f"mount-mpi-{job.uid[:8]}-1"]
+    assert job.wait("Running", "Running")["restartCount"] == 0
 
 
 def test_pods_on_one_node_share_no_port(world, vipu):

@@ -55,7 +55,7 @@ TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
     CHECK_INT_EQ(pod->instance, 0);
     CHECK_INT_EQ(pod->worker, 1);
     CHECK_INT_EQ(pod->phase, POD_RUNNING);
-    CHECK(pod->ready);
+    CHECK(pod->ready && pod->has_begun);
     CHECK(!pod->deleting && !pod->cut_short && !pod->main_done && !pod->started_all_terminated);
     CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->trouble && !pod->disruption);
 }
@@ -279,6 +279,16 @@ TEST(a_container_that_is_being_created_is_no_trouble)
 
     CHECK(!pod->trouble);
     CHECK(!pod->reason);
+    CHECK(!pod->has_begun);
+}
+
+TEST(a_container_that_waits_behind_another_has_its_volumes)
+{
+    AUTO(pod)
+    struct pod *pod = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\"," LAUNCHER_DONE
+                            ",\"containerStatuses\":[" STATE("main", WAITING("PodInitializing", "")) "]}}");
+
+    CHECK(pod->has_begun);
 }
 
 TEST(an_unschedulable_pod_says_why)

@@ -14,6 +14,8 @@
 /* The operator's patience for a cause that shows late, and for a launcher that misses a worker. */
 #define SHOWS_MS 5000
 #define ENDS_MS 30000
+/* A pod that does not start for so long may miss its keys. */
+#define KEYS_MISSED_MS 20000
 
 /* As far as the launcher can be. */
 static struct world *with_one_unready(const char *spec)
@@ -254,6 +256,51 @@ TEST(keys_that_went_while_the_workers_started_are_made_anew)
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
     CHECK(has_keys(w, "1"));
     CHECK_INT_EQ(w->secrets.count, 1);
+}
+
+static void wait_for_pod(struct world *w, const char *name)
+{
+    while (!world_pod(w, name))
+        CHECK(world_advance(w));
+}
+
+static void check_missing_keys_are_made_anew(const char *waiting)
+{
+    AUTO(world) struct world *w = world_new(ONE_LAUNCHED);
+
+    wait_for_pod(w, waiting);
+    world_drop_secrets(w);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+    CHECK_INT_EQ(w->secrets.count, 0);
+    world_pass(w, KEYS_MISSED_MS);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK(strv_has(&w->told, "KeysLost"));
+    CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
+    CHECK_INT_EQ(w->secrets.count, 1);
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+}
+
+/* Its kubelet waits for the Secret, and tells nobody but in events. */
+TEST(keys_that_a_pod_waits_for_are_missed)
+{
+    check_missing_keys_are_made_anew("job-worker-1");
+    check_missing_keys_are_made_anew("job-launcher");
+}
+
+TEST(a_pod_that_starts_slowly_is_asked_about_now_and_then)
+{
+    AUTO(world) struct world *w = world_new(ONE_LAUNCHED);
+
+    wait_for_pod(w, "job-worker-1");
+    pod(w, "job-worker-1")->is_slow = true;
+    world_settle(w);
+    world_pass(w, KEYS_MISSED_MS);
+    world_pass(w, KEYS_MISSED_MS);
+    pod(w, "job-worker-1")->is_slow = false;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(pod(w, "job-launcher")->run, 0);
 }
 
 /* Between the note and the pod: whether it was made, nobody knows. */

@@ -56,6 +56,7 @@ static void pod_free_all(struct wpod *pod)
     mem_free(pod->uid);
     mem_free(pod->partition);
     mem_free(pod->node);
+    mem_free(pod->keys);
     mem_free(pod);
 }
 

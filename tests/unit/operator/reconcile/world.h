@@ -20,10 +20,12 @@ enum wpod_report { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_ENDED 
 
 struct wpod {
     char *name, *uid, *partition, *node;
+    char *keys; /* the Secret that it mounts, or NULL */
     uint32_t instance, worker, run;
     uint64_t revision;
     bool is_launcher;
     bool is_unready; /* though it runs */
+    bool is_slow;    /* its node prepares it */
     bool exists;     /* as an object */
     bool process;    /* the truth: something of it runs and may use IPUs */
     enum wpod_report report;
@@ -75,6 +77,7 @@ struct wtrack {
     struct wworker *workers; /* by seat */
     uint32_t worker_count;
     enum keys_state keys;
+    int64_t keys_at_ms;
     bool launch_is_ours;
 };
 

@@ -221,6 +221,11 @@ static void check_launch(struct world *w, const struct record *record)
         world_fail(w, "a launcher is made and %u of %u workers are ready", workers, record->workers);
 }
 
+static char *keys_of(const struct record *record)
+{
+    return name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
+}
+
 static void create_pod(struct world *w, const struct op *op, const struct job *job)
 {
     bool is_launcher = op->worker == job->spec.workers_per_instance;
@@ -245,6 +250,7 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
     *pod = (struct wpod){.name = mem_strdup(name),
                          .uid = mem_printf("pod-%u", w->uids++),
                          .partition = mem_strdup(op->name),
+                         .keys = record->has_launcher ? keys_of(record) : NULL,
                          .instance = op->instance,
                          .worker = op->worker,
                          .is_launcher = is_launcher,
@@ -260,11 +266,11 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
 static void create_keys(struct world *w, const struct op *op)
 {
     AUTO(record) struct record *record = record_parse(world_record(w, op->name));
-    AUTO(mem)
-    char *name = name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
+    AUTO(mem) char *name = keys_of(record);
     struct wtrack *track = world_track(w, op->name);
 
     track->keys = op->ready && !strv_has(&w->secrets, name) ? KEYS_LOST : KEYS_THERE;
+    track->keys_at_ms = w->now_ms;
     if (!strv_has(&w->secrets, name))
         strv_push(&w->secrets, name);
 }
@@ -274,8 +280,7 @@ static void check_keys_deletion(struct world *w, const char *name)
 {
     for (size_t i = 0; i < w->record_count; i++) {
         AUTO(record) struct record *record = record_parse(w->records[i]);
-        AUTO(mem)
-        char *used = name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
+        AUTO(mem) char *used = keys_of(record);
 
         for (size_t p = 0; p < w->pod_count && str_eq(used, name); p++) {
             const struct wpod *pod = w->pods[p];
@@ -482,6 +487,11 @@ static bool advance_vipu(struct world *w)
     return changed;
 }
 
+static bool can_start(const struct world *w, const struct wpod *pod)
+{
+    return !pod->is_slow && (!pod->keys || strv_has(&w->secrets, pod->keys));
+}
+
 static bool advance_pods(struct world *w)
 {
     bool changed = false;
@@ -497,7 +507,7 @@ static bool advance_pods(struct world *w)
         } else if (!pod->node) {
             world_pod_schedule(w, pod);
             changed = true;
-        } else if (pod->report == REPORT_WAITING && !pod->collected) {
+        } else if (pod->report == REPORT_WAITING && !pod->collected && can_start(w, pod)) {
             world_pod_run(w, pod, true);
             changed = true;
         }

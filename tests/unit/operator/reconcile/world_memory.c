@@ -316,6 +316,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     }
     track = track && track->run == inst->record->run ? track : NULL;
     inst->keys = track ? track->keys : KEYS_UNKNOWN;
+    inst->keys_at_ms = track ? track->keys_at_ms : 0;
     inst->workers = mem_alloc((seats + 1) * sizeof(*inst->workers));
     for (uint32_t i = 0; i < seats; i++)
         recall(track, inst->record, i, &inst->workers[i]);
