@@ -179,18 +179,15 @@ static int64_t first_start(const cJSON *statuses)
 
 static void read_scheduling(struct pod *pod, const cJSON *status)
 {
-    static const char *const reasons[] = {"Unschedulable", "SchedulingGated"};
-
     JSON_EACH (condition, json_at(status, "conditions")) {
-        if (!str_eq(json_str(condition, "type", ""), "PodScheduled"))
+        const char *reason = json_str(condition, "reason", ""), *message = json_str(condition, "message", "");
+        const char *trouble = pod_reason_of_scheduling(reason, message);
+
+        if (!str_eq(json_str(condition, "type", ""), "PodScheduled") || !trouble)
             continue;
-        for (size_t i = 0; i < COUNT_OF(reasons); i++) {
-            if (!str_eq(json_str(condition, "reason", ""), reasons[i]))
-                continue;
-            pod->trouble = reasons[i];
-            mem_set_str(&pod->reason, reasons[i]);
-            keep_tail(&pod->message, json_str(condition, "message", ""));
-        }
+        pod->trouble = trouble;
+        mem_set_str(&pod->reason, reason);
+        keep_tail(&pod->message, message);
     }
 }
 

@@ -19,6 +19,20 @@ static const char *translate(const struct translation *rows, size_t count, const
     return NULL;
 }
 
+/* The scheduler has one word for all that keeps a pod from every node; a port is told apart, because only
+ * another pod's end frees it. */
+const char *pod_reason_of_scheduling(const char *reason, const char *message)
+{
+    static const struct translation rows[] = {
+        {"Unschedulable", "Unschedulable"},
+        {"SchedulingGated", "SchedulingGated"},
+    };
+
+    if (str_eq(reason, "Unschedulable") && strstr(message, "free ports"))
+        return "HostPortTaken";
+    return translate(rows, COUNT_OF(rows), reason);
+}
+
 const char *pod_reason_of_waiting(const char *container_reason)
 {
     static const struct translation rows[] = {

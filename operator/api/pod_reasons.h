@@ -4,6 +4,8 @@
 
 #include "operator/api/pod.h"
 
+/* The condition PodScheduled when it is false; NULL: nothing holds the pod. */
+const char *pod_reason_of_scheduling(const char *reason, const char *message);
 /* A container's reason for waiting; NULL: it is an ordinary step. */
 const char *pod_reason_of_waiting(const char *container_reason);
 /* Who is taking the pod away: its condition DisruptionTarget; NULL: nobody. *ret_since_s: since when, or 0.

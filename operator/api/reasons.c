@@ -61,6 +61,10 @@ const struct reason reasons[] = {
      "Look for a missing ConfigMap, Secret, key or program in the message"},
     {"Unschedulable", REASON_TROUBLE, "No node has room for a pod, or may run it",
      "Lower the pod's requests, or change its nodeSelector or tolerations"},
+    {"HostPortTaken", REASON_TROUBLE,
+     "A port of the node that a pod declares as hostPort is in use on a node",
+     "Wait for the pod that has the port, end it, or let pods have networks of their own (hostNetwork: "
+     "false)"},
     {"SchedulingGated", REASON_WAIT, "The template's scheduling gates hold the pod back",
      "Whoever set the gate removes it from the pod"},
     {"PodsWaiting", REASON_WAIT, "A pod says that it waits",

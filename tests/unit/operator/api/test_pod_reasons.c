@@ -37,6 +37,30 @@ TEST(every_way_to_wait_for_ever_has_a_reason)
         CHECK_STR_EQ(pod_reason_of_waiting(row->theirs), row->ours);
 }
 
+TEST(what_keeps_a_pod_from_every_node_has_a_reason)
+{
+    static const struct {
+        const char *theirs, *message, *ours;
+    } rows[] = {
+        {"Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.", "Unschedulable"},
+        {"Unschedulable",
+         "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't have free ports for the requested "
+         "pod "
+         "ports.",
+         "HostPortTaken"},
+        {"SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates", "SchedulingGated"},
+        {"SchedulerError", "try again", NULL},
+        {"", "", NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        const char *ours = pod_reason_of_scheduling(row->theirs, row->message);
+
+        CHECK_STR_EQ(ours, row->ours);
+        CHECK(!ours || reason_find(ours));
+    }
+}
+
 TEST(who_takes_a_pod_away_is_known_by_its_condition)
 {
     static const struct {
