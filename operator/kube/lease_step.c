@@ -5,6 +5,7 @@
 #define DURATION_MS ((int64_t)15000)
 #define RENEW_DEADLINE_MS ((int64_t)10000)
 #define RETRY_MS ((int64_t)2000)
+#define LOOK_MS ((int64_t)500)
 #define LONGEST_LEASE_S ((int64_t)3600)
 
 void lease_state_init(struct lease_state *state, const char *self)
@@ -92,6 +93,16 @@ static void leave_or_end(const struct lease_state *state, const struct lease_rec
     out->act = is_ours ? LEASE_RELEASE : LEASE_END;
 }
 
+/* Who stands by looks more often than a holder renews, and exactly when a dead one's time is over: a lease
+ * has a new holder within a second of being given back, and within 16 s of its holder's death. */
+static int64_t look_again_ms(const struct lease_state *state, int64_t now_ms)
+{
+    int64_t left_ms = state->other_seen_ms + state->other_lasts_ms - now_ms;
+    int64_t look_ms = state->retry_ms < LOOK_MS ? state->retry_ms : LOOK_MS;
+
+    return left_ms < look_ms ? left_ms : look_ms;
+}
+
 static void found(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
                   struct lease_output *out)
 {
@@ -105,7 +116,7 @@ static void found(struct lease_state *state, const struct lease_record *record, 
     if (is_free(state, record, now_ms))
         out->act = LEASE_WRITE;
     else
-        wait(out, state->retry_ms);
+        wait(out, look_again_ms(state, now_ms));
 }
 
 void lease_on_read(struct lease_state *state, const struct lease_record *record, const struct err *err,

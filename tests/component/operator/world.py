@@ -265,14 +265,14 @@ class World:
         node = Automatic(self.kubelet, self._namespaces, exits, starts)
         return self.keep(node, node.stop)
 
-    def kubeconfig(self, proxy=None):
+    def kubeconfig(self, proxy=None, name="kubeconfig"):
         """For the operator: with its own service account, and through the proxy if there is one."""
         where = {"server": self.api.server.url, "certificate-authority-data": self.api.server.ca}
         if isinstance(proxy, ApiProxy):
             where = {"server": proxy.url}
         elif isinstance(proxy, TcpProxy):
             where["server"] = f"https://127.0.0.1:{proxy.port}"
-        path = self.folder / "kubeconfig"
+        path = self.folder / name
         path.write_text(yaml.safe_dump({
             "apiVersion": "v1", "kind": "Config", "current-context": "it",
             "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
