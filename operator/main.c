@@ -8,6 +8,7 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
+#include "operator/admin/before_uninstall.h"
 #include "operator/kube/client.h"
 #include "operator/kube/events.h"
 #include "operator/kube/identity.h"
@@ -357,6 +358,8 @@ int main(int argc, char **argv)
     int code = EXIT_BAD_USAGE;
 
     (void)signal(SIGPIPE, SIG_IGN);
+    if (argc > 1 && str_eq(argv[1], "before-uninstall"))
+        return before_uninstall_main(argc - 1, argv + 1, env_of);
     switch (options_read(argc, argv, env_of, &app.options, &problems)) {
     case OPTS_HELP:
         code = print_help();

@@ -16,6 +16,7 @@ MINIMAL = {
     "podDisruptionBudget": {"enabled": False},
     "admissionPolicy": {"enabled": False},
     "aggregatedRoles": {"create": False},
+    "uninstall": {"check": False},
 }
 # Everything is there, and no value hides another.
 EVERYTHING = merged(MAXIMAL, {
@@ -23,6 +24,7 @@ EVERYTHING = merged(MAXIMAL, {
     "podDisruptionBudget": {"enabled": True},
     "admissionPolicy": {"enabled": True},
     "aggregatedRoles": {"create": True},
+    "uninstall": {"check": True},
 })
 NAMESPACED = {"controller": {"watchNamespace": "research"}, "admissionWebhooks": {"enabled": False}}
 GOLDEN = {"minimal": MINIMAL, "default": {}, "maximal": EVERYTHING}

@@ -73,6 +73,7 @@ def test_defaults_install_the_operator_alone(render):
         ("Role", "ipu-operator-controller"),
         ("RoleBinding", "ipu-operator-controller"),
         ("Deployment", "ipu-operator"),
+        ("Job", "ipu-operator-before-uninstall"),
     }
 
 
@@ -186,7 +187,7 @@ def test_storage_is_an_empty_dir_unless_told(render):
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
     kinds = {kind for kind, _ in render({"controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
-    assert kinds == {"ConfigMap", "Deployment", "Service", "PodDisruptionBudget", "ValidatingAdmissionPolicy",
+    assert kinds == {"ConfigMap", "Deployment", "Job", "Service", "PodDisruptionBudget", "ValidatingAdmissionPolicy",
                      "ValidatingAdmissionPolicyBinding"}
 
 

@@ -1,0 +1,343 @@
+#include "operator/admin/before_uninstall.h"
+
+#include <stdio.h>
+
+#include "base/core/map.h"
+#include "base/core/mem.h"
+#include "base/core/opts.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "operator/api/departure.h"
+#include "operator/api/names.h"
+#include "operator/kube/client.h"
+#include "operator/kube/identity.h"
+#include "operator/kube/watch.h"
+
+enum { EXIT_MAY_GO = 0, EXIT_REFUSED = 1, EXIT_BAD_USAGE = 2 };
+enum { NAMED_MAX = 10, AGAIN_MS = 500 };
+
+struct settings {
+    char *kubeconfig, *context, *watch_ns;
+    bool drain;
+    uint32_t seconds;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct opt ROWS[] = {
+    {.flag = "drain",
+     .type = OPT_FLAG,
+     .offset = AT(drain),
+     .fallback = "false",
+     .help = "Suspend jobs that use IPUs or wait for them, in place of refusing"},
+    {.flag = "seconds",
+     .type = OPT_U32,
+     .offset = AT(seconds),
+     .fallback = "240",
+     .arg = "SECONDS",
+     .help = "How long to wait for jobs that are ending",
+     .min = 1,
+     .max = 86400},
+    {.flag = "watch-namespace",
+     .type = OPT_STR,
+     .offset = AT(watch_ns),
+     .arg = "NAME",
+     .help = "Look at the jobs of this namespace alone; default: of all"},
+    {.flag = "kubeconfig",
+     .type = OPT_STR,
+     .offset = AT(kubeconfig),
+     .arg = "FILE",
+     .help = "How to reach the API server; default: as the operator does"},
+    {.flag = "context",
+     .type = OPT_STR,
+     .offset = AT(context),
+     .arg = "NAME",
+     .help = "Context of the kubeconfig"},
+    {0},
+};
+
+static const struct opts_spec SPEC = {
+    .program = "ipu-operator before-uninstall",
+    .usage = "ipu-operator before-uninstall [options]",
+    .about = "Asks whether the operator may be uninstalled: not while IPUJobs use IPUs or\n"
+             "wait for them. Ends with 0 when it may, and has then taken the operator's\n"
+             "finalizer off all jobs.",
+    .rows = ROWS,
+};
+
+struct parting {
+    const struct settings *settings;
+    struct loop *loop;
+    struct kube *kube;
+    struct watch *jobs;
+    struct loop_timer look, deadline;
+    struct map asked; /* uid -> the resource version that the last request was about, owned */
+    int exit_code;
+};
+
+static void end(struct parting *p, int exit_code)
+{
+    p->exit_code = exit_code;
+    loop_stop(p->loop);
+}
+
+/* ---- requests ---- */
+
+static void on_answer(void *ctx, struct kube_response *res)
+{
+    struct parting *p = ctx;
+
+    if (res->err.kind != ERR_NONE && res->http_status != 404 && res->http_status != 409) {
+        (void)fprintf(stderr, "ipu-operator: %s\n", res->message[0] ? res->message : res->err.msg);
+        end(p, EXIT_REFUSED);
+    }
+}
+
+/* Once per version of the job; its watch tells what came of it. */
+static void patch(struct parting *p, const struct job *job, const cJSON *body)
+{
+    const char *asked = map_get(&p->asked, job->uid);
+
+    if (asked && str_eq(asked, job->resource_version))
+        return;
+    mem_free(map_remove(&p->asked, job->uid));
+    map_set(&p->asked, job->uid, mem_strdup(job->resource_version));
+    kube_send(p->kube,
+              &(struct kube_request){.method = "PATCH",
+                                     .resource = &KUBE_IPUJOBS,
+                                     .ns = job->ns,
+                                     .name = job->name,
+                                     .body = body,
+                                     .content_type = KUBE_MERGE_PATCH},
+              on_answer, p);
+}
+
+static cJSON *patch_of(const struct job *job)
+{
+    cJSON *body = json_object(), *metadata = json_put_object(body, "metadata");
+
+    json_put_str(metadata, "uid", job->uid);
+    json_put_str(metadata, "resourceVersion", job->resource_version);
+    return body;
+}
+
+static void suspend(struct parting *p, const struct job *job)
+{
+    AUTO(json) cJSON *body = patch_of(job);
+
+    json_put_bool(json_put_object(body, "spec"), "suspend", true);
+    patch(p, job, body);
+}
+
+static void drop_finalizer(struct parting *p, const struct job *job)
+{
+    AUTO(json) cJSON *body = patch_of(job);
+    cJSON *kept = json_put_array(json_at_mut(body, "metadata"), "finalizers");
+
+    for (size_t i = 0; i < job->finalizers.count; i++) {
+        if (!str_eq(job->finalizers.items[i], API_FINALIZER))
+            json_push_str(kept, job->finalizers.items[i]);
+    }
+    patch(p, job, body);
+}
+
+/* ---- looking ---- */
+
+/* The jobs of these kinds, the first of them by name; their number. */
+static size_t name_them(const struct parting *p, enum departure from, struct str *out)
+{
+    size_t count = 0;
+
+    for (const struct store_item *i = store_first(watch_store(p->jobs)); i; i = store_next(i)) {
+        if (departure_of(i->view) < from || ++count > NAMED_MAX)
+            continue;
+        AUTO(mem) char *text = departure_describe(i->view);
+
+        str_addf(out, "%s%s", count > 1 ? ", " : "", text);
+    }
+    if (count > NAMED_MAX)
+        str_addf(out, " and %zu more", count - NAMED_MAX);
+    return count;
+}
+
+static void refuse(struct parting *p, size_t count, const char *names)
+{
+    (void)fprintf(
+        stderr,
+        "ipu-operator: %zu IPUJob%s still use%s IPUs or wait%s for them: %s. Delete or suspend %s and "
+        "uninstall again; or have the uninstallation suspend %s: helm upgrade with --reuse-values --set "
+        "uninstall.drain=true, then uninstall.\n",
+        count, count == 1 ? "" : "s", count == 1 ? "s" : "", count == 1 ? "s" : "", names,
+        count == 1 ? "it" : "them", count == 1 ? "it" : "them");
+    end(p, EXIT_REFUSED);
+}
+
+static void may_go(struct parting *p)
+{
+    int done = puts("No IPUJob needs the operator any more; it may be uninstalled.");
+
+    end(p, done < 0 ? EXIT_REFUSED : EXIT_MAY_GO);
+}
+
+/* Without its definition there is no IPUJob. */
+static bool is_undefined(const struct parting *p)
+{
+    const struct err *trouble = watch_trouble(p->jobs, &(int64_t){0});
+
+    return trouble && trouble->kind == ERR_NOT_FOUND;
+}
+
+static void on_look(struct loop_timer *timer)
+{
+    struct parting *p = CONTAINER_OF(timer, struct parting, look);
+    AUTO(str) struct str names = {0};
+    size_t live, open = 0;
+
+    if (!watch_is_synced(p->jobs)) {
+        if (is_undefined(p))
+            may_go(p);
+        else
+            loop_timer_start(p->loop, &p->look, AGAIN_MS, on_look);
+        return;
+    }
+    live = name_them(p, DEPARTURE_LIVE, &names);
+    if (live && !p->settings->drain) {
+        refuse(p, live, str_text(&names));
+        return;
+    }
+    for (const struct store_item *i = store_first(watch_store(p->jobs)); i; i = store_next(i)) {
+        enum departure departure = departure_of(i->view);
+
+        open += departure != DEPARTURE_FREE;
+        if (departure == DEPARTURE_LIVE)
+            suspend(p, i->view);
+        else if (departure == DEPARTURE_PARKED)
+            drop_finalizer(p, i->view);
+    }
+    if (open == 0)
+        may_go(p);
+}
+
+static void on_synced(void *ctx)
+{
+    struct parting *p = ctx;
+
+    loop_timer_start(p->loop, &p->look, 0, on_look);
+}
+
+static void on_change(void *ctx, const struct store_change *change)
+{
+    (void)change;
+    on_synced(ctx);
+}
+
+static void on_deadline(struct loop_timer *timer)
+{
+    struct parting *p = CONTAINER_OF(timer, struct parting, deadline);
+    AUTO(str) struct str names = {0};
+    const struct err *trouble = watch_trouble(p->jobs, &(int64_t){0});
+    size_t count = name_them(p, DEPARTURE_PARKED, &names);
+
+    if (!watch_is_synced(p->jobs))
+        (void)fprintf(stderr, "ipu-operator: IPUJobs could not be listed within %u s: %s\n",
+                      p->settings->seconds, trouble ? trouble->msg : "the API server does not answer");
+    else
+        (void)fprintf(stderr,
+                      "ipu-operator: after %u s %zu IPUJob%s still being ended: %s. `kubectl describe "
+                      "ipujob` says what "
+                      "each waits for; see that the operator runs, and uninstall again.\n",
+                      p->settings->seconds, count, count == 1 ? " is" : "s are", str_text(&names));
+    end(p, EXIT_REFUSED);
+}
+
+/* ---- life ---- */
+
+static bool view_job(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = job_parse(item)) != NULL;
+}
+
+static void free_view(void *view)
+{
+    job_free(view);
+}
+
+static int watch_jobs(struct parting *p)
+{
+    void *value;
+
+    p->jobs = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
+                                                         .ns = p->settings->watch_ns,
+                                                         .view = view_job,
+                                                         .view_free = free_view,
+                                                         .on_change = on_change,
+                                                         .on_synced = on_synced,
+                                                         .ctx = p});
+    loop_timer_start(p->loop, &p->look, 0, on_look);
+    loop_timer_start(p->loop, &p->deadline, (int64_t)p->settings->seconds * 1000, on_deadline);
+    loop_run(p->loop);
+    loop_timer_stop(&p->look);
+    loop_timer_stop(&p->deadline);
+    watch_free(p->jobs);
+    for (size_t i = 0; map_next(&p->asked, &i, NULL, &value);)
+        mem_free(value);
+    map_release(&p->asked);
+    return p->exit_code;
+}
+
+static int run(const struct settings *settings, const char *(*env)(const char *))
+{
+    struct parting p = {.settings = settings};
+    struct identity identity = {0};
+    struct err err = {0};
+    int exit_code = EXIT_REFUSED;
+
+    if (identity_load(&(struct identity_options){.kubeconfig = settings->kubeconfig,
+                                                 .context = settings->context,
+                                                 .env = env},
+                      &identity, &err)) {
+        p.loop = loop_new();
+        p.kube = kube_new(p.loop, &identity, &(struct kube_options){.program = "ipu-operator"}, &err);
+        if (p.kube) {
+            exit_code = watch_jobs(&p);
+            kube_free(p.kube);
+        }
+        loop_free(p.loop);
+    }
+    if (err.kind != ERR_NONE)
+        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
+    identity_release(&identity);
+    return exit_code;
+}
+
+int before_uninstall_main(int argc, char **argv, const char *(*env)(const char *))
+{
+    struct settings settings = {0};
+    AUTO(strv) struct strv words = {0};
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str text = {0};
+    int exit_code = EXIT_BAD_USAGE;
+
+    log_setup(LOG_WARN, false);
+    switch (opts_parse(&SPEC, argc, argv, env, false, &settings, &words, &problems)) {
+    case OPTS_HELP:
+        opts_help(&SPEC, &text);
+        exit_code = fputs(str_text(&text), stdout) < 0 ? EXIT_BAD_USAGE : EXIT_MAY_GO;
+        break;
+    case OPTS_VERSION:
+        exit_code = puts("ipu-operator " IPU_OPERATOR_VERSION) < 0 ? EXIT_BAD_USAGE : EXIT_MAY_GO;
+        break;
+    case OPTS_RUN:
+    case OPTS_BAD:
+        for (size_t i = 0; i < words.count; i++)
+            strv_pushf(&problems, "\"%s\" is no option; see --help", words.items[i]);
+        for (size_t i = 0; i < problems.count; i++)
+            (void)fprintf(stderr, "ipu-operator before-uninstall: %s\n", problems.items[i]);
+        if (problems.count == 0)
+            exit_code = run(&settings, env);
+        break;
+    }
+    opts_release(&SPEC, &settings);
+    return exit_code;
+}

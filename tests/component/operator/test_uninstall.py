@@ -1,0 +1,69 @@
+"""ipu-operator before-uninstall: what stands between an operator and its end."""
+
+import subprocess
+
+import operator_program
+
+
+def before_uninstall(world, *flags):
+    return subprocess.run(
+        [operator_program.program(), "before-uninstall", "--kubeconfig", world.kubeconfig(), "--watch-namespace", world.ns, *flags],
+        capture_output=True, text=True, timeout=150, env=operator_program.environment())
+
+
+def test_live_jobs_are_named_and_left_alone(world, vipu):
+    world.start_operator(vipu.address)
+    holds, waits = world.job("holds", ipusPerJobInstance="64"), world.job("waits")
+    holds.run_pods(1)
+    holds.wait("Running")
+    waits.wait("Pending", "InsufficientIPUs")
+    for number in range(9):
+        world.job(f"more-{number}").wait("Pending")
+    done = before_uninstall(world)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "11 IPUJobs still use IPUs or wait for them: " in done.stderr and " and 1 more. " in done.stderr
+    assert f"{world.ns}/holds (Running)" in done.stderr and "uninstall.drain=true" in done.stderr
+    assert holds.is_in("Running") and "suspend" not in holds.get()["spec"]
+
+
+def test_drained_jobs_need_no_operator(world, vipu):
+    world.start_operator(vipu.address)
+    holds, waits = world.job("holds", ipusPerJobInstance="64"), world.job("waits")
+    holds.run_pods(1)
+    holds.wait("Running")
+    waits.wait("Pending", "InsufficientIPUs")
+    world.automatic()
+    done = before_uninstall(world, "--drain", "--seconds", "120")
+    assert (done.returncode, done.stderr) == (0, "") and "may be uninstalled" in done.stdout
+    for job in (holds, waits):
+        assert job.is_in("Suspended") and not job.get()["metadata"].get("finalizers")
+    assert vipu.partitions() == {}
+    assert before_uninstall(world).returncode == 0, "a second time there is nothing to do"
+    world.operator.end()
+    waits.delete()
+    waits.wait_gone()
+    world.operator.start().until_working()
+    holds.patch({"spec": {"suspend": False}})
+    holds.wait("Running", seconds=60)
+    assert holds.get()["metadata"]["finalizers"]
+
+
+def test_without_an_operator_nothing_is_waited_for_without_end(world, vipu):
+    world.start_operator(vipu.address)
+    job = world.job("holds")
+    job.run_pods(1)
+    job.wait("Running")
+    world.operator.end()
+    done = before_uninstall(world, "--drain", "--seconds", "3")
+    assert done.returncode == 1
+    assert "after 3 s 1 IPUJob is still being ended: " in done.stderr and f"{world.ns}/holds (Running)" in done.stderr
+    assert job.get()["spec"]["suspend"] is True
+    world.automatic()
+    world.operator.start().until_working()
+    assert before_uninstall(world, "--seconds", "120").returncode == 0, "it was on its way already"
+
+
+def test_mistakes_are_told_at_once():
+    done = operator_program.run("before-uninstall", "now", "--seconds", "0")
+    assert done.returncode == 2
+    assert '"now" is no option' in done.stderr and "--seconds" in done.stderr
