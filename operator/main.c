@@ -72,6 +72,7 @@ static void on_started(void *ctx)
         reconciler_new(app->loop, app->kube, app->events,
                        &(struct reconciler_options){
                            .controllers = &o->controllers,
+                           .credentials = o->credentials,
                            .operator_ns = operator_ns(app),
                            .watch_ns = o->watch_ns,
                            .partition_prefix = o->partition_prefix,

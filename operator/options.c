@@ -19,6 +19,14 @@ static const struct opt ROWS[] = {
      .arg = "FILE",
      .help =
          "YAML file with the V-IPU controllers: vipuControllers, as \"host:port:label=value,...\" or a list"},
+    {.flag = "credentials",
+     .type = OPT_STR,
+     .offset = AT(credentials),
+     .fallback = "/etc/vipu-credentials",
+     .arg = "DIR",
+     .help =
+         "Folder with the Secrets of V-IPU controllers, one folder for each, named like it: files user-id, "
+         "access-key and ca.crt; job-user-id and job-access-key for job pods. Changes are noticed"},
     {.flag = "namespace",
      .env = "IPU_OPERATOR_NAMESPACE",
      .type = OPT_STR,

@@ -8,7 +8,7 @@
 #include "operator/pool/config.h"
 
 struct options {
-    char *config_file;
+    char *config_file, *credentials;
     char *kubeconfig, *context, *ns;
     char *watch_ns; /* NULL: all namespaces */
     char *lease_name, *pod_name;

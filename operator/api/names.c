@@ -60,11 +60,13 @@ char *name_launcher_pod(const char *job, uint32_t instance)
     return instance == 0 ? mem_printf("%s-launcher", job) : mem_printf("%s-launcher-%u", job, instance);
 }
 
-char *name_keys_secret(const char *job, const char *uid, uint32_t instance, uint32_t start)
+char *name_keys_secret(const char *job, const char *uid, bool has_launcher, uint32_t instance, uint32_t start)
 {
+    const char *what = has_launcher ? "mpi" : "vipu";
+
     if (instance == 0)
-        return mem_printf("%s-mpi-%.8s-%u", job, uid, start);
-    return mem_printf("%s-mpi-%.8s-%u-%u", job, uid, instance, start);
+        return mem_printf("%s-%s-%.8s-%u", job, what, uid, start);
+    return mem_printf("%s-%s-%.8s-%u-%u", job, what, uid, instance, start);
 }
 
 char *name_network_policy(const char *job)

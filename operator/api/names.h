@@ -52,8 +52,9 @@ char *name_worker_service(const char *job, const char *uid);
 /* "<job>-launcher" for instance 0, "<job>-launcher-<instance>" for others, yours. */
 char *name_launcher_pod(const char *job, uint32_t instance);
 /* The Secret with the keys of one start of an instance's pods: "<job>-mpi-<8 of uid>-<start>", with the
- * instance before the start for others than 0. Yours. */
-char *name_keys_secret(const char *job, const char *uid, uint32_t instance, uint32_t start);
+ * instance before the start for others than 0; "-vipu-" for jobs without a launcher. Yours. */
+char *name_keys_secret(const char *job, const char *uid, bool has_launcher, uint32_t instance,
+                       uint32_t start);
 /* "<job>-peers": the NetworkPolicy of a job with a launcher, yours. */
 char *name_network_policy(const char *job);
 /* The readable id "<prefix>-<job>-<namespace>-<instance>", or NULL when it is longer than PARTITION_ID_MAX.

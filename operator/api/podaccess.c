@@ -2,8 +2,16 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/api/podenv.h"
 #include "operator/api/podparts.h"
 #include "operator/kube/base64.h"
+
+/* Beside the workers' keys, which have numbers. */
+#define VIPU_USER_KEY "vipu-user-id"
+#define VIPU_ACCESS_KEY "vipu-access-key"
+#define VIPU_CA_KEY "vipu-ca.crt"
+#define VIPU_VOLUME "ipu-vipu-ca"
+#define VIPU_DIR "/var/run/ipu-launch/vipu"
 
 static cJSON *object_of(const struct job *job, const char *api_version, const char *kind, const char *name)
 {
@@ -19,23 +27,75 @@ static cJSON *object_of(const struct job *job, const char *api_version, const ch
     return object;
 }
 
-cJSON *podaccess_keys(const struct job *job, uint32_t instance, uint32_t start, const unsigned char *keys)
+static char *secret_name(const struct job *job, uint32_t instance, uint32_t start)
 {
-    AUTO(mem) char *name = name_keys_secret(job->name, job->uid, instance, start);
+    return name_keys_secret(job->name, job->uid, job->spec.has_launcher, instance, start);
+}
+
+static void put_bytes(cJSON *data, const char *key, struct slice bytes)
+{
+    AUTO(str) struct str text = {0};
+
+    if (!bytes.ptr)
+        return;
+    base64_encode(bytes, &text);
+    json_put_str(data, key, str_text(&text));
+}
+
+cJSON *podaccess_secret(const struct job *job, uint32_t instance, uint32_t start, const unsigned char *keys,
+                        const struct podaccess_vipu *vipu)
+{
+    AUTO(mem) char *name = secret_name(job, instance, start);
     cJSON *secret = object_of(job, "v1", "Secret", name), *data;
 
     json_put_str(secret, "type", "Opaque");
     json_put_bool(secret, "immutable", true);
     data = json_put_object(secret, "data");
-    for (uint32_t w = 0; w < job->spec.workers_per_instance; w++) {
-        AUTO(str) struct str text = {0};
+    for (uint32_t w = 0; keys && w < job->spec.workers_per_instance; w++) {
         AUTO(mem) char *index = mem_printf("%u", w);
 
-        base64_encode(
-            (struct slice){(const char *)keys + (size_t)w * PODACCESS_KEY_BYTES, PODACCESS_KEY_BYTES}, &text);
-        json_put_str(data, index, str_text(&text));
+        put_bytes(data, index,
+                  (struct slice){(const char *)keys + (size_t)w * PODACCESS_KEY_BYTES, PODACCESS_KEY_BYTES});
     }
+    put_bytes(data, VIPU_USER_KEY, slice_of(vipu->user_id));
+    put_bytes(data, VIPU_ACCESS_KEY, slice_of(vipu->key));
+    put_bytes(data, VIPU_CA_KEY, slice_of(vipu->ca_pem));
     return secret;
+}
+
+/* ---- what a pod sees of it ---- */
+
+static void mount_ca(cJSON *spec, const char *secret)
+{
+    cJSON *volume = json_push_take(podparts_array(spec, "volumes"), json_object()), *source, *item;
+
+    json_put_str(volume, "name", VIPU_VOLUME);
+    source = json_put_object(volume, "secret");
+    json_put_str(source, "secretName", secret);
+    json_put_i64(source, "defaultMode", 0444); /* a certificate is no secret */
+    item = json_push_take(json_put_array(source, "items"), json_object());
+    json_put_str(item, "key", VIPU_CA_KEY);
+    json_put_str(item, "path", "ca.crt");
+    podparts_mount(json_at_mut(spec, "containers")->child, VIPU_VOLUME, VIPU_DIR, true);
+}
+
+void podaccess_show(cJSON *spec, struct podenv *env, const struct job *job, uint32_t instance,
+                    const struct podspec_place *place)
+{
+    AUTO(mem) char *secret = secret_name(job, instance, place->start);
+
+    if (place->has_vipu_ca) {
+        mount_ca(spec, secret);
+        podenv_add(env, "VIPU_CLI_API_CA_CERT", VIPU_DIR "/ca.crt");
+    } else if (place->vipu_tls) {
+        podenv_add(env, "VIPU_CLI_API_TLS", "true");
+    }
+    /* One user's name does not go with another one's key. */
+    if (!place->has_vipu_user || podenv_has(env, "VIPU_CLI_API_USER_ID") ||
+        podenv_has(env, "VIPU_CLI_API_ACCESS_KEY"))
+        return;
+    podenv_add_secret(env, "VIPU_CLI_API_USER_ID", secret, VIPU_USER_KEY);
+    podenv_add_secret(env, "VIPU_CLI_API_ACCESS_KEY", secret, VIPU_ACCESS_KEY);
 }
 
 cJSON *podaccess_network_policy(const struct job *job)

@@ -12,15 +12,34 @@ static bool has(const cJSON *list, const char *name)
     return false;
 }
 
+static cJSON *add(struct podenv *env, const char *name)
+{
+    cJSON *item = json_push_take(env->list, json_object());
+
+    json_put_strf(item, "name", "%s%s", env->by_default ? "IPU_DEFAULT_" : "", name);
+    return item;
+}
+
 void podenv_add(struct podenv *env, const char *name, const char *value)
 {
-    cJSON *item;
+    if (value && !has(env->list, name))
+        json_put_str(add(env, name), "value", value);
+}
 
-    if (!value || has(env->list, name))
+void podenv_add_secret(struct podenv *env, const char *name, const char *secret, const char *key)
+{
+    cJSON *from;
+
+    if (has(env->list, name))
         return;
-    item = json_push_take(env->list, json_object());
-    json_put_strf(item, "name", "%s%s", env->by_default ? "IPU_DEFAULT_" : "", name);
-    json_put_str(item, "value", value);
+    from = json_put_object(json_put_object(add(env, name), "valueFrom"), "secretKeyRef");
+    json_put_str(from, "name", secret);
+    json_put_str(from, "key", key);
+}
+
+bool podenv_has(const struct podenv *env, const char *name)
+{
+    return has(env->list, name);
 }
 
 void podenv_add_number(struct podenv *env, const char *name, uint32_t value)

@@ -11,6 +11,9 @@ struct podenv {
 
 void podenv_add(struct podenv *env, const char *name, const char *value); /* NULL: nothing */
 void podenv_add_number(struct podenv *env, const char *name, uint32_t value);
+/* From a key of a Secret. */
+void podenv_add_secret(struct podenv *env, const char *name, const char *secret, const char *key);
+bool podenv_has(const struct podenv *env, const char *name); /* the user's, or already ours */
 /* Where the partition is. */
 void podenv_add_partition(struct podenv *env, const struct podspec_place *place);
 void podenv_add_gcd(struct podenv *env, uint32_t worker, const struct podspec_place *place);

@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/api/podaccess.h"
 #include "operator/api/podparts.h"
 
 #define KEYS_VOLUME "ipu-launch-keys"
@@ -64,7 +65,7 @@ static void add_agent_probe(cJSON *container)
 static cJSON *add_keys_volume(cJSON *spec, const struct job *job, uint32_t instance,
                               const struct podspec_place *place)
 {
-    AUTO(mem) char *name = name_keys_secret(job->name, job->uid, instance, place->start);
+    AUTO(mem) char *name = name_keys_secret(job->name, job->uid, true, instance, place->start);
     cJSON *volume = json_push_take(podparts_array(spec, "volumes"), json_object());
     cJSON *secret;
 
@@ -273,7 +274,7 @@ static void add_host_text(struct str *text, const char *name, const struct podla
              host->port);
 }
 
-static void add_env(cJSON *container, const struct job *job, uint32_t instance,
+static void add_env(cJSON *spec, cJSON *container, const struct job *job, uint32_t instance,
                     const struct podlaunch_host *hosts, const struct podspec_place *place,
                     const struct podspec_options *options)
 {
@@ -288,6 +289,7 @@ static void add_env(cJSON *container, const struct job *job, uint32_t instance,
         add_host_text(&text, name, &hosts[w]);
     }
     podenv_add_partition(&env, place);
+    podaccess_show(spec, &env, job, instance, place);
     podenv_add_instance(&env, job, instance);
     podenv_add_start(&env, job, place);
     podenv_add(&ours, "IPU_JOB_HOSTS", str_text(&text));
@@ -333,7 +335,7 @@ static cJSON *make_spec(const struct job *job, uint32_t instance, const cJSON *w
     overlay_list(podparts_array(container, "env"), json_at(launcher, "env"), "name");
     put_resources(container, json_at(worker, "containers")->child);
     podparts_put_network(spec, options);
-    add_env(container, job, instance, hosts, place, options);
+    add_env(spec, container, job, instance, hosts, place, options);
     podparts_wrap(container, "run", json_at(launcher, "command"));
     podparts_mount(container, PODPARTS_LAUNCHER_VOLUME, PODPARTS_LAUNCHER_DIR, true);
     podparts_add_launcher(spec, options);

@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/api/podaccess.h"
 #include "operator/api/podenv.h"
 #include "operator/api/podlaunch.h"
 #include "operator/api/podparts.h"
@@ -24,6 +25,7 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
     podenv_add_gcd(&env, worker, place);
     podenv_add_instance(&env, job, instance);
     podenv_add_worker(&env, job, instance, worker, place);
+    podaccess_show(spec, &env, job, instance, place);
     podparts_mount(container, PODPARTS_LAUNCHER_VOLUME, PODPARTS_LAUNCHER_DIR, true);
     if (job->spec.has_launcher)
         podlaunch_fill_worker(spec, &env, job, instance, worker, place);

@@ -25,6 +25,8 @@ struct podspec_place {
     const char *target_options; /* JSON text for POPLAR_TARGET_OPTIONS, or NULL */
     uint32_t start;             /* of the record */
     uint16_t agent_port;        /* of the workers' agents, with a launcher */
+    bool vipu_tls;              /* the controller is asked with TLS; these two are in the start's Secret: */
+    bool has_vipu_user, has_vipu_ca;
 };
 
 /* Worker `worker` of `instance`. ERR_INVALID when the template cannot be turned into a pod. Yours. */

@@ -6,6 +6,8 @@
 #include "base/doc/yaml.h"
 
 #define DEFAULT_PORT 8090
+#define SECRET_NAME_MAX 253
+#define SECRET_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-."
 /* Of a node label's value. */
 #define LABEL_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
@@ -102,12 +104,14 @@ static bool add_entry(struct pool_config *config, const char *entry, char **ret_
     return true;
 }
 
-static void add_one(struct pool_config *config, const char *entry, const char *where, struct strv *problems)
+static bool add_one(struct pool_config *config, const char *entry, const char *where, struct strv *problems)
 {
     AUTO(mem) char *problem = NULL;
 
-    if (!add_entry(config, entry, &problem))
-        strv_pushf(problems, "%s%s", where, problem);
+    if (add_entry(config, entry, &problem))
+        return true;
+    strv_pushf(problems, "%s%s", where, problem);
+    return false;
 }
 
 static void add_text(struct pool_config *config, const char *text, const char *where, struct strv *problems)
@@ -122,7 +126,7 @@ static void add_text(struct pool_config *config, const char *text, const char *w
         if (end > lead) {
             AUTO(mem) char *entry = mem_strndup(text + lead, end - lead);
 
-            add_one(config, entry, where, problems);
+            (void)add_one(config, entry, where, problems);
         }
         text += len + (text[len] == ',');
     }
@@ -145,13 +149,52 @@ static char *member_text(const cJSON *item, const char *key)
     return cJSON_IsNumber(value) ? json_print(value) : NULL;
 }
 
-/* One {host, port, selector} of the list is the same entry in other clothes. */
+/* A name of Kubernetes, which is a folder's too. */
+static bool is_secret_name(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len && len <= SECRET_NAME_MAX && name[strspn(name, SECRET_CHARACTERS)] == '\0' &&
+           !strchr("-.", name[0]) && !strchr("-.", name[len - 1]);
+}
+
+/* The name, yours; NULL when none is given, or with a problem. */
+static char *take_secret(const cJSON *item, const char *host, const char *where, struct strv *problems)
+{
+    const cJSON *reference = json_at(item, "secretRef");
+    const char *name = json_str(reference, "name", "");
+
+    if (!reference || cJSON_IsNull(reference))
+        return NULL;
+    if (cJSON_IsObject(reference) && cJSON_GetArraySize(reference) == 1 && is_secret_name(name))
+        return mem_strdup(name);
+    strv_pushf(problems, "%ssecretRef of V-IPU controller %s must be {name: NAME}, with the name of a Secret",
+               where, host);
+    return NULL;
+}
+
+/* Who has a key does not send it in the clear unless told to. */
+static bool take_tls(const cJSON *item, bool has_secret, const char *host, const char *where,
+                     struct strv *problems)
+{
+    const cJSON *value = json_at(item, "tls");
+
+    if (!value || cJSON_IsNull(value))
+        return has_secret;
+    if (!cJSON_IsBool(value))
+        strv_pushf(problems, "%stls of V-IPU controller %s must be true or false", where, host);
+    return cJSON_IsTrue(value);
+}
+
+/* One {host, port, selector} of the list is the same entry in other clothes; the rest only a list can say. */
 static void add_item(struct pool_config *config, const cJSON *item, const char *where, struct strv *problems)
 {
     AUTO(mem) char *host = member_text(item, "host");
     AUTO(mem) char *port = member_text(item, "port");
     AUTO(mem) char *selector = member_text(item, "selector");
     AUTO(mem) char *entry = NULL;
+    AUTO(mem) char *secret = NULL;
+    bool tls;
 
     if (!host || !*host) {
         strv_pushf(problems, "%shost is required for a V-IPU controller", where);
@@ -162,8 +205,13 @@ static void add_item(struct pool_config *config, const cJSON *item, const char *
                    port ? "selector" : "port", host);
         return;
     }
+    secret = take_secret(item, host, where, problems);
+    tls = take_tls(item, secret != NULL, host, where, problems);
     entry = mem_printf(strchr(host, ':') ? "[%s]:%s:%s" : "%s:%s:%s", host, port, selector);
-    add_one(config, entry, where, problems);
+    if (!add_one(config, entry, where, problems))
+        return;
+    config->items[config->count - 1].secret = TAKE(secret);
+    config->items[config->count - 1].tls = tls;
 }
 
 static void check_keys(const struct yaml_doc *doc, const cJSON *object, const char *const *known,
@@ -183,18 +231,19 @@ static void check_keys(const struct yaml_doc *doc, const cJSON *object, const ch
 static void add_list(struct pool_config *config, const struct yaml_doc *doc, const cJSON *list,
                      const char *name, struct strv *problems)
 {
-    static const char *const keys[] = {"host", "port", "selector", NULL};
+    static const char *const keys[] = {"host", "port", "selector", "secretRef", "tls", NULL};
 
     JSON_EACH (item, list) {
         AUTO(mem) char *where = mem_printf("%s: line %u: ", name, yaml_line(doc, item));
 
         if (cJSON_IsString(item)) {
-            add_one(config, item->valuestring, where, problems);
+            (void)add_one(config, item->valuestring, where, problems);
         } else if (cJSON_IsObject(item)) {
             check_keys(doc, item, keys, name, problems);
             add_item(config, item, where, problems);
         } else {
-            strv_pushf(problems, "%sa V-IPU controller is a text or {host, port, selector}", where);
+            strv_pushf(problems, "%sa V-IPU controller is a text or {host, port, selector, secretRef, tls}",
+                       where);
         }
     }
 }
@@ -237,6 +286,7 @@ void pool_config_release(struct pool_config *config)
         mem_free(config->items[i].host);
         mem_free(config->items[i].node_label);
         mem_free(config->items[i].node_value);
+        mem_free(config->items[i].secret);
     }
     mem_free(config->items);
     *config = (struct pool_config){0};

@@ -15,6 +15,8 @@ struct vipu_controller_config {
     uint16_t port;
     char *node_label; /* key; NULL: pods may run on any node */
     char *node_value;
+    char *secret; /* name, in the operator's namespace, of what the operator is let in with; NULL: none */
+    bool tls;     /* true where there is a Secret, unless it is said otherwise */
 };
 
 struct pool_config {
@@ -25,7 +27,8 @@ struct pool_config {
 /* Adds the controllers of "host:port:label=value,..."; label and value, and the port (8090), may be left out.
  * IPv6 addresses stand in brackets. Every mistake is one sentence in `problems`. */
 void pool_config_add_text(struct pool_config *config, const char *text, struct strv *problems);
-/* The file's bytes: `vipuControllers:` with the string above, or a list of {host, port, selector}. Problems
+/* The file's bytes: `vipuControllers:` with the string above, or a list of {host, port, selector, secretRef:
+ * {name}, tls}. Problems
  * begin with "NAME: line N: ". */
 void pool_config_add_yaml(struct pool_config *config, struct slice yaml, const char *name,
                           struct strv *problems);

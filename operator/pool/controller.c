@@ -11,6 +11,9 @@
 #define POLL_DOWN_MAX_MS 5000
 #define ATTRIBUTES_MS 60000
 #define UNSIZED_MAX 3
+/* How soon a changed Secret is noticed, once its files are there. */
+#define ACCESS_MS 1000
+
 static void plan_poll(struct controller *c, int64_t at_most_ms);
 
 int64_t controller_now_ms(const struct controller *c)
@@ -87,6 +90,32 @@ static void tell_trouble(struct controller *c)
         tracked_blame(value, c->face.trouble);
 }
 
+/* What users are told changes with the kind of trouble. Two words for the same silence are no news. */
+static bool is_news(struct controller *c, enum err_kind kind)
+{
+    enum err_kind now = kind == ERR_TIMEOUT ? ERR_IO : kind, before = c->trouble_kind;
+
+    c->trouble_kind = now;
+    return now != before;
+}
+
+static void on_not_listed(struct controller *c, const struct vipu_result *result)
+{
+    bool was_known = c->face.is_known;
+    struct err err = result->err;
+
+    access_explain(c->face.config, result->sent, &err);
+    c->has_listed = false;
+    c->face.is_known = false;
+    c->failures++;
+    set_trouble(c, err.msg);
+    if (is_news(c, err.kind) || was_known) {
+        tell_room(c);
+        tell_trouble(c);
+    }
+    plan_poll(c, 0);
+}
+
 static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
 {
     struct controller *c = ctx;
@@ -96,15 +125,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     c->list_call = NULL;
     controller_count(c, POOL_LIST, result);
     if (result->err.kind != ERR_NONE) {
-        c->has_listed = false;
-        c->face.is_known = false;
-        c->failures++;
-        set_trouble(c, result->err.msg);
-        if (was_known || c->failures == 1) {
-            tell_room(c);
-            tell_trouble(c);
-        }
-        plan_poll(c, 0);
+        on_not_listed(c, result);
         return;
     }
     vipu_partitions_release(&c->listed);
@@ -113,6 +134,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     c->has_listed = true;
     c->face.is_known = c->has_sized;
     c->failures = 0;
+    c->trouble_kind = ERR_NONE;
     set_trouble(c, NULL);
     if (was_troubled)
         tell_trouble(c);
@@ -156,10 +178,50 @@ static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_a
         tell_room(c);
 }
 
+/* ---- who asks ---- */
+
+static void let_in(struct controller *c)
+{
+    bool is_tls = c->face.config->tls;
+
+    vipu_client_set_access(c->client, &(struct vipu_endpoint){.user_id = c->access.user_id,
+                                                              .access_key = c->access.key,
+                                                              .tls = is_tls,
+                                                              .ca_file = is_tls ? c->access.ca_file : NULL});
+    c->is_let_in = true;
+    log_info("V-IPU credentials are in use", KV("controller", c->face.config->name),
+             KV("secret", c->face.config->secret));
+}
+
+/* The Secret is mounted as files, and they change when it does. */
+static void refresh_access(struct controller *c)
+{
+    const char *secret = c->face.config->secret;
+    AUTO(access) struct access fresh = {0};
+    AUTO(mem) char *folder = NULL;
+    struct err err;
+
+    if (!secret || (c->access_at_ms && controller_now_ms(c) < c->access_at_ms + ACCESS_MS))
+        return;
+    c->access_at_ms = controller_now_ms(c);
+    folder = mem_printf("%s/%s", c->pool->options.credentials, secret);
+    if (!access_read(folder, &fresh, &err)) {
+        err_wrap(&err, "%s: Secret %s", c->face.config->name, secret);
+        vipu_client_refuse(c->client, &err);
+        c->is_let_in = false;
+    } else if (!c->is_let_in || !access_equal(&fresh, &c->access)) {
+        access_release(&c->access);
+        c->access = fresh;
+        fresh = (struct access){0};
+        let_in(c);
+    }
+}
+
 static void poll_now(struct controller *c)
 {
     int64_t now = controller_now_ms(c);
 
+    refresh_access(c);
     if (!c->list_call) {
         c->list_begun_ms = now;
         c->list_call = vipu_list_partitions(c->client, NULL, POOL_DEADLINE_MS, on_listed, c);
@@ -243,13 +305,15 @@ void controller_start(struct pool *pool, struct controller *c, const struct vipu
     c->pool = pool;
     c->face.config = config;
     c->face.listed = &c->listed;
+    c->face.access = &c->access;
     c->poll_ms = POLL_FIRST_MS;
-    c->client = vipu_client_new(pool->loop, &(struct vipu_client_options){
-                                                .endpoint = {.host = config->host, .port = config->port},
-                                                .default_deadline_ms = POOL_DEADLINE_MS,
-                                                .may_send = may_send,
-                                                .may_send_ctx = c,
-                                            });
+    c->client = vipu_client_new(
+        pool->loop, &(struct vipu_client_options){
+                        .endpoint = {.host = config->host, .port = config->port, .tls = config->tls},
+                        .default_deadline_ms = POOL_DEADLINE_MS,
+                        .may_send = may_send,
+                        .may_send_ctx = c,
+                    });
     plan_poll(c, 1);
 }
 
@@ -264,5 +328,6 @@ void controller_stop(struct controller *c)
     vipu_client_free(c->client);
     map_release(&c->listed_by_id);
     vipu_partitions_release(&c->listed);
+    access_release(&c->access);
     mem_free(c->face.trouble);
 }

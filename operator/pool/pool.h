@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/doc/openmetrics.h"
+#include "operator/pool/access.h"
 #include "operator/pool/config.h"
 #include "operator/pool/part.h"
 #include "vipu/client/client.h"
@@ -22,8 +23,9 @@ struct pool;
 #define POOL_STRAY_MS 30000
 
 struct pool_options {
-    const struct pool_config *config;                                   /* borrowed for ever */
-    bool (*may_send)(void *ctx);                                        /* asked right before each write */
+    const struct pool_config *config; /* borrowed for ever */
+    const char *credentials;     /* folder with one of each Secret's name; borrowed for ever; NULL: none */
+    bool (*may_send)(void *ctx); /* asked right before each write */
     void (*on_part)(void *ctx, const char *controller, const char *id); /* what is known of it has changed */
     void (*on_room)(void *ctx); /* some controller's room, size or state has changed */
     void *ctx;
@@ -60,6 +62,7 @@ struct pool_controller {
     uint32_t total_ipus;                  /* 0: it does not tell */
     const struct vipu_partitions *listed; /* the last good list */
     struct pool_counter calls[POOL_CALLS];
+    const struct access *access; /* the last that was good; all NULL without a Secret */
 };
 size_t pool_count(const struct pool *pool);
 const struct pool_controller *pool_controller(const struct pool *pool, size_t index);

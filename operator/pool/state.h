@@ -25,6 +25,10 @@ struct controller {
     int64_t poll_ms;
     int64_t next_poll_ms;
     unsigned failures;
+    enum err_kind trouble_kind;
+    struct access access;
+    int64_t access_at_ms; /* when its files were read last; 0: never */
+    bool is_let_in;       /* the client has it */
     uint64_t fingerprint; /* of the last list, to see that something changed */
 };
 

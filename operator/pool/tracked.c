@@ -176,7 +176,8 @@ static void on_created(void *ctx, const struct vipu_result *result, const char *
             note_unknown(tracked);
         else if (result->sent && result->err.kind == ERR_BUSY)
             tracked->view.refusal = PART_REFUSED_ROOM;
-        else if (result->sent && result->err.kind != ERR_NONE)
+        else if (result->sent &&
+                 result->err.kind != ERR_DENIED) /* an admin mends that: it is asked for again */
             tracked->view.refusal = PART_REFUSED_INVALID;
     }
     end_write(tracked);

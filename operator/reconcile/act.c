@@ -76,6 +76,7 @@ static bool find_place(const struct reconciler *r, const struct record *record, 
     const struct vipu_controller_config *config =
         index < 0 ? NULL : pool_controller(r->pool, (size_t)index)->config;
     const struct vipu_partition *listed = pool_listed(r->pool, record->controller, record->name);
+    struct podaccess_vipu access = vipu_access(r, record->controller);
 
     if (!config)
         return false;
@@ -91,6 +92,9 @@ static bool find_place(const struct reconciler *r, const struct record *record, 
         .reconfigurable = record->reconfigurable,
         .target_options = *ret_options,
         .start = record->start,
+        .vipu_tls = config->tls,
+        .has_vipu_user = access.user_id != NULL,
+        .has_vipu_ca = access.ca_pem != NULL,
     };
     return true;
 }

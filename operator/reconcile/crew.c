@@ -49,7 +49,7 @@ struct record *crew_begin_next_run(const struct instance_view *inst, struct crew
 {
     struct record *next = crew_change_record(inst, crew, plan);
 
-    if (next->has_launcher)
+    if (next->has_launcher || inst->needs_vipu_access)
         plan_keys_delete(plan, next);
     next->run++;
     next->start++;

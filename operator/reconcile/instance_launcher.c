@@ -12,18 +12,19 @@
 
 /* ---- keys, policy, service ---- */
 
-static void create_keys(const struct instance_view *inst, const struct crew *crew, struct plan *plan)
+static void create_keys(const struct job_view *view, const struct instance_view *inst,
+                        const struct crew *crew, struct plan *plan)
 {
     struct op *op = plan_add(plan, OP_KEYS_CREATE);
 
     op->instance = inst->index;
     op->name = mem_strdup(inst->record->name);
-    op->ready = crew->present > 0;
+    op->ready = view->job->spec.has_launcher && crew->present > 0; /* other pods can do with a new one */
 }
 
 /* The operator must not read a Secret; that it is gone shows when it can be made again. */
-static void look_for_keys(const struct job_view *view, const struct instance_view *inst,
-                          const struct crew *crew, struct plan *plan)
+void look_for_keys(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                   struct plan *plan)
 {
     int64_t since = inst->keys == KEYS_THERE ? inst->keys_at_ms : inst->part_since_ms;
     int64_t until = since + KEYS_PATIENCE_MS;
@@ -33,7 +34,7 @@ static void look_for_keys(const struct job_view *view, const struct instance_vie
     if (view->now_ms < until)
         plan_again_at(plan, until);
     else
-        create_keys(inst, crew, plan);
+        create_keys(view, inst, crew, plan);
 }
 
 /* Some pods have keys that others cannot get any more. */
@@ -75,10 +76,10 @@ bool decide_surroundings(const struct job_view *view, const struct instance_view
                          const struct crew *crew, struct plan *plan)
 {
     bool needs_shared = decide_shared(view, plan);
-    bool needs_keys = view->job->spec.has_launcher && inst->keys == KEYS_UNKNOWN;
+    bool needs_keys = (view->job->spec.has_launcher || inst->needs_vipu_access) && inst->keys == KEYS_UNKNOWN;
 
     if (needs_keys)
-        create_keys(inst, crew, plan);
+        create_keys(view, inst, crew, plan);
     return !needs_shared && !needs_keys;
 }
 

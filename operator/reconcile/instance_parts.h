@@ -41,6 +41,9 @@ bool decide_awaits_end(const struct job_view *view, const struct crew *crew, str
                        struct instance_result *ret);
 void decide_launcher_done(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                           struct plan *plan, struct instance_result *ret);
+/* While a node prepares pods of it, for long: is the Secret of this start still there? */
+void look_for_keys(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                   struct plan *plan);
 void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                       struct plan *plan, struct instance_result *ret);
 void decide_launch(const struct job_view *view, const struct instance_view *inst, struct crew *crew,

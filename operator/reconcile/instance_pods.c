@@ -110,6 +110,8 @@ void decide_running(const struct job_view *view, const struct instance_view *ins
 {
     uint32_t workers = view->job->spec.workers_per_instance;
 
+    if (inst->needs_vipu_access)
+        look_for_keys(view, inst, crew, plan);
     if (crew->succeeded == workers)
         decide_succeeded(view, inst, crew, plan, ret);
     else if (crew->running + crew->succeeded == workers)

@@ -147,13 +147,16 @@ void launch_send_keys(struct work *work, struct op *op, const struct job *job)
 {
     const struct record *record = record_of(work->r, op->name);
     size_t size = (size_t)job->spec.workers_per_instance * PODACCESS_KEY_BYTES;
-    AUTO(mem) unsigned char *keys = mem_alloc(size);
+    AUTO(mem) unsigned char *keys = job->spec.has_launcher ? mem_alloc(size) : NULL;
     AUTO(json) cJSON *secret = NULL;
+    struct podaccess_vipu vipu;
 
     if (!record)
         return;
-    loop_random(keys, size);
-    secret = podaccess_keys(job, op->instance, record->start, keys);
+    if (keys)
+        loop_random(keys, size);
+    vipu = vipu_access(work->r, record->controller);
+    secret = podaccess_secret(job, op->instance, record->start, keys, &vipu);
     work_send(
         work, op,
         &(struct kube_request){

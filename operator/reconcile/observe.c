@@ -18,6 +18,25 @@ bool node_is_fenced(const struct reconciler *r, const char *node, const char *bo
     return seen->out_of_service || (boot_id && *boot_id && *seen->boot_id && !str_eq(seen->boot_id, boot_id));
 }
 
+struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller)
+{
+    int index = pool_find(r->pool, controller);
+    const struct pool_controller *c = index < 0 ? NULL : pool_controller(r->pool, (size_t)index);
+
+    if (!c)
+        return (struct podaccess_vipu){0};
+    return (struct podaccess_vipu){.user_id = c->access->job_user_id,
+                                   .key = c->access->job_key,
+                                   .ca_pem = c->config->tls ? c->access->ca_pem : NULL};
+}
+
+static bool has_vipu_access(const struct reconciler *r, const struct record *record)
+{
+    struct podaccess_vipu access = vipu_access(r, record->controller);
+
+    return access.user_id || access.ca_pem;
+}
+
 static void *own(struct observation *o, size_t count, size_t size)
 {
     o->owned = mem_grow(o->owned, o->owned_count + 1, sizeof(*o->owned));
@@ -118,6 +137,7 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
         .record = record,
         .part = pool_part(r->pool, record->controller, record->name),
         .released_by_admin = is_released_by_admin(job, record->name),
+        .has_vipu_access = has_vipu_access(r, record),
         .all_quiet = true,
     };
     for (uint32_t w = 0; w < record_seats(record); w++)
@@ -231,6 +251,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     part = inst->record ? map_get(&memory->parts, inst->record->name) : NULL;
     if (inst->record)
         view_part(r, job, inst);
+    inst->needs_vipu_access = inst->record && has_vipu_access(r, inst->record);
     inst->workers = own(o, seats, sizeof(*inst->workers));
     for (uint32_t w = 0; w < seats; w++)
         recall(r, job, inst->record, part, w, &inst->workers[w]);

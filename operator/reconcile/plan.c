@@ -42,8 +42,8 @@ void plan_pod_drop(struct plan *plan, const struct pod *pod)
 
 void plan_keys_delete(struct plan *plan, const struct record *record)
 {
-    plan_add(plan, OP_KEYS_DELETE)->name =
-        name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
+    plan_add(plan, OP_KEYS_DELETE)->name = name_keys_secret(
+        record->job_name, record->job_uid, record->has_launcher, record->instance, record->start);
 }
 
 void plan_claim(struct plan *plan, uint32_t instance, bool ready)

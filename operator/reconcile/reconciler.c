@@ -187,6 +187,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->queue = queue_new();
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,
+                                                    .credentials = options->credentials,
                                                     .may_send = may_send,
                                                     .on_part = on_part,
                                                     .on_room = on_room,

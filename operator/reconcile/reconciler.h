@@ -16,6 +16,7 @@ struct str;
 
 struct reconciler_options {
     const struct pool_config *controllers;
+    const char *credentials;      /* folder of the controllers' Secrets */
     const char *operator_ns;      /* where the records are */
     const char *watch_ns;         /* the one namespace whose jobs are run, and no node is seen; NULL: all */
     const char *partition_prefix; /* "p" */

@@ -15,9 +15,12 @@ static void mark_releasing(const struct record *record, const struct part_view *
 }
 
 /* Removes the partition, then its record. Nothing here asks whether it is quiet: the callers have. */
-static char *give_back(const struct job_view *view, const struct record *record, const struct part_view *part,
-                       enum release release, struct plan *plan)
+static char *give_back(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
+                       struct plan *plan)
 {
+    const struct record *record = tomb->record;
+    const struct part_view *part = &tomb->part;
+
     switch (part->state) {
     case PART_UNKNOWN:
         return mem_printf("V-IPU controller %s has not told whether partition %s is there%s%s",
@@ -40,7 +43,8 @@ static char *give_back(const struct job_view *view, const struct record *record,
         }
         if (release == RELEASE_KEEPS_ID)
             return NULL;
-        if (record->has_launcher && view->job && !view->job->deleting) /* else they go with the job */
+        if ((record->has_launcher || tomb->has_vipu_access) && view->job && !view->job->deleting)
+            /* else they go with the job */
             plan_keys_delete(plan, record);
         struct op *gone = plan_add(plan, OP_RECORD_DELETE);
         gone->name = mem_strdup(record->name);
@@ -81,7 +85,7 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
         return mem_printf("partition %s is held because a process of %s may still run", record->name,
                           tomb->held_by);
     }
-    return give_back(view, record, &tomb->part, release, plan);
+    return give_back(view, tomb, release, plan);
 }
 
 bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod)
@@ -151,7 +155,8 @@ static char *let_go(const struct instance_view *inst, const char *reason, struct
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan)
 {
-    struct tombstone_view tomb = {.record = inst->record, .part = inst->part};
+    struct tombstone_view tomb = {
+        .record = inst->record, .part = inst->part, .has_vipu_access = inst->needs_vipu_access};
 
     for (size_t i = 0; i < inst->stale_count; i++) {
         if (!keeps_pod(view, keep, inst->stale_pods[i]))

@@ -5,6 +5,7 @@
 #include "base/io/loop.h"
 #include "operator/api/node.h"
 #include "operator/api/owned.h"
+#include "operator/api/podaccess.h"
 #include "operator/kube/client.h"
 #include "operator/kube/events.h"
 #include "operator/kube/queue.h"
@@ -76,6 +77,8 @@ struct observation {
 void observe(struct reconciler *r, const char *key, struct observation *o);
 void observation_release(struct observation *observation);
 const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: nothing is known of it */
+/* What a controller's Secret has for the pods of jobs. Borrowed until the loop's next turn. */
+struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller);
 bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id);
 /* The uid of a job of this name that is not in the store, though records name it and nobody has looked yet;
  * or NULL. */

@@ -32,7 +32,7 @@ struct worker_view {
     int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when it was asked to go */
 };
 
-/* The Secret with the keys of this start, as far as this process knows. */
+/* The Secret of this start, as far as this process knows. */
 enum keys_state { KEYS_UNKNOWN, KEYS_THERE, KEYS_LOST };
 
 enum claim_answer { CLAIM_NONE, CLAIM_GRANTED, CLAIM_WAITING };
@@ -50,6 +50,7 @@ struct instance_view {
     struct worker_view *workers;    /* job_seats(spec) of them */
     enum keys_state keys;
     int64_t keys_at_ms;      /* THERE: when that was told last */
+    bool needs_vipu_access;  /* the record's controller has something for pods to know it, or be known, by */
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;
@@ -66,6 +67,7 @@ struct tombstone_view {
     bool held;              /* a pod may still run: hold it... */
     int64_t hold_since_ms;  /* ...since then */
     const char *held_by;    /* pod and node, for messages */
+    bool has_vipu_access;   /* as an instance's needs_vipu_access */
 };
 
 enum dry_run_state { DRY_RUN_NEEDED, DRY_RUN_PASSED, DRY_RUN_REFUSED, DRY_RUN_FORBIDDEN };

@@ -488,6 +488,19 @@ void vipu_client_free(struct vipu_client *client)
     mem_free(client);
 }
 
+/* Controllers of these worlds have no secure mode. */
+void vipu_client_set_access(struct vipu_client *client, const struct vipu_endpoint *endpoint)
+{
+    (void)client;
+    (void)endpoint;
+}
+
+void vipu_client_refuse(struct vipu_client *client, const struct err *why)
+{
+    (void)client;
+    (void)why;
+}
+
 void vipu_client_abort(struct vipu_client *client)
 {
     for (struct vipu_call *call = client->first; call; call = call->next) {

@@ -59,14 +59,16 @@ TEST(what_a_launcher_has_is_named_after_job_and_instance)
 {
     AUTO(mem) char *first = name_launcher_pod("train", 0);
     AUTO(mem) char *third = name_launcher_pod("train", 2);
-    AUTO(mem) char *keys = name_keys_secret("train", UID, 0, 4);
-    AUTO(mem) char *keys_of_third = name_keys_secret("train", UID, 2, 4);
+    AUTO(mem) char *keys = name_keys_secret("train", UID, true, 0, 4);
+    AUTO(mem) char *keys_of_third = name_keys_secret("train", UID, true, 2, 4);
+    AUTO(mem) char *keys_without_launcher = name_keys_secret("train", UID, false, 2, 4);
     AUTO(mem) char *policy = name_network_policy("train");
 
     CHECK_STR_EQ(first, "train-launcher");
     CHECK_STR_EQ(third, "train-launcher-2");
     CHECK_STR_EQ(keys, "train-mpi-64d842cc-4");
     CHECK_STR_EQ(keys_of_third, "train-mpi-64d842cc-2-4");
+    CHECK_STR_EQ(keys_without_launcher, "train-vipu-64d842cc-2-4");
     CHECK_STR_EQ(policy, "train-peers");
 }
 

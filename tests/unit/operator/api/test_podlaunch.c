@@ -49,7 +49,7 @@ static const cJSON *named(const cJSON *list, const char *name)
 
 TEST(launchers_are_as_reviewed)
 {
-    static const char *const names[] = {"mpi", "mpi-changed"};
+    static const char *const names[] = {"mpi", "mpi-changed", "secure-mpi"};
 
     CHECK_ROWS (name, names) {
         const struct podspec_case *c = find_case(*name);
@@ -150,13 +150,36 @@ TEST(every_worker_has_a_key_of_its_own)
 
     memset(keys, 0xff, PODACCESS_KEY_BYTES);
     memset(keys + PODACCESS_KEY_BYTES, 0, PODACCESS_KEY_BYTES);
-    AUTO(json) cJSON *secret = podaccess_keys(job, 1, 5, keys);
+    AUTO(json) cJSON *secret = podaccess_secret(job, 1, 5, keys, &(struct podaccess_vipu){0});
     CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "mpi-mpi-5e1f0000-1-5");
     CHECK_STR_EQ(json_str(secret, "data/0", ""), "//////////////////////////////////////////8=");
     CHECK_STR_EQ(json_str(secret, "data/1", ""), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
     CHECK_INT_EQ(cJSON_GetArraySize(json_at(secret, "data")), 2);
     CHECK(json_bool(secret, "immutable", false));
     CHECK_STR_EQ(json_str(json_at(secret, "metadata/ownerReferences")->child, "uid", ""), job->uid);
+}
+
+/* Each part that there is, and no more; the operator's own key is not even asked for. */
+TEST(the_secret_holds_what_the_controller_takes_pods_for)
+{
+    static const struct {
+        struct podaccess_vipu vipu;
+        const char *want;
+    } rows[] = {
+        {{.user_id = "jobs", .key = "k3y", .ca_pem = "PEM\n"},
+         "{\"vipu-user-id\":\"am9icw==\",\"vipu-access-key\":\"azN5\",\"vipu-ca.crt\":\"UEVNCg==\"}"},
+        {{.ca_pem = "PEM\n"}, "{\"vipu-ca.crt\":\"UEVNCg==\"}"},
+    };
+    AUTO(job) struct job *job = podspec_case_job(find_case("secure"));
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *secret = podaccess_secret(job, 0, 3, NULL, &row->vipu);
+        AUTO(mem) char *data = json_print(json_at(secret, "data"));
+
+        CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "secure-vipu-5e1f0000-3");
+        CHECK_STR_EQ(json_str(json_at(secret, "metadata/ownerReferences")->child, "uid", ""), job->uid);
+        CHECK_STR_EQ(data, row->want);
+    }
 }
 
 /* The names and addresses of all workers are one environment variable. */

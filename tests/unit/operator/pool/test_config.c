@@ -27,7 +27,7 @@ static void check_config(const struct pool_config *config, const struct want *wa
     CHECK_INT_EQ(config->count, count);
 }
 
-#define MAX 4
+#define MAX 5
 
 static const struct {
     const char *text;
@@ -132,7 +132,8 @@ static const struct {
      {{"a:9000", "a", 9000, "x", "y"}, {"b:8090", "b", 8090, NULL, NULL}, {"c:7", "c", 7, NULL, NULL}}},
     {"vipuControllers:\n- host: fe80::1\n  port: \"9000\"\n",
      {{"[fe80::1]:9000", "fe80::1", 9000, NULL, NULL}}},
-    {"vipuControllers:\n- {host: a, port: null, selector: null}\n", {{"a:8090", "a", 8090, NULL, NULL}}},
+    {"vipuControllers:\n- {host: a, port: null, selector: null, secretRef: null, tls: null}\n",
+     {{"a:8090", "a", 8090, NULL, NULL}}},
 };
 
 TEST(a_file_is_read)
@@ -160,8 +161,10 @@ static const struct {
     {"vipuControllers: {host: a}\n", {"c.yaml: line 1: vipuControllers must be a text or a list"}},
     {"vipuControllers:\n- port: 1\n", {"c.yaml: line 2: host is required for a V-IPU controller"}},
     {"vipuControllers:\n- host: [a]\n", {"c.yaml: line 2: host is required for a V-IPU controller"}},
-    {"vipuControllers:\n- 7\n", {"c.yaml: line 2: a V-IPU controller is a text or {host, port, selector}"}},
-    {"vipuControllers:\n- [a]\n", {"c.yaml: line 2: a V-IPU controller is a text or {host, port, selector}"}},
+    {"vipuControllers:\n- 7\n",
+     {"c.yaml: line 2: a V-IPU controller is a text or {host, port, selector, secretRef, tls}"}},
+    {"vipuControllers:\n- [a]\n",
+     {"c.yaml: line 2: a V-IPU controller is a text or {host, port, selector, secretRef, tls}"}},
     {"vipuControllers:\n- host: a\n  port: 0\n",
      {"c.yaml: line 2: \"a:0:\": the port must be a number from 1 to 65535, got \"0\""}},
     {"vipuControllers:\n- host: a\n  port: http\n",
@@ -174,10 +177,53 @@ static const struct {
      {"c.yaml: line 2: selector of V-IPU controller a must be a single value"}},
     {"vipuControllers:\n- host: a\n  selector: xy\n",
      {"c.yaml: line 2: \"a::xy\": the node selector must be label=value, got \"xy\""}},
+    {"vipuControllers:\n- {host: a, secretRef: pod1}\n- {host: b, secretRef: {}}\n- {host: c, secretRef: "
+     "{name: "
+     "a, key: b}}\n- {host: d, secretRef: {name: 7}}\n",
+     {"c.yaml: line 2: secretRef of V-IPU controller a must be {name: NAME}, with the name of a Secret",
+      "c.yaml: line 3: secretRef of V-IPU controller b must be {name: NAME}, with the name of a Secret",
+      "c.yaml: line 4: secretRef of V-IPU controller c must be {name: NAME}, with the name of a Secret",
+      "c.yaml: line 5: secretRef of V-IPU controller d must be {name: NAME}, with the name of a Secret"}},
+    {"vipuControllers:\n- {host: a, secretRef: {name: ../../etc}}\n- {host: b, secretRef: {name: ..}}\n- "
+     "{host: c, "
+     "secretRef: {name: Upper}}\n- {host: d, secretRef: {name: \"\"}, tls: yes}\n",
+     {"c.yaml: line 2: secretRef of V-IPU controller a must be {name: NAME}, with the name of a Secret",
+      "c.yaml: line 3: secretRef of V-IPU controller b must be {name: NAME}, with the name of a Secret",
+      "c.yaml: line 4: secretRef of V-IPU controller c must be {name: NAME}, with the name of a Secret",
+      "c.yaml: line 5: secretRef of V-IPU controller d must be {name: NAME}, with the name of a Secret",
+      "c.yaml: line 5: tls of V-IPU controller d must be true or false"}},
     {"vipuControllers:\n- host: a\n  label: b\n- host: a\n",
      {"c.yaml: line 3: unknown key \"label\"",
       "c.yaml: line 4: \"a::\": V-IPU controller a port 8090 is given twice"}},
 };
+
+TEST(a_controller_has_a_secret_and_with_it_tls_unless_it_is_said_otherwise)
+{
+    static const struct {
+        const char *item, *secret;
+        bool tls;
+    } rows[] = {
+        {"a", NULL, false},
+        {"{host: a}", NULL, false},
+        {"{host: a, tls: true}", NULL, true},
+        {"{host: a, secretRef: {name: pod1.vipu}}", "pod1.vipu", true},
+        {"{host: a, secretRef: {name: pod1-vipu}, tls: null}", "pod1-vipu", true},
+        {"{host: a, secretRef: {name: x}, tls: false}", "x", false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *yaml = mem_printf("vipuControllers:\n- %s\n", row->item);
+        struct pool_config config = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        pool_config_add_yaml(&config, slice_of(yaml), "c.yaml", &problems);
+        CHECK_INT_EQ(problems.count, 0);
+        CHECK_INT_EQ(config.count, 1);
+        CHECK_STR_EQ(config.items[0].secret, row->secret);
+        CHECK_INT_EQ(config.items[0].tls, row->tls);
+        pool_config_release(&config);
+    }
+}
 
 TEST(every_mistake_in_a_file_is_named_with_its_line)
 {

@@ -448,6 +448,7 @@ static void live(uint64_t seed)
     world_set_spec(w, "workersPerJobInstance", world_roll(w, 2) ? "1" : "2");
     if (world_roll(w, 2))
         world_set_spec(w, "launcher", "{\"command\":[\"mpirun\"]}");
+    w->gives_vipu_access = world_roll(w, 2);
     for (int i = 0; i < STEPS && w->exists; i++)
         step(w);
     calm_down(w);

@@ -52,6 +52,34 @@ static void reconcile_until_call(struct world *w, enum wcall call)
 
 /* ---- the ordinary course ---- */
 
+static bool has_secret(const struct world *w, const char *start)
+{
+    AUTO(mem) char *name = mem_printf("job-vipu-0a1b2c3d-%s", start);
+
+    return strv_has(&w->secrets, name);
+}
+
+TEST(pods_of_a_controller_that_wants_to_know_them_find_a_secret_for_each_start)
+{
+    AUTO(world) struct world *w = world_new(RESTARTS("{\"type\":\"OnFailure\"}"));
+
+    w->gives_vipu_access = true;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK(has_secret(w, "0"));
+    check_idle(w);
+    end_all(w, 1);
+    world_pass(w, MINUTE_MS);
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK(has_secret(w, "1"));
+    CHECK_INT_EQ(w->secrets.count, 1);
+    end_all(w, 0);
+    world_settle(w);
+    check_completed(w);
+    CHECK_INT_EQ(w->secrets.count, 0);
+}
+
 TEST(a_job_runs_and_completes)
 {
     AUTO(world) struct world *w = running(ONE);

@@ -156,6 +156,7 @@ int64_t world_number(const struct world *w, const char *path)
 
 void world_drop_secrets(struct world *w)
 {
+    w->secrets_were_dropped = true;
     strv_release(&w->secrets);
 }
 

@@ -102,7 +102,8 @@ struct world {
     cJSON **records;
     size_t record_count;
     struct strv secrets; /* names of those with keys */
-    struct strv told;    /* reasons of events */
+    bool secrets_were_dropped;
+    struct strv told; /* reasons of events */
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */
@@ -119,6 +120,7 @@ struct world {
     enum dry_run_state dry_run;
     int64_t dry_run_generation, dry_run_retry_at_ms, create_retry_at_ms, again_at_ms;
     bool has_service, has_policy;
+    bool gives_vipu_access; /* the V-IPU controller's Secret has something for pods */
 
     /* what the test wants to go wrong */
     enum dry_run_state dry_run_answer; /* DRY_RUN_NEEDED: passes */

@@ -223,7 +223,16 @@ static void check_launch(struct world *w, const struct record *record)
 
 static char *keys_of(const struct record *record)
 {
-    return name_keys_secret(record->job_name, record->job_uid, record->instance, record->start);
+    return name_keys_secret(record->job_name, record->job_uid, record->has_launcher, record->instance,
+                            record->start);
+}
+
+static void check_vipu_access(struct world *w, const struct record *record)
+{
+    AUTO(mem) char *name = keys_of(record);
+
+    if (!strv_has(&w->secrets, name))
+        world_fail(w, "a pod is created and its Secret %s is not there", name);
 }
 
 static void create_pod(struct world *w, const struct op *op, const struct job *job)
@@ -234,6 +243,8 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
     struct wpod *pod;
 
     check_pod_creation(w, op, is_launcher);
+    if (w->gives_vipu_access && !w->secrets_were_dropped)
+        check_vipu_access(w, record);
     if (is_launcher)
         check_launch(w, record);
     if (world_pod(w, name))

@@ -317,6 +317,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     track = track && track->run == inst->record->run ? track : NULL;
     inst->keys = track ? track->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = track ? track->keys_at_ms : 0;
+    inst->needs_vipu_access = inst->record && w->gives_vipu_access;
     inst->workers = mem_alloc((seats + 1) * sizeof(*inst->workers));
     for (uint32_t i = 0; i < seats; i++)
         recall(track, inst->record, i, &inst->workers[i]);
@@ -390,6 +391,7 @@ static void view_tombstones(struct world *w, struct sight *s)
             continue;
         tomb = &s->view.tombstones[s->view.tombstone_count++];
         tomb->record = record;
+        tomb->has_vipu_access = w->gives_vipu_access;
         if (track)
             tomb->part = track->view;
         sum_up_tombstone(w, s, tomb);
