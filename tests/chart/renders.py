@@ -21,6 +21,7 @@ MINIMAL = {
 # Everything is there, and no value hides another.
 EVERYTHING = merged(MAXIMAL, {
     "controller": {"develLogs": False, "rbac": {"create": True}, "serviceAccount": {"create": True}, "priorityClassName": ""},
+    "admissionWebhooks": {"enabled": True},
     "podDisruptionBudget": {"enabled": True},
     "admissionPolicy": {"enabled": True},
     "aggregatedRoles": {"create": True},

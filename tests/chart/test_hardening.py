@@ -3,10 +3,10 @@
 import pytest
 import yaml
 
-from test_templates import OPTIONAL, SIMULATED, WEBHOOKS, arguments, manager
+from renders import EVERYTHING, NAMESPACED
+from test_templates import NO_WEBHOOKS, OPTIONAL, SIMULATED, WEBHOOKS, arguments, manager
 from values_table import MAXIMAL
 
-NAMESPACED = {"controller": {"watchNamespace": "research"}}
 OPERATOR = "ipus-ipu-operator-controller"
 HARDENED = {**SIMULATED, **WEBHOOKS, **OPTIONAL}
 
@@ -105,7 +105,7 @@ def test_every_port_of_the_charts_pods_is_in_a_network_policy(render, values, na
 
 def test_network_policies_name_who_may_connect(render):
     nodes = [{"ipBlock": {"cidr": cidr}} for cidr in MAXIMAL["networkPolicy"]["nodeNetworks"]]
-    objects = render(MAXIMAL)
+    objects = render(EVERYTHING)
     of_operator = objects["NetworkPolicy", "ipu-controller-manager"]["spec"]
     senders = {rule["ports"][0]["port"]: rule["from"] for rule in of_operator["ingress"]}
     assert senders == {"health": MAXIMAL["networkPolicy"]["pagesFrom"], "webhooks": nodes}
@@ -147,7 +147,7 @@ def test_with_one_namespace_nothing_is_made_outside_of_namespaces(render):
 
 
 def test_one_namespace_takes_the_rules_of_all_of_them_but_for_nodes(render):
-    everywhere = {rule for rule in rules(render({})) if rule[0] is None}
+    everywhere = {rule for rule in rules(render(NO_WEBHOOKS)) if rule[0] is None}
     there = {rule for rule in rules(render(NAMESPACED)) if rule[0] == "research"}
     assert there == {("research", *rule[1:]) for rule in everywhere if rule[2] != "nodes"}
 

@@ -26,6 +26,7 @@ ALLOWED = [
     ("watch", "networkpolicies.networking.k8s.io", "*"),
     ("watch", "nodes", "*"),
     ("create", "events.events.k8s.io", "*"),
+    ("create", "podtemplates", "*"),  # a dry run, for the webhooks
     ("create", "configmaps", "own"),
     ("delete", "configmaps", "own"),
     ("patch", "leases.coordination.k8s.io", "own"),
@@ -74,8 +75,9 @@ def installed(request, api, programs, namespace):
     left = api.must("get", "deployments,configmaps,services,roles,rolebindings,serviceaccounts", "-o", "name",
                     namespace=namespace)
     assert [name for name in left.split() if "ipu-operator" in name] == []
-    wide = api.must("get", "clusterroles,clusterrolebindings", "-o", "name")
-    assert f"{namespace}-ipu-operator" not in wide
+    wide = api.must("get", "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations",
+                    "-o", "name")
+    assert f"{namespace}-ipu-operator" not in wide and "ipu-operator-admission" not in wide
 
 
 def test_install_is_restricted_and_least_privileged(api, installed):

@@ -102,6 +102,11 @@ def test_no_certificate_is_made_by_helm(programs):
     assert [thing for thing in objects(text) if thing["kind"] == "Secret" and (thing.get("data") or thing.get("stringData"))] == []
 
 
+def test_there_is_more_than_one_replica(programs):
+    (deployment,) = [thing for thing in objects(render(programs / "helm", {})) if thing["kind"] == "Deployment"]
+    assert deployment["spec"]["replicas"] == 2
+
+
 def test_pull_secrets_reach_every_pod(programs):
     text = render(programs / "helm", merged(EVERYTHING, {"global": {"imagePullSecrets": [{"name": "pull"}]}}))
     pods = [pod for thing in objects(text) for pod in pod_specs(thing)]

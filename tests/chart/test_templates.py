@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from conftest import CHART, ROOT
+from renders import EVERYTHING
 from values_table import MAXIMAL
 
 # The vendor's chart 1.2.0, each value at something else than its default there.
@@ -35,6 +36,7 @@ OLD_VALUES = {
     "worker": {"hostNetwork": False},
 }
 WEBHOOKS = {"admissionWebhooks": {"enabled": True}}
+NO_WEBHOOKS = {"admissionWebhooks": {"enabled": False}}
 SIMULATED = {"vipuServer": {"enabled": True}}
 OPTIONAL = {"networkPolicy": {"enabled": True}, "flowSchema": {"enabled": True}, "priorityClass": {"create": True}}
 
@@ -58,7 +60,7 @@ def test_lint_finds_nothing(helm, values):
 
 
 def test_defaults_install_the_operator_alone(render):
-    assert set(render({})) == {
+    assert set(render(NO_WEBHOOKS)) == {
         ("ServiceAccount", "ipu-operator-controller"),
         ("ConfigMap", "ipu-operator-vipu-controllers"),
         ("Service", "ipu-operator-vipu-proxy"),
@@ -78,7 +80,7 @@ def test_defaults_install_the_operator_alone(render):
 
 
 def test_flags_of_the_operator_follow_the_values(render):
-    plain = arguments(manager(render({})))
+    plain = arguments(manager(render(NO_WEBHOOKS)))
     assert plain == {
         "config": "/etc/ipu-operator/controllers.yaml",
         "namespace": "ipus",
@@ -94,7 +96,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "hold-seconds": "300",
         "trouble-seconds": "30",
     }
-    changed = arguments(manager(render(MAXIMAL), "ipu"))
+    changed = arguments(manager(render(EVERYTHING), "ipu"))
     assert changed == {
         **plain,
         "lease-name": "ipu",
@@ -104,7 +106,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "host-network": "false",
         "network-policy": "false",
         "mpi-network": "10.0.0.0/8",
-        "log-level": "debug",
+        "log-level": "warn",
         "log-format": "json",
         "partition-prefix": "east",
         "hold-seconds": "60",
@@ -186,7 +188,8 @@ def test_storage_is_an_empty_dir_unless_told(render):
 
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
-    kinds = {kind for kind, _ in render({"controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
+    kinds = {kind for kind, _ in render({
+        **NO_WEBHOOKS, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
     assert kinds == {"ConfigMap", "Deployment", "Job", "Service", "PodDisruptionBudget", "ValidatingAdmissionPolicy",
                      "ValidatingAdmissionPolicyBinding"}
 
@@ -198,8 +201,12 @@ def test_two_installations_share_no_cluster_wide_name(render):
     assert not wide({}) & wide({"fullnameOverride": "other"})
 
 
+def test_devel_logs_are_the_level_debug(render):
+    assert arguments(manager(render({"controller": {"logLevel": "warn", "develLogs": True}})))["log-level"] == "debug"
+
+
 def test_no_rule_reads_secrets_or_has_wildcards(render):
-    for (kind, _), thing in render(SIMULATED).items():
+    for (kind, _), thing in render({**SIMULATED, **NO_WEBHOOKS}).items():
         if kind not in ("ClusterRole", "Role"):
             continue
         for rule in thing["rules"]:
@@ -232,7 +239,7 @@ def test_webhooks_have_the_originals_names_and_paths(render):
 
 
 def test_the_webhooks_service_leads_to_the_operators_port(render):
-    objects = render(MAXIMAL)
+    objects = render(EVERYTHING)
     service = objects["Service", "ipu-webhook-svc"]
     labels = objects["Deployment", "ipu"]["spec"]["template"]["metadata"]["labels"]
     ports = {port["name"]: port["containerPort"] for port in manager(objects, "ipu")["containers"][0]["ports"]}

@@ -19,7 +19,9 @@ SECOND = "node2"
 SPARE = {"key": "e2e-spare", "operator": "Exists", "effect": "NoSchedule"}
 IMAGE = "ipu-operator/ipu-examples:0.1.0"
 HOLD_S = 12
-VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeconds={HOLD_S}"]
+# One replica, so that the one that is killed leads; test_admission.py asks for the webhooks.
+VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeconds={HOLD_S}", "controller.replicas=1",
+          "admissionWebhooks.enabled=false"]
 
 
 class Stack:

@@ -62,7 +62,7 @@ class Webhooks:
         for config in CONFIGS:
             self.api.delete(config, None, NAME)
         self.api.delete("secrets", OPERATOR_NS, NAME)
-        for item in rendered(self.world.cluster):
+        for item in rendered(self.world.cluster, "--set", "admissionWebhooks.enabled=false"):
             if item["kind"] in PERMISSIONS:
                 install(self.api, item)
 
