@@ -33,9 +33,14 @@ class Record:
     bare: bool
     boot: str
     complete: bool = False
+    audit: bool = False
 
     @property
     def shape(self) -> str:
+        return self._parts + (", audited" if self.audit else "")
+
+    @property
+    def _parts(self) -> str:
         if self.nodes:
             return "one node" if self.nodes == 1 else f"{self.nodes} nodes"
         return "etcd and API server only" if self.bare else "no node"
@@ -68,7 +73,7 @@ class Cluster:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        return ControlPlane(self.places, self.addresses, self.record.nodes, self.record.bare)
+        return ControlPlane(self.places, self.addresses, self.record.nodes, self.record.bare, self.record.audit)
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -103,14 +108,14 @@ def lock(name: str):
                       f"another command works on the cluster '{name}'")
 
 
-def up(name: str, nodes: int, bare: bool) -> Cluster:
+def up(name: str, nodes: int, bare: bool, audit: bool) -> Cluster:
     """Makes the cluster, or brings it back after a crash, or finds it running."""
     where = Places(places.checked_name(name))
     _check_can_run(nodes)
     with lock(name):
         old = load(where)
         if old is not None and old.complete:
-            if (old.nodes, old.bare) != (nodes, bare):
+            if (old.nodes, old.bare, old.audit) != (nodes, bare, audit):
                 raise Problem(f"The cluster '{name}' exists with another shape ({old.shape}): "
                               f"`deploy/cluster down --name {name}` first, or use another name.")
             cluster = Cluster(where, old)
@@ -118,7 +123,7 @@ def up(name: str, nodes: int, bare: bool) -> Cluster:
                 _say(f"the cluster '{name}' is already running")
                 return cluster
             return _restart(cluster) or _recover(cluster)
-        return _make(where, nodes, bare)
+        return _make(where, nodes, bare, audit)
 
 
 def down(name: str) -> None:
@@ -129,7 +134,7 @@ def down(name: str) -> None:
         _remove_folder(where)
 
 
-def _make(where: Places, nodes: int, bare: bool) -> Cluster:
+def _make(where: Places, nodes: int, bare: bool, audit: bool) -> Cluster:
     _fetch_programs(nodes, bare)
     _stop(where)
     _remove_folder(where)
@@ -137,7 +142,7 @@ def _make(where: Places, nodes: int, bare: bool) -> Cluster:
         with network.slots_being_chosen():
             own = addresses.free(network.claimed_slots(but=where.name), network.taken_networks(),
                                  network.taken_ports())
-            cluster = Cluster(where, Record(own.slot, nodes, bare, _boot()))
+            cluster = Cluster(where, Record(own.slot, nodes, bare, _boot(), audit=audit))
             where.logs.mkdir(mode=0o700, parents=True)
             save(where, cluster.record)
             _start_control_plane(cluster)

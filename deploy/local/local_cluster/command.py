@@ -76,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
                        help=f"nodes, 1 to {MOST_NODES} (default: 1); each has network, containerd and kubelet of its own")
     shape.add_argument("--no-node", action="store_true", help="the control plane only: pods are accepted, none runs")
     up.add_argument("--bare", action="store_true", help="with --no-node: etcd and the API server only")
+    up.add_argument("--audit", action="store_true",
+                    help="keep what ServiceAccounts ask of the API server; `logs audit` prints it, a line of JSON each")
     command("down", _down, "end and remove everything of the cluster")
     command("status", _status, "what runs; exit status 1 unless all of it is well")
     command("kubeconfig", _kubeconfig, "print the path of the administrator's kubeconfig")
@@ -99,7 +101,7 @@ def _node_count(text: str) -> int:
 def _up(chosen) -> None:
     if chosen.bare and not chosen.no_node:
         raise Problem("--bare is for a cluster without a node: say --no-node --bare.")
-    running = cluster.up(chosen.name, nodes=0 if chosen.no_node else chosen.nodes, bare=chosen.bare)
+    running = cluster.up(chosen.name, nodes=0 if chosen.no_node else chosen.nodes, bare=chosen.bare, audit=chosen.audit)
     print(f"cluster '{chosen.name}' is up: {running.control_plane.server} ({running.record.shape})\n"
           f"  export KUBECONFIG={running.places.kubeconfig}", file=sys.stderr)
 

@@ -1,5 +1,6 @@
 """etcd, the API server, the controller manager and the scheduler, as processes of the host."""
 
+import json
 import subprocess
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,11 @@ LOSES_NODES_SOON = ["--node-monitor-grace-period=30s"]
 # of 20 and 50 requests a second would be all that they measure.
 UNLIMITED = ["--kube-api-qps=2000", "--kube-api-burst=4000"]
 
+# Who asked for what, without what was said; the cluster's own controllers are of no interest.
+AUDITED = [{"level": "None", "userGroups": ["system:serviceaccounts:kube-system"]},
+           {"level": "Metadata", "userGroups": ["system:serviceaccounts"], "omitStages": ["RequestReceived"]}]
+AUDIT_MEGABYTES = 1000
+
 
 @dataclass(frozen=True)
 class ControlPlane:
@@ -26,6 +32,7 @@ class ControlPlane:
     addresses: Addresses
     nodes: int
     bare: bool
+    audit: bool
 
     @cached_property
     def authority(self) -> Authority:
@@ -125,9 +132,15 @@ class ControlPlane:
             f"--proxy-client-cert-file={front_proxy.certificate}", f"--proxy-client-key-file={front_proxy.key}",
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
             f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
-            "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
-            "--profiling=false",
-        ]
+            "--authorization-mode=Node,RBAC", "--allow-privileged=true", "--profiling=false",
+            "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
+        ] + (self._audit_options() if self.audit else [])
+
+    def _audit_options(self) -> list[str]:
+        policy = self.places.folder / "audit-policy.json"
+        policy.write_text(json.dumps({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": AUDITED}))
+        return [f"--audit-policy-file={policy}", f"--audit-log-path={self.places.log('audit')}",
+                f"--audit-log-maxsize={AUDIT_MEGABYTES}"]
 
     def _controller_manager_options(self) -> list[str]:
         kubeconfig = self.kubeconfig_for("kube-controller-manager", "system:kube-controller-manager")
