@@ -21,6 +21,8 @@ GROUPS = {
     "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
     "mutatingwebhookconfigurations": "apis/admissionregistration.k8s.io/v1",
     "validatingwebhookconfigurations": "apis/admissionregistration.k8s.io/v1",
+    "validatingadmissionpolicies": "apis/admissionregistration.k8s.io/v1",
+    "validatingadmissionpolicybindings": "apis/admissionregistration.k8s.io/v1",
     "clusterroles": "apis/rbac.authorization.k8s.io/v1",
     "clusterrolebindings": "apis/rbac.authorization.k8s.io/v1",
     "apiservices": "apis/apiregistration.k8s.io/v1",

@@ -6,18 +6,17 @@ import http.client
 import json
 import socket
 import ssl
-import subprocess
 import threading
 
 import pytest
-import yaml
 
 from kube_api import Refused
 from operator_program import Operator
 from waiting import until
-from world import CHART, OPERATOR_NS, PERMISSIONS, container, pod_template
+from world import OPERATOR_NS, container, pod_template
 
 NAME = "ipu-operator-admission"
+WITH_WEBHOOKS = ("--set", "admissionWebhooks.enabled=true")
 CONFIGS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 VALIDATE = "/validate-graphcore-ai-v1alpha1-ipujob"
 LOADERS = 8
@@ -29,30 +28,21 @@ def free_port():
         return it.getsockname()[1]
 
 
-def rendered(cluster, *values):
-    text = subprocess.run([f"{cluster._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS, *values],
-                          check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
-    return [item for item in yaml.safe_load_all(text) if item]
-
-
-def install(api, item):
-    api.apply(item["kind"].lower() + "s", item["metadata"].get("namespace"), item)
-
-
 class Webhooks:
     """The chart's webhooks, with an operator behind them."""
 
-    def __init__(self, world):
+    def __init__(self, world, proxy=None):
         self.world, self.api, self.port = world, world.api, free_port()
-        for item in rendered(world.cluster, "--set", "admissionWebhooks.enabled=true"):
-            if item["kind"] in PERMISSIONS or item["kind"] == "Secret":
-                install(self.api, item)
+        world.cluster.grant(*WITH_WEBHOOKS)
+        for item in world.cluster.rendered(*WITH_WEBHOOKS):
+            if item["kind"] == "Secret":
+                self.api.apply("secrets", OPERATOR_NS, item)
             elif item["kind"].endswith("WebhookConfiguration"):
                 for hook in item["webhooks"]:
                     path = hook["clientConfig"].pop("service")["path"]
                     hook["clientConfig"]["url"] = f"https://localhost:{self.port}{path}"
-                install(self.api, item)
-        world.start_operator([], *self.flags(self.port))
+                self.api.apply(item["kind"].lower() + "s", None, item)
+        world.start_operator([], *self.flags(self.port), proxy=proxy)
 
     @staticmethod
     def flags(port):
@@ -62,9 +52,13 @@ class Webhooks:
         for config in CONFIGS:
             self.api.delete(config, None, NAME)
         self.api.delete("secrets", OPERATOR_NS, NAME)
+<<<<<<< HEAD
         for item in rendered(self.world.cluster, "--set", "admissionWebhooks.enabled=false"):
             if item["kind"] in PERMISSIONS:
                 install(self.api, item)
+=======
+        self.world.cluster.grant()
+>>>>>>> 7bf5972 (wip2)
 
     def bundles(self):
         return [hook["clientConfig"].get("caBundle") for config in CONFIGS

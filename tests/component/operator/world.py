@@ -34,7 +34,12 @@ RECORD = "graphcore.ai/partition-record"
 NAME = "graphcore.ai/job-name"
 CHART = ROOT / "charts/ipu-operator"
 numbers = itertools.count(1)
-PERMISSIONS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+# What the chart makes to give the operator its rights, and to hold it to what they are for.
+PERMISSIONS = {
+    "ServiceAccount": "serviceaccounts", "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
+    "Role": "roles", "RoleBinding": "rolebindings", "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
 
 
 class Cluster:
@@ -47,8 +52,7 @@ class Cluster:
         self.api = Api(self.kubeconfig)
         self.api.apply("namespaces", None, {"metadata": {"name": OPERATOR_NS}})
         self._install()
-        self.token = self.api.create("serviceaccounts", OPERATOR_NS, {"spec": {"expirationSeconds": 7200}}, "token",
-                                     ACCOUNT)["status"]["token"]
+        self.token = self.token_of(ACCOUNT)
 
     def _run(self, *words):
         return subprocess.run([ROOT / "deploy/cluster", *words], check=True, stdout=subprocess.PIPE, text=True,
@@ -57,14 +61,22 @@ class Cluster:
     def _say(self, command, *words):
         return self._run(command, *words, "--name", self.name)
 
+    def token_of(self, account):
+        return self.api.create("serviceaccounts", OPERATOR_NS, {"spec": {"expirationSeconds": 7200}}, "token",
+                               account)["status"]["token"]
+
     def up(self):
-        self._say("up", "--no-node")
+        self._say("up", "--no-node", "--audit")
 
     def down(self):
         self._say("down")
 
     def _component(self, name):
         return processes.running(Places(self.name), name, name).pid
+
+    def audit_log(self):
+        """What ServiceAccounts have asked for."""
+        return Places(self.name).log("audit")
 
     def crash_api_server(self):
         """It is killed, and with it whatever it remembered."""
@@ -89,12 +101,28 @@ class Cluster:
         for path in (CHART / "crds").glob("*.yaml"):
             self.api.apply("customresourcedefinitions", None, yaml.safe_load(path.read_text()))
         until(self._is_served, "the IPUJob resource is served")
+<<<<<<< HEAD
         rendered = subprocess.run([f"{self._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS,
                                    "--set", "admissionWebhooks.enabled=false"],
                                   check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
         for item in yaml.safe_load_all(rendered):
             if item and item["kind"] in PERMISSIONS:
                 self.api.apply(item["kind"].lower() + "s", item["metadata"].get("namespace"), item)
+=======
+        self.grant()
+
+    def rendered(self, *values):
+        """The chart's objects."""
+        text = subprocess.run([f"{self._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS, *values],
+                              check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        return [item for item in yaml.safe_load_all(text) if item]
+
+    def grant(self, *values):
+        """The operator's rights, as the chart has them with these values."""
+        for item in self.rendered(*values):
+            if item["kind"] in PERMISSIONS:
+                self.api.apply(PERMISSIONS[item["kind"]], item["metadata"].get("namespace"), item)
+>>>>>>> 7bf5972 (wip2)
 
     def _is_served(self):
         crd = self.api.get("customresourcedefinitions", None, "ipujobs.graphcore.ai")
@@ -223,6 +251,7 @@ class World:
     def __init__(self, cluster, folder, ns):
         self.cluster, self.folder, self.ns = cluster, folder, f"{ns}{next(numbers)}"  # an old one may still be going
         self.api = cluster.api
+        self.token = cluster.token
         self.operator = None
         self._namespaces, self._closing = [], contextlib.ExitStack()
         self._closing.callback(self.forget_lease)
@@ -278,7 +307,7 @@ class World:
             "apiVersion": "v1", "kind": "Config", "current-context": "it",
             "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
             "clusters": [{"name": "it", "cluster": where}],
-            "users": [{"name": "it", "user": {"token": self.cluster.token}}]}))
+            "users": [{"name": "it", "user": {"token": self.token}}]}))
         return path
 
     def make_operator(self, controllers, *flags, proxy=None):

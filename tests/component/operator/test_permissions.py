@@ -1,0 +1,148 @@
+"""What the operator may do, what it does, and what holds it to that."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from operator_program import ROOT
+from test_admission import WITH_WEBHOOKS, Webhooks, create, job
+from waiting import until
+from world import ACCOUNT, NAME, OPERATOR_NS, container
+
+sys.path.append(str(ROOT / "tests/lib"))
+
+from permissions import Audit, Right, not_allowed, rights, unused  # noqa: E402
+
+USER = f"system:serviceaccount:{OPERATOR_NS}:{ACCOUNT}"
+# Asked of the authorizer and not of the server: test_owner_references_need_their_right.
+FINALIZERS = Right("", "graphcore.ai", "ipujobs/finalizers", "update", "")
+OWNER = {"apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "name": "owner", "uid": "0", "controller": True,
+         "blockOwnerDeletion": True}
+OTHER = {**OWNER, "apiVersion": "batch/v1", "kind": "Job", "blockOwnerDeletion": False}
+
+
+def kubectl(cluster, user, *words, body=None):
+    """kubectl as that user, as far as the API server is concerned; the finished process."""
+    return subprocess.run([f"{cluster._run('bin')}/kubectl", "--kubeconfig", cluster.kubeconfig, "--as", user, *words],
+                          input=body and json.dumps(body), capture_output=True, text=True, timeout=60)
+
+
+def pod(ns, *owners, name="made"):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": ns, "ownerReferences": list(owners)},
+            "spec": {"containers": [container()]}}
+
+
+def thing(kind, ns, *owners, name="made"):
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": ns, "ownerReferences": list(owners)}}
+
+
+def refused(cluster, *words, body=None):
+    """What the policy says; nothing while it is not in force yet, or lets it pass."""
+    done = kubectl(cluster, USER, *words, body=body)
+    return done.stderr if done.returncode and "ValidatingAdmissionPolicy" in done.stderr else ""
+
+
+@pytest.mark.parametrize("made", [pod, lambda ns, *owners: thing("Secret", ns, *owners)], ids=["pod", "secret"])
+@pytest.mark.parametrize("owners", [(), ({**OWNER, "controller": False},), (OTHER,)],
+                         ids=["nobody", "not its controller", "another kind"])
+def test_what_no_ipujob_controls_is_not_made(cluster, world, made, owners):
+    words = "create", "--dry-run=server", "-f", "-"
+    until(lambda: refused(cluster, *words, body=made(world.ns, *owners)), "the policy is in force")
+    assert "only what an IPUJob controls" in refused(cluster, *words, body=made(world.ns, *owners))
+    done = kubectl(cluster, USER, *words, body=made(world.ns, OWNER))
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_no_ipujob_controls_is_not_deleted(cluster, world):
+    for body in (thing("Secret", world.ns, name="others"), pod(world.ns, name="others")):
+        kind = body["kind"].lower()
+        world.api.create(f"{kind}s", world.ns, body)
+        words = "delete", kind, "others", "-n", world.ns, "--dry-run=server", "--wait=false"
+        until(lambda words=words: refused(cluster, *words), f"no {kind} of others is deleted")
+
+
+def test_pod_templates_are_never_made(cluster, world):
+    body = {**thing("PodTemplate", world.ns), "template": {"spec": {"containers": [container()]}}}
+    cluster.grant(*WITH_WEBHOOKS)
+    try:
+        until(lambda: "dry run" in refused(cluster, "create", "-f", "-", body=body), "the policy is in force")
+        done = kubectl(cluster, USER, "create", "--dry-run=server", "-f", "-", body=body)
+        assert done.returncode == 0, done.stderr
+    finally:
+        cluster.grant()
+
+
+def test_owner_references_need_their_right(cluster, world):
+    """Where the API server asks who may set them, as here."""
+    api = cluster.api
+    api.apply("clusterroles", None, {"metadata": {"name": "makes-pods"}, "rules": [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}]})
+    api.apply("clusterrolebindings", None, {"metadata": {"name": "makes-pods"}, "subjects": [{"kind": "User", "name": "maker"}],
+              "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "makes-pods"}})
+    words, body = ("create", "--dry-run=server", "-f", "-"), pod(world.ns, OWNER)
+    until(lambda: kubectl(cluster, "maker", *words, body=pod(world.ns)).returncode == 0, "it may make pods")
+    assert "blockOwnerDeletion" in kubectl(cluster, "maker", *words, body=body).stderr
+    done = kubectl(cluster, USER, *words, body=body)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_api_server_without_streaming_lists(world, vipu):
+    """It answers as older ones do; everything is listed, and then watched."""
+    proxy = world.make_api_proxy()
+
+    def unsettle(seen):
+        seen.target = seen.target.replace("resourceVersionMatch=NotOlderThan", "")  # refused without it
+        return True
+    proxy.before = unsettle
+    webhooks = Webhooks(world, proxy)
+    try:
+        assert create(webhooks, job("judged"))
+        kinds = {seen.path.rpartition("/")[2] for seen in proxy.since(0) if seen.method == "GET" and not seen.is_watch}
+        assert kinds >= {"ipujobs", "pods", "configmaps", "nodes", "services", "networkpolicies", "secrets",
+                         "mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+    finally:
+        webhooks.remove()
+
+
+def test_one_namespace_needs_no_right_beyond_it(cluster, world, vipu):
+    other = world.make_namespace(f"{world.ns}-other")
+    values = "--set", "fullnameOverride=single", "--set", f"controller.watchNamespace={world.ns}"
+    cluster.grant(*values)
+    world.token = cluster.token_of("single-controller")
+    world.start_operator([f"{vipu.address}:no=node"], "--lease-name", "single", "--watch-namespace", world.ns)
+    ignored, launched = world.job("ignored", ns=other), world.job("launched", launcher={"command": ["go"]})
+    for count in (1, 2):
+        pods = launched.run_pods(count)
+    assert all(made["spec"]["nodeSelector"] == {"no": "node"} for made in pods.values())
+    world.kubelet.succeed(pods["launched-launcher"])
+    launched.wait("Completed")
+    launched.delete()
+    for made in launched.pods().values():
+        world.kubelet.end_deleted(made)
+    launched.wait_gone()
+    assert ignored.status == {} and "finalizers" not in ignored.get()["metadata"]
+    audit = Audit(cluster.audit_log(), f"system:serviceaccount:{OPERATOR_NS}:single-controller")
+    assert audit.calls and audit.forbidden == set()
+    assert not_allowed(audit.calls, rights(cluster.rendered(*values), "single-controller")) == set()
+    world.api.delete("leases", OPERATOR_NS, "single")
+
+
+def is_whole(request):
+    """Every test of this folder is there: then they have asked for all that the operator ever asks for."""
+    folder = request.path.parent
+    return ({item.path for item in request.session.items} >= set(folder.glob("test_*.py"))
+            and not request.config.option.keyword and not request.session.testsfailed)
+
+
+def test_rights_and_requests_are_the_same(cluster, request):
+    """With everything that the chart can turn on, as the API server's audit log has it of all these tests."""
+    audit = Audit(cluster.audit_log(), USER)
+    allowed = rights(cluster.rendered(*WITH_WEBHOOKS), ACCOUNT)
+    assert FINALIZERS in allowed
+    assert audit.calls, "nothing was asked"
+    assert sorted(map(str, audit.forbidden)) == []
+    assert sorted(map(str, not_allowed(audit.calls, allowed))) == []
+    if is_whole(request):
+        assert sorted(unused(audit.calls, allowed) - {FINALIZERS}) == []
