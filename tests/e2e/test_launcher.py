@@ -7,8 +7,10 @@ import signal
 
 import kube
 import pytest
-from jobs import Job, job
-from stack import processes_of
+import yaml
+from jobs import UNTIL_TOLD, Job, job
+from stack import SECOND, SPARE, processes_of
+from test_shares import MEET
 
 EXAMPLES = kube.ROOT / "deploy" / "examples"
 # A rank that runs until the test lets it end.
@@ -123,6 +125,75 @@ def test_pods_with_and_without_networks_of_their_own_need_no_dns(namespace, star
     addresses = {alias["ip"] for alias in namespace.get("pod", "own-launcher")["spec"]["hostAliases"]}
     assert len(addresses) == 2
     assert namespace.get("networkpolicy", "own-peers")["spec"]["policyTypes"] == ["Ingress"]
+
+
+# ---- two nodes
+
+
+def spread(name, **more):
+    """The example of that name, with as many workers on one node as on the other."""
+    made = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
+    made["spec"]["workers"]["template"]["spec"] |= more | {"tolerations": [SPARE], "topologySpreadConstraints": [{
+        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"graphcore.ai/job-name": name, "graphcore.ai/role": "worker"}}}]}
+    return made
+
+
+def nodes_of_workers(made):
+    return sorted(pod["spec"]["nodeName"] for pod in made.pods() if pod["metadata"]["labels"]["graphcore.ai/role"] == "worker")
+
+
+def test_programs_over_two_nodes(namespace, start):
+    mpi_made, poprun = start(spread("mpi", hostNetwork=True)), start(spread("poprun", hostNetwork=False))
+    for made in (mpi_made, poprun):
+        made.wait_for_state("Running", "Completed", seconds=START_S)
+    assert nodes_of_workers(mpi_made) == ["node1", "node1", SECOND, SECOND]
+    assert nodes_of_workers(poprun) == ["node1", SECOND]
+    for made in (mpi_made, poprun):
+        made.wait_for_state("Completed", seconds=START_S)
+    check_mpi(namespace, namespace("logs", "mpi-launcher"))
+    check_poprun(namespace("logs", "poprun-launcher"))
+
+
+def test_a_port_of_the_node_that_is_taken_is_named(start):
+    there = {"hostNetwork": True, "nodeSelector": {"kubernetes.io/hostname": SECOND}, "tolerations": [SPARE]}
+    port = {"ports": [{"containerPort": 8099, "hostPort": 8099}]}
+    first, second = (start(job(name, UNTIL_TOLD, pod=there, container=port)) for name in ("has-it", "wants-it"))
+    first.wait_for_state("Running")
+    waits = second.wait_for_reason("HostPortTaken")
+    assert waits["launcherStatus"] == "Starting" and "free ports" in waits["lastMessage"]
+    first.let_end()
+    second.wait_for_state("Running")
+    second.let_end()
+    second.wait_for_state("Completed")
+
+
+# ---- names and keys
+
+
+def open_gates(made):
+    for pod in made.pods():
+        if pod["spec"].get("schedulingGates"):
+            made.kubectl("patch", "pod", pod["metadata"]["name"], "--type=json", "-p",
+                         '[{"op": "remove", "path": "/spec/schedulingGates"}]')
+
+
+def test_the_longest_names_work_and_keys_that_are_deleted_before_they_are_mounted_are_made_anew(namespace, start):
+    meets = start(job("n" * 63, f"exec python3 -c '{MEET}'", workersPerJobInstance="2", pod={"hostNetwork": False}))
+    dotted = start(mpi("a.b-" * 15 + "abc", 'echo "rank $OMPI_COMM_WORLD_RANK on $HOSTNAME"',
+                       pod={"hostNetwork": False, "schedulingGates": [{"name": "example.org/wait"}]}))
+    dotted.wait_for_reason("SchedulingGated")
+    kube.wait_for(dotted.told, lambda: len(dotted.pods()) == 2)
+    namespace("delete", "secrets", "--all")
+    open_gates(dotted)
+    dotted.wait_for_reason("KeysLost")
+    kube.wait_for(dotted.told, lambda: open_gates(dotted) or dotted.state() == "Completed", START_S)
+    assert dotted.status["restartCount"] == 0
+    said = untagged(launcher_log(namespace, dotted))
+    assert [bool(re.fullmatch(rf"rank {n} on [a-z0-9-]+-worker-{n}", line)) for n, line in enumerate(said)] == [True] * 2
+
+    meets.wait_for_state("Completed", seconds=START_S)
+    assert meets.log(0).strip() == "met rank 1"
 
 
 # ---- deaths
