@@ -103,6 +103,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "launcher-image": "registry.example.com/team/launch:1",
         "launcher-pull-policy": "Always",
         "pull-secrets": "pull,other",
+        "credentials": "/etc/vipu-credentials",
         "host-network": "false",
         "network-policy": "false",
         "mpi-network": "10.0.0.0/8",
@@ -161,6 +162,43 @@ def test_simulated_controller_is_appended_to_those_given(render):
     labels = objects["Deployment", "ipu-operator-vipu-server"]["spec"]["template"]["metadata"]["labels"]
     assert service["ports"][0]["port"] == 8090
     assert service["selector"].items() <= labels.items()
+
+
+def mounted_secrets(objects):
+    """The Secrets of controllers that the operator finds, with their files' paths."""
+    pod = manager(objects)
+    volumes = [volume for volume in pod["volumes"] if volume["name"] == "vipu-credentials"]
+    return [source["secret"] for volume in volumes for source in volume["projected"]["sources"]]
+
+
+def test_secrets_of_controllers_are_mounted_and_nothing_else_of_them(render):
+    given = [{"host": "a", "secretRef": {"name": "one"}}, {"host": "b"}, {"host": "c", "secretRef": {"name": "one"}, "tls": False},
+             {"host": "d", "secretRef": {"name": "two"}}]
+    objects = render({"global": {"vipuControllers": given}})
+    assert controllers(objects) == given
+    one, two = mounted_secrets(objects)
+    assert (one["name"], two["name"]) == ("one", "two") and one["optional"] is two["optional"] is True
+    assert [(item["key"], item["path"]) for item in one["items"]] == [
+        (key, f"one/{key}") for key in ("user-id", "access-key", "ca.crt", "job-user-id", "job-access-key")]
+    (mount,) = [mount for mount in manager(objects)["containers"][0]["volumeMounts"] if mount["name"] == "vipu-credentials"]
+    assert arguments(manager(objects))["credentials"] == mount["mountPath"] and mount["readOnly"] is True
+
+
+@pytest.mark.parametrize("values", [{}, SIMULATED, {"global": {"vipuControllers": "pod1:8090:a=b"}}])
+def test_without_secrets_nothing_is_mounted(render, values):
+    objects = render(values)
+    assert mounted_secrets(objects) == [] and "credentials" not in arguments(manager(objects))
+
+
+def test_simulated_controller_in_secure_mode(render):
+    objects = render({"vipuServer": {"enabled": True, "filesSecret": "files", "credentialsSecret": "access", "config": {
+        "secure": True, "tls": {"certificate": "/etc/vipu-server-files/tls.crt", "key": "/etc/vipu-server-files/tls.key"}}}})
+    (entry,) = controllers(objects)
+    assert entry["secretRef"] == {"name": "access"} and entry["tls"] is True
+    assert [secret["name"] for secret in mounted_secrets(objects)] == ["access"]
+    server = objects["Deployment", "ipu-operator-vipu-server"]["spec"]["template"]["spec"]
+    assert {"name": "files", "secret": {"secretName": "files", "defaultMode": 0o440}} in server["volumes"]
+    assert objects["Service", "ipu-operator-vipu-server"]["spec"]["ports"][0]["appProtocol"] == "https"
 
 
 def test_new_controllers_restart_the_operator(render):
@@ -264,6 +302,9 @@ def test_the_webhooks_service_leads_to_the_operators_port(render):
         ({"global": {"vipuControllers": "pod1:http:a=b"}}, "is not host:port:label=value"),
         ({"controller": {"logLevel": "loud"}}, "logLevel"),
         ({"vipuServer": {"nodeLabel": "no label"}}, "nodeLabel"),
+        ({"global": {"vipuControllers": [{"host": "a", "secretRef": {"name": "../b"}}]}}, "vipuControllers"),
+        ({"global": {"vipuControllers": [{"host": "a", "secretRef": "b"}]}}, "vipuControllers"),
+        ({"vipuServer": {"filesSecret": "No Name"}}, "filesSecret"),
         ({"vipuServer": {"ipus": 65}}, "ipus"),
         ({"worker": {"hostNetwork": "yes"}}, "hostNetwork"),
     ],

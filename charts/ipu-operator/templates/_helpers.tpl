@@ -85,9 +85,30 @@ this project's stand in for them. */}}
 {{- $controllers = .Values.global.vipuControllers -}}
 {{- end -}}
 {{- if .Values.vipuServer.enabled -}}
-{{- $controllers = append $controllers (dict "host" (include "ipu-operator.vipuServerHost" .) "port" 8090 "selector" .Values.vipuServer.nodeLabel) -}}
+{{- $simulated := dict "host" (include "ipu-operator.vipuServerHost" .) "port" 8090 "selector" .Values.vipuServer.nodeLabel -}}
+{{- with .Values.vipuServer.credentialsSecret }}{{ $_ := set $simulated "secretRef" (dict "name" .) }}{{ end -}}
+{{- if hasKey .Values.vipuServer.config "tls" }}{{ $_ := set $simulated "tls" true }}{{ end -}}
+{{- $controllers = append $controllers $simulated -}}
 {{- end -}}
 {{- with $controllers }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{- /* The Secrets of V-IPU controllers as sources of one volume: a folder for each, with no more than the operator reads. A Secret
+that is not there yet keeps no pod from starting. */}}
+{{- define "ipu-operator.credentials" -}}
+{{- $sources := list -}}
+{{- $names := list -}}
+{{- range include "ipu-operator.vipuControllers" . | fromYamlArray -}}
+{{- if kindIs "map" . }}{{ with .secretRef }}{{ $names = append $names .name }}{{ end }}{{ end -}}
+{{- end -}}
+{{- range $name := uniq $names -}}
+{{- $items := list -}}
+{{- range list "user-id" "access-key" "ca.crt" "job-user-id" "job-access-key" -}}
+{{- $items = append $items (dict "key" . "path" (printf "%s/%s" $name .)) -}}
+{{- end -}}
+{{- $sources = append $sources (dict "secret" (dict "name" $name "optional" true "items" $items)) -}}
+{{- end -}}
+{{- with $sources }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
 {{- define "ipu-operator.restrictedPod" -}}
