@@ -3,12 +3,13 @@
 import pytest
 import yaml
 
+from conftest import CHART
 from renders import EVERYTHING, NAMESPACED
 from test_templates import NO_WEBHOOKS, OPTIONAL, SIMULATED, WEBHOOKS, arguments, manager
 from values_table import MAXIMAL
 
 OPERATOR = "ipus-ipu-operator-controller"
-HARDENED = {**SIMULATED, **WEBHOOKS, **OPTIONAL}
+HARDENED = {**SIMULATED, **yaml.safe_load((CHART / "hardened-values.yaml").read_text())}
 
 
 def rules(objects):
@@ -21,6 +22,12 @@ def rules(objects):
 
 def labels_of(objects, deployment):
     return objects["Deployment", deployment]["spec"]["template"]["metadata"]["labels"]
+
+
+def test_the_hardened_values_turn_on_all_that_is_off(render):  # noqa: F811
+    kinds = {kind for kind, _ in render(HARDENED)}
+    assert kinds >= {kind for kind, _ in render({**WEBHOOKS, **OPTIONAL})}
+    assert render(HARDENED)["Deployment", "ipu-operator"]["spec"]["replicas"] == 2
 
 
 def test_a_drain_takes_one_replica_at_a_time(render):

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import kube
+import yaml
 from local_cluster import processes
 from local_cluster.addresses import Addresses
 from local_cluster.places import Places
@@ -19,9 +20,11 @@ SECOND = "node2"
 SPARE = {"key": "e2e-spare", "operator": "Exists", "effect": "NoSchedule"}
 IMAGE = "ipu-operator/ipu-examples:0.1.0"
 HOLD_S = 12
+HARDENED = ["networkPolicy.enabled=true", "flowSchema.enabled=true", "priorityClass.create=true"]
 # One replica, so that the one that is killed leads; test_admission.py asks for the webhooks.
 VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeconds={HOLD_S}", "controller.replicas=1",
-          "admissionWebhooks.enabled=false"]
+          "admissionWebhooks.enabled=false", *HARDENED]
+CHART = kube.ROOT / "charts" / "ipu-operator"
 
 
 class Stack:
@@ -42,16 +45,47 @@ class Stack:
 
     def install(self, *values):
         """The chart with these values beside the usual ones, whatever is installed."""
-        kube.run(self._programs / "helm", "upgrade", "--install", "ipu-operator", kube.ROOT / "charts" / "ipu-operator",
+        kube.run(self._programs / "helm", "upgrade", "--install", "ipu-operator", CHART,
                  "--kubeconfig", self.kubectl.kubeconfig, "--namespace", SYSTEM, "--create-namespace",
                  *(f"--set={value}" for value in (*VALUES, *values)))
         for deployment in ("ipu-operator-vipu-server", "ipu-operator"):
             self.system("rollout", "status", f"deployment/{deployment}", "--timeout=90s")
 
+    def rendered(self, *values):
+        """The chart's objects with these values beside the usual ones."""
+        text = kube.run(self._programs / "helm", "template", "ipu-operator", CHART, "--namespace", SYSTEM,
+                        *(f"--set={value}" for value in (*VALUES, *values))).stdout
+        return [thing for thing in yaml.safe_load_all(text) if thing]
+
+    @contextlib.contextmanager
+    def alone(self, namespace):
+        """In place of the operator another one that has this namespace alone, with the same V-IPU controller."""
+        deployment = "deployment/ipu-operator"
+        values = [f"controller.watchNamespace={namespace}", "controller.partitionPrefix=alone",
+                  "admissionWebhooks.enabled=false",
+                  f"global.vipuControllers=ipu-operator-vipu-server.{SYSTEM}.svc:8090:{NODE_LABEL}"]
+        helm = [self._programs / "helm", "--kubeconfig", self.kubectl.kubeconfig, "--namespace", namespace]
+        replicas = self.system.get("deployment", "ipu-operator")["spec"]["replicas"]
+        self.system("scale", deployment, "--replicas=0")
+        kube.wait_for("nobody leads", lambda: not self.leader(), 60)
+        try:
+            kube.run(*helm, "install", "alone", CHART, *(f"--set={value}" for value in values))
+            self.kubectl.within(namespace)("rollout", "status", deployment, "--timeout=90s")
+            yield
+        finally:
+            kube.run(*helm, "uninstall", "alone", "--wait", "--ignore-not-found")
+            self.system("scale", deployment, f"--replicas={replicas}")
+            self.wait_until_leading()
+
+    @staticmethod
+    def audit_log():
+        """What ServiceAccounts have asked of the API server."""
+        return Places(NAME).log("audit")
+
     @staticmethod
     def revive():
         """The cluster, or what of it was killed."""
-        kube.cluster("up", "--nodes", "2", "--name", NAME)
+        kube.cluster("up", "--nodes", "2", "--audit", "--name", NAME)
 
     def take_over(self):
         """Uses the cluster as it is."""

@@ -52,13 +52,7 @@ class Webhooks:
         for config in CONFIGS:
             self.api.delete(config, None, NAME)
         self.api.delete("secrets", OPERATOR_NS, NAME)
-<<<<<<< HEAD
-        for item in rendered(self.world.cluster, "--set", "admissionWebhooks.enabled=false"):
-            if item["kind"] in PERMISSIONS:
-                install(self.api, item)
-=======
         self.world.cluster.grant()
->>>>>>> 7bf5972 (wip2)
 
     def bundles(self):
         return [hook["clientConfig"].get("caBundle") for config in CONFIGS

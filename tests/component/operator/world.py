@@ -101,19 +101,12 @@ class Cluster:
         for path in (CHART / "crds").glob("*.yaml"):
             self.api.apply("customresourcedefinitions", None, yaml.safe_load(path.read_text()))
         until(self._is_served, "the IPUJob resource is served")
-<<<<<<< HEAD
-        rendered = subprocess.run([f"{self._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS,
-                                   "--set", "admissionWebhooks.enabled=false"],
-                                  check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
-        for item in yaml.safe_load_all(rendered):
-            if item and item["kind"] in PERMISSIONS:
-                self.api.apply(item["kind"].lower() + "s", item["metadata"].get("namespace"), item)
-=======
         self.grant()
 
     def rendered(self, *values):
-        """The chart's objects."""
-        text = subprocess.run([f"{self._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS, *values],
+        """The chart's objects, without webhooks unless they are asked for."""
+        text = subprocess.run([f"{self._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS, "--set",
+                               "admissionWebhooks.enabled=false", *values],
                               check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
         return [item for item in yaml.safe_load_all(text) if item]
 
@@ -122,7 +115,6 @@ class Cluster:
         for item in self.rendered(*values):
             if item["kind"] in PERMISSIONS:
                 self.api.apply(PERMISSIONS[item["kind"]], item["metadata"].get("namespace"), item)
->>>>>>> 7bf5972 (wip2)
 
     def _is_served(self):
         crd = self.api.get("customresourcedefinitions", None, "ipujobs.graphcore.ai")
