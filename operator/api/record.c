@@ -54,6 +54,7 @@ struct record *record_parse(const cJSON *configmap)
     record->unsettled = flag(data, "unsettled");
     record->releasing = flag(data, "releasing");
     record->reason = mem_strdup(json_str(data, "reason", NULL));
+    parse_i64(json_str(data, "spentAt", "0"), 0, INT64_MAX, &record->spent_s);
     record->disruption = mem_strdup(json_str(data, "disruption", NULL));
     record->disrupted_pod = mem_strdup(json_str(data, "disruptedPod", NULL));
     parse_i64(json_str(data, "disruptedAt", "0"), 0, INT64_MAX, &record->disrupted_s);
@@ -106,6 +107,8 @@ static void put_changing(cJSON *data, const struct record *record)
     json_put_str(data, "unsettled", record->unsettled ? "true" : "false");
     json_put_str(data, "releasing", record->releasing ? "true" : "false");
     json_put_str(data, "reason", record->reason);
+    if (record->spent_s)
+        json_put_strf(data, "spentAt", "%lld", (long long)record->spent_s);
     if (record->disruption) {
         json_put_str(data, "disruption", record->disruption);
         json_put_str(data, "disruptedPod", record->disrupted_pod);

@@ -29,6 +29,9 @@ struct record {
     bool unsettled; /* a create or remove was sent whose outcome nobody knows */
     bool releasing; /* a tombstone: the partition goes, the id is not used again before the record has gone */
     char *reason;   /* why it is releasing, or NULL */
+    /* The partition has gone; only its id is kept, because a process may live that still knows it. Since
+     * then, in Unix seconds; 0: not spent. */
+    int64_t spent_s;
     /* A pod of this run was taken away: noted, because the pod goes and the policy still has to be followed.
      */
     char *disruption, *disrupted_pod; /* of reasons.h, and its name; or NULL */

@@ -245,7 +245,8 @@ static const char *controller_of(const struct reconciler *r, const char *id)
 /* What is left of a job that has gone is given back without it. */
 static bool needs_job(enum op_kind kind)
 {
-    return kind != OP_RECORD_DELETE && kind != OP_PARTITION_REMOVE && kind != OP_POD_DELETE;
+    return kind != OP_RECORD_PATCH && kind != OP_RECORD_DELETE && kind != OP_PARTITION_REMOVE &&
+           kind != OP_POD_DELETE;
 }
 
 static void perform(struct work *work, struct op *op, const struct job *job)

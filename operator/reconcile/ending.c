@@ -89,7 +89,11 @@ static bool has_records(const struct job_view *view)
         if (view->instances[i].record)
             return true;
     }
-    return view->tombstone_count > 0;
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        if (!view->tombstones[i].record->spent_s)
+            return true;
+    }
+    return false;
 }
 
 /* Every partition that is left stands in the admin's annotation, and its controller could not be asked. The
@@ -105,7 +109,7 @@ static bool is_let_go(const struct job_view *view)
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (!tomb->released_by_admin || !tomb->part.trouble)
+        if (!tomb->record->spent_s && (!tomb->released_by_admin || !tomb->part.trouble))
             return false;
     }
     return true;
@@ -125,7 +129,7 @@ static char *how_to_let_go(const struct job_view *view)
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (!tomb->released_by_admin && tomb->part.trouble)
+        if (!tomb->record->spent_s && !tomb->released_by_admin && tomb->part.trouble)
             str_addf(&ids, "%s%s", ids.len ? "," : "", tomb->record->name);
     }
     if (ids.len == 0)

@@ -117,7 +117,7 @@ static size_t find_holders(const struct reconciler *r, const struct pool_control
         const struct record *record = store_view(records, r->options.operator_ns, partition->id);
 
         (*ret)[count++] = (struct claims_holder){
-            .job = record && str_eq(record->controller, name) ? record->job_key : NULL,
+            .job = record && !record->spent_s && str_eq(record->controller, name) ? record->job_key : NULL,
             .partition = partition->id,
             .size = partition->size,
             .listed = i,
@@ -126,7 +126,7 @@ static size_t find_holders(const struct reconciler *r, const struct pool_control
     for (const struct store_item *i = store_first(records); i; i = store_next(i)) {
         const struct record *record = i->view;
 
-        if (!str_eq(record->controller, name) || pool_listed(r->pool, name, record->name))
+        if (record->spent_s || !str_eq(record->controller, name) || pool_listed(r->pool, name, record->name))
             continue;
         if (count >= cap) {
             cap = 2 * cap + 16;

@@ -143,14 +143,6 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
     }
 }
 
-static void drop_record(const struct record *record, struct plan *plan)
-{
-    struct op *op = plan_add(plan, OP_RECORD_DELETE);
-
-    op->name = mem_strdup(record->name);
-    op->uid = mem_strdup(record->uid);
-}
-
 /* ---- from record to active partition ---- */
 
 /* The room that was seen is not there for us. It may be elsewhere: back into the queue. */
@@ -171,7 +163,7 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
                      "V-IPU controller %s refuses the partition: %s", record->controller, part->trouble);
         ret->is_fatal = true;
         ret->is_unanswered = false; /* this is the answer; unsaid, it would be asked for again */
-        drop_record(record, plan);
+        plan_record_delete(plan, record);
         return;
     }
     if (view->now_ms < part->retry_at_ms) {
@@ -211,7 +203,7 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
                  "Partition id %s is somebody else's; another is chosen", inst->record->name);
     ret->is_unanswered = true;
     plan_again_at(plan, view->now_ms + TELL_AFTER_MS);
-    drop_record(inst->record, plan);
+    plan_record_delete(plan, inst->record);
 }
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)

@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/reconcile/instance.h"
 #include "operator/reconcile/state.h"
 
 const struct node *node_seen(const struct reconciler *r, const char *name)
@@ -138,7 +139,6 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
         .part = pool_part(r->pool, record->controller, record->name),
         .released_by_admin = is_released_by_admin(job, record->name),
         .has_vipu_access = has_vipu_access(r, record),
-        .all_quiet = true,
     };
     for (uint32_t w = 0; w < record_seats(record); w++)
         recall(r, job, record, part, w, &workers[w]);
@@ -150,21 +150,7 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
             pod->worker < record_seats(record))
             see_pod(r, job, part, pod, &workers[pod->worker]);
     }
-    for (uint32_t w = 0; w < record_seats(record); w++) {
-        const struct worker_view *worker = &workers[w];
-        bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->is_unsure;
-
-        if (worker->state == WORKER_PRESENT && !pod_is_quiet(worker->pod, false, worker->node_fenced)) {
-            is_lost = worker->pod->deleting; /* its node may never answer */
-            tomb->all_quiet = tomb->all_quiet && is_lost;
-        }
-        if (is_lost && !is_released_by_admin(job, record->name) &&
-            (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
-            tomb->held = true;
-            tomb->hold_since_ms = worker->since_ms;
-            tomb->held_by = worker->pod_name ? worker->pod_name : "a pod that vanished unseen";
-        }
-    }
+    tombstone_sum_up(workers, tomb);
 }
 
 /* ---- instances ---- */
@@ -390,7 +376,8 @@ const char *observe_unconfirmed(const struct reconciler *r, const char *key)
     for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
         const struct record *record = i->view;
 
-        if ((!job || !str_eq(job->uid, record->job_uid)) && !map_get(&r->gone, record->job_uid))
+        if (!record->spent_s && (!job || !str_eq(job->uid, record->job_uid)) &&
+            !map_get(&r->gone, record->job_uid))
             return record->job_uid;
     }
     return NULL;

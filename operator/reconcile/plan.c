@@ -40,6 +40,14 @@ void plan_pod_drop(struct plan *plan, const struct pod *pod)
     op->now = true;
 }
 
+void plan_record_delete(struct plan *plan, const struct record *record)
+{
+    struct op *op = plan_add(plan, OP_RECORD_DELETE);
+
+    op->name = mem_strdup(record->name);
+    op->uid = mem_strdup(record->uid);
+}
+
 void plan_keys_delete(struct plan *plan, const struct record *record)
 {
     plan_add(plan, OP_KEYS_DELETE)->name = name_keys_secret(
@@ -119,7 +127,10 @@ static void print_op(const struct op *op, struct str *out)
     if (op->record)
         str_addf(out, " controller=%s size=%u gcds=%u%s%s%s", op->record->controller, op->record->size,
                  op->record->gcds, op->record->started ? " started" : "",
-                 op->record->launched ? " launched" : "", op->record->releasing ? " releasing" : "");
+                 op->record->launched ? " launched" : "",
+                 op->record->spent_s     ? " spent"
+                 : op->record->releasing ? " releasing"
+                                         : "");
     if (op->reason)
         str_addf(out, " %s: %s", op->reason, op->text ? op->text : "");
     if (op->body)

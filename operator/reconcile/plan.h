@@ -58,6 +58,7 @@ struct op *plan_add(struct plan *plan,
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
 /* Whatever its node says: nothing of it can do harm any more, and its name is needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);
+void plan_record_delete(struct plan *plan, const struct record *record);
 void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last start */
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);

@@ -1,6 +1,12 @@
 #include "operator/reconcile/instance.h"
 
 #include "base/core/mem.h"
+#include "operator/api/names.h"
+
+/* A process that nobody could ask knows the id of its partition for as long as it lives. It is cut off when
+ * the partition goes, and would find the next one of that id. So the id is kept from use until the pods are
+ * known to have ended; or for a day, after which no node is expected back. */
+#define SPENT_S 86400
 
 /* Whoever comes after must know that the partition is on its way out, and not use it again. */
 static void mark_releasing(const struct record *record, const struct part_view *part, const char *reason,
@@ -13,6 +19,47 @@ static void mark_releasing(const struct record *record, const struct part_view *
     mem_set_str(&next->reason, reason);
     plan_add(plan, OP_RECORD_PATCH)->record = next;
 }
+
+/* ---- ids ---- */
+
+/* Was it given back although a process of it may live? Only an id without the job's uid in it can be another
+ * job's one day. */
+static bool may_be_found_again(const struct job_view *view, const struct tombstone_view *tomb)
+{
+    const struct record *record = tomb->record;
+    AUTO(mem)
+    char *readable =
+        name_partition(view->partition_prefix, record->job_name, record->job_ns, record->instance);
+    bool is_fenced = record->releasing &&
+                     (str_eq(record->reason, "ProcessMayStillRun") || str_eq(record->reason, "Interrupted"));
+
+    return is_fenced && !tomb->is_over && str_eq(record->name, readable);
+}
+
+static void end_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+{
+    struct record *spent;
+
+    if (!may_be_found_again(view, tomb)) {
+        plan_record_delete(plan, tomb->record);
+        return;
+    }
+    spent = record_copy(tomb->record);
+    spent->spent_s = view->now_unix_s;
+    plan_add(plan, OP_RECORD_PATCH)->record = spent;
+}
+
+static void decide_spent(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+{
+    int64_t left_s = tomb->record->spent_s + SPENT_S - view->now_unix_s;
+
+    if (tomb->is_over || left_s <= 0)
+        plan_record_delete(plan, tomb->record);
+    else
+        plan_again_at(plan, view->now_ms + left_s * 1000);
+}
+
+/* ---- partitions ---- */
 
 /* Removes the partition, then its record. Nothing here asks whether it is quiet: the callers have. */
 static char *give_back(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
@@ -46,9 +93,7 @@ static char *give_back(const struct job_view *view, const struct tombstone_view 
         if ((record->has_launcher || tomb->has_vipu_access) && view->job && !view->job->deleting)
             /* else they go with the job */
             plan_keys_delete(plan, record);
-        struct op *gone = plan_add(plan, OP_RECORD_DELETE);
-        gone->name = mem_strdup(record->name);
-        gone->uid = mem_strdup(record->uid);
+        end_record(view, tomb, plan);
         return NULL;
     case PART_PENDING:
     case PART_ACTIVE:
@@ -71,20 +116,76 @@ static char *give_back(const struct job_view *view, const struct tombstone_view 
                       part->trouble ? part->trouble : "");
 }
 
+/* The removal of the partition is the fence. */
+static char *let_go(const struct record *record, const struct part_view *part, const char *reason,
+                    struct plan *plan)
+{
+    mark_releasing(record, part, reason, plan);
+    return mem_printf("partition %s is being given back to V-IPU controller %s", record->name,
+                      record->controller);
+}
+
+/* A pod of it that nobody answers for was there, or may have been. */
+static void see_seat(const struct worker_view *seat, struct tombstone_view *tomb)
+{
+    bool is_quiet = seat->state == WORKER_PRESENT && pod_is_quiet(seat->pod, false, seat->node_fenced);
+    bool is_lost = seat->state == WORKER_GONE_UNKNOWN || seat->is_unsure;
+
+    if (seat->state == WORKER_PRESENT && !is_quiet) {
+        is_lost = seat->pod->deleting; /* its node may never answer */
+        tomb->all_quiet = tomb->all_quiet && is_lost;
+    }
+    if (!is_quiet && seat->state != WORKER_GONE_QUIET)
+        tomb->is_over = false;
+    if (is_lost && !tomb->released_by_admin && (!tomb->held || seat->since_ms > tomb->hold_since_ms)) {
+        tomb->held = true;
+        tomb->hold_since_ms = seat->since_ms;
+        tomb->held_by = seat->pod_name ? seat->pod_name : "a pod that vanished unseen";
+    }
+}
+
+void tombstone_sum_up(const struct worker_view *seats, struct tombstone_view *tomb)
+{
+    const struct record *record = tomb->record;
+    bool is_there = tomb->part.state == PART_ACTIVE || tomb->part.state == PART_ERROR;
+
+    tomb->all_quiet = tomb->is_over = true;
+    for (uint32_t i = 0; i < record_seats(record); i++) {
+        bool is_never_seen = seats[i].state == WORKER_NEVER_SEEN;
+
+        if (is_never_seen && i >= record->workers && !record->launched)
+            continue; /* it is noted before it is made */
+        see_seat(&seats[i], tomb);
+        if (is_never_seen && i < record->workers)
+            tomb->is_unsure = is_there && !record->started && !tomb->part.quiet;
+    }
+    tomb->is_over = tomb->is_over || tomb->released_by_admin;
+}
+
 char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
                        struct plan *plan)
 {
     const struct record *record = tomb->record;
     int64_t until = tomb->hold_since_ms + view->hold_ms;
 
+    if (record->spent_s) {
+        decide_spent(view, tomb, plan);
+        return NULL;
+    }
     /* A record is marked as releasing only after the hold, or when removal itself is the fence. */
-    if (!record->releasing && !tomb->all_quiet)
+    if (record->releasing)
+        return give_back(view, tomb, release, plan);
+    if (!tomb->all_quiet)
         return mem_printf("pods that use partition %s are still running", record->name);
-    if (!record->releasing && tomb->held && view->now_ms < until) {
+    if (tomb->held && view->now_ms < until) {
         plan_again_at(plan, until);
         return mem_printf("partition %s is held because a process of %s may still run", record->name,
                           tomb->held_by);
     }
+    if (tomb->held)
+        return let_go(record, &tomb->part, "ProcessMayStillRun", plan);
+    if (tomb->is_unsure)
+        return let_go(record, &tomb->part, "Interrupted", plan);
     return give_back(view, tomb, release, plan);
 }
 
@@ -144,14 +245,6 @@ static bool is_unsure(const struct job_view *view, const struct instance_view *i
     return false;
 }
 
-/* The removal of the partition is the fence. */
-static char *let_go(const struct instance_view *inst, const char *reason, struct plan *plan)
-{
-    mark_releasing(inst->record, &inst->part, reason, plan);
-    return mem_printf("partition %s is being given back to V-IPU controller %s", inst->record->name,
-                      inst->record->controller);
-}
-
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan)
 {
@@ -167,9 +260,6 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
         return NULL;
     if (!tomb.all_quiet)
         return mem_printf("pods of instance %u are being stopped", inst->index);
-    if (tomb.held && view->now_ms >= tomb.hold_since_ms + view->hold_ms)
-        return let_go(inst, "ProcessMayStillRun", plan);
-    if (!tomb.held && is_unsure(view, inst))
-        return let_go(inst, "Interrupted", plan);
+    tomb.is_unsure = is_unsure(view, inst);
     return tombstone_decide(view, &tomb, release, plan);
 }

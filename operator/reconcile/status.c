@@ -98,7 +98,7 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
     for (size_t i = 0; i < view->tombstone_count && !verdict_has_ended(v); i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (is_only_a_record(&tomb->part))
+        if (tomb->record->spent_s || is_only_a_record(&tomb->part))
             continue;
         total++;
         put_partition(list, tomb->record, tomb->held && !tomb->record->releasing ? "Held" : "Removing");

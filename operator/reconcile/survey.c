@@ -37,7 +37,16 @@ static bool is_ours(const struct reconciler *r, const char *controller, const ch
 {
     const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
 
-    return record && str_eq(record->controller, controller);
+    return record && !record->spent_s && str_eq(record->controller, controller);
+}
+
+static uint32_t count_partitions(const struct reconciler *r)
+{
+    uint32_t count = 0;
+
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i))
+        count += ((const struct record *)i->view)->spent_s == 0;
+    return count;
 }
 
 static void look_at(const struct reconciler *r, size_t index, struct survey_controller *ret)
@@ -77,7 +86,7 @@ void survey_take(const struct reconciler *r, int64_t now_s, struct survey *ret)
         count_job(i->view, now_s, ret);
     for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
         count_claims(value, now_s, ret);
-    ret->records = (uint32_t)store_count(watch_store(r->records));
+    ret->records = count_partitions(r);
     ret->pods = (uint32_t)store_count(watch_store(r->pods));
     ret->due = (uint32_t)queue_ready(r->queue);
     ret->in_work = (uint32_t)r->works.count;

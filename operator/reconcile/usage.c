@@ -33,6 +33,8 @@ cJSON *usage_stats(const struct reconciler *r)
         const struct record *record = i->view;
         int64_t used = json_i64(cJSON_GetObjectItemCaseSensitive(out, record->job_ns), "used", 0);
 
+        if (record->spent_s)
+            continue;
         json_drop(out, record->job_ns);
         put_usage(out, record->job_ns, used + record->size, free_ipus);
         total += record->size;

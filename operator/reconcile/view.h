@@ -64,6 +64,8 @@ struct tombstone_view {
     struct part_view part;
     bool released_by_admin; /* the job need not wait for it */
     bool all_quiet;         /* no pod that ran on it can be running */
+    bool is_over;           /* and each was seen to end, or its node to be fenced */
+    bool is_unsure;         /* pods may have been made on it that nobody has seen */
     bool held;              /* a pod may still run: hold it... */
     int64_t hold_since_ms;  /* ...since then */
     const char *held_by;    /* pod and node, for messages */

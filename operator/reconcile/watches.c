@@ -137,9 +137,11 @@ static void on_record(void *ctx, const struct store_change *change)
     struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
 
     memory_saw_version(memory, record->resource_version);
-    if (!change->old)
+    if (!change->old && !record->spent_s)
         count_record(r, record, memory);
-    if (change->new) {
+    if (change->new && record->spent_s) {
+        pool_forget(r->pool, record->controller, record->name);
+    } else if (change->new) {
         reconciler_follow(r, record);
     } else {
         const struct store_item *job = store_get(watch_store(r->jobs), record->job_key);

@@ -119,7 +119,9 @@ class Stack:
         return {item["partition"]["id"]: item["partition"] for item in json.loads(printed)}
 
     def records(self):
-        return [item["metadata"]["name"] for item in self.system.items("configmaps", "-l", "graphcore.ai/partition-record")]
+        """The names of those that stand for a partition."""
+        found = self.system.items("configmaps", "-l", "graphcore.ai/partition-record")
+        return [item["metadata"]["name"] for item in found if "spentAt" not in item["data"]]
 
     # ---- the operator's process
 

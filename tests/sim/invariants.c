@@ -95,12 +95,19 @@ void invariants_request(struct world *world, const struct api_request *request)
 
 /* ---- 1, 2 ---- */
 
+/* It stands for no partition any more, and keeps its id from being used again. */
+static bool is_spent(const struct api_object *record)
+{
+    return json_at(record->doc, "data/spentAt") != NULL;
+}
+
 void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vipu_write write, const char *id)
 {
     struct err err = {0};
     const struct held *held = controller_find(&side->core, id, &err);
     const struct sitting *living = find_living(world, id);
-    bool has_record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id) != NULL;
+    const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
+    bool has_record = record && !is_spent(record);
 
     world->vipu_writes++;
     if (str_has_prefix(id, "foreign") && write != VIPU_CREATE)
@@ -239,6 +246,8 @@ static void check_record(struct world *world, const struct api_object *record)
     const struct api_object *job = api_find(&world->api, "ipujobs", WORLD_NS, name);
     const char *state = json_str(job ? job->doc : NULL, "status/launcherStatus", "");
 
+    if (is_spent(record))
+        return;
     if (!job || !str_eq(job->uid, json_str(record->doc, "data/jobUid", "")))
         world_break(world, OWNED, "record %s is of a job that has gone", record->name);
     else if (is_end(state) && !is_refusal(job->doc))
@@ -254,10 +263,11 @@ static void check_partitions(struct world *world, size_t side)
 
     for (size_t i = 0; i < core->count; i++) {
         const char *id = core->list[i]->partition.id;
+        const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
 
         if (str_has_prefix(id, "foreign"))
             has_foreign = core->list[i]->number == world->foreign_numbers[side];
-        else if (!api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id))
+        else if (!record || is_spent(record))
             world_break(world, OWNED, "partition %s has no record", id);
     }
     if (!has_foreign)

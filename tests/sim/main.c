@@ -51,7 +51,8 @@ static const struct opt ROWS[] = {
      .type = OPT_FLAG,
      .offset = AT(tamper),
      .help =
-         "Partitions are also removed by somebody, lost by their controller, and fail with their hardware"},
+         "Partitions are also removed by somebody, lost by their controller, and fail with their hardware; "
+         "every other seed is so anyway"},
     {.flag = "crash-at",
      .type = OPT_U32,
      .offset = AT(crash_at),
@@ -94,7 +95,7 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --jobs %u", o->jobs);
     if (o->kind)
         printf(" --kind %s", o->kind);
-    if (o->calm)
+    if (w->is_calm)
         printf(" --calm");
     if (o->tamper)
         printf(" --tamper");
@@ -144,7 +145,7 @@ static unsigned run(const struct options *o)
         struct world_options options = {.seed = o->seed + i,
                                         .jobs = o->jobs,
                                         .kind = o->kind,
-                                        .is_tampered_with = o->tamper,
+                                        .is_tampered_with = o->tamper || (o->seed + i) % 2 == 1,
                                         .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
                                         .crash_at = o->crash_at,
                                         .crash_moment = o->crash_after ? CRASH_AFTER : CRASH_BEFORE};

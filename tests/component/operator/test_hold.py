@@ -142,6 +142,27 @@ def test_deletion_of_a_job_whose_pod_is_lost_waits_too(world, vipu, front):
     job.wait_gone(60)
     assert min(when(front, "RemovePartition")) >= lost_at + HOLD_S - 1
     assert vipu.partitions() == {} and world.records() == {}
+    assert set(world.spent()) == {old}
+    again = world.job("gone")
+    new = again.run_pods(1)["gone-worker-0"]["metadata"]["annotations"]["graphcore.ai/partition"]
+    assert new != old, "a process that lives on would find it by its id"
+    again.wait("Running")
+    world.operator.kill()
+    world.restart_operator()
+    finish(world, vipu, again)
+    assert set(world.spent()) == {old}
+
+
+def test_a_spent_id_is_free_when_its_pod_has_ended(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", "2")
+    job = world.job("stuck")
+    pod = job.run_pods(1)["stuck-worker-0"]
+    job.wait("Running")
+    job.delete()  # its kubelet does not answer
+    job.wait_gone(60)
+    until(lambda: set(world.spent()) == {f"p-stuck-{world.ns}-0"}, "the id is kept", 30, world.tell)
+    world.kubelet.end_deleted(pod)
+    until(lambda: world.spent() == {}, "the id is free again", 30, world.tell)
 
 
 def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vipu):

@@ -335,6 +335,14 @@ class World:
         return Lenient(self.api, self.ns)
 
     def records(self, matches=lambda data: True):
+        """Those that stand for a partition."""
+        return self._records(lambda data: "spentAt" not in data and matches(data))
+
+    def spent(self):
+        """Those that only keep their ids from being used again."""
+        return self._records(lambda data: "spentAt" in data)
+
+    def _records(self, matches=lambda data: True):
         found = self.api.list("configmaps", OPERATOR_NS, RECORD)
         return {item["metadata"]["name"]: item["data"] for item in found if matches(item["data"])}
 
@@ -364,7 +372,7 @@ class World:
             for pod in self.api.list("pods", ns):
                 self.kubelet.vanish(pod)
             self.api.delete("namespaces", None, ns)
-        for name in self.records():
+        for name in self._records():
             self.api.delete("configmaps", OPERATOR_NS, name)
 
     def _remove_nodes(self):

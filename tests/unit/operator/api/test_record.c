@@ -28,6 +28,7 @@ static struct record full(void)
         .launched = true,
         .unsettled = true,
         .releasing = true,
+        .spent_s = 1790000500,
         .reason = mem_strdup("ProcessMayStillRun"),
         .disruption = mem_strdup("Preempted"),
         .disrupted_pod = mem_strdup("train-worker-3"),
@@ -57,6 +58,7 @@ static void check_same(const struct record *a, const struct record *b)
     CHECK_INT_EQ(a->launched, b->launched);
     CHECK_INT_EQ(a->unsettled, b->unsettled);
     CHECK_INT_EQ(a->releasing, b->releasing);
+    CHECK_INT_EQ(a->spent_s, b->spent_s);
     CHECK_STR_EQ(a->reason, b->reason);
     CHECK_STR_EQ(a->disruption, b->disruption);
     CHECK_STR_EQ(a->disrupted_pod, b->disrupted_pod);
@@ -110,7 +112,7 @@ TEST(a_patch_says_only_what_changes)
         text,
         "{\"metadata\":{\"uid\":\"uid-of-map\"},\"data\":{\"run\":\"3\",\"start\":\"5\",\"restarts\":\"1\","
         "\"started\":\"true\",\"launched\":\"true\",\"unsettled\":\"true\",\"releasing\":\"true\","
-        "\"reason\":\"ProcessMayStillRun\",\"disruption\":\"Preempted\","
+        "\"reason\":\"ProcessMayStillRun\",\"spentAt\":\"1790000500\",\"disruption\":\"Preempted\","
         "\"disruptedPod\":\"train-worker-3\",\"disruptedAt\":\"1790000000\"}}");
 }
 

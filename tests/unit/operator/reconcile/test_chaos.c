@@ -407,7 +407,7 @@ static void calm_round(struct world *w)
 static bool is_over(const struct world *w)
 {
     return !w->exists ||
-           (status_is_finished(w->status) && !w->finalizer && w->record_count == 0 && w->stray_count == 0);
+           (status_is_finished(w->status) && !w->finalizer && world_held(w) == 0 && w->stray_count == 0);
 }
 
 static void check_end(struct world *w)
@@ -416,7 +416,7 @@ static void check_end(struct world *w)
         if (!w->parts[i].is_foreign)
             world_fail(w, "partition %s is left behind", w->parts[i].id);
     }
-    if (w->record_count)
+    if (world_held(w))
         world_fail(w, "a record is left behind");
     if (w->status_writes > STATUS_WRITES_MAX)
         world_fail(w, "%u writes of status", w->status_writes);

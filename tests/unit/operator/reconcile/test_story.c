@@ -443,7 +443,8 @@ TEST(a_lost_pods_partition_is_held_then_fenced_and_its_id_not_used_again)
     CHECK(!world_part(w, "p-job-ns-0"));
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
-    CHECK_INT_EQ(w->record_count, 1);
+    CHECK_INT_EQ(world_held(w), 1);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
 
     /* and again: not even the first id comes back */
     world_pod_vanish(w, pod(w, "job-worker-0"), false);
@@ -485,7 +486,8 @@ TEST(a_lost_attempt_is_remembered_while_ipus_are_short)
     w->no_grants = false;
     world_settle(w);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
-    CHECK_INT_EQ(w->record_count, 1);
+    CHECK_INT_EQ(world_held(w), 1);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
 }
 
 TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fence)
@@ -760,6 +762,7 @@ TEST(pods_that_may_have_been_started_unseen_cost_the_id)
     end_all(w, 0);
     world_pass(w, WORLD_STRAY_MS + 1000);
     check_completed(w);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
 }
 
 TEST(a_pod_that_vanished_while_nobody_watched_is_held_for)
@@ -1543,6 +1546,57 @@ TEST(a_deleted_job_with_a_stuck_pod_goes_after_the_hold)
     world_pass(w, 1);
     CHECK(!w->exists);
     check_nothing_held(w);
+}
+
+/* The job has gone; a process of it may still know its partition's id. */
+TEST(a_spent_id_is_kept_until_its_pod_has_ended)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    fall_silent(stuck);
+    world_delete_job(w);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK(!w->exists);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
+    check_idle(w);
+    world_pod_obey(w, stuck, 143);
+    world_settle(w);
+    CHECK_INT_EQ(w->record_count, 0);
+}
+
+TEST(a_spent_id_is_free_when_its_node_has_booted_anew)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    fall_silent(stuck);
+    world_delete_job(w);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
+    world_pod_fence(w, stuck);
+    world_settle(w);
+    CHECK_INT_EQ(w->record_count, 0);
+}
+
+TEST(a_spent_id_is_kept_for_a_day_at_most)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_pod_vanish(w, pod(w, "job-worker-0"), false);
+    world_delete_job(w);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK(!w->exists);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
+    world_crash(w);
+    world_pass(w, 86399000);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
+    world_pass(w, 1000);
+    CHECK_INT_EQ(w->record_count, 0);
 }
 
 TEST(a_deleted_job_with_a_lost_pod_says_what_it_waits_for)

@@ -135,6 +135,25 @@ void world_delete_job(struct world *w)
     w->exists = w->finalizer;
 }
 
+static bool is_spent(const cJSON *record)
+{
+    return json_at(record, "data/spentAt") != NULL;
+}
+
+size_t world_held(const struct world *w)
+{
+    size_t held = 0;
+
+    for (size_t i = 0; i < w->record_count; i++)
+        held += !is_spent(w->records[i]);
+    return held;
+}
+
+bool world_is_spent(struct world *w, const char *name)
+{
+    return is_spent(world_record(w, name));
+}
+
 cJSON *world_record(struct world *w, const char *name)
 {
     for (size_t i = 0; i < w->record_count; i++) {

@@ -149,6 +149,8 @@ cJSON *world_pod_object(const struct wpod *pod); /* likewise */
 int64_t world_unix_s(const struct world *w);
 struct wpod *world_pod(struct world *w, const char *name); /* the object of that name; NULL: none */
 cJSON *world_record(struct world *w, const char *name);
+size_t world_held(const struct world *w);               /* records that stand for a partition */
+bool world_is_spent(struct world *w, const char *name); /* a record that only keeps its id from use */
 struct wpart *world_part(struct world *w, const char *id);
 void world_drop_secrets(struct world *w);                                  /* somebody deletes them */
 void world_set_spec(struct world *w, const char *field, const char *json); /* a new generation */

@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "operator/api/names.h"
+#include "operator/reconcile/instance.h"
 #include "world.h"
 
 struct wtrack *world_track(struct world *w, const char *id)
@@ -355,28 +356,16 @@ static void sum_up_tombstone(struct world *w, struct sight *s, struct tombstone_
 {
     const struct record *record = tomb->record;
     const struct wtrack *track = world_track(w, record->name);
+    AUTO(mem) struct worker_view *seats = mem_alloc((record_seats(record) + 1) * sizeof(*seats));
 
-    tomb->all_quiet = true;
     for (uint32_t i = 0; i < record_seats(record); i++) {
-        struct worker_view worker;
-        bool is_lost;
-
-        recall(track, record, i, &worker);
+        recall(track, record, i, &seats[i]);
         for (size_t p = 0; p < s->pod_count; p++) {
             if (is_of_run(s->pods[p], record) && s->pods[p]->worker == i)
-                see_pod(track, s->pods[p], s->truths[p], &worker);
-        }
-        is_lost = worker.state == WORKER_GONE_UNKNOWN || worker.is_unsure;
-        if (worker.state == WORKER_PRESENT && !pod_is_quiet(worker.pod, false, worker.node_fenced)) {
-            is_lost = worker.pod->deleting;
-            tomb->all_quiet = tomb->all_quiet && is_lost;
-        }
-        if (is_lost && (!tomb->held || worker.since_ms > tomb->hold_since_ms)) {
-            tomb->held = true;
-            tomb->hold_since_ms = worker.since_ms;
-            tomb->held_by = "a pod";
+                see_pod(track, s->pods[p], s->truths[p], &seats[i]);
         }
     }
+    tombstone_sum_up(seats, tomb);
 }
 
 static void view_tombstones(struct world *w, struct sight *s)
