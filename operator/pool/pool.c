@@ -71,14 +71,17 @@ void pool_begin_run(struct pool *pool, const char *controller, const char *id)
     tracked->created_in_run = false;
     tracked->view.quiet = true;
     tracked->view.fresh = false;
+    tracked->view.pods_until_ms = 0;
 }
 
 void pool_note_stray(struct pool *pool, const char *controller, const char *id, int64_t until_ms)
 {
     struct tracked *tracked = find_tracked(pool, controller, id);
 
-    if (tracked)
-        tracked_note_stray(tracked, until_ms);
+    if (!tracked)
+        return;
+    tracked_note_stray(tracked, until_ms);
+    tracked->view.pods_until_ms = until_ms;
 }
 
 struct part_view pool_part(const struct pool *pool, const char *controller, const char *id)

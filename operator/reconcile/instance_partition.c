@@ -283,6 +283,8 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
         create_pods(view, inst, crew, plan, ret);
     else if (crew->present || has_other_shape(inst))
         decide_partition_lost(view, inst, crew, plan, ret);
+    else if (view->now_ms < part->pods_until_ms) /* no reset, and no new partition, under its feet */
+        plan_again_at(plan, part->pods_until_ms);
     else if (part->state == PART_ABSENT)
         decide_absent(view, inst, plan, ret);
     else

@@ -855,6 +855,25 @@ TEST(a_broken_partition_is_reset)
 }
 
 /* As it was before the second of two pods was created, when the partition breaks or goes. */
+/* Nobody has answered for a pod: it may come while the partition is being reset. */
+TEST(a_broken_partition_is_not_reset_while_a_pod_may_still_come)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    for (int i = 0; i < 20 && w->part_count == 0; i++)
+        step(w);
+    w->parts[0].state = PART_ERROR;
+    world_list(w, w->tracks[0]);
+    w->tracks[0]->view.pods_until_ms = w->now_ms + MINUTE_MS;
+    w->now_ms += MINUTE_MS - 1;
+    world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "PartitionError");
+    CHECK_INT_EQ(w->tracks[0]->call, CALL_NONE);
+    w->now_ms++;
+    world_reconcile(w);
+    CHECK_INT_EQ(w->tracks[0]->call, CALL_RESET);
+}
+
 static struct world *broken_between_two_pods(enum part_state state)
 {
     struct world *w = running(TWO_WORKERS);
