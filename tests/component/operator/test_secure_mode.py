@@ -1,0 +1,162 @@
+"""V-IPU controllers that want to know who asks, and are to be known themselves."""
+
+import base64
+import json
+
+import pytest
+
+import generic
+from certificates import Authority
+from secure_vipu import Mounted, SecureVipu, new_key
+from world import OPERATOR_NS, pod_template
+
+LABEL = "vipu-ctrl"
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("ca") / "ours")
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("ca") / "theirs", "another CA")
+
+
+@pytest.fixture
+def mounted(world):
+    return Mounted(world.folder / "credentials")
+
+
+@pytest.fixture
+def make_secure(world, authority):
+    """A controller that lets in `operator` and `jobs`, with keys that nobody has seen before."""
+    def make(name):
+        server = SecureVipu(world.folder / name, authority, {"operator": new_key(), "jobs": new_key()}, name)
+        return world.keep(server, server.stop)
+    return make
+
+
+def start(world, mounted, controllers):
+    return world.start_operator(controllers, "--credentials", mounted.folder, "--log-level", "debug")
+
+
+def entry(server, secret, **more):
+    return {"host": "127.0.0.1", "port": server.port, "secretRef": {"name": secret}, **more}
+
+
+def pinned(world, name):
+    return world.job(name, workers={"template": pod_template(nodeSelector={LABEL: name})})
+
+
+def secrets_of(world):
+    return {item["metadata"]["name"]: item for item in world.api.list("secrets", world.ns)}
+
+
+def check_nothing_told(world, keys):
+    """None of the keys is in anything but the job's own Secret."""
+    told = {kind: json.dumps(world.api.list(kind, ns)) for kind, ns in
+            (("ipujobs", world.ns), ("pods", world.ns), ("events", world.ns), ("configmaps", OPERATOR_NS))}
+    told["log"] = world.operator.log()
+    told |= {page: world.operator.ask(page)[1] for page in ("/metrics", "/queue", "/stats")}
+    assert "ops=" in told["log"], "the log is at its most talkative"
+    for key in keys:
+        forms = (key, base64.b64encode(key.encode()).decode().rstrip("="))
+        assert [(where, form) for where, text in told.items() for form in forms if form in text] == []
+
+
+def test_a_job_runs_on_a_controller_in_secure_mode(world, mounted, make_secure, authority):
+    server = make_secure("secure")
+    mounted.put("pod1", user_id="operator\n", access_key=server.keys["operator"] + "\n", ca_crt=authority.pem.read_text(),
+                job_user_id="jobs", job_access_key=server.keys["jobs"])
+    start(world, mounted, [entry(server, "pod1")])
+    job = world.job("secure")
+    pod = job.run_pods(1)["secure-worker-0"]
+    job.wait("Running")
+
+    (name, secret), = secrets_of(world).items()
+    data = {key: base64.b64decode(text).decode() for key, text in secret["data"].items()}
+    assert data == {"vipu-user-id": "jobs", "vipu-access-key": server.keys["jobs"], "vipu-ca.crt": authority.pem.read_text()}
+    assert secret["metadata"]["ownerReferences"][0]["uid"] == job.uid and secret["immutable"]
+    env = {item["name"]: item for item in pod["spec"]["containers"][0]["env"]}
+    assert env["VIPU_CLI_API_ACCESS_KEY"]["valueFrom"] == {"secretKeyRef": {"name": name, "key": "vipu-access-key"}}
+    (volume,) = [volume["secret"] for volume in pod["spec"]["volumes"] if volume["name"] == "ipu-vipu-ca"]
+    assert volume["secretName"] == name and [item["key"] for item in volume["items"]] == ["vipu-ca.crt"]
+    as_pod = generic.Client(server.address, data["vipu-ca.crt"].encode(), data["vipu-user-id"], data["vipu-access-key"])
+    assert [partition.id for partition in as_pod.list()] == list(job.records())
+    as_pod.close()
+
+    check_nothing_told(world, server.keys.values())
+    world.kubelet.succeed(pod)
+    job.wait("Completed")
+    job.wait_released()
+    assert secrets_of(world) == {}, "keys end with what they were for"
+    check_nothing_told(world, server.keys.values())
+
+
+def test_pods_get_nothing_that_is_not_meant_for_them(world, mounted, make_secure, authority):
+    """Only the CA, as the Secret has no user for jobs; with a launcher, beside its keys."""
+    server = make_secure("frugal")
+    mounted.put("pod1", user_id="operator", access_key=server.keys["operator"], ca_crt=authority.pem.read_text())
+    start(world, mounted, [entry(server, "pod1")])
+    world.job("plain").wait_pods(1)
+    world.job("led", workersPerJobInstance="2", launcher={"command": ["mpirun"]}).wait_pods(2)
+    found = {name.split("-")[1]: sorted(secret["data"]) for name, secret in secrets_of(world).items()}
+    assert found == {"vipu": ["vipu-ca.crt"], "mpi": ["0", "1", "vipu-ca.crt"]}
+    check_nothing_told(world, server.keys.values())
+
+
+def test_a_controller_without_keys_mounts_nothing(world, vipu, mounted):
+    start(world, mounted, vipu.address)
+    (pod,) = world.job("open").wait_pods(1).values()
+    assert secrets_of(world) == {}
+    assert not any(item["name"].startswith("VIPU_CLI") for item in pod["spec"]["containers"][0]["env"])
+
+
+def test_who_is_not_let_in_is_told_the_secret_and_goes_on_when_it_is_mended(world, vipu, mounted, make_secure, authority,
+                                                                           stranger):
+    names = ("wrong-key", "wrong-ca", "no-secret")
+    servers = {name: make_secure(name) for name in names}
+    right = {name: dict(user_id="operator", access_key=servers[name].keys["operator"], ca_crt=authority.pem.read_text())
+             for name in names}
+    mounted.put("wrong-key", **right["wrong-key"] | {"access_key": new_key()})
+    mounted.put("wrong-ca", **right["wrong-ca"] | {"ca_crt": stranger.pem.read_text()})
+    for name in (*names, "open"):
+        world.make_node(f"node-{name}", labels={LABEL: name})
+    start(world, mounted, [*(entry(servers[name], name, selector=f"{LABEL}={name}") for name in names),
+                           f"{vipu.address}:{LABEL}=open"])
+    jobs = {name: pinned(world, name) for name in (*names, "open")}
+
+    world.kubelet.succeed(jobs["open"].run_pods(1)["open-worker-0"])
+    jobs["open"].wait("Completed")
+    sentences = {"wrong-key": "look at user-id and access-key in Secret wrong-key",
+                 "wrong-ca": "look at ca.crt in Secret wrong-ca",
+                 "no-secret": "Secret no-secret: it is not there"}
+    for name in names:
+        told = jobs[name].wait("Pending", "ControllerUnavailable")["lastMessage"]
+        assert sentences[name] in told and servers[name].address in told
+    for name in names:
+        mounted.put(name, **right[name])
+    for name in names:
+        jobs[name].run_pods(1)
+        jobs[name].wait("Running")
+    check_nothing_told(world, [key for server in servers.values() for key in server.keys.values()])
+
+
+def test_keys_rotate_without_a_restart(world, mounted, make_secure, authority):
+    server = make_secure("rotating")
+    old = dict(user_id="operator", access_key=server.keys["operator"], ca_crt=authority.pem.read_text())
+    mounted.put("pod1", **old)
+    start(world, mounted, [entry(server, "pod1")])
+    first = world.job("before")
+    pod = first.run_pods(1)["before-worker-0"]
+    first.wait("Running")
+    fresh = new_key()
+    server.change_key("operator", fresh)
+    world.operator.until_logged("is not available.*Secret pod1")
+    mounted.put("pod1", **old | {"access_key": fresh})
+    world.job("after").run_pods(1)
+    world.kubelet.succeed(pod)
+    first.wait("Completed")
+    first.wait_released()
+    check_nothing_told(world, [old["access_key"], fresh, server.keys["jobs"]])
