@@ -123,14 +123,25 @@ char *failure_story(const struct failure *failure)
 
 /* ---- in status ---- */
 
+/* Shells and runtimes tell a signal as 128 more than its number; what is higher is a code of the program's
+ * own, such as the 255 of exit(-1). */
+static int signal_of(const struct pod *pod)
+{
+    bool tells_signal = pod->exit_code > 128 && pod->exit_code < 128 + NSIG;
+
+    if (pod->exit_signal)
+        return pod->exit_signal;
+    return tells_signal ? pod->exit_code - 128 : 0;
+}
+
 static void put_container(cJSON *item, const struct pod *pod)
 {
     if (!pod->failed_container)
         return;
     json_put_str(item, "container", pod->failed_container);
     json_put_i64(item, "exitCode", pod->exit_code);
-    if (pod->exit_signal || pod->exit_code > 128)
-        json_put_i64(item, "signal", pod->exit_signal ? pod->exit_signal : pod->exit_code - 128);
+    if (signal_of(pod))
+        json_put_i64(item, "signal", signal_of(pod));
     if (pod->oom_killed)
         json_put_bool(item, "outOfMemory", true);
 }

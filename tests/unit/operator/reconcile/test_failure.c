@@ -144,6 +144,24 @@ TEST(an_entry_says_all_that_is_known)
     CHECK(!json_at(item, "outOfMemory"));
 }
 
+TEST(only_what_can_be_a_signal_is_called_one)
+{
+    static const struct {
+        int code, told, signal;
+    } rows[] = {{137, 0, 9},  {192, 0, 64}, {193, 0, -1}, {255, 0, -1},
+                {128, 0, -1}, {1, 0, -1},   {255, 15, 15}};
+
+    CHECK_ROWS (row, rows) {
+        struct pod pod = broken_pod(row->code);
+        struct failure failure = failure_of_pod(&pod);
+
+        pod.exit_signal = row->told;
+        AUTO(json) cJSON *list = merge(NULL, &failure, 0);
+
+        CHECK_INT_EQ(json_i64(list->child, "signal", -1), row->signal);
+    }
+}
+
 /* How its containers took the deletion says nothing about why. */
 TEST(an_entry_of_a_pod_that_was_taken_away_has_no_exit_code)
 {
