@@ -10,7 +10,7 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, tamper, crash_after, every_write;
+    bool calm, tamper, one_namespace, crash_after, every_write;
     char *kind, *log;
 };
 
@@ -53,6 +53,10 @@ static const struct opt ROWS[] = {
      .help =
          "Partitions are also removed by somebody, lost by their controller, and fail with their hardware; "
          "every other seed is so anyway"},
+    {.flag = "one-namespace",
+     .type = OPT_FLAG,
+     .offset = AT(one_namespace),
+     .help = "The operators see the jobs of one namespace, and no nodes"},
     {.flag = "crash-at",
      .type = OPT_U32,
      .offset = AT(crash_at),
@@ -99,6 +103,8 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --calm");
     if (o->tamper)
         printf(" --tamper");
+    if (o->one_namespace)
+        printf(" --one-namespace");
     if (w->crash_at)
         printf(" --crash-at %u%s", w->crash_at, w->crash_moment == CRASH_AFTER ? " --crash-after" : "");
     printf(" --log debug\n");
@@ -146,6 +152,7 @@ static unsigned run(const struct options *o)
                                         .jobs = o->jobs,
                                         .kind = o->kind,
                                         .is_tampered_with = o->tamper || (o->seed + i) % 2 == 1,
+                                        .has_one_namespace = o->one_namespace,
                                         .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
                                         .crash_at = o->crash_at,
                                         .crash_moment = o->crash_after ? CRASH_AFTER : CRASH_BEFORE};

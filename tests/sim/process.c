@@ -38,6 +38,7 @@ static void on_started(void *ctx)
                                          &(struct reconciler_options){
                                              .controllers = process->options.controllers,
                                              .operator_ns = WORLD_OPERATOR_NS,
+                                             .watch_ns = process->options.watch_ns,
                                              .partition_prefix = "p",
                                              .pods = {.launcher_image = "ipu-launch:1",
                                                       .launcher_pull_policy = "IfNotPresent",

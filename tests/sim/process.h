@@ -11,6 +11,7 @@ struct process_options {
     const char *name; /* unique for ever: the lease's holder */
     const struct pool_config *controllers;
     int64_t hold_ms;
+    const char *watch_ns; /* NULL: all namespaces, and nodes */
 };
 
 struct process *process_new(const struct process_options *options);

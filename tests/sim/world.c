@@ -36,8 +36,11 @@ static void give_birth(struct world *world, size_t index)
 {
     AUTO(mem) char *name = mem_printf("operator-%zu-%u", index, ++world->incarnations);
 
-    world->processes[index] = process_new(&(struct process_options){
-        .name = name, .controllers = &world->controllers, .hold_ms = WORLD_HOLD_MS});
+    world->processes[index] = process_new(
+        &(struct process_options){.name = name,
+                                  .controllers = &world->controllers,
+                                  .hold_ms = WORLD_HOLD_MS,
+                                  .watch_ns = world->options.has_one_namespace ? WORLD_NS : NULL});
 }
 
 static void on_birth_0(void *ctx)
