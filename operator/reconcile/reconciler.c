@@ -163,12 +163,12 @@ static void on_pump(struct loop_timer *timer)
     }
     /* A bounded number in one turn: parsing and building pods must not hold up the lease. */
     for (int i = 0;
-         i < 16 && r->works.count < WORKS_MAX && (key = queue_take(r->queue, loop_now_ms(r->loop))); i++) {
+         i < 16 && r->requests < REQUESTS_MAX && (key = queue_take(r->queue, loop_now_ms(r->loop))); i++) {
         AUTO(mem) char *copy = mem_strdup(key);
 
         reconcile(r, copy);
     }
-    if (r->works.count < WORKS_MAX)
+    if (r->requests < REQUESTS_MAX)
         reconciler_wake(r);
 }
 

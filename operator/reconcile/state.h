@@ -16,8 +16,9 @@
 #include "operator/reconcile/plan.h"
 #include "operator/reconcile/reconciler.h"
 
-/* Works in flight; more keys wait in the queue, so that memory does not follow the length of the queue. */
-#define WORKS_MAX 128
+/* Requests of plans. More keys wait in the queue, so that memory does not follow its length: a pod has 10 KB
+ * and more. Each answer lets the next key in, so the client's window does not run dry. */
+#define REQUESTS_MAX KUBE_WINDOW
 /* A write of ours is visible within milliseconds. Until the watch has shown it, or is known to have passed
  * it, nothing is decided about the job: a pod that was made and is not seen yet looks like one that never
  * was. A watch that is silent is begun anew after 90 s. */
@@ -40,6 +41,7 @@ struct reconciler {
     uint64_t arrivals;   /* memories made so far */
     struct map gone;     /* uids of jobs that a live GET did not find */
     struct map works;    /* key -> struct work */
+    unsigned requests;   /* of all works */
     struct admitted admitted;
     struct loop_timer pump;
     bool claims_changed; /* somebody's claim, a controller's room or the nodes */

@@ -50,6 +50,7 @@ struct job_memory *work_memory(const struct work *work)
 
 static void request_free(struct request *request)
 {
+    request->work->r->requests--;
     *request->link = request->next;
     if (request->next)
         request->next->link = request->link;
@@ -70,6 +71,7 @@ void work_send(struct work *work, struct op *op, const struct kube_request *http
         request->next->link = &request->next;
     work->requests = request;
     work->outstanding++;
+    work->r->requests++;
     request->call = kube_send(work->r->kube, http, done, request);
 }
 
@@ -78,6 +80,7 @@ void request_end(struct request *request)
     struct work *work = request->work;
 
     request_free(request);
+    reconciler_wake(work->r); /* there may be room for another key */
     work_put(work);
 }
 
