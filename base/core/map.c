@@ -8,7 +8,7 @@
 
 /* Open addressing with linear probing; removal moves followers back, so there are no tombstones to sweep. */
 struct map_slot {
-    char *key; /* NULL: free */
+    const char *key; /* NULL: free */
     void *value;
     uint64_t hash;
 };
@@ -43,6 +43,12 @@ static void grow(struct map *map)
     mem_free(old.slots);
 }
 
+static void free_key(const struct map *map, const struct map_slot *slot)
+{
+    if (!map->borrows_keys)
+        mem_free((char *)(uintptr_t)slot->key);
+}
+
 void *map_get(const struct map *map, const char *key)
 {
     return map->count ? find(map, key, hash_of(key))->value : NULL;
@@ -57,7 +63,7 @@ void *map_set(struct map *map, const char *key, void *value)
     struct map_slot *slot = find(map, key, hash);
     void *old = slot->value;
     if (!slot->key) {
-        *slot = (struct map_slot){.key = mem_strdup(key), .hash = hash};
+        *slot = (struct map_slot){.key = map->borrows_keys ? key : mem_strdup(key), .hash = hash};
         map->count++;
     }
     slot->value = value;
@@ -87,7 +93,7 @@ void *map_remove(struct map *map, const char *key)
     if (!slot->key)
         return NULL;
     void *value = slot->value;
-    mem_free(slot->key);
+    free_key(map, slot);
     close_hole(map, (size_t)(slot - map->slots));
     map->count--;
     return value;
@@ -96,7 +102,7 @@ void *map_remove(struct map *map, const char *key)
 void map_release(struct map *map)
 {
     for (size_t i = 0; i < map->cap; i++)
-        mem_free(map->slots[i].key);
+        free_key(map, &map->slots[i]);
     mem_free(map->slots);
     *map = (struct map){0};
 }

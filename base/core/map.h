@@ -1,5 +1,6 @@
-/* A string-keyed hash map of borrowed values; keys are copied. Iteration order is unspecified.
- * A zeroed struct map is empty. The map never frees values: walk it and free them before map_release. */
+/* A string-keyed hash map of borrowed values; keys are copied, or with borrows_keys stay their owner's, who
+ * keeps them until they are removed. Iteration order is unspecified. A zeroed struct map is empty. The map
+ * never frees values: walk it and free them before map_release. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +12,7 @@ struct map {
     struct map_slot *slots;
     size_t count;
     size_t cap;
+    bool borrows_keys; /* set before the first key */
 };
 
 void *map_get(const struct map *map, const char *key); /* NULL when absent */

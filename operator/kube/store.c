@@ -5,15 +5,16 @@
 #include "base/core/map.h"
 #include "base/core/mem.h"
 
+/* One block: there are as many of them as pods. */
 struct entry {
     struct store_item item; /* first: readers hold pointers to it */
-    void *view;
-    char *names;            /* the block that key, ns, name and uid point into */
-    char *resource_version; /* opaque: compared for equality only */
+    uint64_t version;       /* hash of the resource version, which is compared for equality only */
     struct entry *prev, *next;
     struct bucket *bucket; /* NULL: not indexed */
     struct entry *bucket_prev, *bucket_next;
-    unsigned seen; /* the listing that last showed it */
+    unsigned seen;   /* the listing that last showed it */
+    unsigned uid_at; /* where the uid stands in names */
+    char names[];    /* the key, and the uid */
 };
 
 struct bucket {
@@ -39,15 +40,23 @@ struct store *store_new(const struct store_options *options)
     struct store *store = NEW(struct store);
 
     store->options = *options;
+    store->by_key.borrows_keys = true; /* they stand in the entries */
     return store;
+}
+
+static void *view_of(const struct entry *entry)
+{
+    return (void *)(uintptr_t)entry->item.view;
+}
+
+static const char *uid_of(const struct entry *entry)
+{
+    return entry->names + entry->uid_at;
 }
 
 static void entry_free(struct store *store, struct entry *entry)
 {
-    if (entry->view != NULL)
-        store->options.view_free(entry->view);
-    mem_free(entry->names);
-    mem_free(entry->resource_version);
+    store->options.view_free(view_of(entry));
     mem_free(entry);
 }
 
@@ -93,7 +102,8 @@ static void bucket_join(struct store *store, struct entry *entry, const char *in
 /* After the view changed. */
 static void reindex(struct store *store, struct entry *entry)
 {
-    const char *index_key = store->options.index_key != NULL ? store->options.index_key(entry->view) : NULL;
+    const char *index_key =
+        store->options.index_key != NULL ? store->options.index_key(entry->item.view) : NULL;
 
     if (str_eq(index_key, entry->bucket != NULL ? entry->bucket->index_key : NULL))
         return;
@@ -193,9 +203,7 @@ static void report(struct store *store, const struct entry *entry, const void *o
 {
     struct store_change change = {
         .key = entry->item.key,
-        .ns = entry->item.ns,
-        .name = entry->item.name,
-        .uid = entry->item.uid,
+        .uid = uid_of(entry),
         .old = old,
         .new = new,
         .vanished_unseen = unseen,
@@ -208,7 +216,7 @@ static void report(struct store *store, const struct entry *entry, const void *o
 static void vanish(struct store *store, struct entry *entry, bool unseen)
 {
     unlink_entry(store, entry);
-    report(store, entry, entry->view, NULL, unseen);
+    report(store, entry, entry->item.view, NULL, unseen);
     entry_free(store, entry);
 }
 
@@ -232,32 +240,23 @@ static struct entry *find(const struct store *store, const struct identity_of_it
     return map_get(&store->by_key, key);
 }
 
-/* One block for four strings, the name being the end of the key: there are as many entries as pods. */
-static void entry_name(struct entry *entry, const struct identity_of_item *id)
+static struct entry *entry_new(const struct identity_of_item *id)
 {
     AUTO(mem) char *key = key_of(id->ns, id->name);
-    const char *parts[] = {key, id->ns, id->uid};
-    const char **slots[] = {&entry->item.key, &entry->item.ns, &entry->item.uid};
-    size_t size = 0;
-    char *at;
+    size_t key_size = strlen(key) + 1, uid_size = strlen(id->uid) + 1;
+    struct entry *entry = mem_alloc(sizeof(*entry) + key_size + uid_size);
 
-    for (size_t i = 0; i < COUNT_OF(parts); i++)
-        size += strlen(parts[i]) + 1;
-    at = entry->names = mem_alloc(size);
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        *slots[i] = memcpy(at, parts[i], strlen(parts[i]) + 1);
-        at += strlen(parts[i]) + 1;
-    }
-    entry->item.name = entry->item.key + strlen(key) - strlen(id->name);
+    entry->uid_at = (unsigned)key_size;
+    entry->item.key = memcpy(entry->names, key, key_size);
+    memcpy(entry->names + key_size, id->uid, uid_size);
+    return entry;
 }
 
 static void add(struct store *store, const struct identity_of_item *id, void *view)
 {
-    struct entry *entry = NEW(struct entry);
+    struct entry *entry = entry_new(id);
 
-    entry_name(entry, id);
-    entry->resource_version = mem_strdup(id->resource_version);
-    entry->view = view;
+    entry->version = str_hash(id->resource_version);
     entry->item.view = view;
     entry->seen = store->listing;
     link_last(store, entry);
@@ -267,10 +266,9 @@ static void add(struct store *store, const struct identity_of_item *id, void *vi
 
 static void replace(struct store *store, struct entry *entry, const struct identity_of_item *id, void *view)
 {
-    void *old = entry->view;
+    void *old = view_of(entry);
 
-    mem_set_str(&entry->resource_version, id->resource_version);
-    entry->view = view;
+    entry->version = str_hash(id->resource_version);
     entry->item.view = view;
     reindex(store, entry);
     report(store, entry, old, view, false);
@@ -279,7 +277,7 @@ static void replace(struct store *store, struct entry *entry, const struct ident
 
 static bool is_known_version(const struct entry *entry, const struct identity_of_item *id)
 {
-    return id->resource_version[0] != '\0' && str_eq(entry->resource_version, id->resource_version);
+    return id->resource_version[0] != '\0' && entry->version == str_hash(id->resource_version);
 }
 
 bool store_put(struct store *store, const cJSON *item)
@@ -291,7 +289,7 @@ bool store_put(struct store *store, const cJSON *item)
     if (!identify(item, &id))
         return false;
     entry = find(store, &id);
-    if (entry != NULL && !str_eq(entry->item.uid, id.uid)) {
+    if (entry != NULL && !str_eq(uid_of(entry), id.uid)) {
         vanish(store, entry, true);
         entry = NULL;
     }
@@ -320,11 +318,10 @@ bool store_delete(struct store *store, const cJSON *item)
     if (!identify(item, &id))
         return false;
     entry = find(store, &id);
-    if (entry == NULL || !str_eq(entry->item.uid, id.uid))
+    if (entry == NULL || !str_eq(uid_of(entry), id.uid))
         return true; /* a replay of something already gone */
     if (store->options.view(store->options.ctx, item, &last)) {
-        store->options.view_free(entry->view);
-        entry->view = last;
+        store->options.view_free(view_of(entry));
         entry->item.view = last;
     }
     vanish(store, entry, false);

@@ -15,9 +15,6 @@ struct store;
 
 struct store_item {
     const char *key;
-    const char *ns; /* "" for cluster-wide kinds */
-    const char *name;
-    const char *uid;
     const void *view;
 };
 
@@ -25,8 +22,6 @@ struct store_item {
  * one the DELETED event brought, or with vanished_unseen the last one seen before the watch was blind. */
 struct store_change {
     const char *key;
-    const char *ns;
-    const char *name;
     const char *uid;
     const void *old;
     const void *new;

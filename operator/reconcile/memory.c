@@ -17,7 +17,6 @@ static void release_worker(struct worker_memory *worker)
 {
     mem_free(worker->pod);
     mem_free(worker->node);
-    mem_free(worker->boot_id);
     *worker = (struct worker_memory){0};
 }
 
@@ -88,6 +87,22 @@ void memory_forget_part(struct job_memory *memory, const char *id)
 
     if (part)
         free_part(part);
+}
+
+void memory_keep_parts(struct job_memory *memory, bool (*is_wanted)(void *ctx, const char *id), void *ctx)
+{
+    struct map kept = {0};
+    const char *id;
+    void *part;
+
+    for (size_t i = 0; map_next(&memory->parts, &i, &id, &part);) {
+        if (is_wanted(ctx, id))
+            map_set(&kept, id, part);
+        else
+            free_part(part);
+    }
+    map_release(&memory->parts);
+    memory->parts = kept;
 }
 
 struct worker_memory *part_worker(struct part_memory *part, uint32_t worker)

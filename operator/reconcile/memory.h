@@ -16,9 +16,10 @@ struct watch;
 /* One worker of the current run of a partition. */
 struct worker_memory {
     enum worker_state state;
-    char *pod, *node, *boot_id;
+    bool deleting, has_node;
+    uint64_t boot;    /* of its node when it was first seen there; 0: not told */
+    char *pod, *node; /* once it is gone: until then they stand in its view */
     uint64_t revision;
-    bool deleting;
     const char *disruption; /* who was taking it away when it was last seen, or NULL */
     int64_t disrupted_s;
     int64_t since_ms;
@@ -91,6 +92,8 @@ void memory_free(struct job_memory *memory);
 struct part_memory *memory_part(struct job_memory *memory, const char *id,
                                 int64_t now_ms); /* made when absent */
 void memory_forget_part(struct job_memory *memory, const char *id);
+/* Forgets all that are not wanted. */
+void memory_keep_parts(struct job_memory *memory, bool (*is_wanted)(void *ctx, const char *id), void *ctx);
 struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /* made when absent */
 /* The launcher of this run is to be created. Its keys are asked for once more: they may have been deleted
  * while the workers started. */

@@ -10,13 +10,18 @@ const struct node *node_seen(const struct reconciler *r, const char *name)
     return r->nodes && name ? store_view(watch_store(r->nodes), NULL, name) : NULL;
 }
 
-bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id)
+uint64_t node_boot(const struct node *node)
+{
+    return node && *node->boot_id ? str_hash(node->boot_id) | 1 : 0;
+}
+
+bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot)
 {
     const struct node *seen = node_seen(r, node);
 
     if (!seen)
         return false;
-    return seen->out_of_service || (boot_id && *boot_id && *seen->boot_id && !str_eq(seen->boot_id, boot_id));
+    return seen->out_of_service || (boot && node_boot(seen) && node_boot(seen) != boot);
 }
 
 struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller)
@@ -97,7 +102,7 @@ static void recall(const struct reconciler *r, const struct job *job, const stru
         ret->since_ms = loop_now_ms(r->loop);
     }
     if (ret->state == WORKER_GONE_UNKNOWN &&
-        (node_is_fenced(r, memory->node, memory->boot_id) || is_released_by_admin(job, record->name)))
+        (node_is_fenced(r, memory->node, memory->boot) || is_released_by_admin(job, record->name)))
         ret->state = WORKER_GONE_QUIET;
 }
 
@@ -114,7 +119,7 @@ static void see_pod(const struct reconciler *r, const struct job *job, const str
         .node = pod->node,
         .revision = pod->revision,
         .since_ms = memory ? memory->since_ms : 0,
-        .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot_id : NULL) ||
+        .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot : 0) ||
                        is_released_by_admin(job, pod->partition),
     };
 }
@@ -371,7 +376,8 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
 
 const char *observe_unconfirmed(const struct reconciler *r, const char *key)
 {
-    const struct store_item *job = store_get(watch_store(r->jobs), key);
+    const struct store_item *item = store_get(watch_store(r->jobs), key);
+    const struct job *job = item ? item->view : NULL;
 
     for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
         const struct record *record = i->view;

@@ -81,7 +81,8 @@ void observation_release(struct observation *observation);
 const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: nothing is known of it */
 /* What a controller's Secret has for the pods of jobs. Borrowed until the loop's next turn. */
 struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller);
-bool node_is_fenced(const struct reconciler *r, const char *node, const char *boot_id);
+uint64_t node_boot(const struct node *node); /* tells its boots apart; 0: not told */
+bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot);
 /* The uid of a job of this name that is not in the store, though records name it and nobody has looked yet;
  * or NULL. */
 const char *observe_unconfirmed(const struct reconciler *r, const char *key);

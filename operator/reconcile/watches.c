@@ -144,7 +144,8 @@ static void on_record(void *ctx, const struct store_change *change)
     } else if (change->new) {
         reconciler_follow(r, record);
     } else {
-        const struct store_item *job = store_get(watch_store(r->jobs), record->job_key);
+        const struct store_item *item = store_get(watch_store(r->jobs), record->job_key);
+        const struct job *job = item ? item->view : NULL;
 
         pool_forget(r->pool, record->controller, record->name);
         memory_forget_part(memory, record->name);
@@ -182,13 +183,12 @@ static const char *pod_index(const void *view)
 static void remember_present(struct reconciler *r, const struct pod *pod, struct worker_memory *worker)
 {
     worker->state = WORKER_PRESENT;
-    mem_set_str(&worker->pod, pod->name);
     worker->revision = pod->revision;
-    if (pod->node && !worker->node) {
+    if (pod->node && !worker->has_node) {
         const struct node *node = node_seen(r, pod->node);
 
-        mem_set_str(&worker->node, pod->node);
-        mem_set_str(&worker->boot_id, node ? node->boot_id : NULL);
+        worker->has_node = true;
+        worker->boot = node_boot(node);
     }
     worker->disruption = pod->disruption;
     worker->disrupted_s = pod->disrupted_s;
@@ -202,22 +202,33 @@ static void remember_present(struct reconciler *r, const struct pod *pod, struct
 static void remember_gone(struct reconciler *r, const struct pod *last, bool vanished_unseen,
                           struct worker_memory *worker)
 {
-    bool fenced = node_is_fenced(r, last->node, worker->boot_id);
+    bool fenced = node_is_fenced(r, last->node, worker->boot);
     bool quiet = pod_is_quiet(last, !vanished_unseen, fenced);
 
+    mem_set_str(&worker->pod, last->name);
+    mem_set_str(&worker->node, last->node);
     worker->disruption = last->disruption;
     worker->disrupted_s = last->disrupted_s;
     worker->state = quiet ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
     worker->since_ms = loop_now_ms(r->loop);
 }
 
+static bool has_record(void *ctx, const char *partition)
+{
+    const struct reconciler *r = ctx;
+
+    return store_view(watch_store(r->records), r->options.operator_ns, partition) != NULL;
+}
+
+/* Where there is no record, nothing is decided about the partition: pods that stay for their logs are not
+ * remembered. Until the records are listed, all are. */
 static void remember_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod)
 {
     struct job_memory *memory = reconciler_memory(r, pod->job_key, pod->job_uid);
     struct part_memory *part;
 
     memory_saw_version(memory, pod->resource_version);
-    if (!pod->partition)
+    if (!pod->partition || (watch_is_synced(r->records) && !has_record(r, pod->partition)))
         return;
     part = memory_part(memory, pod->partition, loop_now_ms(r->loop));
     if (pod->run > part->run)
@@ -326,8 +337,12 @@ static void on_synced(void *ctx)
 {
     struct reconciler *r = ctx;
 
+    void *memory;
+
     if (!reconciler_is_synced(r))
         return;
+    for (size_t i = 0; map_next(&r->memories, &i, NULL, &memory);)
+        memory_keep_parts(memory, has_record, r);
     log_info("jobs, pods, records and nodes are known", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
              KVF("records", "%zu", store_count(watch_store(r->records))));
     reconciler_wake(r);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/core/mem.h"
 #include "lib/check.h"
 
 TEST(an_empty_map_has_nothing)
@@ -13,6 +14,26 @@ TEST(an_empty_map_has_nothing)
     CHECK(map_get(&map, "a") == NULL);
     CHECK(map_remove(&map, "a") == NULL);
     CHECK(!map_next(&map, &pos, NULL, &value));
+    map_release(&map);
+}
+
+TEST(borrowed_keys_stay_their_owners)
+{
+    struct map map = {.borrows_keys = true};
+    char keys[40][24];
+    size_t pos = 0;
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        (void)snprintf(keys[i], sizeof(keys[i]), "%zu", i);
+        CHECK(map_set(&map, keys[i], keys[i]) == NULL);
+    }
+    while (map_next(&map, &pos, &key, &value))
+        CHECK(key == value);
+    CHECK(map_remove(&map, "7") == keys[7]);
+    CHECK_STR_EQ(keys[7], "7");
+    CHECK_INT_EQ(map.count, 39);
     map_release(&map);
 }
 
