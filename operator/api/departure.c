@@ -17,7 +17,7 @@ static bool has_ended(const cJSON *status)
 enum departure departure_of(const struct job *job)
 {
     struct err err = {0};
-    AUTO(json) cJSON *status = json_parse(slice_of(job->status_json), &err);
+    AUTO(json) cJSON *status = job_status(job, &err);
 
     if (!job->has_finalizer)
         return DEPARTURE_FREE;
@@ -31,7 +31,7 @@ enum departure departure_of(const struct job *job)
 char *departure_describe(const struct job *job)
 {
     struct err err = {0};
-    AUTO(json) cJSON *status = json_parse(slice_of(job->status_json), &err);
+    AUTO(json) cJSON *status = job_status(job, &err);
 
     return mem_printf("%s (%s)", job->key, json_str(status, "launcherStatus", "Pending"));
 }

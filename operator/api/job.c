@@ -7,15 +7,46 @@
 #include "operator/api/validate.h"
 #include "operator/api/vendor.h"
 
+/* An absent one is an empty object. */
+static struct pack *pack_json(const cJSON *node, uint64_t *ret_hash)
+{
+    AUTO(mem) char *text = node ? json_print(node) : mem_strdup("{}");
+
+    *ret_hash = str_hash(text) | 1;
+    return pack_new(slice_of(text));
+}
+
 /* The templates as they came, and what is told apart by them. */
 static void read_templates(struct job *job, const cJSON *spec)
 {
     const cJSON *workers = json_at(spec, "workers/template"), *launcher = json_at(spec, "launcher");
 
     job->overrides_restart_policy = !str_eq(json_str(workers, "spec/restartPolicy", "Never"), "Never");
-    job->template_json = workers ? json_print(workers) : mem_strdup("{}");
-    job->revision = str_hash(job->template_json) | 1;
-    job->launcher_json = job->spec.has_launcher ? json_print(launcher) : NULL;
+    job->template_pack = pack_json(workers, &job->revision);
+    if (job->spec.has_launcher)
+        job->launcher_pack = pack_json(launcher, &job->launcher_revision);
+}
+
+static cJSON *unpack(const struct pack *pack, struct err *err)
+{
+    AUTO(mem) char *text = pack_text(pack);
+
+    return json_parse(slice_of(text), err);
+}
+
+cJSON *job_template(const struct job *job, struct err *err)
+{
+    return unpack(job->template_pack, err);
+}
+
+cJSON *job_launcher(const struct job *job, struct err *err)
+{
+    return unpack(job->launcher_pack, err);
+}
+
+cJSON *job_status(const struct job *job, struct err *err)
+{
+    return unpack(job->status_pack, err);
 }
 
 static void read_finalizers(struct job *job, const cJSON *metadata)
@@ -36,6 +67,7 @@ struct job *job_parse(const cJSON *object)
         return NULL;
 
     struct job *job = NEW(struct job);
+    uint64_t unused;
 
     job->ns = mem_strdup(json_str(metadata, "namespace", ""));
     job->name = mem_strdup(json_str(metadata, "name", ""));
@@ -49,7 +81,7 @@ struct job *job_parse(const cJSON *object)
     read_finalizers(job, metadata);
     job->is_vendors = vendor_owns(object);
     job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
-    job->status_json = cJSON_IsObject(status) ? json_print(status) : mem_strdup("{}");
+    job->status_pack = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
     validate_job(object, &job->spec, &job->problems);
     read_templates(job, json_at(object, "spec"));
     return job;
@@ -68,8 +100,8 @@ void job_free(struct job *job)
     strv_release(&job->problems);
     strv_release(&job->finalizers);
     mem_free(job->key);
-    mem_free(job->template_json);
-    mem_free(job->launcher_json);
-    mem_free(job->status_json);
+    mem_free(job->template_pack);
+    mem_free(job->launcher_pack);
+    mem_free(job->status_pack);
     mem_free(job);
 }

@@ -1,12 +1,13 @@
 /* What the operator knows of an IPUJob: a small view of spec and metadata, with every mistake found in it.
- * Pure. The pod template is kept as the bytes the API server sent, so that fields we do not know pass
- * through. */
+ * Pure. The pod template and the status are kept whole, so that fields we do not know pass through, and
+ * packed, because they are most of what a job takes in memory. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/core/pack.h"
 #include "base/core/str.h"
 #include "base/doc/json.h"
 
@@ -65,10 +66,11 @@ struct job {
     struct strv problems;          /* what validate_job says of it; empty for a valid spec */
     char *key;                     /* "namespace/name" */
     uint64_t revision;             /* of the template: another template has another; never 0 */
-    char *template_json;           /* spec.workers.template, compact */
-    char *launcher_json;           /* spec.launcher, compact; NULL without one */
+    uint64_t launcher_revision;    /* the same of spec.launcher; 0 without one */
+    struct pack *template_pack;    /* spec.workers.template; {} when absent */
+    struct pack *launcher_pack;    /* spec.launcher; NULL without one */
     bool overrides_restart_policy; /* the template has one of its own that is not Never */
-    char *status_json;             /* status, compact; "{}" when absent */
+    struct pack *status_pack;      /* status; {} when absent */
 };
 
 /* Never fails for an object of the right kind: a bad spec is a view with problems. NULL only without name or
@@ -80,6 +82,11 @@ static inline void job_auto(struct job **job)
 {
     job_free(*job);
 }
+
+/* As they came from the API server; yours. Asking for the launcher of a job without one fails. */
+MUST_USE cJSON *job_template(const struct job *job, struct err *err);
+MUST_USE cJSON *job_launcher(const struct job *job, struct err *err);
+MUST_USE cJSON *job_status(const struct job *job, struct err *err);
 
 uint32_t job_pods(const struct job_spec *spec); /* workers of one instance times instances */
 /* The pods of an instance: its workers, and behind them its launcher. */

@@ -110,7 +110,7 @@ void podlaunch_fill_worker(cJSON *spec, struct podenv *env, const struct job *jo
 bool podlaunch_uses_host_network(const struct job *job, const struct podspec_options *options)
 {
     struct err err = {0};
-    AUTO(json) cJSON *from = json_parse(slice_of(job->template_json), &err);
+    AUTO(json) cJSON *from = job_template(job, &err);
 
     return json_bool(from, "spec/hostNetwork", options->host_network);
 }
@@ -356,8 +356,8 @@ cJSON *podlaunch_pod(const struct job *job, uint32_t instance, const struct podl
                      const struct podspec_place *place, const struct podspec_options *options,
                      struct err *err)
 {
-    AUTO(json) cJSON *from = json_parse(slice_of(job->template_json), err);
-    AUTO(json) cJSON *launcher = from ? json_parse(slice_of(job->launcher_json), err) : NULL;
+    AUTO(json) cJSON *from = job_template(job, err);
+    AUTO(json) cJSON *launcher = from ? job_launcher(job, err) : NULL;
     AUTO(mem) char *name = name_launcher_pod(job->name, instance);
     cJSON *pod, *spec;
 

@@ -71,7 +71,7 @@ cJSON *podspec_worker(const struct job *job, uint32_t instance, uint32_t worker,
                       const struct podspec_place *place, const struct podspec_options *options,
                       struct err *err)
 {
-    AUTO(json) cJSON *from = json_parse(slice_of(job->template_json), err);
+    AUTO(json) cJSON *from = job_template(job, err);
     AUTO(json) cJSON *pod = json_object();
     AUTO(mem) char *name = name_worker_pod(job->name, instance * job->spec.workers_per_instance + worker);
     cJSON *spec;

@@ -16,8 +16,7 @@ struct judged {
 char *admitted_fingerprint(const struct job *job)
 {
     return mem_printf("%s/%llx/%llx/%u", job->ns, (unsigned long long)job->revision,
-                      (unsigned long long)str_hash(job->launcher_json ? job->launcher_json : ""),
-                      job->spec.workers_per_instance);
+                      (unsigned long long)job->launcher_revision, job->spec.workers_per_instance);
 }
 
 static struct judged *find(const struct admitted *admitted, const struct job *job)

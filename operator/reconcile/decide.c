@@ -270,7 +270,7 @@ void job_decide(const struct job_view *view, struct plan *plan)
     }
 
     struct err err = {0};
-    AUTO(json) cJSON *status = json_parse(slice_of(job->status_json), &err);
+    AUTO(json) cJSON *status = job_status(job, &err);
 
     if (job->deleting) {
         if (job->has_finalizer)

@@ -38,7 +38,7 @@ static int64_t waits_since(const struct reconciler *r, const struct job_memory *
 
     if (r->all_seen || !job)
         return loop_unix_micros() / 1000000;
-    status = json_parse(slice_of(job->status_json), &err);
+    status = job_status(job, &err);
     return status_start_s(status) ? loop_unix_micros() / 1000000 : job->created_s;
 }
 
@@ -199,7 +199,7 @@ static void find_eligible(const struct reconciler *r, const struct job *job, str
 
     if (memory->eligible && memory->eligible_generation == job->generation)
         return;
-    pod_template = json_parse(slice_of(job->template_json), &err);
+    pod_template = job_template(job, &err);
     selector = json_at(pod_template, "spec/nodeSelector");
     mem_free(memory->eligible);
     memory->eligible = mem_alloc(pool_count(r->pool) + 1);

@@ -7,7 +7,7 @@
 static enum job_state state_of(const struct job *job)
 {
     struct err err = {0};
-    AUTO(json) cJSON *status = json_parse(slice_of(job->status_json), &err);
+    AUTO(json) cJSON *status = job_status(job, &err);
     const char *name = json_str(status, "launcherStatus", "");
 
     for (size_t i = 0; i < SURVEY_STATES; i++) {

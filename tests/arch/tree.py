@@ -45,7 +45,7 @@ PURE = re.compile(
       |rawmemchr|v?snprintf|abs|labs|qsort|bsearch|ffs|isoc99_sscanf
       |calloc|aligned_alloc|realloc|free|write|close|hton[ls]|ntoh[ls]|inet_[pn]to[pn])(_chk)?
       |abort|__assert_fail|__errno_location|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__popcount[ds]i2|__ctype_(b|tolower|toupper)_loc
-      |isfinite|floor|ceil|fabs|cJSON_\w+|yaml_\w+|protobuf_c_\w+|(virmgrpc|ipuoperator)__\w+""",
+      |isfinite|floor|ceil|fabs|cJSON_\w+|yaml_\w+|(de|in)flate(End|Init2?_)?|protobuf_c_\w+|(virmgrpc|ipuoperator)__\w+""",
     re.VERBOSE,
 )
 

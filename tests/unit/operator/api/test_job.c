@@ -71,6 +71,12 @@ static const struct {
     {"\"jobInstances\":1,\"ipusPerJobInstance\":65536", 1, 65536, 1, 0, false, false, 1024, 1024, 1},
 };
 
+#define CHECK_PACK(pack, want)                                                                               \
+    do {                                                                                                     \
+        AUTO(mem) char *text_ = pack_text(pack);                                                             \
+        CHECK_STR_EQ(text_, want);                                                                           \
+    } while (0)
+
 TEST(a_valid_spec_gives_its_shape)
 {
     CHECK_ROWS (row, shapes) {
@@ -236,8 +242,8 @@ TEST(metadata_and_the_plain_fields_are_read)
     CHECK_STR_EQ(job->spec.sync_type, "c2-compatible");
     CHECK_STR_EQ(job->spec.routing, "dnc");
     CHECK_STR_EQ(job->spec.allocation, "c");
-    CHECK_STR_EQ(job->status_json, "{\"launcherStatus\":\"Pending\"}");
-    CHECK_STR_EQ(job->template_json, "{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
+    CHECK_PACK(job->status_pack, "{\"launcherStatus\":\"Pending\"}");
+    CHECK_PACK(job->template_pack, "{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
     CHECK_INT_EQ(job->problems.count, 0);
 }
 
@@ -245,7 +251,7 @@ TEST(a_new_object_has_no_status_and_no_finalizer)
 {
     AUTO(job) struct job *job = parse(ONE "\"ipusPerJobInstance\":4,\"cleanPodPolicy\":\"All\"," WORKERS);
 
-    CHECK_STR_EQ(job->status_json, "{}");
+    CHECK_PACK(job->status_pack, "{}");
     CHECK(!job->has_finalizer && !job->deleting && !job->release && !job->spec.managed_by);
     CHECK_INT_EQ(job->spec.clean, CLEAN_ALL);
     CHECK_INT_EQ(job->spec.reconfigurable, -1);
@@ -274,5 +280,5 @@ TEST(a_job_without_a_spec_is_a_job_with_problems)
     AUTO(job) struct job *job = job_parse(object);
 
     CHECK_INT_EQ(job->problems.count, 3);
-    CHECK_STR_EQ(job->template_json, "{}");
+    CHECK_PACK(job->template_pack, "{}");
 }

@@ -108,8 +108,9 @@ TEST(host_networking_is_the_templates_or_else_the_charts)
     CHECK_ROWS (row, rows) {
         AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
 
-        mem_free(job->template_json);
-        job->template_json = mem_printf("{\"spec\":%s}", row->spec);
+        AUTO(mem) char *text = mem_printf("{\"spec\":%s}", row->spec);
+
+        podspec_case_set_template(job, text);
         CHECK_INT_EQ(
             podlaunch_uses_host_network(job, &(struct podspec_options){.host_network = row->by_option}),
             row->want);
@@ -213,13 +214,15 @@ TEST(a_large_template_in_any_letters_reaches_worker_and_launcher)
 
     while (large.len < 256 * 1024)
         str_adds(&large, letters);
-    from = json_parse(slice_of(job->template_json), &err);
+    from = job_template(job, &err);
     CHECK_OK(from, err);
     cJSON *container = json_at_mut(from, "spec/containers")->child;
     json_put_str(json_push_take(json_at_mut(container, "env"), json_object()), "name", "LARGE");
     json_put_str(json_at_mut(container, "env")->child->next, "value", str_text(&large));
-    mem_free(job->template_json);
-    job->template_json = json_print(from);
+
+    AUTO(mem) char *text = json_print(from);
+
+    podspec_case_set_template(job, text);
 
     AUTO(json) cJSON *worker = podspec_case_pod(c, job);
     AUTO(json) cJSON *launcher = launcher_of(c, job);

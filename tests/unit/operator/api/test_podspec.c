@@ -137,7 +137,7 @@ TEST(what_the_template_says_stays)
         AUTO(job) struct job *job = podspec_case_job(c);
         AUTO(json) cJSON *pod = podspec_case_pod(c, job);
         struct err err = {0};
-        AUTO(json) cJSON *from = json_parse(slice_of(job->template_json), &err);
+        AUTO(json) cJSON *from = job_template(job, &err);
         cJSON *spec = json_at_mut(from, "spec");
 
         check_containers_kept(json_at(pod, "spec/containers"), json_at(spec, "containers"), true);
@@ -198,7 +198,7 @@ TEST(a_template_without_containers_is_refused)
         AUTO(job) struct job *job = podspec_case_job(&podspec_cases[0]);
         struct err err = {0};
 
-        mem_set_str(&job->template_json, *text);
+        podspec_case_set_template(job, *text);
         CHECK_ERR(podspec_worker(job, 0, 0, &podspec_cases[0].place, &podspec_cases[0].options, &err), err,
                   ERR_INVALID);
     }
@@ -209,8 +209,8 @@ TEST(a_template_of_odd_types_makes_a_pod_all_the_same)
 {
     AUTO(job) struct job *job = podspec_case_job(&podspec_cases[0]);
 
-    mem_set_str(
-        &job->template_json,
+    podspec_case_set_template(
+        job,
         "{\"metadata\":{\"labels\":\"a\",\"annotations\":null},\"spec\":{\"containers\":[{\"name\":\"a\","
         "\"env\":7,"
         "\"volumeMounts\":{},\"command\":\"x\",\"envFrom\":3},5],\"initContainers\":\"b\",\"volumes\":1,"

@@ -84,12 +84,14 @@ static void ask_launcher(struct strv *env, struct strv *added)
 static void drop_command(struct job *job)
 {
     struct err err = {0};
-    AUTO(json) cJSON *from = json_parse(slice_of(job->template_json), &err);
+    AUTO(json) cJSON *from = job_template(job, &err);
 
     json_drop(json_at_mut(from, "spec/containers")->child, "command");
     json_drop(json_at_mut(from, "spec/containers")->child, "envFrom"); /* nobody can look into it there */
-    mem_free(job->template_json);
-    job->template_json = json_print(from);
+
+    AUTO(mem) char *text = json_print(from);
+
+    podspec_case_set_template(job, text);
 }
 
 /* The launcher's own input, its wrapping, and PATH are no results. */
