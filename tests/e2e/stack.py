@@ -51,6 +51,10 @@ class Stack:
         for deployment in ("ipu-operator-vipu-server", "ipu-operator"):
             self.system("rollout", "status", f"deployment/{deployment}", "--timeout=90s")
 
+    def helm(self, *words, **how):
+        """What Helm says."""
+        return kube.run(self._programs / "helm", *words, **how).stdout
+
     def rendered(self, *values):
         """The chart's objects with these values beside the usual ones."""
         text = kube.run(self._programs / "helm", "template", "ipu-operator", CHART, "--namespace", SYSTEM,

@@ -1,0 +1,94 @@
+"""A V-IPU controller in secure mode with TLS, beside the one of the other tests: whole jobs, and no key anywhere."""
+
+import base64
+import json
+import secrets
+import sys
+
+import kube
+import pytest
+from jobs import job
+from stack import SYSTEM
+
+sys.path.append(str(kube.ROOT / "tests" / "vipu"))
+
+from certificates import Authority  # noqa: E402
+
+HOST = f"secure-vipu-server.{SYSTEM}.svc"
+LABEL = "vipu-secure=yes"
+CHART = kube.ROOT / "charts" / "ipu-operator"
+FILES = "/etc/vipu-server-files"
+# What the program of a job may ask with what its pod was given: everything that V-IPU's own tools ask.
+ASK = """
+set -e
+vipu get partition "$IPUOF_VIPU_API_PARTITION_ID" | grep -q "$IPUOF_VIPU_API_PARTITION_ID"
+gc-info --list-devices | grep "Partition: $IPUOF_VIPU_API_PARTITION_ID"
+vipu create partition beyond --size 4 --allocation others 2>&1 | grep 'no allocation "others"'
+if VIPU_CLI_API_ACCESS_KEY=guessed-and-wrong vipu list partitions; then exit 1; fi
+echo all was answered
+"""
+
+
+def opaque(name, **data):
+    text = {key.replace("_", "-").replace("-crt", ".crt").replace("-pem", ".pem"): value for key, value in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": text}
+
+
+def server_config(keys):
+    users = [{"id": user, "access-key-file": f"{FILES}/{user}", "allocations": ["cl1"]} for user in keys]
+    return {"secure": True, "users": users, "tls": {"certificate": f"{FILES}/tls.pem", "key": f"{FILES}/tls-key.pem"},
+            "clusters": [{"id": "cl1", "agents": 4}, {"id": "others", "agents": 4}]}
+
+
+@pytest.fixture(scope="module")
+def keys():
+    return {user: f"planted-{secrets.token_hex(12)}" for user in ("operator", "jobs")}
+
+
+@pytest.fixture(scope="module")
+def secure(stack, keys, tmp_path_factory):
+    """The chart's own controller once more, in secure mode; the operator knows it by a Secret, and tells all it does."""
+    authority = Authority(tmp_path_factory.mktemp("ca") / "ours")
+    certificate = authority.sign("vipu", f"DNS:{HOST}")
+    stack.system.create(
+        opaque("secure-files", tls_pem=certificate.pem.read_text(), tls_key_pem=certificate.key.read_text(), **keys),
+        opaque("secure-access", user_id="operator", access_key=keys["operator"], ca_crt=authority.pem.read_text(),
+               job_user_id="jobs", job_access_key=keys["jobs"]))
+    values = json.dumps({"fullnameOverride": "secure", "vipuServer": {
+        "enabled": True, "filesSecret": "secure-files", "config": server_config(keys)}})
+    manifest = stack.helm("template", "secure", CHART, "--namespace", SYSTEM, "--show-only", "templates/vipu-server.yaml",
+                          "--values", "-", stdin=values)
+    stack.system("apply", "-f", "-", stdin=manifest)
+    entry = "global.vipuControllers[0]"
+    stack.install(f"{entry}.host={HOST}", f"{entry}.selector={LABEL}", f"{entry}.secretRef.name=secure-access",
+                  "controller.logLevel=debug")
+    stack.system("rollout", "status", "deployment/secure-vipu-server", "--timeout=90s")
+    stack.kubectl("label", "nodes", "--all", "--overwrite", LABEL)
+    yield
+    stack.kubectl("label", "nodes", "--all", f"{LABEL.split('=')[0]}-")
+    stack.install()
+    stack.system("delete", "-f", "-", stdin=manifest)
+    stack.system("delete", "secrets", "secure-files", "secure-access")
+
+
+def everything_told(stack, namespace, name):
+    """All that somebody who may read no Secret can read."""
+    told = {kind: stack.kubectl("get", kind, "-A", "-o", "yaml") for kind in
+            ("ipujobs", "pods", "events", "configmaps", "deployments", "leases")}
+    told["operator's log"] = stack.system("logs", "-l", "control-plane=controller-manager", "--tail=-1")
+    told["controller's log"] = stack.system("logs", "deployment/secure-vipu-server", "--tail=-1")
+    told["job's log"] = namespace("logs", name, "--all-containers")
+    return told
+
+
+def test_a_job_runs_to_completion_and_no_key_is_told(stack, secure, keys, start, namespace):
+    own = start(job("secure", ASK, pod={"nodeSelector": dict([LABEL.split("=")])}))
+    own.wait_for_state("Completed", seconds=120)
+    assert "all was answered" in own.log()
+    told = everything_told(stack, namespace, "secure-worker-0")
+    assert "ops=" in told["operator's log"], "it is at its most talkative"
+    assert HOST in told["operator's log"]
+    for key in keys.values():
+        forms = (key, base64.b64encode(key.encode()).decode().rstrip("="))
+        assert [where for where, text in told.items() for form in forms if form in text] == []
+    kube.wait_for("the job's key goes with its partition", lambda: not namespace.items("secrets"))
