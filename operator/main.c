@@ -8,6 +8,7 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
+#include "operator/admin/apply_crd.h"
 #include "operator/admin/before_uninstall.h"
 #include "operator/kube/client.h"
 #include "operator/kube/events.h"
@@ -361,6 +362,8 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     if (argc > 1 && str_eq(argv[1], "before-uninstall"))
         return before_uninstall_main(argc - 1, argv + 1, env_of);
+    if (argc > 1 && str_eq(argv[1], "apply-crd"))
+        return apply_crd_main(argc - 1, argv + 1, env_of);
     switch (options_read(argc, argv, env_of, &app.options, &problems)) {
     case OPTS_HELP:
         code = print_help();

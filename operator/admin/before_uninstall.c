@@ -5,15 +5,13 @@
 #include "base/core/map.h"
 #include "base/core/mem.h"
 #include "base/core/opts.h"
-#include "base/io/log.h"
 #include "base/io/loop.h"
+#include "operator/admin/tool.h"
 #include "operator/api/departure.h"
 #include "operator/api/names.h"
 #include "operator/kube/client.h"
-#include "operator/kube/identity.h"
 #include "operator/kube/watch.h"
 
-enum { EXIT_MAY_GO = 0, EXIT_REFUSED = 1, EXIT_BAD_USAGE = 2 };
 enum { NAMED_MAX = 10, AGAIN_MS = 500 };
 
 struct settings {
@@ -89,7 +87,7 @@ static void on_answer(void *ctx, struct kube_response *res)
 
     if (res->err.kind != ERR_NONE && res->http_status != 404 && res->http_status != 409) {
         (void)fprintf(stderr, "ipu-operator: %s\n", res->message[0] ? res->message : res->err.msg);
-        end(p, EXIT_REFUSED);
+        end(p, TOOL_REFUSED);
     }
 }
 
@@ -169,14 +167,14 @@ static void refuse(struct parting *p, size_t count, const char *names)
         "uninstall.drain=true, then uninstall.\n",
         count, count == 1 ? "" : "s", count == 1 ? "s" : "", count == 1 ? "s" : "", names,
         count == 1 ? "it" : "them", count == 1 ? "it" : "them");
-    end(p, EXIT_REFUSED);
+    end(p, TOOL_REFUSED);
 }
 
 static void may_go(struct parting *p)
 {
     int done = puts("No IPUJob needs the operator any more; it may be uninstalled.");
 
-    end(p, done < 0 ? EXIT_REFUSED : EXIT_MAY_GO);
+    end(p, done < 0 ? TOOL_REFUSED : TOOL_DONE);
 }
 
 /* Without its definition there is no IPUJob. */
@@ -247,7 +245,7 @@ static void on_deadline(struct loop_timer *timer)
                       "ipujob` says what "
                       "each waits for; see that the operator runs, and uninstall again.\n",
                       p->settings->seconds, count, count == 1 ? " is" : "s are", str_text(&names));
-    end(p, EXIT_REFUSED);
+    end(p, TOOL_REFUSED);
 }
 
 /* ---- life ---- */
@@ -263,8 +261,10 @@ static void free_view(void *view)
     job_free(view);
 }
 
-static int watch_jobs(struct parting *p)
+static int watch_jobs(void *settings, struct loop *loop, struct kube *kube)
 {
+    struct parting parting = {.settings = settings, .loop = loop, .kube = kube};
+    struct parting *p = &parting;
     void *value;
 
     p->jobs = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
@@ -286,58 +286,14 @@ static int watch_jobs(struct parting *p)
     return p->exit_code;
 }
 
-static int run(const struct settings *settings, const char *(*env)(const char *))
-{
-    struct parting p = {.settings = settings};
-    struct identity identity = {0};
-    struct err err = {0};
-    int exit_code = EXIT_REFUSED;
-
-    if (identity_load(&(struct identity_options){.kubeconfig = settings->kubeconfig,
-                                                 .context = settings->context,
-                                                 .env = env},
-                      &identity, &err)) {
-        p.loop = loop_new();
-        p.kube = kube_new(p.loop, &identity, &(struct kube_options){.program = "ipu-operator"}, &err);
-        if (p.kube) {
-            exit_code = watch_jobs(&p);
-            kube_free(p.kube);
-        }
-        loop_free(p.loop);
-    }
-    if (err.kind != ERR_NONE)
-        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
-    identity_release(&identity);
-    return exit_code;
-}
-
 int before_uninstall_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {0};
-    AUTO(strv) struct strv words = {0};
-    AUTO(strv) struct strv problems = {0};
-    AUTO(str) struct str text = {0};
-    int exit_code = EXIT_BAD_USAGE;
+    const struct tool tool = {.spec = &SPEC,
+                              .settings = &settings,
+                              .kubeconfig = &settings.kubeconfig,
+                              .context = &settings.context,
+                              .run = watch_jobs};
 
-    log_setup(LOG_WARN, false);
-    switch (opts_parse(&SPEC, argc, argv, env, false, &settings, &words, &problems)) {
-    case OPTS_HELP:
-        opts_help(&SPEC, &text);
-        exit_code = fputs(str_text(&text), stdout) < 0 ? EXIT_BAD_USAGE : EXIT_MAY_GO;
-        break;
-    case OPTS_VERSION:
-        exit_code = puts("ipu-operator " IPU_OPERATOR_VERSION) < 0 ? EXIT_BAD_USAGE : EXIT_MAY_GO;
-        break;
-    case OPTS_RUN:
-    case OPTS_BAD:
-        for (size_t i = 0; i < words.count; i++)
-            strv_pushf(&problems, "\"%s\" is no option; see --help", words.items[i]);
-        for (size_t i = 0; i < problems.count; i++)
-            (void)fprintf(stderr, "ipu-operator before-uninstall: %s\n", problems.items[i]);
-        if (problems.count == 0)
-            exit_code = run(&settings, env);
-        break;
-    }
-    opts_release(&SPEC, &settings);
-    return exit_code;
+    return tool_main(&tool, argc, argv, env);
 }

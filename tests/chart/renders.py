@@ -16,6 +16,7 @@ MINIMAL = {
     "podDisruptionBudget": {"enabled": False},
     "admissionPolicy": {"enabled": False},
     "aggregatedRoles": {"create": False},
+    "crds": {"upgrade": False},
     "uninstall": {"check": False},
 }
 # Everything is there, and no value hides another.
@@ -25,6 +26,7 @@ EVERYTHING = merged(MAXIMAL, {
     "podDisruptionBudget": {"enabled": True},
     "admissionPolicy": {"enabled": True},
     "aggregatedRoles": {"create": True},
+    "crds": {"upgrade": True},
     "uninstall": {"check": True},
 })
 NAMESPACED = {"controller": {"watchNamespace": "research"}, "admissionWebhooks": {"enabled": False}}

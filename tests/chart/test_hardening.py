@@ -15,7 +15,7 @@ HARDENED = {**SIMULATED, **yaml.safe_load((CHART / "hardened-values.yaml").read_
 def rules(objects):
     """What the operator's roles allow, as (where, group, resource, verb)."""
     return {(thing["metadata"].get("namespace"), group, resource, verb)
-            for (kind, name), thing in objects.items() if kind in ("Role", "ClusterRole") and "-ipujobs-" not in name
+            for (kind, name), thing in objects.items() if kind in ("Role", "ClusterRole") and "-ipujobs-" not in name and not name.endswith("-crd")
             for rule in thing["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
             for verb in rule["verbs"]}
 

@@ -60,7 +60,7 @@ def test_lint_finds_nothing(helm, values):
 
 
 def test_defaults_install_the_operator_alone(render):
-    assert set(render(NO_WEBHOOKS)) == {
+    assert set(render({**NO_WEBHOOKS, "crds": {"upgrade": False}})) == {
         ("ServiceAccount", "ipu-operator-controller"),
         ("ConfigMap", "ipu-operator-vipu-controllers"),
         ("Service", "ipu-operator-vipu-proxy"),
@@ -227,7 +227,7 @@ def test_storage_is_an_empty_dir_unless_told(render):
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
     kinds = {kind for kind, _ in render({
-        **NO_WEBHOOKS, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
+        **NO_WEBHOOKS, "crds": {"upgrade": False}, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
     assert kinds == {"ConfigMap", "Deployment", "Job", "Service", "PodDisruptionBudget", "ValidatingAdmissionPolicy",
                      "ValidatingAdmissionPolicyBinding"}
 

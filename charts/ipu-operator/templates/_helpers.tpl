@@ -126,3 +126,10 @@ readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
 {{- end -}}
+
+{{- /* Of the objects that bring the definition of IPUJobs up to date, in the order of their weights; none stays. */}}
+{{- define "ipu-operator.crdHook" -}}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-weight: {{ quote . }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end -}}

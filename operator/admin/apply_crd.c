@@ -1,0 +1,101 @@
+#include "operator/admin/apply_crd.h"
+
+#include <stdio.h>
+
+#include "base/core/opts.h"
+#include "base/io/file.h"
+#include "base/io/loop.h"
+#include "operator/admin/tool.h"
+#include "operator/kube/client.h"
+
+enum { FILE_MAX_BYTES = 1 << 20 };
+
+struct settings {
+    char *kubeconfig, *context, *file;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct opt ROWS[] = {
+    {.flag = "file",
+     .type = OPT_STR,
+     .offset = AT(file),
+     .arg = "FILE",
+     .fallback = "/etc/ipu-operator/crd/ipujobs.graphcore.ai.yaml",
+     .help = "The definition of IPUJobs, as YAML or JSON"},
+    {.flag = "kubeconfig",
+     .type = OPT_STR,
+     .offset = AT(kubeconfig),
+     .arg = "FILE",
+     .help = "How to reach the API server; default: as the operator does"},
+    {.flag = "context",
+     .type = OPT_STR,
+     .offset = AT(context),
+     .arg = "NAME",
+     .help = "Context of the kubeconfig"},
+    {0},
+};
+
+static const struct opts_spec SPEC = {
+    .program = "ipu-operator apply-crd",
+    .usage = "ipu-operator apply-crd [options]",
+    .about = "Makes the definition of IPUJobs what the file says. Ends with 0 when it is.",
+    .rows = ROWS,
+};
+
+struct applying {
+    struct loop *loop;
+    int exit_code;
+};
+
+static void on_answer(void *ctx, struct kube_response *res)
+{
+    struct applying *a = ctx;
+
+    loop_stop(a->loop);
+    if (res->err.kind == ERR_NONE) {
+        a->exit_code = puts("The definition of IPUJobs is up to date.") < 0 ? TOOL_REFUSED : TOOL_DONE;
+        return;
+    }
+    (void)fprintf(stderr, "ipu-operator: the definition of IPUJobs could not be applied: %s\n",
+                  res->message[0] ? res->message : res->err.msg);
+}
+
+static int apply(void *ctx, struct loop *loop, struct kube *kube)
+{
+    const struct settings *settings = ctx;
+    struct applying a = {.loop = loop, .exit_code = TOOL_REFUSED};
+    AUTO(str) struct str text = {0};
+    AUTO(str) struct str name = {0};
+    struct err err = {0};
+
+    if (!file_read(settings->file, FILE_MAX_BYTES, &text, &err)) {
+        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
+        return TOOL_REFUSED;
+    }
+    str_addf(&name, "%s.%s", KUBE_IPUJOBS.plural, KUBE_IPUJOBS.group);
+    kube_send(kube,
+              &(struct kube_request){
+                  .method = "PATCH",
+                  .resource = &KUBE_CRDS,
+                  .name = str_text(&name),
+                  .query = (const char *[]){"fieldManager", "ipu-operator", "force", "true", NULL},
+                  .text = str_slice(&text),
+                  .content_type = KUBE_APPLY_PATCH,
+              },
+              on_answer, &a);
+    loop_run(loop);
+    return a.exit_code;
+}
+
+int apply_crd_main(int argc, char **argv, const char *(*env)(const char *))
+{
+    struct settings settings = {0};
+    const struct tool tool = {.spec = &SPEC,
+                              .settings = &settings,
+                              .kubeconfig = &settings.kubeconfig,
+                              .context = &settings.context,
+                              .run = apply};
+
+    return tool_main(&tool, argc, argv, env);
+}

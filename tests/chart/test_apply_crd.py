@@ -1,0 +1,80 @@
+"""What the chart runs before an install or upgrade: the definition of IPUJobs becomes this version's, whoever made it."""
+
+import copy
+import os
+import subprocess
+
+import pytest
+import yaml
+
+from conftest import CRD_FILE, ROOT
+from renders import render
+
+OPERATOR = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "operator" / "ipu-operator"
+OURS = yaml.safe_load(CRD_FILE.read_text())
+
+
+def apply_crd(api, *flags):
+    return subprocess.run([OPERATOR, "apply-crd", "--kubeconfig", api.kubeconfig, *flags], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def vendors(api):
+    """The vendor's definition in place of this version's: fewer fields, and one that is gone here."""
+    definition = copy.deepcopy(OURS)
+    definition["metadata"]["annotations"] = {"controller-gen.kubebuilder.io/version": "v0.7.0"}
+    del definition["spec"]["names"]["shortNames"]
+    (version,) = definition["spec"]["versions"]
+    version["additionalPrinterColumns"] = [{"name": "old", "type": "string", "jsonPath": ".status.old"}]
+    spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    for field in ("suspend", "partition", "x-kubernetes-validations"):
+        spec["properties"].pop(field, None)
+        spec.pop(field, None)
+    spec["properties"]["old"] = {"type": "string"}
+    api.must("replace", "-f", "-", stdin=yaml.safe_dump(definition))
+    yield
+    api.must("replace", "-f", str(CRD_FILE))
+
+
+def schema(api):
+    definition = yaml.safe_load(api.must("get", "crd", OURS["metadata"]["name"], "-o", "yaml"))
+    return definition, definition["spec"]["versions"][0]
+
+
+def test_another_definition_becomes_ours(api, vendors):
+    for _ in range(2):  # the second time there is nothing to do
+        done = apply_crd(api, "--file", CRD_FILE)
+        assert (done.returncode, done.stderr) == (0, ""), done
+    definition, version = schema(api)
+    ours = OURS["spec"]["versions"][0]
+    assert version["additionalPrinterColumns"] == ours["additionalPrinterColumns"]
+    assert set(version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]) == set(
+        ours["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"])
+    assert definition["spec"]["names"]["shortNames"] == OURS["spec"]["names"]["shortNames"]
+
+
+def test_what_fails_is_told(api, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+    for flags, words in [(["--file", other], "could not be applied: "), (["--file", tmp_path / "none"], "none"),
+                         (["--kubeconfig", tmp_path / "none"], "none")]:
+        done = apply_crd(api, *flags)
+        assert done.returncode == 1 and words in done.stderr and done.stdout == "", done
+    done = apply_crd(api, "--fil", "x")
+    assert done.returncode == 2 and "--fil" in done.stderr
+
+
+def test_the_chart_brings_the_file_along(programs):
+    (carried,) = [thing["data"] for thing in yaml.safe_load_all(render(programs / "helm", {}))
+                  if thing and thing["kind"] == "ConfigMap" and thing["metadata"]["name"].endswith("-crd")]
+    assert list(map(yaml.safe_load, carried.values())) == [OURS]
+
+
+def test_nothing_of_helms_deletes_the_definition(programs):
+    """It is no object of the release, and what its Job may do is to change it."""
+    text = render(programs / "helm", {})
+    for thing in filter(None, yaml.safe_load_all(text)):
+        assert thing["kind"] != "CustomResourceDefinition"
+        for rule in thing.get("rules") or []:
+            if "customresourcedefinitions" in rule.get("resources", []):
+                assert (rule["verbs"], rule["resourceNames"]) == (["patch"], ["ipujobs.graphcore.ai"])
