@@ -8,6 +8,7 @@ import sys
 import kube
 import pytest
 from jobs import job
+from test_launcher import launcher_log, mpi, untagged
 from stack import SYSTEM
 
 sys.path.append(str(kube.ROOT / "tests" / "vipu"))
@@ -16,6 +17,7 @@ from certificates import Authority  # noqa: E402
 
 HOST = f"secure-vipu-server.{SYSTEM}.svc"
 LABEL = "vipu-secure=yes"
+NODES = dict([LABEL.split("=")])
 CHART = kube.ROOT / "charts" / "ipu-operator"
 FILES = "/etc/vipu-server-files"
 # What the program of a job may ask with what its pod was given: everything that V-IPU's own tools ask.
@@ -27,6 +29,8 @@ vipu create partition beyond --size 4 --allocation others 2>&1 | grep 'no alloca
 if VIPU_CLI_API_ACCESS_KEY=guessed-and-wrong vipu list partitions; then exit 1; fi
 echo all was answered
 """
+# In an instance of poprun, on whatever worker.
+ASK_THERE = 'vipu get partition "$IPUOF_VIPU_API_PARTITION_ID" >/dev/null && echo "worker $IPU_JOB_WORKER_INDEX was answered"'
 
 
 def opaque(name, **data):
@@ -82,7 +86,7 @@ def everything_told(stack, namespace, name):
 
 
 def test_a_job_runs_to_completion_and_no_key_is_told(stack, secure, keys, start, namespace):
-    own = start(job("secure", ASK, pod={"nodeSelector": dict([LABEL.split("=")])}))
+    own = start(job("secure", ASK, pod={"nodeSelector": NODES}))
     own.wait_for_state("Completed", seconds=120)
     assert "all was answered" in own.log()
     told = everything_told(stack, namespace, "secure-worker-0")
@@ -92,3 +96,12 @@ def test_a_job_runs_to_completion_and_no_key_is_told(stack, secure, keys, start,
         forms = (key, base64.b64encode(key.encode()).decode().rstrip("="))
         assert [where for where, text in told.items() for form in forms if form in text] == []
     kube.wait_for("the job's key goes with its partition", lambda: not namespace.items("secrets"))
+
+
+def test_poprun_and_its_instances_ask_with_what_their_pods_have(stack, secure, keys, start, namespace):
+    made = start(mpi("led", ASK_THERE, command=("poprun", "--num-replicas", "2", "--num-instances", "2"),
+                     pod={"nodeSelector": NODES}))
+    made.wait_for_state("Completed", "Failed", seconds=180)
+    log = launcher_log(namespace, made)
+    assert untagged(log) == ["worker 0 was answered", "worker 1 was answered"], log
+    assert [user for user, key in keys.items() if key in log] == []
