@@ -88,7 +88,8 @@ static void create(struct api *api, const struct api_target *target, const cJSON
     }
     if (api_find(api, target->kind->plural, target->ns, name)) {
         api_refuse(ret, 409, "AlreadyExists", "%s \"%s\" already exists", target->kind->plural, name);
-        note_write(api, target->kind, false);
+        if (!is_dry_run(target))
+            note_write(api, target->kind, false);
         return;
     }
     doc = json_dup(body);

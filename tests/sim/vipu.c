@@ -50,6 +50,7 @@ struct parcel {
     unsigned planned;
     /* the answer */
     struct err err;
+    struct str reason; /* why not, whole */
     struct vipu_partitions partitions;
     struct vipu_status status;
     uint32_t total_ipus;
@@ -73,6 +74,7 @@ static void parcel_free(struct parcel *parcel)
         parcel->call->parcel = NULL;
     vipu_partitions_release(&parcel->partitions);
     vipu_status_release(&parcel->status);
+    str_release(&parcel->reason);
     mem_free(parcel->id);
     mem_free(parcel->allocation);
     mem_free(parcel);
@@ -117,7 +119,9 @@ static void end(struct vipu_call *call, struct parcel *parcel)
     struct vipu_agents agents = {0};
     bool is_good = over.result.err.kind == ERR_NONE;
 
-    over.result.reason = is_good ? "" : over.result.err.msg;
+    over.result.reason = is_good                        ? ""
+                         : parcel && parcel->reason.len ? str_text(&parcel->reason)
+                                                        : over.result.err.msg;
     call_free(call);
     switch (over.method) {
     case LIST:
@@ -210,9 +214,13 @@ static void create(struct parcel *parcel)
 {
     AUTO(strv) struct strv problems = {0};
 
-    /* Why not stands in parcel->err. */
-    (void)!tenancy_create(&parcel->side->core, NULL, &parcel->requirements, clock_now_ms(), &problems,
-                          &parcel->err);
+    if (tenancy_create(&parcel->side->core, NULL, &parcel->requirements, clock_now_ms(), &problems,
+                       &parcel->err))
+        return;
+    for (size_t i = 0; i < problems.count; i++)
+        str_addf(&parcel->reason, "%s%s", i ? "; " : "", problems.items[i]);
+    if (problems.count)
+        err_set(&parcel->err, parcel->err.kind, "%s", str_text(&parcel->reason));
 }
 
 static void tell_status(struct parcel *parcel)
@@ -238,6 +246,7 @@ static void carry_out(struct parcel *parcel)
     struct controller *core = &parcel->side->core;
 
     parcel->err = (struct err){0};
+    str_clear(&parcel->reason);
     vipu_side_step(parcel->side);
     if (parcel->method == CREATE || parcel->method == REMOVE || parcel->method == RESET)
         net->on_vipu_write(net->ctx, parcel->side, writes[parcel->method], parcel->id);

@@ -5,21 +5,28 @@
 #include "base/core/mem.h"
 #include "clock.h"
 
-static const struct controller_times TIMES = {
-    .create_ms = 300, .remove_ms = 200, .reset_ms = 250, .auto_reset_ms = 1000, .removed_ms = 0};
+static unsigned count_machines(const struct vipu_clusters *clusters)
+{
+    unsigned machines = 0;
 
-void vipu_side_init(struct vipu_side *side, const char *name, unsigned domains, unsigned machines)
+    for (size_t i = 0; i < clusters->count; i++) {
+        for (size_t d = 0; d < clusters->items[i].domain_count; d++)
+            machines += clusters->items[i].domains[d].machine_count;
+    }
+    return machines;
+}
+
+void vipu_side_init(struct vipu_side *side, const char *name, const char *config)
 {
     AUTO(strv) struct strv problems = {0};
-    AUTO(mem)
-    char *text = mem_printf("clusters: [{id: cl1, ipulink-domains: %u, agents: %u}]", domains, machines);
-    bool is_sound = server_config_parse(slice_of(text), name, &side->config, &problems);
+    bool is_sound = server_config_parse(slice_of(config), name, &side->config, &problems);
 
     assert(is_sound);
     (void)is_sound;
     side->name = mem_strdup(name);
-    side->machines = machines;
-    controller_init(&side->core, &side->config.clusters, TIMES, 0);
+    side->machines = count_machines(&side->config.clusters);
+    controller_init(&side->core, &side->config.clusters, side->config.times,
+                    side->config.max_auto_reset_retries);
     side->core.unix_offset_ms = clock_unix_s() * 1000 - clock_now_ms();
 }
 
@@ -61,12 +68,9 @@ void vipu_side_forget(struct vipu_side *side)
     }
 }
 
-void vipu_side_fail(struct vipu_side *side, uint32_t for_ms)
+void vipu_side_set_faults(struct vipu_side *side, const char *text)
 {
     AUTO(strv) struct strv problems = {0};
-    AUTO(mem)
-    char *text = mem_printf("{hardware: [{agent: ag%u, error: its fans stand still, for-ms: %u}]}",
-                            1 + dice_below(side->machines), for_ms);
     struct faults faults = {0};
     bool is_sound = faults_read(slice_of(text), side->name, &side->config.clusters, &faults, &problems);
 
@@ -76,6 +80,15 @@ void vipu_side_fail(struct vipu_side *side, uint32_t for_ms)
     side->faults = faults;
     faults_begin(&side->faults, clock_now_ms());
     controller_set_faults(&side->core, &side->faults, clock_now_ms());
+}
+
+void vipu_side_fail(struct vipu_side *side, uint32_t for_ms)
+{
+    AUTO(mem)
+    char *text = mem_printf("{hardware: [{agent: ag%u, error: its fans stand still, for-ms: %u}]}",
+                            1 + dice_below(side->machines), for_ms);
+
+    vipu_side_set_faults(side, text);
 }
 
 void vipu_side_step(struct vipu_side *side)

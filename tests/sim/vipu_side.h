@@ -18,12 +18,14 @@ struct vipu_side {
     struct faults faults; /* of its hardware */
 };
 
-/* So many IPU-Machines of four IPUs each, divided evenly over the domains. */
-void vipu_side_init(struct vipu_side *side, const char *name, unsigned domains, unsigned machines);
+/* config: what vipu-server would be given as its configuration file; it must be sound. */
+void vipu_side_init(struct vipu_side *side, const char *name, const char *config);
 void vipu_side_release(struct vipu_side *side);
 /* Somebody removes a partition of the operator's; the controller loses all of them; an IPU-Machine fails for
  * a while, and the partitions on it with it. None of it touches foreign partitions. */
 void vipu_side_rob(struct vipu_side *side);
 void vipu_side_forget(struct vipu_side *side);
 void vipu_side_fail(struct vipu_side *side, uint32_t for_ms);
+/* As the admin end-point of vipu-server takes them; they must be sound. Those before are over. */
+void vipu_side_set_faults(struct vipu_side *side, const char *text);
 void vipu_side_step(struct vipu_side *side); /* what is due by now has happened */

@@ -118,6 +118,18 @@ static void on_change(void *ctx, enum api_change_type type, const struct api_obj
 
 /* ---- life ---- */
 
+/* So many IPU-Machines of four IPUs each, divided evenly over the domains. */
+static void make_side(struct vipu_side *side, const char *name, unsigned domains, unsigned machines)
+{
+    AUTO(mem)
+    char *config = mem_printf("create-ms: 300\nremove-ms: 200\nreset-ms: 250\nauto-reset-ms: 1000\n"
+                              "auto-reset-retries: 0\n"
+                              "clusters: [{id: cl1, ipulink-domains: %u, agents: %u}]\n",
+                              domains, machines);
+
+    vipu_side_init(side, name, config);
+}
+
 static void make_foreign(struct world *world, size_t side)
 {
     struct vipu_requirements want = {.id = side ? "foreign-b" : "foreign-a", .size = 4};
@@ -142,8 +154,8 @@ struct world *world_new(const struct world_options *options)
     api_init(&world->api);
     world->api.hook = on_change;
     world->api.hook_ctx = world;
-    vipu_side_init(&world->sides[0], "vipu-a:8090", domains, 16 * domains);
-    vipu_side_init(&world->sides[1], "vipu-b:8090", 1, 4);
+    make_side(&world->sides[0], "vipu-a:8090", domains, 16 * domains);
+    make_side(&world->sides[1], "vipu-b:8090", 1, 4);
     pool_config_add_text(&world->controllers, "vipu-a:8090,vipu-b:8090:pool=b", &problems);
     world->net = (struct net){.api = &world->api,
                               .sides = world->sides,
