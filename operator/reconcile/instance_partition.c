@@ -179,6 +179,10 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
     struct op *op = plan_add(plan, OP_PARTITION_CREATE);
     op->name = mem_strdup(record->name);
     op->record = record_copy(record);
+    if (!part->trouble && !part->unsettled) { /* the first try, however long the job stood in line for it */
+        ret->is_unanswered = true;
+        plan_again_at(plan, view->now_ms + TELL_AFTER_MS);
+    }
 }
 
 static bool has_other_shape(const struct instance_view *inst)

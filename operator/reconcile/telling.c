@@ -18,8 +18,8 @@ static void tell_state(const cJSON *before, const struct verdict *v, struct plan
     bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
     bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
 
-    /* Steps on the way up follow each other too quickly to be told one by one. */
-    if (same_state && (same_reason || (v->state == JOB_STARTING && !warning)))
+    /* Steps on the way up follow each other too quickly to be told one by one; that it runs is told. */
+    if ((same_state && same_reason) || (v->state == JOB_STARTING && !warning))
         return;
     if (!tells_reason(plan, v->reason)) /* a failure has just been told in more words */
         plan_event(plan, v->reason, v->message, warning);

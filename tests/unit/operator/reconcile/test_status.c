@@ -329,6 +329,8 @@ TEST(events_tell_what_changed_and_warn_of_failures)
          false, false},
         {"{\"launcherStatus\":\"Pending\",\"reason\":\"InsufficientIPUs\"}", JOB_PENDING, "Queued", true,
          false},
+        {"{\"launcherStatus\":\"Pending\",\"reason\":\"InsufficientIPUs\"}", JOB_STARTING,
+         "CreatingPartition", false, false},
         {"{\"launcherStatus\":\"Starting\",\"reason\":\"CreatingPartition\"}", JOB_STARTING, "StartingPods",
          false, false},
         {"{\"launcherStatus\":\"Starting\",\"reason\":\"StartingPods\"}", JOB_STARTING, "Unschedulable", true,
