@@ -127,7 +127,7 @@ class Bench:
             waiting = self.waiting(ns, "pods", pods), self.waiting(ns, "ipujobs", jobs)
             with self.operator(config, "operator") as operator:
                 begin = operator.await_line("jobs, pods, records and nodes are known") * 1000
-                told, completed = map(answer, waiting)
+                told, completed = (answer(one, operator) for one in waiting)
                 operator.await_settled()
                 seconds = (completed["end_ms"] - begin) / 1000
                 busy = operator.cpu_ticks() / os.sysconf("SC_CLK_TCK") / seconds
@@ -187,9 +187,18 @@ class Bench:
         return program
 
 
-def answer(waiting):
-    out, _ = waiting.communicate(timeout=PATIENCE_S)
-    return json.loads(out)
+def answer(waiting, beside=None):
+    """What is told in the end; without the program beside it, it would be waited for in vain."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return json.loads(waiting.communicate(timeout=1)[0])
+        except subprocess.TimeoutExpired:
+            if beside and beside.process.poll() is not None:
+                waiting.kill()
+                raise SystemExit(f"{beside.command[0]} has ended:\n{beside.log.read_text()[-2000:]}")
+            if time.monotonic() > deadline:
+                raise
 
 
 class Operator(Program):
