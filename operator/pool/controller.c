@@ -151,10 +151,10 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
 }
 
 /* A lost answer is no answer: a job that is too large for it would be sent there. But who tells partitions
- * and again and again nothing of IPUs does not know that question. */
+ * and again and again nothing of IPUs does not know that question, or does not answer it to us. */
 static bool does_not_tell(struct controller *c, const struct vipu_result *result)
 {
-    if (result->sent && !vipu_result_is_unknown(result))
+    if (result->sent && !vipu_result_is_unknown(result) && result->err.kind != ERR_DENIED)
         return true;
     c->unsized += c->has_listed;
     return c->unsized >= UNSIZED_MAX;

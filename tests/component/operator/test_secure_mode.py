@@ -135,6 +135,7 @@ def test_who_is_not_let_in_is_told_the_secret_and_goes_on_when_it_is_mended(worl
     for name in names:
         told = jobs[name].wait("Pending", "ControllerUnavailable")["lastMessage"]
         assert sentences[name] in told and servers[name].address in told
+        assert "ControllerUnavailable" in jobs[name].reasons_told()
     for name in names:
         mounted.put(name, **right[name])
     for name in names:
