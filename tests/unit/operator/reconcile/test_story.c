@@ -7,6 +7,8 @@
 #include "lib/check.h"
 #include "lib/golden.h"
 
+#define SECRET_MISSED_MS 20000
+
 static void fall_silent(struct wpod *on)
 {
     on->node_silent = true;
@@ -78,6 +80,24 @@ TEST(pods_of_a_controller_that_wants_to_know_them_find_a_secret_for_each_start)
     world_settle(w);
     check_completed(w);
     CHECK_INT_EQ(w->secrets.count, 0);
+}
+
+/* Its kubelet waits for the Secret, and tells nobody but in events. Another with the same content will do. */
+TEST(a_secret_that_a_pod_waits_for_is_made_again)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->gives_vipu_access = true;
+    while (!world_pod(w, "job-worker-0"))
+        CHECK(world_advance(w));
+    world_drop_secrets(w);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+    CHECK(!has_secret(w, "0"));
+    world_pass(w, SECRET_MISSED_MS);
+    CHECK(has_secret(w, "0"));
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_INT_EQ(pod(w, "job-worker-0")->run, 0);
 }
 
 TEST(a_job_runs_and_completes)

@@ -267,7 +267,7 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
     *pod = (struct wpod){.name = mem_strdup(name),
                          .uid = mem_printf("pod-%u", w->uids++),
                          .partition = mem_strdup(op->name),
-                         .keys = record->has_launcher ? keys_of(record) : NULL,
+                         .keys = record->has_launcher || w->gives_vipu_access ? keys_of(record) : NULL,
                          .instance = op->instance,
                          .worker = op->worker,
                          .is_launcher = is_launcher,
