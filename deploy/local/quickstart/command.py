@@ -28,7 +28,7 @@ everything in it; caches and build/ stay. With --context it is the example job, 
 namespace, and the label of the node; the definition of IPUJobs stays, because deleting it would delete
 everybody's jobs.
 """
-PROGRAMS = ["ipu-operator", "ipu-launch", "ipu-tools", "vipu-server", "vipu"]
+PROGRAMS = ["ipu-operator", "ipu-launch", "ipu-tools", "vipu-server", "vipu", "mpi-ring"]
 
 
 class Parser(argparse.ArgumentParser):
