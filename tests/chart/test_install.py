@@ -6,9 +6,10 @@ import subprocess
 
 import pytest
 
-from conftest import CHART
+from conftest import CHART, ROOT
 
 ACCOUNT = "ipu-operator-controller"
+MANIFEST = ROOT / "deploy" / "manifests" / "ipu-operator.yaml"
 
 ALLOWED = [
     ("patch", "ipujobs.graphcore.ai", "*"),
@@ -68,10 +69,11 @@ def installed(request, api, programs, namespace):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    printed = helm("install", "release", CHART, "--set", "vipuServer.enabled=true")
+    # No node runs the Jobs of the chart's hooks.
+    printed = helm("install", "release", CHART, "--no-hooks", "--set", "vipuServer.enabled=true")
     assert f"kubectl -n {namespace} rollout status" in printed
     yield namespace
-    helm("uninstall", "release")
+    helm("uninstall", "release", "--no-hooks")
     left = api.must("get", "deployments,configmaps,services,roles,rolebindings,serviceaccounts", "-o", "name",
                     namespace=namespace)
     assert [name for name in left.split() if "ipu-operator" in name] == []
@@ -105,3 +107,15 @@ def _check_permissions(api, namespace):
         done = api.kubectl("auth", "can-i", verb, resource, *part, *scope, "--as", user)
         answers[verb, "/".join(filter(None, [resource, sub])), where] = done.stdout.strip()
     assert {question for question, answer in answers.items() if answer == "yes"} == set(ALLOWED)
+
+
+def test_the_plain_manifests_are_taken(api):
+    """By the API server, as if they were applied; the namespace alone is made, because the others are in it."""
+    namespace = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ipu-operator"}})
+    api.must("create", "-f", "-", stdin=namespace)
+    try:
+        told = api.must("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", str(MANIFEST))
+        assert "deployment.apps/ipu-operator serverside-applied" in told
+        assert api.kubectl("get", "deployment", "ipu-operator", namespace="ipu-operator").returncode != 0
+    finally:
+        api.must("delete", "namespace", "ipu-operator", "--wait=false")

@@ -43,9 +43,6 @@ def install(target: Target, archives: dict[str, str], registry: str | None) -> N
     if not target.exists("namespace", NAMESPACE):
         target.kubectl("create", "namespace", NAMESPACE)
         target.kubectl("label", "namespace", NAMESPACE, f"{MARK}={MADE_HERE}")
-    if target.is_local:
-        # Helm installs a definition once and never changes it; the local cluster follows this tree.
-        target.kubectl("apply", "--server-side", "--force-conflicts", "--filename", str(CHART / "crds"))
     values = json.dumps(_values(archives, registry))
     values_file = Path(archives["ipu-operator"]).with_suffix(".values.json")
     values_file.write_text(values)
