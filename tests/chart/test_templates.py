@@ -329,7 +329,14 @@ def test_notes_tell_the_next_step(helm):
         assert done.returncode == 0, done.stderr
         return done.stdout.partition("NOTES:")[2]
 
-    assert "no V-IPU controller is configured" in notes({})
+    nothing = notes({})
+    assert "no V-IPU controller is configured" in nothing and "--set global.vipuControllers=HOST:8090:LABEL=VALUE" in nothing
+    assert "label node" not in nothing
     simulated = notes(SIMULATED)
-    assert "kubectl label node NODE vipu-ctrl=vctl1" in simulated
-    assert "WARNING" not in simulated
+    assert simulated.count("kubectl label node NODE vipu-ctrl=vctl1") == 1
+    assert "WARNING" not in simulated and "NOTE:" not in simulated
+    several = notes({"global": {"vipuControllers": "[fd00::1]:8091:a.b/c=d,pod1:8090:vipu-ctrl=b,pod2,pod3:1:vipu-ctrl=b"}})
+    assert re.findall("label node NODE (.*)", several) == ["a.b/c=d", "vipu-ctrl=b"]
+    listed = notes({"global": {"vipuControllers": [{"host": "pod1", "selector": "vipu-ctrl=a"}, {"host": "pod2"}]}})
+    assert re.findall("label node NODE (.*)", listed) == ["vipu-ctrl=a"]
+    assert "NOTE: with controller.replicas=1" in notes({"controller": {"replicas": 1}})

@@ -93,6 +93,21 @@ this project's stand in for them. */}}
 {{- with $controllers }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
+{{- /* The labels=values of the nodes that the V-IPU controllers serve, each once. */}}
+{{- define "ipu-operator.nodeSelectors" -}}
+{{- $selectors := list -}}
+{{- range include "ipu-operator.vipuControllers" . | fromYamlArray -}}
+{{- $selector := "" -}}
+{{- if kindIs "map" . -}}
+{{- $selector = .selector | default "" -}}
+{{- else -}}
+{{- $selector = regexFind "[^:]+=[^:]*$" . -}}
+{{- end -}}
+{{- with $selector }}{{ $selectors = append $selectors . }}{{ end -}}
+{{- end -}}
+{{- uniq $selectors | toJson -}}
+{{- end -}}
+
 {{- /* The Secrets of V-IPU controllers as sources of one volume: a folder for each, with no more than the operator reads. A Secret
 that is not there yet keeps no pod from starting. */}}
 {{- define "ipu-operator.credentials" -}}
