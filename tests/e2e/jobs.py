@@ -1,11 +1,38 @@
 """IPUJobs as the tests make them, and what their users see of them."""
 
+import re
+
 import kube
-from stack import IMAGE
+from stack import IMAGE, SPARE
 
 KILLED = 137
 # A job that runs until the test lets it end.
 UNTIL_TOLD = 'echo "partition $IPUOF_VIPU_API_PARTITION_ID"; until [ -e /tmp/end ]; do sleep 0.1; done; echo over'
+# The first worker of an instance listens where its peers are told to look for it, and greets each.
+MEET = """
+import os, socket, sys
+address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+if os.environ["RANK"] == "0":
+    server = socket.create_server(("", port))
+    for _ in range(int(os.environ["WORLD_SIZE"]) - 1):
+        peer, _ = server.accept()
+        print("met rank", peer.recv(16).decode(), flush=True)
+        peer.sendall(b"hello from " + os.environ["IPUOF_VIPU_API_PARTITION_ID"].encode())
+        peer.close()
+else:
+    import time
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            meeting = socket.create_connection((address, port), timeout=10)
+            break
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+    meeting.sendall(os.environ["RANK"].encode())
+    print(meeting.recv(200).decode(), flush=True)
+"""
 
 
 def job(name, script, *, ipus=4, instances=1, namespace=None, pod=None, container=None, **spec):
@@ -25,6 +52,26 @@ def job(name, script, *, ipus=4, instances=1, namespace=None, pod=None, containe
             **spec,
         },
     }
+
+
+def mpi(name, script, workers=2, command=("mpirun",), pod=None, **spec):
+    """A job whose launcher starts this bash script once on every worker."""
+    made = job(name, "", ipus=4, workersPerJobInstance=str(workers),
+               launcher={"command": [*command, "/bin/bash", "-c", script]}, pod=pod, **spec)
+    del made["spec"]["workers"]["template"]["spec"]["containers"][0]["command"]
+    return made
+
+
+def untagged(log):
+    """The lines that the ranks wrote, whatever their order, without mpirun's tags, which can stand inside a line."""
+    return sorted(line for line in re.sub(r"\[\d+,\d+\]<std(out|err)>:", "", log).splitlines() if line)
+
+
+def over_both_nodes(name):
+    """What makes as many workers of that job run on one node as on the other."""
+    return {"tolerations": [SPARE], "topologySpreadConstraints": [{
+        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"graphcore.ai/job-name": name, "graphcore.ai/role": "worker"}}}]}
 
 
 class Job:

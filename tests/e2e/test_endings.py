@@ -3,8 +3,7 @@
 from datetime import datetime
 
 import kube
-import pytest
-from jobs import UNTIL_TOLD, job
+from jobs import IMAGE, UNTIL_TOLD, job
 
 
 def test_deleting_a_running_job_frees_its_partition_first(stack, namespace, start):
@@ -90,13 +89,9 @@ def test_a_failure_is_named_and_the_ipus_go_back(stack, start):
     assert "something broke" in made.log()
 
 
-@pytest.mark.parametrize("name, pod", [
-    ("sidecar", {"initContainers": [{"name": "beside", "restartPolicy": "Always"}]}),
-    ("plain", {}),
-])
-def test_a_sidecar_does_not_keep_a_job_from_ending(namespace, start, name, pod):
-    for container in pod.get("initContainers", []):
-        container |= {"image": "ipu-operator/ipu-examples:0.1.0", "command": ["/bin/bash", "-c", "trap exit TERM; sleep 3600 & wait"]}
-    made = start(job(name, "echo done", pod=pod))
-    made.wait_for_state("Completed")
-    assert made.log().strip() == "done"
+def test_a_sidecar_does_not_keep_a_job_from_ending(start):
+    beside = {"name": "beside", "restartPolicy": "Always", "image": IMAGE,
+              "command": ["/bin/bash", "-c", "trap exit TERM; sleep 3600 & wait"]}
+    for made in [start(job("sidecar", "echo done", pod={"initContainers": [beside]})), start(job("plain", "echo done"))]:
+        made.wait_for_state("Completed")
+        assert made.log().strip() == "done"

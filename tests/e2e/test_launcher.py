@@ -8,9 +8,8 @@ import signal
 import kube
 import pytest
 import yaml
-from jobs import UNTIL_TOLD, Job, job
+from jobs import MEET, UNTIL_TOLD, Job, job, mpi, over_both_nodes, untagged
 from stack import SECOND, SPARE, processes_of
-from test_shares import MEET
 
 EXAMPLES = kube.ROOT / "deploy" / "examples"
 # A rank that runs until the test lets it end.
@@ -19,21 +18,8 @@ RANK = 'echo $BASHPID > /tmp/rank; echo "rank $OMPI_COMM_WORLD_RANK on worker $I
 START_S = 90
 
 
-def untagged(log):
-    """The lines that the ranks wrote, whatever their order, without mpirun's tags, which can stand inside a line."""
-    return sorted(line for line in re.sub(r"\[\d+,\d+\]<std(out|err)>:", "", log).splitlines() if line)
-
-
 def losses(log):
     return [float(loss) for loss in re.findall(r"epoch +\d+/12 +loss ([\d.]+)", log)]
-
-
-def mpi(name, script, workers=2, command=("mpirun",), pod=None, **spec):
-    """A job whose launcher starts this bash script once on every worker."""
-    made = job(name, "", ipus=4, workersPerJobInstance=str(workers),
-               launcher={"command": [*command, "/bin/bash", "-c", script]}, pod=pod, **spec)
-    del made["spec"]["workers"]["template"]["spec"]["containers"][0]["command"]
-    return made
 
 
 def launcher_log(namespace, made):
@@ -45,11 +31,6 @@ def wait_for_ranks(namespace, *jobs, workers=2):
         kube.wait_for(lambda: f"all ranks run; {made.told()}\n{launcher_log(namespace, made)}",
                       lambda: all(f"rank {n} on worker {n}" in launcher_log(namespace, made) for n in range(workers)),
                       2 * START_S)
-
-
-def let_end(namespace, made, workers=2):
-    for n in range(workers):
-        namespace("exec", f"{made.name}-worker-{n}", "--", "touch", "/tmp/end")
 
 
 def kill_container(namespace, pod):
@@ -130,26 +111,25 @@ def test_pods_with_and_without_networks_of_their_own_need_no_dns(namespace, star
 # ---- two nodes
 
 
-def spread(name, **more):
-    """The example of that name, with as many workers on one node as on the other."""
+def example(name, **more):
     made = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
-    made["spec"]["workers"]["template"]["spec"] |= more | {"tolerations": [SPARE], "topologySpreadConstraints": [{
-        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"graphcore.ai/job-name": name, "graphcore.ai/role": "worker"}}}]}
+    made["spec"]["workers"]["template"]["spec"] |= more
     return made
 
 
 def nodes_of_workers(made):
-    return sorted(pod["spec"]["nodeName"] for pod in made.pods() if pod["metadata"]["labels"]["graphcore.ai/role"] == "worker")
+    return sorted(pod["spec"]["nodeName"] for pod in made.pods()
+                  if pod["metadata"]["labels"]["graphcore.ai/role"] == "worker")
 
 
 def test_programs_over_two_nodes(namespace, start):
-    mpi_made, poprun = start(spread("mpi", hostNetwork=True)), start(spread("poprun", hostNetwork=False))
-    for made in (mpi_made, poprun):
+    ring, poprun = (start(example(name, hostNetwork=hosts, **over_both_nodes(name)))
+                    for name, hosts in (("mpi", True), ("poprun", False)))
+    for made in (ring, poprun):
         made.wait_for_state("Running", "Completed", seconds=START_S)
-    assert nodes_of_workers(mpi_made) == ["node1", "node1", SECOND, SECOND]
+    assert nodes_of_workers(ring) == ["node1", "node1", SECOND, SECOND]
     assert nodes_of_workers(poprun) == ["node1", SECOND]
-    for made in (mpi_made, poprun):
+    for made in (ring, poprun):
         made.wait_for_state("Completed", seconds=START_S)
     check_mpi(namespace, namespace("logs", "mpi-launcher"))
     check_poprun(namespace("logs", "poprun-launcher"))
@@ -252,7 +232,8 @@ def test_deaths_that_start_a_job_again(stack, namespace, start):
         wait_for_new_pods(each, before[each.name])
     wait_for_ranks(namespace, *made)
     for each in made:
-        let_end(namespace, each)
+        for number in range(2):
+            each.let_end(number)
     assert gone.wait_for_state("Completed")["restartCount"] == 0
     done = again.wait_for_state("Completed")
     assert done["restartCount"] == 1 and done["failure"][0]["pod"] == "again-launcher"

@@ -3,7 +3,6 @@
 import json
 
 import kube
-import pytest
 from jobs import IMAGE, UNTIL_TOLD, Job, job
 
 EXAMPLES = kube.ROOT / "deploy" / "examples"
@@ -73,19 +72,16 @@ def test_a_finished_job_is_deleted_at_once_if_it_says_so(stack, start):
     freed(stack, made)
 
 
-@pytest.mark.parametrize("name, reason, more", [
-    ("unpulled", "ImagePullFailed", {"container": {"image": "no-such-image:1", "imagePullPolicy": "Never"}}),
-    ("unplaced", "Unschedulable", {"pod": NOWHERE}),
-])
-def test_pods_that_are_stuck_give_their_ipus_back(stack, start, name, reason, more):
-    script = job(name, "echo never", startDeadlineSeconds=4, **{k: v for k, v in more.items() if k == "container"})
-    script["spec"]["workers"]["template"]["spec"] |= more.get("pod", {})
-    made = start(script)
-    made.wait_for_reason(reason)
-    told_as_event(made, reason)
-    failed = made.wait_for_reason("StartDeadlineExceeded")
-    assert failed["launcherStatus"] == "Failed"
-    freed(stack, made)
+def test_pods_that_are_stuck_give_their_ipus_back(stack, start):
+    unpulled = {"image": "no-such-image:1", "imagePullPolicy": "Never"}
+    made = {"ImagePullFailed": start(job("unpulled", "echo never", startDeadlineSeconds=4, container=unpulled)),
+            "Unschedulable": start(job("unplaced", "echo never", startDeadlineSeconds=4, pod=NOWHERE))}
+    for reason, one in made.items():
+        told_as_event(one, reason)
+    for one in made.values():
+        failed = one.wait_for_reason("StartDeadlineExceeded")
+        assert failed["launcherStatus"] == "Failed"
+        freed(stack, one)
 
 
 # ---- pods that are taken away, and containers that are killed
@@ -106,22 +102,22 @@ def evict(namespace, pod):
               stdin=json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}))
 
 
-@pytest.mark.parametrize("name, policy, ends", [("evicted", "Never", "Failed"), ("moved", "OnFailure", "Running")])
-def test_an_evicted_pod_does_what_the_policy_says(stack, namespace, start, name, policy, ends):
-    made = start(job(name, UNTIL_TOLD, restartPolicy={"type": policy}))
-    made.wait_for_state("Running")
-    before = made.pod()["metadata"]["uid"]
-    evict(namespace, f"{name}-worker-0")
-    told_as_event(made, "Evicted")
-    status = kube.wait_for(made.told, lambda: (s := made.status).get("launcherStatus") == ends and s.get("failure") and s)
-    assert status["failure"][0]["reason"] == "Evicted" and status["failure"][0]["node"]
-    if policy == "Never":
-        assert status["reason"] == "Evicted"
-        freed(stack, made)
-    else:
-        kube.wait_for(made.told, lambda: (pod := made.pod()) and pod["metadata"]["uid"] != before)
-        made.wait_for_state("Running")
-        assert made.status["restartCount"] == 1
+def test_evicted_pods_do_what_the_policy_says(stack, namespace, start):
+    ends, moves = made = [start(job(name, UNTIL_TOLD, restartPolicy={"type": policy}))
+                          for name, policy in (("ends", "Never"), ("moves", "OnFailure"))]
+    for one in made:
+        one.wait_for_state("Running")
+    before = moves.pod()["metadata"]["uid"]
+    for one in made:
+        evict(namespace, f"{one.name}-worker-0")
+    for one in made:
+        told_as_event(one, "Evicted")
+        failure = kube.wait_for(one.told, lambda one=one: one.status.get("failure"))[0]
+        assert failure["reason"] == "Evicted" and failure["node"]
+    assert ends.wait_for_state("Failed")["reason"] == "Evicted"
+    freed(stack, ends)
+    kube.wait_for(moves.told, lambda: (pod := moves.pod()) and pod["metadata"]["uid"] != before)
+    assert moves.wait_for_state("Running")["restartCount"] == 1
 
 
 def test_a_pod_makes_room_for_one_of_higher_priority(stack, namespace, start):

@@ -2,7 +2,7 @@
 
 import kube
 import pytest
-from jobs import UNTIL_TOLD, Job, job
+from jobs import UNTIL_TOLD, Job, job, mpi, over_both_nodes, untagged
 from stack import SECOND, SPARE
 
 pytestmark = pytest.mark.timeout(900)
@@ -43,14 +43,20 @@ def test_a_lost_node_holds_its_ipus_and_then_loses_them(stack, namespace, start)
     moves.wait_for_state("Completed")
 
 
-def test_a_killed_kubelet_changes_nothing_for_a_running_job(stack, start):
-    made = start(job("stays", "sleep 4; echo over", pod=ONLY_THERE))
-    made.wait_for_state("Running", seconds=SLOW_S)
+def test_a_killed_kubelet_changes_nothing_for_running_jobs(stack, namespace, start):
+    alone = start(job("alone", UNTIL_TOLD, pod=ONLY_THERE))
+    apart = start(mpi("apart", UNTIL_TOLD, pod=over_both_nodes("apart")))
+    for made in (alone, apart):
+        made.wait_for_state("Running", seconds=SLOW_S)
     stack.kill_component("kubelet-node2", "kubelet")
     stack.revive()
-    ended = made.wait_for_state("Completed", seconds=SLOW_S)
-    assert ended["restartCount"] == 0
-    assert made.log().strip() == "over"
+    kube.wait_for("the kubelet answers", lambda: namespace.attempt("exec", "alone-worker-0", "--", "true").returncode == 0)
+    for made, number in ((alone, 0), (apart, 0), (apart, 1)):
+        made.let_end(number)
+    for made in (alone, apart):
+        assert made.wait_for_state("Completed", seconds=SLOW_S)["restartCount"] == 0
+    assert alone.log().splitlines()[-1] == "over"
+    assert untagged(namespace("logs", "apart-launcher")).count("over") == 2
 
 
 @pytest.mark.parametrize("kill", ["api-server", "vipu-server"])

@@ -2,18 +2,7 @@
 
 import re
 
-import pytest
 from jobs import UNTIL_TOLD, job
-
-
-@pytest.fixture
-def completed(start):
-    made = start(job("reader", f'({UNTIL_TOLD}) >/dev/null; echo one line', ipus=8, instances=2))
-    made.wait_for_reason("Running")  # both instances do
-    for number in range(2):
-        made.let_end(number)
-    made.wait_for_state("Completed")
-    return made
 
 
 def columns(printed):
@@ -21,7 +10,7 @@ def columns(printed):
     return [re.split(r" {2,}", line.strip()) for line in printed.splitlines()]
 
 
-def test_get_while_it_runs(stack, namespace, start):
+def test_get_and_a_shell_while_it_runs(stack, namespace, start):
     made = start(job("runner", UNTIL_TOLD, ipus=8))
     made.wait_for_state("Running")
     header, row = columns(namespace("get", "ij", "runner"))
@@ -35,24 +24,26 @@ def test_get_while_it_runs(stack, namespace, start):
     assert "runner" in namespace("get", "all")
     assert f"{namespace.namespace}   runner" in stack.kubectl("get", "ipujob.graphcore.ai", "-A")
 
+    printed = namespace("exec", "runner-worker-0", "--", "bash", "-c", "echo $IPUOF_VIPU_API_PARTITION_ID")
+    assert printed.strip() == f"p-runner-{namespace.namespace}-0"
 
-def test_get_when_it_is_over(namespace, completed):
+
+def check_get(namespace):
     _, row = columns(namespace("get", "ipujob", "reader"))
     assert row[:5] == ["reader", "Completed", "0", "2", "All instances done"]
 
 
-def test_wait_returns(namespace, completed):
+def check_wait(namespace):
     assert namespace("wait", "--for=condition=Completed", "ipujob/reader", "--timeout=10s").strip() == \
         "ipujob.graphcore.ai/reader condition met"
-    assert completed.condition("Failed")["status"] == "False"
 
 
-def test_logs_by_label(namespace, completed):
+def check_logs_by_label(namespace):
     lines = namespace("logs", "-l", "graphcore.ai/job-name=reader", "--prefix").splitlines()
     assert sorted(lines) == [f"[pod/reader-worker-{n}/main] one line" for n in range(2)]
 
 
-def test_describe_tells_the_story(namespace, completed):
+def check_description(namespace):
     told = namespace("describe", "ipujob", "reader")
     assert re.search(r"Last Message: +All instances done", told)
     events = re.findall(r"^ +(Normal|Warning) +(\w+) +\S+(?: \(x\d+ over \S+\))? +\S+ +(.*)$", told.split("Events:")[1], re.M)
@@ -62,15 +53,19 @@ def test_describe_tells_the_story(namespace, completed):
     assert len(events) <= 6, events
 
 
+def test_when_it_is_over_get_wait_logs_and_describe_tell_the_story(namespace, start):
+    made = start(job("reader", f'({UNTIL_TOLD}) >/dev/null; echo one line', ipus=8, instances=2))
+    made.wait_for_reason("Running")  # both instances do
+    for number in range(2):
+        made.let_end(number)
+    made.wait_for_state("Completed")
+    assert made.condition("Failed")["status"] == "False"
+    for check in (check_get, check_wait, check_logs_by_label, check_description):
+        check(namespace)
+
+
 def test_explain_goes_down_into_containers(namespace):
     told = namespace("explain", "ipujob.spec.workers.template.spec.containers")
     for field in ("image", "command", "args", "env", "resources", "name"):
         assert re.search(rf"^  {field}\t", told, re.M), field
     assert "GROUP:      graphcore.ai" in told
-
-
-def test_a_shell_in_a_running_worker_sees_the_ipus(namespace, start):
-    made = start(job("shell", UNTIL_TOLD, ipus=2))
-    made.wait_for_state("Running")
-    printed = namespace("exec", "shell-worker-0", "--", "bash", "-c", "echo $IPUOF_VIPU_API_PARTITION_ID")
-    assert printed.strip() == f"p-shell-{namespace.namespace}-0"

@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-from jobs import job
+from jobs import MEET, job
 
 SHARE = """
 for name in POPDIST_NUM_TOTAL_REPLICAS POPDIST_NUM_IPUS_PER_REPLICA POPDIST_NUM_LOCAL_REPLICAS \
@@ -11,33 +10,6 @@ for name in POPDIST_NUM_TOTAL_REPLICAS POPDIST_NUM_IPUS_PER_REPLICA POPDIST_NUM_
     echo "$name=${!name-unset}"
 done
 """
-
-# The first worker of an instance listens where its peers are told to look for it, and greets each.
-MEET = """
-import os, socket, sys
-address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-if os.environ["RANK"] == "0":
-    server = socket.create_server(("", port))
-    for _ in range(int(os.environ["WORLD_SIZE"]) - 1):
-        peer, _ = server.accept()
-        print("met rank", peer.recv(16).decode(), flush=True)
-        peer.sendall(b"hello from " + os.environ["IPUOF_VIPU_API_PARTITION_ID"].encode())
-        peer.close()
-else:
-    import time
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            meeting = socket.create_connection((address, port), timeout=10)
-            break
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-    meeting.sendall(os.environ["RANK"].encode())
-    print(meeting.recv(200).decode(), flush=True)
-"""
-
 
 def share(log):
     return dict(line.split("=", 1) for line in log.splitlines() if re.match(r"[A-Z_]+=", line))
@@ -62,11 +34,10 @@ def test_two_instances_of_two_workers(namespace, start):
     assert made.status["desiredReplicas"] == 2
 
 
-@pytest.mark.parametrize("ipus", [1, 2, 64])
-def test_one_worker_takes_the_whole_partition(start, ipus):
+def test_one_worker_takes_the_whole_partition(start):
     """No model replicas given: the program finds no PopDist environment, as on a bare host."""
-    made = start(job("whole", SHARE, ipus=ipus))
-    made.wait_for_state("Completed")
-    found = share(made.log())
-    assert found.pop("IPUOF_VIPU_API_PARTITION_ID").startswith("p-whole-")
-    assert set(found.values()) == {"unset"}
+    for made in [start(job(f"whole-{ipus}", SHARE, ipus=ipus)) for ipus in (1, 2, 64)]:
+        made.wait_for_state("Completed", seconds=90)
+        found = share(made.log())
+        assert found.pop("IPUOF_VIPU_API_PARTITION_ID").startswith(f"p-{made.name}-")
+        assert set(found.values()) == {"unset"}
