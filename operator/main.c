@@ -11,6 +11,7 @@
 #include "operator/admin/apply_crd.h"
 #include "operator/admin/before_uninstall.h"
 #include "operator/kube/client.h"
+#include "operator/kube/counters.h"
 #include "operator/kube/events.h"
 #include "operator/kube/identity.h"
 #include "operator/kube/lease.h"
@@ -19,7 +20,7 @@
 #include "operator/reconcile/usage.h"
 #include "operator/serve/metrics.h"
 #include "operator/serve/pages.h"
-#include "operator/serve/webhooks.h"
+#include "serving.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
 enum { DRAIN_MS = 3000 };
@@ -33,12 +34,9 @@ struct app {
     struct events *events;
     struct lease *lease;
     struct pages *pages;
-    struct strv admission_hosts;
-    struct identity admission_identity; /* of its own, because each client watches its files */
-    struct kube *admission_kube;        /* for the webhooks: standbys answer too, and never behind work */
-    struct webhooks *webhooks;          /* NULL without them */
-    struct reconciler *reconciler;      /* while leading */
-    struct loop_timer drain;            /* at the end */
+    struct serving *serving;
+    struct reconciler *reconciler; /* while leading */
+    struct loop_timer drain;       /* at the end */
     int64_t start_us;
     bool stopping;
     int exit_code;
@@ -101,6 +99,11 @@ static void on_lost(void *ctx)
     loop_stop(app->loop);
 }
 
+static struct webhooks *webhooks(const struct app *app)
+{
+    return serving_webhooks(app->serving);
+}
+
 /* ---- health ---- */
 
 static const char *is_well(void *ctx)
@@ -114,7 +117,7 @@ static const char *is_ready(void *ctx)
 {
     struct app *app = ctx;
 
-    if (app->webhooks && !webhooks_are_trusted(app->webhooks))
+    if (webhooks(app) && !webhooks_are_trusted(webhooks(app)))
         return "the API server does not trust the admission webhooks yet";
     if (!app->reconciler) /* a standby is of use as it is */
         return NULL;
@@ -143,9 +146,20 @@ static cJSON *query(void *ctx, uint32_t size)
     return app->reconciler ? usage_query(app->reconciler, size) : NULL;
 }
 
+static void count_requests(const struct app *app, struct counters *ret)
+{
+    const struct kube_counter *rows;
+    size_t count = kube_counters(app->kube, &rows);
+
+    counters_add(ret, rows, count);
+    count = serving_counters(app->serving, &rows);
+    counters_add(ret, rows, count);
+}
+
 static void metrics(void *ctx, struct str *out)
 {
     struct app *app = ctx;
+    AUTO(counters) struct counters requests = {0};
     AUTO(survey) struct survey survey = {0};
     struct metrics_view view = {.is_leader = app->reconciler != NULL,
                                 .process = footprint_look(),
@@ -156,11 +170,15 @@ static void metrics(void *ctx, struct str *out)
         view.survey = &survey;
         view.counters = reconciler_counters(app->reconciler);
     }
-    if (app->webhooks) {
-        view.webhooks = webhooks_counters(app->webhooks);
-        view.webhooks_certificate_end_s = webhooks_certificate_end_s(app->webhooks);
+    if (webhooks(app)) {
+        view.webhooks = webhooks_counters(webhooks(app));
+        view.webhooks_certificate_end_s = webhooks_certificate_end_s(webhooks(app));
     }
-    view.request_count = kube_counters(app->kube, &view.requests);
+    if (serving_scrape(app->serving))
+        view.metrics_certificate_end_s = scrape_certificate_end_s(serving_scrape(app->serving));
+    count_requests(app, &requests);
+    view.requests = requests.rows;
+    view.request_count = requests.count;
     metrics_print(&view, out);
 }
 
@@ -176,7 +194,7 @@ static void on_given_back(void *ctx)
 {
     struct app *app = ctx;
 
-    if (app->webhooks)
+    if (webhooks(app))
         loop_timer_start(app->loop, &app->drain, DRAIN_MS, on_drained);
     else
         loop_stop(app->loop);
@@ -192,63 +210,19 @@ static void on_stop_signal(void *ctx, int signum)
     log_info("ending", KVF("signal", "%d", signum));
     if (app->reconciler)
         reconciler_abort(app->reconciler);
-    if (app->webhooks)
-        webhooks_drain(app->webhooks);
+    if (webhooks(app))
+        webhooks_drain(webhooks(app));
     lease_give_back(app->lease, on_given_back, app);
 }
 
 /* ---- the beginning ---- */
 
-static void split(const char *at, struct strv *ret)
-{
-    while (at && *at) {
-        size_t len = 0;
-
-        while (at[len] && at[len] != ',')
-            len++;
-        if (len)
-            strv_push_take(ret, mem_strndup(at, len));
-        at += len + (at[len] == ',');
-    }
-}
-
-static bool load_identity(const struct options *o, struct identity *ret, struct err *err)
-{
-    return identity_load(
-        &(struct identity_options){.kubeconfig = o->kubeconfig, .context = o->context, .env = env_of}, ret,
-        err);
-}
-
-static bool start_webhooks(struct app *app, struct err *err)
-{
-    const struct options *o = &app->options;
-
-    if (!o->admission)
-        return true;
-    split(o->admission_hosts, &app->admission_hosts);
-    if (!load_identity(o, &app->admission_identity, err))
-        return false;
-    app->admission_kube =
-        kube_new(app->loop, &app->admission_identity, &(struct kube_options){.program = "ipu-operator"}, err);
-    if (!app->admission_kube)
-        return false;
-    app->webhooks = webhooks_new(app->admission_kube,
-                                 &(struct webhooks_options){.port = (uint16_t)o->admission_port,
-                                                            .ns = operator_ns(app),
-                                                            .name = o->admission,
-                                                            .names = &app->admission_hosts},
-                                 err);
-    if (app->webhooks)
-        log_info("serving admission webhooks",
-                 KVF("admission_port", "%u", (unsigned)webhooks_port(app->webhooks)));
-    return app->webhooks != NULL;
-}
-
 static bool start(struct app *app, struct err *err)
 {
     const struct options *o = &app->options;
+    const struct identity_options from = {.kubeconfig = o->kubeconfig, .context = o->context, .env = env_of};
 
-    if (!load_identity(o, &app->identity, err))
+    if (!identity_load(&from, &app->identity, err))
         return false;
     app->loop = loop_new();
     app->start_us = loop_unix_micros();
@@ -264,17 +238,25 @@ static bool start(struct app *app, struct err *err)
                                                               .on_started = on_started,
                                                               .on_lost = on_lost,
                                                               .ctx = app});
-    app->pages = pages_new(app->loop,
-                           &(struct pages_options){.port = (uint16_t)o->health_port,
-                                                   .is_well = is_well,
-                                                   .is_ready = is_ready,
-                                                   .queue = queue,
-                                                   .stats = stats,
-                                                   .query = query,
-                                                   .metrics = metrics,
-                                                   .ctx = app},
-                           err);
-    return app->pages && start_webhooks(app, err);
+    app->pages =
+        pages_new(app->loop,
+                  &(struct pages_options){.port = (uint16_t)o->health_port,
+                                          .is_well = is_well,
+                                          .is_ready = is_ready,
+                                          .queue = queue,
+                                          .stats = stats,
+                                          .query = query,
+                                          .metrics = options_metrics(o) == METRICS_PLAIN ? metrics : NULL,
+                                          .ctx = app},
+                  err);
+    if (!app->pages)
+        return false;
+    app->serving = serving_new(
+        app->loop,
+        &(struct serving_options){
+            .options = o, .ns = operator_ns(app), .identity = &from, .metrics = metrics, .ctx = app},
+        err);
+    return app->serving != NULL;
 }
 
 /* What this process cost the API server: read by tests/bench, and worth a line in anybody's log. */
@@ -293,21 +275,17 @@ static void finish(struct app *app)
 {
     loop_timer_stop(&app->drain);
     reconciler_free(app->reconciler);
-    webhooks_free(app->webhooks);
+    serving_free(app->serving);
     pages_free(app->pages);
     if (app->lease)
         lease_free(app->lease);
     if (app->events)
         events_free(app->events);
-    if (app->admission_kube)
-        kube_free(app->admission_kube);
     if (app->kube)
         kube_free(app->kube);
     if (app->loop)
         loop_free(app->loop);
-    identity_release(&app->admission_identity);
     identity_release(&app->identity);
-    strv_release(&app->admission_hosts);
     strv_release(&app->pull_secrets);
     options_release(&app->options);
 }
@@ -377,7 +355,7 @@ int main(int argc, char **argv)
     case OPTS_RUN:
         log_parse_level(app.options.log_level, &level);
         log_setup(level, str_eq(app.options.log_format, "json"));
-        split(app.options.pull_secrets, &app.pull_secrets);
+        strv_split(app.options.pull_secrets, ',', &app.pull_secrets);
         code = run(&app);
         break;
     }

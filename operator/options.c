@@ -106,6 +106,35 @@ static const struct opt ROWS[] = {
      .help = "Port of /healthz and /readyz; 0 picks a free one",
      .min = 0,
      .max = 65535},
+    {.flag = "metrics",
+     .type = OPT_STR,
+     .offset = AT(metrics),
+     .fallback = "secure",
+     .arg = "HOW",
+     .help = "Who may read /metrics: secure (over TLS, and only whom the cluster allows to), plain "
+             "(everybody, on "
+             "the health port) or off"},
+    {.flag = "metrics-port",
+     .type = OPT_U32,
+     .offset = AT(metrics_port),
+     .fallback = "8443",
+     .arg = "PORT",
+     .help = "Port of the secure /metrics; 0 picks a free one",
+     .min = 0,
+     .max = 65535},
+    {.flag = "metrics-hosts",
+     .type = OPT_STR,
+     .offset = AT(metrics_hosts),
+     .fallback = "localhost",
+     .arg = "NAMES",
+     .help = "Names in the certificate that the operator makes for /metrics, separated by commas"},
+    {.flag = "metrics-certificate",
+     .type = OPT_STR,
+     .offset = AT(metrics_certificate),
+     .arg = "FOLDER",
+     .help =
+         "Folder with tls.crt and tls.key for /metrics, read again when they change; default: the operator "
+         "makes its own"},
     {.flag = "admission",
      .type = OPT_STR,
      .offset = AT(admission),
@@ -187,6 +216,18 @@ static void check_word(const char *flag, const char *value, const char *const *k
     strv_pushf(problems, "--%s: \"%s\" is not known; see --help", flag, value);
 }
 
+/* In the order of enum options_metrics. */
+static const char *const METRICS_WORDS[] = {"secure", "plain", "off", NULL};
+
+enum options_metrics options_metrics(const struct options *options)
+{
+    enum options_metrics how = METRICS_SECURE;
+
+    while (how < METRICS_OFF && !str_eq(options->metrics, METRICS_WORDS[how]))
+        how++;
+    return how;
+}
+
 static void check(const struct options *o, struct strv *problems)
 {
     static const char *const policies[] = {"Always", "IfNotPresent", "Never", NULL};
@@ -195,6 +236,7 @@ static void check(const struct options *o, struct strv *problems)
 
     check_word("launcher-pull-policy", o->launcher_pull_policy, policies, problems);
     check_word("log-format", o->log_format, formats, problems);
+    check_word("metrics", o->metrics, METRICS_WORDS, problems);
     if (!log_parse_level(o->log_level, &level))
         strv_pushf(problems, "--log-level: \"%s\" is not known; use debug, info, warn or error",
                    o->log_level);

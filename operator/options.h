@@ -18,6 +18,8 @@ struct options {
     uint32_t health_port;
     char *admission, *admission_hosts; /* NULL: no webhooks */
     uint32_t admission_port;
+    char *metrics, *metrics_hosts, *metrics_certificate;
+    uint32_t metrics_port;
     char *log_level, *log_format;
     char *partition_prefix;
     uint32_t hold_s;
@@ -26,6 +28,9 @@ struct options {
 };
 
 extern const struct opts_spec OPTIONS_SPEC;
+
+enum options_metrics { METRICS_SECURE, METRICS_PLAIN, METRICS_OFF };
+enum options_metrics options_metrics(const struct options *options);
 
 /* Reads arguments, environment and the configuration file. OPTS_BAD: every mistake is a line in `problems`.
  */

@@ -153,6 +153,19 @@ void strv_pushf(struct strv *v, const char *fmt, ...)
     va_end(args);
 }
 
+void strv_split(const char *text, char at, struct strv *ret)
+{
+    while (text && *text) {
+        size_t len = 0;
+
+        while (text[len] && text[len] != at)
+            len++;
+        if (len)
+            strv_push_take(ret, mem_strndup(text, len));
+        text += len + (text[len] == at);
+    }
+}
+
 bool strv_has(const struct strv *v, const char *text)
 {
     for (size_t i = 0; i < v->count; i++) {

@@ -55,6 +55,7 @@ struct strv {
 void strv_push(struct strv *v, const char *text);
 void strv_pushf(struct strv *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strv_push_take(struct strv *v, char *text);
+void strv_split(const char *text, char at, struct strv *ret); /* appends what is between; nothing empty */
 bool strv_has(const struct strv *v, const char *text);
 char **strv_argv(struct strv *v); /* never NULL, borrowed */
 void strv_release(struct strv *v);

@@ -46,6 +46,13 @@ void openmetrics_observe(struct openmetrics_histogram *histogram, uint64_t durat
     histogram->sum_us += duration_us;
 }
 
+void openmetrics_add(struct openmetrics_histogram *to, const struct openmetrics_histogram *of)
+{
+    for (size_t b = 0; b < OPENMETRICS_BUCKETS; b++)
+        to->buckets[b] += of->buckets[b];
+    to->sum_us += of->sum_us;
+}
+
 static void put_sample(const char *name, const char *suffix, const char *labels, struct str *out)
 {
     str_addf(out, "%s%s", name, suffix);

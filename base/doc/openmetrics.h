@@ -35,6 +35,8 @@ struct openmetrics_histogram {
     uint64_t sum_us;
 };
 void openmetrics_observe(struct openmetrics_histogram *histogram, uint64_t duration_us);
+void openmetrics_add(struct openmetrics_histogram *to,
+                     const struct openmetrics_histogram *of); /* same scale */
 /* labels: "a=\"b\"" without braces, or "". */
 void openmetrics_put_histogram(const char *name, const char *labels,
                                const struct openmetrics_histogram *histogram, struct str *out);

@@ -40,6 +40,21 @@ bool log_parse_level(const char *text, enum log_level *ret)
     return false;
 }
 
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
+}
+
+enum log_level log_level(void)
+{
+    return state.least;
+}
+
+void log_set_level(enum log_level least)
+{
+    state.least = least;
+}
+
 bool log_enabled(enum log_level level)
 {
     return level >= state.least;

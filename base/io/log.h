@@ -14,6 +14,9 @@ struct log_kv {
 
 void log_setup(enum log_level least, bool json);
 bool log_parse_level(const char *text, enum log_level *ret); /* debug, info, warn, error */
+const char *log_level_name(enum log_level level);
+enum log_level log_level(void); /* the least that is logged */
+void log_set_level(enum log_level least);
 bool log_enabled(enum log_level level);
 /* Formats into a ring of eight buffers: good until the log call it is an argument of has returned. */
 const char *log_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -216,17 +216,41 @@ static void read_query(struct serve_request *request)
         (void)str_addf(&request->query, "%s%s", i ? "&" : "", piece);
 }
 
+/* The caller's to wipe and free. */
+static char *read_authorization(struct lws *wsi)
+{
+    int len = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION);
+    char *text = mem_alloc((size_t)len + 1);
+
+    if (len > 0 && lws_hdr_copy(wsi, text, len + 1, WSI_TOKEN_HTTP_AUTHORIZATION) < 0)
+        text[0] = '\0';
+    return text;
+}
+
+static bool comes_from_loopback(struct lws *wsi)
+{
+    char address[64] = "";
+
+    lws_get_peer_simple(wsi, address, sizeof address);
+    return str_has_prefix(address, "127.") || str_has_prefix(address, "::ffff:127.") ||
+           str_eq(address, "::1");
+}
+
 static void ask(struct serve_request *request, const char *method)
 {
+    AUTO(mem) char *authorization = read_authorization(request->wsi);
     const struct serve_view view = {.method = method,
                                     .path = request->path,
                                     .query = str_text(&request->query),
+                                    .authorization = authorization,
+                                    .is_local = comes_from_loopback(request->wsi),
                                     .body = str_slice(&request->body)};
 
     /* A handler may take its time; what it waits for has limits of its own. */
     lws_set_timeout(request->wsi, NO_PENDING_TIMEOUT, 0);
     request->asked = true;
     request->route->fn(request->route->ctx, request, &view);
+    explicit_bzero(authorization, strlen(authorization));
     if (!request->replied)
         loop_timer_start(request->loop, &request->wait, 0, on_wait);
 }

@@ -16,8 +16,10 @@ struct loop;
 struct serve_view {
     const char *method;
     const char *path;
-    const char *query; /* without '?'; "" when absent */
-    struct slice body; /* empty for GET */
+    const char *query;         /* without '?'; "" when absent */
+    const char *authorization; /* that header, a secret; "" when absent */
+    bool is_local;             /* from this machine's loopback address */
+    struct slice body;         /* empty for GET */
 };
 
 /* Must lead to exactly one serve_reply on `request`, now or later. view is borrowed for the call. */

@@ -19,6 +19,17 @@ struct kube_counter *counters_row(struct counters *counters, const char *method,
     return row;
 }
 
+void counters_add(struct counters *counters, const struct kube_counter *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct kube_counter *row = counters_row(counters, rows[i].method, rows[i].resource);
+
+        row->sent += rows[i].sent;
+        row->failed += rows[i].failed;
+        openmetrics_add(&row->durations, &rows[i].durations);
+    }
+}
+
 uint64_t counters_sent(const struct counters *counters, const char *method, const char *resource)
 {
     uint64_t sum = 0;

@@ -13,6 +13,10 @@ const struct kube_resource KUBE_EVENTS = {"events.k8s.io", "v1", "events", "Even
 const struct kube_resource KUBE_CRDS = {"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                         "CustomResourceDefinition"};
 const struct kube_resource KUBE_POD_TEMPLATES = {"", "v1", "podtemplates", "PodTemplate"};
+const struct kube_resource KUBE_TOKEN_REVIEWS = {"authentication.k8s.io", "v1", "tokenreviews",
+                                                 "TokenReview"};
+const struct kube_resource KUBE_SUBJECT_REVIEWS = {"authorization.k8s.io", "v1", "subjectaccessreviews",
+                                                   "SubjectAccessReview"};
 const struct kube_resource KUBE_MUTATING_WEBHOOKS = {
     "admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration"};
 const struct kube_resource KUBE_VALIDATING_WEBHOOKS = {"admissionregistration.k8s.io", "v1",

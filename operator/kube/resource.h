@@ -21,6 +21,8 @@ extern const struct kube_resource KUBE_LEASES;
 extern const struct kube_resource KUBE_EVENTS; /* events.k8s.io/v1 */
 extern const struct kube_resource KUBE_CRDS;   /* apiextensions.k8s.io/v1 */
 extern const struct kube_resource KUBE_POD_TEMPLATES;
+extern const struct kube_resource KUBE_TOKEN_REVIEWS;
+extern const struct kube_resource KUBE_SUBJECT_REVIEWS;
 extern const struct kube_resource KUBE_MUTATING_WEBHOOKS;   /* admissionregistration.k8s.io/v1 */
 extern const struct kube_resource KUBE_VALIDATING_WEBHOOKS; /* admissionregistration.k8s.io/v1 */
 extern const struct kube_resource KUBE_IPUJOBS;             /* graphcore.ai/v1alpha1 */

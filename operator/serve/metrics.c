@@ -301,6 +301,8 @@ static void put_certificate_end(const void *ctx, const char *name, struct str *o
 
     if (v->webhooks_certificate_end_s)
         str_addf(out, "%s{use=\"webhooks\"} %lld\n", name, (long long)v->webhooks_certificate_end_s);
+    if (v->metrics_certificate_end_s)
+        str_addf(out, "%s{use=\"metrics\"} %lld\n", name, (long long)v->metrics_certificate_end_s);
 }
 
 /* ---- the process, by the names that every Prometheus client has for it ---- */

@@ -18,8 +18,8 @@ struct metrics_view {
     const struct reconciler_counters *counters; /* likewise */
     const struct kube_counter *requests;
     size_t request_count;
-    const struct webhooks_counters *webhooks; /* NULL: it serves none */
-    int64_t webhooks_certificate_end_s;       /* 0: there is none */
+    const struct webhooks_counters *webhooks;                      /* NULL: it serves none */
+    int64_t webhooks_certificate_end_s, metrics_certificate_end_s; /* 0: there is none */
     struct footprint process;
     double start_s; /* since when it runs, Unix time */
 };

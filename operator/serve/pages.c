@@ -3,9 +3,10 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "base/doc/openmetrics.h"
+#include "base/io/log.h"
 #include "base/io/serve.h"
 
-enum { PAGES = 7, QUERY_MAX = 1024 };
+enum { PAGES = 8, QUERY_MAX = 1024, WORD_MAX = 16 };
 
 struct pages {
     struct pages_options options;
@@ -90,6 +91,39 @@ static void on_metrics(void *ctx, struct serve_request *request, const struct se
     serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
 }
 
+/* The body is a level. Who can reach the loopback address of a pod may forward its ports, or is on its node.
+ */
+static void set_log_level(struct serve_request *request, const struct serve_view *view)
+{
+    struct slice body = view->body;
+    enum log_level level;
+
+    while (body.len && (body.ptr[body.len - 1] == '\n' || body.ptr[body.len - 1] == ' '))
+        body.len--;
+    AUTO(mem) char *word = mem_strndup(body.ptr, body.len);
+
+    if (!view->is_local) {
+        serve_replyf(
+            request, 403,
+            "the level can be changed from the operator's own pod alone: use kubectl port-forward\n");
+    } else if (!log_parse_level(word, &level)) {
+        serve_replyf(request, 400, "PUT one of debug, info, warn, error\n");
+    } else {
+        log_set_level(level);
+        log_warn("the log level was changed", KV("level", word));
+        serve_replyf(request, 200, "%s\n", word);
+    }
+}
+
+static void on_log_level(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    (void)ctx;
+    if (str_eq(view->method, "PUT"))
+        set_log_level(request, view);
+    else
+        serve_replyf(request, 200, "%s\n", log_level_name(log_level()));
+}
+
 struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err)
 {
     static const struct {
@@ -97,14 +131,20 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
         serve_fn fn;
         size_t max_body;
     } rows[PAGES] = {
-        {"/healthz", on_healthz, 0},     {"/readyz", on_readyz, 0},  {"/queue", on_queue, 0},
-        {"/metrics", on_metrics, 0},     {"/health", on_healthz, 0}, {"/stats", on_stats, 0},
+        {"/healthz", on_healthz, 0},
+        {"/readyz", on_readyz, 0},
+        {"/queue", on_queue, 0},
+        {"/health", on_healthz, 0},
+        {"/stats", on_stats, 0},
         {"/query", on_query, QUERY_MAX},
+        {"/loglevel", on_log_level, WORD_MAX},
+        {"/metrics", on_metrics, 0},
     };
     struct pages *pages = NEW(struct pages);
+    size_t count = options->metrics ? PAGES : PAGES - 1; /* the last one is theirs */
 
     pages->options = *options;
-    for (size_t i = 0; i < PAGES; i++)
+    for (size_t i = 0; i < count; i++)
         pages->routes[i] = (struct serve_route){
             .path = rows[i].path, .fn = rows[i].fn, .ctx = pages, .max_body = rows[i].max_body};
     pages->serve =

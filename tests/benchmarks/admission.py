@@ -129,7 +129,7 @@ class Bench:
         config = self.folder / "operator.yaml"
         config.write_text("vipuControllers: []\n")
         return Program([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
-                        self.api.kubeconfig, "--health-port", "0", "--admission", NAME, "--admission-port", str(self.port),
+                        self.api.kubeconfig, "--health-port", "0", "--metrics", "off", "--admission", NAME, "--admission-port", str(self.port),
                         "--log-level", "warn"], self.folder / "operator.log")
 
     def await_trust(self):

@@ -162,7 +162,7 @@ class Bench:
 
     def operator(self, config, name):
         return Operator([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
-                         self.kubeconfig, "--health-port", "0"], self.folder / f"{name}.log")
+                         self.kubeconfig, "--health-port", "0", "--metrics", "off"], self.folder / f"{name}.log")
 
     @contextmanager
     def controllers(self):

@@ -27,6 +27,7 @@ EVERYTHING = merged(MAXIMAL, {
     "admissionPolicy": {"enabled": True},
     "aggregatedRoles": {"create": True},
     "crds": {"upgrade": True},
+    "metrics": {"mode": "secure"},
     "uninstall": {"check": True},
 })
 NAMESPACED = {"controller": {"watchNamespace": "research"}, "admissionWebhooks": {"enabled": False}}

@@ -1,5 +1,7 @@
 """What a hardened installation has beside the operator, as the chart renders it. tests/e2e/test_hardening.py has it in use."""
 
+import re
+
 import pytest
 import yaml
 
@@ -9,13 +11,15 @@ from test_templates import NO_WEBHOOKS, OPTIONAL, SIMULATED, WEBHOOKS, arguments
 from values_table import MAXIMAL
 
 OPERATOR = "ipus-ipu-operator-controller"
+# Who wants to read the metrics, and may it?
+REVIEWS = {("authentication.k8s.io", "tokenreviews", "create"), ("authorization.k8s.io", "subjectaccessreviews", "create")}
 HARDENED = {**SIMULATED, **yaml.safe_load((CHART / "hardened-values.yaml").read_text())}
 
 
 def rules(objects):
     """What the operator's roles allow, as (where, group, resource, verb)."""
     return {(thing["metadata"].get("namespace"), group, resource, verb)
-            for (kind, name), thing in objects.items() if kind in ("Role", "ClusterRole") and "-ipujobs-" not in name and not name.endswith("-crd")
+            for (kind, name), thing in objects.items() if kind in ("Role", "ClusterRole") and not re.search("-ipujobs-|-metrics-reader|-crd$", name)
             for rule in thing["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
             for verb in rule["verbs"]}
 
@@ -83,8 +87,8 @@ def test_the_policy_holds_whatever_the_role_lets_make_or_delete(render):
             for resource in rule["resources"] for verb in rule["operations"]}
     allowed = {(group, resource, verb) for where, group, resource, verb in rules(objects)
                if where is None and verb in ("create", "delete")}
-    # Events say something, and do nothing; jobs are deleted when their time is over.
-    assert allowed - held == {("events.k8s.io", "events", "create"), ("graphcore.ai", "ipujobs", "delete")}
+    # Events and reviews say or ask something, and do nothing; jobs are deleted when their time is over.
+    assert allowed - held == {("events.k8s.io", "events", "create"), ("graphcore.ai", "ipujobs", "delete"), *REVIEWS}
 
 
 def test_roles_of_users_become_part_of_the_clusters_own(render):
@@ -156,7 +160,7 @@ def test_with_one_namespace_nothing_is_made_outside_of_namespaces(render):
 def test_one_namespace_takes_the_rules_of_all_of_them_but_for_nodes(render):
     everywhere = {rule for rule in rules(render(NO_WEBHOOKS)) if rule[0] is None}
     there = {rule for rule in rules(render(NAMESPACED)) if rule[0] == "research"}
-    assert there == {("research", *rule[1:]) for rule in everywhere if rule[2] != "nodes"}
+    assert there == {("research", *rule[1:]) for rule in everywhere if rule[2] != "nodes" and rule[1:] not in REVIEWS}
 
 
 def test_one_namespace_refuses_what_needs_more_and_names_all_of_it(helm):

@@ -64,6 +64,10 @@ def test_defaults_install_the_operator_alone(render):
         ("ServiceAccount", "ipu-operator-controller"),
         ("ConfigMap", "ipu-operator-vipu-controllers"),
         ("Service", "ipu-operator-vipu-proxy"),
+        ("Service", "ipu-operator-controller-manager-metrics"),
+        ("ClusterRole", "ipus-ipu-operator-metrics-reader"),
+        ("ClusterRole", "ipus-ipu-operator-controller-metrics"),
+        ("ClusterRoleBinding", "ipus-ipu-operator-controller-metrics"),
         ("ClusterRole", "ipus-ipu-operator-controller"),
         ("ClusterRoleBinding", "ipus-ipu-operator-controller"),
         ("ClusterRole", "ipus-ipu-operator-ipujobs-view"),
@@ -90,6 +94,9 @@ def test_flags_of_the_operator_follow_the_values(render):
         "host-network": "true",
         "network-policy": "true",
         "health-port": "8081",
+        "metrics": "secure",
+        "metrics-port": "8443",
+        "metrics-hosts": ",".join(f"ipu-operator-controller-manager-metrics{end}" for end in (".ipus.svc", ".ipus", "")),
         "log-level": "info",
         "log-format": "text",
         "partition-prefix": "p",
@@ -99,6 +106,8 @@ def test_flags_of_the_operator_follow_the_values(render):
     changed = arguments(manager(render(EVERYTHING), "ipu"))
     assert changed == {
         **plain,
+        "metrics-hosts": plain["metrics-hosts"].replace("ipu-operator", "ipu"),
+        "metrics-certificate": "/etc/ipu-operator-metrics",
         "lease-name": "ipu",
         "launcher-image": "registry.example.com/team/launch:1",
         "launcher-pull-policy": "Always",
@@ -248,6 +257,8 @@ def test_no_rule_reads_secrets_or_has_wildcards(render):
         if kind not in ("ClusterRole", "Role"):
             continue
         for rule in thing["rules"]:
+            if rule.get("nonResourceURLs") == ["/metrics"]:
+                continue
             assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
             assert "pods/exec" not in rule["resources"]
             if "secrets" in rule["resources"]:
@@ -256,7 +267,7 @@ def test_no_rule_reads_secrets_or_has_wildcards(render):
 
 def test_the_only_secret_that_is_read_is_the_webhooks_own(render):
     readable = [(kind, rule) for (kind, _), thing in render(WEBHOOKS).items() if kind in ("ClusterRole", "Role")
-                for rule in thing["rules"] if "secrets" in rule["resources"] and not set(rule["verbs"]) <= {"create", "delete"}]
+                for rule in thing["rules"] if "secrets" in rule.get("resources", []) and not set(rule["verbs"]) <= {"create", "delete"}]
     assert readable == [("Role", {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["ipu-operator-admission"],
                                   "verbs": ["list", "watch", "patch"]})]
 

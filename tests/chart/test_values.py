@@ -8,8 +8,6 @@ from values_table import MAXIMAL, VALUES, merged, nested, value_at
 
 DESCRIBED = [path for path, _, _ in values_table.described_values()]
 RETIRED = {"$ref": "#/definitions/retired"}
-# The Service of the metrics comes with them.
-UNUSED = {"controller.service.type", "controller.service.port"}
 # test_hardening.py: it goes with few of the others.
 ALONE = {"controller.watchNamespace"}
 
@@ -34,8 +32,6 @@ def test_the_schema_knows_it(path):
 def test_it_is_used(programs, everything, path):
     default, other = value_at(VALUES, path.split(".")), value_at(MAXIMAL, path.split("."))
     assert other != default, "tests/chart/maximal.yaml has another value than the default"
-    if path in UNUSED:
-        return
     now = value_at(EVERYTHING, path.split("."))
     changed = merged(without(EVERYTHING, path), nested(path, other if now == default else default))
     assert render(programs / "helm", changed) != everything

@@ -43,7 +43,7 @@ class Operator:
     def start(self):
         self._from = self.log_path.stat().st_size
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen([program(), "--health-port", "0", *self.flags], stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([program(), "--health-port", "0", "--metrics", "plain", *self.flags], stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, env=environment())
         return self
 

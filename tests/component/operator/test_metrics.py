@@ -2,8 +2,14 @@
 
 import json
 import re
+import socket
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
 
-from operator_program import ROOT
+from operator_program import ROOT, Operator
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from waiting import until
 
@@ -14,10 +20,16 @@ def families(operator):
     return list(text_string_to_metric_families(text))
 
 
-def samples(operator):
+def samples_of(text):
     """(Name, values of the labels in order of their names) -> value."""
     return {(sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
-            for family in families(operator) for sample in family.samples}
+            for family in text_string_to_metric_families(text) for sample in family.samples}
+
+
+def samples(operator):
+    status, text = operator.ask("/metrics")
+    assert status == 200
+    return samples_of(text)
 
 
 def test_jobs_ipus_and_the_line_are_told(world, vipu):
@@ -118,3 +130,126 @@ def test_the_pages_of_the_vendors_proxy(world, vipu):
     assert operator.ask("/health")[0] == 200
     for body, status in (('{"size": 0}', 400), ("nonsense", 400), ('{"size": "2"}', 400), ("x" * 2000, 413), (None, 405)):
         assert operator.ask("/query", body)[0] == status, body
+
+
+class SecureMetrics:
+    """Asks for /metrics over TLS, with a token."""
+
+    def __init__(self, operator):
+        operator.until_logged(r"metrics_port=\d+")
+        self._port = re.search(r"metrics_port=(\d+)", operator.log_of_this_start())[1]
+        self._context = ssl._create_unverified_context()
+
+    def ask(self, token=None, path="/metrics", method="GET"):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        request = urllib.request.Request(f"https://localhost:{self._port}{path}", headers=headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30, context=self._context) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def certificate(self):
+        return ssl.get_server_certificate(("localhost", int(self._port)))
+
+
+def account(world, name):
+    world.api.create("serviceaccounts", world.ns, {"metadata": {"name": name}})
+    made = world.api.request("POST", world.api.path("serviceaccounts", world.ns, name, "token"), {"spec": {}})
+    return made["status"]["token"]
+
+
+def make_reader(world):
+    """The token of an account that may read the metrics."""
+    (role,) = world.api.list("clusterroles", None, "component=metrics-reader")
+    world.api.create("clusterrolebindings", None, {
+        "metadata": {"name": f"{world.ns}-reads"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": world.ns}]})
+    world.keep(None, lambda: world.api.delete("clusterrolebindings", None, f"{world.ns}-reads"))
+    return account(world, "reader")
+
+
+def test_only_readers_read_over_tls(world, vipu):
+    reader, stranger = make_reader(world), account(world, "stranger")
+    operator = world.start_operator(vipu.address, "--metrics", "secure", "--metrics-port", "0", "--log-level", "debug")
+    page = SecureMetrics(operator)
+    until(lambda: page.ask(reader)[0] == 200, "the binding is in force", 60, world.tell)
+    told = {family.name: family for family in text_string_to_metric_families(page.ask(reader)[1])}
+    (end,) = told["ipu_operator_certificate_expiration_timestamp_seconds"].samples
+    assert end.labels == {"use": "metrics"} and end.value > time.time() + 30 * 86400
+
+    def sent():
+        counts = samples_of(page.ask(reader)[1])
+        return sum(counts["ipu_operator_api_requests_total", "POST", kind] for kind in ("tokenreviews", "subjectaccessreviews"))
+
+    before = sent()
+    assert page.ask(stranger)[0] == 403 and page.ask("no.such.token")[0] == 401
+    asked = sent()
+    assert asked == before + 3, "two questions about the stranger, one about nobody"
+    for _ in range(5):
+        assert page.ask(stranger)[0] == 403 and page.ask("no.such.token")[0] == 401
+    assert page.ask()[0] == 401 and page.ask(reader, "/queue")[0] == 404 and page.ask(reader, method="DELETE")[0] == 405
+    assert sent() == asked, "answers are remembered"
+    assert operator.ask("/metrics")[0] == 404, "and not in the clear"
+    log = operator.log()
+    assert reader not in log and stranger not in log and "no.such.token" not in log
+
+
+def test_a_standby_tells_its_metrics_too_and_may_ask_who_reads(world, vipu):
+    world.start_operator(vipu.address)
+    (world.folder / "second").mkdir()
+    second = Operator(world.folder / "second", *world.operator.flags, "--metrics", "secure", "--metrics-port", "0")
+    world.keep(second.start(), second.kill)
+    page = SecureMetrics(second)
+    until(lambda: second.health("/readyz") == 200, "the standby is ready", 30, second.tail)
+    reader = make_reader(world)
+    until(lambda: page.ask(reader)[0] == 200, "the binding is in force", 60, second.tail)
+    told = samples_of(page.ask(reader)[1])
+    assert told["ipu_operator_leader",] == 0 and not [key for key in told if key[0] == "ipu_operator_jobs"]
+    second.end()
+    second.check_sanitizers()
+
+
+def test_a_certificate_in_files_is_taken_over_when_it_changes(world, vipu):
+    folder = world.folder / "tls"
+    folder.mkdir()
+
+    def put():
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                        "-subj", "/CN=x", "-keyout", folder / "tls.key", "-out", folder / "tls.crt"], check=True, capture_output=True)
+        return (folder / "tls.crt").read_text()
+
+    first = put()
+    operator = world.start_operator(vipu.address, "--metrics", "secure", "--metrics-port", "0", "--metrics-certificate", folder)
+    page = SecureMetrics(operator)
+    assert page.certificate() == first
+    (folder / "tls.crt").write_text("nonsense")
+    operator.until_logged("the certificate of /metrics cannot be used", 90)
+    assert page.certificate() == first
+    second = put()
+    until(lambda: page.certificate() == second, "the new one is shown", 90, world.tell)
+
+
+def test_the_log_level_changes_at_run_time(world, vipu):
+    operator = world.start_operator(vipu.address)
+    port = re.search(r"health_port=(\d+)", operator.log_of_this_start())[1]
+
+    def put(level, host="127.0.0.1"):
+        request = urllib.request.Request(f"http://{host}:{port}/loglevel", data=level.encode(), method="PUT")
+        try:
+            return urllib.request.urlopen(request, timeout=30).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    assert operator.ask("/loglevel") == (200, "info\n")
+    world.job("quiet").run_pods(1)
+    assert not re.search("^debug ", operator.log(), re.M)
+    assert put("loud") == 400 and put("debug" * 10) == 413 and operator.ask("/loglevel")[1] == "info\n"
+    assert put("debug\n") == 200 and operator.ask("/loglevel")[1] == "debug\n"
+    job = world.job("loud")
+    operator.until_logged(f"\ndebug plan job={world.ns}/loud")
+    job.run_pods(1)
+    here = socket.gethostbyname(socket.gethostname())
+    if not here.startswith("127."):
+        assert put("error", here) == 403

@@ -1,0 +1,146 @@
+"""What watches the operator, as the chart renders it: every query asks for metrics that there are."""
+
+import json
+import re
+
+import promql_parser
+import pytest
+import yaml
+
+from conftest import CHART, ROOT
+from renders import EVERYTHING, NAMESPACED, render
+from values_table import merged
+
+# What a family of this type puts behind its name.
+SUFFIXES = {"gauge": [""], "counter": ["_total"], "info": ["_info"], "histogram": ["_bucket", "_sum", "_count"]}
+MONITORED = {"serviceMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
+
+
+def families():
+    page = (ROOT / "docs" / "observability.md").read_text()
+    return re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \| (.+) \|$", page, re.M)
+
+
+def things(programs, values):
+    found = [thing for thing in yaml.safe_load_all(render(programs / "helm", values)) if thing]
+    return {(thing["kind"], thing["metadata"]["name"]): thing for thing in found}
+
+
+def alerts(programs):
+    rule = things(programs, {"metrics": MONITORED})["PrometheusRule", "ipu-operator"]
+    return [alert for group in rule["spec"]["groups"] for alert in group["rules"]]
+
+
+def panels():
+    return json.loads((CHART / "dashboards" / "ipu-operator.json").read_text())["panels"]
+
+
+def queries(programs):
+    yield from (alert["expr"] for alert in alerts(programs))
+    yield from (target["expr"] for panel in panels() for target in panel["targets"])
+
+
+def selectors(node):
+    """Every vector selector of a parsed query."""
+    if isinstance(node, promql_parser.VectorSelector):
+        yield node
+        return
+    for part in ("expr", "lhs", "rhs", "args", "vs", "vector_selector", "param"):
+        child = getattr(node, part, None)
+        for one in child if isinstance(child, list) else [child]:
+            if one is not None and not isinstance(one, (str, int, float)):
+                yield from selectors(one)
+
+
+def parsed(query):
+    """With what Grafana would put in."""
+    return promql_parser.parse(query.replace("$__rate_interval", "5m").replace("$namespace", "ipus"))
+
+
+def test_every_query_asks_for_what_there_is(programs):
+    known = {name + suffix for name, kind, _ in families() for suffix in SUFFIXES[kind]}
+    asked = set()
+    for query in queries(programs):
+        found = list(selectors(parsed(query)))
+        assert len(found) == len(re.findall(r"(?:ipu_operator|process)_\w+", query)), query
+        for selector in found:
+            assert selector.name in known, query
+            assert {"namespace"} <= {matcher.name for matcher in selector.matchers.matchers}, query
+            asked.add(selector.name)
+    assert len(asked) > 20
+
+
+def test_rates_are_of_counters_alone(programs):
+    counted = {name + suffix for name, kind, _ in families() for suffix in SUFFIXES[kind] if kind in ("counter", "histogram")}
+    for query in queries(programs):
+        assert set(re.findall(r"rate\((\w+)", query)) <= counted, query
+        assert not set(re.findall(r"(?<!rate\()\b(\w+_(?:total|bucket))\b", query)), f"a bare counter: {query}"
+
+
+def test_names_follow_the_conventions():
+    for name, kind, text in families():
+        assert re.fullmatch("(ipu_operator|process)(_[a-z0-9]+)+", name)
+        assert not name.endswith(("_total", "_info", "_count", "_sum", "_bucket")), "the type adds it"
+        assert kind in SUFFIXES and not text[0].islower() and not text.endswith(".")
+        assert not re.search("_(ms|millis|minutes|hours|kb|mb|percent)(_|$)", name), "base units"
+        if kind == "histogram":
+            assert name.endswith("_seconds")
+    names = [name for name, _, _ in families()]
+    assert len(names) == len(set(names)) > 25
+
+
+def test_every_alert_says_what_and_how_bad(programs):
+    found = alerts(programs)
+    assert {alert["alert"] for alert in found} >= {
+        "IPUOperatorHasNoLeader", "IPUControllerDown", "IPUQueueStuck", "IPUJobDeletionStuck", "IPUOperatorCertificateEnds"}
+    page = (ROOT / "docs" / "observability.md").read_text()
+    for alert in found:
+        assert alert["labels"]["severity"] in ("critical", "warning", "info")
+        assert re.fullmatch(r"\d+[mh]", alert["for"])
+        assert alert["annotations"]["summary"] and alert["annotations"]["description"].endswith(".")
+        assert set(re.findall(r"\$labels\.(\w+)", alert["annotations"]["summary"])) <= set(
+            re.findall(r"by \((\w+)\)", alert["expr"])), "the label survives the aggregation"
+        assert f"| `{alert['alert']}` |" in page
+
+
+def test_panels_stand_side_by_side():
+    taken = set()
+    for panel in panels():
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
+        taken |= cells
+        assert panel["description"] and panel["targets"]
+
+
+def test_the_monitor_finds_the_service_and_no_other(programs):
+    made = things(programs, merged(EVERYTHING, {"fullnameOverride": "ipu-operator"}))
+    monitor = made["ServiceMonitor", "ipu-operator-controller-manager-metrics"]["spec"]
+    wanted = monitor["selector"]["matchLabels"].items()
+    (service,) = [thing for (kind, _), thing in made.items() if kind == "Service" and wanted <= thing["metadata"]["labels"].items()]
+    (port,), (endpoint,) = service["spec"]["ports"], monitor["endpoints"]
+    assert service["metadata"]["name"] == "ipu-operator-controller-manager-metrics" and endpoint["port"] == port["name"]
+    pod = made["Deployment", "ipu-operator"]["spec"]["template"]
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    (container,) = pod["spec"]["containers"]
+    assert {"name": port["targetPort"], "containerPort": 8443} in container["ports"]
+    assert endpoint["tlsConfig"]["serverName"] == "ipu-operator-controller-manager-metrics.ipus.svc"
+    assert endpoint["tlsConfig"]["ca"] == {"secret": {"name": "metrics-tls", "key": "ca.crt"}}
+
+
+@pytest.mark.parametrize("values, scheme", [({}, "https"), ({"metrics": {"mode": "plain"}}, "http"),
+                                            ({"metrics": {"mode": "off"}}, None), (NAMESPACED, None)])
+def test_metrics_are_told_as_the_values_say(programs, values, scheme):
+    made = things(programs, merged(values, {"metrics": MONITORED}))
+    text = json.dumps(list(made.values()))
+    service = made.get(("Service", "ipu-operator-controller-manager-metrics"))
+    assert (service and service["spec"]["ports"][0]["name"]) == scheme
+    assert ("tokenreviews" in text) == ("metrics-reader" in text) == (scheme == "https")
+    assert (("ServiceMonitor", "ipu-operator-controller-manager-metrics") in made) == bool(scheme)
+    assert (("PrometheusRule", "ipu-operator") in made) == bool(scheme)
+
+
+def test_the_readers_role_has_the_vendors_label(programs):
+    made = things(programs, {})
+    (role,) = [thing for thing in made.values() if thing["metadata"]["labels"].get("component") == "metrics-reader"]
+    assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
