@@ -248,8 +248,18 @@ static void add_list(struct pool_config *config, const struct yaml_doc *doc, con
     }
 }
 
-void pool_config_add_yaml(struct pool_config *config, struct slice yaml, const char *name,
-                          struct strv *problems)
+/* They quote what they found, and that may be anything. */
+static void keep_to_one_line(struct strv *problems, size_t first)
+{
+    for (size_t i = first; i < problems->count; i++) {
+        for (char *p = problems->items[i]; *p; p++) {
+            if ((unsigned char)*p < ' ')
+                *p = ' ';
+        }
+    }
+}
+
+static void add_yaml(struct pool_config *config, struct slice yaml, const char *name, struct strv *problems)
 {
     static const char *const keys[] = {"vipuControllers", NULL};
     AUTO(yaml) struct yaml_doc doc = {0};
@@ -277,6 +287,15 @@ void pool_config_add_yaml(struct pool_config *config, struct slice yaml, const c
         strv_pushf(problems, "%s: line %u: vipuControllers must be a text or a list", name,
                    yaml_line(&doc, value));
     }
+}
+
+void pool_config_add_yaml(struct pool_config *config, struct slice yaml, const char *name,
+                          struct strv *problems)
+{
+    size_t before = problems->count;
+
+    add_yaml(config, yaml, name, problems);
+    keep_to_one_line(problems, before);
 }
 
 void pool_config_release(struct pool_config *config)

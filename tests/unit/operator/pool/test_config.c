@@ -252,6 +252,19 @@ TEST(a_selector_with_a_comma_makes_no_second_controller)
     pool_config_release(&config);
 }
 
+TEST(a_mistake_is_one_line_whatever_it_quotes)
+{
+    struct pool_config config = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    pool_config_add_yaml(&config, SLICE_LIT("{\"a\\nb\": 1, vipuControllers: [\"c\\td\"]}"), "c.yaml",
+                         &problems);
+    check_problems(&problems, (const char *const[MAX]){"c.yaml: line 1: unknown key \"a b\"",
+                                                       "c.yaml: line 1: \"c d\" is no V-IPU controller: "
+                                                       "expected host:port:label=value"});
+    pool_config_release(&config);
+}
+
 TEST(a_broken_file_is_one_line_with_its_place)
 {
     struct pool_config config = {0};
