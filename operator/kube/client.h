@@ -25,7 +25,7 @@ struct kube;
 struct kube_call;
 struct loop;
 
-#define KUBE_WINDOW 64u
+#define KUBE_WINDOW 32u
 #define KUBE_TIMEOUT_MS ((int64_t)30000)
 
 #define KUBE_APPLY_PATCH "application/apply-patch+yaml"
