@@ -10,6 +10,7 @@
 #include "base/io/loop.h"
 #include "operator/admin/apply_crd.h"
 #include "operator/admin/before_uninstall.h"
+#include "operator/admin/self_check.h"
 #include "operator/kube/client.h"
 #include "operator/kube/counters.h"
 #include "operator/kube/events.h"
@@ -132,6 +133,13 @@ static cJSON *queue(void *ctx)
     return app->reconciler ? reconciler_queue(app->reconciler) : NULL;
 }
 
+static cJSON *controllers(void *ctx)
+{
+    struct app *app = ctx;
+
+    return app->reconciler ? usage_controllers(app->reconciler) : NULL;
+}
+
 static cJSON *stats(void *ctx)
 {
     struct app *app = ctx;
@@ -244,6 +252,7 @@ static bool start(struct app *app, struct err *err)
                                           .is_well = is_well,
                                           .is_ready = is_ready,
                                           .queue = queue,
+                                          .controllers = controllers,
                                           .stats = stats,
                                           .query = query,
                                           .metrics = options_metrics(o) == METRICS_PLAIN ? metrics : NULL,
@@ -342,6 +351,8 @@ int main(int argc, char **argv)
         return before_uninstall_main(argc - 1, argv + 1, env_of);
     if (argc > 1 && str_eq(argv[1], "apply-crd"))
         return apply_crd_main(argc - 1, argv + 1, env_of);
+    if (argc > 1 && str_eq(argv[1], "self-check"))
+        return self_check_main(argc - 1, argv + 1, env_of);
     switch (options_read(argc, argv, env_of, &app.options, &problems)) {
     case OPTS_HELP:
         code = print_help();

@@ -198,7 +198,7 @@ static const struct opt ROWS[] = {
 const struct opts_spec OPTIONS_SPEC = {
     .program = "ipu-operator",
     .usage = "ipu-operator [options]\n       ipu-operator before-uninstall [options]\n       ipu-operator "
-             "apply-crd [options]",
+             "apply-crd [options]\n       ipu-operator self-check [options]",
     .about = "Runs IPUJobs: gives each instance a partition of IPUs from a V-IPU controller, starts its "
              "pods, and gives\n"
              "the IPUs back when it is over. Needs the IPUJob resource (kubectl apply -f the chart's crds/) "

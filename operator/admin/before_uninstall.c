@@ -15,7 +15,7 @@
 enum { NAMED_MAX = 10, AGAIN_MS = 500 };
 
 struct settings {
-    char *kubeconfig, *context, *watch_ns;
+    char *kubeconfig, *context, *ns, *watch_ns, *asks;
     bool drain;
     uint32_t seconds;
 };
@@ -28,6 +28,12 @@ static const struct opt ROWS[] = {
      .offset = AT(drain),
      .fallback = "false",
      .help = "Suspend jobs that use IPUs or wait for them, in place of refusing"},
+    {.flag = "drain-asked-by",
+     .type = OPT_STR,
+     .offset = AT(asks),
+     .arg = "NAME",
+     .help = "ConfigMap of the operator's namespace on which the annotation " ANNOTATION_DRAIN
+             "=true means --drain"},
     {.flag = "seconds",
      .type = OPT_U32,
      .offset = AT(seconds),
@@ -36,6 +42,12 @@ static const struct opt ROWS[] = {
      .help = "How long to wait for jobs that are ending",
      .min = 1,
      .max = 86400},
+    {.flag = "namespace",
+     .type = OPT_STR,
+     .offset = AT(ns),
+     .fallback = "ipu-operator",
+     .arg = "NAME",
+     .help = "The operator's namespace"},
     {.flag = "watch-namespace",
      .type = OPT_STR,
      .offset = AT(watch_ns),
@@ -67,7 +79,8 @@ struct parting {
     const struct settings *settings;
     struct loop *loop;
     struct kube *kube;
-    struct watch *jobs;
+    bool drain;
+    struct watch *jobs; /* NULL at first */
     struct loop_timer look, deadline;
     struct map asked; /* uid -> the resource version that the last request was about, owned */
     int exit_code;
@@ -81,14 +94,18 @@ static void end(struct parting *p, int exit_code)
 
 /* ---- requests ---- */
 
+static void refuse_for(struct parting *p, const struct kube_response *res)
+{
+    (void)fprintf(stderr, "ipu-operator: %s\n", res->message[0] ? res->message : res->err.msg);
+    end(p, TOOL_REFUSED);
+}
+
 static void on_answer(void *ctx, struct kube_response *res)
 {
     struct parting *p = ctx;
 
-    if (res->err.kind != ERR_NONE && res->http_status != 404 && res->http_status != 409) {
-        (void)fprintf(stderr, "ipu-operator: %s\n", res->message[0] ? res->message : res->err.msg);
-        end(p, TOOL_REFUSED);
-    }
+    if (res->err.kind != ERR_NONE && res->http_status != 404 && res->http_status != 409)
+        refuse_for(p, res);
 }
 
 /* Once per version of the job; its watch tells what came of it. */
@@ -160,13 +177,17 @@ static size_t name_them(const struct parting *p, enum departure from, struct str
 
 static void refuse(struct parting *p, size_t count, const char *names)
 {
-    (void)fprintf(
-        stderr,
-        "ipu-operator: %zu IPUJob%s still use%s IPUs or wait%s for them: %s. Delete or suspend %s and "
-        "uninstall again; or have the uninstallation suspend %s: helm upgrade with --reuse-values --set "
-        "uninstall.drain=true, then uninstall.\n",
-        count, count == 1 ? "" : "s", count == 1 ? "s" : "", count == 1 ? "s" : "", names,
-        count == 1 ? "it" : "them", count == 1 ? "it" : "them");
+    const char *them = count == 1 ? "it" : "them";
+
+    (void)fprintf(stderr,
+                  "ipu-operator: %zu IPUJob%s still use%s IPUs or wait%s for them: %s. Delete or suspend %s "
+                  "and uninstall again",
+                  count, count == 1 ? "" : "s", count == 1 ? "s" : "", count == 1 ? "s" : "", names, them);
+    if (p->settings->asks)
+        (void)fprintf(stderr,
+                      "; or have %s suspended: kubectl -n %s annotate configmap %s " ANNOTATION_DRAIN "=true",
+                      them, p->settings->ns, p->settings->asks);
+    (void)fputs(".\n", stderr);
     end(p, TOOL_REFUSED);
 }
 
@@ -199,7 +220,7 @@ static void on_look(struct loop_timer *timer)
         return;
     }
     live = name_them(p, DEPARTURE_LIVE, &names);
-    if (live && !p->settings->drain) {
+    if (live && !p->drain) {
         refuse(p, live, str_text(&names));
         return;
     }
@@ -233,10 +254,10 @@ static void on_deadline(struct loop_timer *timer)
 {
     struct parting *p = CONTAINER_OF(timer, struct parting, deadline);
     AUTO(str) struct str names = {0};
-    const struct err *trouble = watch_trouble(p->jobs, &(int64_t){0});
-    size_t count = name_them(p, DEPARTURE_PARKED, &names);
+    const struct err *trouble = p->jobs ? watch_trouble(p->jobs, &(int64_t){0}) : NULL;
+    size_t count = p->jobs ? name_them(p, DEPARTURE_PARKED, &names) : 0;
 
-    if (!watch_is_synced(p->jobs))
+    if (!p->jobs || !watch_is_synced(p->jobs))
         (void)fprintf(stderr, "ipu-operator: IPUJobs could not be listed within %u s: %s\n",
                       p->settings->seconds, trouble ? trouble->msg : "the API server does not answer");
     else
@@ -261,12 +282,8 @@ static void free_view(void *view)
     job_free(view);
 }
 
-static int watch_jobs(void *settings, struct loop *loop, struct kube *kube)
+static void watch_jobs(struct parting *p)
 {
-    struct parting parting = {.settings = settings, .loop = loop, .kube = kube};
-    struct parting *p = &parting;
-    void *value;
-
     p->jobs = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
                                                          .ns = p->settings->watch_ns,
                                                          .view = view_job,
@@ -275,15 +292,56 @@ static int watch_jobs(void *settings, struct loop *loop, struct kube *kube)
                                                          .on_synced = on_synced,
                                                          .ctx = p});
     loop_timer_start(p->loop, &p->look, 0, on_look);
+}
+
+static void on_asked(void *ctx, struct kube_response *res)
+{
+    struct parting *p = ctx;
+
+    if (res->err.kind != ERR_NONE && res->http_status != 404) {
+        refuse_for(p, res);
+        return;
+    }
+    p->drain = str_eq(json_str(res->body, "metadata/annotations/graphcore.ai~1drain", ""), "true");
+    watch_jobs(p);
+}
+
+/* Who was refused has a way to say it: Helm upgrades no release that it has begun to uninstall. */
+static void ask_for_drain(struct parting *p)
+{
+    kube_send(
+        p->kube,
+        &(struct kube_request){
+            .method = "GET", .resource = &KUBE_CONFIGMAPS, .ns = p->settings->ns, .name = p->settings->asks},
+        on_asked, p);
+}
+
+static int part(struct parting *p)
+{
+    void *value;
+
+    if (p->settings->asks && !p->drain)
+        ask_for_drain(p);
+    else
+        watch_jobs(p);
     loop_timer_start(p->loop, &p->deadline, (int64_t)p->settings->seconds * 1000, on_deadline);
     loop_run(p->loop);
     loop_timer_stop(&p->look);
     loop_timer_stop(&p->deadline);
-    watch_free(p->jobs);
-    for (size_t i = 0; map_next(&p->asked, &i, NULL, &value);)
+    if (p->jobs)
+        watch_free(p->jobs);
+    for (size_t n = 0; map_next(&p->asked, &n, NULL, &value);)
         mem_free(value);
     map_release(&p->asked);
     return p->exit_code;
+}
+
+static int run(void *settings, struct loop *loop, struct kube *kube)
+{
+    struct parting p = {.settings = settings, .loop = loop, .kube = kube};
+
+    p.drain = p.settings->drain;
+    return part(&p);
 }
 
 int before_uninstall_main(int argc, char **argv, const char *(*env)(const char *))
@@ -293,7 +351,7 @@ int before_uninstall_main(int argc, char **argv, const char *(*env)(const char *
                               .settings = &settings,
                               .kubeconfig = &settings.kubeconfig,
                               .context = &settings.context,
-                              .run = watch_jobs};
+                              .run = run};
 
     return tool_main(&tool, argc, argv, env);
 }

@@ -23,6 +23,7 @@
 #define ANNOTATION_SEAT "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */
 #define ANNOTATION_REVISION "graphcore.ai/template-revision"
 #define ANNOTATION_RELEASE "graphcore.ai/release"
+#define ANNOTATION_DRAIN "graphcore.ai/drain"
 #define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
 
 /* The agent's port of a worker: by this name in its pod, and where it is when the pod has its own network. */

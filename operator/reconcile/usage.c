@@ -68,3 +68,18 @@ cJSON *usage_query(const struct reconciler *r, uint32_t size)
     json_put_i64(out, "largestPartition", largest);
     return out;
 }
+
+cJSON *usage_controllers(const struct reconciler *r)
+{
+    cJSON *out = json_object(), *list = json_put_array(out, "controllers");
+
+    for (size_t i = 0; i < pool_count(r->pool); i++) {
+        const struct pool_controller *controller = pool_controller(r->pool, i);
+        cJSON *item = json_push_take(list, json_object());
+
+        json_put_str(item, "name", controller->config->name);
+        json_put_bool(item, "up", controller->is_known);
+        json_put_str(item, "trouble", controller->is_known ? NULL : controller->trouble);
+    }
+    return out;
+}

@@ -6,7 +6,7 @@
 #include "base/io/log.h"
 #include "base/io/serve.h"
 
-enum { PAGES = 8, QUERY_MAX = 1024, WORD_MAX = 16 };
+enum { PAGES = 9, QUERY_MAX = 1024, WORD_MAX = 16 };
 
 struct pages {
     struct pages_options options;
@@ -55,6 +55,14 @@ static void on_queue(void *ctx, struct serve_request *request, const struct serv
 
     (void)view;
     reply_json(request, pages->options.queue(pages->options.ctx));
+}
+
+static void on_controllers(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    (void)view;
+    reply_json(request, pages->options.controllers(pages->options.ctx));
 }
 
 static void on_stats(void *ctx, struct serve_request *request, const struct serve_view *view)
@@ -135,6 +143,7 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
         {"/readyz", on_readyz, 0},
         {"/queue", on_queue, 0},
         {"/health", on_healthz, 0},
+        {"/controllers", on_controllers, 0},
         {"/stats", on_stats, 0},
         {"/query", on_query, QUERY_MAX},
         {"/loglevel", on_log_level, WORD_MAX},

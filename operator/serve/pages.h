@@ -1,7 +1,7 @@
 /* The operator's pages on plain HTTP: what the kubelet asks - /healthz (is this process well) and /readyz (is
- * it of use) -, what an admin asks - /queue, who waits for IPUs; /loglevel, which can be put -, the
- * read-only pages of the vendor's V-IPU proxy - /health, /stats, /query - and /metrics when everybody may
- * read it. */
+ * it of use) -, what an admin asks - /queue, who waits for IPUs; /controllers, which answer; /loglevel, which
+ * can be put -, the read-only pages of the vendor's V-IPU proxy - /health, /stats, /query - and /metrics when
+ * everybody may read it. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +21,7 @@ struct pages_options {
     const char *(*is_ready)(void *ctx);
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
     cJSON *(*queue)(void *ctx);
+    cJSON *(*controllers)(void *ctx);            /* likewise */
     cJSON *(*stats)(void *ctx);                  /* likewise */
     cJSON *(*query)(void *ctx, uint32_t size);   /* likewise: a size of partitions, in IPUs */
     void (*metrics)(void *ctx, struct str *out); /* NULL: not told here */

@@ -80,6 +80,10 @@ def test_defaults_install_the_operator_alone(render):
         ("RoleBinding", "ipu-operator-controller"),
         ("Deployment", "ipu-operator"),
         ("Job", "ipu-operator-before-uninstall"),
+        ("ServiceAccount", "ipu-operator-self-check"),
+        ("Role", "ipu-operator-self-check"),
+        ("RoleBinding", "ipu-operator-self-check"),
+        ("Pod", "ipu-operator-self-check"),
     }
 
 

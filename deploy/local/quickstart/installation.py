@@ -69,8 +69,8 @@ def _check_release(target: Target) -> None:
     if _state(target) and not _state(target, "--selector", f"made-by={MADE_HERE}"):
         raise Problem(f"Namespace {NAMESPACE} has a Helm release {RELEASE} that quickstart did not make, and which it "
                       "leaves alone; upgrade it with helm, or use another cluster.")
-    if _state(target).startswith("pending"):
-        # Helm was killed in the middle of it, and would refuse to go on from there. Jobs live on until the next install.
+    if _state(target).startswith(("pending", "uninstalling")):
+        # Helm ended in the middle of it, and would refuse to go on from there. Jobs live on until the next install.
         target.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--no-hooks")
 
 

@@ -1,8 +1,10 @@
-"""ipu-operator before-uninstall: what stands between an operator and its end."""
+"""The verbs of ipu-operator for admins: what stands between an operator and its end, and what of it is dead."""
 
+import re
 import subprocess
 
 import operator_program
+from world import OPERATOR_NS
 
 
 def before_uninstall(world, *flags):
@@ -22,7 +24,7 @@ def test_live_jobs_are_named_and_left_alone(world, vipu):
     done = before_uninstall(world)
     assert done.returncode == 1 and done.stdout == ""
     assert "11 IPUJobs still use IPUs or wait for them: " in done.stderr and " and 1 more. " in done.stderr
-    assert f"{world.ns}/holds (Running)" in done.stderr and "uninstall.drain=true" in done.stderr
+    assert f"{world.ns}/holds (Running)" in done.stderr
     assert holds.is_in("Running") and "suspend" not in holds.get()["spec"]
 
 
@@ -61,6 +63,54 @@ def test_without_an_operator_nothing_is_waited_for_without_end(world, vipu):
     world.automatic()
     world.operator.start().until_working()
     assert before_uninstall(world, "--seconds", "120").returncode == 0, "it was on its way already"
+
+
+def test_an_annotation_asks_for_the_same(world, vipu):
+    """Who was refused by Helm cannot change what the release says, until it is rolled back."""
+    world.start_operator(vipu.address)
+    job = world.job("holds")
+    job.run_pods(1)
+    job.wait("Running")
+    world.automatic()
+    asks = ("--namespace", OPERATOR_NS, "--drain-asked-by", "controllers", "--seconds", "120")
+    refused = before_uninstall(world, *asks)
+    assert refused.returncode == 1
+    assert f"kubectl -n {OPERATOR_NS} annotate configmap controllers graphcore.ai/drain=true.\n" in refused.stderr
+    assert "suspend" not in job.get()["spec"]
+    world.api.create("configmaps", OPERATOR_NS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": "controllers", "annotations": {"graphcore.ai/drain": "true"}}})
+    try:
+        done = before_uninstall(world, *asks)
+    finally:
+        world.api.delete("configmaps", OPERATOR_NS, "controllers")
+    assert done.returncode == 0, done.stderr
+    assert job.is_in("Suspended")
+
+
+def pages_of(operator):
+    return "http://127.0.0.1:" + re.search(r"health_port=(\d+)", operator.log_of_this_start())[1]
+
+
+def self_check(world, *flags, pages=None):
+    return subprocess.run([operator_program.program(), "self-check", "--kubeconfig", world.cluster.kubeconfig, "--namespace", world.ns,
+                           "--pages", pages or pages_of(world.operator), *flags],
+                          capture_output=True, text=True, timeout=150, env=operator_program.environment())
+
+
+def test_the_self_check_says_what_is_dead(world, vipu):
+    vipu.kill()
+    operator = world.start_operator(vipu.address)
+    done = self_check(world, "--seconds", "3")
+    assert done.returncode == 1 and done.stdout.startswith(f"operator: ok\nV-IPU controllers: {vipu.address} does not answer: ")
+    vipu.start()
+    done = self_check(world, "--seconds", "60")
+    assert done.returncode == 0 and done.stdout == "operator: ok\nV-IPU controllers: ok\nIPUJobs: ok\n", done.stdout
+    done = self_check(world, "--seconds", "3", "--admission")
+    assert done.returncode == 1 and "IPUJobs: the mutating webhook was not asked" in done.stdout
+    pages = pages_of(operator)
+    operator.end()
+    done = self_check(world, "--seconds", "3", pages=pages)
+    assert done.returncode == 1 and re.match("operator: .*connect.*\nV-IPU controllers: .*connect.*\nIPUJobs: ok\n$", done.stdout)
 
 
 def test_mistakes_are_told_at_once():

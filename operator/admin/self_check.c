@@ -1,0 +1,293 @@
+#include "operator/admin/self_check.h"
+
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "base/core/opts.h"
+#include "base/io/http.h"
+#include "base/io/loop.h"
+#include "operator/admin/tool.h"
+#include "operator/api/names.h"
+#include "operator/kube/client.h"
+
+enum { AGAIN_MS = 1000, ANSWER_MS = 15000 };
+
+struct settings {
+    char *kubeconfig, *context, *ns, *pages;
+    bool admission;
+    uint32_t seconds;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct opt ROWS[] = {
+    {.flag = "pages",
+     .type = OPT_STR,
+     .offset = AT(pages),
+     .fallback = "http://localhost:8081",
+     .arg = "URL",
+     .help = "Where the operator's pages are"},
+    {.flag = "namespace",
+     .type = OPT_STR,
+     .offset = AT(ns),
+     .fallback = "default",
+     .arg = "NAME",
+     .help = "Namespace in which an IPUJob is tried"},
+    {.flag = "admission",
+     .type = OPT_FLAG,
+     .offset = AT(admission),
+     .fallback = "false",
+     .help = "The admission webhooks are there, and have to fill in defaults"},
+    {.flag = "seconds",
+     .type = OPT_U32,
+     .offset = AT(seconds),
+     .fallback = "30",
+     .arg = "SECONDS",
+     .help = "How long to ask again what does not answer",
+     .min = 1,
+     .max = 3600},
+    {.flag = "kubeconfig",
+     .type = OPT_STR,
+     .offset = AT(kubeconfig),
+     .arg = "FILE",
+     .help = "How to reach the API server; default: as the operator does"},
+    {.flag = "context",
+     .type = OPT_STR,
+     .offset = AT(context),
+     .arg = "NAME",
+     .help = "Context of the kubeconfig"},
+    {0},
+};
+
+static const struct opts_spec SPEC = {
+    .program = "ipu-operator self-check",
+    .usage = "ipu-operator self-check [options]",
+    .about = "Asks the operator, its V-IPU controllers and its admission webhooks, and says which do not\n"
+             "answer. Ends with 0 when all do. It changes nothing.",
+    .rows = ROWS,
+};
+
+struct check;
+
+/* One question, asked until it is answered well. */
+struct question {
+    const char *name;
+    void (*ask)(struct question *question);
+    struct check *check;
+    struct loop_timer again;
+    char *trouble; /* the last one; NULL: answered well */
+};
+
+enum { HEALTH, CONTROLLERS, ADMISSION, QUESTIONS };
+
+struct check {
+    const struct settings *settings;
+    struct loop *loop;
+    struct http *http;
+    struct kube *kube;
+    struct loop_timer deadline;
+    struct question questions[QUESTIONS];
+    size_t open;
+};
+
+/* trouble_take: NULL when all is well. */
+static void answered(struct question *q, char *trouble_take);
+
+static void on_again(struct loop_timer *timer)
+{
+    struct question *q = CONTAINER_OF(timer, struct question, again);
+
+    q->ask(q);
+}
+
+static void answered(struct question *q, char *trouble_take)
+{
+    struct check *check = q->check;
+
+    mem_free(q->trouble);
+    q->trouble = trouble_take;
+    if (q->trouble)
+        loop_timer_start(check->loop, &q->again, AGAIN_MS, on_again);
+    else if (--check->open == 0)
+        loop_stop(check->loop);
+}
+
+/* ---- the operator's pages ---- */
+
+static void get_page(struct question *q, const char *path, http_done_fn done)
+{
+    AUTO(mem) char *url = mem_printf("%s%s", q->check->settings->pages, path);
+
+    http_send(q->check->http,
+              &(struct http_request){
+                  .method = "GET", .url = url, .timeout_ms = ANSWER_MS, .on_done = done, .ctx = q});
+}
+
+/* Why the page is of no use, yours; NULL: it is. */
+static char *page_trouble(const struct http_response *res, const struct err *err)
+{
+    if (err->kind != ERR_NONE)
+        return mem_strdup(err->msg);
+    if (res->status != 200)
+        return mem_printf("it answers %d: %.*s", res->status, (int)res->body.len, res->body.ptr);
+    return NULL;
+}
+
+static void on_health(void *ctx, const struct http_response *res, const struct err *err)
+{
+    answered(ctx, page_trouble(res, err));
+}
+
+static void ask_health(struct question *q)
+{
+    get_page(q, "/health", on_health);
+}
+
+static char *silent_controllers(struct slice page)
+{
+    AUTO(str) struct str out = {0};
+    struct err err = {0};
+    AUTO(json) cJSON *body = json_parse(page, &err);
+
+    if (!body)
+        return mem_printf("the operator's answer is no JSON: %s", err.msg);
+    if (!json_at(body, "controllers/0") && cJSON_GetArraySize(json_at(body, "controllers")) == 0)
+        return mem_strdup("the operator has none; name yours in global.vipuControllers");
+    JSON_EACH (item, json_at(body, "controllers")) {
+        if (!json_bool(item, "up", false))
+            str_addf(&out, "%s%s does not answer: %s", out.len ? "; " : "", json_str(item, "name", "?"),
+                     json_str(item, "trouble", "it was not asked yet"));
+    }
+    return out.len ? str_take(&out) : NULL;
+}
+
+static void on_controllers(void *ctx, const struct http_response *res, const struct err *err)
+{
+    char *trouble = page_trouble(res, err);
+
+    answered(ctx, trouble ? trouble : silent_controllers(res->body));
+}
+
+static void ask_controllers(struct question *q)
+{
+    get_page(q, "/controllers", on_controllers);
+}
+
+/* ---- the API server ---- */
+
+static cJSON *tried_job(void)
+{
+    struct err err = {0};
+
+    return json_parse(
+        SLICE_LIT("{\"apiVersion\":\"" API_GROUP_VERSION "\",\"kind\":\"" API_KIND "\",\"metadata\":{"
+                  "\"generateName\":\"self-check-\"},\"spec\":{\"jobInstances\":1,"
+                  "\"ipusPerJobInstance\":\"1\",\"workers\":{\"template\":{\"spec\":{\"containers\":[{"
+                  "\"name\":\"main\",\"image\":\"self-check\"}]}}}}}"),
+        &err);
+}
+
+static void on_judged(void *ctx, struct kube_response *res)
+{
+    struct question *q = ctx;
+
+    if (res->err.kind != ERR_NONE)
+        answered(q, mem_strdup(res->message[0] ? res->message : res->err.msg));
+    else if (q->check->settings->admission && !json_str(res->body, "spec/cleanPodPolicy", NULL))
+        answered(q, mem_strdup("the mutating webhook was not asked: no default is filled in"));
+    else
+        answered(q, NULL);
+}
+
+static void ask_admission(struct question *q)
+{
+    AUTO(json) cJSON *job = tried_job();
+
+    kube_send(q->check->kube,
+              &(struct kube_request){.method = "POST",
+                                     .resource = &KUBE_IPUJOBS,
+                                     .ns = q->check->settings->ns,
+                                     .query = (const char *const[]){"dryRun", "All", NULL},
+                                     .body = job,
+                                     .timeout_ms = ANSWER_MS},
+              on_judged, q);
+}
+
+/* ---- the whole ---- */
+
+static void on_deadline(struct loop_timer *timer)
+{
+    loop_stop(CONTAINER_OF(timer, struct check, deadline)->loop);
+}
+
+static int tell(const struct check *check)
+{
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        const struct question *q = &check->questions[i];
+
+        printf("%s: %s\n", q->name, q->trouble ? q->trouble : "ok");
+    }
+    return check->open ? TOOL_REFUSED : TOOL_DONE;
+}
+
+static void begin(struct check *check)
+{
+    static const struct {
+        const char *name;
+        void (*ask)(struct question *question);
+    } rows[QUESTIONS] = {
+        [HEALTH] = {"operator", ask_health},
+        [CONTROLLERS] = {"V-IPU controllers", ask_controllers},
+        [ADMISSION] = {"IPUJobs", ask_admission},
+    };
+
+    check->open = QUESTIONS;
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        check->questions[i] = (struct question){.name = rows[i].name,
+                                                .ask = rows[i].ask,
+                                                .check = check,
+                                                .trouble = mem_strdup("no answer came in time")};
+        rows[i].ask(&check->questions[i]);
+    }
+    loop_timer_start(check->loop, &check->deadline, (int64_t)check->settings->seconds * 1000, on_deadline);
+}
+
+static void end(struct check *check)
+{
+    loop_timer_stop(&check->deadline);
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        loop_timer_stop(&check->questions[i].again);
+        mem_free(check->questions[i].trouble);
+    }
+}
+
+static int run(void *settings, struct loop *loop, struct kube *kube)
+{
+    struct check check = {.settings = settings, .loop = loop, .kube = kube};
+    struct err err = {0};
+    int exit_code;
+
+    check.http = http_new(check.loop, &(struct http_options){.user_agent = "ipu-operator"}, &err);
+    if (!check.http) {
+        (void)fprintf(stderr, "%s: %s\n", SPEC.program, err.msg);
+        return TOOL_REFUSED;
+    }
+    begin(&check);
+    loop_run(check.loop);
+    exit_code = tell(&check);
+    end(&check);
+    http_free(check.http);
+    return exit_code;
+}
+
+int self_check_main(int argc, char **argv, const char *(*env)(const char *))
+{
+    struct settings settings = {0};
+    const struct tool tool = {.spec = &SPEC,
+                              .settings = &settings,
+                              .kubeconfig = &settings.kubeconfig,
+                              .context = &settings.context,
+                              .run = run};
+
+    return tool_main(&tool, argc, argv, env);
+}
