@@ -108,7 +108,7 @@ def render(helm):
     def run(values):
         done = helm("template", values)
         assert done.returncode == 0, done.stderr
-        objects = [thing for thing in yaml.safe_load_all(done.stdout) if thing]
+        objects = renders.objects(done.stdout)
         named = {(thing["kind"], thing["metadata"]["name"]): thing for thing in objects}
         assert len(named) == len(objects), "two objects share a name"
         return named

@@ -39,6 +39,11 @@ def programs():
     return subprocess.run([CLUSTER, "bin"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
+def objects(text):
+    """The objects that Helm printed. libyaml reads them ten times as fast as Python."""
+    return [thing for thing in yaml.load_all(text, Loader=yaml.CSafeLoader) if thing]
+
+
 def render(helm, values, *args, release="ipu-operator", namespace="ipus"):
     """What `helm template` prints for these values."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:

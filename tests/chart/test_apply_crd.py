@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from conftest import CRD_FILE, ROOT
-from renders import render
+from renders import objects, render
 
 OPERATOR = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "operator" / "ipu-operator"
 OURS = yaml.safe_load(CRD_FILE.read_text())
@@ -65,15 +65,15 @@ def test_what_fails_is_told(api, tmp_path):
 
 
 def test_the_chart_brings_the_file_along(programs):
-    (carried,) = [thing["data"] for thing in yaml.safe_load_all(render(programs / "helm", {}))
-                  if thing and thing["kind"] == "ConfigMap" and thing["metadata"]["name"].endswith("-crd")]
+    (carried,) = [thing["data"] for thing in objects(render(programs / "helm", {}))
+                  if thing["kind"] == "ConfigMap" and thing["metadata"]["name"].endswith("-crd")]
     assert list(map(yaml.safe_load, carried.values())) == [OURS]
 
 
 def test_nothing_of_helms_deletes_the_definition(programs):
     """It is no object of the release, and what its Job may do is to change it."""
     text = render(programs / "helm", {})
-    for thing in filter(None, yaml.safe_load_all(text)):
+    for thing in objects(text):
         assert thing["kind"] != "CustomResourceDefinition"
         for rule in thing.get("rules") or []:
             if "customresourcedefinitions" in rule.get("resources", []):

@@ -6,10 +6,9 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from conftest import CHART, ROOT
-from renders import EVERYTHING, GOLDEN, NAMESPACED, render
+from renders import EVERYTHING, GOLDEN, NAMESPACED, objects, render
 from values_table import merged
 
 sys.path.append(str(ROOT / "deploy" / "local"))
@@ -28,10 +27,6 @@ def schemas(tmp_path_factory):
     folder = tmp_path_factory.mktemp("schemas")
     kubernetes_schemas.write(kubernetes_api(), folder)
     return kubernetes_schemas.location(folder)
-
-
-def objects(text):
-    return [thing for thing in yaml.safe_load_all(text) if thing]
 
 
 def named(text):
