@@ -60,6 +60,7 @@ def check_nothing_told(world, keys):
     told["log"] = world.operator.log()
     told |= {page: world.operator.ask(page)[1] for page in ("/metrics", "/queue", "/stats")}
     assert "ops=" in told["log"], "the log is at its most talkative"
+    assert all(told.values()), "there is something to look at"
     for key in keys:
         forms = (key, base64.b64encode(key.encode()).decode().rstrip("="))
         assert [(where, form) for where, text in told.items() for form in forms if form in text] == []
@@ -136,6 +137,8 @@ def test_who_is_not_let_in_is_told_the_secret_and_goes_on_when_it_is_mended(worl
         told = jobs[name].wait("Pending", "ControllerUnavailable")["lastMessage"]
         assert sentences[name] in told and servers[name].address in told
         assert "ControllerUnavailable" in jobs[name].reasons_told()
+        assert f'ipu_operator_controller_up{{controller="{servers[name].address}"}} 0\n' in world.operator.ask("/metrics")[1]
+    assert f'ipu_operator_controller_up{{controller="{vipu.address}"}} 1\n' in world.operator.ask("/metrics")[1]
     for name in names:
         mounted.put(name, **right[name])
     for name in names:
