@@ -17,7 +17,8 @@ const struct reason reasons[] = {
     {"NoNodes", REASON_TROUBLE, "No node has the label that the controller's configuration names",
      "Label the nodes that reach the IPUs"},
     {"ControllerUnavailable", REASON_TROUBLE, "The V-IPU controller cannot be reached",
-     "See that it runs and that the operator's configuration has its address"},
+     "See that it runs and that the operator's configuration has its address; if the message names a Secret, "
+     "look at that"},
     {"NoInstances", REASON_WAIT, "spec.jobInstances is 0", "Scale the job up: kubectl scale --replicas=1"},
 
     /* the API server does not take the pods */
