@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -34,6 +35,7 @@ struct app {
     struct kube *kube;
     struct events *events;
     struct lease *lease;
+    char *address; /* where the other replicas find this one, or NULL */
     struct pages *pages;
     struct serving *serving;
     struct reconciler *reconciler; /* while leading */
@@ -124,6 +126,13 @@ static const char *is_ready(void *ctx)
         return NULL;
     return reconciler_is_synced(app->reconciler) ? NULL
                                                  : "jobs, pods, records and nodes are not all known yet";
+}
+
+static const char *leader(void *ctx)
+{
+    struct app *app = ctx;
+
+    return lease_other_address(app->lease);
 }
 
 static cJSON *queue(void *ctx)
@@ -225,6 +234,18 @@ static void on_stop_signal(void *ctx, int signum)
 
 /* ---- the beginning ---- */
 
+/* Where the others find our pages; NULL without a word about it. */
+static char *own_address(const struct app *app)
+{
+    const char *address = app->options.pod_address;
+
+    if (!address || !*address)
+        return NULL;
+    if (strchr(address, ':'))
+        return mem_printf("[%s]:%u", address, (unsigned)pages_port(app->pages));
+    return mem_printf("%s:%u", address, (unsigned)pages_port(app->pages));
+}
+
 static bool start(struct app *app, struct err *err)
 {
     const struct options *o = &app->options;
@@ -241,11 +262,6 @@ static bool start(struct app *app, struct err *err)
     app->events = events_new(
         app->kube, &(struct events_options){.controller = "graphcore.ai/ipu-operator",
                                             .instance = o->pod_name ? o->pod_name : "ipu-operator"});
-    app->lease = lease_new(app->kube, &(struct lease_options){.ns = operator_ns(app),
-                                                              .name = o->lease_name,
-                                                              .on_started = on_started,
-                                                              .on_lost = on_lost,
-                                                              .ctx = app});
     app->pages =
         pages_new(app->loop,
                   &(struct pages_options){.port = (uint16_t)o->health_port,
@@ -255,11 +271,19 @@ static bool start(struct app *app, struct err *err)
                                           .controllers = controllers,
                                           .stats = stats,
                                           .query = query,
+                                          .leader = leader,
                                           .metrics = options_metrics(o) == METRICS_PLAIN ? metrics : NULL,
                                           .ctx = app},
                   err);
     if (!app->pages)
         return false;
+    app->address = own_address(app);
+    app->lease = lease_new(app->kube, &(struct lease_options){.ns = operator_ns(app),
+                                                              .name = o->lease_name,
+                                                              .address = app->address,
+                                                              .on_started = on_started,
+                                                              .on_lost = on_lost,
+                                                              .ctx = app});
     app->serving = serving_new(
         app->loop,
         &(struct serving_options){
@@ -296,6 +320,7 @@ static void finish(struct app *app)
         loop_free(app->loop);
     identity_release(&app->identity);
     strv_release(&app->pull_secrets);
+    mem_free(app->address);
     options_release(&app->options);
 }
 

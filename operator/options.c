@@ -63,6 +63,14 @@ static const struct opt ROWS[] = {
      .offset = AT(pod_name),
      .arg = "NAME",
      .help = "Name of this process in events and in the lease; default: the host's name"},
+    {.flag = "pod-address",
+     .env = "POD_IP",
+     .type = OPT_STR,
+     .offset = AT(pod_address),
+     .arg = "ADDRESS",
+     .help = "Address at which replicas reach each other: standbys ask the leader what only it knows; "
+             "default: they "
+             "do not"},
     {.flag = "launcher-image",
      .env = "IPU_OPERATOR_LAUNCHER_IMAGE",
      .type = OPT_STR,

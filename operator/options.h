@@ -11,7 +11,7 @@ struct options {
     char *config_file, *credentials;
     char *kubeconfig, *context, *ns;
     char *watch_ns; /* NULL: all namespaces */
-    char *lease_name, *pod_name;
+    char *lease_name, *pod_name, *pod_address;
     char *launcher_image, *launcher_pull_policy, *pull_secrets;
     bool host_network, network_policy;
     char *mpi_network;

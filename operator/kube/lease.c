@@ -1,6 +1,7 @@
 #include "operator/kube/lease.h"
 
 #include <assert.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/core/timefmt.h"
@@ -233,12 +234,13 @@ static void follow(struct lease *lease, const struct lease_output *out)
 
 /* --- life --- */
 
-static char *unique_name(void)
+static char *unique_name(const char *address)
 {
     char host[HOST_NAME_BYTES] = "";
 
     (void)gethostname(host, sizeof(host) - 1);
-    return mem_printf("%s_%08x%08x", host, loop_dice(), loop_dice());
+    return mem_printf("%s_%08x%08x%s%s", host, loop_dice(), loop_dice(), address != NULL ? "@" : "",
+                      address != NULL ? address : "");
 }
 
 static int64_t or_default(int64_t value, int64_t fallback)
@@ -256,7 +258,7 @@ struct lease *lease_new(struct kube *kube, const struct lease_options *options)
     lease->options = *options;
     lease->ns = mem_strdup(options->ns);
     lease->name = mem_strdup(options->name);
-    lease->self = options->holder != NULL ? mem_strdup(options->holder) : unique_name();
+    lease->self = options->holder != NULL ? mem_strdup(options->holder) : unique_name(options->address);
     lease_state_init(state, lease->self);
     state->duration_ms = or_default(options->duration_ms, state->duration_ms);
     state->renew_deadline_ms = or_default(options->renew_deadline_ms, state->renew_deadline_ms);
@@ -287,6 +289,17 @@ bool lease_is_held(const struct lease *lease, int64_t clock_ms)
 const char *lease_holder(const struct lease *lease)
 {
     return lease->self;
+}
+
+/* What others wrote: nothing but an address may pass. */
+const char *lease_other_address(const struct lease *lease)
+{
+    const char *at =
+        lease->state.is_held || lease->state.other == NULL ? NULL : strrchr(lease->state.other, '@');
+
+    if (at == NULL || at[1] == '\0' || at[1 + strspn(at + 1, "0123456789abcdefABCDEF.:[]")] != '\0')
+        return NULL;
+    return at + 1;
 }
 
 bool lease_is_healthy(const struct lease *lease, int64_t clock_ms)

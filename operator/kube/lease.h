@@ -16,8 +16,10 @@ struct lease;
 struct lease_options {
     const char *ns;
     const char *name;
-    const char *holder;  /* NULL: host name and random digits, unique per process. Strings are copied. */
-    int64_t duration_ms; /* 0: 15000 */
+    const char
+        *address;       /* "host:port" where others find this process, told with the holder's name; or NULL */
+    const char *holder; /* NULL: host name and random digits, unique per process. Strings are copied. */
+    int64_t duration_ms;       /* 0: 15000 */
     int64_t renew_deadline_ms; /* 0: 10000 */
     int64_t retry_ms;          /* 0: 2000 */
     void (*on_started)(void *ctx);
@@ -31,6 +33,8 @@ void lease_free(struct lease *lease);                                           
 /* For the check right before a write: lease_is_held(lease, loop_clock_ms()). */
 bool lease_is_held(const struct lease *lease, int64_t clock_ms);
 const char *lease_holder(const struct lease *lease); /* our own identity */
+/* Where another holder is found; NULL: there is none, or it does not tell. */
+const char *lease_other_address(const struct lease *lease);
 /* False when we believe we lead but could not renew for lease + slack: for /healthz. */
 bool lease_is_healthy(const struct lease *lease, int64_t clock_ms);
 

@@ -5,6 +5,7 @@
 #include "base/doc/openmetrics.h"
 #include "base/io/log.h"
 #include "base/io/serve.h"
+#include "operator/serve/relay.h"
 
 enum { PAGES = 9, QUERY_MAX = 1024, WORD_MAX = 16 };
 
@@ -12,6 +13,7 @@ struct pages {
     struct pages_options options;
     struct serve_route routes[PAGES + 1]; /* the last one ends the list */
     struct serve *serve;
+    struct relay *relay;
 };
 
 static void answer(struct serve_request *request, const char *trouble)
@@ -36,13 +38,19 @@ static void on_readyz(void *ctx, struct serve_request *request, const struct ser
 }
 
 /* Of the leader; the others know nothing. */
-static void reply_json(struct serve_request *request, cJSON *body_take)
+static void reply_json(struct pages *pages, struct serve_request *request, const struct serve_view *view,
+                       cJSON *body_take)
 {
     AUTO(json) cJSON *body = body_take;
     AUTO(mem) char *text = NULL;
+    const char *leader = body || relay_has_passed(view) ? NULL : pages->options.leader(pages->options.ctx);
 
+    if (leader) {
+        relay_pass(pages->relay, request, view, leader);
+        return;
+    }
     if (!body) {
-        serve_replyf(request, 503, "this replica does not lead; ask the one that holds the lease\n");
+        serve_replyf(request, 503, "no replica is known to lead; try again\n");
         return;
     }
     text = json_print(body);
@@ -53,24 +61,21 @@ static void on_queue(void *ctx, struct serve_request *request, const struct serv
 {
     struct pages *pages = ctx;
 
-    (void)view;
-    reply_json(request, pages->options.queue(pages->options.ctx));
+    reply_json(pages, request, view, pages->options.queue(pages->options.ctx));
 }
 
 static void on_controllers(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     struct pages *pages = ctx;
 
-    (void)view;
-    reply_json(request, pages->options.controllers(pages->options.ctx));
+    reply_json(pages, request, view, pages->options.controllers(pages->options.ctx));
 }
 
 static void on_stats(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     struct pages *pages = ctx;
 
-    (void)view;
-    reply_json(request, pages->options.stats(pages->options.ctx));
+    reply_json(pages, request, view, pages->options.stats(pages->options.ctx));
 }
 
 /* {"size": N} in a POST. */
@@ -86,7 +91,7 @@ static void on_query(void *ctx, struct serve_request *request, const struct serv
                      "POST {\"size\": N} with a number of IPUs of 1 or more\n");
         return;
     }
-    reply_json(request, pages->options.query(pages->options.ctx, (uint32_t)size));
+    reply_json(pages, request, view, pages->options.query(pages->options.ctx, (uint32_t)size));
 }
 
 static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
@@ -132,6 +137,13 @@ static void on_log_level(void *ctx, struct serve_request *request, const struct 
         serve_replyf(request, 200, "%s\n", log_level_name(log_level()));
 }
 
+static void on_gone(void *ctx, struct serve_request *request)
+{
+    struct pages *pages = ctx;
+
+    relay_forget(pages->relay, request);
+}
+
 struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err)
 {
     static const struct {
@@ -154,12 +166,17 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
 
     pages->options = *options;
     for (size_t i = 0; i < count; i++)
-        pages->routes[i] = (struct serve_route){
-            .path = rows[i].path, .fn = rows[i].fn, .ctx = pages, .max_body = rows[i].max_body};
-    pages->serve =
-        serve_new(loop, &(struct serve_options){.port = options->port, .routes = pages->routes}, err);
+        pages->routes[i] = (struct serve_route){.path = rows[i].path,
+                                                .fn = rows[i].fn,
+                                                .gone = on_gone,
+                                                .ctx = pages,
+                                                .max_body = rows[i].max_body};
+    pages->relay = relay_new(loop, err);
+    if (pages->relay)
+        pages->serve =
+            serve_new(loop, &(struct serve_options){.port = options->port, .routes = pages->routes}, err);
     if (!pages->serve) {
-        mem_free(pages);
+        pages_free(pages);
         return NULL;
     }
     return pages;
@@ -175,5 +192,6 @@ void pages_free(struct pages *pages)
     if (!pages)
         return;
     serve_free(pages->serve);
+    relay_free(pages->relay);
     mem_free(pages);
 }

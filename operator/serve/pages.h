@@ -21,9 +21,11 @@ struct pages_options {
     const char *(*is_ready)(void *ctx);
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
     cJSON *(*queue)(void *ctx);
-    cJSON *(*controllers)(void *ctx);            /* likewise */
-    cJSON *(*stats)(void *ctx);                  /* likewise */
-    cJSON *(*query)(void *ctx, uint32_t size);   /* likewise: a size of partitions, in IPUs */
+    cJSON *(*controllers)(void *ctx);          /* likewise */
+    cJSON *(*stats)(void *ctx);                /* likewise */
+    cJSON *(*query)(void *ctx, uint32_t size); /* likewise: a size of partitions, in IPUs */
+    /* "host:port" of the pages of who leads; NULL: this process, or it is not known. */
+    const char *(*leader)(void *ctx);
     void (*metrics)(void *ctx, struct str *out); /* NULL: not told here */
     void *ctx;
 };

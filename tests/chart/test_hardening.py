@@ -119,7 +119,8 @@ def test_network_policies_name_who_may_connect(render):
     objects = render(EVERYTHING)
     of_operator = objects["NetworkPolicy", "ipu-controller-manager"]["spec"]
     senders = {rule["ports"][0]["port"]: rule["from"] for rule in of_operator["ingress"]}
-    assert senders == {"health": MAXIMAL["networkPolicy"]["pagesFrom"], "webhooks": nodes}
+    assert senders == {"health": [*MAXIMAL["networkPolicy"]["pagesFrom"], {"podSelector": of_operator["podSelector"]}],
+                       "webhooks": nodes}
     (to_vipu,) = objects["NetworkPolicy", "ipu-vipu-server"]["spec"]["ingress"]
     assert to_vipu["from"][2:] == nodes
     assert to_vipu["from"][0]["podSelector"]["matchLabels"].items() <= labels_of(objects, "ipu").items()
@@ -139,8 +140,10 @@ def test_job_pods_in_the_hosts_network_reach_the_simulated_controller(render):
 def test_the_operator_reaches_dns_api_servers_and_its_v_ipu_controllers(render):
     def ports(controllers):
         objects = render({**OPTIONAL, "global": {"vipuControllers": controllers}})
-        (rule,) = objects["NetworkPolicy", "ipu-operator-controller-manager"]["spec"]["egress"]
+        policy = objects["NetworkPolicy", "ipu-operator-controller-manager"]["spec"]
+        rule, replicas = policy["egress"]
         assert "to" not in rule
+        assert replicas == {"ports": [{"port": "health"}], "to": [{"podSelector": policy["podSelector"]}]}
         return [port["port"] for port in rule["ports"] if port.get("protocol") != "UDP"]
 
     assert ports("") == [53, 443, 6443]

@@ -253,3 +253,20 @@ def test_the_log_level_changes_at_run_time(world, vipu):
     here = socket.gethostbyname(socket.gethostname())
     if not here.startswith("127."):
         assert put("error", here) == 403
+
+
+def test_a_standby_asks_the_leader_what_only_it_knows(world, vipu):
+    leader = world.start_operator(vipu.address, "--pod-address", "127.0.0.1")
+    world.job("uses").run_pods(1)
+    until(lambda: json.loads(leader.ask("/stats")[1])["total"]["used"] == 4, "it is counted", 30, world.tell)
+    (world.folder / "second").mkdir()
+    standby = Operator(world.folder / "second", *leader.flags)
+    world.keep(standby.start(), standby.kill)
+    until(lambda: standby.ask("/stats") == leader.ask("/stats"), "it knows whom to ask", 30, standby.tail)
+    for page, body in (("/queue", None), ("/query", '{"size": 4}'), ("/query", '{"size": 0}')):
+        assert standby.ask(page, body) == leader.ask(page, body) != (0, ""), page
+    assert standby.ask("/stats?from=standby")[0] == 503, "what was handed on once is not handed on again"
+    leader.kill()
+    assert standby.ask("/stats")[0] == 503
+    standby.end()
+    standby.check_sanitizers()
