@@ -76,6 +76,7 @@ struct question {
     struct check *check;
     struct loop_timer again;
     char *trouble; /* the last one; NULL: answered well */
+    bool is_told;  /* the leader has answered, well or not */
 };
 
 enum { HEALTH, CONTROLLERS, ADMISSION, QUESTIONS };
@@ -114,13 +115,18 @@ static void answered(struct question *q, char *trouble_take)
 
 /* ---- the operator's pages ---- */
 
+/* Each time by a new connection: behind the Service there are several replicas, and only one leads. */
 static void get_page(struct question *q, const char *path, http_done_fn done)
 {
     AUTO(mem) char *url = mem_printf("%s%s", q->check->settings->pages, path);
 
     http_send(q->check->http,
-              &(struct http_request){
-                  .method = "GET", .url = url, .timeout_ms = ANSWER_MS, .on_done = done, .ctx = q});
+              &(struct http_request){.method = "GET",
+                                     .url = url,
+                                     .headers = (const char *const[]){"Connection: close", NULL},
+                                     .timeout_ms = ANSWER_MS,
+                                     .on_done = done,
+                                     .ctx = q});
 }
 
 /* Why the page is of no use, yours; NULL: it is. */
@@ -163,9 +169,17 @@ static char *silent_controllers(struct slice page)
 
 static void on_controllers(void *ctx, const struct http_response *res, const struct err *err)
 {
+    struct question *q = ctx;
     char *trouble = page_trouble(res, err);
 
-    answered(ctx, trouble ? trouble : silent_controllers(res->body));
+    if (!trouble) {
+        trouble = silent_controllers(res->body);
+        q->is_told = true;
+    } else if (q->is_told) { /* what the leader said is worth more than that a standby knows nothing */
+        mem_free(trouble);
+        trouble = TAKE(q->trouble);
+    }
+    answered(q, trouble);
 }
 
 static void ask_controllers(struct question *q)
