@@ -150,6 +150,12 @@ static const struct opt ROWS[] = {
      .help =
          "Serve the admission webhooks: name of both webhook configurations, whose CA is kept up to date, "
          "and of the Secret with the certificate; default: no webhooks"},
+    {.flag = "admission-certificate",
+     .type = OPT_STR,
+     .offset = AT(admission_certificate),
+     .arg = "SECRET",
+     .help = "Secret with the webhooks' certificate (tls.crt, tls.key and ca.crt), if somebody else makes "
+             "and renews it, such as cert-manager; default: the operator does, in a Secret of its own"},
     {.flag = "admission-hosts",
      .type = OPT_STR,
      .offset = AT(admission_hosts),

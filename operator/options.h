@@ -16,7 +16,7 @@ struct options {
     bool host_network, network_policy;
     char *mpi_network;
     uint32_t health_port;
-    char *admission, *admission_hosts; /* NULL: no webhooks */
+    char *admission, *admission_certificate, *admission_hosts; /* NULL: no webhooks; its own */
     uint32_t admission_port;
     char *metrics, *metrics_hosts, *metrics_certificate;
     uint32_t metrics_port;

@@ -23,6 +23,7 @@ static bool start_webhooks(struct serving *serving, struct err *err)
                                      &(struct webhooks_options){.port = (uint16_t)o->admission_port,
                                                                 .ns = serving->options.ns,
                                                                 .name = o->admission,
+                                                                .given = o->admission_certificate,
                                                                 .names = &serving->webhook_names},
                                      err);
     if (serving->webhooks)

@@ -230,8 +230,13 @@ static bool is_signed_by(X509 *cert, const char *trusted)
     return found;
 }
 
+static int64_t end_of(const X509 *cert)
+{
+    return unix_of(X509_get0_notAfter(cert));
+}
+
 static const char *fault_of(X509 *cert, EVP_PKEY *key, const char *trusted, const struct strv *names,
-                            int64_t now_s)
+                            bool is_given, int64_t now_s)
 {
     if (!cert || !key)
         return "there is none that can be read";
@@ -245,14 +250,17 @@ static const char *fault_of(X509 *cert, EVP_PKEY *key, const char *trusted, cons
     }
     if (unix_of(X509_get0_notBefore(cert)) > now_s)
         return "its time is yet to come";
+    if (is_given)
+        return now_s >= end_of(cert) ? "its time is over" : NULL;
     return now_s >= due_of(cert) ? "two thirds of its time are over" : NULL;
 }
 
-const char *certificate_fault(const struct certificate *certificate, const struct strv *names, int64_t now_s)
+const char *certificate_fault(const struct certificate *certificate, const struct strv *names, bool is_given,
+                              int64_t now_s)
 {
     X509 *cert = read_x509(certificate->cert);
     EVP_PKEY *key = pem_read_key(certificate->key, PEM_MAX);
-    const char *fault = fault_of(cert, key, certificate->ca, names, now_s);
+    const char *fault = fault_of(cert, key, certificate->ca, names, is_given, now_s);
 
     X509_free(cert);
     EVP_PKEY_free(key);
@@ -267,11 +275,6 @@ static int64_t time_of(const struct certificate *certificate, int64_t (*read)(co
 
     X509_free(cert);
     return when;
-}
-
-static int64_t end_of(const X509 *cert)
-{
-    return unix_of(X509_get0_notAfter(cert));
 }
 
 int64_t certificate_end_s(const struct certificate *certificate)

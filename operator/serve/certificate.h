@@ -22,8 +22,10 @@ struct certificate {
 
 /* For these DNS names and addresses. `old_ca` is what was trusted before, or NULL. */
 void certificate_make(const struct strv *names, int64_t now_s, const char *old_ca, struct certificate *ret);
-/* NULL when it can be served with now, and is not due to be renewed; else why not. */
-const char *certificate_fault(const struct certificate *certificate, const struct strv *names, int64_t now_s);
+/* NULL when it can be served with now and, unless it is somebody else's to renew, is not due; else why not.
+ */
+const char *certificate_fault(const struct certificate *certificate, const struct strv *names, bool is_given,
+                              int64_t now_s);
 /* Seconds after which nobody accepts it; 0 when it cannot be read. */
 int64_t certificate_end_s(const struct certificate *certificate);
 /* When it is to be renewed: after two thirds of its life. 0 when it cannot be read. */

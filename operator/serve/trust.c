@@ -33,6 +33,8 @@ struct trust {
     struct loop *loop;
     struct trust_options options;
     char *ns, *name;
+    char *given;      /* the Secret, if somebody else keeps it */
+    const char *told; /* what is wrong with that one, as it was logged last */
     struct watch *secret;
     struct kube_call *write;
     struct bundle bundles[CONFIGS];
@@ -234,9 +236,30 @@ static void show(struct trust *trust, const struct certificate *certificate)
     trust->options.on_certificate(trust->options.ctx, &trust->shown);
 }
 
+static const char *secret_name(const struct trust *trust)
+{
+    return trust->given ? trust->given : trust->name;
+}
+
 static const struct keeping *kept(const struct trust *trust)
 {
-    return store_view(watch_store(trust->secret), trust->ns, trust->name);
+    return store_view(watch_store(trust->secret), trust->ns, secret_name(trust));
+}
+
+static const char *fault_of(const struct trust *trust, const struct keeping *keeping)
+{
+    if (!keeping)
+        return "there is no Secret";
+    return certificate_fault(&keeping->certificate, trust->options.names, trust->given != NULL, now_s());
+}
+
+/* It is looked at again when it changes. */
+static void tell(struct trust *trust, const char *fault)
+{
+    if (!str_eq(trust->told, fault))
+        log_warn("the webhooks' certificate, which others keep, cannot be used", KV("secret", trust->given),
+                 KV("cause", fault));
+    trust->told = fault;
 }
 
 static void on_noticed(struct loop_timer *timer)
@@ -244,16 +267,20 @@ static void on_noticed(struct loop_timer *timer)
     struct trust *trust = CONTAINER_OF(timer, struct trust, notice);
     const struct keeping *keeping = kept(trust);
 
-    if (keeping && !certificate_fault(&keeping->certificate, trust->options.names, now_s()))
+    if (!fault_of(trust, keeping))
         show(trust, &keeping->certificate);
 }
 
 static void use(struct trust *trust, const struct certificate *certificate)
 {
-    AUTO(str) struct str ca = {0};
+    AUTO(str) struct str ca = {0}, trusted = {0};
     bool told = true;
 
-    base64_encode(slice_of(certificate->ca), &ca);
+    (void)str_adds(&trusted, certificate->ca);
+    /* Those that we make know the CAs before them; others' do not. */
+    if (trust->given && trust->shown.cert && !str_eq(trust->shown.cert, certificate->cert))
+        (void)str_adds(&trusted, trust->shown.ca);
+    base64_encode(slice_of(str_text(&trusted)), &ca);
     for (size_t i = 0; i < CONFIGS; i++)
         told = bundle_is_told(&trust->bundles[i], str_text(&ca)) && told;
     if (!told || str_eq(trust->shown.cert, certificate->cert) || loop_timer_is_running(&trust->notice))
@@ -271,13 +298,13 @@ static void look(struct trust *trust)
     if (trust->write || !watch_is_synced(trust->secret))
         return;
     const struct keeping *keeping = kept(trust);
-    const char *fault = "there is no Secret";
-    if (keeping)
-        fault = certificate_fault(&keeping->certificate, trust->options.names, now_s());
-    if (fault)
-        renew(trust, keeping, fault);
-    else
+    const char *fault = fault_of(trust, keeping);
+    if (trust->given)
+        tell(trust, fault);
+    if (!fault)
         use(trust, &keeping->certificate);
+    else if (!trust->given)
+        renew(trust, keeping, fault);
 }
 
 static void on_synced(void *ctx)
@@ -292,9 +319,10 @@ static void on_change(void *ctx, const struct store_change *change)
 }
 
 static struct watch *watch_one(struct trust *trust, const struct kube_resource *resource, const char *ns,
-                               bool (*view)(void *, const cJSON *, void **), void (*view_free)(void *))
+                               const char *name, bool (*view)(void *, const cJSON *, void **),
+                               void (*view_free)(void *))
 {
-    AUTO(mem) char *selector = mem_printf("metadata.name=%s", trust->name);
+    AUTO(mem) char *selector = mem_printf("metadata.name=%s", name);
 
     return watch_new(trust->kube, &(struct watch_options){.resource = resource,
                                                           .ns = ns,
@@ -317,12 +345,13 @@ struct trust *trust_new(struct kube *kube, const struct trust_options *options)
     trust->options = *options;
     trust->ns = mem_strdup(options->ns);
     trust->name = mem_strdup(options->name);
-    trust->secret = watch_one(trust, &KUBE_SECRETS, trust->ns, view_secret, free_secret);
+    trust->given = options->given ? mem_strdup(options->given) : NULL;
+    trust->secret = watch_one(trust, &KUBE_SECRETS, trust->ns, secret_name(trust), view_secret, free_secret);
     for (size_t i = 0; i < CONFIGS; i++)
         trust->bundles[i] = (struct bundle){
             .trust = trust,
             .resource = configs[i],
-            .watch = watch_one(trust, configs[i], NULL, view_webhooks, free_webhooks),
+            .watch = watch_one(trust, configs[i], NULL, trust->name, view_webhooks, free_webhooks),
         };
     return trust;
 }
@@ -347,5 +376,6 @@ void trust_free(struct trust *trust)
     certificate_release(&trust->shown);
     mem_free(trust->ns);
     mem_free(trust->name);
+    mem_free(trust->given);
     mem_free(trust);
 }

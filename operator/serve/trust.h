@@ -4,7 +4,10 @@
  *
  * A new certificate is shown only when both configurations name its CA and API servers have had time to
  * notice; until then the old one is. Replicas do not agree about who renews: the Secret's resourceVersion
- * arbitrates. Refuses to touch webhook configurations in anything but caBundle, and other Secrets. */
+ * arbitrates. Refuses to touch webhook configurations in anything but caBundle, and other Secrets.
+ *
+ * A Secret that somebody else keeps, cert-manager say, is only read: what it holds is shown in the same way,
+ * and the CA before it stays trusted until the certificate before it is shown no more. */
 #pragma once
 
 #include "base/core/str.h"
@@ -15,7 +18,8 @@ struct trust;
 
 struct trust_options {
     const char *ns;           /* of the Secret */
-    const char *name;         /* of the Secret and of both webhook configurations */
+    const char *name;         /* of both webhook configurations, and of the Secret unless it is given */
+    const char *given;        /* the Secret that somebody else keeps, or NULL */
     const struct strv *names; /* whom the certificate is for; must outlive it */
     /* Serve with this from now on. Borrowed for the call. */
     void (*on_certificate)(void *ctx, const struct certificate *certificate);

@@ -219,6 +219,7 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
     }
     webhooks->trust = trust_new(kube, &(struct trust_options){.ns = options->ns,
                                                               .name = options->name,
+                                                              .given = options->given,
                                                               .names = options->names,
                                                               .on_certificate = on_certificate,
                                                               .ctx = webhooks});

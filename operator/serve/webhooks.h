@@ -16,7 +16,8 @@ struct webhooks;
 struct webhooks_options {
     uint16_t port;
     const char *ns;           /* of the Secret with the certificate */
-    const char *name;         /* of that Secret and of both webhook configurations */
+    const char *name;         /* of both webhook configurations, and of that Secret unless it is given */
+    const char *given;        /* that Secret, if somebody else keeps it; else NULL */
     const struct strv *names; /* by which the API server reaches it; must outlive it */
 };
 

@@ -31,6 +31,8 @@ EVERYTHING = merged(MAXIMAL, {
     "uninstall": {"check": True},
 })
 NAMESPACED = {"controller": {"watchNamespace": "research"}, "admissionWebhooks": {"enabled": False}}
+# cert-manager, with a CA of the chart's own.
+CERTIFIED = {"admissionWebhooks": {"certManager": {"enabled": True}}}
 GOLDEN = {"minimal": MINIMAL, "default": {}, "maximal": EVERYTHING}
 
 

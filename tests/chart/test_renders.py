@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from conftest import CHART, ROOT
-from renders import EVERYTHING, GOLDEN, NAMESPACED, objects, render
+from renders import CERTIFIED, EVERYTHING, GOLDEN, NAMESPACED, objects, render
 from values_table import merged
 
 sys.path.append(str(ROOT / "deploy" / "local"))
@@ -17,7 +17,8 @@ import kubernetes_schemas
 from local_cluster.go_programs import KUBECONFORM, kubernetes_api
 
 # Their schemas are not Kubernetes' own.
-OTHERS = "monitoring.coreos.com/v1/ServiceMonitor,monitoring.coreos.com/v1/PrometheusRule"
+OTHERS = ("monitoring.coreos.com/v1/ServiceMonitor,monitoring.coreos.com/v1/PrometheusRule,"
+          "cert-manager.io/v1/Certificate,cert-manager.io/v1/Issuer")
 # The names that the vendor's chart has too, and which have no namespace.
 KEPT = {("MutatingWebhookConfiguration", "ipu-operator-admission"), ("ValidatingWebhookConfiguration", "ipu-operator-admission")}
 
@@ -34,7 +35,7 @@ def named(text):
 
 
 @pytest.mark.parametrize("program", ["helm", "helm3"])
-@pytest.mark.parametrize("values", [*GOLDEN.values(), NAMESPACED], ids=[*GOLDEN, "namespaced"])
+@pytest.mark.parametrize("values", [*GOLDEN.values(), NAMESPACED, CERTIFIED], ids=[*GOLDEN, "namespaced", "certified"])
 def test_every_object_is_valid(programs, schemas, program, values):
     done = conform(schemas, render(programs / program, values))
     assert done.returncode == 0, done.stdout
@@ -55,7 +56,7 @@ def test_invalid_objects_are_found(programs, schemas, right, wrong):
 def test_the_page_names_every_object(programs):
     """The table of the README, with F for the full name and N for the namespace."""
     names = {"fullnameOverride": "F", "controller": {"serviceAccount": {"name": ""}}}
-    made = {pair for values in (EVERYTHING, NAMESPACED)
+    made = {pair for values in (EVERYTHING, NAMESPACED, CERTIFIED, {})
             for pair in named(render(programs / "helm", merged(values, names), namespace="N"))}
     rows = re.findall(r"^\| ([A-Z][A-Za-z, ]+) \| ((?:`[^`]+`(?:, )?)+)(?: in [^|]*)? \|", (CHART / "README.md").read_text(), re.M)
     told = {(kind, name) for kinds, names in rows for kind in kinds.split(", ") for name in re.findall("`([^`]+)`", names)}

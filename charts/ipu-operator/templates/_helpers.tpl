@@ -17,6 +17,17 @@
 {{- end -}}
 
 {{- /* Both webhook configurations and the Secret with their certificate. */}}
+{{- /* The Secret in which cert-manager keeps the webhooks' certificate. */}}
+{{- define "ipu-operator.admissionGiven" -}}
+{{- include "ipu-operator.admission" . }}-certificate
+{{- end -}}
+
+{{- /* By which names the API server reaches the webhooks. */}}
+{{- define "ipu-operator.admissionHosts" -}}
+{{- $service := printf "%s-webhook-svc" (include "ipu-operator.fullname" .) -}}
+{{ $service }}.{{ .Release.Namespace }}.svc,{{ $service }}.{{ .Release.Namespace }},{{ $service }}
+{{- end -}}
+
 {{- define "ipu-operator.admission" -}}
 {{- include "ipu-operator.fullname" . }}-admission
 {{- end -}}

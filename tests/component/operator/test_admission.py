@@ -31,10 +31,10 @@ def free_port():
 class Webhooks:
     """The chart's webhooks, with an operator behind them."""
 
-    def __init__(self, world, proxy=None):
-        self.world, self.api, self.port = world, world.api, free_port()
-        world.cluster.grant(*WITH_WEBHOOKS)
-        for item in world.cluster.rendered(*WITH_WEBHOOKS):
+    def __init__(self, world, *flags, values=WITH_WEBHOOKS, proxy=None, secret=NAME):
+        self.world, self.api, self.port, self._secret = world, world.api, free_port(), secret
+        world.cluster.grant(*values)
+        for item in world.cluster.rendered(*values):
             if item["kind"] == "Secret":
                 self.api.apply("secrets", OPERATOR_NS, item)
             elif item["kind"].endswith("WebhookConfiguration"):
@@ -42,7 +42,7 @@ class Webhooks:
                     path = hook["clientConfig"].pop("service")["path"]
                     hook["clientConfig"]["url"] = f"https://localhost:{self.port}{path}"
                 self.api.apply(item["kind"].lower() + "s", None, item)
-        world.start_operator([], *self.flags(self.port), proxy=proxy)
+        world.start_operator([], *self.flags(self.port), *flags, proxy=proxy)
 
     @staticmethod
     def flags(port):
@@ -64,7 +64,7 @@ class Webhooks:
                 {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}], "application/json-patch+json")
 
     def secret(self):
-        return self.api.get("secrets", OPERATOR_NS, NAME).get("data") or {}
+        return self.api.get("secrets", OPERATOR_NS, self._secret).get("data") or {}
 
     def empty_secret(self):
         self.api.patch("secrets", OPERATOR_NS, NAME, {"data": None})

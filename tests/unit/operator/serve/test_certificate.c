@@ -32,18 +32,22 @@ TEST(a_new_one_is_good_until_two_thirds_of_its_time_are_over)
     static const struct {
         int64_t day;
         const char *fault;
+        const char *fault_if_given;
     } rows[] = {
-        {-1, "its time is yet to come"},
-        {0, NULL},
-        {59, NULL},
-        {60, "two thirds of its time are over"},
-        {91, "two thirds of its time are over"},
+        {-1, "its time is yet to come", "its time is yet to come"},
+        {0, NULL, NULL},
+        {59, NULL, NULL},
+        {60, "two thirds of its time are over", NULL},
+        {89, "two thirds of its time are over", NULL},
+        {91, "two thirds of its time are over", "its time is over"},
     };
     AUTO(certificate) struct certificate made = {0};
 
     certificate_make(&names, NOW, NULL, &made);
-    CHECK_ROWS (row, rows)
-        CHECK_STR_EQ(certificate_fault(&made, &names, NOW + row->day * DAY_S), row->fault);
+    CHECK_ROWS (row, rows) {
+        CHECK_STR_EQ(certificate_fault(&made, &names, false, NOW + row->day * DAY_S), row->fault);
+        CHECK_STR_EQ(certificate_fault(&made, &names, true, NOW + row->day * DAY_S), row->fault_if_given);
+    }
     CHECK_INT_EQ(certificate_end_s(&made), NOW + (int64_t)CERTIFICATE_DAYS * DAY_S);
     CHECK(certificate_due_s(&made) > NOW + 59 * DAY_S && certificate_due_s(&made) < NOW + 60 * DAY_S);
     CHECK_INT_EQ(certificates_in(made.ca), 1);
@@ -73,7 +77,7 @@ TEST(what_does_not_belong_together_is_a_fault)
         {{a.ca, a.cert, a.key}, &names, NULL},
     };
     CHECK_ROWS (row, rows)
-        CHECK_STR_EQ(certificate_fault(&row->it, row->names, NOW), row->fault);
+        CHECK_STR_EQ(certificate_fault(&row->it, row->names, false, NOW), row->fault);
     CHECK_INT_EQ(certificate_end_s(&rows[1].it), 0);
     CHECK_INT_EQ(certificate_due_s(&rows[1].it), 0);
 }
@@ -91,10 +95,10 @@ TEST(old_cas_are_trusted_until_they_end)
 
         certificate_make(&names, NOW + row->day * DAY_S, now.ca, &next);
         CHECK_INT_EQ(certificates_in(next.ca), row->trusted);
-        CHECK_STR_EQ(certificate_fault(&next, &names, NOW + row->day * DAY_S), NULL);
+        CHECK_STR_EQ(certificate_fault(&next, &names, false, NOW + row->day * DAY_S), NULL);
         /* Who still shows the certificate before is trusted. */
         if (row->trusted > 1)
-            CHECK_STR_EQ(certificate_fault(&(struct certificate){next.ca, now.cert, now.key}, &names,
+            CHECK_STR_EQ(certificate_fault(&(struct certificate){next.ca, now.cert, now.key}, &names, false,
                                            NOW + row->day * DAY_S),
                          NULL);
         certificate_release(&now);
