@@ -56,6 +56,12 @@ static void check_patience(struct tracked *tracked)
         tracked->await = AWAIT_NOTHING;
 }
 
+/* A reset that nobody answered could still hit the pods that are started on it now. */
+static bool may_still_be_reset(const struct tracked *tracked)
+{
+    return controller_now_ms(tracked->controller) < tracked->stray_reset_ms;
+}
+
 static void follow_await(struct tracked *tracked)
 {
     enum part_state state = tracked->view.state;
@@ -64,6 +70,8 @@ static void follow_await(struct tracked *tracked)
     case AWAIT_NOTHING:
         return;
     case AWAIT_ACTIVE:
+        if (state == PART_ACTIVE && may_still_be_reset(tracked))
+            return;
         if (state == PART_ACTIVE || state == PART_ERROR)
             end_await(tracked, state == PART_ACTIVE);
         break;
@@ -96,7 +104,7 @@ static void see(struct tracked *tracked, const struct vipu_partition *listed)
     if (now != PART_ACTIVE && now != PART_ERROR && !tracked->started)
         tracked->view.quiet = true;
     if (now == PART_ACTIVE && tracked->view.quiet && !tracked->started && tracked->await == AWAIT_NOTHING &&
-        (tracked->created_in_run || before == PART_PENDING))
+        !may_still_be_reset(tracked) && (tracked->created_in_run || before == PART_PENDING))
         tracked->view.fresh = true;
     if (now != before)
         tracked->view.since_ms = controller_now_ms(tracked->controller);
@@ -238,8 +246,8 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
     if (tracked->await == AWAIT_RESET) {
         if (status->operation_state == VIPU_OPERATION_RESETTING || status->ready_state == VIPU_READY_PENDING)
             return;
-        if (controller_now_ms(tracked->controller) < tracked->stray_reset_ms)
-            return; /* an earlier one could still hit the pods */
+        if (may_still_be_reset(tracked))
+            return;
         end_await(tracked, status->ready_state == VIPU_READY_ACTIVE);
         tell_part(tracked);
     }
