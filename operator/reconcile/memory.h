@@ -16,8 +16,8 @@ struct watch;
 /* One worker of the current run of a partition. */
 struct worker_memory {
     enum worker_state state;
-    bool deleting, has_node;
-    uint64_t boot;    /* of its node when it was first seen there; 0: not told */
+    bool deleting, has_started;
+    uint64_t boot;    /* of its node when it was first seen to have started there; 0: not told */
     char *pod, *node; /* once it is gone: until then they stand in its view */
     uint64_t revision;
     const char *disruption; /* who was taking it away when it was last seen, or NULL */

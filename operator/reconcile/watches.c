@@ -184,11 +184,10 @@ static void remember_present(struct reconciler *r, const struct pod *pod, struct
 {
     worker->state = WORKER_PRESENT;
     worker->revision = pod->revision;
-    if (pod->node && !worker->has_node) {
-        const struct node *node = node_seen(r, pod->node);
-
-        worker->has_node = true;
-        worker->boot = node_boot(node);
+    /* One that waits may be started by the next boot of its node. */
+    if (pod->node && pod->phase != POD_PENDING && !worker->has_started) {
+        worker->has_started = true;
+        worker->boot = node_boot(node_seen(r, pod->node));
     }
     worker->disruption = pod->disruption;
     worker->disrupted_s = pod->disrupted_s;
