@@ -169,10 +169,22 @@ static void conclude_end(const struct job_view *view, const struct tally *tally,
                        failed->text ? "; " : "; see status.failure", failed->text ? failed->text : "");
 }
 
+static char *tell_progress(const struct job_view *view, const struct tally *tally)
+{
+    struct str out = {0};
+
+    str_addf(&out, "%u of %zu instances running, %u done", tally->phases[INSTANCE_RUNNING],
+             view->instance_count, tally->phases[INSTANCE_DONE]);
+    if (tally->phases[INSTANCE_FAILED])
+        str_addf(&out, ", %u failed", tally->phases[INSTANCE_FAILED]);
+    return str_take(&out);
+}
+
 static void conclude(const struct job_view *view, const struct tally *tally, struct verdict *v)
 {
     uint32_t ended = tally->phases[INSTANCE_DONE] + tally->phases[INSTANCE_FAILED];
     const struct instance_result *speaker = spokesman(tally, &v->state);
+    AUTO(mem) char *progress = tell_progress(view, tally);
 
     v->running = tally->phases[INSTANCE_RUNNING];
     v->wait = tally->first[INSTANCE_WAITING].wait;
@@ -188,20 +200,15 @@ static void conclude(const struct job_view *view, const struct tally *tally, str
         conclude_end(view, tally, v);
     } else if (speaker) {
         v->reason = speaker->reason;
-        v->message = view->instance_count == 1
-                         ? mem_strdup(speaker->text)
-                         : mem_printf("%u of %zu instances running, %u done; %s", v->running,
-                                      view->instance_count, tally->phases[INSTANCE_DONE], speaker->text);
+        v->message = view->instance_count == 1 ? mem_strdup(speaker->text)
+                                               : mem_printf("%s; %s", progress, speaker->text);
         if (v->running && v->state != JOB_RESTARTING)
             v->state = JOB_RUNNING;
     } else {
         v->all_pods = true;
         v->state = JOB_RUNNING;
         v->reason = "Running";
-        v->message = view->instance_count == 1
-                         ? mem_strdup("Running on its IPUs")
-                         : mem_printf("%u of %zu instances running, %u done", v->running,
-                                      view->instance_count, tally->phases[INSTANCE_DONE]);
+        v->message = mem_strdup(view->instance_count == 1 ? "Running on its IPUs" : progress);
     }
 }
 

@@ -367,6 +367,44 @@ TEST(a_suspended_job_keeps_no_keys_and_runs_again)
     check_state(w, "Running", "Running", "Running on its IPUs");
 }
 
+#define WITH_IMAGE(image)                                                                                    \
+    "{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"" image "\"}]}}}"
+
+/* Its ranks run together or not at all: nothing is replaced while it runs. */
+TEST(a_changed_template_waits_for_the_next_start)
+{
+    static const char says[] =
+        "Running on its IPUs; the template has changed: to use it, suspend the job and resume it";
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+    struct wpod *worker = pod(w, "job-worker-0");
+    uint64_t revision = worker->revision;
+
+    world_set_spec(w, "workers", WITH_IMAGE("train:2"));
+    world_settle(w);
+    check_state(w, "Running", "Running", says);
+    CHECK(pod(w, "job-worker-0") == worker);
+    check_idle(w);
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK(pod(w, "job-worker-0")->revision != revision);
+}
+
+TEST(a_restart_after_a_failure_uses_the_changed_template)
+{
+    AUTO(world) struct world *w = running(RESTARTED("{\"type\":\"OnFailure\"}"));
+    uint64_t revision = pod(w, "job-worker-0")->revision;
+
+    world_set_spec(w, "workers", WITH_IMAGE("train:2"));
+    world_settle(w);
+    end_all(w, 1);
+    world_pass(w, MINUTE_MS);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK(pod(w, "job-worker-0")->revision != revision);
+}
+
 TEST(the_plans_of_a_launch_are_as_reviewed)
 {
     AUTO(world) struct world *w = world_new(ONE_LAUNCHED);

@@ -282,7 +282,7 @@ TEST(one_failed_instance_does_not_stop_the_others)
 
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
-    check_state(w, "Running", "Running", "1 of 2 instances running, 0 done");
+    check_state(w, "Running", "Running", "1 of 2 instances running, 0 done, 1 failed");
     CHECK_INT_EQ(w->part_count, 1);
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed", "1 of 2 instances failed; see status.failure");
