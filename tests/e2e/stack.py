@@ -30,7 +30,7 @@ CHART = kube.ROOT / "charts" / "ipu-operator"
 class Stack:
     def __init__(self, build_dir):
         self._build_dir = build_dir
-        self._programs = Path(kube.cluster("bin"))
+        self.programs = Path(kube.cluster("bin"))
         self.kubectl = None
 
     def bring_up(self):
@@ -45,7 +45,7 @@ class Stack:
 
     def install(self, *values):
         """The chart with these values beside the usual ones, whatever is installed."""
-        kube.run(self._programs / "helm", "upgrade", "--install", "ipu-operator", CHART,
+        kube.run(self.programs / "helm", "upgrade", "--install", "ipu-operator", CHART,
                  "--kubeconfig", self.kubectl.kubeconfig, "--namespace", SYSTEM, "--create-namespace",
                  *(f"--set={value}" for value in (*VALUES, *values)))
         for deployment in ("ipu-operator-vipu-server", "ipu-operator"):
@@ -53,11 +53,11 @@ class Stack:
 
     def helm(self, *words, **how):
         """What Helm says."""
-        return kube.run(self._programs / "helm", *words, **how).stdout
+        return kube.run(self.programs / "helm", *words, **how).stdout
 
     def rendered(self, *values):
         """The chart's objects with these values beside the usual ones."""
-        text = kube.run(self._programs / "helm", "template", "ipu-operator", CHART, "--namespace", SYSTEM,
+        text = kube.run(self.programs / "helm", "template", "ipu-operator", CHART, "--namespace", SYSTEM,
                         *(f"--set={value}" for value in (*VALUES, *values))).stdout
         return [thing for thing in yaml.safe_load_all(text) if thing]
 
@@ -68,7 +68,7 @@ class Stack:
         values = [f"controller.watchNamespace={namespace}", "controller.partitionPrefix=alone",
                   "admissionWebhooks.enabled=false",
                   f"global.vipuControllers=ipu-operator-vipu-server.{SYSTEM}.svc:8090:{NODE_LABEL}"]
-        helm = [self._programs / "helm", "--kubeconfig", self.kubectl.kubeconfig, "--namespace", namespace]
+        helm = [self.programs / "helm", "--kubeconfig", self.kubectl.kubeconfig, "--namespace", namespace]
         replicas = self.system.get("deployment", "ipu-operator")["spec"]["replicas"]
         self.system("scale", deployment, "--replicas=0")
         kube.wait_for("nobody leads", lambda: not self.leader(), 60)
@@ -93,7 +93,7 @@ class Stack:
 
     def take_over(self):
         """Uses the cluster as it is."""
-        self.kubectl = kube.Kubectl(self._programs / "kubectl", kube.cluster("kubeconfig", "--name", NAME))
+        self.kubectl = kube.Kubectl(self.programs / "kubectl", kube.cluster("kubeconfig", "--name", NAME))
 
     @staticmethod
     def take_down():
@@ -101,7 +101,7 @@ class Stack:
 
     def path(self):
         """A PATH with kubectl and helm in it."""
-        return f"{self._programs}:{os.environ['PATH']}"
+        return f"{self.programs}:{os.environ['PATH']}"
 
     def label_nodes(self):
         self.kubectl("label", "nodes", "--all", "--overwrite", NODE_LABEL)

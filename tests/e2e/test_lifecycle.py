@@ -1,0 +1,142 @@
+"""The release's life with both Helms: from the vendor's chart to ours and back, and its end with live jobs."""
+
+import json
+
+import kube
+import pytest
+
+import vendor_chart
+from jobs import UNTIL_TOLD, Job, job
+from stack import CHART, SYSTEM
+
+RELEASE = "ipu-operator"
+FINALIZERS = '[{"op": "remove", "path": "/metadata/finalizers"}]'
+
+
+class Helm:
+    def __init__(self, stack, program):
+        self._program, self._kubeconfig = stack.programs / program, stack.kubectl.kubeconfig
+
+    def attempt(self, *words):
+        return kube.run(self._program, *words, "--kubeconfig", self._kubeconfig, "--namespace", SYSTEM, check=False,
+                        timeout=300)
+
+    def __call__(self, *words):
+        done = self.attempt(*words)
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+
+@pytest.fixture(params=["helm", "helm3"])
+def helm(stack, request):
+    """One of the two Helms, on a cluster where nothing of the operator is; afterwards all is as it was."""
+    usual = Helm(stack, "helm")
+    usual("uninstall", RELEASE, "--wait")
+    stack.kubectl("delete", "crd", "ipujobs.graphcore.ai")
+    yield Helm(stack, request.param)
+    usual.attempt("uninstall", RELEASE, "--no-hooks", "--wait")
+    stack.kubectl("apply", "--server-side", "--force-conflicts", "-f", CHART / "crds")
+    stack.install()
+
+
+@pytest.fixture
+def team(stack, helm):
+    """kubectl in a namespace for jobs."""
+    kubectl = stack.kubectl.within("lifecycle")
+    stack.kubectl("create", "namespace", kubectl.namespace)
+    yield kubectl
+    for name in ("runs", "ended"):
+        kubectl.attempt("patch", "ipujob", name, "--type=json", "-p", FINALIZERS)  # nobody else would, after a failure
+    stack.kubectl("delete", "namespace", kubectl.namespace, "--ignore-not-found", timeout=180)
+
+
+def begin_as_the_vendor(team, name, state):
+    """A job that the vendor's operator has started, and its pod."""
+    finalizer = {"finalizers": ["example.com/of-the-vendor"]}
+    thing = vendor_chart.job(name, UNTIL_TOLD)
+    thing["metadata"] |= finalizer
+    team.create(thing)
+    team("patch", "ipujob", name, "--subresource=status", "--type=merge", "-p",
+         json.dumps({"status": vendor_chart.status(state)}))
+    made = team.get("ipujob", name)
+    if state == "Running":
+        team.create(vendor_chart.pod_of(made))
+        team("wait", "--for=condition=Ready", f"pod/{name}-worker-0", "--timeout=60s")
+    return team.get("ipujob", name)
+
+
+def upgrade(stack, helm, *flags):
+    stack.kubectl("apply", "--server-side", "--force-conflicts", "-f", CHART / "crds")
+    helm("upgrade", RELEASE, CHART, *flags, "--set=vipuServer.enabled=true", "--wait", "--timeout=120s")
+
+
+def deployments(stack):
+    return {each["metadata"]["name"] for each in stack.system.items("deployments")}
+
+
+@pytest.mark.timeout(600)
+def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, tmp_path):
+    stack.kubectl("create", "-f", "-", stdin=json.dumps(vendor_chart.DEFINITION))
+    stack.kubectl("wait", "--for=condition=Established", "crd/ipujobs.graphcore.ai", "--timeout=30s")
+    runs, ended = (begin_as_the_vendor(team, name, state) for name, state in (("runs", "Running"), ("ended", "Completed")))
+    values = tmp_path / "old-values.yaml"
+    values.write_text(json.dumps(vendor_chart.VALUES))
+    helm("install", RELEASE, vendor_chart.write(tmp_path / "chart", RELEASE), "--values", values, "--create-namespace")
+    vendors = {"ipu-operator-controller-manager", "ipu-operator-vipu-proxy"}
+    assert deployments(stack) == vendors
+
+    # The upgrade leaves the vendor's jobs as they are, and takes new ones.
+    upgrade(stack, helm, "--values", values)
+    assert deployments(stack) == {"ipu-operator", "ipu-operator-vipu-server"}
+    team.create(job("new", "true"))
+    Job(team, "new").wait_for_state("Completed")
+    assert team.get("ipujob", "runs")["metadata"]["resourceVersion"] == runs["metadata"]["resourceVersion"]
+    assert team.get("ipujob", "ended")["status"] == ended["status"]
+    assert team.get("pod", "runs-worker-0")["status"]["phase"] == "Running"
+
+    # Back and forth again.
+    helm("rollback", RELEASE, "1", "--wait", "--timeout=120s")
+    assert deployments(stack) == vendors
+    upgrade(stack, helm, "--values", values)
+    assert deployments(stack) == {"ipu-operator", "ipu-operator-vipu-server"}
+    assert team.get("pod", "runs-worker-0")["status"]["phase"] == "Running"
+
+    # The test of the release names who is dead, as the controller of the old values is, and is content without it.
+    told = helm.attempt("test", RELEASE, "--logs")
+    assert told.returncode != 0 and "vipu-server:8090 does not answer" in told.stdout + told.stderr
+    upgrade(stack, helm, "--values", values, "--set", "global.vipuControllers=")
+    assert "V-IPU controllers: ok" in helm("test", RELEASE, "--logs")
+
+    # One of the vendor's jobs is released, the other adopted, with the commands of docs/migrate.md.
+    team("delete", "ipujob", "ended", "--wait=false")
+    team("patch", "ipujob", "ended", "--type=json", "-p", FINALIZERS)
+    assert team.get("ipujob", "ended") is None
+    team("delete", "pod", "runs-worker-0")
+    team("annotate", "ipujob", "runs", "graphcore.ai/adopt=true")
+    adopted = Job(team, "runs")
+    kube.wait_for("it is this operator's", lambda: adopted.status.get("observedGeneration"))
+    adopted.wait_for_state("Running")
+
+    # A live job keeps the release from going; drained it waits for the next operator, and needs none to be deleted.
+    refused = helm.attempt("uninstall", RELEASE, "--wait")
+    assert refused.returncode != 0 and "before-uninstall" in refused.stderr
+    assert "1 IPUJob still uses IPUs or waits for them: lifecycle/runs (Running)" in stack.system(
+        "logs", f"job/{RELEASE}-before-uninstall")
+    assert adopted.state() == "Running" and "ipu-operator" in deployments(stack)
+    helm("rollback", RELEASE, "5", "--wait", "--timeout=120s")
+    stack.system("annotate", "configmap", f"{RELEASE}-vipu-controllers", "graphcore.ai/drain=true")
+    helm("uninstall", RELEASE, "--wait")
+    assert adopted.state() == "Suspended" and adopted.get()["metadata"]["finalizers"] == ["example.com/of-the-vendor"]
+    assert what_is_left(stack) == [f"Pod {RELEASE}-self-check"], "Helm leaves the pod of a test, for its log"
+    team("patch", "ipujob", "runs", "--type=json", "-p", FINALIZERS)
+    stack.kubectl("delete", "namespace", team.namespace, timeout=120)
+    stack.kubectl("delete", "crd", "ipujobs.graphcore.ai", timeout=60)
+
+
+def what_is_left(stack):
+    """Objects of the release, of all kinds that it can have."""
+    kinds = ("deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,jobs,pods,poddisruptionbudgets,"
+             "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations,"
+             "validatingadmissionpolicies,validatingadmissionpolicybindings")
+    found = stack.system.items(kinds, "-l", f"app.kubernetes.io/instance={RELEASE}")
+    return [f"{each['kind']} {each['metadata']['name']}" for each in found if "deletionTimestamp" not in each["metadata"]]
