@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/timefmt.h"
 #include "pod_status.h"
 #include "world.h"
 
@@ -104,11 +105,30 @@ static void drain_a_pod(struct user_job *job)
     api_delete(&job->world->api, pod, -1);
 }
 
+/* The API tells ages in seconds, and who is older must not depend on who was heard of first: nobody makes a
+ * job in a second in which another was made, as far as there are seconds enough. */
+static bool has_its_turn(const struct world *world)
+{
+    char now[TIMEFMT_RFC3339_SIZE];
+
+    timefmt_rfc3339(clock_unix_s(), now);
+    for (size_t i = 0; i < world->job_count && world->job_count < ARRIVALS_MS / 1000; i++) {
+        const struct api_object *object = object_of(&world->jobs[i]);
+
+        if (object && str_eq(json_str(object->doc, "metadata/creationTimestamp", ""), now))
+            return false;
+    }
+    return true;
+}
+
 /* One step; returns when the next one is, or -1. */
 static int64_t act(struct user_job *job)
 {
-    unsigned step = job->step++;
+    unsigned step = job->step;
 
+    if (step == 0 && !has_its_turn(job->world))
+        return 100;
+    job->step++;
     if (step == 0) {
         create(job);
         return job->kind->user == USER_WAITS ? -1 : dice_between(500, 60000);
@@ -122,7 +142,7 @@ static int64_t act(struct user_job *job)
     case USER_DELETES_TWICE:
         if (step == 1) {
             delete (job);
-        } else if (!object_of(job)) {
+        } else if (!object_of(job) && has_its_turn(job->world)) {
             create(job);
             break;
         }
@@ -166,8 +186,7 @@ static const struct kind *kind_named(const char *name)
     return NULL;
 }
 
-/* Each in a second of its own, if there are enough: the API tells ages in seconds, and who is older must not
- * depend on who was heard of first. */
+/* Each in a second of its own, if there are enough. */
 static int64_t arrival_ms(size_t place, size_t count)
 {
     int64_t share = ARRIVALS_MS / (int64_t)count;
