@@ -220,14 +220,16 @@ static bool has_record(void *ctx, const char *partition)
 }
 
 /* Where there is no record, nothing is decided about the partition: pods that stay for their logs are not
- * remembered. Until the records are listed, all are. */
+ * remembered. Until the records are listed, all are; and who is remembered is heard out, because a farewell
+ * that was missed would make the wait for it endless. */
 static void remember_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod)
 {
     struct job_memory *memory = reconciler_memory(r, pod->job_key, pod->job_uid);
     struct part_memory *part;
 
     memory_saw_version(memory, pod->resource_version);
-    if (!pod->partition || (watch_is_synced(r->records) && !has_record(r, pod->partition)))
+    if (!pod->partition || (watch_is_synced(r->records) && !has_record(r, pod->partition) &&
+                            !map_get(&memory->parts, pod->partition)))
         return;
     part = memory_part(memory, pod->partition, loop_now_ms(r->loop));
     if (pod->run > part->run)

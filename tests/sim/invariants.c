@@ -143,6 +143,27 @@ static bool is_refusal(const cJSON *doc)
     return false;
 }
 
+/* All of its instances run, says its status. */
+static void check_running(struct world *world, const struct user_job *job, const cJSON *doc)
+{
+    uint32_t wanted = (uint32_t)json_i64(doc, "spec/jobInstances", 0), held = 0;
+    void *value;
+
+    if (!str_eq(json_str(doc, "status/reason", ""), "Running") || json_at(doc, "status/completedInstances") ||
+        json_at(doc, "status/failedInstances"))
+        return;
+    for (size_t i = 0; map_next(api_objects(&world->api, "configmaps"), &i, NULL, &value);) {
+        const cJSON *record = ((const struct api_object *)value)->doc;
+
+        held += str_eq(json_str(record, "data/jobUid", ""), job->uid) &&
+                str_eq(json_str(record, "data/releasing", ""), "false");
+    }
+    if (held < wanted &&
+        json_i64(doc, "metadata/generation", 0) == json_i64(doc, "status/observedGeneration", 0))
+        world_break(world, OWNED, "job %s says that it runs, and has %u of %u partitions", job->name, held,
+                    wanted);
+}
+
 void invariants_change(struct world *world, enum api_change_type type, const struct api_object *object)
 {
     struct user_job *job;
@@ -155,6 +176,7 @@ void invariants_change(struct world *world, enum api_change_type type, const str
         return;
     if (job->ended && !is_end(state) && !str_eq(state, "Terminating"))
         world_break(world, AN_END, "job %s was %s and is %s", job->name, job->ended, state);
+    check_running(world, job, object->doc);
     if (is_end(state) && !is_refusal(object->doc))
         job->ended = str_eq(state, "Completed") ? "Completed" : "Failed";
 }

@@ -64,6 +64,8 @@ const struct kind KINDS[] = {
      USER_DELETES_TWICE, "Completed"},
     {"suspended", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\"," WORKERS "}", PODS_SUCCEED,
      USER_SUSPENDS, "Completed"},
+    {"restless", "{\"jobInstances\":2,\"ipusPerJobInstance\":\"4\"," WORKERS "}", PODS_RUN_FOR_EVER,
+     USER_IS_RESTLESS, "Running"},
     {"scaled", "{\"jobInstances\":2,\"ipusPerJobInstance\":\"2\"," WORKERS "}", PODS_RUN_FOR_EVER,
      USER_SCALES, "Running"},
     {"struck",

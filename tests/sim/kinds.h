@@ -20,6 +20,7 @@ enum user_does {
     USER_DELETES,       /* at some time */
     USER_DELETES_TWICE, /* and makes a job of the same name anew, at once, which is then left alone */
     USER_SUSPENDS,      /* and resumes */
+    USER_IS_RESTLESS,   /* suspends and resumes as soon as status says so, many times */
     USER_SCALES,        /* up and down, and at last to one instance */
     USER_DRAINS_PODS,   /* as kubectl drain does */
     USER_CHANGES,       /* the template, twice */

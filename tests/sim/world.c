@@ -7,8 +7,8 @@
 #include "base/core/mem.h"
 #include "invariants.h"
 
-/* Longer than anything that is waited for: the hold, a stray write, a back-off. */
-#define AT_REST_MS 200000
+/* Longer than anything that is waited for: a stray write and then the hold, a back-off. */
+#define AT_REST_MS 320000
 #define LIMIT_MS (90 * 60000)
 
 void world_break(struct world *world, const char *invariant, const char *fmt, ...)

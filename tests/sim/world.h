@@ -37,6 +37,7 @@ struct user_job {
     unsigned failures; /* that its pods still have in store */
     const char *ended; /* its state, once it has ended; NULL: it has not */
     unsigned step;     /* of what its user does */
+    unsigned swings;   /* how often it was suspended or resumed */
     struct planned *next;
 };
 

@@ -11,6 +11,8 @@
 #define ARRIVALS_MS 120000
 /* In a world that is asked for no number: one each of so many kinds. */
 #define USUAL_JOBS 20u
+/* An even number: it runs in the end. */
+#define SWINGS 12u
 
 static struct api_object *object_of(const struct user_job *job)
 {
@@ -121,6 +123,24 @@ static bool has_its_turn(const struct world *world)
     return true;
 }
 
+/* Suspended when it runs, resumed when it is suspended. */
+static int64_t swing(struct user_job *job)
+{
+    const struct api_object *object = object_of(job);
+    const char *state = json_str(object ? object->doc : NULL, "status/launcherStatus", "");
+    const char *reason = json_str(object ? object->doc : NULL, "status/reason", "");
+    bool is_suspended = json_bool(object ? object->doc : NULL, "spec/suspend", false);
+
+    if (str_eq(state, is_suspended ? "Suspended" : "Running") &&
+        str_eq(reason, is_suspended ? "Suspended" : "Running")) {
+        if (job->swings == SWINGS)
+            return -1;
+        job->swings++;
+        set_spec(job, "suspend", cJSON_CreateBool(!is_suspended));
+    }
+    return dice_between(10, 2000);
+}
+
 /* One step; returns when the next one is, or -1. */
 static int64_t act(struct user_job *job)
 {
@@ -150,6 +170,8 @@ static int64_t act(struct user_job *job)
     case USER_SUSPENDS:
         set_spec(job, "suspend", cJSON_CreateBool(step == 1));
         return step == 1 ? dice_between(500, 60000) : -1;
+    case USER_IS_RESTLESS:
+        return swing(job);
     case USER_SCALES:
         set_spec(job, "jobInstances", cJSON_CreateNumber(step < 4 ? (double)dice_between(0, 4) : 1));
         return step < 4 ? dice_between(500, 40000) : -1;
