@@ -10,6 +10,7 @@ from waiting import until
 from world import OPERATOR_NS
 
 GIVEN = f"{NAME}-certificate"
+WITH_GIVEN = (*WITH_WEBHOOKS, "--set", "admissionWebhooks.certManager.enabled=true")
 
 
 class Issuer:
@@ -37,8 +38,7 @@ def given(world, tmp_path):
     (tmp_path / "issuer").mkdir()
     issuer = Issuer(world.api, tmp_path / "issuer")
     first = issuer.issue()
-    webhooks = Webhooks(world, "--admission-certificate", GIVEN, secret=GIVEN,
-                        values=(*WITH_WEBHOOKS, "--set", "admissionWebhooks.certManager.enabled=true"))
+    webhooks = Webhooks(world, "--admission-certificate", GIVEN, secret=GIVEN, values=WITH_GIVEN)
     yield webhooks, issuer, first
     webhooks.remove()
     world.api.delete("secrets", OPERATOR_NS, GIVEN)
