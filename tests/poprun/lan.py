@@ -1,5 +1,6 @@
 """poprun on the first of several hosts, which are network namespaces; see tests/lib/netns.py."""
 
+import contextlib
 import os
 
 import calls
@@ -37,4 +38,13 @@ class Lan(calls.Poprun):
     def assert_clean(self, but=None):
         super().assert_clean()
         for name in set(self.hosts.names) - {but}:
-            calls.until(lambda: not os.listdir(self.own(name)), f"the temporary folder of {name} is empty")
+            calls.until(lambda: not self._left(name), f"the temporary folder of {name} is empty")
+
+    def _left(self, name):
+        """Now and then a daemon of Open MPI 4.1 that srun starts makes an empty directory whose name is memory that it has
+        let go of, in place of `ompi.HOST.UID`. Nobody can know it for Open MPI's, so it stays; here it is taken away."""
+        for entry in self.own(name).glob("ompi.*"):
+            if entry.name != f"ompi.{name}.0":
+                with contextlib.suppress(OSError):  # not empty, or gone
+                    entry.rmdir()
+        return os.listdir(self.own(name))
