@@ -127,6 +127,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "trouble-seconds": "7",
         "admission": "ipu-admission",
         "admission-hosts": "ipu-webhook-svc.ipus.svc,ipu-webhook-svc.ipus,ipu-webhook-svc",
+        "admission-certificate": "ipu-admission-certificate",
         "admission-port": "9444",
         "some": "thing",
     }

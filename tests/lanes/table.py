@@ -64,7 +64,7 @@ LANES = [
          (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
           Ctest("tsan", "threads")), 5),
     Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 2),
-    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 13, "API server"),
-    Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 5, "nodes"),
-    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 14, "nodes"),
+    Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 15, "API server"),
+    Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 4, "nodes"),
+    Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 19, "nodes"),
 ]
