@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/core/opts.h"
 #include "base/io/file.h"
 #include "base/io/loop.h"
 #include "operator/admin/tool.h"
@@ -11,7 +10,8 @@
 enum { FILE_MAX_BYTES = 1 << 20 };
 
 struct settings {
-    char *kubeconfig, *context, *file;
+    struct tool_access access;
+    char *file;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -23,16 +23,7 @@ static const struct opt ROWS[] = {
      .arg = "FILE",
      .fallback = "/etc/ipu-operator/crd/ipujobs.graphcore.ai.yaml",
      .help = "The definition of IPUJobs, as YAML or JSON"},
-    {.flag = "kubeconfig",
-     .type = OPT_STR,
-     .offset = AT(kubeconfig),
-     .arg = "FILE",
-     .help = "How to reach the API server; default: as the operator does"},
-    {.flag = "context",
-     .type = OPT_STR,
-     .offset = AT(context),
-     .arg = "NAME",
-     .help = "Context of the kubeconfig"},
+    TOOL_ACCESS_ROWS,
     {0},
 };
 
@@ -91,11 +82,6 @@ static int apply(void *ctx, struct loop *loop, struct kube *kube)
 int apply_crd_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {0};
-    const struct tool tool = {.spec = &SPEC,
-                              .settings = &settings,
-                              .kubeconfig = &settings.kubeconfig,
-                              .context = &settings.context,
-                              .run = apply};
 
-    return tool_main(&tool, argc, argv, env);
+    return tool_main(&SPEC, &settings.access, apply, argc, argv, env);
 }

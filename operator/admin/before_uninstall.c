@@ -4,7 +4,6 @@
 
 #include "base/core/map.h"
 #include "base/core/mem.h"
-#include "base/core/opts.h"
 #include "base/io/loop.h"
 #include "operator/admin/tool.h"
 #include "operator/api/departure.h"
@@ -15,7 +14,8 @@
 enum { NAMED_MAX = 10, AGAIN_MS = 500 };
 
 struct settings {
-    char *kubeconfig, *context, *ns, *watch_ns, *asks;
+    struct tool_access access;
+    char *ns, *watch_ns, *asks;
     bool drain;
     uint32_t seconds;
 };
@@ -53,16 +53,7 @@ static const struct opt ROWS[] = {
      .offset = AT(watch_ns),
      .arg = "NAME",
      .help = "Look at the jobs of this namespace alone; default: of all"},
-    {.flag = "kubeconfig",
-     .type = OPT_STR,
-     .offset = AT(kubeconfig),
-     .arg = "FILE",
-     .help = "How to reach the API server; default: as the operator does"},
-    {.flag = "context",
-     .type = OPT_STR,
-     .offset = AT(context),
-     .arg = "NAME",
-     .help = "Context of the kubeconfig"},
+    TOOL_ACCESS_ROWS,
     {0},
 };
 
@@ -347,11 +338,6 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
 int before_uninstall_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {0};
-    const struct tool tool = {.spec = &SPEC,
-                              .settings = &settings,
-                              .kubeconfig = &settings.kubeconfig,
-                              .context = &settings.context,
-                              .run = run};
 
-    return tool_main(&tool, argc, argv, env);
+    return tool_main(&SPEC, &settings.access, run, argc, argv, env);
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts.h"
 #include "base/io/http.h"
 #include "base/io/loop.h"
 #include "operator/admin/tool.h"
@@ -13,7 +12,8 @@
 enum { AGAIN_MS = 1000, ANSWER_MS = 15000 };
 
 struct settings {
-    char *kubeconfig, *context, *ns, *pages;
+    struct tool_access access;
+    char *ns, *pages;
     bool admission;
     uint32_t seconds;
 };
@@ -46,16 +46,7 @@ static const struct opt ROWS[] = {
      .help = "How long to ask again what does not answer",
      .min = 1,
      .max = 3600},
-    {.flag = "kubeconfig",
-     .type = OPT_STR,
-     .offset = AT(kubeconfig),
-     .arg = "FILE",
-     .help = "How to reach the API server; default: as the operator does"},
-    {.flag = "context",
-     .type = OPT_STR,
-     .offset = AT(context),
-     .arg = "NAME",
-     .help = "Context of the kubeconfig"},
+    TOOL_ACCESS_ROWS,
     {0},
 };
 
@@ -297,11 +288,6 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
 int self_check_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {0};
-    const struct tool tool = {.spec = &SPEC,
-                              .settings = &settings,
-                              .kubeconfig = &settings.kubeconfig,
-                              .context = &settings.context,
-                              .run = run};
 
-    return tool_main(&tool, argc, argv, env);
+    return tool_main(&SPEC, &settings.access, run, argc, argv, env);
 }

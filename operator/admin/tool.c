@@ -3,20 +3,19 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/kube/client.h"
 #include "operator/kube/identity.h"
 
-static int run(const struct tool *tool, const char *(*env)(const char *))
+static int connect_and(tool_fn run, struct tool_access *access, const char *(*env)(const char *))
 {
     struct identity identity = {0};
     struct err err = {0};
     int exit_code = TOOL_REFUSED;
 
-    if (identity_load(&(struct identity_options){.kubeconfig = *tool->kubeconfig,
-                                                 .context = *tool->context,
+    if (identity_load(&(struct identity_options){.kubeconfig = access->kubeconfig,
+                                                 .context = access->context,
                                                  .env = env},
                       &identity, &err)) {
         struct loop *loop = loop_new();
@@ -24,7 +23,7 @@ static int run(const struct tool *tool, const char *(*env)(const char *))
             kube_new(loop, &identity, &(struct kube_options){.program = "ipu-operator"}, &err);
 
         if (kube) {
-            exit_code = tool->run(tool->settings, loop, kube);
+            exit_code = run(access, loop, kube);
             kube_free(kube);
         }
         loop_free(loop);
@@ -35,7 +34,8 @@ static int run(const struct tool *tool, const char *(*env)(const char *))
     return exit_code;
 }
 
-int tool_main(const struct tool *tool, int argc, char **argv, const char *(*env)(const char *))
+int tool_main(const struct opts_spec *spec, struct tool_access *access, tool_fn run, int argc, char **argv,
+              const char *(*env)(const char *))
 {
     AUTO(strv) struct strv words = {0};
     AUTO(strv) struct strv problems = {0};
@@ -43,9 +43,9 @@ int tool_main(const struct tool *tool, int argc, char **argv, const char *(*env)
     int exit_code = TOOL_BAD_USAGE;
 
     log_setup(LOG_WARN, false);
-    switch (opts_parse(tool->spec, argc, argv, env, false, tool->settings, &words, &problems)) {
+    switch (opts_parse(spec, argc, argv, env, false, access, &words, &problems)) {
     case OPTS_HELP:
-        opts_help(tool->spec, &text);
+        opts_help(spec, &text);
         exit_code = fputs(str_text(&text), stdout) < 0 ? TOOL_BAD_USAGE : TOOL_DONE;
         break;
     case OPTS_VERSION:
@@ -56,11 +56,11 @@ int tool_main(const struct tool *tool, int argc, char **argv, const char *(*env)
         for (size_t i = 0; i < words.count; i++)
             strv_pushf(&problems, "\"%s\" is no option; see --help", words.items[i]);
         for (size_t i = 0; i < problems.count; i++)
-            (void)fprintf(stderr, "%s: %s\n", tool->spec->program, problems.items[i]);
+            (void)fprintf(stderr, "%s: %s\n", spec->program, problems.items[i]);
         if (problems.count == 0)
-            exit_code = run(tool, env);
+            exit_code = connect_and(run, access, env);
         break;
     }
-    opts_release(tool->spec, tool->settings);
+    opts_release(spec, access);
     return exit_code;
 }

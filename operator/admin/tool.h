@@ -4,18 +4,35 @@
  */
 #pragma once
 
+#include <stddef.h>
+
+#include "base/core/opts.h"
+
 struct kube;
 struct loop;
-struct opts_spec;
 
 enum { TOOL_DONE = 0, TOOL_REFUSED = 1, TOOL_BAD_USAGE = 2 };
 
-struct tool {
-    const struct opts_spec *spec;
-    void *settings;                           /* filled by the spec's rows, released afterwards */
-    char *const *kubeconfig, *const *context; /* in the settings */
-    int (*run)(void *settings, struct loop *loop, struct kube *kube); /* the exit status */
+/* The way to the API server: the first member of every verb's settings, filled by TOOL_ACCESS_ROWS. */
+struct tool_access {
+    char *kubeconfig, *context;
 };
 
-/* argv[0] is the verb. The exit status of the process. */
-int tool_main(const struct tool *tool, int argc, char **argv, const char *(*env)(const char *));
+#define TOOL_ACCESS_ROWS                                                                                     \
+    {.flag = "kubeconfig",                                                                                   \
+     .type = OPT_STR,                                                                                        \
+     .offset = offsetof(struct tool_access, kubeconfig),                                                     \
+     .arg = "FILE",                                                                                          \
+     .help = "How to reach the API server; default: as the operator does"},                                  \
+    {                                                                                                        \
+        .flag = "context", .type = OPT_STR, .offset = offsetof(struct tool_access, context), .arg = "NAME",  \
+        .help = "Context of the kubeconfig"                                                                  \
+    }
+
+/* Does the verb's work on settings that the spec's rows have filled, and that are released afterwards;
+ * returns the exit status. */
+typedef int (*tool_fn)(void *settings, struct loop *loop, struct kube *kube);
+
+/* argv[0] is the verb. `access` begins the settings. The exit status of the process. */
+int tool_main(const struct opts_spec *spec, struct tool_access *access, tool_fn run, int argc, char **argv,
+              const char *(*env)(const char *));
