@@ -2,35 +2,10 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/io/loop.h"
 #include "operator/kube/client.h"
 #include "operator/kube/identity.h"
 #include "script/script.h"
-
-struct waiting {
-    struct loop *loop;
-    struct loop_timer tick;
-    const bool *done;
-};
-
-static void on_tick(struct loop_timer *timer)
-{
-    struct waiting *waiting = CONTAINER_OF(timer, struct waiting, tick);
-
-    if (*waiting->done)
-        loop_stop(waiting->loop);
-    else
-        loop_timer_start(waiting->loop, timer, 1, on_tick);
-}
-
-static void wait(void *ctx, const bool *done)
-{
-    struct waiting *waiting = ctx;
-
-    waiting->done = done;
-    loop_timer_start(waiting->loop, &waiting->tick, 1, on_tick);
-    loop_run(waiting->loop);
-}
+#include "script/waiting.h"
 
 static const char *no_env(const char *name)
 {
@@ -55,8 +30,12 @@ int main(int argc, char **argv)
     waiting.loop = loop_new();
     kube = kube_new(waiting.loop, &identity, &(struct kube_options){.program = "script"}, &err);
     if (kube) {
-        script_run(&(struct script_options){
-            .kube = kube, .ns = argv[4], .seed = seed, .steps = steps, .wait = wait, .ctx = &waiting});
+        script_run(&(struct script_options){.kube = kube,
+                                            .ns = argv[4],
+                                            .seed = seed,
+                                            .steps = steps,
+                                            .wait = wait_on_loop,
+                                            .ctx = &waiting});
         kube_free(kube);
     }
     loop_free(waiting.loop);

@@ -4,34 +4,9 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "base/io/loop.h"
 #include "script/vipu_script.h"
+#include "script/waiting.h"
 #include "vipu/client/client.h"
-
-struct waiting {
-    struct loop *loop;
-    struct loop_timer tick;
-    const bool *done;
-};
-
-static void on_tick(struct loop_timer *timer)
-{
-    struct waiting *waiting = CONTAINER_OF(timer, struct waiting, tick);
-
-    if (*waiting->done)
-        loop_stop(waiting->loop);
-    else
-        loop_timer_start(waiting->loop, timer, 1, on_tick);
-}
-
-static void wait(void *ctx, const bool *done)
-{
-    struct waiting *waiting = ctx;
-
-    waiting->done = done;
-    loop_timer_start(waiting->loop, &waiting->tick, 1, on_tick);
-    loop_run(waiting->loop);
-}
 
 static void on_half(void *ctx)
 {
@@ -53,8 +28,12 @@ int main(int argc, char **argv)
         return 2;
     waiting.loop = loop_new();
     client = vipu_client_new(waiting.loop, &options);
-    vipu_script_run(&(struct vipu_script_options){
-        .client = client, .seed = seed, .steps = steps, .wait = wait, .on_half = on_half, .ctx = &waiting});
+    vipu_script_run(&(struct vipu_script_options){.client = client,
+                                                  .seed = seed,
+                                                  .steps = steps,
+                                                  .wait = wait_on_loop,
+                                                  .on_half = on_half,
+                                                  .ctx = &waiting});
     vipu_client_free(client);
     loop_free(waiting.loop);
     return 0;
