@@ -9,8 +9,11 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
+#include "operator/admin/adopt.h"
 #include "operator/admin/apply_crd.h"
 #include "operator/admin/before_uninstall.h"
+#include "operator/admin/partitions.h"
+#include "operator/admin/release.h"
 #include "operator/admin/self_check.h"
 #include "operator/kube/client.h"
 #include "operator/kube/counters.h"
@@ -18,6 +21,7 @@
 #include "operator/kube/identity.h"
 #include "operator/kube/lease.h"
 #include "options.h"
+#include "operator/reconcile/inventory.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/usage.h"
 #include "operator/serve/metrics.h"
@@ -149,6 +153,13 @@ static cJSON *controllers(void *ctx)
     return app->reconciler ? usage_controllers(app->reconciler) : NULL;
 }
 
+static cJSON *partitions(void *ctx)
+{
+    struct app *app = ctx;
+
+    return app->reconciler ? inventory_print(app->reconciler) : NULL;
+}
+
 static cJSON *stats(void *ctx)
 {
     struct app *app = ctx;
@@ -269,6 +280,7 @@ static bool start(struct app *app, struct err *err)
                                           .is_ready = is_ready,
                                           .queue = queue,
                                           .controllers = controllers,
+                                          .partitions = partitions,
                                           .stats = stats,
                                           .query = query,
                                           .leader = leader,
@@ -349,6 +361,18 @@ static int run(struct app *app)
     return app->exit_code;
 }
 
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv, const char *(*env)(const char *));
+} VERBS[] = {
+    {"adopt", adopt_main},
+    {"apply-crd", apply_crd_main},
+    {"before-uninstall", before_uninstall_main},
+    {"partitions", partitions_main},
+    {"release", release_main},
+    {"self-check", self_check_main},
+};
+
 static int print_help(void)
 {
     AUTO(str) struct str text = {0};
@@ -372,12 +396,10 @@ int main(int argc, char **argv)
     int code = EXIT_BAD_USAGE;
 
     (void)signal(SIGPIPE, SIG_IGN);
-    if (argc > 1 && str_eq(argv[1], "before-uninstall"))
-        return before_uninstall_main(argc - 1, argv + 1, env_of);
-    if (argc > 1 && str_eq(argv[1], "apply-crd"))
-        return apply_crd_main(argc - 1, argv + 1, env_of);
-    if (argc > 1 && str_eq(argv[1], "self-check"))
-        return self_check_main(argc - 1, argv + 1, env_of);
+    for (size_t i = 0; argc > 1 && i < COUNT_OF(VERBS); i++) {
+        if (str_eq(argv[1], VERBS[i].name))
+            return VERBS[i].run(argc - 1, argv + 1, env_of);
+    }
     switch (options_read(argc, argv, env_of, &app.options, &problems)) {
     case OPTS_HELP:
         code = print_help();

@@ -211,8 +211,9 @@ static const struct opt ROWS[] = {
 
 const struct opts_spec OPTIONS_SPEC = {
     .program = "ipu-operator",
-    .usage = "ipu-operator [options]\n       ipu-operator before-uninstall [options]\n       ipu-operator "
-             "apply-crd [options]\n       ipu-operator self-check [options]",
+    .usage = "ipu-operator [options]\n"
+             "       ipu-operator partitions | release PARTITION | adopt PARTITION --job NAMESPACE/NAME\n"
+             "       ipu-operator self-check | apply-crd | before-uninstall",
     .about = "Runs IPUJobs: gives each instance a partition of IPUs from a V-IPU controller, starts its "
              "pods, and gives\n"
              "the IPUs back when it is over. Needs the IPUJob resource (kubectl apply -f the chart's crds/) "

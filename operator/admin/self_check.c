@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "base/io/http.h"
 #include "base/io/loop.h"
+#include "operator/admin/asking.h"
 #include "operator/admin/tool.h"
 #include "operator/api/names.h"
 #include "operator/kube/client.h"
@@ -21,12 +22,7 @@ struct settings {
 #define AT(field) offsetof(struct settings, field)
 
 static const struct opt ROWS[] = {
-    {.flag = "pages",
-     .type = OPT_STR,
-     .offset = AT(pages),
-     .fallback = "http://localhost:8081",
-     .arg = "URL",
-     .help = "Where the operator's pages are"},
+    ASKING_PAGES_ROW(AT(pages)),
     {.flag = "namespace",
      .type = OPT_STR,
      .offset = AT(ns),

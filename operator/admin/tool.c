@@ -23,6 +23,7 @@ static int connect_and(tool_fn run, struct tool_access *access, const char *(*en
             kube_new(loop, &identity, &(struct kube_options){.program = "ipu-operator"}, &err);
 
         if (kube) {
+            access->ns = identity.ns;
             exit_code = run(access, loop, kube);
             kube_free(kube);
         }
@@ -32,6 +33,19 @@ static int connect_and(tool_fn run, struct tool_access *access, const char *(*en
         (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
     identity_release(&identity);
     return exit_code;
+}
+
+static void take_word(struct tool_access *access, const struct strv *words, struct strv *problems)
+{
+    size_t taken = access->noun && words->count ? 1 : 0;
+
+    if (taken)
+        access->word = mem_strdup(words->items[0]);
+    else if (access->noun)
+        strv_pushf(problems, "name %s; see --help", access->noun);
+    for (size_t i = taken; i < words->count; i++)
+        strv_pushf(problems, "\"%s\" is %s; see --help", words->items[i],
+                   access->noun ? "one word too many" : "no option");
 }
 
 int tool_main(const struct opts_spec *spec, struct tool_access *access, tool_fn run, int argc, char **argv,
@@ -53,14 +67,14 @@ int tool_main(const struct opts_spec *spec, struct tool_access *access, tool_fn 
         break;
     case OPTS_RUN:
     case OPTS_BAD:
-        for (size_t i = 0; i < words.count; i++)
-            strv_pushf(&problems, "\"%s\" is no option; see --help", words.items[i]);
+        take_word(access, &words, &problems);
         for (size_t i = 0; i < problems.count; i++)
             (void)fprintf(stderr, "%s: %s\n", spec->program, problems.items[i]);
         if (problems.count == 0)
             exit_code = connect_and(run, access, env);
         break;
     }
+    mem_free(access->word);
     opts_release(spec, access);
     return exit_code;
 }

@@ -16,6 +16,9 @@ enum { TOOL_DONE = 0, TOOL_REFUSED = 1, TOOL_BAD_USAGE = 2 };
 /* The way to the API server: the first member of every verb's settings, filled by TOOL_ACCESS_ROWS. */
 struct tool_access {
     char *kubeconfig, *context;
+    const char *ns; /* where the operator itself is, as the way says: the pod's namespace, or the context's */
+    const char *noun; /* set by the verb: what the one word is that it wants; NULL: it wants none */
+    char *word;       /* owned; released by tool_main */
 };
 
 #define TOOL_ACCESS_ROWS                                                                                     \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 
 static void first_hex_digits(const char *uid, char out[11])
 {
@@ -98,6 +99,23 @@ char *name_partition_hashed(const char *prefix, const char *job, const char *uid
     while (cut > 1 && !isalnum((unsigned char)job[cut - 1]))
         cut--;
     return mem_printf("%s-%.*s%s", prefix, (int)cut, job, tail);
+}
+
+char *name_partition_reading(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance)
+{
+    const char *last = strrchr(id, '-');
+    size_t from = strlen(prefix) + 1, end = last ? (size_t)(last - id) : 0;
+
+    if (end <= from || strncmp(id, prefix, from - 1) != 0 || id[from - 1] != '-' ||
+        !parse_u32(last + 1, 0, UINT32_MAX, ret_instance))
+        return NULL;
+    for (size_t i = *at > from ? *at : from + 1; i + 1 < end; i++) {
+        if (id[i] != '-')
+            continue;
+        *at = i + 1;
+        return mem_printf("%.*s/%.*s", (int)(end - i - 1), id + i + 1, (int)(i - from), id + from);
+    }
+    return NULL;
 }
 
 uint16_t name_master_port(const char *uid, uint32_t instance)

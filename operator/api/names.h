@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define API_GROUP_VERSION "graphcore.ai/v1alpha1"
@@ -65,5 +66,9 @@ char *name_partition(const char *prefix, const char *job, const char *ns, uint32
  * longer than PARTITION_ID_MAX. Yours. */
 char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,
                             uint32_t attempt);
+/* Which job could have the partition of a readable id? Says the next one, "namespace/name", yours, and its
+ * instance; NULL: there are no more. *at is 0 before the first. Several, because names have dashes as well.
+ */
+char *name_partition_reading(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance);
 /* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */
 uint16_t name_master_port(const char *uid, uint32_t instance);

@@ -1,9 +1,13 @@
 #include "operator/api/record.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
+
+#define NAME_MAX_BYTES ((size_t)253)
 
 static uint32_t number(const cJSON *data, const char *key)
 {
@@ -166,6 +170,19 @@ cJSON *record_patch(const struct record *record)
     if (!record->disruption)
         clear_disruption(data);
     return patch;
+}
+
+bool record_is_of_nobody(const struct record *record)
+{
+    return str_eq(record->job_uid, RECORD_NOBODY);
+}
+
+bool record_can_have_name(const char *id)
+{
+    size_t len = strlen(id);
+
+    return len && len <= NAME_MAX_BYTES && id[strspn(id, NAME_LETTERS ".")] == '\0' && !strchr("-.", id[0]) &&
+           !strchr("-.", id[len - 1]) && !strstr(id, "..") && !strstr(id, ".-") && !strstr(id, "-.");
 }
 
 uint32_t record_seats(const struct record *record)

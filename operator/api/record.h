@@ -38,6 +38,14 @@ struct record {
     int64_t disrupted_s;              /* Unix seconds; 0: unknown */
 };
 
+/* The job of a partition that is nobody's, and that an admin has given back: no name, no namespace, and this
+ * for a uid. Nobody needs to ask whether it has gone. */
+#define RECORD_NOBODY "nobody"
+
+bool record_is_of_nobody(const struct record *record);
+/* Names of Kubernetes objects are narrower than ids of partitions. */
+bool record_can_have_name(const char *id);
+
 struct record *record_parse(const cJSON *configmap); /* NULL when it is no record */
 void record_free(struct record *record);
 

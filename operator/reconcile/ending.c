@@ -28,6 +28,13 @@ static enum release release_of(const struct job_view *view, const struct record 
     return keeps_id(view, record, going_on) ? RELEASE_KEEPS_ID : RELEASE_FOR_NOW;
 }
 
+/* An admin has said that the partition is this job's: it goes when the job does. What its pods do is not ours
+ * to judge before. */
+static bool is_kept_for_vendors(const struct job *job, const struct record *record)
+{
+    return job && job->is_vendors && str_eq(record->job_uid, job->uid);
+}
+
 void decide_leftovers(const struct job_view *view, const struct verdict *going_on, enum keep keep,
                       struct plan *plan, char **ret_text)
 {
@@ -37,6 +44,9 @@ void decide_leftovers(const struct job_view *view, const struct verdict *going_o
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (is_kept_for_vendors(view->job, tomb->record))
+            continue;
         char *text = tombstone_decide(view, tomb, release_of(view, tomb->record, going_on), plan);
 
         if (*ret_text)

@@ -103,6 +103,11 @@ struct outlooks {
     size_t count;
 };
 
+static const char *holder_of(const struct record *record)
+{
+    return record_is_of_nobody(record) ? NULL : record->job_key;
+}
+
 /* Who is listed, and whose partition is only on its way. */
 static size_t find_holders(const struct reconciler *r, const struct pool_controller *controller,
                            struct claims_holder **ret)
@@ -117,7 +122,7 @@ static size_t find_holders(const struct reconciler *r, const struct pool_control
         const struct record *record = store_view(records, r->options.operator_ns, partition->id);
 
         (*ret)[count++] = (struct claims_holder){
-            .job = record && !record->spent_s && str_eq(record->controller, name) ? record->job_key : NULL,
+            .job = record && !record->spent_s && str_eq(record->controller, name) ? holder_of(record) : NULL,
             .partition = partition->id,
             .size = partition->size,
             .listed = i,
@@ -132,7 +137,7 @@ static size_t find_holders(const struct reconciler *r, const struct pool_control
             cap = 2 * cap + 16;
             *ret = mem_grow(*ret, cap, sizeof(**ret));
         }
-        (*ret)[count++] = (struct claims_holder){.job = record->job_key,
+        (*ret)[count++] = (struct claims_holder){.job = holder_of(record),
                                                  .partition = record->name,
                                                  .size = record->size,
                                                  .listed = CLAIMS_NOT_LISTED};

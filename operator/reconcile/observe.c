@@ -382,8 +382,8 @@ const char *observe_unconfirmed(const struct reconciler *r, const char *key)
     for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
         const struct record *record = i->view;
 
-        if (!record->spent_s && (!job || !str_eq(job->uid, record->job_uid)) &&
-            !map_get(&r->gone, record->job_uid))
+        if (!record->spent_s && !record_is_of_nobody(record) &&
+            (!job || !str_eq(job->uid, record->job_uid)) && !map_get(&r->gone, record->job_uid))
             return record->job_uid;
     }
     return NULL;

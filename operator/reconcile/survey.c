@@ -37,7 +37,8 @@ static bool is_ours(const struct reconciler *r, const char *controller, const ch
 {
     const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
 
-    return record && !record->spent_s && str_eq(record->controller, controller);
+    return record && !record->spent_s && !record_is_of_nobody(record) &&
+           str_eq(record->controller, controller);
 }
 
 static uint32_t count_partitions(const struct reconciler *r)

@@ -33,7 +33,7 @@ cJSON *usage_stats(const struct reconciler *r)
         const struct record *record = i->view;
         int64_t used = json_i64(cJSON_GetObjectItemCaseSensitive(out, record->job_ns), "used", 0);
 
-        if (record->spent_s)
+        if (record->spent_s || record_is_of_nobody(record))
             continue;
         json_drop(out, record->job_ns);
         put_usage(out, record->job_ns, used + record->size, free_ipus);

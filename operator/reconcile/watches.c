@@ -137,7 +137,10 @@ static void on_record(void *ctx, const struct store_change *change)
     struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
 
     memory_saw_version(memory, record->resource_version);
-    if (!change->old && !record->spent_s)
+    if (!change->old && record_is_of_nobody(record))
+        log_info("a partition that is nobody's is given back, as an admin asked",
+                 KV("partition", record->name), KV("controller", record->controller));
+    else if (!change->old && !record->spent_s)
         count_record(r, record, memory);
     if (change->new && record->spent_s) {
         pool_forget(r->pool, record->controller, record->name);

@@ -7,7 +7,7 @@
 #include "base/io/serve.h"
 #include "operator/serve/relay.h"
 
-enum { PAGES = 9, QUERY_MAX = 1024, WORD_MAX = 16 };
+enum { PAGES = 10, QUERY_MAX = 1024, WORD_MAX = 16 };
 
 struct pages {
     struct pages_options options;
@@ -69,6 +69,13 @@ static void on_controllers(void *ctx, struct serve_request *request, const struc
     struct pages *pages = ctx;
 
     reply_json(pages, request, view, pages->options.controllers(pages->options.ctx));
+}
+
+static void on_partitions(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    reply_json(pages, request, view, pages->options.partitions(pages->options.ctx));
 }
 
 static void on_stats(void *ctx, struct serve_request *request, const struct serve_view *view)
@@ -156,6 +163,7 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
         {"/queue", on_queue, 0},
         {"/health", on_healthz, 0},
         {"/controllers", on_controllers, 0},
+        {"/partitions", on_partitions, 0},
         {"/stats", on_stats, 0},
         {"/query", on_query, QUERY_MAX},
         {"/loglevel", on_log_level, WORD_MAX},

@@ -1,7 +1,7 @@
 /* The operator's pages on plain HTTP: what the kubelet asks - /healthz (is this process well) and /readyz (is
- * it of use) -, what an admin asks - /queue, who waits for IPUs; /controllers, which answer; /loglevel, which
- * can be put -, the read-only pages of the vendor's V-IPU proxy - /health, /stats, /query - and /metrics when
- * everybody may read it. */
+ * it of use) -, what an admin asks - /queue, who waits for IPUs; /controllers, which answer; /partitions,
+ * what they have; /loglevel, which can be put -, the read-only pages of the vendor's V-IPU proxy - /health,
+ * /stats, /query - and /metrics when everybody may read it. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +22,7 @@ struct pages_options {
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
     cJSON *(*queue)(void *ctx);
     cJSON *(*controllers)(void *ctx);          /* likewise */
+    cJSON *(*partitions)(void *ctx);           /* likewise */
     cJSON *(*stats)(void *ctx);                /* likewise */
     cJSON *(*query)(void *ctx, uint32_t size); /* likewise: a size of partitions, in IPUs */
     /* "host:port" of the pages of who leads; NULL: this process, or it is not known. */

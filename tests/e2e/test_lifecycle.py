@@ -111,7 +111,15 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, tmp_path):
     team("delete", "ipujob", "ended", "--wait=false")
     team("patch", "ipujob", "ended", "--type=json", "-p", FINALIZERS)
     assert team.get("ipujob", "ended") is None
+    verb = "exec", "deployment/ipu-operator", "--", "ipu-operator"
+    partition, busy = f"p-runs-{team.namespace}-0", "pod lifecycle/runs-worker-0 may use it"
+    stack.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "create", "partition", partition, "--size", "4", "--reconfigurable")
+    kube.wait_for("the operator sees it", lambda: f"{partition} " in stack.system(*verb, "partitions"), 90)
+    refused = stack.system.attempt(*verb, "release", partition)
+    assert refused.returncode != 0 and busy in refused.stderr
     team("delete", "pod", "runs-worker-0")
+    assert "is given back" in stack.system(*verb, "release", partition)
+    assert partition not in stack.partitions()
     team("annotate", "ipujob", "runs", "graphcore.ai/adopt=true")
     adopted = Job(team, "runs")
     kube.wait_for("it is this operator's", lambda: adopted.status.get("observedGeneration"))

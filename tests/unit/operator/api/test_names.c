@@ -131,6 +131,40 @@ TEST(ids_of_different_attempts_instances_and_jobs_differ)
     CHECK(!str_eq(a, c));
 }
 
+TEST(an_id_says_which_jobs_it_could_be_of)
+{
+    static const struct {
+        const char *prefix, *id;
+        const char *want; /* with their instance, separated by commas */
+    } rows[] = {
+        {"p", "p-train-team-0", "team/train#0"},
+        {"p", "p-a-b-c-12", "b-c/a#12,c/a-b#12"},
+        {"my-p", "my-p-train-team-3", "team/train#3"},
+        {"p", "q-train-team-0", ""},
+        {"p", "p-train-0", ""},
+        {"p", "p--team-0", ""},
+        {"p", "p-train--0", ""},
+        {"p", "p-train-team-x", ""},
+        {"p", "p-train-team-4294967296", ""},
+        {"p", "p-train-team-", ""},
+        {"p", "p", ""},
+        {"p", "", ""},
+        {"a-long-prefix", "p-1", ""},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(str) struct str found = {0};
+        uint32_t instance;
+        char *key;
+
+        for (size_t at = 0; (key = name_partition_reading(row->prefix, row->id, &at, &instance));) {
+            str_addf(&found, "%s%s#%u", found.len ? "," : "", key, instance);
+            mem_free(key);
+        }
+        CHECK_STR_EQ(str_text(&found), row->want);
+    }
+}
+
 TEST(the_master_port_is_stable_and_above_the_well_known_ones)
 {
     CHECK_INT_EQ(name_master_port(UID, 0), name_master_port(UID, 0));

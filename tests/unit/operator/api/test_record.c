@@ -168,3 +168,15 @@ TEST(what_cannot_be_read_counts_as_nothing)
     CHECK_STR_EQ(record->uid, "");
     CHECK(!record->reason);
 }
+
+TEST(not_every_id_can_be_the_name_of_a_record)
+{
+    static const char *const good[] = {"p-train-team-0", "0", "p.1", "a--b"};
+    static const char *const bad[] = {"",   "My_Partition", "-a",   "a-",   ".a",
+                                      "a.", "a..b",         "a.-b", "a-.b", "a/b"};
+
+    for (size_t i = 0; i < COUNT_OF(good); i++)
+        CHECK(record_can_have_name(good[i]));
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        CHECK(!record_can_have_name(bad[i]));
+}

@@ -1,0 +1,161 @@
+"""Partitions without a record: never touched, until an admin says whose they are or that they are nobody's."""
+
+import json
+import subprocess
+
+import pytest
+
+import operator_program
+from test_job_life import VENDORS
+from test_verbs import pages_of
+from waiting import until
+from world import OPERATOR_NS, container
+
+
+def verb(world, *words):
+    """A verb with the operator's own rights; the finished process."""
+    return subprocess.run([operator_program.program(), *words, "--kubeconfig", world.kubeconfig(), "--pages", pages_of(world.operator),
+                           *(["--namespace", OPERATOR_NS] if words[0] != "partitions" else [])],
+                          capture_output=True, text=True, timeout=200, env=operator_program.environment())
+
+
+def make(vipu, *ids, size=4):
+    for name in ids:
+        vipu.client.create(name, size=size, reconfigurable=True)
+    until(lambda: set(ids) <= set(vipu.partitions()), "they are made")
+
+
+def seen(world, partition):
+    return next((item for item in json.loads(world.operator.ask("/partitions")[1])["partitions"] if item["id"] == partition), None)
+
+
+def wait_seen(world, *ids):
+    """The operator looks at what it does not use once a minute, at the least."""
+    until(lambda: all(seen(world, name) for name in ids), "the operator has seen them", 90, world.tell)
+
+
+def vendors_job(world, name, **spec):
+    job = world.job(name, **spec)
+    world.api.patch("ipujobs", world.ns, name, {"status": VENDORS}, "status")
+    return job
+
+
+def test_one_that_is_nobodys_is_given_back(world, vipu):
+    make(vipu, "left-behind", "My_Own", "kept")
+    operator = world.start_operator(vipu.address)
+    job = world.job("ours")
+    job.run_pods(1)
+    job.wait("Running")
+    (ours,) = job.records()
+    wait_seen(world, "left-behind", ours)
+    listed = verb(world, "partitions")
+    assert listed.returncode == 0 and {line.split()[1] for line in listed.stdout.splitlines()[1:]} == {"left-behind", "My_Own", "kept"}
+    refused = verb(world, "release", ours)
+    assert refused.returncode == 1 and f"belongs to IPUJob {world.ns}/ours" in refused.stderr
+    refused = verb(world, "release", "My_Own")
+    assert refused.returncode == 1 and "no record can have that name" in refused.stderr
+    refused = verb(world, "release", "left")
+    assert refused.returncode == 1 and "no V-IPU controller has a partition left;" in refused.stderr
+    tried = verb(world, "release", "left-behind", "--dry-run")
+    assert tried.returncode == 0 and "would be given back" in tried.stdout
+    assert set(vipu.partitions()) == {"left-behind", "My_Own", "kept", ours} and set(world.records()) == {ours}
+    done = verb(world, "release", "left-behind")
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.stdout == f"Partition left-behind of 4 IPUs of V-IPU controller {vipu.address} is given back.\n"
+    assert set(vipu.partitions()) == {"My_Own", "kept", ours} and set(world.records()) == {ours}
+    assert "a partition that is nobody's is given back, as an admin asked" in operator.log()
+    assert job.is_in("Running")
+
+
+def test_its_end_is_awaited_through_an_answer_that_is_lost_and_a_new_leader(world, vipu):
+    make(vipu, "left-behind")
+    proxy = world.make_vipu_proxy(vipu)
+    operator = world.start_operator(proxy.address)
+    wait_seen(world, "left-behind")
+    removals = []
+
+    def lose(method, _request):
+        if method == "RemovePartition":
+            removals.append(method)
+        return method != "RemovePartition"
+    proxy.before = lose
+    waits = verb(world, "release", "left-behind", "--seconds", "3")
+    assert waits.returncode == 1 and "not given back after 3 s" in waits.stderr and removals
+    again = verb(world, "release", "left-behind")
+    assert again.returncode == 1 and "is being given back already" in again.stderr
+    operator.kill()
+    proxy.before = lambda method, request: True
+    world.restart_operator()
+    until(lambda: not vipu.partitions() and not world.records(), "it is given back by the next leader", 90, world.tell)
+
+
+def test_pods_that_may_use_it_are_waited_for(world, vipu):
+    partition = f"p-theirs-{world.ns}-0"
+    make(vipu, partition)
+    world.start_operator(vipu.address)
+    job = vendors_job(world, "theirs")
+    until(lambda: (seen(world, partition) or {}).get("couldBeOf") == [f"{world.ns}/theirs"], "whose it could be is told", 90, world.tell)
+    world.api.create("pods", world.ns, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "theirs-worker-0"},
+                                        "spec": {"nodeName": "ipu-node", "containers": [container()]}})
+    pod = world.api.get("pods", world.ns, "theirs-worker-0")
+    world.kubelet.run(pod)
+    refused = verb(world, "release", partition)
+    assert refused.returncode == 1 and f"pod {world.ns}/theirs-worker-0 may use it" in refused.stderr
+    assert partition in vipu.partitions() and not world.records()
+    world.kubelet.succeed(world.api.get("pods", world.ns, "theirs-worker-0"))
+    assert verb(world, "release", partition).returncode == 0
+    assert not vipu.partitions()
+    assert job.status == VENDORS
+
+
+def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
+    fits, small = f"p-theirs-{world.ns}-0", f"p-theirs-{world.ns}-1"
+    make(vipu, fits)
+    make(vipu, small, size=2)
+    world.start_operator(vipu.address)
+    job = vendors_job(world, "theirs", jobInstances=2)
+    own = world.job("own")
+    wait_seen(world, fits, small)
+    refused = verb(world, "adopt", small, "--job", f"{world.ns}/theirs")
+    assert refused.returncode == 1 and "it has 2 IPUs, and an instance of the job 4" in refused.stderr
+    refused = verb(world, "adopt", fits, "--job", f"{world.ns}/own")
+    assert refused.returncode == 1 and "is this operator's own" in refused.stderr and "its id is not of the form" in refused.stderr
+    assert verb(world, "adopt", fits, "--job", f"{world.ns}/nobody").returncode == 1
+    assert verb(world, "adopt", fits, "--job", "nobody").returncode == 1
+    own.wait_pods(1)
+    tried = verb(world, "adopt", fits, "--job", f"{world.ns}/theirs", "--dry-run")
+    assert tried.returncode == 0 and not job.records()
+    done = verb(world, "adopt", fits, "--job", f"{world.ns}/theirs")
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    until(lambda: seen(world, fits).get("job") == f"{world.ns}/theirs", "it is the job's", 30, world.tell)
+    assert verb(world, "release", fits).returncode == 1
+    job.patch({"spec": {"jobInstances": 0}})
+    world.operator.kill()
+    world.restart_operator()
+    until(lambda: (seen(world, fits) or {}).get("job") == f"{world.ns}/theirs", "the next leader knows it", 90, world.tell)
+    assert job.status == VENDORS and fits in vipu.partitions(), "nothing of it is touched while it lives"
+    job.delete()
+    until(lambda: fits not in vipu.partitions(), "it is given back with its job", 60, world.tell)
+    assert small in vipu.partitions()
+
+
+def test_an_adopted_job_starts_anew_on_another(world, vipu):
+    partition = f"p-theirs-{world.ns}-0"
+    make(vipu, partition)
+    world.start_operator(vipu.address)
+    job = vendors_job(world, "theirs")
+    wait_seen(world, partition)
+    assert verb(world, "adopt", partition, "--job", f"{world.ns}/theirs").returncode == 0
+    job.annotate(**{"graphcore.ai/adopt": "true"})
+    job.run_pods(1)
+    job.wait("Running")
+    until(lambda: partition not in vipu.partitions(), "the old one is given back", 60, world.tell)
+    assert len(vipu.partitions()) == 1
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (("release",), "name the partition, with its whole id"), (("adopt",), "name the partition, with its whole id"),
+    (("release", "a", "b"), '"b" is one word too many'), (("partitions", "a"), '"a" is no option')])
+def test_a_wrong_command_line(words, complaint):
+    done = operator_program.run(*words)
+    assert done.returncode == 2 and complaint in done.stderr
