@@ -84,13 +84,18 @@ char *name_partition(const char *prefix, const char *job, const char *ns, uint32
     return TAKE(id);
 }
 
-char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,
-                            uint32_t attempt)
+static char *hashed_tail(const char *uid, uint32_t instance, uint32_t attempt)
 {
     char hex[11];
 
     first_hex_digits(uid, hex);
-    AUTO(mem) char *tail = mem_printf("-%s-%u-%u", hex, instance, attempt);
+    return mem_printf("-%s-%u-%u", hex, instance, attempt);
+}
+
+char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,
+                            uint32_t attempt)
+{
+    AUTO(mem) char *tail = hashed_tail(uid, instance, attempt);
     size_t taken = strlen(prefix) + 1 + strlen(tail);
     size_t room = taken < PARTITION_ID_MAX ? PARTITION_ID_MAX - taken : 1;
     size_t cut = strnlen(job, room);
@@ -116,6 +121,13 @@ char *name_partition_reading(const char *prefix, const char *id, size_t *at, uin
         return mem_printf("%.*s/%.*s", (int)(end - i - 1), id + i + 1, (int)(i - from), id + from);
     }
     return NULL;
+}
+
+bool name_is_hashed(const char *id, const char *uid, uint32_t instance, uint32_t attempt)
+{
+    AUTO(mem) char *tail = hashed_tail(uid, instance, attempt);
+
+    return str_has_suffix(id, tail);
 }
 
 uint16_t name_master_port(const char *uid, uint32_t instance)

@@ -70,5 +70,7 @@ char *name_partition_hashed(const char *prefix, const char *job, const char *uid
  * instance; NULL: there are no more. *at is 0 before the first. Several, because names have dashes as well.
  */
 char *name_partition_reading(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance);
+/* Has the id the job's uid in it? Then it is nobody else's, ever, whatever prefix it was made with. */
+bool name_is_hashed(const char *id, const char *uid, uint32_t instance, uint32_t attempt);
 /* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */
 uint16_t name_master_port(const char *uid, uint32_t instance);

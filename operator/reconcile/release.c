@@ -24,23 +24,21 @@ static void mark_releasing(const struct record *record, const struct part_view *
 
 /* Was it given back although a process of it may live? Only an id without the job's uid in it can be another
  * job's one day. */
-static bool may_be_found_again(const struct job_view *view, const struct tombstone_view *tomb)
+static bool may_be_found_again(const struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
-    AUTO(mem)
-    char *readable =
-        name_partition(view->partition_prefix, record->job_name, record->job_ns, record->instance);
     bool is_fenced = record->releasing &&
                      (str_eq(record->reason, "ProcessMayStillRun") || str_eq(record->reason, "Interrupted"));
 
-    return is_fenced && !tomb->is_over && str_eq(record->name, readable);
+    return is_fenced && !tomb->is_over &&
+           !name_is_hashed(record->name, record->job_uid, record->instance, record->attempt);
 }
 
 static void end_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
 {
     struct record *spent;
 
-    if (!may_be_found_again(view, tomb)) {
+    if (!may_be_found_again(tomb)) {
         plan_record_delete(plan, tomb->record);
         return;
     }

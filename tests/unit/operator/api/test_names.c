@@ -108,6 +108,19 @@ TEST(a_hashed_id_cuts_the_jobs_name_not_what_makes_it_unique)
     CHECK(str_has_suffix(long_prefix, "-64d842cc16-4294967295-4294967295"));
 }
 
+TEST(a_hashed_id_is_known_by_its_end_whatever_the_prefix)
+{
+    AUTO(mem) char *readable = name_partition("p", "train", "team", 3);
+    AUTO(mem) char *hashed = name_partition_hashed("p", "train", UID, 3, 12);
+    AUTO(mem) char *other_prefix = name_partition_hashed("other", "train", UID, 3, 12);
+
+    CHECK(!name_is_hashed(readable, UID, 3, 12));
+    CHECK(name_is_hashed(hashed, UID, 3, 12));
+    CHECK(name_is_hashed(other_prefix, UID, 3, 12));
+    CHECK(!name_is_hashed(hashed, UID, 3, 1));
+    CHECK(!name_is_hashed(hashed, "74d842cc-1663-d522", 3, 12));
+}
+
 /* The record of a partition has its id as a name, and names know no ".-". */
 TEST(a_cut_name_does_not_end_in_a_dot)
 {

@@ -1606,6 +1606,26 @@ TEST(a_spent_id_is_kept_until_its_pod_has_ended)
     CHECK_INT_EQ(w->record_count, 0);
 }
 
+/* The operator is updated and given another --partition-prefix: what was made before goes on as it is. */
+TEST(ids_of_an_earlier_prefix_are_kept_from_use_like_others)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    w->prefix = "ipus";
+    world_crash(w);
+    check_idle(w);
+    fall_silent(stuck);
+    world_delete_job(w);
+    world_settle(w);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK(!w->exists);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
+    world_pod_obey(w, stuck, 143);
+    world_settle(w);
+    CHECK_INT_EQ(w->record_count, 0);
+}
+
 TEST(a_spent_id_is_free_when_its_node_has_booted_anew)
 {
     AUTO(world) struct world *w = running(ONE);

@@ -44,6 +44,7 @@ struct world *world_new(const char *spec)
     w->dice = 88172645463325252u;
     w->now_ms = WORLD_START_MS;
     w->name = mem_strdup("job");
+    w->prefix = "p";
     w->generation = 1;
     w->created_s = world_unix_s(w);
     w->exists = true;

@@ -120,6 +120,7 @@ struct world {
     enum dry_run_state dry_run;
     int64_t dry_run_generation, dry_run_retry_at_ms, create_retry_at_ms, again_at_ms;
     bool has_service, has_policy;
+    const char *prefix;     /* of readable ids */
     bool gives_vipu_access; /* the V-IPU controller's Secret has something for pods */
 
     /* what the test wants to go wrong */

@@ -294,7 +294,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
 {
     struct instance_view *inst = &s->view.instances[index];
     uint32_t seats = job_seats(&s->job->spec);
-    AUTO(mem) char *readable = name_partition("p", s->job->name, s->job->ns, index);
+    AUTO(mem) char *readable = name_partition(w->prefix, s->job->name, s->job->ns, index);
     const struct wtrack *track;
 
     inst->index = index;
@@ -412,7 +412,7 @@ struct sight *world_observe(struct world *w)
     view->job = w->exists ? s->job : NULL;
     view->ns = s->job->ns;
     view->name = s->job->name;
-    view->partition_prefix = "p";
+    view->partition_prefix = w->prefix;
     view->hold_ms = WORLD_HOLD_MS;
     view->trouble_ms = WORLD_TROUBLE_MS;
     view->now_ms = w->now_ms;
