@@ -86,6 +86,7 @@ struct pool_track {
     bool started;       /* record.started */
     bool is_unsettled;  /* record.unsettled, or an earlier process may have sent something just before its end
                          */
+    bool may_be_reset;  /* likewise a reset */
     bool reserves;      /* its size counts as taken before it is listed */
 };
 /* Starts following it, or updates size and flags. */

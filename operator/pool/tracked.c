@@ -271,6 +271,7 @@ struct tracked *tracked_new(struct controller *c, const struct pool_track *track
     if (track->is_unsettled) {
         tracked->view.unsettled = true;
         tracked->view.settle_at_ms = controller_now_ms(c) + POOL_DEADLINE_MS + POOL_STRAY_MS;
+        tracked->stray_reset_ms = track->may_be_reset ? tracked->view.settle_at_ms : 0;
     }
     return tracked;
 }

@@ -126,6 +126,7 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
                              .is_ours_fresh = part->is_ours_fresh,
                              .started = record->started,
                              .is_unsettled = !part->is_ours_fresh && (record->unsettled || !record->started),
+                             .may_be_reset = record->run > 0 && !record->started,
                              .reserves = !record->releasing,
                          });
 }
