@@ -97,7 +97,7 @@ static void recall(const struct reconciler *r, const struct job *job, const stru
     ret->disrupted_s = memory->disrupted_s;
     if (memory->since_ms)
         ret->since_ms = memory->since_ms;
-    if (ret->state == WORKER_PRESENT) { /* the store has dropped it, and its farewell is still on its way */
+    if (ret->state == WORKER_PRESENT) { /* not as one of this run any more: see note_missing */
         ret->state = WORKER_GONE_UNKNOWN;
         ret->since_ms = loop_now_ms(r->loop);
     }
@@ -124,6 +124,20 @@ static void see_pod(const struct reconciler *r, const struct job *job, const str
     };
 }
 
+/* Pods that were there and are not, and nobody has told how they went: such as those of which somebody has
+ * changed what says whose they are. From now on they are waited for, no longer than for others. */
+static void note_missing(struct part_memory *part, const struct worker_view *workers, uint32_t count)
+{
+    for (uint32_t w = 0; part && w < count && w < part->worker_count; w++) {
+        struct worker_memory *memory = &part->workers[w];
+
+        if (memory->state != WORKER_PRESENT || workers[w].state != WORKER_GONE_UNKNOWN)
+            continue;
+        memory->state = WORKER_GONE_UNKNOWN;
+        memory->since_ms = workers[w].since_ms;
+    }
+}
+
 static bool is_of_run(const struct pod *pod, const struct record *record)
 {
     return record && pod->partition && str_eq(pod->partition, record->name) && pod->run == record->run;
@@ -135,7 +149,7 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
                           struct observation *o)
 {
     struct job_memory *memory = map_get(&r->memories, record->job_uid);
-    const struct part_memory *part = memory ? map_get(&memory->parts, record->name) : NULL;
+    struct part_memory *part = memory ? map_get(&memory->parts, record->name) : NULL;
     struct tombstone_view *tomb = &o->view.tombstones[o->view.tombstone_count++];
     AUTO(mem) struct worker_view *workers = mem_alloc((record_seats(record) + 1) * sizeof(*workers));
 
@@ -155,6 +169,7 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
             pod->worker < record_seats(record))
             see_pod(r, job, part, pod, &workers[pod->worker]);
     }
+    note_missing(part, workers, record_seats(record));
     tombstone_sum_up(workers, tomb);
 }
 
@@ -285,6 +300,12 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_me
             see_pod(r, job, map_get(&memory->parts, inst->record->name), pod, &inst->workers[pod->worker]);
         else
             add_stale(inst, pod, total, o);
+    }
+    for (size_t i = 0; i < view_all(&o->view); i++) {
+        const struct instance_view *inst = &o->view.instances[i];
+
+        if (inst->record)
+            note_missing(map_get(&memory->parts, inst->record->name), inst->workers, job_seats(&job->spec));
     }
 }
 
