@@ -125,6 +125,16 @@ static void send_pod(struct work *work, struct op *op, const struct job *job)
              .method = "POST", .resource = &KUBE_PODS, .ns = job->ns, .body = pod, .retry_post = true});
 }
 
+static void await_dry_run(const struct work *work)
+{
+    struct job_memory *memory = work_memory(work);
+
+    if (!memory)
+        return;
+    memory->dry_run = DRY_RUN_AWAITED;
+    memory->dry_run_generation = work->generation;
+}
+
 /* A pod that differs from the later one in nothing that the API server judges. */
 void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
 {
@@ -141,8 +151,10 @@ void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
         log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
         return;
     }
-    if (!is_launcher && !admitted_ask(&work->r->admitted, job))
+    if (!is_launcher && !admitted_ask(&work->r->admitted, job)) {
+        await_dry_run(work);
         return;
+    }
     mem_free(op->text);
     op->text = admitted_fingerprint(job);
     send(work, op,

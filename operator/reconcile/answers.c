@@ -97,6 +97,18 @@ static void on_finalizer_removed(struct request *request, struct kube_response *
         fail(request, res);
 }
 
+/* The answer was about a like job, and is looked up there (admitted.h). */
+static void end_dry_run_wait(struct reconciler *r, const char *key)
+{
+    const struct store_item *item = store_get(watch_store(r->jobs), key);
+    const struct job *job = item ? item->view : NULL;
+    struct job_memory *memory = job ? map_get(&r->memories, job->uid) : NULL;
+
+    if (memory && memory->dry_run == DRY_RUN_AWAITED)
+        memory->dry_run_generation = 0;
+    reconciler_enqueue(r, key);
+}
+
 /* Like jobs wait for one answer. The fingerprint asked about stands in the op. */
 static void tell_waiting(const struct request *request, bool passed, int32_t priority)
 {
@@ -105,7 +117,7 @@ static void tell_waiting(const struct request *request, bool passed, int32_t pri
 
     admitted_answer(&r->admitted, request->op.text, passed, priority, loop_now_ms(r->loop), &waiting);
     for (size_t i = 0; i < waiting.count; i++)
-        reconciler_enqueue(r, waiting.items[i]);
+        end_dry_run_wait(r, waiting.items[i]);
 }
 
 static const struct job *job_of(const struct work *work)

@@ -117,7 +117,8 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
     }
     switch (view->dry_run) {
     case DRY_RUN_NEEDED:
-        if (!plan_has(plan, OP_DRY_RUN))
+    case DRY_RUN_AWAITED:
+        if (view->dry_run == DRY_RUN_NEEDED && !plan_has(plan, OP_DRY_RUN))
             plan_add(plan, OP_DRY_RUN);
         plan_claim(plan, inst->index, false);
         ret->is_unanswered = true;

@@ -72,7 +72,13 @@ struct tombstone_view {
     bool has_vipu_access;   /* as an instance's needs_vipu_access */
 };
 
-enum dry_run_state { DRY_RUN_NEEDED, DRY_RUN_PASSED, DRY_RUN_REFUSED, DRY_RUN_FORBIDDEN };
+enum dry_run_state {
+    DRY_RUN_NEEDED,
+    DRY_RUN_AWAITED, /* it is being asked for a like job */
+    DRY_RUN_PASSED,
+    DRY_RUN_REFUSED,
+    DRY_RUN_FORBIDDEN,
+};
 
 struct job_view {
     const struct job *job; /* NULL: gone, only tombstones are left */
