@@ -20,7 +20,12 @@ static void expect_version(const struct request *request, const struct watch *wa
     const char *version = version_of(res);
 
     if (memory && version)
-        memory_expect(memory, watch, key, version, loop_now_ms(request->work->r->loop) + BLIND_MAX_MS);
+        memory_expect(memory, &(struct expectation){
+                                  .watch = watch,
+                                  .key = (char *)key,
+                                  .resource_version = (char *)version,
+                                  .until_ms = loop_now_ms(request->work->r->loop) + BLIND_MAX_MS,
+                              });
 }
 
 static void expect_gone(const struct request *request, const struct watch *watch, const char *key)
@@ -28,7 +33,12 @@ static void expect_gone(const struct request *request, const struct watch *watch
     struct job_memory *memory = work_memory(request->work);
 
     if (memory)
-        memory_expect(memory, watch, key, NULL, loop_now_ms(request->work->r->loop) + EXPECT_MS);
+        memory_expect(memory, &(struct expectation){
+                                  .watch = watch,
+                                  .key = (char *)key,
+                                  .may_linger = request->op.kind == OP_POD_DELETE && !request->op.now,
+                                  .until_ms = loop_now_ms(request->work->r->loop) + EXPECT_MS,
+                              });
 }
 
 static char *key_in(const char *ns, const char *name)

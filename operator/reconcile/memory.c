@@ -157,20 +157,16 @@ bool memory_has_seen_version(const struct job_memory *memory, const char *resour
     return false;
 }
 
-void memory_expect(struct job_memory *memory, const struct watch *watch, const char *key,
-                   const char *resource_version, int64_t until_ms)
+void memory_expect(struct job_memory *memory, const struct expectation *expectation)
 {
-    struct expectation *expectation;
+    struct expectation *added;
 
     memory->expectations =
         mem_grow(memory->expectations, memory->expectation_count + 1, sizeof(*memory->expectations));
-    expectation = &memory->expectations[memory->expectation_count++];
-    *expectation = (struct expectation){
-        .watch = watch,
-        .key = mem_strdup(key),
-        .resource_version = mem_strdup(resource_version),
-        .until_ms = until_ms,
-    };
+    added = &memory->expectations[memory->expectation_count++];
+    *added = *expectation;
+    added->key = mem_strdup(expectation->key);
+    added->resource_version = mem_strdup(expectation->resource_version);
 }
 
 void memory_drop_expectation(struct job_memory *memory, size_t index)

@@ -42,7 +42,8 @@ struct part_memory {
 struct expectation {
     const struct watch *watch;
     char *key;              /* in its store */
-    char *resource_version; /* to be seen; NULL: to be gone or deleting */
+    char *resource_version; /* to be seen; NULL: to be gone... */
+    bool may_linger;        /* ...or on its way out */
     int64_t until_ms;
 };
 
@@ -101,8 +102,7 @@ void part_note_launch(struct part_memory *part);
 void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
 
 void memory_saw_version(struct job_memory *memory, const char *resource_version);
-void memory_expect(struct job_memory *memory, const struct watch *watch, const char *key,
-                   const char *resource_version, int64_t until_ms);
+void memory_expect(struct job_memory *memory, const struct expectation *expectation); /* strings are copied */
 bool memory_has_seen_version(const struct job_memory *memory, const char *resource_version);
 void memory_drop_expectation(struct job_memory *memory, size_t index);
 

@@ -91,15 +91,14 @@ static bool may_send(void *ctx)
 
 /* ---- one key ---- */
 
-static bool is_met(const struct reconciler *r, const struct job_memory *memory,
-                   const struct expectation *expectation)
+static bool is_met(const struct job_memory *memory, const struct expectation *expectation)
 {
     const struct store_item *item = store_get(watch_store(expectation->watch), expectation->key);
 
     if (expectation->resource_version)
         return memory_has_seen_version(memory, expectation->resource_version) ||
                watch_has_passed(expectation->watch, expectation->resource_version);
-    return !item || (expectation->watch == r->pods && ((const struct pod *)item->view)->deleting);
+    return !item || (expectation->may_linger && ((const struct pod *)item->view)->deleting);
 }
 
 /* When to look again because a write of ours does not show yet; 0: all of them do. */
@@ -110,7 +109,7 @@ static int64_t blind_until(struct reconciler *r, struct job_memory *memory)
     for (size_t i = 0; i < memory->expectation_count;) {
         const struct expectation *e = &memory->expectations[i];
 
-        if (is_met(r, memory, e) || now >= e->until_ms) {
+        if (is_met(memory, e) || now >= e->until_ms) {
             memory_drop_expectation(memory, i);
             continue;
         }
