@@ -247,7 +247,8 @@ static void create_pods(const struct job_view *view, const struct instance_view 
 }
 
 /* The last trouble is told until it is over: it does not come and go with every new try. */
-static void say_where_partition_stands(const struct instance_view *inst, struct instance_result *ret)
+static void say_where_partition_stands(const struct job_view *view, const struct instance_view *inst,
+                                       struct plan *plan, struct instance_result *ret)
 {
     const struct record *record = inst->record;
     const struct part_view *part = &inst->part;
@@ -264,6 +265,10 @@ static void say_where_partition_stands(const struct instance_view *inst, struct 
     else if (part->trouble && !is_there)
         instance_say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s",
                      record->controller, part->trouble);
+    else if (controller_is_silent(view, inst, plan))
+        instance_say(ret, INSTANCE_STARTING, "ControllerUnavailable",
+                     "V-IPU controller %s, which makes partition %s, does not answer: %s", record->controller,
+                     record->name, inst->controller_trouble);
     else
         instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
                      "Partition %s of %u IPUs is being made by V-IPU controller %s", record->name,
@@ -275,7 +280,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
 {
     const struct part_view *part = &inst->part;
 
-    say_where_partition_stands(inst, ret);
+    say_where_partition_stands(view, inst, plan, ret);
     if (view->now_ms < inst->part_since_ms + TELL_AFTER_MS) {
         ret->is_unanswered = true;
         plan_again_at(plan, inst->part_since_ms + TELL_AFTER_MS);

@@ -63,6 +63,8 @@ bool has_broken_partition(const struct job_view *view, const struct instance_vie
                           const struct crew *crew, struct plan *plan);
 void decide_broken(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                    struct plan *plan, struct instance_result *ret);
+/* Has it not answered for longer than an instance has to live with? */
+bool controller_is_silent(const struct job_view *view, const struct instance_view *inst, struct plan *plan);
 void note_silent_controller(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                             struct instance_result *ret);
 void decide_partition_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,

@@ -101,16 +101,19 @@ void decide_broken(const struct job_view *view, const struct instance_view *inst
         crew_begin_next_run(inst, crew, plan)->restarts = inst->record->restarts + 1;
 }
 
+/* A short silence is no news. */
+bool controller_is_silent(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+{
+    int64_t until = inst->controller_trouble_ms + view->trouble_ms;
+
+    if (inst->controller_trouble && view->now_ms < until)
+        plan_again_at(plan, until);
+    return inst->controller_trouble && view->now_ms >= until;
+}
+
 /* The pods run on: V-IPU is not asked while they do. Only who lives through it for long is told. */
 void note_silent_controller(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                             struct instance_result *ret)
 {
-    int64_t until = inst->controller_trouble_ms + view->trouble_ms;
-
-    if (!inst->controller_trouble || !ret->has_partition)
-        return;
-    if (view->now_ms < until)
-        plan_again_at(plan, until);
-    else
-        ret->has_silent_controller = true;
+    ret->has_silent_controller = ret->has_partition && controller_is_silent(view, inst, plan);
 }
