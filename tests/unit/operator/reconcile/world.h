@@ -197,7 +197,8 @@ void sight_free(struct sight *sight);
 void world_apply(struct world *w, const struct job_view *view, const struct plan *plan, bool some_only);
 bool plan_writes(const struct plan *plan);
 
-/* Observes, decides and acts once; true when there was something to do. */
+/* Observes, decides and acts once; true when there was something to do. None of it may be planned again as
+ * long as nothing else happens: that is checked here, in every story and every history. */
 bool world_reconcile(struct world *w);
 
 /* ---- scripts ---- */

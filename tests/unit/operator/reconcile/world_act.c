@@ -6,6 +6,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "lib/ops.h"
 #include "operator/api/indexset.h"
 #include "operator/api/names.h"
 #include "operator/api/reasons.h"
@@ -463,6 +464,25 @@ bool plan_writes(const struct plan *plan)
     return false;
 }
 
+/* Nothing has happened since but the plan itself: what comes next may go on from there, and does nothing of
+ * it once more. */
+static void check_nothing_again(struct world *w, const struct plan *done)
+{
+    struct sight *sight = world_observe(w);
+    AUTO(plan) struct plan next = {0};
+    AUTO(strv) struct strv before = {0};
+    AUTO(strv) struct strv after = {0};
+
+    job_decide(sight_view(sight), &next);
+    sight_free(sight);
+    plan_tell(done, &before);
+    plan_tell(&next, &after);
+    for (size_t i = 0; i < after.count; i++) {
+        if (strv_has(&before, after.items[i]))
+            world_fail(w, "what was done is planned again: %s", after.items[i]);
+    }
+}
+
 bool world_reconcile(struct world *w)
 {
     struct sight *sight = world_observe(w);
@@ -475,6 +495,8 @@ bool world_reconcile(struct world *w)
         trace(w, &plan);
     world_apply(w, sight_view(sight), &plan, false);
     sight_free(sight);
+    if (writes)
+        check_nothing_again(w, &plan);
     return writes;
 }
 
