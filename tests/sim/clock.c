@@ -17,6 +17,7 @@ struct planned {
 
 static struct {
     int64_t now_ms;
+    const struct host *host;
     uint64_t numbers, steps, dice;
     struct planned **heap;
     size_t count;
@@ -81,6 +82,7 @@ void clock_begin(uint64_t seed)
 {
     the.now_ms = BOOT_MS;
     the.numbers = the.steps = 0;
+    the.host = NULL;
     the.dice = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
@@ -155,11 +157,17 @@ bool clock_step(void)
             continue;
         mem_free(planned);
         the.now_ms = now.at_ms;
+        the.host = now.host;
         the.steps++;
         now.fn(now.ctx);
         return true;
     }
     return false;
+}
+
+const struct host *clock_host(void)
+{
+    return the.host;
 }
 
 uint64_t clock_steps(void)

@@ -33,6 +33,7 @@ int64_t clock_unix_s(void);
 struct planned *clock_plan(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx);
 void clock_cancel(struct planned *planned); /* NULL is fine */
 bool clock_step(void);                      /* the next thing happens; false: nothing is planned */
+const struct host *clock_host(void);        /* in which it happens; NULL: in none */
 uint64_t clock_steps(void);
 int64_t clock_next_ms(void); /* when; -1: never */
 

@@ -16,6 +16,7 @@ struct pipe {
     struct str bytes;
     struct planned *flush;
     bool is_hushed, is_broken, is_ended;
+    bool has_news; /* that no operator has made */
 };
 
 struct http_call {
@@ -152,6 +153,7 @@ static void end_badly(struct http_call *call, enum err_kind kind, const char *wh
     const struct http_response none = {.content_type = "", .retry_after_ms = -1};
     struct err err = {0};
 
+    net->news++;
     err_set(&err, kind, "%s", why);
     end(call, &none, &err);
 }
@@ -188,6 +190,7 @@ static void end_well(struct http_call *call)
         .status = 200, .content_type = "application/json", .retry_after_ms = -1};
     const struct err fine = {0};
 
+    net->news++;
     end(call, &res, &fine);
 }
 
@@ -200,6 +203,8 @@ static void flush(void *ctx)
 
     pipe->flush = NULL;
     pipe->bytes = (struct str){.max = pipe->bytes.max};
+    net->news += pipe->has_news;
+    pipe->has_news = false;
     if (!push(call, str_text(&bytes), cut))
         end_badly(call, ERR_INVALID, "the reader has had enough");
     else if (pipe->is_broken)
@@ -221,6 +226,7 @@ static void on_line(void *ctx, const char *bytes, size_t len)
 
     if (!bytes)
         pipe->watch = NULL;
+    pipe->has_news = pipe->has_news || !net->is_answering;
     if (pipe->is_hushed || pipe->is_broken)
         return;
     if (!bytes)
@@ -259,6 +265,7 @@ static void deliver(void *ctx)
                                 .content_type = "application/json"};
 
     letter->call = NULL;
+    net->news += takes_bytes || letter->answer.status >= 300;
     if (call) {
         call->letter = NULL;
         if (takes_bytes && !is_read(call, letter))
@@ -329,7 +336,9 @@ static void answer(struct letter *letter)
         return;
     }
     net->on_request(net->ctx, &letter->request);
+    net->is_answering = letter->call != NULL; /* else it comes too late, or once more */
     api_answer(net->api, &letter->request, &letter->answer);
+    net->is_answering = false;
 }
 
 static void arrive_again(void *ctx)
@@ -338,6 +347,7 @@ static void arrive_again(void *ctx)
     struct api_answer first = letter->answer;
 
     letter->answer = (struct api_answer){0};
+    net->news++;
     answer(letter);
     mem_free(letter->answer.body);
     letter->answer = first;

@@ -3,15 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/api/names.h"
-
-#define NO_IPU_TWICE "2 (no IPU in two partitions, no pod on a partition that is not active)"
-#define ONLY_LEADER "6 (only the leader sends)"
-#define OWNED "1 (partitions with a record = partitions of live jobs; foreign ones untouched)"
-#define SAME_PLAN "4 (twice the same observation: the second plan is empty)"
-#define AN_END "5 (every job reaches an end, or says what it waits for)"
-#define READABLE "7 (a job's log is readable until its pods are deleted by policy)"
-#define BAD_INPUT "8 (bad input changes nothing)"
+#include "promises.h"
 
 /* ---- 6 ---- */
 
@@ -74,6 +66,17 @@ static bool is_prompt(const struct world *world)
     return world->storm.late == 0 && world->storm.twice == 0;
 }
 
+/* The path ends in the name of what goes. */
+static void check_deletion(struct world *world, const struct api_request *request)
+{
+    const char *pods = strstr(request->url, "/" WORLD_NS "/pods/");
+    const struct api_object *pod =
+        pods ? api_find(&world->api, "pods", WORLD_NS, pods + strlen("/" WORLD_NS "/pods/")) : NULL;
+
+    if (pod)
+        promises_deletion(world, pod);
+}
+
 void invariants_request(struct world *world, const struct api_request *request)
 {
     struct err err = {0};
@@ -81,6 +84,8 @@ void invariants_request(struct world *world, const struct api_request *request)
     const struct held *held;
     const char *id;
 
+    if (str_eq(request->method, "DELETE"))
+        check_deletion(world, request);
     if (!str_eq(request->method, "POST") || !strstr(request->url, "/pods") ||
         strstr(request->url, "dryRun") || !is_prompt(world) || world->is_tampered)
         return;
@@ -169,8 +174,12 @@ void invariants_change(struct world *world, enum api_change_type type, const str
     struct user_job *job;
     const char *state = json_str(object->doc, "status/launcherStatus", "");
 
-    if (!str_eq(object->kind->plural, "ipujobs"))
+    if (!str_eq(object->kind->plural, "ipujobs")) {
+        if (type == API_ADDED)
+            promises_made(world, object);
         return;
+    }
+    promises_status(world, object->doc);
     job = world_job(world, object->name);
     if (!job || type == API_ADDED || !str_eq(job->uid, object->uid))
         return;
@@ -179,13 +188,6 @@ void invariants_change(struct world *world, enum api_change_type type, const str
     check_running(world, job, object->doc);
     if (is_end(state) && !is_refusal(object->doc))
         job->ended = str_eq(state, "Completed") ? "Completed" : "Failed";
-}
-
-void invariants_decided(struct world *world, const char *job, const char *plan, const char *again)
-{
-    if (!str_eq(plan, again))
-        world_break(world, SAME_PLAN, "job %s: the same view gives first \"%s\", then \"%s\"", job, plan,
-                    again);
 }
 
 /* ---- at rest ---- */
@@ -197,6 +199,22 @@ static bool is_among(const char *state, const char *ends)
     return *state && found != NULL;
 }
 
+/* It has something at the controller that does not answer any more. */
+static bool is_stuck(const struct world *world, const char *job)
+{
+    void *value;
+
+    for (size_t i = 0;
+         world->lost && map_next(api_objects((struct api *)&world->api, "configmaps"), &i, NULL, &value);) {
+        const cJSON *record = ((const struct api_object *)value)->doc;
+
+        if (str_eq(json_str(record, "data/jobName", ""), job) &&
+            str_eq(json_str(record, "data/controller", ""), world->lost->name))
+            return true;
+    }
+    return false;
+}
+
 /* Of all places: the job may run on any controller. */
 static bool has_room(const struct world *world, const cJSON *job)
 {
@@ -205,6 +223,9 @@ static bool has_room(const struct world *world, const cJSON *job)
     parse_u32(json_str(job, "spec/ipusPerJobInstance", ""), 1, UINT32_MAX, &size);
     for (size_t i = 0; i < world->net.side_count; i++) {
         const struct vipu_cluster *cluster = &world->sides[i].config.clusters.items[0];
+
+        if (&world->sides[i] == world->lost)
+            continue;
         struct vipu_room room =
             vipu_allocator_room(&world->sides[i].core.allocator, cluster, &cluster->allocations[0]);
 
@@ -237,6 +258,8 @@ static bool ends_well(const struct world *world, const struct user_job *job, con
 
     if (is_among(state, job->kind->ends) || waits_rightly(world, doc))
         return true;
+    if (is_stuck(world, job->name))
+        return is_end(state) || str_eq(json_str(doc, "status/reason", ""), "ControllerUnavailable");
     return !world_is_calm(world) && is_end(state);
 }
 
@@ -252,13 +275,11 @@ static void check_end(struct world *world, const struct user_job *job)
         return;
     }
     if (!ends_well(world, job, object->doc))
-        world_break(world, AN_END, "job %s (%s) is %s, not %s: %s (%s)", job->name, job->kind->name,
-                    *state ? state : "without a state", *job->kind->ends ? job->kind->ends : "gone",
-                    json_str(object->doc, "status/lastMessage", ""),
-                    json_str(object->doc, "status/reason", ""));
-    else if (!*json_str(object->doc, "status/lastMessage", "") ||
-             !*json_str(object->doc, "status/reason", ""))
-        world_break(world, AN_END, "job %s is %s and says nothing", job->name, state);
+        world_break(
+            world, world->lost ? NONE_BLOCKED : AN_END, "job %s (%s) is %s, not %s: %s (%s)", job->name,
+            job->kind->name, *state ? state : "without a state", *job->kind->ends ? job->kind->ends : "gone",
+            json_str(object->doc, "status/lastMessage", ""), json_str(object->doc, "status/reason", ""));
+    promises_at_rest(world, job, object->doc);
 }
 
 /* A record's job must be there, and not at its end; its partition must be there, as it says. */
@@ -268,7 +289,7 @@ static void check_record(struct world *world, const struct api_object *record)
     const struct api_object *job = api_find(&world->api, "ipujobs", WORLD_NS, name);
     const char *state = json_str(job ? job->doc : NULL, "status/launcherStatus", "");
 
-    if (is_spent(record))
+    if (is_spent(record) || is_stuck(world, name))
         return;
     if (!job || !str_eq(job->uid, json_str(record->doc, "data/jobUid", "")))
         world_break(world, OWNED, "record %s is of a job that has gone", record->name);
@@ -306,8 +327,6 @@ static void check_pods(struct world *world, const struct user_job *job)
         pods +=
             str_eq(json_str(((struct api_object *)value)->doc, "metadata/labels/graphcore.ai~1job-name", ""),
                    job->name);
-    if (str_eq(job->kind->name, "invalid") && pods)
-        world_break(world, BAD_INPUT, "job %s has %u pods", job->name, pods);
     if (!object)
         return;
     if (str_eq(json_str(object->doc, "spec/cleanPodPolicy", ""), "All") && job->ended && pods)
@@ -329,7 +348,10 @@ void invariants_at_rest(struct world *world)
         check_record(world, value);
     for (size_t i = 0; i < world->net.side_count; i++)
         check_partitions(world, i);
+    if (world_is_calm(world) && world->incarnations > WORLD_PROCESSES)
+        world_break(world, NONE_BLOCKED, "%u operators were started, and nothing was done to the first",
+                    world->incarnations);
     if (world_is_calm(world) && world->api.empty_patches)
-        world_break(world, SAME_PLAN, "%llu patches have changed nothing",
+        world_break(world, NOTHING_AGAIN, "%llu patches have changed nothing",
                     (unsigned long long)world->api.empty_patches);
 }

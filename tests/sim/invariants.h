@@ -5,6 +5,15 @@
 
 #include "world.h"
 
+#define OWNED "1 (partitions with a record = partitions of live jobs; foreign ones untouched)"
+#define NO_IPU_TWICE "2 (no IPU in two partitions, no pod on a partition that is not active)"
+#define NONE_BLOCKED "3 (no job blocks another; a dead controller delays only its own jobs, never the lease)"
+#define NOTHING_AGAIN "4 (what was done is not planned again; plans come to an end)"
+#define AN_END "5 (every job reaches an end, or says what it waits for)"
+#define ONLY_LEADER "6 (only the leader sends)"
+#define READABLE "7 (a job's log is readable until its pods are deleted by policy)"
+#define BAD_INPUT "8 (bad input changes nothing)"
+
 /* Each as it happens. */
 void invariants_write_leaves(struct world *world, const struct host *host, const char *what);
 void invariants_request(struct world *world, const struct api_request *request);
@@ -12,7 +21,5 @@ void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vip
                            const char *id);
 void invariants_start(struct world *world, const struct sitting *sitting);
 void invariants_change(struct world *world, enum api_change_type type, const struct api_object *object);
-/* The same view was decided twice. */
-void invariants_decided(struct world *world, const char *job, const char *plan, const char *again);
 /* When nothing has happened for a while and nothing goes wrong any more. */
 void invariants_at_rest(struct world *world);

@@ -24,6 +24,7 @@ enum user_does {
     USER_SCALES,        /* up and down, and at last to one instance */
     USER_DRAINS_PODS,   /* as kubectl drain does */
     USER_CHANGES,       /* the template, twice */
+    USER_CLAIMS_PODS,   /* takes away what says of its pods which partition they use */
     USER_KILLS_PODS,    /* by force: the object goes, the program does not know */
 };
 
@@ -33,6 +34,8 @@ struct kind {
     enum pods_do pods;
     enum user_does user;
     const char *ends; /* launcherStatus in the end, when nothing goes wrong; "": the job has gone */
+    const char *
+        mistakes; /* fields, divided by |, that its refusal must name; NULL: there is nothing wrong with it */
 };
 
 extern const struct kind KINDS[];

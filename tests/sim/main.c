@@ -10,7 +10,7 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, tamper, one_namespace, crash_after, every_write;
+    bool calm, tamper, lost_controller, one_namespace, crash_after, every_write;
     char *kind, *log;
 };
 
@@ -53,6 +53,11 @@ static const struct opt ROWS[] = {
      .help =
          "Partitions are also removed by somebody, lost by their controller, and fail with their hardware; "
          "every other seed is so anyway"},
+    {.flag = "lost-controller",
+     .type = OPT_FLAG,
+     .offset = AT(lost_controller),
+     .help =
+         "One of the two V-IPU controllers falls silent for ever; in every eighth seed it does so anyway"},
     {.flag = "one-namespace",
      .type = OPT_FLAG,
      .offset = AT(one_namespace),
@@ -103,6 +108,8 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --calm");
     if (o->tamper)
         printf(" --tamper");
+    if (o->lost_controller)
+        printf(" --lost-controller");
     if (o->one_namespace)
         printf(" --one-namespace");
     if (w->crash_at)
@@ -152,6 +159,8 @@ static unsigned run(const struct options *o)
                                         .jobs = o->jobs,
                                         .kind = o->kind,
                                         .is_tampered_with = o->tamper || (o->seed + i) % 2 == 1,
+                                        .loses_controller =
+                                            o->lost_controller || (!o->every_write && (o->seed + i) % 8 == 4),
                                         .has_one_namespace = o->one_namespace,
                                         .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
                                         .crash_at = o->crash_at,

@@ -43,6 +43,11 @@ struct net {
     struct vipu_side *sides;
     size_t side_count;
     struct parcel *parcels;
+    /* What an operator has learnt that it has not brought about itself, or what went wrong: counted, so that
+     * plans can be judged between which there was none of it. */
+    uint64_t news;
+    bool lists_are_news; /* partitions may change by themselves */
+    bool is_answering;   /* what changes at the API server now is an operator's own doing */
     /* A message leaves a process; false: the process has died before. */
     bool (*leaves)(void *ctx, struct host *host, const char *what, bool is_write);
     /* A request is about to be answered, or a V-IPU write to be carried out. */

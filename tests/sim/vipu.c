@@ -119,6 +119,7 @@ static void end(struct vipu_call *call, struct parcel *parcel)
     struct vipu_agents agents = {0};
     bool is_good = over.result.err.kind == ERR_NONE;
 
+    net->news += !is_good || (net->lists_are_news && over.method == LIST);
     over.result.reason = is_good                        ? ""
                          : parcel && parcel->reason.len ? str_text(&parcel->reason)
                                                         : over.result.err.msg;
@@ -277,6 +278,7 @@ static void arrive_again(void *ctx)
     struct parcel *parcel = ctx;
     struct err first = parcel->err;
 
+    net->news++;
     carry_out(parcel);
     parcel->err = first;
     parcel_done(parcel);
@@ -295,6 +297,7 @@ static void arrive(void *ctx)
         parcel_done(parcel);
         return;
     }
+    net->news += parcel->call == NULL; /* it comes late: nobody waits for it any more */
     carry_out(parcel);
     if (parcel->fate.twice && parcel->method >= CREATE && parcel->method <= RESET)
         parcel_plan(parcel, parcel->fate.twice_ms, NULL, arrive_again);

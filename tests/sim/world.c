@@ -160,6 +160,7 @@ struct world *world_new(const struct world_options *options)
     world->net = (struct net){.api = &world->api,
                               .sides = world->sides,
                               .side_count = COUNT_OF(world->sides),
+                              .lists_are_news = !options->is_calm,
                               .leaves = on_leave,
                               .on_request = on_request,
                               .on_vipu_write = on_vipu_write,
@@ -192,6 +193,7 @@ void world_free(struct world *world)
         vipu_side_release(&world->sides[i]);
     api_release(&world->api);
     pool_config_release(&world->controllers);
+    progress_release(&world->progress);
     clock_end();
     mem_free(world->leader);
     mem_free(world->broken);
@@ -218,7 +220,7 @@ static bool run_to_rest(struct world *world, int64_t at_least_until_ms)
         if (clock_now_ms() >= at_least_until_ms && clock_now_ms() - since_ms >= AT_REST_MS)
             return !world->broken;
         if (clock_now_ms() - world->began_ms > LIMIT_MS)
-            world_break(world, "5 (every job reaches an end)", "the world does not come to rest");
+            world_break(world, AN_END, "the world does not come to rest");
     }
     return false;
 }
@@ -233,8 +235,7 @@ static void check_restart(struct world *world)
         world_kill(world, i, 0);
     }
     if (run_to_rest(world, clock_now_ms() + AT_REST_MS) && work_done(world) != before)
-        world_break(world, "4 (twice the same observation: the second plan is empty)",
-                    "an operator that starts with everything at rest writes %llu times",
+        world_break(world, NOTHING_AGAIN, "an operator that starts with everything at rest writes %llu times",
                     (unsigned long long)(work_done(world) - before));
 }
 
@@ -246,6 +247,6 @@ void world_run(struct world *world)
     if (!run_to_rest(world, least))
         return;
     invariants_at_rest(world);
-    if (!world->broken)
+    if (!world->broken && !world->lost) /* whose trouble a new one tells anew */
         check_restart(world);
 }

@@ -7,12 +7,15 @@
 #include "kinds.h"
 #include "net.h"
 #include "process.h"
+#include "progress.h"
 
 #define WORLD_OPERATOR_NS "ipu-system"
 #define WORLD_NS "team"
 #define WORLD_HOLD_MS 60000
 #define WORLD_TROUBLE_MS 30000
 #define WORLD_PROCESSES 2
+/* All jobs are made within this time. */
+#define ARRIVALS_MS 120000
 
 enum crash_moment { CRASH_NEVER, CRASH_BEFORE, CRASH_AFTER };
 
@@ -20,6 +23,7 @@ struct world_options {
     uint64_t seed;
     unsigned jobs;          /* 0: twenty */
     bool is_tampered_with;  /* partitions go and fail, too */
+    bool loses_controller;  /* one of the two falls silent some time, for ever */
     bool is_calm;           /* nothing goes wrong, whatever the seed says */
     bool has_one_namespace; /* the operators see jobs of one namespace, and no nodes */
     unsigned crash_at;      /* the operator dies at its n-th write, counted from 1; 0: never */
@@ -47,6 +51,7 @@ struct world {
     struct net net;
     struct vipu_side sides[2];
     struct cluster cluster;
+    struct progress progress;
     struct pool_config controllers;
     struct process *processes[WORLD_PROCESSES];
     struct planned *births[WORLD_PROCESSES];
@@ -54,9 +59,10 @@ struct world {
     struct user_job *jobs;
     size_t job_count;
     int64_t began_ms, storm_ends_ms;
-    struct weather storm; /* until then */
-    bool is_tampered;     /* partitions have gone or failed that the operator believed in */
-    unsigned writes;      /* of the operators, in the order in which they leave */
+    struct weather storm;         /* until then */
+    bool is_tampered;             /* partitions have gone or failed that the operator believed in */
+    const struct vipu_side *lost; /* the controller that has fallen silent for ever; NULL: none */
+    unsigned writes;              /* of the operators, in the order in which they leave */
     uint64_t vipu_writes;
     uint64_t foreign_numbers[2];
     /* who may write: the lease as the API server has it */

@@ -98,7 +98,18 @@ static void on_blow(void *ctx)
     struct blow *blow = ctx;
 
     blow->strike(blow->world);
+    net->news++;
     mem_free(blow);
+}
+
+static void lose_controller(void *ctx)
+{
+    struct world *world = ctx;
+    struct vipu_side *side = &world->sides[1];
+
+    *(dice_permille(500) ? &side->down_until_ms : &side->stalled_until_ms) = INT64_MAX;
+    world->lost = side;
+    net->news++;
 }
 
 static void on_calm(void *ctx)
@@ -121,6 +132,8 @@ void world_plan_trouble(struct world *world)
 
     world->api.no_stream_lists = dice_permille(300);
     world->api.page_limit = dice_permille(500) ? (unsigned)dice_between(1, 8) : 0;
+    if (world->options.loses_controller)
+        clock_plan(dice_between(1, ARRIVALS_MS), NULL, lose_controller, world);
     if (world->options.is_calm)
         return;
     world->storm_ends_ms = clock_now_ms() + STORM_MS;

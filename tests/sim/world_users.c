@@ -7,8 +7,6 @@
 #include "pod_status.h"
 #include "world.h"
 
-/* All jobs are made within this time. */
-#define ARRIVALS_MS 120000
 /* In a world that is asked for no number: one each of so many kinds. */
 #define USUAL_JOBS 20u
 /* An even number: it runs in the end. */
@@ -107,6 +105,16 @@ static void drain_a_pod(struct user_job *job)
     api_delete(&job->world->api, pod, -1);
 }
 
+static void claim_a_pod(struct user_job *job)
+{
+    struct api_object *pod = pod_of(job);
+
+    if (!pod)
+        return;
+    json_drop(json_at_mut(pod->doc, "metadata/annotations"), "graphcore.ai/partition");
+    api_changed(&job->world->api, pod);
+}
+
 /* The API tells ages in seconds, and who is older must not depend on who was heard of first: nobody makes a
  * job in a second in which another was made, as far as there are seconds enough. */
 static bool has_its_turn(const struct world *world)
@@ -181,6 +189,9 @@ static int64_t act(struct user_job *job)
     case USER_CHANGES:
         set_image(job, step == 1 ? "train:2" : "train:3");
         return step < 2 ? dice_between(500, 60000) : -1;
+    case USER_CLAIMS_PODS:
+        claim_a_pod(job);
+        return step < 2 ? dice_between(500, 40000) : -1;
     case USER_KILLS_PODS:
         kill_a_pod(job);
         return step < 3 ? dice_between(500, 40000) : -1;
