@@ -54,11 +54,8 @@ class Bench:
 
     def await_crd(self):
         """kubectl wait gives up on an object whose status is still empty; asking for the jobs does not."""
-        deadline = time.monotonic() + 30
-        while subprocess.run(["kubectl", "get", "ipujobs"], env=self.env, capture_output=True).returncode != 0:
-            if time.monotonic() > deadline:
-                raise SystemExit("the API server does not serve ipujobs")
-            time.sleep(0.05)
+        self.until(lambda: subprocess.run(["kubectl", "get", "ipujobs"], env=self.env, capture_output=True).returncode == 0,
+                   30, "the API server does not serve ipujobs")
 
     # ---- the objects ----
 
@@ -96,13 +93,21 @@ class Bench:
 
     @contextmanager
     def namespace(self, name):
+        """What is left in it in the end must be gone before another round, which would have to carry it."""
         self.kubectl("create", "namespace", name)
-        deadline = time.monotonic() + 30
-        while "default" not in self.kubectl("get", "serviceaccounts", "-n", name, "-o", "name"):
-            if time.monotonic() > deadline:
-                raise SystemExit(f"namespace {name} got no service account")
-            time.sleep(0.05)
+        self.until(lambda: "default" in self.kubectl("get", "serviceaccounts", "-n", name, "-o", "name"), 30,
+                   f"namespace {name} got no service account")
         yield name
+        self.kubectl("delete", "--raw", f"/api/v1/namespaces/{name}/pods?gracePeriodSeconds=0")
+        self.kubectl("delete", "namespace", name, "--wait=true", f"--timeout={PATIENCE_S}s")
+
+    @staticmethod
+    def until(condition, patience_s, trouble):
+        deadline = time.monotonic() + patience_s
+        while not condition():
+            if time.monotonic() > deadline:
+                raise SystemExit(trouble)
+            time.sleep(0.05)
 
     def requests(self):
         return apiserver.requests(self.kubectl("get", "--raw", "/metrics"))
@@ -112,9 +117,9 @@ class Bench:
         pods = self.options.jobs * self.options.workers
         with self.namespace(f"bare-{number}") as ns:
             before = self.requests()
-            waiting = self.waiting(ns, "pods", pods)
-            begin = json.loads(run_quietly(*self.load("create", ns, self.write("pod.json", self.pod()), pods)))["begin_ms"]
-            told = answer(waiting)
+            with self.waiting(ns, "pods", pods) as waiting:
+                begin = json.loads(run_quietly(*self.load("create", ns, self.write("pod.json", self.pod()), pods)))["begin_ms"]
+                told = answer(waiting)
             return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (told["end_ms"] - begin) * 1000,
                     "api": self.requests() - before}
 
@@ -124,10 +129,10 @@ class Bench:
         with self.namespace(f"jobs-{number}") as ns, self.namespace(f"probes-{number}") as probes:
             run_quietly(*self.load("create", ns, self.write("job.json", self.job(self.options.workers)), jobs))
             before = self.requests()
-            waiting = self.waiting(ns, "pods", pods), self.waiting(ns, "ipujobs", jobs)
-            with self.operator(config, "operator") as operator:
+            with self.waiting(ns, "pods", pods) as made, self.waiting(ns, "ipujobs", jobs) as ended, \
+                    self.operator(config, "operator") as operator:
                 begin = operator.await_line("jobs, pods, records and nodes are known") * 1000
-                told, completed = (answer(one, operator) for one in waiting)
+                told, completed = answer(made, operator), answer(ended, operator)
                 operator.await_settled()
                 seconds = (completed["end_ms"] - begin) / 1000
                 busy = operator.cpu_ticks() / os.sysconf("SC_CLK_TCK") / seconds
@@ -152,8 +157,14 @@ class Bench:
         self.delete_jobs(ns)
         return told
 
+    @contextmanager
     def waiting(self, ns, kind, count):
-        return subprocess.Popen(self.load("await", ns, kind, count), stdout=subprocess.PIPE, text=True)
+        waiting = subprocess.Popen(self.load("await", ns, kind, count), stdout=subprocess.PIPE, text=True)
+        try:
+            yield waiting
+        finally:
+            waiting.kill()
+            waiting.wait()
 
     def delete_jobs(self, ns):
         self.kubectl("delete", "ipujobs", "--all", "-n", ns, "--wait=true", f"--timeout={PATIENCE_S}s")
@@ -195,7 +206,6 @@ def answer(waiting, beside=None):
             return json.loads(waiting.communicate(timeout=1)[0])
         except subprocess.TimeoutExpired:
             if beside and beside.process.poll() is not None:
-                waiting.kill()
                 raise SystemExit(f"{beside.command[0]} has ended:\n{beside.log.read_text()[-2000:]}")
             if time.monotonic() > deadline:
                 raise
