@@ -1,6 +1,8 @@
-"""tests/bench admission: what the webhooks add to the creation of an IPUJob, beside a bare dry run of a PodTemplate."""
+"""tests/bench admission: what the webhooks add to the creation of an IPUJob, beside a bare dry run of a PodTemplate; and
+the same again while the operator lists all jobs and pods."""
 import base64
 import contextlib
+import datetime
 import http.client
 import json
 import ssl
@@ -30,6 +32,20 @@ TEMPLATES_PATH = "/api/v1/namespaces/default/podtemplates?dryRun=All&fieldValida
 PATIENCE_S = 60
 
 
+def listed_job(name):
+    """One that another controller looks after."""
+    return {**JOB, "metadata": {"name": name}, "spec": {**JOB["spec"], "managedBy": "bench.example/nobody"}}
+
+
+def listed_pod(owner):
+    """One of that job's, which no scheduler looks at."""
+    reference = {key: owner[key] for key in ("apiVersion", "kind")} | {key: owner["metadata"][key] for key in ("name", "uid")}
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "listed-%u", "labels": {"graphcore.ai/job-name": owner["metadata"]["name"]},
+                         "ownerReferences": [{**reference, "controller": True}]},
+            "spec": {**POD["spec"], "schedulerName": "nobody"}}
+
+
 class Api:
     def __init__(self, kubeconfig):
         config = yaml.safe_load(Path(kubeconfig).read_text())
@@ -47,18 +63,17 @@ def trusting(ca):
 
 
 class Loader(threading.Thread):
-    """Requests one after the other on one connection, for so long; how many milliseconds each took."""
+    """Requests one after the other on one connection, as long as it lasts; when each began and was answered."""
 
-    def __init__(self, host, tls, path, body):
+    def __init__(self, host, tls, path, body, over):
         super().__init__()
         self.connection = http.client.HTTPSConnection(host, context=tls, timeout=PATIENCE_S)
         self.connection.connect()
-        self.path, self.text, self.times, self.wrong, self.seconds = path, json.dumps(body), [], None, 0
+        self.path, self.text, self.over, self.times, self.wrong = path, json.dumps(body), over, [], None
 
     def run(self):
-        end = time.monotonic() + self.seconds
         try:
-            while time.monotonic() < end:
+            while not self.over.is_set():
                 self.times.append(self.ask())
         except (OSError, http.client.HTTPException, ValueError) as wrong:
             self.wrong = wrong
@@ -71,22 +86,27 @@ class Loader(threading.Thread):
         said = answer.read()
         if answer.status not in (200, 201) or b'"allowed":false' in said:
             raise ValueError(f"{self.path}: {answer.status} {said[:300]!r}")
-        return (time.monotonic() - begin) * 1000
+        return begin, time.monotonic()
 
 
-def load(host, tls, path, body, connections, seconds):
-    """(requests/s, p50, p99 in milliseconds)"""
-    loaders = [Loader(host, tls, path, body) for _ in range(connections)]
+def load(asked, connections, until):
+    """(requests/s, p50, p99 in milliseconds) of those that were in flight in the time that `until` waits for and tells."""
+    over = threading.Event()
+    loaders = [Loader(*asked, over) for _ in range(connections)]
     for loader in loaders:
-        loader.seconds = seconds
         loader.start()
-    for loader in loaders:
-        loader.join()
+    try:
+        begin, end = until()
+    finally:
+        over.set()
+        for loader in loaders:
+            loader.join()
     wrong = [str(loader.wrong) for loader in loaders if loader.wrong]
-    every = sorted(ms for loader in loaders for ms in loader.times)
+    every = sorted((answered - sent) * 1000 for loader in loaders for sent, answered in loader.times
+                   if sent < end and answered > begin)
     if wrong or not every:
-        raise SystemExit(wrong[0] if wrong else f"{path}: no answer")
-    return len(every) / seconds, every[len(every) // 2], every[int(len(every) * 0.99)]
+        raise SystemExit(wrong[0] if wrong else f"{asked[2]}: no answer")
+    return len(every) / (end - begin), every[len(every) // 2], every[int(len(every) * 0.99)]
 
 
 class Bench:
@@ -125,12 +145,36 @@ class Bench:
     def remove(self):
         self.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", NAME)
 
+    def create(self, count, name, body):
+        """So many objects, with their numbers where "%u" stands."""
+        file = self.folder / f"{name}.json"
+        file.write_text(json.dumps(body))
+        run_quietly(BUILD / "tests/benchmarks/api-load", "create", self.api.kubeconfig, "default", file, count)
+
+    def fill(self, count):
+        """Jobs, and as many pods of one of them, which the operator knows and has nothing to do for."""
+        self.create(count, "job", listed_job("listed-%u"))
+        owner = json.loads(self.kubectl("get", "ipujob", "listed-0", "-o", "json"))
+        self.create(count, "pod", listed_pod(owner))
+
+    def hold_lease(self):
+        """Whoever starts now stands by, until the lease is deleted."""
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "ipu-operator", "namespace": OPERATOR_NS},
+                 "spec": {"holderIdentity": "bench", "leaseDurationSeconds": 3600, "renewTime": now}}
+        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=json.dumps(lease))
+
+    def listing(self, operator):
+        """From when it leads, and so lists everything, until it knows all."""
+        self.kubectl("delete", "lease", "ipu-operator", "-n", OPERATOR_NS)
+        return operator.await_line("leading"), operator.await_line("jobs, pods, records and nodes are known")
+
     def operator(self):
         config = self.folder / "operator.yaml"
         config.write_text("vipuControllers: []\n")
         return Program([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
                         self.api.kubeconfig, "--health-port", "0", "--metrics", "off", "--admission", NAME, "--admission-port", str(self.port),
-                        "--log-level", "warn"], self.folder / "operator.log")
+                        "--log-level", "info"], self.folder / "operator.log")
 
     def await_trust(self):
         """What to trust, once the operator shows the certificate that it has told the API server of."""
@@ -140,31 +184,46 @@ class Bench:
                                     OPERATOR_NS, "-o", "jsonpath={.data.ca\\.crt}"], capture_output=True, text=True)
             with contextlib.suppress(OSError):
                 tls = trusting(found.stdout)
-                Loader(f"localhost:{self.port}", tls, REVIEW_PATH, REVIEW).connection.close()
+                Loader(f"localhost:{self.port}", tls, REVIEW_PATH, REVIEW, None).connection.close()
                 return tls
             time.sleep(0.05)
         raise SystemExit("the operator's webhooks are not trusted")
 
 
 REVIEW_PATH = "/validate-graphcore-ai-v1alpha1-ipujob"
-ROWS = ("PodTemplate, dry run", "IPUJob, no webhook", "IPUJob, both webhooks", "the webhook alone")
+BARE, PLAIN, ASKED, ALONE = "PodTemplate, dry run", "IPUJob, no webhook", "IPUJob, both webhooks", "the webhook alone"
+MEANWHILE = "{}, listing"
+AGAIN = (BARE, ASKED, ALONE)
+ROWS = (BARE, PLAIN, ASKED, ALONE, *map(MEANWHILE.format, AGAIN))
 
 
 def measure_all(bench, options):
     """Row -> connections -> the rounds' figures; in each round all take their turn."""
     found = {row: {count: [] for count in options.connections} for row in ROWS}
+    asked = {BARE: (bench.api.host, bench.api.tls, TEMPLATES_PATH, TEMPLATE)}
+    asked[PLAIN] = asked[ASKED] = (bench.api.host, bench.api.tls, JOBS_PATH, JOB)
+
+    def a_while():
+        begin = time.monotonic()
+        threading.Event().wait(options.seconds)
+        return begin, time.monotonic()
+
     for _ in range(options.rounds):
         for count in options.connections:
-            def take(row, host, tls, path, body, count=count):
-                found[row][count].append(load(host, tls, path, body, count, options.seconds))
-
-            take(ROWS[0], bench.api.host, bench.api.tls, TEMPLATES_PATH, TEMPLATE)
-            take(ROWS[1], bench.api.host, bench.api.tls, JOBS_PATH, JOB)
+            for row in (BARE, PLAIN):
+                found[row][count].append(load(asked[row], count, a_while))
             bench.install()
-            with bench.operator():
-                tls = bench.await_trust()
-                take(ROWS[2], bench.api.host, bench.api.tls, JOBS_PATH, JOB)
-                take(ROWS[3], f"localhost:{bench.port}", tls, REVIEW_PATH, REVIEW)
+            with bench.operator() as operator:
+                asked[ALONE] = (f"localhost:{bench.port}", bench.await_trust(), REVIEW_PATH, REVIEW)
+                operator.await_line("jobs, pods, records and nodes are known")
+                for row in (ASKED, ALONE):
+                    found[row][count].append(load(asked[row], count, a_while))
+            for row in AGAIN:
+                bench.hold_lease()
+                with bench.operator() as operator:
+                    bench.await_trust()
+                    found[MEANWHILE.format(row)][count].append(
+                        load(asked[row], count, lambda operator=operator: bench.listing(operator)))
             bench.remove()
     return found
 
@@ -172,16 +231,17 @@ def measure_all(bench, options):
 def report(found, options):
     say("")
     say(f"median of {options.rounds} round(s) of {options.seconds} s, in one run; the client is Python in one process")
-    say(f"{'':24} {'connections':>11} {'requests/s':>11} {'p50 ms':>8} {'p99 ms':>8}")
+    say(f"listing: while an operator that begins to lead lists {options.listed} jobs and {options.listed} pods")
+    say(f"{'':32} {'connections':>11} {'requests/s':>11} {'p50 ms':>8} {'p99 ms':>8}")
     for row, by_count in found.items():
         for count, rounds in by_count.items():
             rate, p50, p99 = (statistics.median(column) for column in zip(*rounds))
-            say(f"{row:24} {count:>11} {rate:>11.0f} {p50:>8.1f} {p99:>8.1f}")
+            say(f"{row:32} {count:>11} {rate:>11.0f} {p50:>8.1f} {p99:>8.1f}")
 
 
 def run(options):
     run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
-    measure.build("ipu-operator")
+    measure.build("ipu-operator", "api-load")
     say("starting an API server (usually seconds, some minutes the first time)")
     run_quietly(TOP / "deploy/cluster", "up", "--no-node", "--name", CLUSTER)
     try:
@@ -189,6 +249,7 @@ def run(options):
             bench = Bench(run_quietly(TOP / "deploy/cluster", "kubeconfig", "--name", CLUSTER).strip(), folder)
             bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
             bench.await_definition()
+            bench.fill(options.listed)
             report(measure_all(bench, options), options)
     finally:
         run_quietly(TOP / "deploy/cluster", "down", "--name", CLUSTER)

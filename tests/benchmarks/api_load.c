@@ -227,6 +227,7 @@ static const char *no_env(const char *name)
 static bool perform(const char *verb, const char *what, struct load *load, struct err *err)
 {
     AUTO(str) struct str pattern = {0};
+    AUTO(json) cJSON *body = NULL;
 
     if (str_eq(verb, "await")) {
         load->resource = str_eq(what, "ipujobs") ? &KUBE_IPUJOBS : &KUBE_PODS;
@@ -238,7 +239,10 @@ static bool perform(const char *verb, const char *what, struct load *load, struc
     if (!file_read(what, FILE_MAX_BYTES, &pattern, err))
         return false;
     load->pattern = str_text(&pattern);
-    load->resource = strstr(load->pattern, "\"IPUJob\"") ? &KUBE_IPUJOBS : &KUBE_PODS;
+    body = json_parse(str_slice(&pattern), err);
+    if (!body)
+        return false;
+    load->resource = str_eq(json_str(body, "kind", ""), "IPUJob") ? &KUBE_IPUJOBS : &KUBE_PODS;
     if (str_eq(verb, "create") ? create(load) : react(load))
         return true;
     return err_set(err, ERR_IO, "the API server refused");
