@@ -59,13 +59,18 @@ class Operator:
     def is_alive(self):
         return self.process is not None and self.process.poll() is None
 
+    def page(self, path):
+        """Its address; "" before there is one."""
+        port = re.search(r"health_port\W+(\d+)", self.log_of_this_start())
+        return f"http://127.0.0.1:{port[1]}{path}" if port else ""
+
     def ask(self, path, body=None):
         """Status and text of a page; 0 while nothing answers. A body makes it a POST."""
-        port = re.search(r"health_port=(\d+)", self.log_of_this_start())
-        if not port:
+        page = self.page(path)
+        if not page:
             return 0, ""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}{path}", body and body.encode(), timeout=5) as answer:
+            with urllib.request.urlopen(page, body and body.encode(), timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -82,7 +87,7 @@ class Operator:
         """It leads, and knows the world."""
         def works():
             assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.tail()}"
-            return self.health("/readyz") == 200 and "leading" in self.log_of_this_start()
+            return "leading" in self.log_of_this_start() and self.health("/readyz") == 200  # a standby is ready too
         until(works, "the operator is at work", seconds, self.tail)
         return self
 

@@ -1,0 +1,95 @@
+"""What a kubelet is told by the chart's probes: a loop that is stuck and a lease that is lost are seen."""
+
+import os
+import subprocess
+import urllib.request
+from datetime import datetime, timezone
+
+import pytest
+
+from waiting import until
+from world import LEASE, OPERATOR_NS
+
+LOST_LEASE = 1
+RENEW_DEADLINE_S = 10
+
+
+@pytest.fixture(scope="module")
+def probes(cluster):
+    """The probes of the chart by their paths."""
+    (pod,) = [item["spec"]["template"]["spec"] for item in cluster.rendered() if item["kind"] == "Deployment"]
+    both = (pod["containers"][0][kind] for kind in ("livenessProbe", "readinessProbe"))
+    return {probe["httpGet"]["path"]: probe for probe in both}
+
+
+class Kubelet:
+    """Asks as the chart's probes say."""
+
+    def __init__(self, operator, probes):
+        self._operator, self._probes = operator, probes
+
+    def is_content(self, path):
+        page = self._operator.page(path)
+        try:
+            return bool(page) and urllib.request.urlopen(page, timeout=self._probes[path]["timeoutSeconds"]).status == 200
+        except OSError:
+            return False
+
+    def sees(self):
+        return {path: self.is_content(path) for path in self._probes}
+
+
+ALL_WELL = {"/healthz": True, "/readyz": True}
+NOTHING_WELL = {"/healthz": False, "/readyz": False}
+
+
+def test_the_probes_are_asked_often_enough(probes):
+    """The vendor's chart asked whether its controller lives every 20,000 seconds."""
+    assert probes.keys() == ALL_WELL.keys()
+    for probe in probes.values():
+        assert probe["periodSeconds"] * probe.get("failureThreshold", 3) <= 30
+
+
+def make_certificate(folder):
+    folder.mkdir()
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=x", "-keyout", folder / "tls.key", "-out", folder / "tls.crt"], check=True, capture_output=True)
+    return folder
+
+
+def seconds_since_renewal(world):
+    renewed = datetime.fromisoformat(world.lease()["spec"]["renewTime"].replace("Z", "+00:00"))
+    return (datetime.now(timezone.utc) - renewed).total_seconds()
+
+
+def test_a_stuck_loop_is_seen_and_costs_the_lease(world, vipu, probes):
+    """A file that is read now and then stands still, as one on a network that is gone does: here a pipe without a writer."""
+    certificate = make_certificate(world.folder / "tls")
+    operator = world.start_operator(vipu.address, "--metrics", "secure", "--metrics-port", "0", "--metrics-certificate", certificate)
+    kubelet = Kubelet(operator, probes)
+    assert kubelet.sees() == ALL_WELL
+    os.link(certificate / "tls.crt", certificate / "before")
+    os.mkfifo(certificate / "pipe")
+    os.replace(certificate / "pipe", certificate / "tls.crt")
+    until(lambda: kubelet.sees() == NOTHING_WELL, "neither page is answered", 60, world.tell)
+    until(lambda: seconds_since_renewal(world) > RENEW_DEADLINE_S, "it may lead no more", 60, world.tell)
+    assert operator.is_alive()
+    with open(certificate / "tls.crt", "w"):
+        pass  # its end is what the reader waits for
+    until(lambda: not operator.is_alive(), "it ends, to be started again", 60, world.tell)
+    assert operator.process.returncode == LOST_LEASE
+    os.replace(certificate / "before", certificate / "tls.crt")
+    operator.start()
+    until(lambda: kubelet.sees() == ALL_WELL, "it is well again", 60, world.tell)
+
+
+def test_a_lease_that_another_took_is_seen(world, vipu, probes):
+    operator = world.start_operator(vipu.address)
+    kubelet = Kubelet(operator, probes)
+    assert kubelet.sees() == ALL_WELL
+    world.api.patch("leases", OPERATOR_NS, LEASE, {"spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600}})
+    until(lambda: kubelet.sees() == NOTHING_WELL, "neither page is answered", 60, world.tell)
+    assert operator.process.wait(60) == LOST_LEASE
+    operator.start()
+    until(lambda: kubelet.sees() == ALL_WELL, "it stands by", 60, world.tell)
+    assert "leading" not in operator.log_of_this_start()
