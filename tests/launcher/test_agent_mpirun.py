@@ -4,7 +4,9 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
+import planted
 import pytest
 
 from agents import address, descendants, kill, marked, sleeper
@@ -123,6 +125,45 @@ def test_sigterm_reaches_every_rank(cluster, running):
     launch.send_signal(signal.SIGTERM)
     assert launch.wait(60) != 0
     await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
+
+
+# Who starts processes tells each command line; more would fill the pipe before the test reads it.
+TALKATIVE = {"OMPI_MCA_plm_base_verbose": "5"}
+
+
+def shown_by_processes(pids):
+    """What anybody on their node may read of them, and what their own user may."""
+    found = {}
+    for pid in pids:
+        for name in ("cmdline", "environ"):
+            try:
+                found[f"{name} of {pid}"] = Path(f"/proc/{pid}/{name}").read_bytes()
+            except OSError:
+                pass  # it has ended
+    return found
+
+
+def test_no_key_is_told(cluster, tmp_path):
+    """However talkative Open MPI is, whatever is wrong with a key, and by no process to those who list processes."""
+    mark = f"{tmp_path.name}-{os.getpid()}"
+    keys = [file.read_bytes() for file in (cluster.folder / "keys").iterdir()]
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong" / "0").write_bytes(wrong := os.urandom(32))
+    refused = cluster.call("true", env=cluster.launcher_env(IPU_JOB_KEYS_DIR=str(tmp_path / "wrong")))
+    assert refused[0] == 255
+
+    launch = cluster.start_run("mpirun", "sh", "-c", sleeper(mark), **TALKATIVE)
+    await_until(lambda: len(marked(mark)) >= 2 * WORKERS, "six ranks")
+    agents = [cluster.agent_pid(i) for i in range(WORKERS)]
+    told = shown_by_processes([launch.pid, *descendants(launch.pid), *agents, *everything_below(cluster)])
+    assert len(told) >= 2 * (2 + 2 * WORKERS)
+    launch.send_signal(signal.SIGTERM)
+    told["the launcher's log"] = launch.communicate(timeout=60)[0]
+    assert b"plm:" in told["the launcher's log"], "Open MPI is at its most talkative"
+    told["a refused client"] = refused[2]
+    told |= {f"log of agent {i}": cluster.stop_agent(i)[1] for i in range(WORKERS)}
+    assert "refused" in told["log of agent 0"]
+    assert planted.found(told, [*keys, wrong]) == []
 
 
 # What a pod finds that runs under the restricted Pod Security Standard with a read-only root file system: a user without

@@ -2,19 +2,14 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 
-from operator_program import ROOT
+from permissions import Audit, Right, not_allowed, rights, unused
 from test_admission import WITH_WEBHOOKS, Webhooks, create, job
 from test_given_certificate import WITH_GIVEN
 from waiting import until
 from world import ACCOUNT, NAME, OPERATOR_NS, container
-
-sys.path.append(str(ROOT / "tests/lib"))
-
-from permissions import Audit, Right, not_allowed, rights, unused  # noqa: E402
 
 USER = f"system:serviceaccount:{OPERATOR_NS}:{ACCOUNT}"
 # Asked of the authorizer and not of the server: test_owner_references_need_their_right.

@@ -20,7 +20,7 @@ from tcp_proxy import TcpProxy
 from vipu_side import VipuProxy, VipuServer
 from waiting import until
 
-sys.path.append(str(ROOT / "deploy/local"))
+sys.path += [str(ROOT / "deploy/local"), str(ROOT / "tests/lib")]
 
 from local_cluster import processes  # noqa: E402
 from local_cluster.addresses import Addresses  # noqa: E402
