@@ -15,7 +15,7 @@ enum { AGAIN_MS = 1000, ANSWER_MS = 15000 };
 struct settings {
     struct tool_access access;
     char *ns, *pages;
-    bool admission;
+    bool jobs, admission;
     uint32_t seconds;
 };
 
@@ -29,6 +29,11 @@ static const struct opt ROWS[] = {
      .fallback = "default",
      .arg = "NAME",
      .help = "Namespace in which an IPUJob is tried"},
+    {.flag = "jobs",
+     .type = OPT_FLAG,
+     .offset = AT(jobs),
+     .fallback = "true",
+     .help = "Have the API server judge an IPUJob, which takes the right to create them"},
     {.flag = "admission",
      .type = OPT_FLAG,
      .offset = AT(admission),
@@ -221,12 +226,18 @@ static void on_deadline(struct loop_timer *timer)
     loop_stop(CONTAINER_OF(timer, struct check, deadline)->loop);
 }
 
+static bool is_asked(const struct check *check, size_t question)
+{
+    return question != ADMISSION || check->settings->jobs;
+}
+
 static int tell(const struct check *check)
 {
     for (size_t i = 0; i < QUESTIONS; i++) {
         const struct question *q = &check->questions[i];
 
-        printf("%s: %s\n", q->name, q->trouble ? q->trouble : "ok");
+        if (is_asked(check, i))
+            printf("%s: %s\n", q->name, q->trouble ? q->trouble : "ok");
     }
     return check->open ? TOOL_REFUSED : TOOL_DONE;
 }
@@ -242,8 +253,10 @@ static void begin(struct check *check)
         [ADMISSION] = {"IPUJobs", ask_admission},
     };
 
-    check->open = QUESTIONS;
     for (size_t i = 0; i < QUESTIONS; i++) {
+        if (!is_asked(check, i))
+            continue;
+        check->open++;
         check->questions[i] = (struct question){.name = rows[i].name,
                                                 .ask = rows[i].ask,
                                                 .check = check,

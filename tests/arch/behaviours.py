@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "behaviours.md"
-ROW = re.compile(r"^\| (B?\d+) \| ([^|]+) \| ([^|]+) \|$")
+ROW = re.compile(r"^\| ([B-D]?\d+) \| ([^|]+) \| ([^|]+) \|$")
 TEST = re.compile(r"^(?:TEST\((\w+)\)|def (test_\w+)\()", re.MULTILINE)
 WORLDS = re.compile(r"add_test\(NAME (sim[.a-z-]*\w)")
 NOT_APPLYING = "Does not apply"
@@ -26,7 +26,7 @@ def tests():
 def complaints(page, known):
     seen = set()
     for number, line in enumerate(page.splitlines(), 1):
-        if not re.match(r"^\| *B?\d", line):
+        if not re.match(r"^\| *[B-D]?\d", line):
             continue
         where = f"docs/behaviours.md:{number}"
         row = ROW.match(line)

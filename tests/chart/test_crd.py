@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from conftest import CRD_FILE, JUDGE
+from conftest import CHART, CRD_FILE, JUDGE
 
 DEFINITION = yaml.safe_load(CRD_FILE.read_text())
 SCHEMA = DEFINITION["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+CHART_FILE = yaml.safe_load((CHART / "Chart.yaml").read_text())
 SEED_JOBS = list(yaml.safe_load_all((Path(__file__).parent / "seed_jobs.yaml").read_text()))
 
 
@@ -81,6 +82,12 @@ def test_jobs_of_the_original_are_accepted_and_kept_as_they_are(api, namespace, 
     expected["workers"]["replicas"] = 1
     assert made["spec"] == expected
     assert made["metadata"]["name"].startswith(seed["metadata"]["generateName"])
+
+
+def test_the_example_of_the_chart_is_accepted(api, namespace):
+    """Catalogues show it."""
+    for example in yaml.safe_load(CHART_FILE["annotations"]["artifacthub.io/crdsExamples"]):
+        created(api, namespace, example)
 
 
 @pytest.mark.parametrize("count", [8, "8"], ids=["integer", "string"])

@@ -173,6 +173,14 @@ def test_one_namespace_refuses_what_needs_more_and_names_all_of_it(helm):
         assert f"  {value}: with controller.watchNamespace" in done.stderr
 
 
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+@pytest.mark.parametrize("several, word", [("a,b", '"a,b" are several'), ("a b", '"a b" are several'), ("A", '"A" is no name of a namespace')])
+def test_several_namespaces_are_refused_with_what_to_do_instead(helm, several, word):
+    done = helm("template", {**NO_WEBHOOKS, "controller": {"watchNamespace": several}})
+    assert done.returncode != 0 and f"  controller.watchNamespace: {word}" in done.stderr
+    assert ("Install the chart once for each" in done.stderr) == ("several" in word)
+
+
 def test_old_clusters_get_what_they_know(helm):
     done = helm("template", {}, "--kube-version", "1.26.0")
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from conftest import CHART, ROOT
 from renders import CERTIFIED, EVERYTHING, GOLDEN, NAMESPACED, objects, render
@@ -96,6 +97,14 @@ def test_no_certificate_is_made_by_helm(programs):
     text = render(programs / "helm", EVERYTHING)
     assert "BEGIN " not in text
     assert [thing for thing in objects(text) if thing["kind"] == "Secret" and (thing.get("data") or thing.get("stringData"))] == []
+
+
+def test_the_chart_says_which_images_it_may_ask_for(programs):
+    """For who has to copy them to where there is no way to the internet."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    told = {row["image"] for row in yaml.safe_load(chart["annotations"]["artifacthub.io/images"])}
+    text = render(programs / "helm", {"vipuServer": {"enabled": True}})
+    assert told == set(re.findall(r"(?:image: |--launcher-image=)(\S+)", text))
 
 
 def test_there_is_more_than_one_replica(programs):

@@ -240,10 +240,19 @@ def test_storage_is_an_empty_dir_unless_told(render):
 
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
-    kinds = {kind for kind, _ in render({
-        **NO_WEBHOOKS, "crds": {"upgrade": False}, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})}
-    assert kinds == {"ConfigMap", "Deployment", "Job", "Service", "PodDisruptionBudget", "ValidatingAdmissionPolicy",
-                     "ValidatingAdmissionPolicyBinding"}
+    objects = render({
+        **NO_WEBHOOKS, "crds": {"upgrade": False}, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})
+    assert {kind for kind, _ in objects} == {"ConfigMap", "Deployment", "Job", "Pod", "Service", "PodDisruptionBudget",
+                                             "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+
+
+def test_without_rights_of_its_own_the_test_of_the_release_makes_no_job(render):
+    def check(rbac):
+        pod = render({"controller": {"rbac": {"create": rbac}}})["Pod", "ipu-operator-self-check"]["spec"]
+        return pod["serviceAccountName"], [arg for arg in pod["containers"][0]["args"] if arg.startswith("--jobs=")]
+
+    assert check(True) == ("ipu-operator-self-check", ["--jobs=true"])
+    assert check(False) == ("ipu-operator-controller", ["--jobs=false"])
 
 
 def test_two_installations_share_no_cluster_wide_name(render):

@@ -21,7 +21,7 @@ SPARE = {"key": "e2e-spare", "operator": "Exists", "effect": "NoSchedule"}
 IMAGE = "ipu-operator/ipu-examples:0.1.0"
 HOLD_S = 12
 HARDENED = ["networkPolicy.enabled=true", "flowSchema.enabled=true", "priorityClass.create=true"]
-# One replica, so that the one that is killed leads; test_admission.py asks for the webhooks.
+# One replica, so that the one that is killed leads; test_replicas.py asks for the webhooks.
 VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeconds={HOLD_S}", "controller.replicas=1",
           "admissionWebhooks.enabled=false", "crds.upgrade=false", *HARDENED]
 CHART = kube.ROOT / "charts" / "ipu-operator"

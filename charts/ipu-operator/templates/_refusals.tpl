@@ -59,8 +59,15 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* What needs objects without a namespace, beside controller.watchNamespace. */}}
+{{- /* What is no namespace, and what needs objects without one, beside controller.watchNamespace. */}}
 {{- define "ipu-operator.refusedNamespaced" -}}
+{{- with .Values.controller.watchNamespace -}}
+{{- if regexMatch "[,\\s]" . }}
+  controller.watchNamespace: {{ quote . }} are several; an operator runs the jobs of one namespace or of all. Install the chart once for each, in a namespace of its own, with another controller.partitionPrefix where they share a V-IPU controller
+{{- else if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" .) }}
+  controller.watchNamespace: {{ quote . }} is no name of a namespace
+{{- end -}}
+{{- end -}}
 {{- if .Values.controller.watchNamespace -}}
 {{- range $value, $asked := dict "admissionWebhooks.enabled" .Values.admissionWebhooks.enabled
   "flowSchema.enabled" .Values.flowSchema.enabled "priorityClass.create" .Values.priorityClass.create -}}

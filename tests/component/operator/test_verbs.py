@@ -108,6 +108,8 @@ def test_the_self_check_says_what_is_dead(world, vipu):
     assert done.returncode == 0 and done.stdout == "operator: ok\nV-IPU controllers: ok\nIPUJobs: ok\n", done.stdout
     done = self_check(world, "--seconds", "3", "--admission")
     assert done.returncode == 1 and "IPUJobs: the mutating webhook was not asked" in done.stdout
+    done = self_check(world, "--seconds", "60", "--admission", "--jobs=false")
+    assert done.returncode == 0 and done.stdout == "operator: ok\nV-IPU controllers: ok\n", "whoever may make no jobs tries none"
     pages = pages_of(operator)
     operator.end()
     done = self_check(world, "--seconds", "3", pages=pages)
