@@ -6,6 +6,7 @@ import secrets
 import sys
 
 import kube
+import planted
 import pytest
 from jobs import job
 from test_launcher import launcher_log, mpi, untagged
@@ -75,13 +76,13 @@ def secure(stack, keys, tmp_path_factory):
     stack.system("delete", "secrets", "secure-files", "secure-access")
 
 
-def everything_told(stack, namespace, name):
+def everything_told(stack, namespace, *pods):
     """All that somebody who may read no Secret can read."""
     told = {kind: stack.kubectl("get", kind, "-A", "-o", "yaml") for kind in
             ("ipujobs", "pods", "events", "configmaps", "deployments", "leases")}
     told["operator's log"] = stack.system("logs", "-l", "control-plane=controller-manager", "--tail=-1")
     told["controller's log"] = stack.system("logs", "deployment/secure-vipu-server", "--tail=-1")
-    told["job's log"] = namespace("logs", name, "--all-containers")
+    told |= {f"log of {name}": namespace("logs", name, "--all-containers") for name in pods}
     return told
 
 
@@ -92,16 +93,25 @@ def test_a_job_runs_to_completion_and_no_key_is_told(stack, secure, keys, start,
     told = everything_told(stack, namespace, "secure-worker-0")
     assert "ops=" in told["operator's log"], "it is at its most talkative"
     assert HOST in told["operator's log"]
-    for key in keys.values():
-        forms = (key, base64.b64encode(key.encode()).decode().rstrip("="))
-        assert [where for where, text in told.items() for form in forms if form in text] == []
+    assert planted.found(told, keys.values()) == []
     kube.wait_for("the job's key goes with its partition", lambda: not namespace.items("secrets"))
 
 
+def launch_keys(namespace):
+    """What the launcher and the workers of a job know each other by, as long as they run."""
+    return [base64.b64decode(key) for secret in namespace.items("secrets") if "-mpi-" in secret["metadata"]["name"]
+            for name, key in secret["data"].items() if name.isdigit()]
+
+
 def test_poprun_and_its_instances_ask_with_what_their_pods_have(stack, secure, keys, start, namespace):
-    made = start(mpi("led", ASK_THERE, command=("poprun", "--num-replicas", "2", "--num-instances", "2"),
+    """And tell no key of theirs, though they are at their most talkative."""
+    made = start(mpi("led", ASK_THERE, command=("poprun", "--num-replicas", "2", "--num-instances", "2", "--debug"),
                      pod={"nodeSelector": NODES}))
+    own = kube.wait_for("it has keys", lambda: launch_keys(namespace))
+    assert len(own) == 2
     made.wait_for_state("Completed", "Failed", seconds=180)
     log = launcher_log(namespace, made)
-    assert untagged(log) == ["worker 0 was answered", "worker 1 was answered"], log
-    assert [user for user, key in keys.items() if key in log] == []
+    assert {"worker 0 was answered", "worker 1 was answered"} <= set(untagged(log)), log
+    assert len(untagged(log)) > 2, "poprun tells what it does"
+    told = everything_told(stack, namespace, "led-launcher")
+    assert planted.found(told, [*own, *keys.values()]) == []
