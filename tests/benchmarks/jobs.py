@@ -7,12 +7,12 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import apiserver
 import measure
-from measure import BUILD, TOP, Program, free_port, run_quietly, say
+from measure import BUILD, TOP, Program, cpu_ticks, free_port, run_quietly, say
 
 CLUSTER = "bench"
 OPERATOR_NS = "ipu-system"
@@ -20,6 +20,7 @@ IPUS_PER_DOMAIN = 64
 IPUS_PER_CONTROLLER = 65536
 FAKE_NODES = 10
 PROBES = 100
+TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 PATIENCE_S = 3600
 TEMPLATE_BYTES = 5 * 1024
 # Who made a pod does not change what a pod costs; the bare ones must not look like the operator's own.
@@ -112,31 +113,41 @@ class Bench:
     def requests(self):
         return apiserver.requests(self.kubectl("get", "--raw", "/metrics"))
 
+    def cluster_ticks(self):
+        """What the programs that name the cluster's folder, its own and the operator, have used of the processors so far."""
+        folder, used = str(Path(self.kubeconfig).parent).encode(), 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with suppress(OSError):  # a process that ends meanwhile
+                words = Path(f"/proc/{pid}/cmdline").read_bytes()
+                used += cpu_ticks(pid) if folder in words else 0
+        return used
+
     def bare_loop(self, number):
         """Pods, and nobody who looks after them but who looks after all pods."""
         pods = self.options.jobs * self.options.workers
         with self.namespace(f"bare-{number}") as ns:
-            before = self.requests()
+            before, used = self.requests(), self.cluster_ticks()
             with self.waiting(ns, "pods", pods) as waiting:
                 begin = json.loads(run_quietly(*self.load("create", ns, self.write("pod.json", self.pod()), pods)))["begin_ms"]
                 told = answer(waiting)
             return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (told["end_ms"] - begin) * 1000,
-                    "api": self.requests() - before}
+                    "cost": (self.cluster_ticks() - used) / pods, "api": self.requests() - before}
 
     def operator_round(self, number, config):
         """The jobs exist when the operator starts; it is measured until the last of them is completed."""
         jobs, pods = self.options.jobs, self.options.jobs * self.options.workers
         with self.namespace(f"jobs-{number}") as ns, self.namespace(f"probes-{number}") as probes:
             run_quietly(*self.load("create", ns, self.write("job.json", self.job(self.options.workers)), jobs))
-            before = self.requests()
+            before, used = self.requests(), self.cluster_ticks()
             with self.waiting(ns, "pods", pods) as made, self.waiting(ns, "ipujobs", jobs) as ended, \
                     self.operator(config, "operator") as operator:
                 begin = operator.await_line("jobs, pods, records and nodes are known") * 1000
                 told, completed = answer(made, operator), answer(ended, operator)
                 operator.await_settled()
                 seconds = (completed["end_ms"] - begin) / 1000
-                busy = operator.cpu_ticks() / os.sysconf("SC_CLK_TCK") / seconds
+                busy = operator.cpu_ticks() * TICK_MS / 1000 / seconds
                 resident, peak = operator.memory_kib()
+                cost = (self.cluster_ticks() - used) / pods
                 api = self.requests() - before
             with self.operator(config, "another") as another:  # which has to list all of it
                 another.await_line("jobs, pods, records and nodes are known")
@@ -147,7 +158,7 @@ class Bench:
                 last.await_line("jobs, pods, records and nodes are known")
                 self.delete_jobs(ns)
         return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (completed["end_ms"] - begin) * 1000,
-                "jobs": jobs / seconds, "cpu": busy, "resident": resident, "peak": peak, "listed": listed[0],
+                "jobs": jobs / seconds, "cpu": busy, "cost": cost, "resident": resident, "peak": peak, "listed": listed[0],
                 "list_peak": listed[1], "p50": reaction["p50_us"] / 1000, "p99": reaction["p99_us"] / 1000,
                 "api": api, "sent": operator.sent() + last.sent()}
 
@@ -260,7 +271,9 @@ def report(options, rounds, bare):
     say(f"memory:       {median('resident') / 1024:.1f} MiB resident, {median('peak') / 1024:.1f} MiB peak (whole lives); "
         f"{median('listed') / 1024:.1f} and {median('list_peak') / 1024:.1f} MiB after listing all of it, "
         f"ratio {statistics.median(one['list_peak'] / one['listed'] for one in rounds):.2f}")
-    say(f"processor:    {100 * median('cpu'):.0f} % of one core")
+    say(f"processor:    {100 * median('cpu'):.0f} % of one core; of a pod's whole life the operator and the cluster's programs "
+        f"take {median('cost') * TICK_MS:.0f} ms, with the bare loop {median('cost', bare) * TICK_MS:.0f} ms, ratio "
+        f"{1 / ratio('cost'):.2f}")
     say(f"requests:     {own:.1f} per job beside its pods, from its creation to its deletion, as the operator counts")
     say("requests that the API server answered, from everybody, until all is completed; per job, and per as many bare pods:")
     table(jobs, last["api"], bare[-1]["api"])

@@ -36,6 +36,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def cpu_ticks(pid):
+    """What a process has used of processors so far, in ticks of the clock (SC_CLK_TCK)."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+
+
 class Program:
     def __init__(self, command, log):
         self.command = [str(word) for word in command]
@@ -70,7 +75,7 @@ class Program:
         return re.search(pattern, self.log.read_text())[1]
 
     def cpu_ticks(self):
-        return sum(map(int, Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+        return cpu_ticks(self.process.pid)
 
     def resident_kib(self):
         return self.memory_kib()[0]
