@@ -213,11 +213,12 @@ static void send_delete(struct work *work, struct op *op, const struct kube_reso
                         const char *ns)
 {
     AUTO(json) cJSON *body = json_object();
+    cJSON *preconditions = json_put_object(body, "preconditions");
 
     json_put_str(body, "apiVersion", "v1");
     json_put_str(body, "kind", "DeleteOptions");
-    if (op->uid)
-        json_put_str(json_put_object(body, "preconditions"), "uid", op->uid);
+    json_put_str(preconditions, "uid", op->uid);
+    json_put_str(preconditions, "resourceVersion", op->version);
     if (op->now)
         json_put_i64(body, "gracePeriodSeconds", 0);
     json_put_str(body, "propagationPolicy", "Background");

@@ -377,8 +377,8 @@ static void on_pod_deleted(struct request *request, struct kube_response *res)
 
     if (res->err.kind == ERR_NONE)
         expect_gone(request, request->work->r->pods, key);
-    else if (res->err.kind != ERR_NOT_FOUND && res->err.kind != ERR_CONFLICT) /* another uid: ours has gone */
-        fail(request, res);
+    else if (res->err.kind != ERR_NOT_FOUND && res->err.kind != ERR_CONFLICT)
+        fail(request, res); /* a conflict: ours has gone, or has changed, which the watch will tell */
 }
 
 void answer_op(void *ctx, struct kube_response *res)

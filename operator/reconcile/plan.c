@@ -29,6 +29,10 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod)
 
     op->name = mem_strdup(pod->name);
     op->uid = mem_strdup(pod->uid);
+    /* One without a node goes at once, even when it gets a node that very moment; and then nobody knows
+     * whether it ran. */
+    if (!pod->node)
+        op->version = mem_strdup(pod->resource_version);
 }
 
 void plan_pod_drop(struct plan *plan, const struct pod *pod)
@@ -149,6 +153,7 @@ void op_release(struct op *op)
 {
     mem_free(op->name);
     mem_free(op->uid);
+    mem_free(op->version);
     mem_free(op->reason);
     mem_free(op->text);
     record_free(op->record);

@@ -29,7 +29,7 @@ enum op_kind {
     OP_PARTITION_RESET,  /* name */
     OP_PARTITION_REMOVE, /* name */
     OP_POD_CREATE,       /* instance, worker (its seat), name = partition */
-    OP_POD_DELETE,       /* name, uid, now: without waiting for its node */
+    OP_POD_DELETE,       /* name, uid, version; now: without waiting for its node */
     OP_STATUS,           /* body: the whole status */
     OP_EVENT,            /* reason, text, warning */
 };
@@ -38,6 +38,7 @@ struct op {
     enum op_kind kind;
     char *name; /* of the pod, record or partition */
     char *uid;
+    char *version; /* the resource version that is meant; NULL: any */
     uint32_t instance, worker;
     struct record *record; /* owned */
     cJSON *body;           /* owned */

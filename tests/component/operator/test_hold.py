@@ -208,6 +208,30 @@ def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):
     assert list(vipu.partitions()) == [f"p-unbound-{world.ns}-0"]
 
 
+def test_a_pod_that_gets_its_node_while_it_is_deleted_is_heard_out(world, vipu):
+    """Deleted without its node's knowledge, nobody could tell whether it ran."""
+    proxy = world.make_api_proxy()
+    bound = []
+
+    def bind_first(seen):
+        if seen.method == "DELETE" and seen.path.endswith("/pods/late-worker-0") and not bound:
+            bound.append(job.pods()["late-worker-0"])
+            world.kubelet.bind(bound[0])
+        return True
+
+    world.start_operator(vipu.address, "--hold-seconds", 600, proxy=proxy)
+    job = world.job("late")
+    job.wait_pods(1)
+    proxy.before = bind_first
+    job.patch({"spec": {"suspend": True}})
+    until(lambda: bound and job.pods()["late-worker-0"]["metadata"].get("deletionTimestamp"),
+          "its node is asked to end it", 30, world.tell)
+    world.kubelet.end_deleted(job.pods()["late-worker-0"])
+    job.wait("Suspended")
+    job.wait_released()
+    assert vipu.partitions() == {}
+
+
 def test_a_namespace_that_goes_takes_its_job_along_and_the_ipus_come_back(world, vipu):
     world.start_operator(vipu.address, "--hold-seconds", 600)
     ns = world.make_namespace(f"{world.ns}-gone")
