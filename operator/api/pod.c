@@ -149,17 +149,24 @@ static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statu
     return all_terminated;
 }
 
+static const cJSON *find_condition(const cJSON *status, const char *type)
+{
+    JSON_EACH (condition, json_at(status, "conditions")) {
+        if (str_eq(json_str(condition, "type", ""), type))
+            return condition;
+    }
+    return NULL;
+}
+
 /* Since when a condition is true; 0: it is not. */
 static bool is_true_since(const cJSON *status, const char *type, int64_t *ret_s)
 {
-    JSON_EACH (condition, json_at(status, "conditions")) {
-        if (!str_eq(json_str(condition, "type", ""), type) ||
-            !str_eq(json_str(condition, "status", ""), "True"))
-            continue;
-        timefmt_parse_rfc3339(json_str(condition, "lastTransitionTime", ""), ret_s);
-        return true;
-    }
-    return false;
+    const cJSON *condition = find_condition(status, type);
+
+    if (!str_eq(json_str(condition, "status", ""), "True"))
+        return false;
+    timefmt_parse_rfc3339(json_str(condition, "lastTransitionTime", ""), ret_s);
+    return true;
 }
 
 static int64_t first_start(const cJSON *statuses)
@@ -194,11 +201,13 @@ static void read_scheduling(struct pod *pod, const cJSON *status)
 /* "DisruptionTarget: DeletionByPodGC" is set together with the phase. */
 static bool is_garbage(const cJSON *status)
 {
-    JSON_EACH (condition, json_at(status, "conditions")) {
-        if (str_eq(json_str(condition, "type", ""), "DisruptionTarget"))
-            return str_eq(json_str(condition, "reason", ""), "DeletionByPodGC");
-    }
-    return false;
+    return str_eq(json_str(find_condition(status, "DisruptionTarget"), "reason", ""), "DeletionByPodGC");
+}
+
+/* Kubelets tell so from 1.29 on. */
+static bool is_unprepared(const cJSON *status)
+{
+    return str_eq(json_str(find_condition(status, "PodReadyToStartContainers"), "status", ""), "False");
 }
 
 static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
@@ -220,6 +229,7 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
     pod->begun_s = first_start(containers);
     (void)is_true_since(status, "PodScheduled", &pod->scheduled_s);
     pod->ready = is_true_since(status, "Ready", &pod->ready_s);
+    pod->is_unprepared = is_unprepared(status);
     if (pod->phase == POD_PENDING && !pod->reason)
         read_scheduling(pod, status);
     pod->disruption = pod_reason_of_disruption(status, &pod->disrupted_s);

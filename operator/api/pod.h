@@ -30,6 +30,7 @@ struct pod {
     bool deleting;
     bool cut_short; /* it was asked to go before it ended: how it ends says nothing about its program */
     bool ready;
+    bool is_unprepared;          /* its node says that its volumes or its network are not there */
     bool has_begun;              /* a container of it has started: its volumes are there */
     bool started_all_terminated; /* every container that started has state.terminated */
     bool main_done;              /* the first container, and every other that is no sidecar, has terminated */

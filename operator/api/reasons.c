@@ -60,6 +60,10 @@ const struct reason reasons[] = {
      "Correct the image's name, its tag or the pull secret"},
     {"ContainerCannotStart", REASON_TROUBLE, "A container cannot be made or started",
      "Look for a missing ConfigMap, Secret, key or program in the message"},
+    {"PodNotPrepared", REASON_TROUBLE,
+     "For a minute the pod's node could not prepare its volumes and network",
+     "Look for a missing Secret, ConfigMap or claim among those that the message names; kubectl describe pod "
+     "has the node's own words"},
     {"Unschedulable", REASON_TROUBLE, "No node has room for a pod, or may run it",
      "Lower the pod's requests, or change its nodeSelector or tolerations"},
     {"HostPortTaken", REASON_TROUBLE,
@@ -98,6 +102,11 @@ const struct reason reasons[] = {
      "Read its last lines in status.failure, and its log"},
     {"WorkerEnded", REASON_FAILURE, "A worker ended with exit code 0 although its launcher was not done",
      "Workers wait for their launcher; look for what told this one to end"},
+    {"WorkerLost", REASON_FAILURE,
+     "The launcher does not hear from a worker any more, or could not reach it, and the worker's pod has not "
+     "ended",
+     "Look at the worker's node, and at what its network lets through; to have the job started again, use "
+     "restartPolicy OnFailure"},
     {"OOMKilled", REASON_FAILURE, "A container used more memory than its limit",
      "Raise the container's memory limit"},
     {"Evicted", REASON_FAILURE, "The pod was evicted: its node was short of something, or was drained",

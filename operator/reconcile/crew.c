@@ -165,6 +165,8 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t seat, str
     }
     if (!crew->launcher_done)
         look_for_early_end(inst, seat, crew);
+    if (failure.reason && !failure.is_disruption && !crew->failure.reason)
+        crew->failure = failure_of_lost_worker(pod, inst->workers, seat);
     if (failure.reason && !crew->failure.reason)
         crew->failure = failure;
     crew->judged = failure.reason && !crew->failure.is_disruption ? failure : crew->failure;
@@ -201,6 +203,15 @@ static bool is_unbegun(const struct pod *pod)
     return pod->node && pod->phase == POD_PENDING && !pod->has_begun && !pod->trouble && !pod->deleting;
 }
 
+static void sum_up_start(const struct pod *pod, struct crew *crew)
+{
+    if (!is_unbegun(pod))
+        return;
+    crew->unbegun++;
+    if (pod->is_unprepared && (!crew->unprepared || pod->scheduled_s < crew->unprepared->scheduled_s))
+        crew->unprepared = pod;
+}
+
 void crew_sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew)
 {
     const struct job_spec *spec = &view->job->spec;
@@ -210,7 +221,8 @@ void crew_sum_up(const struct job_view *view, const struct instance_view *inst, 
 
         if (i < spec->workers_per_instance)
             sum_up_worker(seat, crew);
-        crew->unbegun += seat->state == WORKER_PRESENT && is_unbegun(seat->pod);
+        if (seat->state == WORKER_PRESENT)
+            sum_up_start(seat->pod, crew);
         if (seat->state == WORKER_GONE_QUIET || seat->state == WORKER_GONE_UNKNOWN)
             sum_up_gone(seat, inst->index, crew);
         if (is_lost(view, seat, crew) && (!crew->lost || seat->since_ms > crew->lost->since_ms)) {

@@ -15,9 +15,10 @@ struct crew {
     uint32_t noisy;         /* present, may still run, and is not lost */
     struct failure failure; /* the first of them all, with a pod that was taken away; reason NULL: none */
     struct failure judged;  /* whose exit code restartPolicy asks about: the launcher's, if it has one */
-    const struct pod *waiting_pod;
-    uint32_t ready;   /* workers that a launcher can reach */
-    uint32_t unbegun; /* on a node that still prepares them, and says nothing of any trouble */
+    const struct pod *waiting_pod; /* it says what for */
+    const struct pod *unprepared;  /* its node has not got its volumes and network yet; the longest of them */
+    uint32_t ready;                /* workers that a launcher can reach */
+    uint32_t unbegun;              /* on a node that still prepares them, and says nothing of any trouble */
     const struct pod *launcher, *launcher_done;
     const struct worker_view *lost; /* the one whose processes may live on, noticed last */
     uint32_t lost_index;

@@ -134,10 +134,9 @@ static const struct instance_result *spokesman(const struct tally *tally, enum j
         enum instance_phase phase;
         enum job_state state;
     } order[] = {
-        {INSTANCE_HOLDING, JOB_RESTARTING},
-        {INSTANCE_RESTARTING, JOB_RESTARTING},
-        {INSTANCE_STARTING, JOB_STARTING},
-        {INSTANCE_WAITING, JOB_PENDING},
+        {INSTANCE_HOLDING, JOB_RESTARTING}, {INSTANCE_RESTARTING, JOB_RESTARTING},
+        {INSTANCE_STARTING, JOB_STARTING},  {INSTANCE_WAITING, JOB_PENDING},
+        {INSTANCE_ENDING, JOB_RUNNING},
     };
 
     for (size_t i = 0; i < COUNT_OF(order); i++) {
@@ -169,12 +168,17 @@ static void conclude_end(const struct job_view *view, const struct tally *tally,
                        failed->text ? "; " : "; see status.failure", failed->text ? failed->text : "");
 }
 
+static uint32_t count_running(const struct tally *tally)
+{
+    return tally->phases[INSTANCE_RUNNING] + tally->phases[INSTANCE_ENDING];
+}
+
 static char *tell_progress(const struct job_view *view, const struct tally *tally)
 {
     struct str out = {0};
 
-    str_addf(&out, "%u of %zu instances running, %u done", tally->phases[INSTANCE_RUNNING],
-             view->instance_count, tally->phases[INSTANCE_DONE]);
+    str_addf(&out, "%u of %zu instances running, %u done", count_running(tally), view->instance_count,
+             tally->phases[INSTANCE_DONE]);
     if (tally->phases[INSTANCE_FAILED])
         str_addf(&out, ", %u failed", tally->phases[INSTANCE_FAILED]);
     return str_take(&out);
@@ -186,7 +190,7 @@ static void conclude(const struct job_view *view, const struct tally *tally, str
     const struct instance_result *speaker = spokesman(tally, &v->state);
     AUTO(mem) char *progress = tell_progress(view, tally);
 
-    v->running = tally->phases[INSTANCE_RUNNING];
+    v->running = count_running(tally);
     v->wait = tally->first[INSTANCE_WAITING].wait;
     if (view->instance_count == 0) {
         v->state = JOB_PENDING;

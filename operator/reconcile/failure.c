@@ -6,6 +6,7 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/api/exit_codes.h"
+#include "operator/api/lastwords.h"
 
 struct failure failure_of_pod(const struct pod *pod)
 {
@@ -27,6 +28,31 @@ struct failure failure_of_disruption(const struct pod *pod)
         .is_disruption = true,
         .at_s = pod->disrupted_s,
         .instance = pod->instance,
+    };
+}
+
+/* A worker whose node or network has gone shows nothing itself, and its node is given up only minutes later.
+ */
+struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
+                                      uint32_t count)
+{
+    uint32_t first = launcher->instance * count;
+    struct lost_worker lost;
+    const struct pod *pod;
+
+    if (!lastwords_lost_worker(launcher->message, &lost) || lost.number < first ||
+        lost.number - first >= count)
+        return (struct failure){0};
+    pod = workers[lost.number - first].pod;
+    if (!pod || pod_is_terminal(pod))
+        return (struct failure){0};
+    return (struct failure){
+        .reason = "WorkerLost",
+        .pod_name = pod->name,
+        .pod = pod,
+        .witness = launcher,
+        .at_s = launcher->failed_s,
+        .instance = launcher->instance,
     };
 }
 
@@ -92,10 +118,21 @@ static const char *taken_how(const char *reason)
     return "was evicted from its node";
 }
 
+static char *lost_sentence(const struct failure *failure)
+{
+    struct lost_worker lost = {0};
+
+    (void)lastwords_lost_worker(failure->witness->message, &lost);
+    return mem_printf("Launcher pod %s lost worker pod %s: %.*s", failure->witness->name, failure->pod_name,
+                      (int)lost.why.len, lost.why.ptr);
+}
+
 char *failure_sentence(const struct failure *failure)
 {
     const struct pod *pod = failure->pod;
 
+    if (failure->witness)
+        return lost_sentence(failure);
     if (failure->is_disruption || !pod)
         return mem_printf("Pod %s %s", failure->pod_name, taken_how(failure->reason));
     if (str_eq(failure->reason, "WorkerEnded"))
@@ -110,15 +147,23 @@ char *failure_sentence(const struct failure *failure)
                       pod->message ? ": " : "", pod->message ? pod->message : "");
 }
 
+static const char *last_words(const struct failure *failure)
+{
+    const struct pod *speaker = failure->witness ? failure->witness : failure->pod;
+
+    return speaker ? speaker->message : NULL;
+}
+
 char *failure_story(const struct failure *failure)
 {
     const struct pod *pod = failure->pod;
     AUTO(mem) char *sentence = failure_sentence(failure);
-    bool has_words = pod && pod->message && *pod->message && !strstr(sentence, pod->message);
+    const char *words = last_words(failure);
+    bool has_words = words && *words && !strstr(sentence, words);
 
     return mem_printf("%s%s%s%s%s", sentence, pod && pod->node ? "; node " : "",
                       pod && pod->node ? pod->node : "", has_words ? "; last lines: " : "",
-                      has_words ? pod->message : "");
+                      has_words ? words : "");
 }
 
 /* ---- in status ---- */
@@ -158,7 +203,7 @@ static cJSON *entry_of(const struct failure *failure)
         json_put_str(item, "node", failure->pod->node);
         if (!failure->is_disruption)
             put_container(item, failure->pod);
-        json_put_str(item, "message", failure->pod->message);
+        json_put_str(item, "message", last_words(failure));
     }
     json_put_str(item, "reason", failure->reason);
     if (failure->at_s)

@@ -9,6 +9,7 @@
 #include "operator/api/job.h"
 #include "operator/api/pod.h"
 #include "operator/api/record.h"
+#include "operator/reconcile/view.h"
 
 #define STATUS_FAILURES_MAX 3
 
@@ -17,14 +18,20 @@ struct failure {
     const char *reason; /* of reasons.h; NULL: nothing has failed */
     const char *pod_name;
     const struct pod *pod; /* NULL when it has gone */
-    bool is_disruption;    /* somebody took the pod away; how its containers took that says nothing */
-    int64_t at_s;          /* 0: unknown */
+    const struct pod
+        *witness;       /* the launcher that tells it in its last lines; NULL: the pod shows it itself */
+    bool is_disruption; /* somebody took the pod away; how its containers took that says nothing */
+    int64_t at_s;       /* 0: unknown */
     uint32_t instance;
     uint32_t attempt; /* the restarts before it */
 };
 
 struct failure failure_of_pod(const struct pod *pod);
 struct failure failure_of_disruption(const struct pod *pod);
+/* The launcher has failed; NULL reason when its last lines blame no worker of this instance that still runs.
+ */
+struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
+                                      uint32_t count);
 struct failure failure_of_record(const struct record *record); /* a disruption that was noted there */
 /* Keeps the earlier of the two in *first. */
 void failure_take_first(struct failure *first, const struct failure *other);

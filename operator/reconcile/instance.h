@@ -10,6 +10,7 @@ enum instance_phase {
     INSTANCE_WAITING,    /* for IPUs, or for a controller */
     INSTANCE_STARTING,   /* partition or pods are on their way */
     INSTANCE_RUNNING,    /* all workers run */
+    INSTANCE_ENDING,     /* how it ends is decided, and something of it still runs */
     INSTANCE_RESTARTING, /* its pods go, to be started again */
     INSTANCE_HOLDING,    /* a process may still run on IPUs that cannot be given back yet */
     INSTANCE_DONE,

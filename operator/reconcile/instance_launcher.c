@@ -127,8 +127,7 @@ static void launch_when_ready(const struct job_view *view, const struct instance
     instance_say(ret, INSTANCE_STARTING, "WaitingForWorkers",
                  "%u of %u workers are ready, on partition %s; the launcher starts when all are", crew->ready,
                  workers, inst->record->name);
-    if (crew->waiting_pod)
-        say_waiting(crew->waiting_pod, ret);
+    say_waiting(view, crew, plan, ret);
     if (crew->ready < workers || inst->part.state != PART_ACTIVE || inst->part.busy)
         return;
     say_launcher_starts(view, ret);
@@ -142,15 +141,15 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
     const struct pod *launcher = crew->launcher;
 
     look_for_keys(view, inst, crew, plan);
-    if (!launcher)
+    if (!launcher) {
         launch_when_ready(view, inst, crew, plan, ret);
-    else if (launcher->phase == POD_RUNNING)
+    } else if (launcher->phase == POD_RUNNING) {
         instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
-    else if (crew->waiting_pod)
-        say_waiting(crew->waiting_pod, ret);
-    else
+    } else {
         instance_say(ret, INSTANCE_STARTING, "StartingLauncher", "Launcher pod %s is starting",
                      launcher->name);
+        say_waiting(view, crew, plan, ret);
+    }
 }
 
 /* ---- the end ---- */
@@ -169,18 +168,19 @@ static bool is_within(const struct job_view *view, int64_t from_s, int64_t lengt
 bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,
                        struct instance_result *ret)
 {
-    const struct pod *launcher = crew->launcher, *cause = crew->failure.pod;
-    bool is_alone = cause && cause == launcher && !crew->failure.is_disruption;
+    const struct pod *launcher = crew->launcher;
+    bool is_alone = launcher && (crew->failure.pod == launcher || crew->failure.witness == launcher) &&
+                    !crew->failure.is_disruption;
 
     if (!launcher || launcher->deleting)
         return false;
     if (is_alone && !crew->gone && is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
-        instance_say(ret, INSTANCE_RUNNING, "Ending", "Launcher pod %s has failed", launcher->name);
+        instance_say(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s has failed", launcher->name);
         ret->failure = (struct failure){0};
         return true;
     }
     if (launcher->phase == POD_RUNNING && is_within(view, crew->failure.at_s, LAUNCHER_ENDS_S, plan)) {
-        instance_say(ret, INSTANCE_RUNNING, "Ending", "Pod %s has ended; so will the launcher that misses it",
+        instance_say(ret, INSTANCE_ENDING, "Ending", "Pod %s has ended; so will the launcher that misses it",
                      crew->failure.pod_name);
         return true;
     }

@@ -33,7 +33,9 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
 void decide_comes_back(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                        struct plan *plan, struct instance_result *ret);
 
-void say_waiting(const struct pod *waiting, struct instance_result *ret);
+/* A pod that waits for something, or that its node has long been preparing, speaks for its instance. */
+void say_waiting(const struct job_view *view, const struct crew *crew, struct plan *plan,
+                 struct instance_result *ret);
 
 /* instance_launcher.c: its workers wait for the launcher, which begins and ends the run. */
 /* False when there is nothing to wait for: what failed has failed. */

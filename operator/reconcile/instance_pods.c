@@ -1,10 +1,14 @@
 #include "base/core/mem.h"
+#include "operator/api/podneeds.h"
 #include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
 /* A restart waits 10 s after the first failure, twice as long after each further one, at most 5 min. */
 #define RESTART_FIRST_S 10
 #define RESTART_MAX_S 300
+
+/* Attaching a volume may take its time; one that is missing takes for ever. */
+#define PREPARED_S 60
 
 /* failure NULL: it ended well. */
 bool wants_restart(const struct job_spec *spec, const struct record *record, const struct failure *failure)
@@ -56,14 +60,14 @@ void decide_failed(const struct job_view *view, const struct instance_view *inst
     crew_delete(view, inst, plan); /* peers of a failed worker would wait for it for ever */
     say_failed(&view->job->spec, crew, ret);
     if (crew->noisy)
-        ret->phase = INSTANCE_RUNNING; /* its end is told when it is one */
+        ret->phase = INSTANCE_ENDING;
 }
 
 static void decide_succeeded(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                              struct plan *plan, struct instance_result *ret)
 {
     if (crew->noisy)
-        instance_say(ret, INSTANCE_RUNNING, "Ending", "Instance %u is ending", inst->index);
+        instance_say(ret, INSTANCE_ENDING, "Ending", "Instance %u is ending", inst->index);
     else if (wants_restart(&view->job->spec, inst->record, NULL))
         decide_restart(view, inst, crew, inst->workers[0].pod->finished_s, plan, ret);
     else
@@ -82,13 +86,42 @@ void decide_comes_back(const struct job_view *view, const struct instance_view *
 }
 
 /* A gate is somebody's intention; the others may stand for ever. */
-void say_waiting(const struct pod *pod, struct instance_result *ret)
+static void say_what_it_says(const struct pod *pod, struct instance_result *ret)
 {
     const char *reason = pod->trouble ? pod->trouble : "PodsWaiting";
 
     instance_say(ret, INSTANCE_STARTING, reason, "Pod %s waits: %s%s%s", pod->name, pod->reason,
                  pod->message ? ": " : "", pod->message ? pod->message : "");
     ret->is_stuck = reason_is_warning(reason);
+}
+
+/* What is missing stands in events of its kubelet alone; what could be missing stands in the template. */
+static void say_unprepared(const struct job_view *view, const struct pod *pod, struct instance_result *ret)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *template = job_template(view->job, &err);
+    AUTO(mem) char *needs = podneeds_tell(template);
+
+    instance_say(
+        ret, INSTANCE_STARTING, "PodNotPrepared",
+        "Pod %s waits: node %s could not prepare its volumes and network for %d seconds%s%s; kubectl "
+        "describe pod -n %s %s tells what is missing",
+        pod->name, pod->node, PREPARED_S, *needs ? "; the volumes name " : "", needs, view->ns, pod->name);
+    ret->is_stuck = true;
+}
+
+void say_waiting(const struct job_view *view, const struct crew *crew, struct plan *plan,
+                 struct instance_result *ret)
+{
+    const struct pod *unprepared = crew->unprepared;
+    int64_t left_s = unprepared ? unprepared->scheduled_s + PREPARED_S - view->now_unix_s : 0;
+
+    if (crew->waiting_pod)
+        say_what_it_says(crew->waiting_pod, ret);
+    else if (unprepared && left_s > 0)
+        plan_again_at(plan, view->now_ms + left_s * 1000);
+    else if (unprepared)
+        say_unprepared(view, unprepared, ret);
 }
 
 void decide_replaced(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
@@ -112,13 +145,13 @@ void decide_running(const struct job_view *view, const struct instance_view *ins
 
     if (inst->needs_vipu_access)
         look_for_keys(view, inst, crew, plan);
-    if (crew->succeeded == workers)
+    if (crew->succeeded == workers) {
         decide_succeeded(view, inst, crew, plan, ret);
-    else if (crew->running + crew->succeeded == workers)
+    } else if (crew->running + crew->succeeded == workers) {
         instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
-    else if (crew->waiting_pod)
-        say_waiting(crew->waiting_pod, ret);
-    else
+    } else {
         instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u of %u pods are running, on partition %s",
                      crew->running, workers, inst->record->name);
+        say_waiting(view, crew, plan, ret);
+    }
 }

@@ -60,6 +60,29 @@ TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
     CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->trouble && !pod->disruption);
 }
 
+TEST(a_node_tells_that_it_has_not_prepared_a_pod)
+{
+    static const struct {
+        const char *type, *status;
+        bool told;
+    } rows[] = {
+        {"PodReadyToStartContainers", "False", true},
+        {"PodReadyToStartContainers", "True", false},
+        {"Ready", "False", false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text =
+            mem_printf("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\",\"conditions\":[{"
+                       "\"type\":\"%s\",\"status\":\"%s\"}]}}",
+                       row->type, row->status);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK_INT_EQ(pod->is_unprepared, row->told);
+    }
+}
+
 TEST(a_pod_tells_when_each_step_was_done)
 {
     AUTO(pod)

@@ -93,11 +93,65 @@ TEST(a_launcher_that_fails_alone_is_named_when_no_worker_can_be)
 
     world_pod_end(w, pod(w, "job-launcher"), 4);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    check_state(w, "Running", "Ending", "Launcher pod job-launcher has failed");
     pod(w, "job-worker-0");
     world_pass(w, SHOWS_MS);
     check_state(w, "Failed", "ContainerFailed", "Container main of pod job-launcher ended with exit code 4");
     check_nothing_held(w);
+}
+
+#define HEARS_NOTHING "ipu-launch: worker job-worker-1 is lost: nothing was heard for 15 s"
+
+/* Its node has gone, which the cluster finds out minutes later. */
+TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+    struct wpod *lost = pod(w, "job-worker-1");
+    const cJSON *told;
+
+    lost->node_silent = true;
+    pod(w, "job-launcher")->last_words = HEARS_NOTHING "\n--- mpirun gives up ---\n";
+    world_pod_end(w, pod(w, "job-launcher"), 1);
+    world_settle(w);
+    check_state(w, "Running", "Ending", "Launcher pod job-launcher has failed");
+    world_pass(w, SHOWS_MS);
+    check_state(w, "Running", "WorkerLost",
+                "Launcher pod job-launcher lost worker pod job-worker-1: nothing was heard for 15 s");
+    told = json_at(w->status, "failure")->child;
+    CHECK_STR_EQ(json_str(told, "pod", ""), "job-worker-1");
+    CHECK_STR_EQ(json_str(told, "node", ""), lost->node);
+    CHECK_HAS(json_str(told, "message", ""), "mpirun gives up");
+    CHECK(!json_at(told, "exitCode"));
+    CHECK_INT_EQ(w->part_count, 1);
+    world_pass(w, WORLD_HOLD_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
+    CHECK_STR_EQ(world_said(w, "reason"), "WorkerLost");
+    CHECK_INT_EQ(w->part_count, 0);
+}
+
+TEST(a_worker_that_shows_why_it_died_is_no_lost_one)
+{
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+
+    pod(w, "job-launcher")->last_words = HEARS_NOTHING;
+    world_pod_end(w, pod(w, "job-launcher"), 1);
+    world_settle(w);
+    world_pod_end(w, pod(w, "job-worker-1"), 137);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed",
+                "Container main of pod job-worker-1 ended with exit code 137");
+}
+
+TEST(whether_a_lost_worker_restarts_its_job_is_the_launchers_exit_code)
+{
+    AUTO(world) struct world *w = running(RESTARTED("{\"type\":\"ExitCode\",\"exitCodes\":\"7\"}"));
+
+    pod(w, "job-launcher")->last_words = HEARS_NOTHING;
+    world_pod_end(w, pod(w, "job-launcher"), 7);
+    world_settle(w);
+    world_pass(w, SHOWS_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), "WorkerLost");
 }
 
 TEST(a_worker_is_named_before_the_launcher_that_misses_it)

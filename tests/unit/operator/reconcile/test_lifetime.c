@@ -163,6 +163,40 @@ TEST(a_slow_start_is_not_stuck)
     CHECK_STR_EQ(world_said(w, "stuckSince"), "");
 }
 
+#define WITH_VOLUMES                                                                                         \
+    "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"startDeadlineSeconds\":30,\"workers\":{"             \
+    "\"template\":{"                                                                                         \
+    "\"spec\":{\"containers\":[{\"name\":\"main\"}],\"volumes\":[{\"name\":\"data\",\"secret\":{"            \
+    "\"secretName\":\"token\"}},{\"name\":\"cache\",\"emptyDir\":{}}]}}}}"
+
+/* A missing Secret of the user's own: its kubelet tells nobody but in events. */
+TEST(pods_that_their_node_cannot_prepare_are_stuck)
+{
+    static const char says[] =
+        "Pod job-worker-0 waits: node node-of-pod-1 could not prepare its volumes and network "
+        "for 60 seconds; the volumes name Secret token; kubectl describe pod -n ns "
+        "job-worker-0 tells what is missing";
+    AUTO(world) struct world *w = running(WITH_VOLUMES);
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    be_stuck(w, "ContainerCreating");
+    stuck->is_unprepared = true;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
+    world_pass(w, 1000);
+    check_state(w, "Starting", "PodNotPrepared", says);
+    CHECK(strv_has(&w->told, "PodNotPrepared"));
+    stuck->node_silent = false;
+    w->now_ms += 30000;
+    world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartDeadlineExceeded");
+    CHECK_HAS(world_said(w, "lastMessage"), "the volumes name Secret token");
+    world_settle(w);
+    check_nothing_held(w);
+}
+
 TEST(pods_that_the_api_server_does_not_take_are_stuck)
 {
     AUTO(world) struct world *w = world_new(LIMITED("\"startDeadlineSeconds\":30"));

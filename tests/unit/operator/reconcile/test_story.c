@@ -300,7 +300,8 @@ TEST(a_failed_worker_takes_its_peers_along)
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_reconcile(w);
     CHECK(peer->deleting);
-    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running"); /* its end is told when it is one */
+    check_state(w, "Running", "ContainerFailed", /* its end is told when it is one */
+                "Container main of pod job-worker-0 ended with exit code 1");
     CHECK_INT_EQ(w->part_count, 1);
     world_settle(w);
     check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");

@@ -207,6 +207,7 @@ static void put_container_state(cJSON *status, const struct wpod *pod)
 
         json_put_i64(terminated, "exitCode", pod->exit_code);
         json_put_str(terminated, "reason", pod->is_out_of_memory ? "OOMKilled" : "Error");
+        json_put_str(terminated, "message", pod->last_words);
         put_time(terminated, "finishedAt", pod->ended_s);
     }
 }
@@ -265,6 +266,18 @@ static void put_unscheduled(cJSON *status, const struct wpod *pod)
     json_put_str(condition, "message", pod->waits_for);
 }
 
+static void put_unprepared(cJSON *status, const struct wpod *pod)
+{
+    cJSON *placed = json_push_take(conditions_of(status), json_object());
+    cJSON *prepared = json_push_take(conditions_of(status), json_object());
+
+    json_put_str(placed, "type", "PodScheduled");
+    json_put_str(placed, "status", "True");
+    put_time(placed, "lastTransitionTime", START_UNIX_S + pod->scheduled_ms / 1000);
+    json_put_str(prepared, "type", "PodReadyToStartContainers");
+    json_put_str(prepared, "status", "False");
+}
+
 static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
 {
     cJSON *labels = json_put_object(metadata, "labels");
@@ -314,6 +327,8 @@ cJSON *world_pod_object(const struct wpod *pod)
         put_disruption(status, pod);
     if (pod->waits_for)
         put_unscheduled(status, pod);
+    if (pod->is_unprepared)
+        put_unprepared(status, pod);
     return object;
 }
 
@@ -321,6 +336,7 @@ void world_pod_schedule(struct world *w, struct wpod *pod)
 {
     pod->node = mem_printf("node-of-%s", pod->uid);
     pod->report = REPORT_WAITING;
+    pod->scheduled_ms = w->now_ms;
     world_saw_pod(w, pod);
 }
 

@@ -24,21 +24,24 @@ struct wpod {
     uint32_t instance, worker, run;
     uint64_t revision;
     bool is_launcher;
-    bool is_unready; /* though it runs */
-    bool is_slow;    /* its node prepares it */
-    bool exists;     /* as an object */
-    bool process;    /* the truth: something of it runs and may use IPUs */
+    bool is_unready;    /* though it runs */
+    bool is_slow;       /* its node prepares it */
+    bool is_unprepared; /* and says that it has not got its volumes */
+    bool exists;        /* as an object */
+    bool process;       /* the truth: something of it runs and may use IPUs */
     enum wpod_report report;
     int exit_code;
     int64_t ended_s;
     bool is_gated;
-    const char *waits_for; /* the scheduler's words; NULL: it is not stuck */
-    const char *waits_in;  /* the container's reason for waiting, such as ImagePullBackOff */
-    const char *ended_by;  /* the pod's own reason, such as Evicted */
-    bool is_out_of_memory; /* its container's */
-    const char *taken_by;  /* who takes it away, as DisruptionTarget says, such as PreemptionByScheduler */
+    const char *waits_for;  /* the scheduler's words; NULL: it is not stuck */
+    const char *waits_in;   /* the container's reason for waiting, such as ImagePullBackOff */
+    const char *ended_by;   /* the pod's own reason, such as Evicted */
+    bool is_out_of_memory;  /* its container's */
+    const char *last_words; /* of its log, when it fails */
+    const char *taken_by;   /* who takes it away, as DisruptionTarget says, such as PreemptionByScheduler */
     bool has_running_sidecar;
     bool deleting, collected, node_silent, node_fenced;
+    int64_t scheduled_ms;
     int64_t asked_ms;    /* when it was asked to go; 0: never */
     int64_t vanished_ms; /* when its object went */
 };

@@ -1,0 +1,18 @@
+/* Which worker the last lines of a launcher blame. ipu-launch says so (launcher/remote/remote.c) when it does
+ * not hear from one, and Open MPI, 4.1 and 5, when its daemon there does not answer, which is often sooner.
+ * They are lines of a job's own log, so they are believed in what its status says, and in nothing else. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+
+struct lost_worker {
+    uint32_t number;  /* over all instances, as in its pod's name */
+    struct slice why; /* borrowed */
+};
+
+/* The first worker that did not answer, or no more. */
+bool lastwords_lost_worker(const char *lines, struct lost_worker *ret);

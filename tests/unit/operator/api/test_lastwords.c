@@ -1,0 +1,60 @@
+#include "operator/api/lastwords.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+TEST(the_worker_that_a_launcher_lost_is_found_among_its_last_lines)
+{
+    static const struct {
+        const char *lines, *why;
+        uint32_t number;
+    } rows[] = {
+        {"ipu-launch: worker train-worker-3 is lost: nothing was heard for 15 s\n",
+         "nothing was heard for 15 s", 3},
+        {"epoch 1\nipu-launch: worker a-worker-0-0123456789-worker-12 is lost: the agent has ended",
+         "the agent has ended", 12},
+        {"ipu-launch: worker x-worker-1 cannot be reached: its agent does not answer\n----\nORTE was unable",
+         "its agent does not answer", 1},
+        {"ipu-launch: worker x-worker-5 runs nothing: no shell\nipu-launch: worker x-worker-2 is lost: y\n"
+         "ipu-launch: worker x-worker-3 is lost: z",
+         "y", 2},
+        {"ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[19311,0],0] on node node1\n"
+         "  Remote daemon: [[19311,0],1] on node x-worker-7\n\nThis is usually due to",
+         "mpirun does not hear from its daemon there any more", 7},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct lost_worker lost;
+
+        CHECK(lastwords_lost_worker(row->lines, &lost));
+        CHECK_INT_EQ(lost.number, row->number);
+        CHECK_INT_EQ(lost.why.len, strlen(row->why));
+        CHECK(strncmp(lost.why.ptr, row->why, lost.why.len) == 0);
+    }
+}
+
+TEST(other_lines_blame_nobody)
+{
+    static const char *const rows[] = {
+        NULL,
+        "",
+        "ipu-launch: worker ",
+        "ipu-launch: worker train is lost: x",
+        "ipu-launch: worker train-worker- is lost: x",
+        "ipu-launch: worker train-worker-99999999999 is lost: x",
+        "ipu-launch: worker train-worker-1 is lost",
+        "ipu-launch: worker train-worker-1\n is lost: x",
+        "my worker train-worker-1 is lost: x",
+        "  HNP daemon   : [[19311,0],0] on node x-worker-1",
+        "  Remote daemon: [[19311,0],1] on node node1",
+        "ipu-launch: /opt/train cannot be run",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct lost_worker lost;
+
+        CHECK(!lastwords_lost_worker(rows[i], &lost));
+    }
+}
