@@ -20,14 +20,27 @@ def node_of(made):
     return pod and pod["spec"].get("nodeName")
 
 
+def led_from_the_first_node(name):
+    """A job with a worker on each node, and its launcher where nothing happens."""
+    made = mpi(name, UNTIL_TOLD, pod=over_both_nodes(name))
+    made["spec"]["launcher"]["template"] = {"spec": {"nodeSelector": {"kubernetes.io/hostname": "node1"}}}
+    return made
+
+
 def test_a_lost_node_holds_its_ipus_and_then_loses_them(stack, namespace, start):
     lost = start(job("lost", UNTIL_TOLD, ipus=8, pod=ONLY_THERE))
     moves = start(job("moves", UNTIL_TOLD, ipus=8, pod=RATHER_THERE, restartPolicy={"type": "OnFailure"}))
+    led = start(led_from_the_first_node("led"))
     for one in (lost, moves):
         one.wait_for_state("Running", seconds=SLOW_S)
         assert node_of(one) == SECOND
+    led.wait_for_state("Running", seconds=SLOW_S)
+    kube.wait_for("both ranks run", lambda: len(untagged(namespace.attempt("logs", "led-launcher").stdout)) == 2, SLOW_S)
+    there = next(n for n in (0, 1) if led.pod(n)["spec"]["nodeName"] == SECOND)
     first = {f"p-{name}-{namespace.namespace}-0" for name in ("lost", "moves")}
     with stack.cut_off():
+        named = led.wait_for_reason("WorkerLost", SLOW_S)["failure"][0]
+        assert (named["pod"], named["node"]) == (f"led-worker-{there}", SECOND), "not the launcher that misses it"
         stack.wait_until_ready(SECOND, False)
         kube.wait_for("its pods are asked to go", lambda: lost.pod()["metadata"].get("deletionTimestamp"), SLOW_S)
         assert first <= stack.partitions().keys(), "their processes may still run"
@@ -36,8 +49,10 @@ def test_a_lost_node_holds_its_ipus_and_then_loses_them(stack, namespace, start)
         assert ended["reason"] == "NodeLost" and SECOND in ended["failure"][0]["node"]
         kube.wait_for(moves.told, lambda: node_of(moves) == "node1", SLOW_S)
         again = moves.wait_for_state("Running", seconds=SLOW_S)
+        assert led.wait_for_state("Failed", seconds=SLOW_S)["reason"] == "WorkerLost"
         kube.wait_for("the removal of the partitions was the fence", lambda: not first & stack.partitions().keys(), SLOW_S)
-        assert again["restartCount"] == 1 and len(stack.partitions()) == 1
+        kube.wait_for("only what runs has one", lambda: len(stack.partitions()) == 1, SLOW_S)
+        assert again["restartCount"] == 1
     stack.wait_until_ready(SECOND)
     moves.let_end()
     moves.wait_for_state("Completed")
