@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH_MAX 256
+/* Every code there is, one by one, has 913 letters. */
+#define LENGTH_MAX 1024
 
 /* Digits at *at without leading zeros, at most 255; moves behind them. */
 static bool take_code(const char **at, long *ret)

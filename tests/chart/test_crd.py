@@ -475,6 +475,7 @@ def test_the_operator_accepts_what_the_definition_accepts(api, namespace):
         job(partition={"reconfigurable": True, "syncType": "c2-compatible", "gcds": 1, "routing": "dnc", "allocation": "a"}),
         job(workersPerJobInstance=2, partition={"reconfigurable": True, "gcds": 1}),
         job(restartPolicy={"type": "ExitCode", "exitCodes": "0-255,7", "backOffLimit": 0}),
+        job(restartPolicy={"type": "ExitCode", "exitCodes": ",".join(map(str, range(256)))}),
         job(restartPolicy={"type": "Always", "exitCodes": "1"}),
         job(managedBy="kueue.x-k8s.io/multikueue"), job(managedBy="a/" + "b" * 61), job(interactive={"ttl": 2**31 - 1}),
         job(activeDeadlineSeconds=2**31 - 1, startDeadlineSeconds=1, ttlSecondsAfterFinished=0, suspend=True, cleanPodPolicy="All"),
