@@ -1,6 +1,10 @@
 """The parts of the local cluster that decide from what they are handed."""
 
 import ipaddress
+import os
+import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 from local_cluster import addresses, cgroups, cluster, fake_nodes, go_programs, images, locks, places, problem
@@ -11,6 +15,17 @@ TCP_TABLE = """\
    1: 0100007F:4018 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 2 1 0 100 0 0 10 0
    2: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 3 1
 """
+
+
+@pytest.mark.parametrize("path", ["deploy/cluster", "deploy/image", "deploy/quickstart", "tests/bench", "tests/run"])
+def test_a_reader_who_has_seen_enough_ends_a_program(path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run([Path(__file__).resolve().parents[2] / path, "--help"], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60,
+                          env=environment)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
 def network(text):
