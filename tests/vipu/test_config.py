@@ -248,5 +248,6 @@ def test_where_it_listens(serve, dial):
 def test_ipv6(serve, dial):
     ours = serve("clusters: [{id: a}]", listen="[::1]:0")
     assert dial(f"[::1]:{ours.port}").version() == "1.18.0"
-    assert subprocess.run([program("vipu"), "-H", "::1", "-P", str(ours.port), "list", "partition"],
+    for host in ("::1", "[::1]"):
+        assert subprocess.run([program("vipu"), "-H", host, "-P", str(ours.port), "list", "partition"],
                           timeout=DEADLINE_S).returncode == 0

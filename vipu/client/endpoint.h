@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct vipu_endpoint {
-    const char *host;       /* name or address; IPv6 without brackets */
+    const char *host;       /* name or address; IPv6 with or without brackets */
     uint32_t port;          /* 0: 8090 */
     const char *user_id;    /* secure mode; NULL or "": none is sent */
     const char *access_key; /* secure mode */

@@ -342,16 +342,24 @@ static void on_deadline(struct loop_timer *timer)
     finish(call);
 }
 
+/* An IPv6 address may stand in brackets, as in a URL. */
+static char *bare_host(const char *host)
+{
+    size_t len = strlen(host);
+
+    return len > 2 && host[0] == '[' && host[len - 1] == ']' ? mem_strndup(host + 1, len - 2)
+                                                             : mem_strdup(host);
+}
+
 struct channel *channel_new(struct loop *loop, const struct channel_options *options)
 {
     struct channel *channel = NEW(struct channel);
-    bool is_v6 = strchr(options->host, ':') != NULL;
 
     channel->loop = loop;
-    channel->host = mem_strdup(options->host);
+    channel->host = bare_host(options->host);
     channel->port = options->port;
-    channel->authority = is_v6 ? mem_printf("[%s]:%u", options->host, options->port)
-                               : mem_printf("%s:%u", options->host, options->port);
+    channel->authority =
+        mem_printf(strchr(channel->host, ':') ? "[%s]:%u" : "%s:%u", channel->host, channel->port);
     channel->user_agent = mem_strdup(options->user_agent);
     channel_set_access(channel, &options->access);
     channel->max_in_flight = options->max_in_flight;
