@@ -1,5 +1,6 @@
 #include "launcher/poprun/hosts.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -10,25 +11,44 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #define DIGITS "0123456789"
 
-static bool add(const char *name, struct strv *hosts, struct err *err)
+/* What is being read. A function returns false when nothing more is to be read: there are too many hosts, or
+ * too many mistakes. */
+struct reading {
+    struct strv *hosts, *problems;
+    const char *where; /* begins each problem */
+    unsigned mistakes;
+};
+
+static bool complain(struct reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static bool complain(struct reading *r, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    AUTO(mem) char *text = mem_vprintf(fmt, args);
+    va_end(args);
+    strv_pushf(r->problems, "%s%s", r->where, text);
+    return ++r->mistakes < HOSTS_PROBLEMS_MAX;
+}
+
+static bool add(struct reading *r, const char *name)
 {
     if (!*name || strspn(name, LETTERS "._-") != strlen(name) || strchr("._-", *name) ||
         strlen(name) > NAME_MAX_BYTES)
-        return err_set(err, ERR_INVALID, "\"%.80s\" is neither the name nor the IPv4 address of a host",
-                       name);
-    if (strv_has(hosts, name))
-        return err_set(err, ERR_INVALID, "host %s is named twice", name);
-    if (hosts->count >= HOSTS_MAX)
-        return err_set(err, ERR_INVALID, "there are more than %u hosts", HOSTS_MAX);
-    strv_push(hosts, name);
+        return complain(r, "\"%.80s\" is neither the name nor the IPv4 address of a host", name);
+    if (strv_has(r->hosts, name))
+        return complain(r, "host %s is named twice", name);
+    if (r->hosts->count >= HOSTS_MAX)
+        return complain(r, "there are more than %u hosts", HOSTS_MAX) && false;
+    strv_push(r->hosts, name);
     return true;
 }
 
-static bool expand(const char *head, const char *rest, struct strv *hosts, struct err *err);
+static bool expand(struct reading *r, const char *head, const char *rest);
 
 /* One part of a bracket: "3", "0-7" or "08-11". */
-static bool expand_range(const char *head, const char *part, const char *rest, struct strv *hosts,
-                         struct err *err)
+static bool expand_range(struct reading *r, const char *head, const char *part, const char *rest)
 {
     size_t width = strspn(part, DIGITS);
     const char *last_text = part[width] == '-' ? part + width + 1 : part;
@@ -36,12 +56,11 @@ static bool expand_range(const char *head, const char *part, const char *rest, s
     uint32_t first, last;
 
     if (!parse_u32(first_text, 0, 999999999, &first) || !parse_u32(last_text, first, 999999999, &last))
-        return err_set(err, ERR_INVALID, "\"%.80s\" in brackets is neither a number nor a range like 0-3",
-                       part);
+        return complain(r, "\"%.80s\" in brackets is neither a number nor a range like 0-3", part);
     for (uint32_t n = first; n <= last; n++) {
         AUTO(mem) char *longer = mem_printf("%s%0*u", head, first_text[0] == '0' ? (int)width : 1, n);
 
-        if (!expand(longer, rest, hosts, err))
+        if (!expand(r, longer, rest))
             return false;
     }
     return true;
@@ -49,43 +68,50 @@ static bool expand_range(const char *head, const char *part, const char *rest, s
 
 /* Every host that begins with head and goes on as rest says. A bracket has something in it: no endless calls.
  */
-static bool expand(const char *head, const char *rest, struct strv *hosts, struct err *err)
+static bool expand(struct reading *r, const char *head, const char *rest)
 {
     const char *open = strchr(rest, '['), *close = open ? strchr(open, ']') : NULL;
 
     if (!open) {
         AUTO(mem) char *name = mem_printf("%s%s", head, rest);
-        return add(name, hosts, err);
+        return add(r, name);
     }
     if (!close || close == open + 1)
-        return err_set(err, ERR_INVALID, "\"%.80s\" has a bracket that is empty or not closed", rest);
+        return complain(r, "\"%.80s\" has a bracket that is empty or not closed", rest);
     AUTO(mem) char *longer = mem_printf("%s%.*s", head, (int)(open - rest), rest);
     for (const char *at = open + 1; at <= close;) {
         size_t len = strcspn(at, ",]");
         AUTO(mem) char *part = mem_strndup(at, len);
 
-        if (!expand_range(longer, part, close + 1, hosts, err))
+        if (!expand_range(r, longer, part, close + 1))
             return false;
         at += len + 1;
     }
     return true;
 }
 
-bool hosts_read_list(const char *text, struct strv *hosts, struct err *err)
+/* A bracket with colons is no range. */
+static bool read_part(struct reading *r, const char *part)
+{
+    if (part[0] == '[' && strchr(part, ':'))
+        return complain(r, "\"%.80s\" is neither the name nor the IPv4 address of a host", part);
+    return expand(r, "", part);
+}
+
+static bool read_list(struct reading *r, const char *text)
 {
     if (strlen(text) > FILE_MAX_BYTES)
-        return err_set(err, ERR_INVALID, "the list of hosts is longer than 1 MiB");
+        return complain(r, "the list of hosts is longer than 1 MiB");
     for (const char *at = text;; at++) {
         bool in_bracket = false;
         size_t len = 0;
 
         for (; at[len] && (in_bracket || at[len] != ','); len++)
             in_bracket = at[len] == '[' || (in_bracket && at[len] != ']');
-        if (len > PART_MAX_BYTES)
-            return err_set(err, ERR_INVALID, "a part of the list of hosts is longer than %u bytes",
-                           PART_MAX_BYTES);
         AUTO(mem) char *part = mem_strndup(at, len);
-        if (!expand("", part, hosts, err))
+        if (!(len > PART_MAX_BYTES
+                  ? complain(r, "a part of the list of hosts is longer than %u bytes", PART_MAX_BYTES)
+                  : read_part(r, part)))
             return false;
         at += len;
         if (!*at)
@@ -93,7 +119,14 @@ bool hosts_read_list(const char *text, struct strv *hosts, struct err *err)
     }
 }
 
-static bool read_line(const char *line, struct strv *hosts, struct err *err)
+void hosts_read_list(const char *text, struct strv *hosts, struct strv *problems)
+{
+    struct reading r = {.hosts = hosts, .problems = problems, .where = ""};
+
+    (void)read_list(&r, text);
+}
+
+static bool read_line(struct reading *r, const char *line)
 {
     static const char blanks[] = " \t\r";
     const char *at = line + strspn(line, blanks);
@@ -103,35 +136,48 @@ static bool read_line(const char *line, struct strv *hosts, struct err *err)
         AUTO(mem) char *word = mem_strndup(at, len);
 
         if (i && !str_has_prefix(word, "slots=") && !str_has_prefix(word, "max_slots=") &&
-            !str_has_prefix(word, "max-slots="))
-            return err_set(err, ERR_INVALID, "\"%.80s\" after the host is not slots=N", word);
-        if (i == 0 && !hosts_read_list(word, hosts, err))
+            !str_has_prefix(word, "max-slots=") &&
+            !complain(r, "\"%.80s\" after the host is not slots=N", word))
+            return false;
+        if (i == 0 && !read_list(r, word))
             return false;
         at += len + strspn(at + len, blanks);
     }
     return true;
 }
 
-bool hosts_read_file(struct slice text, const char *name, struct strv *hosts, struct err *err)
+static void read_lines(struct reading *r, struct slice text, const char *name)
 {
-    size_t before = hosts->count;
     unsigned number = 0;
 
-    if (text.len > FILE_MAX_BYTES)
-        return err_set(err, ERR_INVALID, "%s: a host file has at most 1 MiB", name);
-    if (text.len && memchr(text.ptr, '\0', text.len))
-        return err_set(err, ERR_INVALID, "%s has zero bytes; a host file is text, one host a line", name);
     for (size_t at = 0; at < text.len;) {
         const char *end = memchr(text.ptr + at, '\n', text.len - at);
         size_t len = end ? (size_t)(end - text.ptr) - at : text.len - at;
         AUTO(mem) char *line = mem_strndup(text.ptr + at, len);
+        AUTO(mem) char *where = mem_printf("%s: line %u: ", name, ++number);
 
-        number++;
-        if (!read_line(line, hosts, err))
-            return err_wrap(err, "%s: line %u", name, number);
+        r->where = where;
+        if (!read_line(r, line))
+            return;
         at += len + 1;
     }
-    if (hosts->count == before)
-        return err_set(err, ERR_INVALID, "%s names no host", name);
-    return true;
+}
+
+void hosts_read_file(struct slice text, const char *name, struct strv *hosts, struct strv *problems)
+{
+    struct reading r = {.hosts = hosts, .problems = problems, .where = ""};
+    size_t before = hosts->count;
+
+    if (text.len > FILE_MAX_BYTES) {
+        (void)complain(&r, "%s: a host file has at most 1 MiB", name);
+        return;
+    }
+    if (text.len && memchr(text.ptr, '\0', text.len)) {
+        (void)complain(&r, "%s has zero bytes; a host file is text, one host a line", name);
+        return;
+    }
+    read_lines(&r, text, name);
+    r.where = "";
+    if (hosts->count == before && r.mistakes == 0)
+        (void)complain(&r, "%s names no host", name);
 }

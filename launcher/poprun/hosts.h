@@ -3,13 +3,14 @@
  * taken for an option or for several words, hosts that are named twice, and more than HOSTS_MAX of them. */
 #pragma once
 
-#include "base/core/err.h"
 #include "base/core/str.h"
 
 #define HOSTS_MAX 4096u
+/* So many mistakes are told; what comes after them is not read. */
+#define HOSTS_PROBLEMS_MAX 10u
 
-/* Both append. ERR_INVALID names the part that is wrong. */
-MUST_USE bool hosts_read_list(const char *text, struct strv *hosts, struct err *err);
+/* Both append: hosts, and a sentence for each part that is wrong. */
+void hosts_read_list(const char *text, struct strv *hosts, struct strv *problems);
 /* One host a line, with comments (#) and Open MPI's slots=N, which mean nothing here: instances are divided
  * evenly. */
-MUST_USE bool hosts_read_file(struct slice text, const char *name, struct strv *hosts, struct err *err);
+void hosts_read_file(struct slice text, const char *name, struct strv *hosts, struct strv *problems);

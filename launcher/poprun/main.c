@@ -182,43 +182,64 @@ static bool read_workers(struct strv *hosts, struct err *err)
     return true;
 }
 
-/* Slurm's hosts where no others are named. One alone is this one: then only its name is shown. */
-static bool read_allocation(struct strv *hosts, char **local_name, struct err *err)
+static void wrap(struct strv *problems, size_t from, const char *subject)
 {
-    const char *list = environment(SLURM_HOSTS);
+    for (size_t i = from; i < problems->count; i++) {
+        char *text = mem_printf("%s: %s", subject, problems->items[i]);
 
-    if (!list || !*list)
-        return true;
-    if (!hosts_read_list(list, hosts, err))
-        return err_wrap(err, "variable " SLURM_HOSTS);
-    if (hosts->count > 1)
-        return true;
-    *local_name = mem_strdup(hosts->items[0]);
-    strv_release(hosts);
-    return true;
+        mem_free(problems->items[i]);
+        problems->items[i] = text;
+    }
 }
 
-static bool find_hosts(const struct poprun_options *options, struct strv *hosts, char **local_name,
-                       struct err *err)
+/* Slurm's hosts where no others are named. One alone is this one: then only its name is shown. */
+static void read_allocation(struct strv *hosts, char **local_name, struct strv *problems)
+{
+    const char *list = environment(SLURM_HOSTS);
+    size_t before = problems->count;
+
+    if (!list || !*list)
+        return;
+    hosts_read_list(list, hosts, problems);
+    wrap(problems, before, "variable " SLURM_HOSTS);
+    if (hosts->count != 1)
+        return;
+    *local_name = mem_strdup(hosts->items[0]);
+    strv_release(hosts);
+}
+
+static void read_named(const struct poprun_options *options, struct strv *hosts, struct strv *problems)
 {
     AUTO(str) struct str text = {0};
+    size_t before = problems->count;
+    struct err err;
 
-    if (options->host && !hosts_read_list(options->host, hosts, err))
-        return err_wrap(err, "--host");
-    if (options->hostfile && (!file_read(options->hostfile, HOSTFILE_MAX, &text, err) ||
-                              !hosts_read_file(str_slice(&text), options->hostfile, hosts, err)))
-        return err_wrap(err, "--hostfile");
-    if (!hosts->count && !read_workers(hosts, err))
-        return false;
-    if (!hosts->count && !read_allocation(hosts, local_name, err))
-        return false;
-    if (hosts->count && options->num_instances % hosts->count)
-        return err_set(
-            err, ERR_INVALID,
-            "--num-instances=%u cannot be divided evenly among %zu hosts; take a multiple of %zu, or name "
-            "fewer hosts with --host",
-            options->num_instances, hosts->count, hosts->count);
-    return true;
+    if (options->host)
+        hosts_read_list(options->host, hosts, problems);
+    wrap(problems, before, "--host");
+    before = problems->count;
+    if (options->hostfile && !file_read(options->hostfile, HOSTFILE_MAX, &text, &err))
+        strv_push(problems, err.msg);
+    else if (options->hostfile)
+        hosts_read_file(str_slice(&text), options->hostfile, hosts, problems);
+    wrap(problems, before, "--hostfile");
+}
+
+static void find_hosts(const struct poprun_options *options, struct strv *hosts, char **local_name,
+                       struct strv *problems)
+{
+    struct err err;
+
+    read_named(options, hosts, problems);
+    if (!hosts->count && !problems->count && !read_workers(hosts, &err))
+        strv_push(problems, err.msg);
+    if (!hosts->count && !problems->count)
+        read_allocation(hosts, local_name, problems);
+    if (!problems->count && hosts->count && options->num_instances % hosts->count)
+        strv_pushf(problems,
+                   "--num-instances=%u cannot be divided evenly among %zu hosts; take a multiple of %zu, or "
+                   "name fewer hosts with --host",
+                   options->num_instances, hosts->count, hosts->count);
 }
 
 static int launch(const struct poprun_options *options, const struct settings *settings,
@@ -270,9 +291,10 @@ static int start(struct settings *settings, struct poprun_options *options, stru
     }
     if (problems->count == 0)
         poprun_options_check(options, &settings->program, environment, problems);
+    find_hosts(options, &hosts, &local_name, problems);
     if (problems->count)
         return complain(problems);
-    if (!find_hosts(options, &hosts, &local_name, &err) || !export(options, settings, &err))
+    if (!export(options, settings, &err))
         return complain_once(&err);
     return launch(options, settings, &hosts, local_name);
 }

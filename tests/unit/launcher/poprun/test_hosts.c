@@ -30,9 +30,10 @@ TEST(a_list_of_hosts_is_spelled_out)
     CHECK_ROWS (row, lists) {
         AUTO(strv) struct strv hosts = {0};
         AUTO(str) struct str text = {0};
-        struct err err;
+        AUTO(strv) struct strv problems = {0};
 
-        CHECK_OK(hosts_read_list(row->list, &hosts, &err), err);
+        hosts_read_list(row->list, &hosts, &problems);
+        CHECK_INT_EQ(problems.count, 0);
         join(&hosts, &text);
         CHECK_STR_EQ(str_text(&text), row->hosts);
     }
@@ -47,6 +48,7 @@ static const struct {
     {"-x", "\"-x\" is neither"}, /* mpirun would take it for an option */
     {"a b", "\"a b\" is neither"},
     {"::1", "\"::1\" is neither"},
+    {"[::1]", "\"[::1]\" is neither"},
     {"a:4", "\"a:4\" is neither"},
     {"a,b,a", "host a is named twice"},
     {"a[0-1", "\"a[0-1\" has a bracket that is empty or not closed"},
@@ -64,23 +66,43 @@ TEST(a_bad_list_is_refused)
 {
     CHECK_ROWS (row, bad_lists) {
         AUTO(strv) struct strv hosts = {0};
-        struct err err;
+        AUTO(strv) struct strv problems = {0};
 
-        CHECK_ERR(hosts_read_list(row->list, &hosts, &err), err, ERR_INVALID);
-        CHECK_HAS(err.msg, row->problem);
+        hosts_read_list(row->list, &hosts, &problems);
+        CHECK(problems.count);
+        CHECK_HAS(problems.items[0], row->problem);
     }
+}
+
+TEST(all_mistakes_are_told_but_not_without_end)
+{
+    AUTO(strv) struct strv hosts = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    hosts_read_list("a,-x,b[3-1],a,c", &hosts, &problems);
+    CHECK_INT_EQ(problems.count, 3);
+    CHECK_HAS(problems.items[2], "host a is named twice");
+    CHECK_INT_EQ(hosts.count, 2);
+    strv_release(&problems);
+    hosts_read_file(slice_of("d\nd\n-y\n"), "hosts", &hosts, &problems);
+    CHECK_INT_EQ(problems.count, 2);
+    CHECK_HAS(problems.items[1], "hosts: line 3: ");
+    strv_release(&problems);
+    hosts_read_list("-[0-999999999]", &hosts, &problems);
+    CHECK_INT_EQ(problems.count, HOSTS_PROBLEMS_MAX);
 }
 
 TEST(nobody_nests_brackets_without_end)
 {
     AUTO(str) struct str list = {0};
     AUTO(strv) struct strv hosts = {0};
-    struct err err;
+    AUTO(strv) struct strv problems = {0};
 
     for (int i = 0; i < 100000; i++)
         (void)str_adds(&list, "[1]");
-    CHECK_ERR(hosts_read_list(str_text(&list), &hosts, &err), err, ERR_INVALID);
-    CHECK_HAS(err.msg, "longer than 4096 bytes");
+    hosts_read_list(str_text(&list), &hosts, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_HAS(problems.items[0], "longer than 4096 bytes");
 }
 
 /* On record: a host file has one host a line. */
@@ -88,11 +110,11 @@ TEST(a_host_file_has_one_host_a_line)
 {
     AUTO(strv) struct strv hosts = {0};
     AUTO(str) struct str text = {0};
-    struct err err;
+    AUTO(strv) struct strv problems = {0};
 
-    CHECK_OK(hosts_read_file(slice_of("# two\nhost0 slots=2\n\n  host1\tmax_slots=4 # b\r\nn[1-2]"), "hosts",
-                             &hosts, &err),
-             err);
+    hosts_read_file(slice_of("# two\nhost0 slots=2\n\n  host1\tmax_slots=4 # b\r\nn[1-2]"), "hosts", &hosts,
+                    &problems);
+    CHECK_INT_EQ(problems.count, 0);
     join(&hosts, &text);
     CHECK_STR_EQ(str_text(&text), "host0 host1 n1 n2");
 }
@@ -110,18 +132,20 @@ TEST(a_bad_host_file_is_refused)
 {
     CHECK_ROWS (row, bad_files) {
         AUTO(strv) struct strv hosts = {0};
-        struct err err;
+        AUTO(strv) struct strv problems = {0};
 
-        CHECK_ERR(hosts_read_file(slice_of(row->file), "hosts", &hosts, &err), err, ERR_INVALID);
-        CHECK_STR_EQ(err.msg, row->problem);
+        hosts_read_file(slice_of(row->file), "hosts", &hosts, &problems);
+        CHECK_INT_EQ(problems.count, 1);
+        CHECK_STR_EQ(problems.items[0], row->problem);
     }
 }
 
 TEST(a_host_file_is_text)
 {
     AUTO(strv) struct strv hosts = {0};
-    struct err err;
+    AUTO(strv) struct strv problems = {0};
 
-    CHECK_ERR(hosts_read_file(SLICE_LIT("a\0b\n"), "hosts", &hosts, &err), err, ERR_INVALID);
-    CHECK_STR_EQ(err.msg, "hosts has zero bytes; a host file is text, one host a line");
+    hosts_read_file(SLICE_LIT("a\0b\n"), "hosts", &hosts, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_STR_EQ(problems.items[0], "hosts has zero bytes; a host file is text, one host a line");
 }
