@@ -1,5 +1,6 @@
 #include "launcher/poprun/host_cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 #include "launcher/poprun/tree.h"
 
 #define MODE 0700
@@ -43,7 +45,7 @@ bool host_cache_take(const char *path, int *ret, struct err *err)
             return err_errno(err, errno, "%s", path);
         if (!is_own(fd))
             return err_set(err, ERR_DENIED, "%s belongs to somebody else", path);
-        if (flock(fd, LOCK_SH) != 0)
+        if (flock(fd, LOCK_SH) != 0 && errno != ENOLCK && errno != EOPNOTSUPP) /* nobody can sweep there */
             return err_errno(err, errno, "%s cannot be locked", path);
         if (is_there(path, fd)) {
             *ret = fd;
@@ -61,4 +63,28 @@ void host_cache_leave(const char *path, int hold)
     if (flock(hold, LOCK_EX | LOCK_NB) == 0 && is_there(path, hold))
         (void)tree_remove(path);
     (void)close(hold);
+}
+
+static void sweep_one(const char *path)
+{
+    AUTO(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && is_own(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_there(path, fd))
+        (void)tree_remove(path);
+}
+
+void host_cache_sweep(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+
+    if (!entries)
+        return;
+    while ((entry = readdir(entries))) {
+        AUTO(mem) char *path = mem_printf("%s/%s", folder, entry->d_name);
+
+        if (str_has_prefix(entry->d_name, HOST_CACHE_NAME))
+            sweep_one(path);
+    }
+    (void)closedir(entries);
 }

@@ -11,6 +11,7 @@
 
 struct leftovers {
     char cache_dir[4096]; /* "" when there is none */
+    int cache_hold;       /* of the runner, on cache_dir itself */
     uint32_t cache_hosts; /* 0: cache_dir itself; otherwise there is one for each host: plan_host_cache */
     char partition[256];
     pid_t mpirun; /* 0 when it was not started */

@@ -11,6 +11,7 @@
 #include "launcher/poprun/acquire.h"
 #include "launcher/poprun/agent.h"
 #include "launcher/poprun/claim.h"
+#include "launcher/poprun/host_cache.h"
 #include "launcher/poprun/mpirun.h"
 #include "launcher/poprun/reach.h"
 #include "launcher/poprun/rnic.h"
@@ -47,30 +48,30 @@ static const char *temporary_folder(const struct run *run)
     return folder && *folder ? folder : "/tmp";
 }
 
-/* A name that nobody can know before; the instances make the directories. */
-static bool name_host_caches(const struct run *run, struct err *err)
+/* A name that nobody can know before. */
+static bool name_cache(const struct run *run, struct err *err)
 {
     uint64_t number;
     AUTO(mem) char *name = NULL;
 
     if (getrandom(&number, sizeof(number), 0) != sizeof(number))
         return err_errno(err, errno, "no random number for the name of the executable cache");
-    name = mem_printf("%s/poprun-cache-%016" PRIx64, temporary_folder(run), number);
-    run->left->cache_hosts = count_hosts(run);
+    name = mem_printf("%s/" HOST_CACHE_NAME "%016" PRIx64, temporary_folder(run), number);
     leftovers_note(run->left->cache_dir, sizeof(run->left->cache_dir), name);
     return true;
 }
 
+/* Held until this process ends. */
 static bool make_cache(const struct run *run, struct err *err)
 {
-    AUTO(mem) char *template = mem_printf("%s/poprun-cache-XXXXXX", temporary_folder(run));
+    struct err cause;
 
-    if (!mkdtemp(template))
-        return err_set(err, ERR_IO,
-                       "no directory for the executable cache at %s: %s; let TMPDIR name a folder that "
-                       "takes it, or give --executable-cache-path",
-                       template, strerror(errno));
-    leftovers_note(run->left->cache_dir, sizeof(run->left->cache_dir), template);
+    if (!host_cache_take(run->left->cache_dir, &run->left->cache_hold, &cause))
+        return err_set(
+            err, ERR_IO,
+            "no directory for the executable cache: %s; let TMPDIR name a folder that takes it, or "
+            "give --executable-cache-path",
+            cause.msg);
     return true;
 }
 
@@ -82,7 +83,12 @@ static bool choose_cache(const struct run *run, const char **ret, struct err *er
     *ret = asked && *asked ? asked : NULL;
     if (asked || run->options->num_instances == 1 || run->options->dry_run)
         return true;
-    if (!(run->hosts->count ? name_host_caches : make_cache)(run, err))
+    host_cache_sweep(temporary_folder(run));
+    if (!name_cache(run, err))
+        return false;
+    if (run->hosts->count) /* the instances make theirs */
+        run->left->cache_hosts = count_hosts(run);
+    else if (!make_cache(run, err))
         return false;
     *ret = run->left->cache_dir;
     return true;

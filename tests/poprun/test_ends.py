@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,22 @@ def test_the_cache_goes_away_however_the_program_ends(poprun, end):
     process = poprun.start("--offline-mode=on", "--num-replicas=2", "--num-instances=2", "sh", "-c", script)
     _, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode not in (0, None) and "made" in err
+    poprun.assert_clean()
+
+
+def test_what_a_killed_run_leaves_goes_with_the_next(poprun):
+    """Of a process group that is killed nobody is left to tidy up; what a live run has stays."""
+    killed, lives = poprun.start(*WAIT, start_new_session=True), start(poprun)
+    assert [killed.stdout.readline() for _ in range(2)]
+    stays = parts(lives)["instance"]
+    kept = {path for path in poprun.temporary.glob("poprun-cache-*") if str(path).encode() in Path(f"/proc/{stays}/environ").read_bytes()}
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=DEADLINE_S)
+    assert len(kept) == 1 and len(list(poprun.temporary.glob("poprun-cache-*"))) == 2
+    poprun.offline("--num-replicas=2", "--num-instances=2", "true")
+    assert set(poprun.temporary.glob("poprun-cache-*")) == kept
+    lives.terminate()
+    lives.communicate(timeout=DEADLINE_S)
     poprun.assert_clean()
 
 
