@@ -21,6 +21,7 @@ enum {
     WRITE_TIMEOUT_S = 20, /* for the whole answer */
     IDLE_TIMEOUT_S = 120, /* Go's clients keep a connection for 90: who closes first must not be us */
     PIECE_BYTES = 16 * 1024,
+    RECORD_BYTES = 16 * 1024, /* the most that one of TLS has */
 };
 
 struct serve {
@@ -446,6 +447,9 @@ static struct lws_context *open_context(struct serve *serve)
         .fd_limit_per_thread = MAX_CONNECTIONS,
         .max_http_header_pool = MAX_CONNECTIONS,
         .max_http_header_data = MAX_HEADER_BYTES,
+        /* What one read leaves of a record makes no socket readable, and the library (4.1, with libuv) comes
+         * back for it only once: the rest of a larger body would wait for ever. */
+        .pt_serv_buf_size = RECORD_BYTES,
         .timeout_secs = READ_TIMEOUT_S,
         .server_string = "serve", /* may not be empty; the default names the library */
         .user = serve,
