@@ -197,42 +197,74 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     return status;
 }
 
-static void without_times(cJSON *status)
+static bool is_named(const char *const *names, const char *name)
 {
-    json_drop(status, "lastReconcileTime");
-    for (cJSON *c = json_at_mut(status, "conditions") ? json_at_mut(status, "conditions")->child : NULL; c;
-         c = c->next)
-        json_drop(c, "lastUpdateTime");
+    for (; *names; names++) {
+        if (str_eq(*names, name))
+            return true;
+    }
+    return false;
 }
 
+/* Is every member the same, but for those of these names? */
+static bool alike(const cJSON *a, const cJSON *b, const char *const *free)
+{
+    JSON_EACH (member, a) {
+        if (!is_named(free, json_key(member)) &&
+            !json_equal(member, cJSON_GetObjectItemCaseSensitive(b, json_key(member))))
+            return false;
+    }
+    JSON_EACH (member, b) {
+        if (!is_named(free, json_key(member)) && !cJSON_GetObjectItemCaseSensitive(a, json_key(member)))
+            return false;
+    }
+    return true;
+}
+
+static bool conditions_alike(const cJSON *a, const cJSON *b, const char *const *free)
+{
+    const cJSON *left = a ? a->child : NULL, *right = b ? b->child : NULL;
+
+    for (; left && right; left = left->next, right = right->next) {
+        if (!alike(left, right, free))
+            return false;
+    }
+    return !left && !right;
+}
+
+/* A status and its conditions: which members may differ. */
+struct freedom {
+    const char *const *status, *const *condition;
+};
+
+static bool statuses_alike(const cJSON *a, const cJSON *b, const struct freedom *freedom)
+{
+    return alike(a, b, freedom->status) &&
+           conditions_alike(json_at(a, "conditions"), json_at(b, "conditions"), freedom->condition);
+}
+
+#define TIMES "lastReconcileTime", "conditions"
+static const char *const TIMES_ALONE[] = {TIMES, NULL};
+static const char *const CONDITION_TIMES[] = {"lastUpdateTime", NULL};
 /* What changes with every pod and with every step of a line. It travels with what is news, and by itself once
  * a minute: a write for each pod would be most of what a job costs the API server. A deletion is watched by
  * somebody who waits for it, so its steps are news. */
-static void without_details(cJSON *status)
-{
-    if (!str_eq(json_str(status, "launcherStatus", ""), job_state_name(JOB_TERMINATING)))
-        json_drop(status, "workersStatus");
-    json_drop(status, "lastMessage");
-    json_drop(status, "queue");
-    for (cJSON *c = json_at_mut(status, "conditions") ? json_at_mut(status, "conditions")->child : NULL; c;
-         c = c->next)
-        json_drop(c, "message");
-}
+static const char *const DETAILS[] = {TIMES, "lastMessage", "queue", "workersStatus", NULL};
+static const char *const DETAILS_OF_DELETION[] = {TIMES, "lastMessage", "queue", NULL};
+static const char *const CONDITION_DETAILS[] = {"lastUpdateTime", "message", NULL};
 
 enum difference { SAME, ONLY_DETAILS, DIFFERENT };
 
 static enum difference compare(const cJSON *before, const cJSON *after)
 {
-    AUTO(json) cJSON *a = json_dup(before);
-    AUTO(json) cJSON *b = json_dup(after);
+    bool is_deletion = str_eq(json_str(after, "launcherStatus", ""), job_state_name(JOB_TERMINATING));
 
-    without_times(a);
-    without_times(b);
-    if (json_equal(a, b))
+    if (statuses_alike(before, after, &(struct freedom){TIMES_ALONE, CONDITION_TIMES}))
         return SAME;
-    without_details(a);
-    without_details(b);
-    return json_equal(a, b) ? ONLY_DETAILS : DIFFERENT;
+    if (statuses_alike(before, after,
+                       &(struct freedom){is_deletion ? DETAILS_OF_DELETION : DETAILS, CONDITION_DETAILS}))
+        return ONLY_DETAILS;
+    return DIFFERENT;
 }
 
 /* A merge patch keeps what it does not name: what is gone has to be named. */
