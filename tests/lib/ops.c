@@ -30,8 +30,9 @@ static char *op_tell(const struct op *op)
     struct str out = {0};
 
     plan_print(&alone, &out);
-    str_addf(&out, "  uid=%s instance=%u worker=%u%s %s", op->uid ? op->uid : "none", op->instance,
-             op->worker, op->ready ? " ready" : "", text ? text : "");
+    str_addf(&out, "  uid=%s instance=%u worker=%u%s ", op->uid ? op->uid : "none", op->instance, op->worker,
+             op->ready ? " ready" : "");
+    str_adds(&out, text ? text : "");
     return str_take(&out);
 }
 

@@ -123,8 +123,10 @@ static void print_page(const struct api_target *target, struct snapshot *snapsho
     if (end < snapshot->count)
         str_addf(&out, ",\"continue\":\"%s\"", next);
     str_adds(&out, "},\"items\":[");
-    for (size_t from = snapshot->at; snapshot->at < end; snapshot->at++)
-        str_addf(&out, "%s%s", snapshot->at == from ? "" : ",", snapshot->items[snapshot->at]);
+    for (size_t from = snapshot->at; snapshot->at < end; snapshot->at++) {
+        str_adds(&out, snapshot->at == from ? "" : ",");
+        str_adds(&out, snapshot->items[snapshot->at]);
+    }
     str_adds(&out, "]}");
     *ret = (struct api_answer){.status = 200, .body = str_take(&out), .retry_after_ms = -1};
 }

@@ -29,6 +29,18 @@ static void answer_with(struct api_answer *ret, int status, const cJSON *doc)
     *ret = (struct api_answer){.status = status, .body = json_print(doc), .retry_after_ms = -1};
 }
 
+/* Printed when it was changed last, as a rule right now. */
+static void answer_with_object(const struct api *api, struct api_answer *ret, int status,
+                               const struct api_object *object)
+{
+    const struct api_change *last = api->history_count ? &api->history[api->history_count - 1] : NULL;
+
+    if (last && last->version == object->version)
+        *ret = (struct api_answer){.status = status, .body = mem_strdup(last->text), .retry_after_ms = -1};
+    else
+        answer_with(ret, status, object->doc);
+}
+
 static void not_found(struct api_answer *ret, const struct api_target *target)
 {
     api_refuse(ret, 404, "NotFound", "%s \"%s\" not found", target->kind->plural, target->name);
@@ -103,7 +115,7 @@ static void create(struct api *api, const struct api_target *target, const cJSON
     }
     object = api_create(api, target->kind->plural, doc);
     note_write(api, target->kind, true);
-    answer_with(ret, 201, object->doc);
+    answer_with_object(api, ret, 201, object);
 }
 
 /* ---- patch ---- */
@@ -257,7 +269,7 @@ static void patch(struct api *api, const struct api_target *target, const cJSON 
         return;
     }
     api_changed(api, object);
-    answer_with(ret, 200, object->doc);
+    answer_with_object(api, ret, 200, object);
 }
 
 /* ---- delete ---- */

@@ -24,7 +24,9 @@ static void say(struct api_watch *watch, const char *type, const char *object)
 {
     AUTO(str) struct str line = {0};
 
-    str_addf(&line, "{\"type\":\"%s\",\"object\":%s}\n", type, object);
+    str_addf(&line, "{\"type\":\"%s\",\"object\":", type);
+    str_adds(&line, object); /* long texts take their time through a format */
+    str_adds(&line, "}\n");
     watch->fn(watch->ctx, str_text(&line), line.len);
 }
 

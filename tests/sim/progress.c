@@ -40,15 +40,22 @@ static struct last *last_of(struct progress *progress, const struct job_view *vi
     return last;
 }
 
-static void check_same(struct world *world, const char *job, const struct strv *ops, const struct strv *again)
+void progress_decided_twice(struct world *world, const struct job_view *view, const struct plan *plan,
+                            const struct plan *again)
 {
-    if (ops->count != again->count)
-        world_break(world, NOTHING_AGAIN, "job %s: the same view gives %zu ops, and then %zu", job,
-                    ops->count, again->count);
-    for (size_t i = 0; i < ops->count && i < again->count; i++) {
-        if (!str_eq(ops->items[i], again->items[i]))
+    const char *job = view->job ? view->name : "that has gone";
+    AUTO(strv) struct strv ops = {0};
+    AUTO(strv) struct strv others = {0};
+
+    plan_tell(plan, &ops);
+    plan_tell(again, &others);
+    if (ops.count != others.count)
+        world_break(world, NOTHING_AGAIN, "job %s: the same view gives %zu ops, and then %zu", job, ops.count,
+                    others.count);
+    for (size_t i = 0; i < ops.count && i < others.count; i++) {
+        if (!str_eq(ops.items[i], others.items[i]))
             world_break(world, NOTHING_AGAIN, "job %s: the same view gives first %s, then %s", job,
-                        ops->items[i], again->items[i]);
+                        ops.items[i], others.items[i]);
     }
 }
 
@@ -68,20 +75,14 @@ static void check_step(struct world *world, const char *job, struct last *last, 
                     last->in_a_row, ops->items[0]);
 }
 
-void progress_decided(struct world *world, const struct job_view *view, const struct plan *plan,
-                      const struct plan *again)
+void progress_decided(struct world *world, const struct job_view *view, const struct plan *plan)
 {
-    AUTO(strv) struct strv other = {0};
     struct strv ops = {0};
     struct last *last;
 
-    plan_tell(plan, &ops);
-    plan_tell(again, &other);
-    check_same(world, view->job ? view->name : "that has gone", &ops, &other);
-    if (!view->job) {
-        strv_release(&ops);
+    if (!view->job)
         return;
-    }
+    plan_tell(plan, &ops);
     last = last_of(&world->progress, view);
     check_step(world, view->name, last, &ops);
     strv_release(&last->ops);

@@ -12,9 +12,11 @@ struct world;
 
 struct progress {
     struct map last; /* process and job -> struct last */
+    uint64_t decisions;
 };
 
 void progress_release(struct progress *progress);
-/* A process has decided, twice. What is wrong with it breaks the world. */
-void progress_decided(struct world *world, const struct job_view *view, const struct plan *plan,
-                      const struct plan *again);
+/* A process has decided; what is wrong with it breaks the world. */
+void progress_decided(struct world *world, const struct job_view *view, const struct plan *plan);
+void progress_decided_twice(struct world *world, const struct job_view *view, const struct plan *plan,
+                            const struct plan *again); /* in the same view */
