@@ -222,6 +222,23 @@ static void look_whose_record(struct request *request)
     work_send(work, &op, &http, on_record_looked);
 }
 
+/* It was made by a process before this one, which had not seen it when it asked, or by our own first try.
+ * What holds for a partition that nobody can have asked for yet, does not hold for this one. */
+static void doubt_freshness(const struct request *request)
+{
+    struct reconciler *r = request->work->r;
+    struct job_memory *memory = work_memory(request->work);
+    const char *id = request->op.record->name;
+    const struct record *seen = store_view(watch_store(r->records), r->options.operator_ns, id);
+
+    if (memory)
+        memory_part(memory, id, loop_now_ms(r->loop))->is_ours_fresh = false;
+    if (!seen || !str_eq(seen->job_uid, request->work->uid))
+        return;
+    pool_forget(r->pool, seen->controller, id);
+    reconciler_follow(r, seen);
+}
+
 static void on_record_created(struct request *request, struct kube_response *res)
 {
     struct reconciler *r = request->work->r;
@@ -232,10 +249,12 @@ static void on_record_created(struct request *request, struct kube_response *res
         reconciler_follow(r, request->op.record); /* its IPUs are spoken for from now on */
         return;
     }
-    if (res->err.kind == ERR_EXISTS)
+    if (res->err.kind == ERR_EXISTS) {
+        doubt_freshness(request);
         look_whose_record(request);
-    else
+    } else {
         fail(request, res);
+    }
 }
 
 static void on_record_patched(struct request *request, struct kube_response *res)
