@@ -19,6 +19,9 @@
 #define LABEL_INSTANCE "graphcore.ai/instance"
 #define LABEL_WORKER "graphcore.ai/worker"
 #define LABEL_RECORD "graphcore.ai/partition-record"
+/* Of an EndpointSlice, as Kubernetes has them: whose it is, and who writes it. */
+#define LABEL_SLICE_SERVICE "kubernetes.io/service-name"
+#define LABEL_SLICE_WRITER "endpointslice.kubernetes.io/managed-by"
 #define ANNOTATION_PARTITION "graphcore.ai/partition"
 #define ANNOTATION_RUN "graphcore.ai/run"
 #define ANNOTATION_SEAT "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */

@@ -69,6 +69,13 @@ static uint16_t agent_port_of(const cJSON *spec)
     return 0;
 }
 
+static char *read_host(const cJSON *object, const char *name)
+{
+    const char *host = json_str(object, "spec/hostname", NULL);
+
+    return host && !str_eq(host, name) ? mem_strdup(host) : NULL;
+}
+
 static void keep_tail(char **slot, const char *text)
 {
     size_t len = strlen(text);
@@ -264,6 +271,7 @@ static const size_t TEXTS[] = {
     offsetof(struct pod, node),    offsetof(struct pod, ip),
     offsetof(struct pod, reason),  offsetof(struct pod, failed_container),
     offsetof(struct pod, message), offsetof(struct pod, failed_reason),
+    offsetof(struct pod, host),
 };
 
 static char **text_of(struct pod *pod, size_t i)
@@ -316,6 +324,7 @@ struct pod *pod_parse(const cJSON *object)
     pod->worker = seat_of(metadata);
     pod->agent_port = agent_port_of(json_at(object, "spec"));
     pod->ip = mem_strdup(json_str(object, "status/podIP", NULL));
+    pod->host = read_host(object, pod->name);
     pod->node = mem_strdup(json_str(object, "spec/nodeName", NULL));
     read_owner(pod, metadata);
     pod->job_key = pod->job_name ? mem_printf("%s/%s", pod->ns, pod->job_name) : mem_strdup("");

@@ -21,6 +21,7 @@ struct pod {
     char *partition; /* annotation: the partition id it was started on, or NULL */
     char *node;      /* or NULL */
     char *ip;        /* its address, or NULL */
+    char *host;      /* its host name where that is not its name, or NULL */
     uint32_t run;    /* annotation: which start on that partition */
     uint32_t instance;
     uint32_t worker;     /* its seat in the instance: workers first, the launcher behind them */

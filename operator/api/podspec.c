@@ -115,9 +115,6 @@ cJSON *podspec_service(const struct job *job)
     podparts_put_owner(metadata, job);
     spec = json_put_object(service, "spec");
     json_put_str(spec, "clusterIP", "None");
-    json_put_bool(spec, "publishNotReadyAddresses",
-                  true); /* ranks look for each other before they are ready */
-    podparts_put_labels(json_put_object(spec, "selector"), job, ROLE_WORKER);
     return service;
 }
 

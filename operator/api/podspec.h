@@ -36,5 +36,5 @@ MUST_USE cJSON *podspec_worker(const struct job *job, uint32_t instance, uint32_
 /* What the API server says of such a pod, in the words of the job: where a field stands in
  * spec.workers.template or, of a launcher, in spec.launcher.template. Yours. */
 char *podspec_in_words_of_job(const char *message, bool is_launcher);
-/* The headless Service that gives workers stable names. Yours. */
+/* The headless Service that gives workers stable names; endpoints.h says who is behind them. Yours. */
 cJSON *podspec_service(const struct job *job);

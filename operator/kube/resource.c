@@ -3,6 +3,8 @@
 const struct kube_resource KUBE_PODS = {"", "v1", "pods", "Pod"};
 const struct kube_resource KUBE_CONFIGMAPS = {"", "v1", "configmaps", "ConfigMap"};
 const struct kube_resource KUBE_SERVICES = {"", "v1", "services", "Service"};
+const struct kube_resource KUBE_ENDPOINT_SLICES = {"discovery.k8s.io", "v1", "endpointslices",
+                                                   "EndpointSlice"};
 const struct kube_resource KUBE_SECRETS = {"", "v1", "secrets", "Secret"};
 const struct kube_resource KUBE_NODES = {"", "v1", "nodes", "Node"};
 const struct kube_resource KUBE_NAMESPACES = {"", "v1", "namespaces", "Namespace"};

@@ -13,6 +13,7 @@ struct kube_resource {
 extern const struct kube_resource KUBE_PODS;
 extern const struct kube_resource KUBE_CONFIGMAPS;
 extern const struct kube_resource KUBE_SERVICES;
+extern const struct kube_resource KUBE_ENDPOINT_SLICES; /* discovery.k8s.io/v1 */
 extern const struct kube_resource KUBE_SECRETS;
 extern const struct kube_resource KUBE_NODES;
 extern const struct kube_resource KUBE_NETWORK_POLICIES; /* networking.k8s.io/v1 */

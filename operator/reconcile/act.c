@@ -179,6 +179,22 @@ static void send_service(struct work *work, struct op *op, const struct job *job
                                 .retry_post = true});
 }
 
+static void send_names(struct work *work, struct op *op, const struct job *job)
+{
+    AUTO(json) cJSON *slice = TAKE(op->body);
+
+    if (op->uid)
+        json_put_str(json_at_mut(slice, "metadata"), "uid", op->uid);
+    send(work, op,
+         &(struct kube_request){.method = op->uid ? "PATCH" : "POST",
+                                .resource = &KUBE_ENDPOINT_SLICES,
+                                .ns = job->ns,
+                                .name = op->uid ? op->name : NULL,
+                                .body = slice,
+                                .content_type = op->uid ? KUBE_MERGE_PATCH : NULL,
+                                .retry_post = true});
+}
+
 static void send_record(struct work *work, struct op *op)
 {
     const struct reconciler *r = work->r;
@@ -298,6 +314,9 @@ static void perform(struct work *work, struct op *op, const struct job *job)
         return;
     case OP_SERVICE_CREATE:
         send_service(work, op, job);
+        return;
+    case OP_NAMES_WRITE:
+        send_names(work, op, job);
         return;
     case OP_POLICY_CREATE:
         launch_send_policy(work, op, job);

@@ -308,15 +308,14 @@ static void refuse(const struct request *request, const char *reason, char *text
     work_again_at(request->work, loop_now_ms(request->work->r->loop));
 }
 
-/* What all pods of a job share beside the Service. */
-/* What all pods of a job share: its Service, its NetworkPolicy. */
-static void on_shared_created(struct request *request, const struct watch *watch, const char *kind,
-                              struct kube_response *res)
+/* What pods of a job share: its Service, who is behind it, its NetworkPolicy. */
+static void on_shared_written(struct request *request, const struct watch *watch, const char *kind,
+                              const char *name, struct kube_response *res)
 {
     struct work *work = request->work;
     AUTO(mem) char *ns = work_ns(work);
-    AUTO(mem) char *key = key_in(ns, request->op.text);
-    const struct owned *seen = store_view(watch_store(watch), ns, request->op.text);
+    AUTO(mem) char *key = key_in(ns, name);
+    const struct owned *seen = store_view(watch_store(watch), ns, name);
 
     if (res->err.kind == ERR_NONE)
         expect_version(request, watch, key, res);
@@ -324,10 +323,21 @@ static void on_shared_created(struct request *request, const struct watch *watch
         work_again_at(work, loop_now_ms(work->r->loop));
     else if (res->err.kind == ERR_EXISTS)
         refuse(request, "NameTaken",
-               mem_printf("%s %s exists and is not part of this job; delete or rename it", kind,
-                          request->op.text));
+               mem_printf("%s %s exists and is not part of this job; delete or rename it", kind, name));
+    else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE)
+        refuse(request, denial_reason(res->denial), mem_strdup(res->message));
     else
         fail(request, res);
+}
+
+static void on_names_written(struct request *request, struct kube_response *res)
+{
+    struct job_memory *memory = work_memory(request->work);
+
+    if (memory && res->err.kind == ERR_NONE)
+        memory->create_refused = false;
+    if (res->err.kind != ERR_NOT_FOUND) /* somebody has deleted it, as the watch will tell */
+        on_shared_written(request, request->work->r->slices, "EndpointSlice", request->op.name, res);
 }
 
 static void refuse_name(const struct request *request, const struct pod *seen)
@@ -419,10 +429,13 @@ void answer_op(void *ctx, struct kube_response *res)
         on_dry_run(request, res);
         break;
     case OP_SERVICE_CREATE:
-        on_shared_created(request, request->work->r->services, "Service", res);
+        on_shared_written(request, request->work->r->services, "Service", request->op.text, res);
+        break;
+    case OP_NAMES_WRITE:
+        on_names_written(request, res);
         break;
     case OP_POLICY_CREATE:
-        on_shared_created(request, request->work->r->policies, "NetworkPolicy", res);
+        on_shared_written(request, request->work->r->policies, "NetworkPolicy", request->op.text, res);
         break;
     case OP_KEYS_CREATE:
         if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS)

@@ -77,10 +77,11 @@ bool decide_surroundings(const struct job_view *view, const struct instance_view
 {
     bool needs_shared = decide_shared(view, plan);
     bool needs_keys = (view->job->spec.has_launcher || inst->needs_vipu_access) && inst->keys == KEYS_UNKNOWN;
+    bool has_old_names = decide_names_are_old(view, inst, plan);
 
     if (needs_keys)
         create_keys(view, inst, crew, plan);
-    return !needs_shared && !needs_keys;
+    return !needs_shared && !needs_keys && !has_old_names;
 }
 
 /* ---- the launch ---- */
@@ -155,7 +156,7 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
 /* ---- the end ---- */
 
 /* Clocks of nodes differ; what lies in the future is not waited for. */
-static bool is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan)
+bool decide_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan)
 {
     int64_t rest_s = from_s + length_s - view->now_unix_s;
 
@@ -174,12 +175,12 @@ bool decide_awaits_end(const struct job_view *view, const struct crew *crew, str
 
     if (!launcher || launcher->deleting)
         return false;
-    if (is_alone && !crew->gone && is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
+    if (is_alone && !crew->gone && decide_is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
         instance_say(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s has failed", launcher->name);
         ret->failure = (struct failure){0};
         return true;
     }
-    if (launcher->phase == POD_RUNNING && is_within(view, crew->failure.at_s, LAUNCHER_ENDS_S, plan)) {
+    if (launcher->phase == POD_RUNNING && decide_is_within(view, crew->failure.at_s, LAUNCHER_ENDS_S, plan)) {
         instance_say(ret, INSTANCE_ENDING, "Ending", "Pod %s has ended; so will the launcher that misses it",
                      crew->failure.pod_name);
         return true;

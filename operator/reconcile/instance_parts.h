@@ -38,6 +38,8 @@ void say_waiting(const struct job_view *view, const struct crew *crew, struct pl
                  struct instance_result *ret);
 
 /* instance_launcher.c: its workers wait for the launcher, which begins and ends the run. */
+/* Is it still so soon after that moment (0: never)? Then the plan looks again when it is not. */
+bool decide_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan);
 /* False when there is nothing to wait for: what failed has failed. */
 bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,
                        struct instance_result *ret);
@@ -53,6 +55,14 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
 /* What the pods of a start find there besides their partition. True when it is there. */
 bool decide_surroundings(const struct job_view *view, const struct instance_view *inst,
                          const struct crew *crew, struct plan *plan);
+
+/* instance_names.c: who is behind the names by which its workers meet. */
+/* True when the API server does not take it: nobody can find the others, and that is what there is to say. */
+bool decide_names(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                  struct instance_result *ret);
+/* Before pods are made: nobody is behind them yet. True when an earlier run still is, and what mends that is
+ * planned. */
+bool decide_names_are_old(const struct job_view *view, const struct instance_view *inst, struct plan *plan);
 
 /* instance_trouble.c: what cannot be used again. */
 void decide_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,

@@ -147,6 +147,8 @@ void decide_running(const struct job_view *view, const struct instance_view *ins
         look_for_keys(view, inst, crew, plan);
     if (crew->succeeded == workers) {
         decide_succeeded(view, inst, crew, plan, ret);
+    } else if (decide_names(view, inst, plan, ret)) {
+        return;
     } else if (crew->running + crew->succeeded == workers) {
         instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
     } else {

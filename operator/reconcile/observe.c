@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/api/endpoints.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/instance.h"
 #include "operator/reconcile/state.h"
@@ -220,6 +221,27 @@ static void choose_next_id(struct reconciler *r, const struct job *job, const st
     }
 }
 
+/* What pods of this job share, by its name; NULL: it is not there, or not this job's. */
+static const struct owned *find_owned(const struct watch *watch, const struct job *job, char *name_take)
+{
+    AUTO(mem) char *name = name_take;
+    const struct owned *owned = store_view(watch_store(watch), job->ns, name);
+
+    return owned && str_eq(owned->job_uid, job->uid) ? owned : NULL;
+}
+
+static void view_slices(const struct reconciler *r, const struct job *job, struct instance_view *inst,
+                        struct observation *o)
+{
+    uint32_t count = endpoints_slices(job->spec.workers_per_instance);
+
+    if (!job_meets_by_name(&job->spec))
+        return;
+    inst->slices = own(o, count, sizeof(*inst->slices));
+    for (uint32_t i = 0; i < count; i++)
+        inst->slices[i] = find_owned(r->slices, job, endpoints_slice_name(job, inst->index, i));
+}
+
 static void view_claim(const struct job_memory *memory, struct instance_view *inst)
 {
     const struct claim_memory *claim = memory_claim(memory, inst->index);
@@ -264,6 +286,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     inst->part_since_ms = part ? part->since_ms : 0;
     inst->keys = part && part->run == inst->record->run ? part->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = part ? part->keys_at_ms : 0;
+    view_slices(r, job, inst, o);
     view_claim(memory, inst);
     if (!inst->record)
         choose_next_id(r, job, memory, inst);
@@ -349,19 +372,14 @@ static void view_answers(const struct job *job, const struct job_memory *memory,
     view->create_retry_at_ms = memory->create_retry_at_ms;
 }
 
-static bool has_owned(const struct watch *watch, const struct job *job, char *name_take)
-{
-    AUTO(mem) char *name = name_take;
-    const struct owned *owned = store_view(watch_store(watch), job->ns, name);
-
-    return owned && str_eq(owned->job_uid, job->uid);
-}
-
 static void view_owned(const struct reconciler *r, const struct job *job, struct job_view *view)
 {
-    view->has_service = has_owned(r->services, job, name_worker_service(job->name, job->uid));
-    view->needs_policy =
-        r->policies && job->spec.has_launcher && !has_owned(r->policies, job, name_network_policy(job->name));
+    const struct owned *service = find_owned(r->services, job, name_worker_service(job->name, job->uid));
+
+    view->has_service = service != NULL;
+    view->service_has_selector = service && service->has_selector;
+    view->needs_policy = r->policies && job->spec.has_launcher &&
+                         !find_owned(r->policies, job, name_network_policy(job->name));
 }
 
 void observe(struct reconciler *r, const char *key, struct observation *o)

@@ -232,7 +232,7 @@ bool reconciler_is_synced(const struct reconciler *r)
 {
     return watch_is_synced(r->jobs) && watch_is_synced(r->pods) && watch_is_synced(r->records) &&
            (!r->nodes || watch_is_synced(r->nodes)) && watch_is_synced(r->services) &&
-           (!r->policies || watch_is_synced(r->policies));
+           watch_is_synced(r->slices) && (!r->policies || watch_is_synced(r->policies));
 }
 
 const struct reconciler_counters *reconciler_counters(const struct reconciler *r)

@@ -33,7 +33,7 @@ struct reconciler {
     struct events *events;
     struct pool *pool;
     struct reconciler_options options;
-    struct watch *jobs, *pods, *records, *services;
+    struct watch *jobs, *pods, *records, *services, *slices;
     struct watch *nodes;    /* NULL: the operator has one namespace, and may not see them */
     struct watch *policies; /* NULL: the operator makes none */
     struct queue *queue;

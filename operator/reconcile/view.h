@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "operator/api/job.h"
+#include "operator/api/owned.h"
 #include "operator/api/pod.h"
 #include "operator/api/record.h"
 #include "operator/pool/claims.h"
@@ -48,6 +49,7 @@ struct instance_view {
     bool released_by_admin;         /* the job need not wait for it */
     int64_t part_since_ms;          /* when this process first heard of the partition */
     struct worker_view *workers;    /* job_seats(spec) of them */
+    const struct owned **slices; /* of workers that meet by name, by endpoints.h's numbers; NULL: not there */
     enum keys_state keys;
     int64_t keys_at_ms;      /* THERE: when that was told last */
     bool needs_vipu_access;  /* the record's controller has something for pods to know it, or be known, by */
@@ -96,6 +98,7 @@ struct job_view {
     const char *dry_run_reason;  /* CamelCase */
     int64_t dry_run_retry_at_ms; /* FORBIDDEN: when to ask again */
     bool has_service;            /* the headless Service of its workers exists */
+    bool service_has_selector;   /* and is an earlier version's, which the cluster fills by itself */
     bool needs_policy;           /* the job's NetworkPolicy is wanted and not known to exist */
     bool create_refused;         /* the API server would not take a pod although the dry run passed */
     const char *create_reason, *create_text;

@@ -269,12 +269,16 @@ static void on_pod(void *ctx, const struct store_change *change)
     reconciler_enqueue(r, pod->job_key);
 }
 
-/* ---- Services and NetworkPolicies ---- */
+/* ---- Services, EndpointSlices and NetworkPolicies ---- */
 
 static bool view_owned(void *ctx, const cJSON *item, void **ret)
 {
-    (void)ctx;
-    return (*ret = owned_parse(item)) != NULL;
+    const struct reconciler *r = ctx;
+    struct owned *owned = owned_parse(item);
+
+    if (owned)
+        owned->written_ms = loop_now_ms(r->loop);
+    return (*ret = owned) != NULL;
 }
 
 static void free_owned_view(void *view)
@@ -391,10 +395,14 @@ void watches_start(struct reconciler *r)
                                      .view = view_owned,
                                      .view_free = free_owned_view,
                                      .on_change = on_owned};
-    struct watch_options policies = services;
-    struct watch_options *all[] = {&nodes, &jobs, &records, &pods, &services, &policies};
-    struct watch **slots[] = {&r->nodes, &r->jobs, &r->records, &r->pods, &r->services, &r->policies};
+    struct watch_options slices = services, policies = services;
+    struct watch_options *all[] = {&nodes, &jobs, &records, &pods, &services, &slices, &policies};
+    struct watch **slots[] = {&r->nodes,    &r->jobs,   &r->records, &r->pods,
+                              &r->services, &r->slices, &r->policies};
 
+    slices.resource = &KUBE_ENDPOINT_SLICES;
+    slices.label_selector =
+        LABEL_SLICE_WRITER "=" API_FIELD_MANAGER; /* earlier versions' are the cluster's */
     policies.resource = &KUBE_NETWORK_POLICIES;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         if (!is_wanted(r, all[i]->resource))
@@ -412,5 +420,6 @@ void watches_stop(struct reconciler *r)
     watch_free(r->records);
     watch_free(r->nodes);
     watch_free(r->services);
+    watch_free(r->slices);
     watch_free(r->policies);
 }

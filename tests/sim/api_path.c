@@ -7,6 +7,7 @@ const struct api_kind api_kinds[] = {
     {"/api/v1", "pods", "Pod", true, true, true},
     {"/api/v1", "configmaps", "ConfigMap", true, false, false},
     {"/api/v1", "services", "Service", true, false, false},
+    {"/apis/discovery.k8s.io/v1", "endpointslices", "EndpointSlice", true, false, false},
     {"/api/v1", "secrets", "Secret", true, false, false},
     {"/api/v1", "nodes", "Node", false, false, false},
     {"/api/v1", "namespaces", "Namespace", false, false, false},

@@ -250,6 +250,7 @@ static void on_orphans(void *ctx)
 
     delete_owned(orphans->cluster, "pods", orphans->uid);
     delete_owned(orphans->cluster, "services", orphans->uid);
+    delete_owned(orphans->cluster, "endpointslices", orphans->uid);
     delete_owned(orphans->cluster, "secrets", orphans->uid);
     delete_owned(orphans->cluster, "networkpolicies", orphans->uid);
     mem_free(orphans);

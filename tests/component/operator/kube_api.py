@@ -30,6 +30,7 @@ GROUPS = {
     "priorityclasses": "apis/scheduling.k8s.io/v1",
     "roles": "apis/rbac.authorization.k8s.io/v1",
     "networkpolicies": "apis/networking.k8s.io/v1",
+    "endpointslices": "apis/discovery.k8s.io/v1",
     "rolebindings": "apis/rbac.authorization.k8s.io/v1",
 }
 TIMEOUT_S = 20

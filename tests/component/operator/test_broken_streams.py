@@ -8,8 +8,10 @@ import pytest
 from waiting import until
 from world import NAME
 
-KINDS = ("ipujobs", "pods", "configmaps", "nodes", "services", "networkpolicies")
-OTHERS = {"services": {"ports": [{"port": 80}]}, "networkpolicies": {"podSelector": {}}}
+KINDS = ("ipujobs", "pods", "configmaps", "nodes", "services", "endpointslices", "networkpolicies")
+OTHERS = {"services": {"spec": {"ports": [{"port": 80}]}}, "networkpolicies": {"spec": {"podSelector": {}}},
+          "endpointslices": {"addressType": "IPv4", "endpoints": []}}
+LABELS = {NAME: "other", "endpointslice.kubernetes.io/managed-by": "ipu-operator"}
 LOST_LEASE = 1
 RELEASE = "graphcore.ai/release"
 PATIENCE_S = 90  # only failures take that long
@@ -42,7 +44,7 @@ def test_a_watch_cut_in_the_middle_of_a_line(world, vipu, kind):
     if kind == "nodes":
         world.kubelet.boot("boot-2")
     if kind in OTHERS:
-        world.api.create(kind, world.ns, {"metadata": {"name": "other", "labels": {NAME: "other"}}, "spec": OTHERS[kind]})
+        world.api.create(kind, world.ns, {"metadata": {"name": "other", "labels": LABELS}, **OTHERS[kind]})
     job.wait("Completed")
     until(lambda: proxy.is_cut(kind), "the watch is cut", tell=world.tell)
     until(lambda: any(request.is_watch and kind in request.path for request in proxy.since(mark)), "it watches again",

@@ -52,7 +52,7 @@ def api_point(seen):
         return "finalizer-add" if adds else "finalizer-remove", job_in(named)
     resource = words[words.index("namespaces") + 2]
     kind = {"configmaps": "record", "services": "service", "pods": "pod", "secrets": "keys",
-            "networkpolicies": "policy"}[resource]
+            "networkpolicies": "policy", "endpointslices": "names"}[resource]
     verb = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}[seen.method]
     if (kind, verb) == ("pod", "create"):
         return f"pod-create-{named.rsplit('-', 1)[1]}", job_in(named)

@@ -101,7 +101,7 @@ def test_two_instances_of_two_workers(world, vipu):
         assert (len(partition.spec.ipus), partition.spec.num_gcds, partition.spec.num_replicas) == (4, 2, 4)
         assert not partition.spec.reconfigurable
     service = world.api.get("services", world.ns, "pair-workers")
-    assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"]
+    assert service["spec"]["clusterIP"] == "None" and "selector" not in service["spec"]
     assert service["metadata"]["ownerReferences"][0]["uid"] == job.uid
 
     for pod in pods.values():
@@ -231,6 +231,72 @@ def test_a_service_that_was_deleted_comes_back(world, vipu):
     until(lambda: (now := world.api.get("services", world.ns, "meets-workers")) and now["metadata"]["uid"] != before,
           "another Service", tell=world.tell)
     assert job.is_in("Running") and len(job.pods()) == 2
+
+
+def names_of(world, job):
+    """Slice -> host name -> addresses, as DNS has them; nothing while the slices are not there."""
+    return {found["metadata"]["name"]: {one["hostname"]: one["addresses"] for one in found["endpoints"]}
+            for found in world.api.list("endpointslices", world.ns)
+            if found["metadata"]["labels"].get("kubernetes.io/service-name") == f"{job.name}-workers"}
+
+
+def addresses(pods):
+    return {name: [pod["status"]["podIP"]] for name, pod in pods.items()}
+
+
+def test_workers_are_found_by_name(world, vipu):
+    proxy = world.make_api_proxy()
+    world.start_operator(vipu.address, proxy=proxy)
+    job = world.job("found", workersPerJobInstance=2, restartPolicy={"type": "OnFailure"})
+    pods = job.run_pods(2)
+    job.wait("Running")
+    wanted = {"found-workers-0-ipv4": addresses(job.pods())}
+    until(lambda: names_of(world, job) == wanted, "both names", tell=world.tell)
+    (made,) = [found for found in world.api.list("endpointslices", world.ns)]
+    assert made["metadata"]["ownerReferences"][0]["uid"] == job.uid
+    assert made["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"] == "ipu-operator"
+    assert all(one["conditions"]["ready"] for one in made["endpoints"])
+    writes = [seen for seen in proxy.since(0) if seen.is_write and "endpointslices" in seen.path]
+    assert len(writes) == 1, "one for both workers"
+
+    world.api.delete("endpointslices", world.ns, "found-workers-0-ipv4")
+    until(lambda: names_of(world, job) == wanted, "both names again", tell=world.tell)
+
+    world.kubelet.fail(pods["found-worker-1"], 1)
+    world.automatic()
+    until(lambda: job.status.get("restartCount") == 1 and job.is_in("Running"), "it is started again", 90, world.tell)
+    again = {"found-workers-0-ipv4": addresses(job.pods())}
+    assert again != wanted
+    until(lambda: names_of(world, job) == again, "the names of the new pods", tell=world.tell)
+
+
+def test_a_service_of_an_earlier_version_is_left_to_the_cluster(world, vipu):
+    """It has a selector, and the cluster's own controller says who is behind it."""
+    job = world.job("older", workersPerJobInstance=2)
+    owner = {"apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "name": "older", "uid": job.uid, "controller": True}
+    labels = {"graphcore.ai/job-name": "older", "graphcore.ai/role": "worker"}
+    world.api.create("services", world.ns, {
+        "metadata": {"name": "older-workers", "labels": labels, "ownerReferences": [owner]},
+        "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": labels}})
+    world.start_operator(vipu.address)
+    job.run_pods(2)
+    job.wait("Running")
+    until(lambda: list(names_of(world, job).values()) == [addresses(job.pods())], "the cluster tells both names", tell=world.tell)
+    assert not any(name.endswith("ipv4") for name in names_of(world, job))
+
+
+def test_an_endpoint_slice_of_somebody_else_is_not_adopted(world, vipu):
+    world.start_operator(vipu.address)
+    theirs = world.api.create("endpointslices", world.ns, {
+        "metadata": {"name": "taken-workers-0-ipv4"}, "addressType": "IPv4", "endpoints": []})
+    job = world.job("taken", workersPerJobInstance=2)
+    job.run_pods(2)
+    told = job.wait("Starting", "NameTaken")["lastMessage"]
+    assert "EndpointSlice taken-workers-0-ipv4 exists and is not part of this job" in told
+    assert world.api.get("endpointslices", world.ns, "taken-workers-0-ipv4") == theirs
+    world.api.delete("endpointslices", world.ns, "taken-workers-0-ipv4")
+    job.wait("Running")
+    until(lambda: names_of(world, job) == {"taken-workers-0-ipv4": addresses(job.pods())}, "our own", tell=world.tell)
 
 
 def test_another_manager_is_left_alone(world, vipu):

@@ -34,13 +34,20 @@ def thing(kind, ns, *owners, name="made"):
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": ns, "ownerReferences": list(owners)}}
 
 
+def slice_of(ns, *owners, service="made-workers"):
+    body = thing("EndpointSlice", ns, *owners)
+    body["metadata"]["labels"] = {"kubernetes.io/service-name": service}
+    return {**body, "apiVersion": "discovery.k8s.io/v1", "addressType": "IPv4", "endpoints": []}
+
+
 def refused(cluster, *words, body=None):
     """What the policy says; nothing while it is not in force yet, or lets it pass."""
     done = kubectl(cluster, USER, *words, body=body)
     return done.stderr if done.returncode and "ValidatingAdmissionPolicy" in done.stderr else ""
 
 
-@pytest.mark.parametrize("made", [pod, lambda ns, *owners: thing("Secret", ns, *owners)], ids=["pod", "secret"])
+@pytest.mark.parametrize("made", [pod, lambda ns, *owners: thing("Secret", ns, *owners), slice_of],
+                         ids=["pod", "secret", "slice"])
 @pytest.mark.parametrize("owners", [(), ({**OWNER, "controller": False},), (OTHER,)],
                          ids=["nobody", "not its controller", "another kind"])
 def test_what_no_ipujob_controls_is_not_made(cluster, world, made, owners):
@@ -57,6 +64,16 @@ def test_what_no_ipujob_controls_is_not_deleted(cluster, world):
         world.api.create(f"{kind}s", world.ns, body)
         words = "delete", kind, "others", "-n", world.ns, "--dry-run=server", "--wait=false"
         until(lambda words=words: refused(cluster, *words), f"no {kind} of others is deleted")
+
+
+def test_traffic_of_other_services_is_not_redirected(cluster, world):
+    make = "create", "--dry-run=server", "-f", "-"
+    other = slice_of(world.ns, OWNER, service="shop")
+    until(lambda: "Services of workers" in refused(cluster, *make, body=other), "the policy is in force")
+    world.api.create("endpointslices", world.ns, slice_of(world.ns))
+    change = "apply", "--server-side", "--force-conflicts", "--validate=false", "--dry-run=server", "-f", "-"
+    changed = {**slice_of(world.ns), "endpoints": [{"addresses": ["10.6.6.6"]}]}
+    assert "only what an IPUJob controls" in refused(cluster, *change, body=changed)
 
 
 def test_pod_templates_are_never_made(cluster, world):

@@ -91,7 +91,7 @@ def test_an_idle_operator_watches_and_renews_its_lease(world, vipu):
     until(lambda: len(renewals(proxy.since(0))) >= RENEWALS, "it leads for a while", tell=world.tell)
     assert told(unwanted(proxy.since(0))) == ""
     watched = sorted({re.sub(r".*/", "", request.path) for request in proxy.since(0) if request.is_watch})
-    assert watched == ["configmaps", "ipujobs", "networkpolicies", "nodes", "pods", "services"]
+    assert watched == ["configmaps", "endpointslices", "ipujobs", "networkpolicies", "nodes", "pods", "services"]
     assert {request.agent.split("/")[0] for request in proxy.since(0)} == {"ipu-operator"}
 
 

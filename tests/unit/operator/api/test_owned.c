@@ -4,7 +4,8 @@
 #include "lib/check.h"
 
 #define OWNED(owner)                                                                                         \
-    "{\"metadata\":{\"name\":\"train-workers\",\"namespace\":\"team\",\"resourceVersion\":\"7\","            \
+    "{\"metadata\":{\"name\":\"train-workers\",\"namespace\":\"team\",\"uid\":\"9\",\"resourceVersion\":"    \
+    "\"7\","                                                                                                 \
     "\"ownerReferences\":[" owner "]}}"
 
 static struct owned *parse(const char *text)
@@ -26,6 +27,7 @@ TEST(an_object_is_known_by_the_job_that_controls_it)
 
     CHECK_STR_EQ(owned->ns, "team");
     CHECK_STR_EQ(owned->name, "train-workers");
+    CHECK_STR_EQ(owned->uid, "9");
     CHECK_STR_EQ(owned->resource_version, "7");
     CHECK_STR_EQ(owned->job_uid, "2");
     CHECK_STR_EQ(owned->job_key, "team/train");

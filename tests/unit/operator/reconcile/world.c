@@ -70,6 +70,8 @@ void world_free(struct world *w)
         pod_free_all(w->pods[i]);
     for (size_t i = 0; i < w->record_count; i++)
         cJSON_Delete(w->records[i]);
+    for (size_t i = 0; i < w->slice_count; i++)
+        cJSON_Delete(w->slices[i]);
     while (w->part_count)
         world_part_drop(w, w->parts[0].id);
     for (size_t i = 0; i < w->stray_count; i++)
@@ -80,6 +82,7 @@ void world_free(struct world *w)
     cJSON_Delete(w->status);
     mem_free(w->pods);
     mem_free(w->records);
+    mem_free(w->slices);
     mem_free(w->parts);
     mem_free(w->strays);
     mem_free(w->tracks);
@@ -253,7 +256,17 @@ static void put_ready(cJSON *status)
 
     json_put_str(condition, "type", "Ready");
     json_put_str(condition, "status", "True");
-    json_put_str(status, "podIP", "10.0.0.1");
+}
+
+/* It keeps it when it has ended. */
+static void put_address(cJSON *status, const struct wpod *pod)
+{
+    if (pod->report < REPORT_RUNNING)
+        return;
+    if (pod->ip)
+        json_put_str(status, "podIP", pod->ip);
+    else
+        json_put_strf(status, "podIP", "10.0.%u.%u", pod->instance, pod->worker);
 }
 
 static void put_unscheduled(cJSON *status, const struct wpod *pod)
@@ -287,6 +300,7 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     json_put_str(metadata, "name", pod->name);
     json_put_str(metadata, "namespace", "ns");
     json_put_str(metadata, "uid", pod->uid);
+    put_time(metadata, "creationTimestamp", START_UNIX_S + pod->created_ms / 1000);
     json_put_strf(labels, LABEL_INSTANCE, "%u", pod->instance);
     if (pod->is_launcher)
         json_put_strf(annotations, ANNOTATION_SEAT, "%u", pod->worker);
@@ -323,6 +337,7 @@ cJSON *world_pod_object(const struct wpod *pod)
         put_container_state(status, pod);
     if (pod->report == REPORT_RUNNING && !pod->is_unready)
         put_ready(status);
+    put_address(status, pod);
     if (pod->collected || pod->taken_by)
         put_disruption(status, pod);
     if (pod->waits_for)

@@ -25,6 +25,7 @@ struct wpod {
     uint64_t revision;
     bool is_launcher;
     bool is_unready;    /* though it runs */
+    const char *ip;     /* its address, once it runs; NULL: one of its own */
     bool is_slow;       /* its node prepares it */
     bool is_unprepared; /* and says that it has not got its volumes */
     bool exists;        /* as an object */
@@ -42,6 +43,7 @@ struct wpod {
     bool has_running_sidecar;
     bool deleting, collected, node_silent, node_fenced;
     int64_t scheduled_ms;
+    int64_t created_ms;
     int64_t asked_ms;    /* when it was asked to go; 0: never */
     int64_t vanished_ms; /* when its object went */
 };
@@ -123,7 +125,11 @@ struct world {
     enum dry_run_state dry_run;
     int64_t dry_run_generation, dry_run_retry_at_ms, create_retry_at_ms, again_at_ms;
     bool has_service, has_policy;
-    const char *prefix;     /* of readable ids */
+    const char *prefix;        /* of readable ids */
+    bool service_has_selector; /* an earlier version has made it */
+    cJSON **slices;            /* EndpointSlices */
+    size_t slice_count;
+    unsigned name_writes;   /* of them */
     bool gives_vipu_access; /* the V-IPU controller's Secret has something for pods */
 
     /* what the test wants to go wrong */
@@ -131,6 +137,7 @@ struct world {
     const char *refusal;               /* the API server does not take pods: its words */
     bool service_taken;                /* somebody has one of that name */
     bool create_refused;               /* it has said so */
+    const char *names_refusal;         /* it does not take EndpointSlices: its words */
     const char *unready;               /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
     enum part_refusal part_refusal; /* what the controller answers to creates */

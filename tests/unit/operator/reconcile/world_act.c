@@ -242,6 +242,19 @@ static void check_vipu_access(struct world *w, const struct record *record)
         world_fail(w, "a pod is created and its Secret %s is not there", name);
 }
 
+/* Who looks for a worker must not find one of an earlier run. */
+static void check_names_are_free(struct world *w, uint32_t instance)
+{
+    AUTO(mem) char *label = mem_printf("%u", instance);
+
+    for (size_t i = 0; i < w->slice_count; i++) {
+        if (json_at(w->slices[i], "endpoints")->child &&
+            str_eq(json_str(w->slices[i], "metadata/labels/graphcore.ai~1instance", ""), label))
+            world_fail(w, "a pod is created and %s has workers of an earlier run",
+                       json_str(w->slices[i], "metadata/name", ""));
+    }
+}
+
 static void create_pod(struct world *w, const struct op *op, const struct job *job)
 {
     bool is_launcher = op->worker == job->spec.workers_per_instance;
@@ -250,6 +263,8 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
     struct wpod *pod;
 
     check_pod_creation(w, op, is_launcher);
+    if (!w->service_has_selector)
+        check_names_are_free(w, op->instance);
     if (w->gives_vipu_access && !w->secrets_were_dropped)
         check_vipu_access(w, record);
     if (is_launcher)
@@ -275,6 +290,7 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
                          .is_unready = w->unready && str_eq(w->unready, name),
                          .run = record->run,
                          .revision = job->revision,
+                         .created_ms = w->now_ms,
                          .exists = true};
     w->pods = mem_grow(w->pods, w->pod_count + 1, sizeof(struct wpod *));
     w->pods[w->pod_count++] = pod;
@@ -291,6 +307,37 @@ static void create_keys(struct world *w, const struct op *op)
     track->keys_at_ms = w->now_ms;
     if (!strv_has(&w->secrets, name))
         strv_push(&w->secrets, name);
+}
+
+static cJSON **find_slice(struct world *w, const char *name)
+{
+    for (size_t i = 0; i < w->slice_count; i++) {
+        if (str_eq(json_str(w->slices[i], "metadata/name", ""), name))
+            return &w->slices[i];
+    }
+    return NULL;
+}
+
+static void write_names(struct world *w, const struct op *op)
+{
+    cJSON **there = find_slice(w, op->name);
+
+    w->create_refused = w->names_refusal != NULL;
+    w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+    if (w->names_refusal)
+        return;
+    if (!there != !op->uid)
+        world_fail(w, "EndpointSlice %s is %s", op->name, there ? "there already" : "not there");
+    if (!there) {
+        w->slices = mem_grow(w->slices, w->slice_count + 1, sizeof(*w->slices));
+        there = &w->slices[w->slice_count++];
+        *there = NULL;
+    }
+    cJSON_Delete(*there);
+    *there = json_dup(op->body);
+    json_put_str(json_at_mut(*there, "metadata"), "uid", "slice");
+    json_put_i64(*there, "writtenMs", w->now_ms);
+    w->name_writes++;
 }
 
 /* Nobody may be left who waits for them, or could use them. */
@@ -392,6 +439,9 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         w->has_service = !w->service_taken;
         w->create_refused = w->service_taken;
         w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+        return;
+    case OP_NAMES_WRITE:
+        write_names(w, op);
         return;
     case OP_POLICY_CREATE:
         w->has_policy = true;

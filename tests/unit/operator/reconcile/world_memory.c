@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "operator/api/endpoints.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/instance.h"
 #include "world.h"
@@ -194,6 +195,8 @@ struct sight {
     struct record **records;
     size_t record_count;
     char *granted, *text;
+    struct owned **slices;
+    size_t slice_count;
 };
 
 const struct job_view *sight_view(const struct sight *sight)
@@ -205,12 +208,16 @@ void sight_free(struct sight *s)
 {
     for (size_t i = 0; i < view_all(&s->view); i++) {
         mem_free(s->view.instances[i].workers);
+        mem_free(s->view.instances[i].slices);
         mem_free(s->view.instances[i].stale_pods);
     }
     for (size_t i = 0; i < s->pod_count; i++)
         pod_free(s->pods[i]);
     for (size_t i = 0; i < s->record_count; i++)
         record_free(s->records[i]);
+    for (size_t i = 0; i < s->slice_count; i++)
+        owned_free(s->slices[i]);
+    mem_free(s->slices);
     mem_free(s->view.instances);
     mem_free(s->view.tombstones);
     mem_free(s->view.extra_pods);
@@ -285,6 +292,27 @@ static void read_objects(struct world *w, struct sight *s)
     s->records = mem_alloc((w->record_count + 1) * sizeof(*s->records));
     for (size_t i = 0; i < w->record_count; i++)
         s->records[s->record_count++] = record_parse(w->records[i]);
+    s->slices = mem_alloc((w->slice_count + 1) * sizeof(*s->slices));
+    for (size_t i = 0; i < w->slice_count; i++) {
+        s->slices[i] = owned_parse(w->slices[i]);
+        s->slices[i]->written_ms = json_i64(w->slices[i], "writtenMs", 0);
+        s->slice_count++;
+    }
+}
+
+static void view_slices(const struct sight *s, struct instance_view *inst)
+{
+    uint32_t count = endpoints_slices(s->job->spec.workers_per_instance);
+
+    inst->slices = mem_alloc(count * sizeof(*inst->slices));
+    for (uint32_t i = 0; i < count; i++) {
+        AUTO(mem) char *name = endpoints_slice_name(s->job, inst->index, i);
+
+        for (size_t k = 0; k < s->slice_count; k++) {
+            if (str_eq(s->slices[k]->name, name))
+                inst->slices[i] = s->slices[k];
+        }
+    }
 }
 
 static char no_room_text[] = "Waiting for IPUs";
@@ -319,6 +347,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     inst->keys = track ? track->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = track ? track->keys_at_ms : 0;
     inst->needs_vipu_access = inst->record && w->gives_vipu_access;
+    view_slices(s, inst);
     inst->workers = mem_alloc((seats + 1) * sizeof(*inst->workers));
     for (uint32_t i = 0; i < seats; i++)
         recall(track, inst->record, i, &inst->workers[i]);
@@ -396,8 +425,13 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->has_service = w->has_service;
     view->needs_policy = job->spec.has_launcher && !w->has_policy;
     view->create_refused = w->create_refused;
-    view->create_reason = w->service_taken ? "NameTaken" : "PodsNotCreated";
-    view->create_text = w->service_taken ? "Service job-workers exists" : w->refusal;
+    view->service_has_selector = w->service_has_selector;
+    view->create_reason = w->service_taken   ? "NameTaken"
+                          : w->names_refusal ? "PodsForbidden"
+                                             : "PodsNotCreated";
+    view->create_text = w->service_taken   ? "Service job-workers exists"
+                        : w->names_refusal ? w->names_refusal
+                                           : w->refusal;
     view->create_retry_at_ms = w->create_retry_at_ms;
 }
 
