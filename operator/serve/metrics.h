@@ -1,5 +1,5 @@
 /* The operator's /metrics, as OpenMetrics. One table in metrics.c has every family; the one in
- * docs/observability.md is compared with it by a test. Pure. */
+ * docs/monitoring.md is compared with it by a test. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import yaml
 import renders
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "lib"))
 CHART = ROOT / "charts" / "ipu-operator"
 CRD_FILE = CHART / "crds" / "ipujobs.graphcore.ai.yaml"
 CLUSTER = ROOT / "deploy" / "cluster"

@@ -17,7 +17,7 @@ MONITORED = {"serviceMonitor": {"enabled": True}, "prometheusRule": {"enabled": 
 
 
 def families():
-    page = (ROOT / "docs" / "observability.md").read_text()
+    page = (ROOT / "docs" / "monitoring.md").read_text()
     return re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \| (.+) \|$", page, re.M)
 
 
@@ -93,7 +93,7 @@ def test_every_alert_says_what_and_how_bad(programs):
     found = alerts(programs)
     assert {alert["alert"] for alert in found} >= {
         "IPUOperatorHasNoLeader", "IPUControllerDown", "IPUQueueStuck", "IPUJobDeletionStuck", "IPUOperatorCertificateEnds"}
-    page = (ROOT / "docs" / "observability.md").read_text()
+    page = (ROOT / "docs" / "monitoring.md").read_text()
     for alert in found:
         assert alert["labels"]["severity"] in ("critical", "warning", "info")
         assert re.fullmatch(r"\d+[mh]", alert["for"])
@@ -101,6 +101,8 @@ def test_every_alert_says_what_and_how_bad(programs):
         assert set(re.findall(r"\$labels\.(\w+)", alert["annotations"]["summary"])) <= set(
             re.findall(r"by \((\w+)\)", alert["expr"])), "the label survives the aggregation"
         assert f"| `{alert['alert']}` |" in page
+        assert alert["annotations"]["runbook_url"] == f"docs/monitoring.md#{alert['alert'].lower()}"
+        assert f"\n### {alert['alert']}\n" in page, "what to do about it"
 
 
 def test_panels_stand_side_by_side():

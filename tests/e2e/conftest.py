@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parents[1] / "depl
 
 import kube  # noqa: E402
 from jobs import Job  # noqa: E402
+from pages import Reader  # noqa: E402
 from stack import NAME, SYSTEM, Stack  # noqa: E402
 
 KEEP = bool(os.environ.get("E2E_KEEP"))
@@ -79,6 +80,23 @@ def start(namespace):
         return Job(namespace, objects[-1]["metadata"]["name"])
 
     return begin
+
+
+@pytest.fixture
+def reader(stack, tmp_path):
+    """Makes somebody who types what the documentation says, whose kubectl is set to a namespace and whose vipu asks the V-IPU
+    controller of another."""
+
+    def of(namespace, vipu_namespace, **names):
+        kubeconfig, vipu = tmp_path / "kubeconfig", tmp_path / "vipu"
+        environment = os.environ | {"KUBECONFIG": str(kubeconfig), "EDITOR": "true", "PATH": f"{tmp_path}:{stack.path()}"}
+        kubeconfig.write_text(stack.kubectl("config", "view", "--raw", "--flatten"))
+        kube.run(stack.kubectl.program, "config", "set-context", "--current", "--namespace", namespace, env=environment)
+        vipu.write_text(f'#!/bin/sh\nexec kubectl -n {vipu_namespace} exec deployment/ipu-operator-vipu-server -- vipu "$@"\n')
+        vipu.chmod(0o755)
+        return Reader(tmp_path, environment, VIPU_CONTROLLER="localhost", **names)
+
+    return of
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,38 +1,88 @@
-"""The commands that the documentation says are run, as they stand there: blocks that begin with "```sh run". One that begins
-with "```sh run fails" has to fail."""
-
-import os
-import re
-import subprocess
+"""The commands that the documentation says are run: those of people who run jobs, in a namespace of the shared cluster, and
+those of its admin, on the cluster with the release taken away. tests/lib/pages.py tells how a page says so."""
 
 import kube
 import pytest
+from pages import blocks_at, pages_of
+from stack import CHART, SYSTEM
 
-PAGES = sorted(page for page in (kube.ROOT / "docs").glob("*.md") if "\n```sh run" in page.read_text())
-BLOCK = re.compile(r"^```sh run( fails)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A page that an admin has followed leaves what the next one begins with.
+ADMIN_PAGES = ["charts/ipu-operator/README.md", "docs/install.md", "docs/configuration.md", "docs/admission.md",
+               "docs/monitoring.md", "docs/upgrade.md", "docs/security.md"]
+# What a page takes for granted, by the heading above the commands that do.
+BEFORE = {
+    "docs/configuration.md#V-IPU controllers": "for file in operator.key ca.pem jobs.key; do echo secret > $file; done",
+    "docs/admission.md#Admission": """
+        kubectl -n ipu-operator rollout status deployment/ipu-operator --timeout=120s
+        cat > job.yaml <<'END'
+apiVersion: graphcore.ai/v1alpha1
+kind: IPUJob
+metadata: {name: train}
+spec:
+  jobInstances: 1
+  ipusPerJobInstance: "4"
+  workers: {template: {spec: {containers: [{name: main, imaeg: train, volumeMounts: [{name: data, mountPath: /data}]}]}}}
+END""",
+    "docs/upgrade.md#Uninstall": """
+        kubectl apply -f deploy/examples/interactive.yaml
+        kubectl wait --for=condition=Running ipujob/session --timeout=120s""",
+    "docs/upgrade.md#Stuck without an operator": "vipu create partition p-left --size 4",
+    "docs/install.md#Install without Helm": "helm uninstall ipu-operator --namespace ipu-operator --wait",
+    "docs/security.md#One namespace only": """
+        helm uninstall ipu-operator --namespace ipu-operator --wait
+        kubectl create namespace research""",
+    "docs/jobs.md#The life of a job": "kubectl apply -f deploy/examples/digits.yaml",
+}
+VIPU = "vipu"  # the namespace of a V-IPU controller that is no part of the release
+MADE = ["namespace/vipu", "namespace/research", "namespace/research-ipus", "namespace/monitoring",
+        "clusterrolebinding/prometheus-reads-ipus"]
+
+
+def follow(types, page, place, known=()):
+    """Does what a page says, but for what was done on an earlier page."""
+    at = ""
+    for block in blocks_at(page, place):
+        before, at = at, f"{page}#{block.heading}"
+        if block.script in known:
+            continue
+        if at != before and at in BEFORE:
+            done = types.types(BEFORE[at])
+            assert done.returncode == 0, done.stdout + done.stderr
+        types(block)
+
+
+@pytest.mark.parametrize("page", pages_of("jobs"))
+def test_what_a_page_says_to_who_runs_jobs_works(reader, namespace, page):
+    follow(reader(namespace.namespace, SYSTEM, NAME="digits"), page, "jobs")
 
 
 @pytest.fixture
-def reader(stack, namespace, tmp_path):
-    """Runs what somebody types whose kubectl is set to the test's namespace."""
-    kubeconfig = tmp_path / "kubeconfig"
-    environment = os.environ | {"KUBECONFIG": str(kubeconfig), "PATH": stack.path()}
-    kubeconfig.write_text(stack.kubectl("config", "view", "--raw", "--flatten"))
-    kube.run(namespace.program, "config", "set-context", "--current", "--namespace", namespace.namespace, env=environment)
+def admin(stack, reader):
+    """Somebody with all rights, a cluster without the release, and a V-IPU controller; afterwards all is as it was."""
+    helm = [stack.programs / "helm", "--kubeconfig", stack.kubectl.kubeconfig]
+    names = {"NODE": stack.kubectl.items("nodes")[0]["metadata"]["name"], "PARTITION": "p-left",
+             "vipu.example.com": f"ipu-operator-vipu-server.{VIPU}.svc"}
+    try:
+        kube.run(*helm, "uninstall", "ipu-operator", "--namespace", SYSTEM, "--wait")
+        stack.kubectl("create", "namespace", VIPU)
+        server = kube.run(*helm, "template", "ipu-operator", CHART, "--namespace", VIPU, "--set=vipuServer.enabled=true",
+                          "--show-only=templates/vipu-server.yaml").stdout
+        stack.kubectl.within(VIPU)("apply", "-f", "-", stdin=server)
+        yield reader("default", VIPU, **names)
+    finally:
+        for release, where in (("ipus", "research-ipus"), ("ipu-operator", SYSTEM)):
+            kube.run(*helm, "uninstall", release, "--namespace", where, "--no-hooks", "--ignore-not-found", "--wait")
+        stack.kubectl("delete", *MADE, "--ignore-not-found", "--wait=false")
+        stack.kubectl("apply", "--server-side", "--force-conflicts", "-f", CHART / "crds")
+        stack.kubectl.attempt("label", "namespace", SYSTEM, "pod-security.kubernetes.io/enforce-")
+        stack.install()
+        stack.wait_until_leading()
 
-    def types(commands):
-        return subprocess.run(["bash", "-e", "-o", "pipefail", "-c", commands], cwd=kube.ROOT, env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
 
-    return types
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_a_page_says_works(reader, page):
-    for fails, commands in BLOCK.findall(page.read_text()):
-        done = reader(commands)
-        assert (done.returncode != 0) == bool(fails), f"{commands}\n{done.stdout}{done.stderr}"
-
-
-def test_there_are_pages_to_try():
-    assert "first-job" in {page.stem for page in PAGES}
+@pytest.mark.timeout(600)
+def test_what_the_pages_say_to_an_admin_works(admin):
+    assert sorted(ADMIN_PAGES) == pages_of("admin")
+    first, *others = ADMIN_PAGES
+    follow(admin, first, "admin")
+    for page in others:
+        follow(admin, page, "admin", [block.script for block in blocks_at(first, "admin")])

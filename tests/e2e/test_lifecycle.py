@@ -4,6 +4,7 @@ import json
 
 import kube
 import pytest
+from pages import blocks_at, pages_of
 
 import vendor_chart
 from jobs import UNTIL_TOLD, Job, job
@@ -15,10 +16,10 @@ FINALIZERS = '[{"op": "remove", "path": "/metadata/finalizers"}]'
 
 class Helm:
     def __init__(self, stack, program):
-        self._program, self._kubeconfig = stack.programs / program, stack.kubectl.kubeconfig
+        self.program, self._kubeconfig = stack.programs / program, stack.kubectl.kubeconfig
 
     def attempt(self, *words):
-        return kube.run(self._program, *words, "--kubeconfig", self._kubeconfig, "--namespace", SYSTEM, check=False,
+        return kube.run(self.program, *words, "--kubeconfig", self._kubeconfig, "--namespace", SYSTEM, check=False,
                         timeout=300)
 
     def __call__(self, *words):
@@ -50,6 +51,21 @@ def team(stack, helm):
     stack.kubectl("delete", "namespace", kubectl.namespace, "--ignore-not-found", timeout=180)
 
 
+@pytest.fixture
+def migrate(stack, helm, team, reader, tmp_path):
+    """Does a step of docs/migrate.md, in which a reader puts these words: that of the upgrade, or for one of the team's jobs."""
+    assert pages_of("migration") == ["docs/migrate.md"]
+    steps = dict(zip(("upgrade", "release", "take over"), blocks_at("docs/migrate.md", "migration"), strict=True))
+    types = reader(team.namespace, SYSTEM, NAMESPACE=team.namespace)
+    (tmp_path / "helm").symlink_to(helm.program)
+
+    def do(step, **names):
+        types.names |= names
+        types(steps[step])
+
+    return do
+
+
 def begin_as_the_vendor(team, name, state):
     """A job that the vendor's operator has started, and its pod."""
     finalizer = {"finalizers": ["example.com/of-the-vendor"]}
@@ -75,7 +91,7 @@ def deployments(stack):
 
 
 @pytest.mark.timeout(600)
-def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, tmp_path):
+def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_path):
     stack.kubectl("create", "-f", "-", stdin=json.dumps(vendor_chart.DEFINITION))
     stack.kubectl("wait", "--for=condition=Established", "crd/ipujobs.graphcore.ai", "--timeout=30s")
     runs, ended = (begin_as_the_vendor(team, name, state) for name, state in (("runs", "Running"), ("ended", "Completed")))
@@ -86,7 +102,7 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, tmp_path):
     assert deployments(stack) == vendors
 
     # The upgrade leaves the vendor's jobs as they are, and takes new ones.
-    upgrade(stack, helm, "--values", values)
+    migrate("upgrade", **{"old-values.yaml": f"{values} --set=vipuServer.enabled=true --wait --timeout=120s"})
     assert deployments(stack) == {"ipu-operator", "ipu-operator-vipu-server"}
     team.create(job("new", "true"))
     Job(team, "new").wait_for_state("Completed")
@@ -108,19 +124,17 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, tmp_path):
     assert "V-IPU controllers: ok" in helm("test", RELEASE, "--logs")
 
     # One of the vendor's jobs is released, the other adopted, with the commands of docs/migrate.md.
-    team("delete", "ipujob", "ended", "--wait=false")
-    team("patch", "ipujob", "ended", "--type=json", "-p", FINALIZERS)
-    assert team.get("ipujob", "ended") is None
     verb = "exec", "deployment/ipu-operator", "--", "ipu-operator"
-    partition, busy = f"p-runs-{team.namespace}-0", "pod lifecycle/runs-worker-0 may use it"
-    stack.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "create", "partition", partition, "--size", "4", "--reconfigurable")
-    kube.wait_for("the operator sees it", lambda: f"{partition} " in stack.system(*verb, "partitions"), 90)
-    refused = stack.system.attempt(*verb, "release", partition)
+    partitions, busy = [f"p-{name}-{team.namespace}-0" for name in ("ended", "runs")], "pod lifecycle/runs-worker-0 may use it"
+    for partition in partitions:
+        stack.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "create", "partition", partition, "--size", "4",
+                     "--reconfigurable")
+    kube.wait_for("the operator sees them", lambda: set(partitions) <= set(stack.system(*verb, "partitions").split()), 90)
+    refused = stack.system.attempt(*verb, "release", partitions[1])
     assert refused.returncode != 0 and busy in refused.stderr
-    team("delete", "pod", "runs-worker-0")
-    assert "is given back" in stack.system(*verb, "release", partition)
-    assert partition not in stack.partitions()
-    team("annotate", "ipujob", "runs", "graphcore.ai/adopt=true")
+    migrate("release", NAME="ended")
+    assert team.get("ipujob", "ended") is None and partitions[0] not in stack.partitions()
+    migrate("take over", NAME="runs")
     adopted = Job(team, "runs")
     kube.wait_for("it is this operator's", lambda: adopted.status.get("observedGeneration"))
     adopted.wait_for_state("Running")

@@ -7,14 +7,18 @@ import subprocess
 
 import kube
 import pytest
+from pages import Reader, blocks_at, missing_from, pages_of
 
 QUICKSTART = kube.ROOT / "deploy" / "quickstart"
 
 
 @pytest.fixture(scope="module")
-def quickstart(tmp_path_factory):
-    state = tmp_path_factory.mktemp("state")
+def state(tmp_path_factory):
+    return tmp_path_factory.mktemp("state")
 
+
+@pytest.fixture(scope="module")
+def quickstart(state):
     def run(*words, **environment):
         return subprocess.run([QUICKSTART, *words], capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
                               env=os.environ | {"XDG_STATE_HOME": str(state)} | environment)
@@ -35,8 +39,21 @@ def check_story(done):
     assert re.search(r"^epoch 12/12  loss 0\.\d+  accuracy 0\.9\d+$", done.stdout, re.M)
 
 
+def check_pages(done, types):
+    """What README runs and shows, and how the page of the first job goes on."""
+    assert pages_of("quickstart") == ["README.md", "docs/first-job.md"]
+    commands, session = blocks_at("README.md", "quickstart")
+    assert re.findall(r"^[\w/]+", commands.text, re.M) == ["deploy/quickstart", "tests/run"], "the one is run here, by the other"
+    (first, shown), *others = session.session
+    told = re.sub(r"^ +[\d.]+ s  .*\n", "", shown, flags=re.M)  # a look may miss each of these
+    assert first == "deploy/quickstart" and told.count("\n") > 10 and missing_from(done.stdout, told) == ""
+    (setting,) = blocks_at("docs/first-job.md", "quickstart")
+    for command, shown in others:
+        assert missing_from(types.types(f"{setting.script}{command}").stdout, shown) == ""
+
+
 @pytest.mark.timeout(600)
-def test_from_nothing_to_a_completed_job_and_again(quickstart):
+def test_from_nothing_to_a_completed_job_and_again(quickstart, state, tmp_path):
     first = quickstart()
     check_story(first)
 
@@ -52,6 +69,7 @@ def test_from_nothing_to_a_completed_job_and_again(quickstart):
     again = quickstart()
     check_story(again)
     assert "deleting the digits of an earlier run" in again.stdout
+    check_pages(again, Reader(tmp_path, os.environ | {"XDG_STATE_HOME": str(state)}))
 
 
 def test_what_others_installed_is_left_alone(stack, quickstart):

@@ -114,7 +114,7 @@ class Visitor:
 
 @contextlib.contextmanager
 def bound_to_read(stack, visitor, namespace):
-    """Its account may read the metrics, as docs/observability.md has it."""
+    """Its account may read the metrics, as docs/monitoring.md has it."""
     (role,) = stack.kubectl.items("clusterroles", "-l", "component=metrics-reader")
     stack.kubectl("create", "clusterrolebinding", namespace, f"--serviceaccount={namespace}:{visitor}",
                   f"--clusterrole={role['metadata']['name']}")

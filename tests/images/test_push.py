@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -11,6 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "lib"))
+
+from pages import Reader, blocks_at, pages_of  # noqa: E402
+
 IMAGE = ROOT / "deploy" / "image"
 DEADLINE_SECONDS = 30
 
@@ -84,3 +89,18 @@ def test_a_registry_that_is_down_is_named(launcher):
     done = push(launcher, address)
     assert done.returncode == 1
     assert f"could not be pushed to {address}/ipu-operator/ipu-launch:test" in done.stderr
+
+
+@pytest.mark.parametrize("page", pages_of("registry"))
+def test_what_a_page_says_works(registry, tmp_path, page):
+    """To a registry without TLS, which a file of the reader's allows."""
+    settings = tmp_path / ".config" / "containers" / "registries.conf"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n')
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    types = Reader(tmp_path, os.environ | {"HOME": str(tmp_path), "XDG_CACHE_HOME": cache}, **{"registry.example.com": registry})
+    types.names["ARCHIVE"] = types.types("deploy/image build ipu-operator").stdout.strip()
+    for block in blocks_at(page, "registry"):
+        types(block)
+    for name in ("ipu-operator", "ipu-launch"):
+        assert "0.1.0" in answer(f"http://{registry}/v2/team/ipu-operator/{name}/tags/list")["tags"]

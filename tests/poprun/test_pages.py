@@ -1,5 +1,6 @@
 """What poprun says of itself agrees with docs/poprun.md, and shells can read its completion."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import subprocess
 import pytest
 
 from calls import program
+from pages import Reader, blocks_at, pages_of
 from programs import ROOT
 
 
@@ -50,3 +52,12 @@ def test_bash_completes_names_and_values():
     assert complete("--vipu-server") == ["--vipu-server-host", "--vipu-server-port", "--vipu-server-timeout"]
     assert complete("--process-placement s") == ["spreadnuma", "scattersocket", "scatternuma"]
     assert complete("--offline-mode = y") == ["yes"]
+
+
+@pytest.mark.parametrize("page", pages_of("poprun"))
+def test_what_a_page_says_works(site, tmp_path, page):
+    (tmp_path / "train.py").write_text("print('trained')\n")
+    tools = ":".join(os.path.dirname(program(name, room)) for name, room in (("poprun", "launcher"), ("vipu", "vipu")))
+    types = Reader(tmp_path, site.poprun.environment(**site.settings, HOME=str(tmp_path), PATH=f"{tools}:{os.environ['PATH']}"))
+    for block in blocks_at(page, "poprun"):
+        types(block)

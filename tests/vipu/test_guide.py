@@ -1,10 +1,11 @@
-"""The commands of docs/vipu.md do what the page says."""
+"""The commands of docs/vipu.md do what the page says, as one script from its beginning to its end."""
 
 import os
 import re
 import socket
 import subprocess
 
+from pages import blocks_at, pages_of
 from programs import ROOT, program
 
 
@@ -15,7 +16,8 @@ def free_port():
 
 def test_the_guide(tmp_path):
     page = (ROOT / "docs" / "vipu.md").read_text()
-    blocks = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert pages_of("vipu") == ["docs/vipu.md"]
+    blocks = [block.script for block in blocks_at("docs/vipu.md", "vipu")]
     assert len(blocks) >= 5
     # `&& exit 1` marks what must be refused; everything else must succeed.
     script = "set -eo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "\n".join(blocks)
@@ -26,7 +28,7 @@ def test_the_guide(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     assert "no mistakes" in result.stdout
     assert "2xPOD64 | small      | p2        | 1    | DEFAULT    | DNC         | 4    | 2    | ACTIVE" in result.stdout
-    refusal = re.search(r"^```\n(no room for 64 IPUs.*)\n```", page, re.MULTILINE)[1]
+    refusal = re.search(r"^```text\n(no room for 64 IPUs.*)\n```", page, re.MULTILINE)[1]
     assert f"create partition (p4): failed: {refusal}" in result.stderr
     for part in ("size 6 is not a power of two", 'no allocation "elsewhere"'):
         assert part in result.stderr

@@ -113,7 +113,7 @@ def test_a_deletion_that_does_not_end_shows(world, vipu):
 
 def test_the_page_of_the_docs_has_the_same_table(world, vipu):
     operator = world.start_operator(vipu.address)
-    rows = re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \| (.+) \|$", (ROOT / "docs/observability.md").read_text(), re.M)
+    rows = re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \| (.+) \|$", (ROOT / "docs/monitoring.md").read_text(), re.M)
     assert rows == [(family.name, family.type, family.documentation.rstrip(".")) for family in families(operator)]
 
 

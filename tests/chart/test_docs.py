@@ -1,0 +1,44 @@
+"""What the documentation says about the chart, as far as it needs no cluster."""
+
+import os
+import re
+
+import pytest
+import yaml
+
+from conftest import CHART, ROOT
+from pages import Reader, all_pages, blocks_at, blocks_of, pages_of
+from values_table import VENDOR, described_values
+
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+@pytest.mark.parametrize("page", pages_of("chart"))
+def test_what_a_page_says_works(programs, tmp_path, page):
+    types = Reader(tmp_path, os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"})
+    for block in blocks_at(page, "chart"):
+        types(block)
+
+
+def test_every_value_that_a_page_names_is_there():
+    known = {path for path, _, _ in described_values()} | {row["value"] for row in VENDOR}
+    known |= {path.rsplit(".", depth)[0] for path in known for depth in (1, 2)}
+    tops = yaml.safe_load((CHART / "values.yaml").read_text()).keys()
+    named = {}
+    for page in all_pages():
+        text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+        for code in CODE.findall(text):
+            for value in re.findall(rf"^(?:--set[ =])?((?:{'|'.join(tops)})(?:\.\w+)+)(?=$|[=:,])", code):
+                named[value] = page
+    assert len(named) > 40
+    assert [f"{page}: {value}" for value, page in sorted(named.items()) if value not in known] == []
+
+
+def test_files_of_values_that_a_page_shows_are_taken(helm):
+    shown = {f"{block.where} {block.file}": yaml.safe_load(block.text) for page in all_pages() for block in blocks_of(page)
+             if block.language == "yaml"}
+    values = {where: value for where, value in shown.items() if {"global", "metrics"} & value.keys()}
+    assert len(values) >= 3
+    for where, value in values.items():
+        done = helm("template", value)
+        assert done.returncode == 0, f"{where}: {done.stderr}"
