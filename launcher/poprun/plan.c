@@ -8,6 +8,9 @@
 #include "launcher/poprun/wrapper.h"
 #include "popdist/contract.h"
 
+/* So many agents Open MPI runs at a time, unless it is told otherwise. */
+#define AGENTS_DEFAULT ((size_t)128)
+
 /* Permit more instances than CPUs; one version leaves the other's variable alone. */
 static const char *const permits[][2] = {
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
@@ -291,6 +294,24 @@ static void add_agent(const struct plan_input *in, struct strv *variables)
         strv_pushf(variables, "%s=%s", in->dialect->agent, agent);
 }
 
+/* A daemon that left its session and ended before it had called back would be awaited for ever. One that
+ * stays keeps its agent, of which mpirun runs no more than it is told to: with more hosts it would hang. */
+static void add_sessions(const struct plan_input *in, struct strv *variables)
+{
+    static const char *const attached[] = {"OMPI_MCA_orte_leave_session_attached",
+                                           "PRTE_MCA_prte_leave_session_attached"};
+    static const char *const agents[] = {"OMPI_MCA_plm_rsh_num_concurrent",
+                                         "PRTE_MCA_plm_ssh_num_concurrent"};
+    size_t hosts = in->topology->hosts->count;
+
+    for (size_t i = 0; hosts && i < COUNT_OF(attached); i++)
+        if (!in->env(attached[i]))
+            strv_pushf(variables, "%s=1", attached[i]);
+    for (size_t i = 0; hosts && i < COUNT_OF(agents); i++)
+        if (!in->env(agents[i]))
+            strv_pushf(variables, "%s=%zu", agents[i], hosts > AGENTS_DEFAULT ? hosts : AGENTS_DEFAULT);
+}
+
 /* mpirun warns when a variable that it shall forward is not there; an empty one means the same. */
 static void add_variables(const struct plan_input *in, struct strv *variables)
 {
@@ -303,6 +324,7 @@ static void add_variables(const struct plan_input *in, struct strv *variables)
         if (!in->env(forwarded[i]))
             strv_pushf(variables, "%s=", forwarded[i]);
     add_agent(in, variables);
+    add_sessions(in, variables);
 }
 
 bool plan_make(const struct plan_input *in, struct plan *ret, struct err *err)

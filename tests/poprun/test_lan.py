@@ -215,6 +215,17 @@ def test_any_part_may_be_ended(lan, part, name):
     assert process.returncode != 0
 
 
+def test_a_daemon_that_ends_before_it_calls_back_ends_the_run(lan):
+    """One that had left its session would have ended well as far as its agent can tell, and be awaited for ever."""
+    daemon = lan.folder / "daemon"
+    daemon.write_text('#!/bin/sh\ncase "$*" in *"leave_session_attached 1"*) exit 1;; esac\n')  # as the real one's parent
+    daemon.chmod(0o755)
+    process = lan.start("--offline-mode=on", "--host=host[0-1]", "--num-replicas=2", "--num-instances=2", "true",
+                        environment={"OMPI_MCA_orte_launch_agent": str(daemon), "PRTE_MCA_prte_launch_agent": str(daemon)})
+    process.communicate(timeout=calls.DEADLINE_S)
+    assert process.returncode != 0
+
+
 @pytest.mark.parametrize("host", ["host0", "host1"])
 def test_one_of_two_watchers_is_enough(lan, host):
     process = start(lan, "echo ready $POPDIST_EXECUTABLE_CACHE_PATH; exec sleep 1000")
