@@ -6,7 +6,7 @@
 
 /* From a new job to one that waits for its pods: finalizer, dry run, claim, record, partition, what surrounds
  * the pods, pods, status. */
-#define IN_A_ROW_MAX 8
+#define IN_A_ROW_MAX 6
 
 struct last {
     struct strv ops;
