@@ -32,6 +32,10 @@ END""",
         helm uninstall ipu-operator --namespace ipu-operator --wait
         kubectl create namespace research""",
     "docs/jobs.md#The life of a job": "kubectl apply -f deploy/examples/digits.yaml",
+    "docs/jobs.md#Scaling": """
+        kubectl delete ipujob NAME
+        sed s/session/NAME/ deploy/examples/interactive.yaml | kubectl apply -f -
+        kubectl wait --for=condition=Running ipujob/NAME --timeout=3m""",
 }
 VIPU = "vipu"  # the namespace of a V-IPU controller that is no part of the release
 MADE = ["namespace/vipu", "namespace/research", "namespace/research-ipus", "namespace/monitoring",
