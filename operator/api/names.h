@@ -37,6 +37,12 @@
 #define AGENT_HOST_PORT_FIRST 12000
 #define AGENT_HOST_PORT_COUNT 8000
 
+/* What the operator adds to pods; templates have to use other names. */
+#define NAME_LAUNCHER_PART "ipu-launcher" /* a volume, and the init container that fills it */
+#define NAME_KEYS_VOLUME "ipu-launch-keys"
+#define NAME_SCRATCH_VOLUME "ipu-launch-tmp"
+#define NAME_VIPU_VOLUME "ipu-vipu-ca"
+
 /* Longest id that is kept readable; V-IPU states no limit, but users saw trouble with long ones. */
 #define PARTITION_ID_MAX 63
 /* Of label values and of the parts of host names. */

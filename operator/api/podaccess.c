@@ -10,7 +10,6 @@
 #define VIPU_USER_KEY "vipu-user-id"
 #define VIPU_ACCESS_KEY "vipu-access-key"
 #define VIPU_CA_KEY "vipu-ca.crt"
-#define VIPU_VOLUME "ipu-vipu-ca"
 #define VIPU_DIR "/var/run/ipu-launch/vipu"
 
 static cJSON *object_of(const struct job *job, const char *api_version, const char *kind, const char *name)
@@ -69,14 +68,14 @@ static void mount_ca(cJSON *spec, const char *secret)
 {
     cJSON *volume = json_push_take(podparts_array(spec, "volumes"), json_object()), *source, *item;
 
-    json_put_str(volume, "name", VIPU_VOLUME);
+    json_put_str(volume, "name", NAME_VIPU_VOLUME);
     source = json_put_object(volume, "secret");
     json_put_str(source, "secretName", secret);
     json_put_i64(source, "defaultMode", 0444); /* a certificate is no secret */
     item = json_push_take(json_put_array(source, "items"), json_object());
     json_put_str(item, "key", VIPU_CA_KEY);
     json_put_str(item, "path", "ca.crt");
-    podparts_mount(json_at_mut(spec, "containers")->child, VIPU_VOLUME, VIPU_DIR, true);
+    podparts_mount(json_at_mut(spec, "containers")->child, NAME_VIPU_VOLUME, VIPU_DIR, true);
 }
 
 void podaccess_show(cJSON *spec, struct podenv *env, const struct job *job, uint32_t instance,

@@ -7,8 +7,6 @@
 #include "operator/api/podaccess.h"
 #include "operator/api/podparts.h"
 
-#define KEYS_VOLUME "ipu-launch-keys"
-#define SCRATCH_VOLUME "ipu-launch-tmp"
 #define RUN_DIR "/var/run/ipu-launch"
 
 /* MPI keeps files of its own, also where the root file system is read-only. */
@@ -16,9 +14,9 @@ static void add_scratch(cJSON *spec, cJSON *container)
 {
     cJSON *volume = json_push_take(podparts_array(spec, "volumes"), json_object());
 
-    json_put_str(volume, "name", SCRATCH_VOLUME);
+    json_put_str(volume, "name", NAME_SCRATCH_VOLUME);
     json_put_str(json_put_object(volume, "emptyDir"), "sizeLimit", "64Mi");
-    podparts_mount(container, SCRATCH_VOLUME, RUN_DIR "/tmp", false);
+    podparts_mount(container, NAME_SCRATCH_VOLUME, RUN_DIR "/tmp", false);
 }
 
 /* ---- the agent in a worker ---- */
@@ -69,7 +67,7 @@ static cJSON *add_keys_volume(cJSON *spec, const struct job *job, uint32_t insta
     cJSON *volume = json_push_take(podparts_array(spec, "volumes"), json_object());
     cJSON *secret;
 
-    json_put_str(volume, "name", KEYS_VOLUME);
+    json_put_str(volume, "name", NAME_KEYS_VOLUME);
     secret = json_put_object(volume, "secret");
     json_put_str(secret, "secretName", name);
     json_put_i64(secret, "defaultMode", 0444); /* whoever the container runs as; nobody else mounts it */
@@ -98,7 +96,7 @@ void podlaunch_fill_worker(cJSON *spec, struct podenv *env, const struct job *jo
     podparts_wrap(container, "agent", json_at(container, "command"));
     add_agent_port(container, place, host_network);
     add_agent_probe(container);
-    json_put_str(podparts_mount(container, KEYS_VOLUME, RUN_DIR "/key", true), "subPath", "key");
+    json_put_str(podparts_mount(container, NAME_KEYS_VOLUME, RUN_DIR "/key", true), "subPath", "key");
     add_scratch(spec, container);
     item =
         json_push_take(json_put_array(add_keys_volume(spec, job, instance, place), "items"), json_object());
@@ -337,10 +335,10 @@ static cJSON *make_spec(const struct job *job, uint32_t instance, const cJSON *w
     podparts_put_network(spec, options);
     add_env(spec, container, job, instance, hosts, place, options);
     podparts_wrap(container, "run", json_at(launcher, "command"));
-    podparts_mount(container, PODPARTS_LAUNCHER_VOLUME, PODPARTS_LAUNCHER_DIR, true);
+    podparts_mount(container, NAME_LAUNCHER_PART, PODPARTS_LAUNCHER_DIR, true);
     podparts_add_launcher(spec, options);
     add_keys_volume(spec, job, instance, place);
-    podparts_mount(container, KEYS_VOLUME, RUN_DIR "/keys", true);
+    podparts_mount(container, NAME_KEYS_VOLUME, RUN_DIR "/keys", true);
     add_scratch(spec, container);
     add_aliases(spec, job, instance, hosts);
     podparts_keep_last_words(podparts_array(spec, "initContainers"));

@@ -58,13 +58,13 @@ static cJSON *launcher_container(const struct podspec_options *options)
     cJSON *container = json_object();
     cJSON *args, *context, *resources, *capabilities;
 
-    json_put_str(container, "name", PODPARTS_LAUNCHER_VOLUME);
+    json_put_str(container, "name", NAME_LAUNCHER_PART);
     json_put_str(container, "image", options->launcher_image);
     json_put_str(container, "imagePullPolicy", options->launcher_pull_policy);
     args = json_put_array(container, "args");
     json_push_str(args, "install");
     json_push_str(args, PODPARTS_LAUNCHER_DIR);
-    podparts_mount(container, PODPARTS_LAUNCHER_VOLUME, PODPARTS_LAUNCHER_DIR, false);
+    podparts_mount(container, NAME_LAUNCHER_PART, PODPARTS_LAUNCHER_DIR, false);
     resources = json_put_object(container, "resources");
     for (int i = 0; i < 2; i++) {
         cJSON *amounts = json_put_object(resources, i ? "limits" : "requests");
@@ -92,7 +92,7 @@ static void add_launcher_volume(cJSON *spec)
 {
     cJSON *volume = json_push_take(podparts_array(spec, "volumes"), json_object());
 
-    json_put_str(volume, "name", PODPARTS_LAUNCHER_VOLUME);
+    json_put_str(volume, "name", NAME_LAUNCHER_PART);
     json_put_str(json_put_object(volume, "emptyDir"), "sizeLimit", "64Mi");
 }
 

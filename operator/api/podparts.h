@@ -4,7 +4,6 @@
 
 #include "operator/api/podspec.h"
 
-#define PODPARTS_LAUNCHER_VOLUME "ipu-launcher"
 #define PODPARTS_LAUNCHER_DIR "/opt/ipu-launcher"
 #define PODPARTS_LAUNCHER_PROGRAM PODPARTS_LAUNCHER_DIR "/ipu-launch"
 

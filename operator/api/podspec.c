@@ -26,7 +26,7 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
     podenv_add_instance(&env, job, instance);
     podenv_add_worker(&env, job, instance, worker, place);
     podaccess_show(spec, &env, job, instance, place);
-    podparts_mount(container, PODPARTS_LAUNCHER_VOLUME, PODPARTS_LAUNCHER_DIR, true);
+    podparts_mount(container, NAME_LAUNCHER_PART, PODPARTS_LAUNCHER_DIR, true);
     if (job->spec.has_launcher)
         podlaunch_fill_worker(spec, &env, job, instance, worker, place);
     else if (is_wrapped)

@@ -65,6 +65,18 @@ static bool has_before(const cJSON *list, const cJSON *item, const char *name)
     return false;
 }
 
+static bool is_taken(const char *name, bool is_container)
+{
+    static const char *const taken[] = {NAME_LAUNCHER_PART, NAME_KEYS_VOLUME, NAME_SCRATCH_VOLUME,
+                                        NAME_VIPU_VOLUME};
+
+    for (size_t i = 0; i < (is_container ? 1 : COUNT_OF(taken)); i++) {
+        if (str_eq(name, taken[i]))
+            return true;
+    }
+    return false;
+}
+
 static void check_named(const cJSON *list, const cJSON *item, const char *path, bool is_container,
                         struct strv *problems)
 {
@@ -79,6 +91,8 @@ static void check_named(const cJSON *list, const cJSON *item, const char *path, 
             "or digit");
     else if (has_before(list, item, name->valuestring))
         field_duplicate(problems, path, name);
+    else if (is_taken(name->valuestring, is_container))
+        field_forbidden(problems, path, "the operator adds one of this name to the pods; choose another");
 }
 
 static void check_list(const cJSON *job, const char *template_path, const char *what, struct strv *problems)

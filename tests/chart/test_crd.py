@@ -488,10 +488,11 @@ def test_the_operator_accepts_what_the_definition_accepts(api, namespace):
         assert (done.returncode, problems) == (0, []), f"{made}: {done.stderr}"
 
 
-def test_what_only_the_operator_refuses_is_about_two_templates_or_a_flood():
+def test_what_only_the_operator_refuses_is_about_two_templates_its_own_names_or_a_flood():
     two = workers({"spec": {"containers": [{"name": "a", "args": ["b"]}]}})
     own = {"spec": {"containers": [{"name": "a", "command": ["b"]}]}}
     many = job(ipusPerJobInstance=2048, workersPerJobInstance=2048, launcher={"command": ["a"]})
-    for problems in judged([job(launcher={"command": ["a"]}, workers=two)],
+    taken = workers({"spec": {"containers": [{"name": "a"}], "volumes": [{"name": "ipu-launcher"}]}})
+    for problems in judged([job(launcher={"command": ["a"]}, workers=two)], [job(workers=taken)],
                            [job(launcher={"command": ["a"], "template": own})], [many]):
         assert len(problems) == 1

@@ -206,6 +206,13 @@ static const struct {
      CONTAINERS
      "[0].args: Forbidden: they need a command beside them in a job with a launcher, whose workers "
      "do not run their image's entry point"},
+    {FOUR "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"ipu-launcher\"}]}}}",
+     CONTAINERS "[0].name: Forbidden: the operator adds one of this name to the pods; choose another"},
+    {FOUR "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"ipu-launch-keys\"}],\"volumes\":["
+          "{\"name\":"
+          "\"ipu-launch-keys\"}]}}}",
+     "spec.workers.template.spec.volumes[0].name: Forbidden: the operator adds one of this name to the pods; "
+     "choose another"},
     {ONE
      "\"ipusPerJobInstance\":2048,\"workersPerJobInstance\":2048,\"launcher\":{\"command\":[\"a\"]}," WORKERS,
      "spec.workersPerJobInstance: Invalid value: 2048: a launcher starts at most 1024 workers"},
