@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from conftest import CHART, ROOT
-from pages import Reader, all_pages, blocks_at, blocks_of, pages_of
+from pages import Block, Reader, all_pages, blocks_at, blocks_of, missing_from, pages_of
 from values_table import VENDOR, described_values
 
 CODE = re.compile(r"`([^`\n]+)`")
@@ -42,3 +42,22 @@ def test_files_of_values_that_a_page_shows_are_taken(helm):
     for where, value in values.items():
         done = helm("template", value)
         assert done.returncode == 0, f"{where}: {done.stderr}"
+
+
+@pytest.mark.parametrize("printed, missing", [
+    ("NAME   AGE\nit     3m12s", ""),
+    ("a line before\nNAME AGE\none between\n it 9s \n", ""),
+    ("NAME   AGE", "it     22s"),
+    ("it     22s\nNAME   AGE", "it     22s"),
+    ("NAME   AGE\nit     soon", "it     22s"),
+    ("NAME   AGE\nthat   22s", "it     22s"),
+])
+def test_what_is_shown_is_compared_loosely(printed, missing):
+    assert missing_from(printed, "NAME   AGE\n...\nit     22s\n") == missing
+
+
+def test_a_console_block_has_commands_and_what_they_print():
+    text = "$ one --with \\\n    more\nprinted\n$ two\n$ three\nand\nso on\n"
+    block = Block("page.md", 1, "Heading", "console", "run jobs fails", text)
+    assert block.session == [("one --with \\\n    more", "printed\n"), ("two", ""), ("three", "and\nso on\n")]
+    assert (block.place, block.fails, block.why, block.file) == ("jobs", True, None, None)
