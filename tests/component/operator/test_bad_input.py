@@ -188,7 +188,7 @@ def test_a_missing_service_account_is_waited_for(world, vipu):
     assert 'serviceaccount "trainer" not found' in told
     assert vipu.partitions() == {}
     world.api.create("serviceaccounts", world.ns, {"metadata": {"name": "trainer"}})
-    job.wait_pods(1)
+    assert job.wait_pods(1)["account-worker-0"]["spec"]["serviceAccountName"] == "trainer"
 
 
 def test_a_pod_of_somebody_else_is_not_adopted(world, vipu):
