@@ -16,6 +16,7 @@ static int connect_and(tool_fn run, struct tool_access *access, const char *(*en
 
     if (identity_load(&(struct identity_options){.kubeconfig = access->kubeconfig,
                                                  .context = access->context,
+                                                 .may_run_plugins = true,
                                                  .env = env},
                       &identity, &err)) {
         struct loop *loop = loop_new();

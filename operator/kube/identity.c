@@ -7,11 +7,14 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "base/io/file.h"
+#include "base/io/loop.h"
 #include "operator/kube/kubeconfig.h"
 #include "operator/kube/sources.h"
 
 #define POD_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 #define CREDENTIAL_MAX_BYTES ((size_t)1024 * 1024)
+/* So long before the end a plugin is asked again: files are looked at each minute. */
+#define EXPIRING_S 120
 
 static char **field_of(struct identity *identity, size_t field)
 {
@@ -62,24 +65,63 @@ static bool load_source(struct identity *identity, struct source *source, struct
     return true;
 }
 
+static struct identity_sources *sources_of(struct identity *identity)
+{
+    if (identity->sources == NULL)
+        identity->sources = NEW(struct identity_sources);
+    return identity->sources;
+}
+
 bool sources_add(struct identity *identity, const char *path, enum source_kind kind, size_t field,
                  struct err *err)
 {
-    struct identity_sources *sources = identity->sources;
+    struct identity_sources *sources = sources_of(identity);
     struct source *source;
 
-    if (sources == NULL)
-        sources = identity->sources = NEW(struct identity_sources);
     sources->items = mem_grow(sources->items, sources->count + 1, sizeof(*sources->items));
     source = &sources->items[sources->count++];
     *source = (struct source){.path = mem_strdup(path), .kind = kind, .field = field};
     return load_source(identity, source, err);
 }
 
+static void take_text(char **slot, char **fresh)
+{
+    mem_free(*slot);
+    *slot = TAKE(*fresh);
+}
+
+static bool run_plugin(struct identity *identity, struct err *err)
+{
+    AUTO(credential) struct credential fresh = {0};
+
+    if (!plugin_run(identity->sources->plugin, &fresh, err))
+        return false;
+    identity->sources->expires_s = fresh.expires_s;
+    identity->generation +=
+        !str_eq(identity->cert_pem, fresh.cert_pem) || !str_eq(identity->key_pem, fresh.key_pem);
+    take_text(&identity->token, &fresh.token);
+    take_text(&identity->cert_pem, &fresh.cert_pem);
+    take_text(&identity->key_pem, &fresh.key_pem);
+    return true;
+}
+
+bool sources_take_plugin(struct identity *identity, struct plugin *plugin, struct err *err)
+{
+    sources_of(identity)->plugin = plugin;
+    return run_plugin(identity, err);
+}
+
+static bool is_expiring(const struct identity_sources *sources)
+{
+    return sources->expires_s != CREDENTIAL_NEVER_EXPIRES &&
+           loop_unix_micros() / 1000000 + EXPIRING_S >= sources->expires_s;
+}
+
 void sources_free(struct identity_sources *sources)
 {
     if (sources == NULL)
         return;
+    plugin_free(sources->plugin);
     for (size_t i = 0; i < sources->count; i++)
         mem_free(sources->items[i].path);
     mem_free(sources->items);
@@ -109,6 +151,9 @@ bool identity_refresh(struct identity *identity, bool force, struct err *err)
         if (force || has_changed(source))
             good = load_source(identity, source, err) && good;
     }
+    if (identity->sources != NULL && identity->sources->plugin != NULL &&
+        (force || is_expiring(identity->sources)))
+        good = run_plugin(identity, err) && good;
     return good;
 }
 
@@ -182,7 +227,7 @@ static bool load_home(const struct identity_options *options, struct identity *r
         return err_set(
             err, ERR_NOT_FOUND,
             "no Kubernetes cluster: not in a pod, KUBECONFIG is not set and there is no ~/.kube/config");
-    return kubeconfig_load(path, options->context, ret, err);
+    return kubeconfig_load(path, options, ret, err);
 }
 
 static bool load_any(const struct identity_options *options, struct identity *ret, struct err *err)
@@ -195,7 +240,7 @@ static bool load_any(const struct identity_options *options, struct identity *re
     if (paths == NULL)
         paths = env_of(options, "KUBECONFIG");
     if (paths != NULL)
-        return kubeconfig_load(paths, options->context, ret, err);
+        return kubeconfig_load(paths, options, ret, err);
     return load_home(options, ret, err);
 }
 

@@ -1,5 +1,6 @@
 /* Who we are and where the API server is: from a kubeconfig or from the files a pod is given. Refuses what it
- * cannot do (exec and auth-provider plugins) with a sentence instead of connecting without credentials.
+ * cannot do (auth-provider; exec plugins, unless the caller may wait for them) with a sentence instead of
+ * connecting without credentials.
  *
  * Token, CA and certificate files are read again when they change (identity_refresh); `generation` counts the
  * changes that need new connections. All strings are owned by the identity. */
@@ -33,6 +34,7 @@ struct identity_options {
     const char *kubeconfig; /* one path, or several joined by ':'; NULL: see identity_load */
     const char *context;    /* NULL: current-context */
     identity_env_fn env;    /* getenv of the program */
+    bool may_run_plugins;   /* the caller has nothing to miss while it waits for another program */
     const char *pod_dir;    /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
 };
 

@@ -178,7 +178,7 @@ static bool take_cluster(const struct place *cluster, struct identity *ret, stru
 /* Nothing is guessed: without its credentials every request would be anonymous, and the error a riddle. */
 static bool refuse_plugins(const struct place *user, struct err *err)
 {
-    static const char *const refused[] = {"exec", "auth-provider", "username", "as"};
+    static const char *const refused[] = {"auth-provider", "username", "as"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         const cJSON *node = json_at(user->node, refused[i]);
@@ -208,9 +208,59 @@ static bool take_token(const struct place *user, struct identity *ret, struct er
     return true;
 }
 
-static bool take_user(const struct place *user, struct identity *ret, struct err *err)
+/* What kubectl tells a plugin that asks for it. Yours. */
+static cJSON *describe_cluster(const struct place *cluster, const struct identity *identity)
 {
-    if (!refuse_plugins(user, err) || !take_token(user, ret, err))
+    cJSON *info = json_object();
+    AUTO(str) struct str ca = {0};
+
+    json_put_str(info, "server", identity->server);
+    json_put_str(info, "tls-server-name", identity->server_name);
+    json_put_str(info, "proxy-url", identity->proxy_url);
+    if (identity->insecure)
+        json_put_bool(info, "insecure-skip-tls-verify", true);
+    base64_encode(slice_of(identity->ca_pem), &ca);
+    if (ca.len)
+        json_put_str(info, "certificate-authority-data", str_text(&ca));
+    JSON_EACH (extension, json_at(cluster->node, "extensions")) {
+        const cJSON *config = json_at(extension, "extension");
+
+        if (str_eq(json_str(extension, "name", ""), "client.authentication.k8s.io/exec") && config)
+            json_put_take(info, "config", json_dup(config));
+    }
+    return info;
+}
+
+/* The operator's lease would be lost while it waits. */
+static bool run_plugin(const struct place *user, const struct place *cluster, bool may_run,
+                       struct identity *ret, struct err *err)
+{
+    const cJSON *exec = json_at(user->node, "exec");
+    AUTO(json) cJSON *info = describe_cluster(cluster, ret);
+    const char *path = user->file->path, *slash = strrchr(path, '/');
+    AUTO(mem) char *folder = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup(".");
+    struct err why = {0};
+    struct plugin *plugin;
+
+    if (!may_run)
+        return refuse(user, exec, err,
+                      "credentials by \"exec\" are taken by the verbs of ipu-operator alone, because nothing "
+                      "else may wait for another program; use a token, a token file or a client certificate "
+                      "(kubectl create token makes one)");
+    plugin = plugin_new(exec, folder, info, &why);
+    if (plugin == NULL)
+        return refuse(user, exec, err, why.msg);
+    return sources_take_plugin(ret, plugin, err);
+}
+
+static bool take_user(const struct place *user, const struct place *cluster, bool may_run,
+                      struct identity *ret, struct err *err)
+{
+    if (!refuse_plugins(user, err))
+        return false;
+    if (json_at(user->node, "exec") != NULL)
+        return run_plugin(user, cluster, may_run, ret, err);
+    if (!take_token(user, ret, err))
         return false;
     if (!take_pem(ret, user, "client-certificate", offsetof(struct identity, cert_pem), &ret->cert_pem,
                   err) ||
@@ -234,8 +284,10 @@ static bool follow(const struct files *files, const struct place *context, const
     return refuse(context, context->node, err, what);
 }
 
-bool kubeconfig_load(const char *paths, const char *context, struct identity *ret, struct err *err)
+bool kubeconfig_load(const char *paths, const struct identity_options *options, struct identity *ret,
+                     struct err *err)
 {
+    const char *context = options->context;
     AUTO(files) struct files files = {.count = 0};
     struct place chosen, cluster, user;
 
@@ -253,5 +305,5 @@ bool kubeconfig_load(const char *paths, const char *context, struct identity *re
     ret->origin = mem_printf("context %s of %s", context, chosen.file->path);
     return follow(&files, &chosen, "clusters", "cluster", &cluster, err) &&
            follow(&files, &chosen, "users", "user", &user, err) && take_cluster(&cluster, ret, err) &&
-           take_user(&user, ret, err);
+           take_user(&user, &cluster, options->may_run_plugins, ret, err);
 }

@@ -1,9 +1,11 @@
 /* Reads kubeconfig files, several merged as kubectl does it (the first file that sets a thing wins), into an
- * identity. Exec and auth-provider plugins are refused. Internal to the kube room. */
+ * identity. Auth-provider plugins are refused; exec plugins are run where that is allowed. Internal to the
+ * kube room. */
 #pragma once
 
 #include "operator/kube/identity.h"
 
 /* paths: one, or several joined by ':'. Of several, files that do not exist are left out. On failure ret may
  * be partly filled: release it. */
-MUST_USE bool kubeconfig_load(const char *paths, const char *context, struct identity *ret, struct err *err);
+MUST_USE bool kubeconfig_load(const char *paths, const struct identity_options *options, struct identity *ret,
+                              struct err *err);

@@ -1,9 +1,11 @@
 """The verbs of ipu-operator for admins: what stands between an operator and its end, and what of it is dead."""
 
+import json
 import re
 import subprocess
 
 import operator_program
+import yaml
 from world import OPERATOR_NS
 
 
@@ -114,6 +116,29 @@ def test_the_self_check_says_what_is_dead(world, vipu):
     operator.end()
     done = self_check(world, "--seconds", "3", pages=pages)
     assert done.returncode == 1 and re.match("operator: .*connect.*\nV-IPU controllers: .*connect.*\nIPUJobs: ok\n$", done.stdout)
+
+
+def test_the_kubeconfig_may_name_a_credential_plugin(world, tmp_path):
+    """As those of clouds do. The operator itself takes none: it could not wait for it."""
+    answer = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": {"token": world.token}}
+    plugin = tmp_path / "plugin"
+    plugin.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
+    plugin.chmod(0o755)
+    config = yaml.safe_load(world.kubeconfig().read_text())
+    config["users"][0]["user"] = {"exec": {"apiVersion": answer["apiVersion"], "command": "./plugin", "interactiveMode": "IfAvailable"}}
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(config))
+
+    def ask(*words):
+        return operator_program.run(*words, "--kubeconfig", path)
+    done = ask("before-uninstall", "--watch-namespace", world.ns)
+    assert done.returncode == 0 and "may be uninstalled" in done.stdout, done.stderr
+    refused = ask()
+    assert refused.returncode == 2 and "are taken by the verbs of ipu-operator alone" in refused.stderr
+    plugin.write_text("#!/bin/sh\necho no session >&2; exit 1\n")
+    failed = ask("before-uninstall", "--watch-namespace", world.ns)
+    assert failed.returncode == 1 and f"credential plugin {tmp_path}/./plugin ended with exit status 1" in failed.stderr
+    assert failed.stderr.startswith("no session\n"), "its own words are shown"
 
 
 def test_mistakes_are_told_at_once():

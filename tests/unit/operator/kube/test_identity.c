@@ -133,7 +133,7 @@ TEST(what_cannot_be_used_is_named_with_file_and_line)
     static const struct {
         const char *text, *context, *want;
     } rows[] = {
-        {CONFIG, "plugin", "line 27: credentials by \"exec\" are not supported"},
+        {CONFIG, "plugin", "line 27: credentials by \"exec\" are taken by the verbs of ipu-operator alone"},
         {CONFIG, "broken", "line 36: the context names the cluster \"nowhere\", which is nowhere defined"},
         {CONFIG, "missing", "line 1: no context \"missing\""},
         {"clusters: []\n", NULL, "line 1: no current-context"},
@@ -228,4 +228,138 @@ TEST(a_pod_knows_its_cluster)
     CHECK_STR_EQ(identity.server, "https://[fd00::1]:443");
     CHECK_STR_EQ(identity.ns, "ops");
     identity_release(&identity);
+}
+
+/* ---- credential plugins ---- */
+
+#define V1 "client.authentication.k8s.io/v1"
+
+static void write_plugin(const char *script)
+{
+    AUTO(mem) char *path = path_of("plugin");
+    AUTO(mem) char *text = mem_printf("#!/bin/sh\n%s\n", script);
+    struct err err = {0};
+
+    CHECK_OK(file_write(path, 0700, slice_of(text), &err), err);
+}
+
+/* What the script prints is its answer. */
+static bool load_with_plugin(const char *exec, struct identity *ret, struct err *err)
+{
+    AUTO(mem) char *path = path_of("config");
+    AUTO(mem)
+    char *text = mem_printf("current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+                            "clusters:\n- name: c\n  cluster:\n    server: https://10.0.0.1:6443\n"
+                            "    certificate-authority-data: Q0E=\n    extensions:\n"
+                            "    - {name: client.authentication.k8s.io/exec, extension: {audience: us}}\n"
+                            "users:\n- name: u\n  user:\n    exec: {%s}\n",
+                            exec);
+
+    write_file("config", text);
+    return identity_load(&(struct identity_options){.kubeconfig = path, .env = env, .may_run_plugins = true},
+                         ret, err);
+}
+
+#define EXEC "apiVersion: " V1 ", interactiveMode: Never, command: ./plugin"
+#define ANSWER(status) "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"status\":{" status "}}"
+
+TEST(a_plugin_gives_a_token_and_is_asked_again_before_that_expires)
+{
+    struct identity identity;
+    struct err err = {0};
+
+    write_plugin("test -z \"$(cat)\" && echo '" ANSWER("\"token\":\"'\"$1-$WHO\"'\"") "'");
+    CHECK_OK(load_with_plugin(EXEC ", args: [me], env: [{name: WHO, value: here}]", &identity, &err), err);
+    CHECK_STR_EQ(identity.token, "me-here");
+    CHECK_STR_EQ(identity.ca_pem, "CA");
+    CHECK_OK(identity_refresh(&identity, false, &err), err); /* it never expires */
+    write_plugin("echo '" ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"") "'");
+    CHECK_OK(identity_refresh(&identity, false, &err), err);
+    CHECK_STR_EQ(identity.token, "me-here");
+    CHECK_OK(identity_refresh(&identity, true, &err), err); /* it was refused */
+    CHECK_STR_EQ(identity.token, "two");
+    write_plugin("echo '" ANSWER("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"") "'");
+    CHECK_OK(identity_refresh(&identity, false, &err), err); /* it had expired */
+    CHECK_STR_EQ(identity.token, "three");
+    write_plugin("exit 3");
+    CHECK_OK(identity_refresh(&identity, false, &err), err); /* it is good for long */
+    CHECK_ERR(identity_refresh(&identity, true, &err), err, ERR_DENIED);
+    CHECK_STR_EQ(identity.token, "three");
+    identity_release(&identity);
+}
+
+TEST(a_plugin_may_give_a_client_certificate)
+{
+    struct identity identity;
+    struct err err = {0};
+    unsigned generation;
+
+    write_plugin("echo '" ANSWER("\"clientCertificateData\":\"CERT\",\"clientKeyData\":\"KEY\"") "'");
+    CHECK_OK(load_with_plugin(EXEC, &identity, &err), err);
+    CHECK_STR_EQ(identity.cert_pem, "CERT");
+    CHECK_STR_EQ(identity.key_pem, "KEY");
+    CHECK(!identity.token);
+    generation = identity.generation;
+    CHECK_OK(identity_refresh(&identity, true, &err), err);
+    CHECK_INT_EQ(identity.generation, generation);
+    write_plugin("echo '" ANSWER("\"clientCertificateData\":\"CERT2\",\"clientKeyData\":\"KEY\"") "'");
+    CHECK_OK(identity_refresh(&identity, true, &err), err);
+    CHECK_INT_EQ(identity.generation, generation + 1); /* new connections */
+    identity_release(&identity);
+}
+
+/* The token is what it was told. */
+static void check_told(const char *exec, const char *want)
+{
+    struct identity identity;
+    struct err err = {0};
+
+    write_plugin("told=$(printf %s \"$KUBERNETES_EXEC_INFO\" | tr -d '\" ')\n"
+                 "echo '" ANSWER("\"token\":\"'\"$told\"'\"") "'");
+    CHECK_OK(load_with_plugin(exec, &identity, &err), err);
+    CHECK_STR_EQ(identity.token, want);
+    identity_release(&identity);
+}
+
+TEST(a_plugin_is_told_of_the_cluster_if_it_asks)
+{
+    check_told(EXEC, "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:false}}");
+    check_told(EXEC ", provideClusterInfo: true",
+               "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:false,cluster:{server:https://"
+               "10.0.0.1:6443,certificate-authority-data:Q0E=,config:{audience:us}}}}");
+}
+
+TEST(a_plugin_that_cannot_be_used_is_named)
+{
+    static const struct {
+        const char *exec, *script, *want;
+    } rows[] = {
+        {"apiVersion: " V1, "", "line 13: exec names no command"},
+        {"command: ./plugin", "", "exec has apiVersion \"\"; known are"},
+        {"command: ./plugin, apiVersion: client.authentication.k8s.io/v1alpha1", "", "known are"},
+        {"command: ./plugin, apiVersion: " V1 ", interactiveMode: Always", "", "nobody is asked here"},
+        {"command: ./plugin, apiVersion: " V1 ", interactiveMode: Often", "", "interactiveMode \"Often\""},
+        {EXEC ", args: [{}]", "", "exec's args are no list"},
+        {EXEC ", env: [{name: a=b, value: c}]", "", "exec's env is no list"},
+        {EXEC "-of-nobody, installHint: get it", "", "plugin-of-nobody cannot be run"},
+        {EXEC "-of-nobody, installHint: get it", "", "; get it"},
+        {EXEC, "exit 3", "/plugin ended with exit status 3"},
+        {EXEC, "kill -9 $$", "/plugin ended with exit status 137"},
+        {EXEC, "echo secret", "/plugin: what it prints is no JSON"},
+        {EXEC, "echo '{}'", "it answers with no ExecCredential of " V1},
+        {EXEC, "echo '" ANSWER("") "'", "it answers with neither a token nor a client certificate"},
+        {EXEC, "echo '" ANSWER("\"token\":\"a b\"") "'", "a token that holds blanks"},
+        {EXEC, "echo '" ANSWER("\"clientKeyData\":\"K\"") "'", "and not with both"},
+        {EXEC, "head -c 2000000 /dev/zero", "prints more than 1048576 bytes"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct identity identity;
+        struct err err = {0};
+
+        write_plugin(row->script);
+        CHECK(!load_with_plugin(row->exec, &identity, &err));
+        CHECK_HAS(err.msg, row->want);
+        CHECK(!strstr(err.msg, "secret"));
+    }
 }
