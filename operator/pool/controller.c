@@ -10,6 +10,8 @@
 #define POLL_IDLE_MS 60000
 #define POLL_DOWN_MAX_MS 5000
 #define ATTRIBUTES_MS 60000
+/* How soon one that has told its partitions and not its IPUs is asked again: until then it is of no use. */
+#define UNSIZED_MS 1000
 #define UNSIZED_MAX 3
 /* How soon a changed Secret is noticed, once its files are there. */
 #define ACCESS_MS 1000
@@ -173,7 +175,9 @@ static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_a
     c->has_sized = c->has_sized || does_not_tell(c, result);
     c->face.is_known = c->has_listed && c->has_sized;
     if (result->err.kind != ERR_NONE)
-        c->agents_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + POLL_USED_MS; /* ask again soon */
+        c->agents_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + (c->has_sized ? POLL_USED_MS : UNSIZED_MS);
+    if (c->has_listed && !c->has_sized)
+        plan_poll(c, UNSIZED_MS);
     if (before != c->face.total_ipus || was_known != c->face.is_known)
         tell_room(c);
 }
@@ -258,6 +262,8 @@ static int64_t next_delay(struct controller *c)
 
     if (c->failures)
         return backoff_delay_ms(&down, c->failures, loop_dice());
+    if (!c->has_sized && !c->agents_call)
+        return UNSIZED_MS;
     if (is_under_way(c)) {
         delay = c->poll_ms;
         c->poll_ms = 2 * delay < POLL_BUSY_MAX_MS ? 2 * delay : POLL_BUSY_MAX_MS;
