@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/api/reasons.h"
 #include "operator/reconcile/conditions.h"
 #include "operator/reconcile/ending.h"
 #include "operator/reconcile/instance.h"
@@ -24,7 +25,7 @@ struct tally {
     uint32_t phases[INSTANCE_FAILED + 1];
     struct instance_result
         first[INSTANCE_FAILED + 1]; /* of each phase, for its reason and text; texts owned */
-    bool fatal, unanswered;
+    bool fatal, unanswered, step;
 };
 
 /* What only another spec can mend speaks first, then who has something to say at all. */
@@ -40,6 +41,7 @@ static void tally_add(struct tally *tally, struct instance_result *result)
     enum instance_phase phase = result->phase;
 
     tally->unanswered = tally->unanswered || result->is_unanswered;
+    tally->step = tally->step || result->is_step;
     tally->fatal = tally->fatal || (phase == INSTANCE_FAILED && result->is_fatal);
     if (tally->phases[phase]++ == 0 || says_more(result, &tally->first[phase])) {
         mem_free(tally->first[phase].text);
@@ -233,6 +235,20 @@ static void tell_rollout(const struct job_view *view, const struct rollout *roll
     mem_free(before);
 }
 
+/* That a job is starting can wait for what comes next. Nothing else can. */
+static bool is_mere_step(const struct tally *tally, const struct verdict *v)
+{
+    const struct reason *reason = reason_find(v->reason);
+
+    return tally->step && v->state == JOB_STARTING && reason && reason->kind == REASON_STEP &&
+           v->failure_count == 0;
+}
+
+static bool is_time_to_tell(const struct tally *tally, const struct verdict *v)
+{
+    return !tally->unanswered && !is_mere_step(tally, v);
+}
+
 static void decide_course(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {0};
@@ -258,12 +274,12 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     conclude(view, &tally, &v);
     tell_rollout(view, &rollout, waits, &v);
     if (view->job->overrides_restart_policy &&
-        json_i64(status, "observedGeneration", 0) != view->job->generation && !tally.unanswered)
+        json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_tell(&tally, &v))
         plan_event(plan, "RestartPolicyOverridden",
                    "spec.workers.template.spec.restartPolicy does not count: the pods get Never, and "
                    "spec.restartPolicy says whether the job is started again",
                    true);
-    if (lifetime_limit(view, status, &v, plan) || !tally.unanswered)
+    if (lifetime_limit(view, status, &v, plan) || is_time_to_tell(&tally, &v))
         status_decide(view, status, &v, plan);
     tally_release(&tally);
     verdict_release(&v);

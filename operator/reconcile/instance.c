@@ -18,6 +18,18 @@ void instance_say(struct instance_result *ret, enum instance_phase phase, const 
     va_end(args);
 }
 
+void instance_note_step(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                        struct instance_result *ret)
+{
+    int64_t soon_ms = inst->part_since_ms + TELL_AFTER_MS;
+    int64_t until_ms = view->is_busy ? inst->part_since_ms + TELL_AFTER_BUSY_MS : soon_ms;
+
+    if (view->now_ms >= until_ms)
+        return;
+    ret->is_step = true;
+    plan_again_at(plan, view->now_ms < soon_ms ? soon_ms : view->now_ms + TELL_AFTER_MS);
+}
+
 static void report_pods(const struct crew *crew, struct instance_result *ret)
 {
     ret->active = crew->running;

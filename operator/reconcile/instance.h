@@ -27,6 +27,7 @@ struct instance_result {
     uint32_t active, succeeded, failed; /* pods */
     struct failure failure;             /* the first, for status; reason NULL: none */
     bool is_unanswered;                 /* a question is under way that is answered within milliseconds */
+    bool is_step;                       /* STARTING: on the way up, and soon over; it need not be told yet */
     bool is_fatal;                      /* FAILED for a reason that only another spec can mend */
     bool is_stuck; /* pods wait for something that may never come: startDeadlineSeconds counts */
 };

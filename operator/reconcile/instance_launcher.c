@@ -129,6 +129,7 @@ static void launch_when_ready(const struct job_view *view, const struct instance
                  "%u of %u workers are ready, on partition %s; the launcher starts when all are", crew->ready,
                  workers, inst->record->name);
     say_waiting(view, crew, plan, ret);
+    instance_note_step(view, inst, plan, ret);
     if (crew->ready < workers || inst->part.state != PART_ACTIVE || inst->part.busy)
         return;
     say_launcher_starts(view, ret);

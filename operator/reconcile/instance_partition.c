@@ -6,9 +6,6 @@
 /* How long a controller that was chosen is asked for room that it does not have after all. */
 #define NO_ROOM_MS 10000
 
-/* A partition is often there, and its pods too, before anybody could have read that they are being made. */
-#define TELL_AFTER_MS 1000
-
 /* ---- before there is a partition ---- */
 
 /* Restarts and starts count over all attempts of an instance. */
@@ -281,6 +278,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
     const struct part_view *part = &inst->part;
 
     say_where_partition_stands(view, inst, plan, ret);
+    instance_note_step(view, inst, plan, ret);
     if (view->now_ms < inst->part_since_ms + TELL_AFTER_MS) {
         ret->is_unanswered = true;
         plan_again_at(plan, inst->part_since_ms + TELL_AFTER_MS);

@@ -5,8 +5,17 @@
 #include "operator/reconcile/crew.h"
 #include "operator/reconcile/instance.h"
 
+/* A partition is often there, and its pods too, before anybody could have read that they are being made. */
+#define TELL_AFTER_MS 1000
+#define TELL_AFTER_BUSY_MS 10000
+
 void instance_say(struct instance_result *ret, enum instance_phase phase, const char *reason, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
+
+/* A step that may be over before anybody could read of it, or, while much is going on, within some seconds.
+ */
+void instance_note_step(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                        struct instance_result *ret);
 
 /* instance_partition.c */
 void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,

@@ -155,5 +155,6 @@ void decide_running(const struct job_view *view, const struct instance_view *ins
         instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u of %u pods are running, on partition %s",
                      crew->running, workers, inst->record->name);
         say_waiting(view, crew, plan, ret);
+        instance_note_step(view, inst, plan, ret);
     }
 }

@@ -390,6 +390,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
 
     *o = (struct observation){0};
     view->job = job;
+    view->is_busy = r->requests > REQUESTS_MAX / 2;
     view->partition_prefix = r->options.partition_prefix;
     view->hold_ms = r->options.hold_ms;
     view->trouble_ms = r->options.trouble_ms;

@@ -103,6 +103,7 @@ struct job_view {
     bool create_refused;         /* the API server would not take a pod although the dry run passed */
     const char *create_reason, *create_text;
     int64_t create_retry_at_ms;
+    bool is_busy; /* requests of other jobs are waiting for the API server */
     const char *partition_prefix;
     int64_t hold_ms;
     int64_t

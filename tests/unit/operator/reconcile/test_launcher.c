@@ -325,6 +325,7 @@ static void check_missing_keys_are_made_anew(const char *waiting)
     wait_for_pod(w, waiting);
     world_drop_secrets(w);
     world_settle(w);
+    world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
     CHECK_INT_EQ(w->secrets.count, 0);
     world_pass(w, KEYS_MISSED_MS);

@@ -182,8 +182,9 @@ TEST(pods_that_their_node_cannot_prepare_are_stuck)
     be_stuck(w, "ContainerCreating");
     stuck->is_unprepared = true;
     world_settle(w);
+    world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
-    world_pass(w, MINUTE_MS - 1000);
+    world_pass(w, MINUTE_MS - 2000);
     CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
     world_pass(w, 1000);
     check_state(w, "Starting", "PodNotPrepared", says);

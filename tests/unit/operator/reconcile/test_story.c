@@ -91,7 +91,7 @@ TEST(a_secret_that_a_pod_waits_for_is_made_again)
     while (!world_pod(w, "job-worker-0"))
         CHECK(world_advance(w));
     world_drop_secrets(w);
-    world_settle(w);
+    world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
     CHECK(!has_secret(w, "0"));
     world_pass(w, SECRET_MISSED_MS);
@@ -1764,6 +1764,58 @@ TEST(the_plans_of_a_loss_are_as_reviewed)
     golden_check("plans/loss.txt", str_text(&plans));
 }
 
+/* ---- what is over before anybody could read of it ---- */
+
+TEST(a_quick_start_is_not_told)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+
+    CHECK_INT_EQ(w->status_writes, 1);
+    end_all(w, 0);
+    check_completed(w);
+    CHECK_INT_EQ(w->status_writes, 2);
+}
+
+static struct world *with_slow_pods(bool is_busy)
+{
+    struct world *w = world_new(TWO_WORKERS);
+
+    w->is_busy = is_busy;
+    step_until_pod(w, "job-worker-1");
+    pod(w, "job-worker-0")->is_slow = pod(w, "job-worker-1")->is_slow = true;
+    world_settle(w);
+    CHECK_INT_EQ(w->status_writes, 0);
+    return w;
+}
+
+TEST(a_slow_start_is_told_within_a_second)
+{
+    AUTO(world) struct world *w = with_slow_pods(false);
+
+    world_pass(w, 1000);
+    check_state(w, "Starting", "StartingPods", "0 of 2 pods are running, on partition p-job-ns-0");
+}
+
+TEST(while_much_is_going_on_a_start_is_told_later)
+{
+    AUTO(world) struct world *w = with_slow_pods(true);
+
+    world_pass(w, 1000);
+    CHECK_INT_EQ(w->status_writes, 0);
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + 1000); /* it may be less by then */
+    world_pass(w, 9000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+}
+
+TEST(what_somebody_should_know_of_a_start_is_told_at_once)
+{
+    AUTO(world) struct world *w = with_slow_pods(true);
+
+    pod(w, "job-worker-1")->waits_for = "0/3 nodes are available";
+    world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "Unschedulable");
+}
+
 TEST(pods_that_wait_say_why)
 {
     AUTO(world) struct world *w = world_new(TWO_WORKERS);
@@ -1771,6 +1823,7 @@ TEST(pods_that_wait_say_why)
     step_until_pod(w, "job-worker-1");
     world_pod_schedule(w, pod(w, "job-worker-0"));
     world_pod_run(w, pod(w, "job-worker-0"), true);
+    w->now_ms += 1000;
     world_reconcile(w);
     check_state(w, "Starting", "StartingPods", "1 of 2 pods are running, on partition p-job-ns-0");
     pod(w, "job-worker-1")->waits_for = "0/3 nodes are available";
