@@ -145,7 +145,7 @@ static void request(struct lease *lease, const char *method, cJSON *body, kube_d
                                 .name = str_eq(method, "POST") ? NULL : lease->name,
                                 .body = body,
                                 .content_type = str_eq(method, "PATCH") ? KUBE_MERGE_PATCH : NULL,
-                                .timeout_ms = lease->state.renew_deadline_ms / 2,
+                                .timeout_ms = lease_patience_ms(&lease->state, lease->state.sent_ms),
                                 .class = KUBE_LEASE,
                             },
                             done, lease);

@@ -47,11 +47,22 @@ static void wait(struct lease_output *out, int64_t wait_ms)
     out->wait_ms = wait_ms;
 }
 
-static void retry(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
+int64_t lease_patience_ms(const struct lease_state *state, int64_t now_ms)
 {
     int64_t left_ms = lease_deadline_ms(state) - now_ms;
 
-    wait(out, left_ms > 0 && left_ms < state->retry_ms ? left_ms : state->retry_ms);
+    if (!state->is_held)
+        return state->renew_deadline_ms / 2;
+    return left_ms > 0 ? left_ms : 1;
+}
+
+/* A holder has little time to lose. */
+static void retry(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
+{
+    int64_t left_ms = lease_deadline_ms(state) - now_ms;
+    int64_t wait_ms = state->is_held && LOOK_MS < state->retry_ms ? LOOK_MS : state->retry_ms;
+
+    wait(out, left_ms > 0 && left_ms < wait_ms ? left_ms : wait_ms);
 }
 
 static void check_deadline(struct lease_state *state, int64_t now_ms, struct lease_output *out)
@@ -142,7 +153,7 @@ static void written(struct lease_state *state, const struct lease_record *record
     state->renewed_ms = state->sent_ms;
     out->has_started = !state->is_held && now_ms < state->sent_ms + state->renew_deadline_ms;
     state->is_held = state->is_held || out->has_started;
-    wait(out, state->retry_ms);
+    wait(out, state->sent_ms + state->retry_ms > now_ms ? state->sent_ms + state->retry_ms - now_ms : 0);
 }
 
 /* The record is not as we thought, or a write of unknown outcome changed it. */

@@ -62,6 +62,9 @@ void lease_on_written(struct lease_state *state, const struct lease_record *reco
 /* Start giving it back; only while no request is in flight. */
 void lease_leave(struct lease_state *state, struct lease_output *ret);
 
+/* For how long a request may wait for its answer. A holder's as long as it holds: where requests take
+ * seconds, the answer to the first one comes, and that to a second one would come too late. */
+int64_t lease_patience_ms(const struct lease_state *state, int64_t now_ms);
 bool lease_state_is_held(const struct lease_state *state, int64_t clock_ms);
 /* When holding must end unless a renewal succeeds before; INT64_MAX when not held. */
 int64_t lease_deadline_ms(const struct lease_state *state);

@@ -178,16 +178,46 @@ TEST(without_renewal_it_is_lost_at_the_deadline)
     time_passes(&c, 2000);
     sends(&c);
     c.now_ms += 5000;
-    writes_error(&c, ERR_TIMEOUT);
+    writes_error(&c, ERR_IO);
     CHECK(!c.out.was_lost);
     CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    CHECK_INT_EQ(c.out.wait_ms, 500);
     time_passes(&c, c.out.wait_ms);
     CHECK_INT_EQ(c.out.act, LEASE_WRITE);
     sends(&c);
-    time_passes(&c, 1000); /* the deadline comes while it is in flight */
+    CHECK_INT_EQ(lease_patience_ms(&c.state, c.now_ms), 2500);
+    time_passes(&c, 2500); /* the deadline comes while it is in flight */
     CHECK(c.out.was_lost);
     CHECK_INT_EQ(c.out.act, LEASE_READ);
     CHECK(!lease_state_is_held(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
+TEST(a_server_that_takes_seconds_for_each_answer_keeps_its_leader)
+{
+    struct candidate c;
+
+    takes(&c);
+    time_passes(&c, c.out.wait_ms);
+    for (int i = 0; i < 10; i++) {
+        CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+        sends(&c);
+        CHECK(lease_patience_ms(&c.state, c.now_ms) >= 4900);
+        c.now_ms += 4900;
+        writes(&c, "2");
+        CHECK_INT_EQ(c.out.wait_ms, 0);
+        CHECK(lease_state_is_held(&c.state, c.now_ms));
+        time_passes(&c, c.out.wait_ms);
+    }
+    lease_state_release(&c.state);
+}
+
+TEST(who_stands_by_asks_again_where_no_answer_comes)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    CHECK_INT_EQ(lease_patience_ms(&c.state, c.now_ms), 5000);
     lease_state_release(&c.state);
 }
 
@@ -198,9 +228,9 @@ TEST(a_retry_never_sleeps_past_the_deadline)
     takes(&c);
     time_passes(&c, 8500);
     sends(&c);
-    c.now_ms += 500;
+    c.now_ms += 1200;
     writes_error(&c, ERR_IO);
-    CHECK_INT_EQ(c.out.wait_ms, 1000);
+    CHECK_INT_EQ(c.out.wait_ms, 300);
     lease_state_release(&c.state);
 }
 
