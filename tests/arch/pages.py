@@ -70,7 +70,7 @@ def paths(page):
     """Files of the tree that prose names in code."""
     for number, line in lines_of(page):
         for _, code in CODE.findall(line):
-            named = code.strip("()")
+            named = code.strip("()").partition(" ")[0]
             homes = (ROOT, ROOT / "popdist" / "include")
             if NAMED_PATH.fullmatch(named) and not MADE.match(named) and not any((home / named).exists() for home in homes):
                 yield f"{page}:{number}: there is no {named}"

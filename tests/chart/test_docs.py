@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+import subprocess
 
 import pytest
 import yaml
@@ -18,6 +20,30 @@ def test_what_a_page_says_works(programs, tmp_path, page):
     types = Reader(tmp_path, os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"})
     for block in blocks_at(page, "chart"):
         types(block)
+
+
+def in_sentences(program):
+    """The commands of this program that stand in the sentences of pages, which nobody runs."""
+    for page in all_pages():
+        text = re.sub(r"^ *```.*?^ *```", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+        yield from ((page, shlex.split(code)[1:]) for code in CODE.findall(text) if code.startswith(f"{program} "))
+
+
+@pytest.mark.parametrize("program, general", [("kubectl", ["options"]), ("helm", ["--help"])])
+def test_commands_in_sentences_have_verbs_and_options_that_there_are(programs, program, general):
+    def told(*words):
+        return subprocess.run([programs / program, *words], capture_output=True, text=True, timeout=60)
+
+    everywhere, helps = told(*general).stdout, {}
+    for page, words in in_sentences(program):
+        verb = words[2] if words[0] == "-n" else words[0]
+        if verb not in helps:
+            helps[verb] = told(verb, "--help")
+        assert helps[verb].returncode == 0 and "Usage:" in helps[verb].stdout, f"{page}: {program} {verb}"
+        own = words[: words.index("--")] if "--" in words else words
+        flags = re.findall(r"(?<!\S)--[a-z-]+", " ".join(own))
+        assert [flag for flag in flags if flag not in helps[verb].stdout + everywhere] == [], f"{page}: {program} {verb}"
+    assert len(helps) > 4
 
 
 def test_every_value_that_a_page_names_is_there():
