@@ -16,10 +16,12 @@ static void tell_state(const cJSON *before, const struct verdict *v, struct plan
 {
     bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
     bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
+    /* Its pod's end was told, and now it is the job's. */
+    bool same_words = same_reason && str_eq(json_str(before, "lastMessage", ""), v->message);
     bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
 
     /* Steps on the way up follow each other too quickly to be told one by one; that it runs is told. */
-    if ((same_state && same_reason) || (v->state == JOB_STARTING && !warning))
+    if ((same_state && same_reason) || same_words || (v->state == JOB_STARTING && !warning))
         return;
     if (!tells_reason(plan, v->reason)) /* a failure has just been told in more words */
         plan_event(plan, v->reason, v->message, warning);
