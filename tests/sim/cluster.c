@@ -204,6 +204,7 @@ static void ask_to_go(struct sitting *s)
     if (s->is_asked)
         return;
     s->is_asked = true;
+    s->goes_since_ms = clock_now_ms();
     if (s->node)
         plan(s, dice_between(1, 3000), on_kill);
 }
@@ -211,6 +212,8 @@ static void ask_to_go(struct sitting *s)
 /* The object has gone; a program that lives on is found by its kubelet, some time. */
 static void lose_object(struct sitting *s)
 {
+    if (!s->goes_since_ms)
+        s->goes_since_ms = clock_now_ms();
     if (s->is_alive)
         plan(s, dice_between(1000, 20000), on_kill);
     else

@@ -32,10 +32,23 @@ static const struct sitting *find_living(const struct world *world, const char *
     return NULL;
 }
 
+/* Each run begins on a partition that was made or reset for it. */
+static void check_fresh(struct world *world, const struct sitting *sitting)
+{
+    const void *run = map_get(&world->used, sitting->partition);
+
+    if (run && (uintptr_t)run != (uintptr_t)sitting->run + 1)
+        world_break(world, NO_IPU_TWICE,
+                    "pod %s (run %u) starts on partition %s, which was not reset since run %u", sitting->name,
+                    sitting->run, sitting->partition, (unsigned)((uintptr_t)run - 1));
+    map_set(&world->used, sitting->partition, (void *)((uintptr_t)sitting->run + 1));
+}
+
 void invariants_start(struct world *world, const struct sitting *sitting)
 {
     void *value;
 
+    check_fresh(world, sitting);
     for (size_t i = 0; map_next(&world->cluster.sittings, &i, NULL, &value);) {
         const struct sitting *other = value;
 
@@ -77,6 +90,16 @@ static void check_deletion(struct world *world, const struct api_request *reques
         promises_deletion(world, pod);
 }
 
+/* So that whoever comes after a crash does not start the program a second time. */
+static void check_noted(struct world *world, const char *partition)
+{
+    const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, partition);
+
+    if (!str_eq(json_str(record ? record->doc : NULL, "data/launched", ""), "true"))
+        world_break(world, NO_IPU_TWICE, "a launcher is made on partition %s, and its record does not say so",
+                    partition);
+}
+
 void invariants_request(struct world *world, const struct api_request *request)
 {
     struct err err = {0};
@@ -92,6 +115,8 @@ void invariants_request(struct world *world, const struct api_request *request)
     body = json_parse(request->body, &err);
     id = json_str(body, "metadata/annotations/graphcore.ai~1partition", "");
     held = find_held(world, id);
+    if (str_eq(json_str(body, "metadata/labels/graphcore.ai~1role", ""), "launcher"))
+        check_noted(world, id);
     if (!held || held->partition.ready_state != VIPU_READY_ACTIVE)
         world_break(world, NO_IPU_TWICE, "pod %s is created on partition %s, which is %s",
                     json_str(body, "metadata/name", ""), id,
@@ -104,6 +129,18 @@ void invariants_request(struct world *world, const struct api_request *request)
 static bool is_spent(const struct api_object *record)
 {
     return json_at(record->doc, "data/spentAt") != NULL;
+}
+
+/* A partition may be taken from under a program when the hold has passed since it was asked to go, or
+ * vanished. Where its record does not say that it was started, the removal itself is the fence. */
+static void check_hold(struct world *world, const struct sitting *living, const struct api_object *record)
+{
+    int64_t left_ms = living->goes_since_ms + WORLD_HOLD_MS - clock_now_ms();
+
+    if (str_eq(json_str(record->doc, "data/started", ""), "true") && (!living->goes_since_ms || left_ms > 0))
+        world_break(world, NO_IPU_TWICE, "partition %s is removed while pod %s lives on it%s",
+                    living->partition, living->name,
+                    living->goes_since_ms ? " and its hold has not passed" : "");
 }
 
 void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vipu_write write, const char *id)
@@ -123,6 +160,10 @@ void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vip
                     living->name);
     if (write == VIPU_RESET && living)
         world_break(world, NO_IPU_TWICE, "partition %s is reset while pod %s lives on it", id, living->name);
+    if (write == VIPU_REMOVE && held && living && has_record)
+        check_hold(world, living, record);
+    if (write == VIPU_RESET || (write == VIPU_CREATE && !held))
+        map_remove(&world->used, id);
     if (write == VIPU_REMOVE && held && !has_record)
         world_break(world, OWNED, "partition %s is removed, and has no record", id);
     if (write == VIPU_CREATE && !held && !has_record)
@@ -130,6 +171,20 @@ void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vip
 }
 
 /* ---- jobs ---- */
+
+/* Its finalizer goes last. */
+static void check_left(struct world *world, const struct api_object *job)
+{
+    void *value;
+
+    for (size_t i = 0;
+         is_prompt(world) && map_next(api_objects(&world->api, "configmaps"), &i, NULL, &value);) {
+        const struct api_object *record = value;
+
+        if (!is_spent(record) && str_eq(json_str(record->doc, "data/jobUid", ""), job->uid))
+            world_break(world, OWNED, "job %s has gone, and its record %s is left", job->name, record->name);
+    }
+}
 
 static bool is_end(const char *state)
 {
@@ -180,6 +235,8 @@ void invariants_change(struct world *world, enum api_change_type type, const str
         return;
     }
     promises_status(world, object->doc);
+    if (type == API_DELETED)
+        check_left(world, object);
     job = world_job(world, object->name);
     if (!job || type == API_ADDED || !str_eq(job->uid, object->uid))
         return;

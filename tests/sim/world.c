@@ -194,6 +194,7 @@ void world_free(struct world *world)
     api_release(&world->api);
     pool_config_release(&world->controllers);
     progress_release(&world->progress);
+    map_release(&world->used);
     clock_end();
     mem_free(world->leader);
     mem_free(world->broken);

@@ -64,6 +64,8 @@ struct world {
     const struct vipu_side *lost; /* the controller that has fallen silent for ever; NULL: none */
     unsigned writes;              /* of the operators, in the order in which they leave */
     uint64_t vipu_writes;
+    struct map
+        used; /* partition -> run of the pods that were started on it since it was made or reset, plus one */
     uint64_t foreign_numbers[2];
     /* who may write: the lease as the API server has it */
     char *leader;

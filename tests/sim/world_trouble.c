@@ -88,10 +88,10 @@ static void node_crashes(struct world *world)
 }
 
 /* Those from PARTITION_BLOWS on only in worlds that are tampered with. */
-static void (*const BLOWS[])(struct world *) = {crash,        crash,          pause_process, api_away,
-                                                compact,      vipu_away,      vipu_stalls,   node_away,
-                                                node_crashes, partition_goes, vipu_forgets,  machine_fails};
-#define PARTITION_BLOWS 9u
+static void (*const BLOWS[])(struct world *) = {
+    crash,       crash,     pause_process, pause_process,  api_away,     compact,      vipu_away,
+    vipu_stalls, node_away, node_crashes,  partition_goes, vipu_forgets, machine_fails};
+#define PARTITION_BLOWS 10u
 
 static void on_blow(void *ctx)
 {
