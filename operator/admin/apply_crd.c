@@ -7,6 +7,10 @@
 #include "operator/admin/tool.h"
 #include "operator/kube/client.h"
 
+/* Helm 4 applies the definition itself when it installs a release, in this name. Whoever had applied it in
+ * another would own it too, and the next install with another definition would be refused as a conflict. */
+#define FIELD_MANAGER "helm"
+
 enum { FILE_MAX_BYTES = 1 << 20 };
 
 struct settings {
@@ -70,7 +74,7 @@ static int apply(void *ctx, struct loop *loop, struct kube *kube)
                   .method = "PATCH",
                   .resource = &KUBE_CRDS,
                   .name = str_text(&name),
-                  .query = (const char *[]){"fieldManager", "ipu-operator", "force", "true", NULL},
+                  .query = (const char *[]){"fieldManager", FIELD_MANAGER, "force", "true", NULL},
                   .text = str_slice(&text),
                   .content_type = KUBE_APPLY_PATCH,
               },

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import yaml
 
-from conftest import CRD_FILE, ROOT
+from conftest import CHART, CRD_FILE, ROOT
 from renders import objects, render
 
 OPERATOR = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "operator" / "ipu-operator"
@@ -51,6 +51,30 @@ def test_another_definition_becomes_ours(api, vendors):
     assert set(version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]) == set(
         ours["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"])
     assert definition["spec"]["names"]["shortNames"] == OURS["spec"]["names"]["shortNames"]
+
+
+def test_a_definition_that_was_brought_up_to_date_is_in_no_later_installs_way(api, programs, namespace, tmp_path):
+    """Helm 4 applies what is in crds/ whenever it installs, and takes nothing from others."""
+    def helm(*words):
+        done = subprocess.run([programs / "helm", *words, "--no-hooks", "--namespace", namespace], capture_output=True, text=True,
+                              env={**os.environ, "KUBECONFIG": api.kubeconfig}, timeout=120)
+        assert done.returncode == 0, done.stderr
+
+    earlier = copy.deepcopy(OURS)
+    del earlier["spec"]["names"]["shortNames"]
+    del earlier["spec"]["versions"][0]["additionalPrinterColumns"][-1]
+    (tmp_path / "earlier.yaml").write_text(yaml.safe_dump(earlier))
+    api.must("delete", "crd", OURS["metadata"]["name"])
+    try:
+        helm("install", "release", CHART)
+        helm("uninstall", "release")
+        assert apply_crd(api, "--file", tmp_path / "earlier.yaml").returncode == 0
+        helm("install", "release", CHART)
+        helm("uninstall", "release")
+        assert schema(api)[1]["additionalPrinterColumns"] == OURS["spec"]["versions"][0]["additionalPrinterColumns"]
+    finally:
+        api.must("apply", "--server-side", "--force-conflicts", "-f", str(CRD_FILE))
+        api.until("wait", "--for=condition=Established", f"crd/{OURS['metadata']['name']}", "--timeout=30s")
 
 
 def test_what_fails_is_told(api, tmp_path):
