@@ -35,6 +35,7 @@ def wait_seen(world, *ids):
 
 
 def vendors_job(world, name, **spec):
+    """Before there is an operator, which would begin it at once."""
     job = world.job(name, **spec)
     world.api.patch("ipujobs", world.ns, name, {"status": VENDORS}, "status")
     return job
@@ -92,8 +93,8 @@ def test_its_end_is_awaited_through_an_answer_that_is_lost_and_a_new_leader(worl
 def test_pods_that_may_use_it_are_waited_for(world, vipu):
     partition = f"p-theirs-{world.ns}-0"
     make(vipu, partition)
-    world.start_operator(vipu.address)
     job = vendors_job(world, "theirs")
+    world.start_operator(vipu.address)
     until(lambda: (seen(world, partition) or {}).get("couldBeOf") == [f"{world.ns}/theirs"], "whose it could be is told", 90, world.tell)
     world.api.create("pods", world.ns, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "theirs-worker-0"},
                                         "spec": {"nodeName": "ipu-node", "containers": [container()]}})
@@ -112,8 +113,8 @@ def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
     fits, small = f"p-theirs-{world.ns}-0", f"p-theirs-{world.ns}-1"
     make(vipu, fits)
     make(vipu, small, size=2)
-    world.start_operator(vipu.address)
     job = vendors_job(world, "theirs", jobInstances=2)
+    world.start_operator(vipu.address)
     own = world.job("own")
     wait_seen(world, fits, small)
     refused = verb(world, "adopt", small, "--job", f"{world.ns}/theirs")
@@ -142,8 +143,8 @@ def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
 def test_an_adopted_job_starts_anew_on_another(world, vipu):
     partition = f"p-theirs-{world.ns}-0"
     make(vipu, partition)
-    world.start_operator(vipu.address)
     job = vendors_job(world, "theirs")
+    world.start_operator(vipu.address)
     wait_seen(world, partition)
     assert verb(world, "adopt", partition, "--job", f"{world.ns}/theirs").returncode == 0
     job.annotate(**{"graphcore.ai/adopt": "true"})
