@@ -384,7 +384,7 @@ static void check_pods(struct world *world, const struct user_job *job)
         pods +=
             str_eq(json_str(((struct api_object *)value)->doc, "metadata/labels/graphcore.ai~1job-name", ""),
                    job->name);
-    if (!object)
+    if (!object || json_at(object->doc, "metadata/deletionTimestamp")) /* a deletion takes the pods along */
         return;
     if (str_eq(json_str(object->doc, "spec/cleanPodPolicy", ""), "All") && job->ended && pods)
         world_break(world, READABLE, "job %s has ended, and %u of its pods are still there", job->name, pods);
