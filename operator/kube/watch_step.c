@@ -86,7 +86,6 @@ static int64_t expire(struct watch_state *state, const struct watch_input *input
     if (state->phase == WATCH_PAGES && state->continue_token != NULL)
         state->is_undivided = true;
     mem_set_str(&state->position, NULL);
-    state->has_expired = true;
     state->expirations++;
     list_again(state);
     return state->failures++ == 0 ? 0 : back_off(state, &TROUBLE, input);
@@ -357,15 +356,14 @@ static void add(struct strv *query, const char *key, const char *value)
     strv_push(query, value);
 }
 
-/* The first list may be any ("0"), since a stale one heals by the watch after it; after an expiry it must be
- * the most recent (no version); else not older than what we have seen, so that time never goes back. */
+/* Not older than what we have seen, so that time never goes back; and the first one the most recent (no
+ * version). One of "any" version ("0") costs the API server less, and heals by the watch after it; but right
+ * after a hand-over, who decides on an old list does again what the leader before has done. */
 static void add_list_version(const struct watch_state *state, struct strv *query)
 {
     if (state->position != NULL) {
         add(query, "resourceVersion", state->position);
         add(query, "resourceVersionMatch", "NotOlderThan");
-    } else if (!state->has_expired) {
-        add(query, "resourceVersion", "0");
     }
 }
 

@@ -27,7 +27,6 @@ struct watch_state {
     char *list_position;  /* of the list whose pages we read */
     char *continue_token; /* NULL: the first page is next */
     bool is_listed;       /* one complete list was read */
-    bool has_expired;     /* the next list must be the most recent one, not "any" */
     bool is_stream_refused;
     bool is_undivided;    /* pages expired under us: the next list comes in one piece */
     bool is_renewed;      /* the credentials were read again for this 401 */

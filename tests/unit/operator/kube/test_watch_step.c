@@ -303,7 +303,7 @@ TEST(a_refused_stream_falls_back_to_pages)
     struct world w;
 
     pages(&w);
-    check_query(&w, "labelSelector=a=b&limit=500&resourceVersion=0&");
+    check_query(&w, "labelSelector=a=b&limit=500&");
     page(&w, PAGE("20", "t1"));
     CHECK_INT_EQ(w.out.wait_ms, 0);
     CHECK(!w.state.is_listed);
