@@ -41,6 +41,20 @@ static void expect_gone(const struct request *request, const struct watch *watch
                               });
 }
 
+/* The store is behind, and whatever is decided from it would be, too. */
+static void expect_change(const struct request *request, const char *key)
+{
+    struct job_memory *memory = work_memory(request->work);
+
+    if (memory && request->op.version)
+        memory_expect(memory, &(struct expectation){
+                                  .watch = request->work->r->pods,
+                                  .key = (char *)key,
+                                  .other_than = request->op.version,
+                                  .until_ms = loop_now_ms(request->work->r->loop) + BLIND_MAX_MS,
+                              });
+}
+
 static char *key_in(const char *ns, const char *name)
 {
     return mem_printf("%s/%s", ns, name);
@@ -406,8 +420,10 @@ static void on_pod_deleted(struct request *request, struct kube_response *res)
 
     if (res->err.kind == ERR_NONE)
         expect_gone(request, request->work->r->pods, key);
-    else if (res->err.kind != ERR_NOT_FOUND && res->err.kind != ERR_CONFLICT)
-        fail(request, res); /* a conflict: ours has gone, or has changed, which the watch will tell */
+    else if (res->err.kind == ERR_CONFLICT)
+        expect_change(request, key); /* ours has gone, or is not what it was */
+    else if (res->err.kind != ERR_NOT_FOUND)
+        fail(request, res);
 }
 
 void answer_op(void *ctx, struct kube_response *res)

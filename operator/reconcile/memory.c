@@ -58,6 +58,7 @@ void memory_free(struct job_memory *memory)
     for (size_t i = 0; i < memory->expectation_count; i++) {
         mem_free(memory->expectations[i].key);
         mem_free(memory->expectations[i].resource_version);
+        mem_free(memory->expectations[i].other_than);
     }
     mem_free(memory->expectations);
     free_claims(memory);
@@ -167,12 +168,14 @@ void memory_expect(struct job_memory *memory, const struct expectation *expectat
     *added = *expectation;
     added->key = mem_strdup(expectation->key);
     added->resource_version = mem_strdup(expectation->resource_version);
+    added->other_than = mem_strdup(expectation->other_than);
 }
 
 void memory_drop_expectation(struct job_memory *memory, size_t index)
 {
     mem_free(memory->expectations[index].key);
     mem_free(memory->expectations[index].resource_version);
+    mem_free(memory->expectations[index].other_than);
     memory->expectations[index] = memory->expectations[--memory->expectation_count];
 }
 

@@ -43,7 +43,8 @@ struct expectation {
     const struct watch *watch;
     char *key;              /* in its store */
     char *resource_version; /* to be seen; NULL: to be gone... */
-    bool may_linger;        /* ...or on its way out */
+    bool may_linger;        /* ...or on its way out... */
+    char *other_than;       /* ...or, not NULL, of another version than this */
     int64_t until_ms;
 };
 

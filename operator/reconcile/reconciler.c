@@ -98,7 +98,9 @@ static bool is_met(const struct job_memory *memory, const struct expectation *ex
     if (expectation->resource_version)
         return memory_has_seen_version(memory, expectation->resource_version) ||
                watch_has_passed(expectation->watch, expectation->resource_version);
-    return !item || (expectation->may_linger && ((const struct pod *)item->view)->deleting);
+    return !item || (expectation->may_linger && ((const struct pod *)item->view)->deleting) ||
+           (expectation->other_than &&
+            !str_eq(((const struct pod *)item->view)->resource_version, expectation->other_than));
 }
 
 /* When to look again because a write of ours does not show yet; 0: all of them do. */
