@@ -344,14 +344,21 @@ static void on_shared_written(struct request *request, const struct watch *watch
         fail(request, res);
 }
 
+/* Pods may be refused at the same time, for reasons of their own. */
 static void on_names_written(struct request *request, struct kube_response *res)
 {
     struct job_memory *memory = work_memory(request->work);
+    bool pods_are_refused = memory && memory->create_refused;
 
-    if (memory && res->err.kind == ERR_NONE)
+    if (res->err.kind == ERR_NOT_FOUND) /* somebody has deleted it, as the watch will tell */
+        return;
+    if (memory)
         memory->create_refused = false;
-    if (res->err.kind != ERR_NOT_FOUND) /* somebody has deleted it, as the watch will tell */
-        on_shared_written(request, request->work->r->slices, "EndpointSlice", request->op.name, res);
+    on_shared_written(request, request->work->r->slices, "EndpointSlice", request->op.name, res);
+    if (!memory)
+        return;
+    memory->names_refused = memory->create_refused;
+    memory->create_refused = pods_are_refused;
 }
 
 static void refuse_name(const struct request *request, const struct pod *seen)

@@ -58,25 +58,29 @@ static bool are_wrong(const struct instance_view *inst, const struct names *name
     return false;
 }
 
-/* Returns whether there is something to write. */
-static bool write_names(const struct job_view *view, const struct instance_view *inst,
+static void write_slice(const struct job_view *view, const struct instance_view *inst,
+                        const struct names *names, uint32_t slice, struct plan *plan)
+{
+    const struct owned *seen = inst->slices[slice];
+    struct op *op = plan_add(plan, OP_NAMES_WRITE);
+
+    op->name = endpoints_slice_name(view->job, inst->index, slice);
+    op->uid = seen ? mem_strdup(seen->uid) : NULL;
+    op->body = endpoints_slice(view->job, inst->index, slice, names->workers);
+}
+
+/* What was refused is tried again later. */
+static void write_names(const struct job_view *view, const struct instance_view *inst,
                         const struct names *names, struct plan *plan)
 {
-    bool any = false;
-
-    for (uint32_t i = 0; i < endpoints_slices(names->count); i++) {
-        const struct owned *seen = inst->slices[i];
-        struct op *op;
-
-        if (!is_wrong(inst, names, i))
-            continue;
-        any = true;
-        op = plan_add(plan, OP_NAMES_WRITE);
-        op->name = endpoints_slice_name(view->job, inst->index, i);
-        op->uid = seen ? mem_strdup(seen->uid) : NULL;
-        op->body = endpoints_slice(view->job, inst->index, i, names->workers);
+    if (view->names_refused && view->now_ms < view->create_retry_at_ms) {
+        plan_again_at(plan, view->create_retry_at_ms);
+        return;
     }
-    return any;
+    for (uint32_t i = 0; i < endpoints_slices(names->count); i++) {
+        if (is_wrong(inst, names, i))
+            write_slice(view, inst, names, i, plan);
+    }
 }
 
 static bool are_ours(const struct job_view *view)
@@ -108,11 +112,8 @@ bool decide_names(const struct job_view *view, const struct instance_view *inst,
     look_up(view, inst, &names);
     if (!are_wrong(inst, &names) || waits_for_more(view, &names, plan))
         return false;
-    if (!view->create_refused || view->now_ms >= view->create_retry_at_ms)
-        write_names(view, inst, &names, plan);
-    else
-        plan_again_at(plan, view->create_retry_at_ms);
-    if (!view->create_refused)
+    write_names(view, inst, &names, plan);
+    if (!view->names_refused)
         return false;
     instance_say(ret, INSTANCE_STARTING, view->create_reason,
                  "The API server does not take the addresses of the workers: %s", view->create_text);
@@ -127,5 +128,8 @@ bool decide_names_are_old(const struct job_view *view, const struct instance_vie
     if (!are_ours(view))
         return false;
     nobody.workers = mem_alloc(nobody.count * sizeof(*nobody.workers));
-    return write_names(view, inst, &nobody, plan);
+    if (!are_wrong(inst, &nobody))
+        return false;
+    write_names(view, inst, &nobody, plan);
+    return true;
 }

@@ -72,7 +72,7 @@ struct job_memory {
 
     int32_t priority; /* of its template's PriorityClass, as the API server has answered; 0 until then */
 
-    bool create_refused;
+    bool create_refused, names_refused; /* pods and what they need; who is behind their names */
     const char *create_reason;
     char *create_text;
     int64_t create_retry_at_ms;

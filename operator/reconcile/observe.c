@@ -367,6 +367,7 @@ static void view_answers(const struct job *job, const struct job_memory *memory,
     view->dry_run_reason = memory->dry_run_reason;
     view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
     view->create_refused = memory->create_refused;
+    view->names_refused = memory->names_refused;
     view->create_reason = memory->create_reason;
     view->create_text = memory->create_text;
     view->create_retry_at_ms = memory->create_retry_at_ms;

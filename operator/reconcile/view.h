@@ -101,7 +101,8 @@ struct job_view {
     bool service_has_selector;   /* and is an earlier version's, which the cluster fills by itself */
     bool needs_policy;           /* the job's NetworkPolicy is wanted and not known to exist */
     bool create_refused;         /* the API server would not take a pod although the dry run passed */
-    const char *create_reason, *create_text;
+    bool names_refused;          /* it would not take who is behind the workers' names */
+    const char *create_reason, *create_text; /* of whichever was refused last */
     int64_t create_retry_at_ms;
     bool is_busy; /* requests of other jobs are waiting for the API server */
     const char *partition_prefix;

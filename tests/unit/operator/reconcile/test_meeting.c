@@ -182,3 +182,20 @@ TEST(names_that_are_refused_keep_a_job_from_running)
     world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
+
+TEST(names_that_cannot_be_taken_away_hold_up_a_restart)
+{
+    AUTO(world)
+    struct world *w = running(
+        SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,\"restartPolicy\":{\"type\":\"OnFailure\"},"));
+
+    w->names_refusal = "endpointslices is forbidden";
+    world_pod_end(w, pod(w, "job-worker-1"), 1);
+    world_settle(w);
+    world_pass(w, MINUTE_MS);
+    CHECK(!world_pod(w, "job-worker-0"));
+    check_idle(w);
+    w->names_refusal = NULL;
+    world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}

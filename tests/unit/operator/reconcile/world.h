@@ -138,8 +138,9 @@ struct world {
     const char *refusal;               /* the API server does not take pods: its words */
     bool service_taken;                /* somebody has one of that name */
     bool create_refused;               /* it has said so */
-    const char *names_refusal;         /* it does not take EndpointSlices: its words */
-    const char *unready;               /* name of a pod that runs and is not ready when it is new */
+    bool names_refused;
+    const char *names_refusal; /* it does not take EndpointSlices: its words */
+    const char *unready;       /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
     enum part_refusal part_refusal; /* what the controller answers to creates */
     bool controller_down;

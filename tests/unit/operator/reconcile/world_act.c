@@ -322,7 +322,7 @@ static void write_names(struct world *w, const struct op *op)
 {
     cJSON **there = find_slice(w, op->name);
 
-    w->create_refused = w->names_refusal != NULL;
+    w->names_refused = w->names_refusal != NULL;
     w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
     if (w->names_refusal)
         return;

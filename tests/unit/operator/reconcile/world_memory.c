@@ -171,7 +171,7 @@ void world_crash(struct world *w)
     }
     world_forget(w);
     w->dry_run_generation = 0;
-    w->create_refused = false;
+    w->create_refused = w->names_refused = false;
     w->again_at_ms = 0;
     for (size_t i = 0; i < w->record_count; i++) {
         AUTO(record) struct record *record = record_parse(w->records[i]);
@@ -426,6 +426,7 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->has_service = w->has_service;
     view->needs_policy = job->spec.has_launcher && !w->has_policy;
     view->create_refused = w->create_refused;
+    view->names_refused = w->names_refused;
     view->service_has_selector = w->service_has_selector;
     view->create_reason = w->service_taken   ? "NameTaken"
                           : w->names_refusal ? "PodsForbidden"
