@@ -567,3 +567,39 @@ TEST(variables_of_a_run_around_this_one_are_dropped)
     CHECK(!plan_drops("IPUOF_CONFIG_PATHS=/x"));
     CHECK(!plan_drops("PATH=/bin"));
 }
+
+static const char *own_sessions(const char *name)
+{
+    return strcmp(name, "OMPI_MCA_orte_leave_session_attached") == 0 ? "0" : NULL;
+}
+
+/* One that ended before it had called back would be awaited for ever; each needs an agent then. */
+TEST(daemons_on_other_hosts_stay_with_their_agents)
+{
+    static const struct run
+        few = {.words = {"a"}, .env = no_variable, .mpirun = "m", .program = "orterun", .hosts = "h"},
+        own = {.words = {"a"}, .env = own_sessions, .mpirun = "m", .program = "orterun", .hosts = "h"},
+        here = {.words = {"a"}, .env = no_variable, .mpirun = "m", .program = "orterun"};
+    AUTO(outcome) struct outcome first = {0}, second = {0}, third = {0}, fourth = {0};
+    AUTO(str) struct str hosts = {0};
+
+    for (int i = 0; i < 130; i++)
+        (void)str_addf(&hosts, "h%d ", i);
+    perform(&(struct run){.words = {"--num-replicas=130", "--num-instances=130", "a"},
+                          .env = no_variable,
+                          .mpirun = "m",
+                          .program = "orterun",
+                          .hosts = str_text(&hosts)},
+            &fourth);
+    CHECK(strv_has(&fourth.plan.variables, "OMPI_MCA_plm_rsh_num_concurrent=130"));
+    CHECK(strv_has(&fourth.plan.variables, "PRTE_MCA_plm_ssh_num_concurrent=130"));
+    perform(&few, &first);
+    CHECK(strv_has(&first.plan.variables, "OMPI_MCA_orte_leave_session_attached=1"));
+    CHECK(strv_has(&first.plan.variables, "PRTE_MCA_prte_leave_session_attached=1"));
+    CHECK(strv_has(&first.plan.variables, "OMPI_MCA_plm_rsh_num_concurrent=128"));
+    perform(&own, &second);
+    CHECK(!strv_has(&second.plan.variables, "OMPI_MCA_orte_leave_session_attached=1"));
+    perform(&here, &third);
+    CHECK(!strv_has(&third.plan.variables, "OMPI_MCA_orte_leave_session_attached=1"));
+    CHECK(!strv_has(&third.plan.variables, "OMPI_MCA_plm_rsh_num_concurrent=128"));
+}
