@@ -161,10 +161,11 @@ cJSON *record_build(const struct record *record, const char *operator_ns)
 
 cJSON *record_patch(const struct record *record)
 {
-    cJSON *patch = json_object();
+    cJSON *patch = json_object(), *metadata = json_put_object(patch, "metadata");
     cJSON *data;
 
-    json_put_str(json_put_object(patch, "metadata"), "uid", record->uid);
+    json_put_str(metadata, "uid", record->uid);
+    json_put_str(metadata, "resourceVersion", record->resource_version);
     data = json_put_object(patch, "data");
     put_changing(data, record);
     if (!record->disruption)

@@ -58,7 +58,7 @@ static inline void record_auto(struct record **record)
  * used. */
 cJSON *record_build(const struct record *record, const char *operator_ns);
 /* A merge patch that turns what changes over a record's life into what `record` says, preconditioned on its
- * uid. Yours. */
+ * uid and version: one that arrives late must not undo what was written since. Yours. */
 cJSON *record_patch(const struct record *record);
 struct record *record_copy(const struct record *from);
 uint32_t record_seats(const struct record *record); /* pods of the instance */

@@ -17,8 +17,9 @@ static cJSON *body_of(const struct op *op)
     cJSON *body = op->body ? json_dup(op->body) : NULL;
 
     if (op->record)
-        return op->kind == OP_RECORD_PATCH ? record_patch(op->record) : record_build(op->record, "operator");
+        body = op->kind == OP_RECORD_PATCH ? record_patch(op->record) : record_build(op->record, "operator");
     drop_times(body);
+    json_drop(json_at_mut(body, "metadata"), "resourceVersion");
     return body;
 }
 

@@ -116,6 +116,18 @@ TEST(a_patch_says_only_what_changes)
         "\"disruptedPod\":\"train-worker-3\",\"disruptedAt\":\"1790000000\"}}");
 }
 
+/* Else one that arrives late would undo what was written since. */
+TEST(a_patch_is_for_the_version_that_was_seen)
+{
+    AUTO(record) struct record *record = NEW(struct record);
+
+    *record = full();
+    mem_set_str(&record->resource_version, "4711");
+    AUTO(json) cJSON *patch = record_patch(record);
+    CHECK_STR_EQ(json_str(patch, "metadata/uid", ""), "uid-of-map");
+    CHECK_STR_EQ(json_str(patch, "metadata/resourceVersion", ""), "4711");
+}
+
 /* A merge patch keeps what it does not name. */
 TEST(a_patch_names_the_disruption_that_is_over)
 {
