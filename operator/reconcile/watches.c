@@ -131,58 +131,7 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
                          });
 }
 
-static void on_record(void *ctx, const struct store_change *change)
-{
-    struct reconciler *r = ctx;
-    const struct record *record = change->new ? change->new : change->old;
-    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
-
-    memory_saw_version(memory, record->resource_version);
-    if (!change->old && record_is_of_nobody(record))
-        log_info("a partition that is nobody's is given back, as an admin asked",
-                 KV("partition", record->name), KV("controller", record->controller));
-    else if (!change->old && !record->spent_s)
-        count_record(r, record, memory);
-    if (change->new && record->spent_s) {
-        pool_forget(r->pool, record->controller, record->name);
-    } else if (change->new) {
-        reconciler_follow(r, record);
-    } else {
-        const struct store_item *item = store_get(watch_store(r->jobs), record->job_key);
-        const struct job *job = item ? item->view : NULL;
-
-        pool_forget(r->pool, record->controller, record->name);
-        memory_forget_part(memory, record->name);
-        if (watch_is_synced(r->jobs) && (!job || !str_eq(job->uid, record->job_uid)))
-            forget_job(r, record->job_key, record->job_uid);
-    }
-    reconciler_claims_changed(r);
-    reconciler_enqueue(r, record->job_key);
-}
-
-/* ---- pods ---- */
-
-static bool view_pod(void *ctx, const cJSON *item, void **ret)
-{
-    struct pod *pod = pod_parse(item);
-
-    (void)ctx;
-    if (pod && !pod->job_uid) { /* somebody else's, with our label */
-        pod_free(pod);
-        return false;
-    }
-    return (*ret = pod) != NULL;
-}
-
-static void free_pod_view(void *view)
-{
-    pod_free(view);
-}
-
-static const char *pod_index(const void *view)
-{
-    return ((const struct pod *)view)->job_key;
-}
+/* ---- what is remembered of pods ---- */
 
 static void remember_present(struct reconciler *r, const struct pod *pod, struct worker_memory *worker)
 {
@@ -244,6 +193,75 @@ static void remember_pod(struct reconciler *r, const struct store_change *change
         remember_present(r, pod, part_worker(part, pod->worker));
     else
         remember_gone(r, pod, change->vanished_unseen, part_worker(part, pod->worker));
+}
+
+/* Its pods may have been heard of first: from a list that was behind the others. */
+static void remember_pods_of(struct reconciler *r, const struct record *record)
+{
+    for (const struct store_item *i = store_first_of(watch_store(r->pods), record->job_key); i;
+         i = store_next_of(i)) {
+        const struct pod *pod = i->view;
+
+        if (pod->partition && str_eq(pod->partition, record->name) && str_eq(pod->job_uid, record->job_uid))
+            remember_pod(r, &(struct store_change){.new = i->view}, pod);
+    }
+}
+
+/* ---- news of records ---- */
+
+static void on_record(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct record *record = change->new ? change->new : change->old;
+    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
+
+    memory_saw_version(memory, record->resource_version);
+    if (!change->old && record_is_of_nobody(record))
+        log_info("a partition that is nobody's is given back, as an admin asked",
+                 KV("partition", record->name), KV("controller", record->controller));
+    else if (!change->old && !record->spent_s)
+        count_record(r, record, memory);
+    if (change->new && record->spent_s) {
+        pool_forget(r->pool, record->controller, record->name);
+    } else if (change->new) {
+        reconciler_follow(r, record);
+        if (!change->old)
+            remember_pods_of(r, record);
+    } else {
+        const struct store_item *item = store_get(watch_store(r->jobs), record->job_key);
+        const struct job *job = item ? item->view : NULL;
+
+        pool_forget(r->pool, record->controller, record->name);
+        memory_forget_part(memory, record->name);
+        if (watch_is_synced(r->jobs) && (!job || !str_eq(job->uid, record->job_uid)))
+            forget_job(r, record->job_key, record->job_uid);
+    }
+    reconciler_claims_changed(r);
+    reconciler_enqueue(r, record->job_key);
+}
+
+/* ---- pods ---- */
+
+static bool view_pod(void *ctx, const cJSON *item, void **ret)
+{
+    struct pod *pod = pod_parse(item);
+
+    (void)ctx;
+    if (pod && !pod->job_uid) { /* somebody else's, with our label */
+        pod_free(pod);
+        return false;
+    }
+    return (*ret = pod) != NULL;
+}
+
+static void free_pod_view(void *view)
+{
+    pod_free(view);
+}
+
+static const char *pod_index(const void *view)
+{
+    return ((const struct pod *)view)->job_key;
 }
 
 /* A pod of an earlier job of the same name stands in the way of ours until it has gone. */
