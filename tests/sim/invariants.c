@@ -138,9 +138,10 @@ static void check_hold(struct world *world, const struct sitting *living, const 
     int64_t left_ms = living->goes_since_ms + WORLD_HOLD_MS - clock_now_ms();
 
     if (str_eq(json_str(record->doc, "data/started", ""), "true") && (!living->goes_since_ms || left_ms > 0))
-        world_break(world, NO_IPU_TWICE, "partition %s is removed while pod %s lives on it%s",
+        world_break(world, NO_IPU_TWICE,
+                    "partition %s is removed while pod %s lives on it, which goes since %lld ms",
                     living->partition, living->name,
-                    living->goes_since_ms ? " and its hold has not passed" : "");
+                    (long long)(living->goes_since_ms ? clock_now_ms() - living->goes_since_ms : 0));
 }
 
 void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vipu_write write, const char *id)

@@ -78,7 +78,7 @@ static void machine_fails(struct world *world)
 static void node_away(struct world *world)
 {
     cluster_break_node(&world->cluster, dice_below((uint32_t)world->cluster.node_count), NODE_IS_UNREACHABLE,
-                       dice_between(1000, 150000), false);
+                       dice_between(1000, 250000), false);
 }
 
 static void node_crashes(struct world *world)
