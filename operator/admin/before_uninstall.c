@@ -5,6 +5,7 @@
 #include "base/core/map.h"
 #include "base/core/mem.h"
 #include "base/io/loop.h"
+#include "operator/admin/fence.h"
 #include "operator/admin/tool.h"
 #include "operator/api/departure.h"
 #include "operator/api/names.h"
@@ -15,7 +16,7 @@ enum { NAMED_MAX = 10, AGAIN_MS = 500 };
 
 struct settings {
     struct tool_access access;
-    char *ns, *watch_ns, *asks;
+    char *ns, *watch_ns, *asks, *lease;
     bool drain;
     uint32_t seconds;
 };
@@ -48,6 +49,12 @@ static const struct opt ROWS[] = {
      .fallback = "ipu-operator",
      .arg = "NAME",
      .help = "The operator's namespace"},
+    {.flag = "lease-name",
+     .type = OPT_STR,
+     .offset = AT(lease),
+     .fallback = "ipu-operator",
+     .arg = "NAME",
+     .help = "The operator's lease, which is taken before the last look and then runs out"},
     {.flag = "watch-namespace",
      .type = OPT_STR,
      .offset = AT(watch_ns),
@@ -62,7 +69,7 @@ static const struct opts_spec SPEC = {
     .usage = "ipu-operator before-uninstall [options]",
     .about = "Asks whether the operator may be uninstalled: not while IPUJobs use IPUs or\n"
              "wait for them. Ends with 0 when it may, and has then taken the operator's\n"
-             "finalizer off all jobs.",
+             "finalizer off all jobs, and its lease, so that it begins nothing more.",
     .rows = ROWS,
 };
 
@@ -72,6 +79,7 @@ struct parting {
     struct kube *kube;
     bool drain;
     struct watch *jobs; /* NULL at first */
+    struct fence fence;
     struct loop_timer look, deadline;
     struct map asked; /* uid -> the resource version that the last request was about, owned */
     int exit_code;
@@ -149,6 +157,9 @@ static void drop_finalizer(struct parting *p, const struct job *job)
 
 /* ---- looking ---- */
 
+static void on_look(struct loop_timer *timer);
+static void on_deadline(struct loop_timer *timer);
+
 /* The jobs of these kinds, the first of them by name; their number. */
 static size_t name_them(const struct parting *p, enum departure from, struct str *out)
 {
@@ -189,6 +200,41 @@ static void may_go(struct parting *p)
     end(p, done < 0 ? TOOL_REFUSED : TOOL_DONE);
 }
 
+static void start_deadline(struct parting *p)
+{
+    loop_timer_start(p->loop, &p->deadline, (int64_t)p->settings->seconds * 1000, on_deadline);
+}
+
+/* Nothing is open. It stays so once nobody leads, which is not waited for without end. */
+static void settle(struct parting *p)
+{
+    if (p->fence.state == FENCE_RENEWED) {
+        may_go(p);
+        return;
+    }
+    loop_timer_stop(&p->deadline);
+    fence_raise(&p->fence);
+}
+
+/* A job was begun while the fence was raised: whoever leads next has to end it. */
+static void unsettle(struct parting *p)
+{
+    if (p->fence.state == FENCE_DOWN)
+        return;
+    fence_give_up(&p->fence);
+    start_deadline(p);
+}
+
+static void on_fence(void *ctx, const struct kube_response *refused)
+{
+    struct parting *p = ctx;
+
+    if (refused)
+        refuse_for(p, refused);
+    else
+        loop_timer_start(p->loop, &p->look, 0, on_look);
+}
+
 /* Without its definition there is no IPUJob. */
 static bool is_undefined(const struct parting *p)
 {
@@ -225,7 +271,9 @@ static void on_look(struct loop_timer *timer)
             drop_finalizer(p, i->view);
     }
     if (open == 0)
-        may_go(p);
+        settle(p);
+    else
+        unsettle(p);
 }
 
 static void on_synced(void *ctx)
@@ -315,8 +363,9 @@ static int part(struct parting *p)
         ask_for_drain(p);
     else
         watch_jobs(p);
-    loop_timer_start(p->loop, &p->deadline, (int64_t)p->settings->seconds * 1000, on_deadline);
+    start_deadline(p);
     loop_run(p->loop);
+    fence_give_up(&p->fence);
     loop_timer_stop(&p->look);
     loop_timer_stop(&p->deadline);
     if (p->jobs)
@@ -332,6 +381,8 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
     struct parting p = {.settings = settings, .loop = loop, .kube = kube};
 
     p.drain = p.settings->drain;
+    p.fence = (struct fence){
+        .kube = kube, .ns = p.settings->ns, .lease = p.settings->lease, .on_change = on_fence, .ctx = &p};
     return part(&p);
 }
 

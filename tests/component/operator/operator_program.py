@@ -26,9 +26,9 @@ def environment():
     return {**kept, "HOME": "/nonexistent", "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
-def run(*words):
+def run(*words, seconds=20):
     """Runs it to its end: what a mistake on the command line comes to."""
-    return subprocess.run([program(), *map(str, words)], capture_output=True, text=True, timeout=20, env=environment())
+    return subprocess.run([program(), *map(str, words)], capture_output=True, text=True, timeout=seconds, env=environment())
 
 
 class Operator:

@@ -6,12 +6,16 @@ import subprocess
 
 import operator_program
 import yaml
+from waiting import until
 from world import OPERATOR_NS
+
+LOST_LEASE = 1
 
 
 def before_uninstall(world, *flags):
     return subprocess.run(
-        [operator_program.program(), "before-uninstall", "--kubeconfig", world.kubeconfig(), "--watch-namespace", world.ns, *flags],
+        [operator_program.program(), "before-uninstall", "--kubeconfig", world.kubeconfig(), "--namespace", OPERATOR_NS,
+         "--watch-namespace", world.ns, *flags],
         capture_output=True, text=True, timeout=150, env=operator_program.environment())
 
 
@@ -30,6 +34,19 @@ def test_live_jobs_are_named_and_left_alone(world, vipu):
     assert holds.is_in("Running") and "suspend" not in holds.get()["spec"]
 
 
+def check_over(world):
+    """The operator has ended, and another one begins nothing as long as it takes to delete it: new jobs are free to go."""
+    until(lambda: not world.operator.is_alive(), "the operator has ended", 30, world.tell)
+    assert world.operator.process.returncode == LOST_LEASE
+    world.operator.start()
+    late = world.job("late")
+    until(lambda: world.operator.health("/readyz") == 200, "it stands by", 30, world.tell)
+    assert world.lease()["spec"]["holderIdentity"] == "before-uninstall"
+    late.delete()
+    late.wait_gone(5)
+    world.operator.kill()
+
+
 def test_drained_jobs_need_no_operator(world, vipu):
     world.start_operator(vipu.address)
     holds, waits = world.job("holds", ipusPerJobInstance="64"), world.job("waits")
@@ -42,11 +59,10 @@ def test_drained_jobs_need_no_operator(world, vipu):
     for job in (holds, waits):
         assert job.is_in("Suspended") and not job.get()["metadata"].get("finalizers")
     assert vipu.partitions() == {}
-    assert before_uninstall(world).returncode == 0, "a second time there is nothing to do"
-    world.operator.end()
+    check_over(world)
     waits.delete()
     waits.wait_gone()
-    world.operator.start().until_working()
+    world.restart_operator()
     holds.patch({"spec": {"suspend": False}})
     holds.wait("Running", seconds=60)
     assert holds.get()["metadata"]["finalizers"]
@@ -65,6 +81,7 @@ def test_without_an_operator_nothing_is_waited_for_without_end(world, vipu):
     world.automatic()
     world.operator.start().until_working()
     assert before_uninstall(world, "--seconds", "120").returncode == 0, "it was on its way already"
+    world.restart_operator()
 
 
 def test_an_annotation_asks_for_the_same(world, vipu):
@@ -74,7 +91,7 @@ def test_an_annotation_asks_for_the_same(world, vipu):
     job.run_pods(1)
     job.wait("Running")
     world.automatic()
-    asks = ("--namespace", OPERATOR_NS, "--drain-asked-by", "controllers", "--seconds", "120")
+    asks = ("--drain-asked-by", "controllers", "--seconds", "120")
     refused = before_uninstall(world, *asks)
     assert refused.returncode == 1
     assert f"kubectl -n {OPERATOR_NS} annotate configmap controllers graphcore.ai/drain=true.\n" in refused.stderr
@@ -87,6 +104,7 @@ def test_an_annotation_asks_for_the_same(world, vipu):
         world.api.delete("configmaps", OPERATOR_NS, "controllers")
     assert done.returncode == 0, done.stderr
     assert job.is_in("Suspended")
+    world.restart_operator()
 
 
 def pages_of(operator):
@@ -129,7 +147,7 @@ def test_the_kubeconfig_may_name_a_credential_plugin(world, tmp_path):
     path.write_text(yaml.safe_dump(config))
 
     def ask(*words):
-        return operator_program.run(*words, "--kubeconfig", path)
+        return operator_program.run(*words, "--kubeconfig", path, "--namespace", OPERATOR_NS, seconds=120)
     done = ask("before-uninstall", "--watch-namespace", world.ns)
     assert done.returncode == 0 and "may be uninstalled" in done.stdout, done.stderr
     refused = ask()

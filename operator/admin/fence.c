@@ -1,0 +1,77 @@
+#include "operator/admin/fence.h"
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/kube/client.h"
+
+/* An operator whose lease another has taken writes for 10 s at most. */
+enum { SETTLE_MS = 11000, LASTS_S = 15 };
+
+static cJSON *body_of(const struct fence *fence)
+{
+    char now[TIMEFMT_RFC3339_SIZE];
+    cJSON *body = json_object(), *spec;
+
+    timefmt_rfc3339_micro(loop_unix_micros(), now);
+    json_put_str(body, "apiVersion", "coordination.k8s.io/v1");
+    json_put_str(body, "kind", "Lease");
+    json_put_str(json_put_object(body, "metadata"), "name", fence->lease);
+    spec = json_put_object(body, "spec");
+    json_put_str(spec, "holderIdentity", "before-uninstall");
+    json_put_i64(spec, "leaseDurationSeconds", LASTS_S);
+    json_put_str(spec, "renewTime", now);
+    return body;
+}
+
+static void on_settled(struct loop_timer *timer)
+{
+    struct fence *fence = CONTAINER_OF(timer, struct fence, settle);
+
+    fence->state = FENCE_SETTLED;
+    fence->on_change(fence->ctx, NULL);
+}
+
+static void on_taken(void *ctx, struct kube_response *res)
+{
+    struct fence *fence = ctx;
+
+    if (res->err.kind != ERR_NONE) {
+        fence->on_change(fence->ctx, res);
+    } else if (fence->state == FENCE_RAISING) {
+        fence->state = FENCE_UP;
+        loop_timer_start(kube_loop(fence->kube), &fence->settle, SETTLE_MS, on_settled);
+    } else if (fence->state == FENCE_RENEWING) {
+        fence->state = FENCE_RENEWED;
+        fence->on_change(fence->ctx, NULL);
+    }
+}
+
+static void take(struct fence *fence)
+{
+    AUTO(json) cJSON *body = body_of(fence);
+
+    kube_send(fence->kube,
+              &(struct kube_request){
+                  .method = "PATCH",
+                  .resource = &KUBE_LEASES,
+                  .ns = fence->ns,
+                  .name = fence->lease,
+                  .query = (const char *[]){"fieldManager", "before-uninstall", "force", "true", NULL},
+                  .body = body,
+                  .content_type = KUBE_APPLY_PATCH},
+              on_taken, fence);
+}
+
+void fence_raise(struct fence *fence)
+{
+    if (fence->state != FENCE_DOWN && fence->state != FENCE_SETTLED)
+        return;
+    fence->state = fence->state == FENCE_DOWN ? FENCE_RAISING : FENCE_RENEWING;
+    take(fence);
+}
+
+void fence_give_up(struct fence *fence)
+{
+    loop_timer_stop(&fence->settle);
+    fence->state = FENCE_DOWN;
+}

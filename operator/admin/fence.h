@@ -1,0 +1,30 @@
+/* Keeps every operator from beginning anything: takes the lease by which one leads, whoever holds it, and
+ * waits until the one that led must have noticed. It never renews by itself, so that it runs out when its
+ * owner does not come to an end. Embedded: zeroed, then the first five fields set; stop it before it is
+ * freed. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/io/loop.h"
+
+struct kube;
+struct kube_response;
+
+enum fence_state { FENCE_DOWN, FENCE_RAISING, FENCE_UP, FENCE_SETTLED, FENCE_RENEWING, FENCE_RENEWED };
+
+struct fence {
+    struct kube *kube;
+    const char *ns, *lease;
+    /* It is settled or renewed; or, with an answer, the API server has refused. */
+    void (*on_change)(void *ctx, const struct kube_response *refused);
+    void *ctx;
+
+    enum fence_state state;
+    struct loop_timer settle;
+};
+
+/* The next step: raised, when that is settled renewed once more. */
+void fence_raise(struct fence *fence);
+/* Whoever leads next is needed: the lease runs out by itself. */
+void fence_give_up(struct fence *fence);
