@@ -10,7 +10,7 @@
 #include "operator/kube/client.h"
 #include "operator/kube/watch.h"
 
-enum { CONFIGS = 2, SOON_MS = 100, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000 };
+enum { CONFIGS = 2, SOON_MS = 100, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000, GONE_MS = 10 * 1000 };
 
 static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000};
 
@@ -41,6 +41,7 @@ struct trust {
     struct certificate shown; /* what on_certificate had last */
     struct loop_timer timer;  /* the next look without a cause */
     struct loop_timer notice; /* while API servers take note of a new CA */
+    int64_t gone_ms;          /* since when the Secret is missed; 0: it is not */
     unsigned failures;        /* in a row */
 };
 
@@ -291,6 +292,22 @@ static void use(struct trust *trust, const struct certificate *certificate)
         loop_timer_start(trust->loop, &trust->notice, NOTICE_MS, on_noticed);
 }
 
+/* Helm takes the Secret away while this process is told to end. Who made it anew at once would leave one
+ * behind that the next installation stumbles over; what is shown meanwhile is good without it. */
+static bool may_renew_now(struct trust *trust, const struct keeping *keeping)
+{
+    int64_t now_ms = loop_clock_ms(), left_ms;
+
+    if (keeping || !trust->shown.cert)
+        return true;
+    if (!trust->gone_ms)
+        trust->gone_ms = now_ms;
+    left_ms = trust->gone_ms + GONE_MS - now_ms;
+    if (left_ms > 0)
+        look_later(trust, left_ms);
+    return left_ms <= 0;
+}
+
 static void look(struct trust *trust)
 {
     if (!loop_timer_is_running(&trust->timer))
@@ -299,11 +316,13 @@ static void look(struct trust *trust)
         return;
     const struct keeping *keeping = kept(trust);
     const char *fault = fault_of(trust, keeping);
+    if (keeping)
+        trust->gone_ms = 0;
     if (trust->given)
         tell(trust, fault);
     if (!fault)
         use(trust, &keeping->certificate);
-    else if (!trust->given)
+    else if (!trust->given && may_renew_now(trust, keeping))
         renew(trust, keeping, fault);
 }
 

@@ -247,6 +247,23 @@ def test_a_rotation_under_load_drops_no_request(webhooks):
     assert load.wrong == []
 
 
+def test_a_secret_that_goes_with_its_release_is_not_made_again(webhooks):
+    """`helm uninstall` takes policy and Secret away while the operator ends; a Secret that came back would stand in the way of
+    the next release."""
+    api, world = webhooks.api, webhooks.world
+    api.delete("validatingadmissionpolicybindings", None, f"{OPERATOR_NS}-ipu-operator-controller")
+    api.delete("secrets", OPERATOR_NS, NAME)
+    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made again where nobody ends", 120, world.tell)
+    until(lambda: webhooks.shown() == webhooks.kept(), "and shown", 90, world.tell)
+    api.delete("secrets", OPERATOR_NS, NAME)
+    world.operator.end()
+    assert api.get("secrets", OPERATOR_NS, NAME) is None
+    world.start_operator([], *webhooks.flags(webhooks.port))
+    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made by who begins without one", 90, world.tell)
+    until(lambda: webhooks.shown() == webhooks.kept(), "and shown", 90, world.tell)
+    world.cluster.grant(*WITH_WEBHOOKS)
+
+
 def test_without_an_operator_nothing_but_ipujobs_waits(webhooks):
     """It is dead, and the CA is another's."""
     api, ns = webhooks.api, webhooks.world.ns
