@@ -1,6 +1,8 @@
 """The commands that the documentation says are run: those of people who run jobs, in a namespace of the shared cluster, and
 those of its admin, on the cluster with the release taken away. tests/lib/pages.py tells how a page says so."""
 
+import socket
+
 import kube
 import pytest
 from pages import blocks_at, pages_of
@@ -60,12 +62,22 @@ def test_what_a_page_says_to_who_runs_jobs_works(reader, namespace, page):
     follow(reader(namespace.namespace, SYSTEM, NAME="digits"), page, "jobs")
 
 
+def free_ports():
+    """Words by which ports are forwarded to those that nobody has here."""
+    words = {}
+    for pod, port in (("deployment/ipu-operator", 8081), ("service/ipu-operator-controller-manager-metrics", 8443)):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            free = listener.getsockname()[1]
+        words |= {f"{pod} {port}": f"{pod} {free}:{port}", f"localhost:{port}": f"localhost:{free}"}
+    return words
+
+
 @pytest.fixture
 def admin(stack, reader):
     """Somebody with all rights, a cluster without the release, and a V-IPU controller; afterwards all is as it was."""
     helm = [stack.programs / "helm", "--kubeconfig", stack.kubectl.kubeconfig]
     names = {"NODE": stack.kubectl.items("nodes")[0]["metadata"]["name"], "PARTITION": "p-left",
-             "vipu.example.com": f"ipu-operator-vipu-server.{VIPU}.svc"}
+             "vipu.example.com": f"ipu-operator-vipu-server.{VIPU}.svc"} | free_ports()
     try:
         kube.run(*helm, "uninstall", "ipu-operator", "--namespace", SYSTEM, "--wait")
         stack.kubectl("create", "namespace", VIPU)

@@ -10,6 +10,7 @@
 #include "operator/api/indexset.h"
 #include "operator/api/names.h"
 #include "operator/api/reasons.h"
+#include "picture.h"
 #include "world.h"
 
 #define REFUSED_AGAIN_MS 10000
@@ -170,6 +171,18 @@ static void merge(cJSON *into, const cJSON *patch)
         else
             json_put_take(into, key, json_dup(member));
     }
+}
+
+static void write_status(struct world *w, const cJSON *status)
+{
+    AUTO(mem) char *was = mem_strdup(world_said(w, "launcherStatus"));
+
+    merge(w->status, status);
+    check_reason(w, world_said(w, "reason"));
+    if (!picture_allows(was, world_said(w, "launcherStatus")))
+        world_fail(w, "after %s comes %s, which the picture in docs/jobs.md does not show", was,
+                   world_said(w, "launcherStatus"));
+    w->status_writes++;
 }
 
 static void patch_record(struct world *w, const struct op *op)
@@ -477,9 +490,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         delete_pod(w, op);
         return;
     case OP_STATUS:
-        merge(w->status, op->body);
-        check_reason(w, world_said(w, "reason"));
-        w->status_writes++;
+        write_status(w, op->body);
         return;
     case OP_EVENT:
         check_reason(w, op->reason);
