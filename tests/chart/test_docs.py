@@ -74,7 +74,8 @@ def test_files_of_values_that_a_page_shows_are_taken(helm):
     ("NAME   AGE\nit     3m12s", ""),
     ("a line before\nNAME AGE\none between\n it 9s \n", ""),
     ("NAME   AGE", "it     22s"),
-    ("it     22s\nNAME   AGE", "it     22s"),
+    ("it     22s\nNAME   AGE", ""),
+    ("NAME   AGE\nNAME   AGE", "it     22s"),
     ("NAME   AGE\nit     soon", "it     22s"),
     ("NAME   AGE\nthat   22s", "it     22s"),
 ])

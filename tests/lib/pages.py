@@ -10,7 +10,7 @@ A block says so behind its language, where readers of the page's source see it:
     yaml run PLACE        an object that is applied there
 
 `console` blocks take the marks of `sh`; they show commands behind a "$ " and what they print. What is shown is compared loosely:
-numbers, times and blanks may differ, and more may be printed."""
+numbers, times and blanks may differ, more may be printed, and in another order, as the API server does with mistakes."""
 
 import re
 import subprocess
@@ -140,7 +140,7 @@ def _like(line):
 
 
 def missing_from(printed, shown):
-    """The first line of what is shown that was not printed, after those before it; "" if all were."""
+    """The first line of what is shown that was not printed, in whatever order; "" if all were."""
     rest = printed.splitlines()
     for line in shown.splitlines():
         if line.strip() in ("", "..."):
@@ -149,7 +149,7 @@ def missing_from(printed, shown):
         at = next((number for number, candidate in enumerate(rest) if pattern.fullmatch(candidate)), None)
         if at is None:
             return line
-        rest = rest[at + 1:]
+        del rest[at]
     return ""
 
 
