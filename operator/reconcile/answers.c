@@ -277,6 +277,7 @@ static void on_record_patched(struct request *request, struct kube_response *res
     const struct record *record = request->op.record;
     AUTO(mem) char *key = key_in(r->options.operator_ns, record->name);
     struct job_memory *memory = work_memory(request->work);
+    struct part_memory *part;
 
     if (res->err.kind == ERR_NOT_FOUND)
         return;
@@ -285,12 +286,15 @@ static void on_record_patched(struct request *request, struct kube_response *res
         return;
     }
     expect_version(request, r->records, key, res);
-    if (memory && !record->started && !record->releasing) {
-        part_begin_run(memory_part(memory, record->name, loop_now_ms(r->loop)), record->run);
+    if (!memory)
+        return;
+    part = memory_part(memory, record->name, loop_now_ms(r->loop));
+    if (part->run != record->run) {
+        part_begin_run(part, record->run);
         pool_begin_run(r->pool, record->controller, record->name);
     }
-    if (memory && record->launched)
-        part_note_launch(memory_part(memory, record->name, loop_now_ms(r->loop)));
+    if (record->launched)
+        part_note_launch(part);
 }
 
 static void on_record_deleted(struct request *request, struct kube_response *res)
