@@ -44,7 +44,8 @@ class Lane:
     about: str
     suites: tuple[Compile | Ctest | Pytest, ...]
     minutes: int  # what it usually takes on two cores, everything cached
-    # Lanes with a track spend their time on waiting for other programs: tracks run side by side, after all other lanes.
+    # Lanes with a track spend much of their time on waiting for other programs: tracks run side by side, after all other
+    # lanes.
     track: str = ""
 
     @property
@@ -58,12 +59,12 @@ LANES = [
     Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
     Lane("sim", "the operator on virtual time: a thousand seeds of faults, and a crowd", (Ctest("release", "sim"),), 5),
     Lane("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
-         (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3),
+         (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3, "API server"),
     Lane("launcher", "ipu-launch, its agents and real mpirun, with real processes and namespaces", (Pytest(("launcher",), "dev"),), 2),
     Lane("mpi", "PopDist and poprun with a real mpirun, and PopDist's threads under ThreadSanitizer",
          (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
           Ctest("tsan", "threads")), 5),
-    Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 2),
+    Lane("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 2, "API server"),
     Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 15, "API server"),
     Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 4, "nodes"),
     Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 19, "nodes"),
