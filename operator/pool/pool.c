@@ -189,6 +189,17 @@ struct vipu_pool_view pool_room(const struct pool *pool, size_t index)
     return view;
 }
 
+bool pool_reserves(const struct pool *pool, const char *id)
+{
+    for (size_t i = 0; i < pool->count; i++) {
+        const struct tracked *tracked = map_get(&pool->controllers[i].parts, id);
+
+        if (tracked && tracked->reserves)
+            return true;
+    }
+    return false;
+}
+
 void pool_set_waiting(struct pool *pool, bool waiting)
 {
     if (waiting && !pool->waiting) {

@@ -75,6 +75,9 @@ void pool_set_waiting(struct pool *pool, bool waiting);
  * next turn. */
 const struct vipu_partition *pool_listed(const struct pool *pool, const char *controller, const char *id);
 
+/* Does some controller's room count the IPUs of that record as taken? */
+bool pool_reserves(const struct pool *pool, const char *id);
+
 /* ---- partitions with a record ---- */
 
 struct pool_track {

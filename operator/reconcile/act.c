@@ -212,8 +212,10 @@ static void send_record(struct work *work, struct op *op)
                                     .content_type = KUBE_MERGE_PATCH});
         return;
     }
-    if (memory) /* before the watch can show it */
+    if (memory) { /* before the watch can show it */
         memory_part(memory, op->record->name, loop_now_ms(r->loop))->is_ours_fresh = true;
+        grants_note_record(memory, op->record);
+    }
     if (!op->record->job_key)
         op->record->job_key = mem_strdup(work->key);
     body = record_build(op->record, r->options.operator_ns);

@@ -21,7 +21,7 @@ static bool same_claims(const struct job_memory *memory, const struct plan *plan
             continue;
         const struct claim_memory *claim = memory_claim(memory, plan->ops[i].instance);
 
-        if (!claim || claim->ready != plan->ops[i].ready)
+        if (!claim || claim->ready != plan->ops[i].ready || claim->record)
             return false;
         count++;
     }
@@ -59,6 +59,7 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
         old = memory_claim(memory, plan->ops[i].instance);
         if (old && old->ready == plan->ops[i].ready) {
             claims[count] = *old;
+            claims[count].record = NULL; /* it claims again, so there is no such record */
             old->granted = NULL;
             old->wait = (struct claim_wait){0};
         }
@@ -66,14 +67,18 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
         claims[count].since_s = old ? old->since_s : waits_since(r, memory);
         count++;
     }
-    for (size_t i = 0; i < memory->claim_count; i++) {
-        mem_free(memory->claims[i].granted);
-        claim_wait_release(&memory->claims[i].wait);
-    }
-    mem_free(memory->claims);
+    memory_free_claims(memory);
     memory->claims = claims;
     memory->claim_count = count;
     reconciler_claims_changed(r);
+}
+
+void grants_note_record(struct job_memory *memory, const struct record *record)
+{
+    struct claim_memory *claim = memory_claim(memory, record->instance);
+
+    if (claim)
+        mem_set_str(&claim->record, record->name);
 }
 
 /* ---- controllers ---- */
@@ -224,6 +229,13 @@ struct claim_list {
     size_t count, cap;
 };
 
+/* From when its record is followed, the pool counts its IPUs as taken; the claim goes when the job is looked
+ * at again. In between it must not be counted twice. */
+static bool is_served(const struct reconciler *r, const struct claim_memory *claim)
+{
+    return claim->record && pool_reserves(r->pool, claim->record);
+}
+
 static void add_claims(const struct reconciler *r, struct job_memory *memory, struct claim_list *list)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), memory->key);
@@ -233,6 +245,8 @@ static void add_claims(const struct reconciler *r, struct job_memory *memory, st
         return;
     find_eligible(r, job, memory);
     for (size_t i = 0; i < memory->claim_count; i++) {
+        if (is_served(r, &memory->claims[i]))
+            continue;
         if (list->count == list->cap) {
             list->cap = list->cap ? 2 * list->cap : 64;
             list->items = mem_grow(list->items, list->cap, sizeof(*list->items));

@@ -36,10 +36,11 @@ static void free_part(struct part_memory *part)
     mem_free(part);
 }
 
-static void free_claims(struct job_memory *memory)
+void memory_free_claims(struct job_memory *memory)
 {
     for (size_t i = 0; i < memory->claim_count; i++) {
         mem_free(memory->claims[i].granted);
+        mem_free(memory->claims[i].record);
         claim_wait_release(&memory->claims[i].wait);
     }
     mem_free(memory->claims);
@@ -61,7 +62,7 @@ void memory_free(struct job_memory *memory)
         mem_free(memory->expectations[i].other_than);
     }
     mem_free(memory->expectations);
-    free_claims(memory);
+    memory_free_claims(memory);
     mem_free(memory->eligible);
     mem_free(memory->dry_run_text);
     mem_free(memory->create_text);

@@ -53,6 +53,7 @@ struct claim_memory {
     bool ready;
     int64_t since_s; /* Unix seconds, for people */
     char *granted;   /* controller, or NULL */
+    char *record;    /* the partition that was last recorded for it, or NULL */
     struct claim_wait wait;
 };
 
@@ -108,3 +109,4 @@ bool memory_has_seen_version(const struct job_memory *memory, const char *resour
 void memory_drop_expectation(struct job_memory *memory, size_t index);
 
 struct claim_memory *memory_claim(const struct job_memory *memory, uint32_t instance); /* NULL when absent */
+void memory_free_claims(struct job_memory *memory);

@@ -68,6 +68,8 @@ void reconciler_follow(struct reconciler *r, const struct record *record);
 /* grants.c: asks the queue for IPUs who may go next, and wakes whose answer has changed. */
 void grants_refresh(struct reconciler *r);
 void grants_set(struct reconciler *r, struct job_memory *memory, const struct plan *plan);
+/* The instance's claim is being served by that record. */
+void grants_note_record(struct job_memory *memory, const struct record *record);
 cJSON *grants_print(const struct reconciler *r); /* the whole line, who goes first first; yours */
 
 /* observe.c */

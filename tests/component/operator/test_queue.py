@@ -51,6 +51,15 @@ def test_nothing_passes_the_head(world, vipu):
     assert list(vipu.partitions()) == [f"p-small-{world.ns}-0"]
 
 
+def test_nobody_waits_where_there_is_room_for_all(world, vipu):
+    """While records are made one after the other, what they stand for is not counted twice."""
+    jobs = [world.job(f"fits-{i:02}", ipusPerJobInstance="1") for i in range(64)]
+    world.start_operator(vipu.address)
+    for job in jobs:
+        job.wait_pods(1)
+    assert not [job.name for job in jobs if job.reasons_told() & {"Queued", "InsufficientIPUs"}]
+
+
 def test_a_head_that_gives_up_makes_way(world, vipu):
     world.start_operator(vipu.address)
     first = world.job("first", ipusPerJobInstance="32")
