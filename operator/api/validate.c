@@ -7,6 +7,7 @@
 #include "operator/api/field.h"
 #include "operator/api/jobspec.h"
 #include "operator/api/names.h"
+#include "operator/api/own_env.h"
 
 /* All their names and addresses are one environment variable, of at most 128 KiB. */
 #define LAUNCHED_WORKERS_MAX 1024
@@ -215,8 +216,13 @@ static void check_launcher(const cJSON *job, const struct job_spec *spec, struct
 
 void validate_job(const cJSON *job, struct job_spec *ret, struct strv *problems)
 {
+    size_t before;
+
     check_name(job, problems);
+    before = problems->count;
     jobspec_read(job, ret, problems);
+    if (problems->count == before)
+        own_env_check(job, ret, problems);
     check_objects(job, problems);
     check_workers(job, problems);
     check_launcher(job, ret, problems);

@@ -59,6 +59,15 @@ static void check_lines(const struct strv *problems, const char *const *want)
 #define CONTAINERS "spec.workers.template.spec.containers"
 #define STEP_WANTED ": must be a number such as 1 or a percentage such as 25%"
 #define CODES_WANTED ": must be codes from 0 to 255 and ranges such as 1-5,137"
+#define WITH_ENV(variables)                                                                                  \
+    "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\",\"env\":[" variables "]},"      \
+    "{\"name\":\"beside\",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"p\"}]}]}}}"
+#define ENV(name, value) "{\"name\":\"" name "\",\"value\":\"" value "\"}"
+#define TWO_WORKERS FOUR "\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":2,"
+#define LEAVE_OUT_PARTITION                                                                                  \
+    ": the operator makes the job's partition and names it in this variable; leave it out"
+#define COUNTS_MAKE(number)                                                                                  \
+    ": the job's counts of IPUs, workers and replicas make it " number "; leave it out, or change them"
 #define MANAGER_WANTED                                                                                       \
     ": must be a domain, a slash and a name, such as example.com/controller, with at most 63 characters"
 
@@ -109,6 +118,21 @@ static const struct {
      "spec.workers.replicas: Invalid value: 4: spec.workersPerJobInstance is 2; give one of them, or make "
      "them "
      "equal"},
+    {FOUR WITH_ENV(ENV("A", "1") "," ENV("IPUOF_VIPU_API_PARTITION_ID", "mine")),
+     CONTAINERS "[0].env[1].value: Invalid value: \"mine\"" LEAVE_OUT_PARTITION},
+    {FOUR
+     "\"launcher\":{\"command\":[\"a\"],\"env\":[" ENV("IPUOF_VIPU_API_PARTITION_ID", "mine") "]}," WORKERS,
+     "spec.launcher.env[0].value: Invalid value: \"mine\"" LEAVE_OUT_PARTITION},
+    {TWO_WORKERS WITH_ENV(ENV("IPUOF_VIPU_API_GCD_ID", "0")),
+     CONTAINERS "[0].env[0].value: Invalid value: \"0\": every worker has a number of its own; leave it out"},
+    {TWO_WORKERS WITH_ENV(ENV("POPDIST_NUM_TOTAL_REPLICAS", "8")),
+     CONTAINERS "[0].env[0].value: Invalid value: \"8\"" COUNTS_MAKE("4")},
+    {TWO_WORKERS WITH_ENV(ENV("POPDIST_NUM_IPUS_PER_REPLICA", "2")),
+     CONTAINERS "[0].env[0].value: Invalid value: \"2\"" COUNTS_MAKE("1")},
+    {TWO_WORKERS WITH_ENV(ENV("POPDIST_NUM_LOCAL_REPLICAS", "two")),
+     CONTAINERS "[0].env[0].value: Invalid value: \"two\"" COUNTS_MAKE("2")},
+    {TWO_WORKERS WITH_ENV(ENV("WORLD_SIZE", "4")),
+     CONTAINERS "[0].env[0].value: Invalid value: \"4\"" COUNTS_MAKE("2")},
     {FOUR "\"restartPolicy\":{\"type\":\"Sometimes\"}," WORKERS,
      "spec.restartPolicy.type: Unsupported value: \"Sometimes\": supported values: \"Always\", "
      "\"OnFailure\", \"Never\", \"ExitCode\""},
@@ -228,6 +252,29 @@ TEST(a_mistake_is_named_with_its_field_and_value)
         for (size_t i = 0; i < problems.count; i++)
             str_addf(&text, "%s%s", i ? "\n" : "", problems.items[i]);
         CHECK_STR_EQ(str_text(&text), row->problem);
+    }
+}
+
+TEST(variables_that_agree_with_the_job_or_cannot_be_judged_are_the_users)
+{
+    static const char *const agreeing[] = {
+        FOUR WITH_ENV(ENV("IPUOF_VIPU_API_PARTITION_ID", "")),
+        FOUR WITH_ENV(ENV("IPUOF_VIPU_API_PARTITION_ID", "$(MINE)")),
+        FOUR WITH_ENV("{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"valueFrom\":{\"secretKeyRef\":{}}}"),
+        FOUR WITH_ENV(ENV("IPUOF_VIPU_API_GCD_ID", "0")),
+        FOUR WITH_ENV(ENV("POPDIST_NUM_TOTAL_REPLICAS", "8")), /* a plain job has no share of its own */
+        FOUR WITH_ENV(ENV("IPUOF_VIPU_API_TIMEOUT", "5")),
+        TWO_WORKERS WITH_ENV(ENV("POPDIST_NUM_TOTAL_REPLICAS", "4") "," ENV("WORLD_SIZE", "2")),
+        TWO_WORKERS
+        "\"launcher\":{\"command\":[\"a\"]}," WITH_ENV(ENV("WORLD_SIZE", "7")), /* mpirun's matter */
+        FOUR WITH_ENV("7,{\"name\":7,\"value\":7}"),
+    };
+
+    for (size_t i = 0; i < COUNT_OF(agreeing); i++) {
+        AUTO(strv) struct strv problems = {0};
+
+        judge("train", agreeing[i], &problems);
+        CHECK_STR_EQ(problems.count ? problems.items[0] : "", "");
     }
 }
 
