@@ -6,6 +6,7 @@
 #include "operator/reconcile/conditions.h"
 #include "operator/reconcile/ending.h"
 #include "operator/reconcile/instance.h"
+#include "operator/reconcile/instance_parts.h"
 #include "operator/reconcile/lifetime.h"
 #include "operator/reconcile/rollout.h"
 #include "operator/reconcile/status.h"
@@ -76,8 +77,19 @@ static enum turnover turnover_of(const struct rollout *rollout, uint32_t index)
     return rollout->may_start ? TURNOVER_REPLACE : TURNOVER_STOP;
 }
 
-static void decide_instances(const struct job_view *view, const struct rollout *rollout, struct verdict *v,
-                             struct plan *plan, struct tally *tally)
+/* Pods that the operator itself was still ending for a suspension are nobody's doing. */
+static void tell_resumption(const cJSON *status, struct instance_result *result)
+{
+    bool was_suspended = str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
+                         str_eq(json_str(status, "reason", ""), "StoppingOldPods");
+
+    if (was_suspended && str_eq(result->reason, "PodGone"))
+        instance_say(result, INSTANCE_STARTING, "StoppingOldPods",
+                     "Pods from before the job was suspended are still ending; then it is started again");
+}
+
+static void decide_instances(const struct job_view *view, const struct rollout *rollout, const cJSON *status,
+                             struct verdict *v, struct plan *plan, struct tally *tally)
 {
     v->all_partitions = view->instance_count > 0;
     for (size_t i = 0; i < view->instance_count; i++) {
@@ -90,6 +102,7 @@ static void decide_instances(const struct job_view *view, const struct rollout *
             result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
         } else {
             instance_decide(view, inst, turnover_of(rollout, inst->index), plan, &result);
+            tell_resumption(status, &result);
             if (result.phase == INSTANCE_DONE)
                 indexset_add(&v->done, inst->index);
             if (result.phase == INSTANCE_FAILED && !result.is_fatal)
@@ -267,7 +280,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
     mem_free(text);
     rollout_decide(view, &v.done, &v.broken, &rollout);
-    decide_instances(view, &rollout, &v, plan, &tally);
+    decide_instances(view, &rollout, status, &v, plan, &tally);
     waits = decide_surge(view, &rollout, &v, plan);
     if (v.active)
         decide_shared(view, plan);

@@ -395,6 +395,26 @@ TEST(a_job_is_not_over_while_a_sidecar_runs)
 
 /* ---- pods that are deleted, lost or stuck ---- */
 
+TEST(a_job_resumed_while_its_pods_still_end_says_so)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *old = pod(w, "job-worker-0");
+
+    world_set_spec(w, "suspend", "true");
+    world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Suspended");
+    CHECK(old->deleting);
+    world_set_spec(w, "suspend", "false");
+    for (int look = 0; look < 2; look++) {
+        world_reconcile(w);
+        check_state(w, "Starting", "StoppingOldPods",
+                    "Pods from before the job was suspended are still ending; then it is started again");
+    }
+    world_pod_obey(w, old, 143);
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
 TEST(a_pod_deleted_by_hand_comes_back_and_counts_as_no_restart)
 {
     AUTO(world) struct world *w = running(ONE);
