@@ -1,76 +1,11 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/io/log.h"
+#include "operator/reconcile/answers.h"
 #include "operator/reconcile/launch.h"
 
 /* How long before asking again what the API server has refused for now. */
 #define REFUSED_AGAIN_MS 10000
-
-static const char *version_of(const struct kube_response *res)
-{
-    return json_str(res->body, "metadata/resourceVersion", NULL);
-}
-
-/* The watch has to show this write before the job is looked at again. */
-static void expect_version(const struct request *request, const struct watch *watch, const char *key,
-                           const struct kube_response *res)
-{
-    struct job_memory *memory = work_memory(request->work);
-    const char *version = version_of(res);
-
-    if (memory && version)
-        memory_expect(memory, &(struct expectation){
-                                  .watch = watch,
-                                  .key = (char *)key,
-                                  .resource_version = (char *)version,
-                                  .until_ms = loop_now_ms(request->work->r->loop) + BLIND_MAX_MS,
-                              });
-}
-
-static void expect_gone(const struct request *request, const struct watch *watch, const char *key)
-{
-    struct job_memory *memory = work_memory(request->work);
-
-    if (memory)
-        memory_expect(memory, &(struct expectation){
-                                  .watch = watch,
-                                  .key = (char *)key,
-                                  .may_linger = request->op.kind == OP_POD_DELETE && !request->op.now,
-                                  .until_ms = loop_now_ms(request->work->r->loop) + EXPECT_MS,
-                              });
-}
-
-/* The store is behind, and whatever is decided from it would be, too. */
-static void expect_change(const struct request *request, const char *key)
-{
-    struct job_memory *memory = work_memory(request->work);
-
-    if (memory && request->op.version)
-        memory_expect(memory, &(struct expectation){
-                                  .watch = request->work->r->pods,
-                                  .key = (char *)key,
-                                  .other_than = request->op.version,
-                                  .until_ms = loop_now_ms(request->work->r->loop) + BLIND_MAX_MS,
-                              });
-}
-
-static char *key_in(const char *ns, const char *name)
-{
-    return mem_printf("%s/%s", ns, name);
-}
-
-static void fail(struct request *request, const struct kube_response *res)
-{
-    const struct op *op = &request->op;
-
-    request->work->failed = true;
-    if (res->err.kind == ERR_CONFLICT) /* the watch brings the newer state */
-        log_debug("write met a newer object", KV("job", request->work->key), KV("cause", res->err.msg));
-    else
-        log_warn("request failed", KV("job", request->work->key), KV("object", op->name),
-                 KV("cause", res->message));
-}
 
 static const char *denial_reason(enum kube_denial denial)
 {
@@ -95,30 +30,30 @@ static const char *denial_reason(enum kube_denial denial)
 static void on_job_patched(struct request *request, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE)
-        expect_version(request, request->work->r->jobs, request->work->key, res);
+        answer_expect_version(request, request->work->r->jobs, request->work->key, res);
     else if (res->err.kind != ERR_NOT_FOUND)
-        fail(request, res);
+        answer_fail(request, res);
 }
 
 /* Deleting with a finalizer on it is a change like others; without one, the job is gone at once. */
 static void on_job_deleted(struct request *request, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE && json_at(res->body, "metadata/deletionTimestamp"))
-        expect_version(request, request->work->r->jobs, request->work->key, res);
+        answer_expect_version(request, request->work->r->jobs, request->work->key, res);
     else if (res->err.kind == ERR_NONE)
-        expect_gone(request, request->work->r->jobs, request->work->key);
+        answer_expect_gone(request, request->work->r->jobs, request->work->key);
     else if (res->err.kind != ERR_NOT_FOUND && res->err.kind != ERR_CONFLICT) /* another uid: ours has gone */
-        fail(request, res);
+        answer_fail(request, res);
 }
 
 static void on_finalizer_removed(struct request *request, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE && !json_at(res->body, "metadata/deletionTimestamp"))
-        expect_version(request, request->work->r->jobs, request->work->key, res);
+        answer_expect_version(request, request->work->r->jobs, request->work->key, res);
     else if (res->err.kind == ERR_NONE)
-        expect_gone(request, request->work->r->jobs, request->work->key);
+        answer_expect_gone(request, request->work->r->jobs, request->work->key);
     else if (res->err.kind != ERR_NOT_FOUND)
-        fail(request, res);
+        answer_fail(request, res);
 }
 
 /* The answer was about a like job, and is looked up there (admitted.h). */
@@ -196,116 +131,10 @@ static void on_dry_run(struct request *request, struct kube_response *res)
         memory->dry_run_retry_at_ms = now + REFUSED_AGAIN_MS;
     } else {
         memory->dry_run_generation = 0;
-        fail(request, res);
+        answer_fail(request, res);
         return;
     }
     work_again_at(request->work, now);
-}
-
-/* A POST that was sent twice, or by a process before us, meets itself: then the record is ours. */
-static void on_record_looked(void *ctx, struct kube_response *res)
-{
-    struct request *request = ctx;
-    struct work *work = request->work;
-    struct job_memory *memory = work_memory(work);
-    const struct record *wanted = request->op.record;
-    struct record *found = res->err.kind == ERR_NONE ? record_parse(res->body) : NULL;
-    bool ours = found && str_eq(found->job_uid, wanted->job_uid) && found->instance == wanted->instance &&
-                found->attempt == wanted->attempt;
-
-    if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
-        fail(request, res);
-    else if (res->err.kind == ERR_NONE && !ours && memory) {
-        map_set(&memory->taken, wanted->name, memory);
-        memory_forget_part(memory, wanted->name);
-    }
-    work_again_at(work, loop_now_ms(work->r->loop));
-    record_free(found);
-    request_end(request);
-}
-
-static void look_whose_record(struct request *request)
-{
-    struct work *work = request->work;
-    struct op op = {.kind = OP_RECORD_CREATE, .record = record_copy(request->op.record)};
-    struct kube_request http = {.method = "GET",
-                                .resource = &KUBE_CONFIGMAPS,
-                                .ns = work->r->options.operator_ns,
-                                .name = op.record->name};
-
-    work_send(work, &op, &http, on_record_looked);
-}
-
-/* It was made by a process before this one, which had not seen it when it asked, or by our own first try.
- * What holds for a partition that nobody can have asked for yet, does not hold for this one. */
-static void doubt_freshness(const struct request *request)
-{
-    struct reconciler *r = request->work->r;
-    struct job_memory *memory = work_memory(request->work);
-    const char *id = request->op.record->name;
-    const struct record *seen = store_view(watch_store(r->records), r->options.operator_ns, id);
-
-    if (memory)
-        memory_part(memory, id, loop_now_ms(r->loop))->is_ours_fresh = false;
-    if (!seen || !str_eq(seen->job_uid, request->work->uid))
-        return;
-    pool_forget(r->pool, seen->controller, id);
-    reconciler_follow(r, seen);
-}
-
-static void on_record_created(struct request *request, struct kube_response *res)
-{
-    struct reconciler *r = request->work->r;
-    AUTO(mem) char *key = key_in(r->options.operator_ns, request->op.record->name);
-
-    if (res->err.kind == ERR_NONE) {
-        expect_version(request, r->records, key, res);
-        reconciler_follow(r, request->op.record); /* its IPUs are spoken for from now on */
-        return;
-    }
-    if (res->err.kind == ERR_EXISTS) {
-        doubt_freshness(request);
-        look_whose_record(request);
-    } else {
-        fail(request, res);
-    }
-}
-
-static void on_record_patched(struct request *request, struct kube_response *res)
-{
-    struct reconciler *r = request->work->r;
-    const struct record *record = request->op.record;
-    AUTO(mem) char *key = key_in(r->options.operator_ns, record->name);
-    struct job_memory *memory = work_memory(request->work);
-    struct part_memory *part;
-
-    if (res->err.kind == ERR_NOT_FOUND)
-        return;
-    if (res->err.kind != ERR_NONE) {
-        fail(request, res);
-        return;
-    }
-    expect_version(request, r->records, key, res);
-    if (!memory)
-        return;
-    part = memory_part(memory, record->name, loop_now_ms(r->loop));
-    if (part->run != record->run) {
-        part_begin_run(part, record->run);
-        pool_begin_run(r->pool, record->controller, record->name);
-    }
-    if (record->launched)
-        part_note_launch(part);
-}
-
-static void on_record_deleted(struct request *request, struct kube_response *res)
-{
-    struct reconciler *r = request->work->r;
-    AUTO(mem) char *key = key_in(r->options.operator_ns, request->op.name);
-
-    if (res->err.kind == ERR_NONE || res->err.kind == ERR_NOT_FOUND)
-        expect_gone(request, r->records, key);
-    else
-        fail(request, res);
 }
 
 /* Pods, or what they need, cannot be created now: it is told, and tried again. */
@@ -332,11 +161,11 @@ static void on_shared_written(struct request *request, const struct watch *watch
 {
     struct work *work = request->work;
     AUTO(mem) char *ns = work_ns(work);
-    AUTO(mem) char *key = key_in(ns, name);
+    AUTO(mem) char *key = answer_key(ns, name);
     const struct owned *seen = store_view(watch_store(watch), ns, name);
 
     if (res->err.kind == ERR_NONE)
-        expect_version(request, watch, key, res);
+        answer_expect_version(request, watch, key, res);
     else if (res->err.kind == ERR_EXISTS && seen && str_eq(seen->job_uid, work->uid))
         work_again_at(work, loop_now_ms(work->r->loop));
     else if (res->err.kind == ERR_EXISTS)
@@ -345,7 +174,7 @@ static void on_shared_written(struct request *request, const struct watch *watch
     else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE)
         refuse(request, denial_reason(res->denial), mem_strdup(res->message));
     else
-        fail(request, res);
+        answer_fail(request, res);
 }
 
 /* Pods may be refused at the same time, for reasons of their own. */
@@ -399,7 +228,7 @@ static void on_pod_created(struct request *request, struct kube_response *res)
 {
     struct reconciler *r = request->work->r;
     AUTO(mem) char *ns = work_ns(request->work);
-    AUTO(mem) char *key = key_in(ns, request->op.text);
+    AUTO(mem) char *key = answer_key(ns, request->op.text);
     const struct pod *seen = store_view(watch_store(r->pods), ns, request->op.text);
 
     if (res->err.kind == ERR_NONE) {
@@ -407,7 +236,7 @@ static void on_pod_created(struct request *request, struct kube_response *res)
 
         if (memory)
             memory->create_refused = false;
-        expect_version(request, r->pods, key, res);
+        answer_expect_version(request, r->pods, key, res);
     } else if (res->err.kind == ERR_EXISTS) {
         if (seen && str_eq(seen->job_uid, request->work->uid))
             work_again_at(request->work, loop_now_ms(r->loop));
@@ -420,21 +249,21 @@ static void on_pod_created(struct request *request, struct kube_response *res)
                podspec_in_words_of_job(res->message, is_for_launcher(request)));
     } else {
         note_stray(request, res);
-        fail(request, res);
+        answer_fail(request, res);
     }
 }
 
 static void on_pod_deleted(struct request *request, struct kube_response *res)
 {
     AUTO(mem) char *ns = work_ns(request->work);
-    AUTO(mem) char *key = key_in(ns, request->op.name);
+    AUTO(mem) char *key = answer_key(ns, request->op.name);
 
     if (res->err.kind == ERR_NONE)
-        expect_gone(request, request->work->r->pods, key);
+        answer_expect_gone(request, request->work->r->pods, key);
     else if (res->err.kind == ERR_CONFLICT)
-        expect_change(request, key); /* ours has gone, or is not what it was */
+        answer_expect_change(request, key); /* ours has gone, or is not what it was */
     else if (res->err.kind != ERR_NOT_FOUND)
-        fail(request, res);
+        answer_fail(request, res);
 }
 
 void answer_op(void *ctx, struct kube_response *res)
@@ -468,20 +297,20 @@ void answer_op(void *ctx, struct kube_response *res)
         if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS)
             launch_on_keys_created(request, res);
         else
-            fail(request, res);
+            answer_fail(request, res);
         break;
     case OP_KEYS_DELETE:
         if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
-            fail(request, res);
+            answer_fail(request, res);
         break;
     case OP_RECORD_CREATE:
-        on_record_created(request, res);
+        answer_record_created(request, res);
         break;
     case OP_RECORD_PATCH:
-        on_record_patched(request, res);
+        answer_record_patched(request, res);
         break;
     case OP_RECORD_DELETE:
-        on_record_deleted(request, res);
+        answer_record_deleted(request, res);
         break;
     case OP_POD_CREATE:
         on_pod_created(request, res);
@@ -509,7 +338,7 @@ void answer_look(void *ctx, struct kube_response *res)
     bool is_there = res->err.kind == ERR_NONE && str_eq(json_str(res->body, "metadata/uid", ""), uid);
 
     if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
-        fail(request, res);
+        answer_fail(request, res);
     else if (!is_there)
         map_set(&work->r->gone, uid, work->r);
     work_again_at(work,
