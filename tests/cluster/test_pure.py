@@ -4,6 +4,7 @@ import ipaddress
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,23 @@ def test_a_reader_who_has_seen_enough_ends_a_program(path):
                           env=environment)
     os.close(writer)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+PROGRAM = """
+import subprocess, sys
+sys.path.insert(0, {folder!r})
+import program
+program.run(lambda words: subprocess.call(["grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
+def test_what_a_program_is_told_to_ignore_its_own_programs_do_not(number):
+    folder = str(Path(__file__).resolve().parents[2] / "deploy" / "local")
+    done = subprocess.run([sys.executable, "-c", PROGRAM.format(folder=folder)], capture_output=True, text=True, timeout=60,
+                          preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+    ignored = int(done.stdout.split("SigIgn:")[1].split()[0], 16)
+    assert (done.returncode, done.stderr, ignored & 1 << number - 1) == (0, "", 0)
 
 
 def network(text):
