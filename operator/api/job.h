@@ -96,8 +96,10 @@ char *job_pod_name(const struct job *job, uint32_t instance, uint32_t seat); /* 
  */
 bool job_meets_by_name(const struct job_spec *spec);
 bool job_has_several_workers(const struct job_spec *spec);
-bool job_has_popdist(const struct job_spec *spec);       /* replicas given, or several workers */
-bool job_is_reconfigurable(const struct job_spec *spec); /* the partition it asks for */
+bool job_has_popdist(const struct job_spec *spec);         /* replicas given, or several workers */
+uint32_t job_worker_replicas(const struct job_spec *spec); /* of the model, in each worker: 1 unless given */
+uint32_t job_replicas(const struct job_spec *spec);        /* in all workers of an instance */
+bool job_is_reconfigurable(const struct job_spec *spec);   /* the partition it asks for */
 uint32_t job_gcds(const struct job_spec *spec);
 uint32_t job_vipu_replicas(const struct job_spec *spec);
 /* Of `total` instances; a percentage is rounded up or down. */

@@ -52,6 +52,16 @@ bool job_has_popdist(const struct job_spec *spec)
     return spec->replicas_per_worker > 0 || job_has_several_workers(spec);
 }
 
+uint32_t job_worker_replicas(const struct job_spec *spec)
+{
+    return spec->replicas_per_worker ? spec->replicas_per_worker : 1;
+}
+
+uint32_t job_replicas(const struct job_spec *spec)
+{
+    return spec->workers_per_instance * job_worker_replicas(spec);
+}
+
 bool job_is_reconfigurable(const struct job_spec *spec)
 {
     if (spec->reconfigurable >= 0)

@@ -57,7 +57,7 @@ static void read_workers(const cJSON *job, struct job_spec *to, struct strv *pro
 
 static void check_shares(const cJSON *job, const struct job_spec *spec, struct strv *problems)
 {
-    uint32_t replicas = spec->replicas_per_worker ? spec->replicas_per_worker : 1;
+    uint32_t replicas = job_worker_replicas(spec);
     uint64_t shares = (uint64_t)spec->workers_per_instance * replicas;
 
     if (spec->ipus_per_instance && spec->ipus_per_instance % shares != 0) {

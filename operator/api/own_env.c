@@ -14,26 +14,21 @@ static bool has_results(const struct job_spec *spec)
     return job_has_popdist(spec) && !spec->has_launcher;
 }
 
-static uint32_t local_replicas(const struct job_spec *spec)
-{
-    return spec->replicas_per_worker ? spec->replicas_per_worker : 1;
-}
-
 static bool total_replicas(const struct job_spec *spec, uint32_t *ret)
 {
-    *ret = spec->workers_per_instance * local_replicas(spec);
+    *ret = job_replicas(spec);
     return has_results(spec);
 }
 
 static bool replica_ipus(const struct job_spec *spec, uint32_t *ret)
 {
-    *ret = spec->ipus_per_instance / (spec->workers_per_instance * local_replicas(spec));
+    *ret = spec->ipus_per_instance / job_replicas(spec);
     return has_results(spec);
 }
 
 static bool own_replicas(const struct job_spec *spec, uint32_t *ret)
 {
-    *ret = local_replicas(spec);
+    *ret = job_worker_replicas(spec);
     return has_results(spec);
 }
 

@@ -64,11 +64,6 @@ void podenv_add_gcd(struct podenv *env, uint32_t worker, const struct podspec_pl
         podenv_add_number(env, "IPUOF_VIPU_API_GCD_ID", worker);
 }
 
-static uint32_t local_replicas(const struct job_spec *spec)
-{
-    return spec->replicas_per_worker ? spec->replicas_per_worker : 1;
-}
-
 static char *master_address(const struct job *job, uint32_t instance)
 {
     AUTO(mem)
@@ -126,7 +121,7 @@ void podenv_add_results(struct podenv *env, const struct job *job, uint32_t inst
                         const struct podspec_place *place)
 {
     const struct job_spec *spec = &job->spec;
-    uint32_t local = local_replicas(spec), total = spec->workers_per_instance * local;
+    uint32_t local = job_worker_replicas(spec), total = job_replicas(spec);
 
     if (!job_has_popdist(spec))
         return;
