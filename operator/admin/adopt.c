@@ -5,39 +5,22 @@
 
 #include "base/core/mem.h"
 #include "operator/admin/asking.h"
-#include "operator/admin/tool.h"
 #include "operator/api/orphan.h"
 
 struct settings {
-    struct tool_access access;
-    char *pages, *ns, *controller, *job;
-    bool dry_run;
+    struct asking_settings asking;
+    char *job;
 };
-
-#define AT(field) offsetof(struct settings, field)
 
 static const struct opt ROWS[] = {
     {.flag = "job",
      .type = OPT_STR,
-     .offset = AT(job),
+     .offset = offsetof(struct settings, job),
      .arg = "NAMESPACE/NAME",
      .help = "The IPUJob whose it is to be"},
-    {.flag = "dry-run",
-     .type = OPT_FLAG,
-     .offset = AT(dry_run),
-     .fallback = "false",
-     .help = "Say what would be done, and change nothing"},
-    {.flag = "controller",
-     .type = OPT_STR,
-     .offset = AT(controller),
-     .arg = "HOST:PORT",
-     .help = "The V-IPU controller that has it, if several have one of that id"},
-    {.flag = "namespace",
-     .type = OPT_STR,
-     .offset = AT(ns),
-     .arg = "NAME",
-     .help = "The operator's namespace; default: the pod's, or the context's"},
-    ASKING_PAGES_ROW(AT(pages)),
+    ASKING_PARTITION_ROWS,
+    ASKING_NAMESPACE_ROW,
+    ASKING_PAGES_ROW(offsetof(struct asking_settings, pages)),
     TOOL_ACCESS_ROWS,
     {0},
 };
@@ -74,48 +57,44 @@ static struct job *ask_job(struct asking *asking, const char *key, struct err *e
 static bool complain(const struct settings *settings, const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
-        (void)fprintf(stderr, "ipu-operator: partition %s, IPUJob %s: %s\n", settings->access.word,
+        (void)fprintf(stderr, "ipu-operator: partition %s, IPUJob %s: %s\n", settings->asking.access.word,
                       settings->job, problems->items[i]);
     return problems->count == 0;
 }
 
-static bool adopt(struct asking *asking, const struct settings *settings, struct err *err)
+static bool adopt(struct asking *asking, const void *ctx, struct err *err)
 {
-    const char *ns = settings->ns ? settings->ns : settings->access.ns, *id = settings->access.word;
+    const struct settings *settings = ctx;
+    const char *ns = asking_ns(&settings->asking), *id = settings->asking.access.word;
     AUTO(job) struct job *job = ask_job(asking, settings->job, err);
     AUTO(json) cJSON *page = job ? ask_page(asking, "/partitions", err) : NULL;
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
     AUTO(strv) struct strv problems = {0};
 
-    if (!page || !orphan_find(page, id, settings->controller, &orphan, err))
+    if (!page || !orphan_find(page, id, settings->asking.controller, &orphan, err))
         return false;
     orphan_refuse_adoption(&orphan, job, page, &problems);
     if (!complain(settings, &problems))
         return false;
     record = orphan_record_of_job(&orphan, job);
-    if (!settings->dry_run && !ask_for_record(asking, ns, record, err))
+    if (!settings->asking.dry_run && !ask_for_record(asking, ns, record, err))
         return err_wrap(err, "partition %s", id);
     return printf("Partition %s of %u IPUs of V-IPU controller %s %s IPUJob %s.\n", id, orphan.ipus,
-                  orphan.controller, settings->dry_run ? "would be given to" : "belongs to", job->key) > 0;
+                  orphan.controller, settings->asking.dry_run ? "would be given to" : "belongs to",
+                  job->key) > 0;
 }
 
 static int run(void *ctx, struct loop *loop, struct kube *kube)
 {
     const struct settings *settings = ctx;
-    AUTO(asking) struct asking asking = {0};
-    struct err err = {0};
 
-    if (asking_init(&asking, loop, kube, settings->pages, &err) && adopt(&asking, settings, &err))
-        return TOOL_DONE;
-    if (err.kind != ERR_NONE)
-        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
-    return TOOL_REFUSED;
+    return asking_run(&settings->asking, adopt, loop, kube);
 }
 
 int adopt_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct settings settings = {.access.noun = "the partition, with its whole id"};
+    struct settings settings = {.asking.access.noun = "the partition, with its whole id"};
 
-    return tool_main(&SPEC, &settings.access, run, argc, argv, env);
+    return tool_main(&SPEC, &settings.asking.access, run, argc, argv, env);
 }

@@ -1,5 +1,7 @@
 #include "operator/admin/asking.h"
 
+#include <stdio.h>
+
 #include "base/core/mem.h"
 #include "base/io/http.h"
 
@@ -11,19 +13,26 @@ struct answer {
     struct err err;
 };
 
-bool asking_init(struct asking *asking, struct loop *loop, struct kube *kube, const char *pages,
-                 struct err *err)
+int asking_run(const struct asking_settings *settings, asking_fn work, struct loop *loop, struct kube *kube)
 {
-    *asking = (struct asking){.loop = loop, .kube = kube, .pages = pages};
-    asking->http = http_new(loop, &(struct http_options){.user_agent = "ipu-operator"}, err);
-    return asking->http != NULL;
+    struct asking asking = {.loop = loop, .kube = kube, .pages = settings->pages};
+    struct err err = {0};
+    bool is_done;
+
+    asking.http = http_new(loop, &(struct http_options){.user_agent = "ipu-operator"}, &err);
+    is_done = asking.http && work(&asking, settings, &err);
+    if (asking.http)
+        http_free(asking.http);
+    if (is_done)
+        return TOOL_DONE;
+    if (err.kind != ERR_NONE)
+        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
+    return TOOL_REFUSED;
 }
 
-void asking_release(struct asking *asking)
+const char *asking_ns(const struct asking_settings *settings)
 {
-    if (asking->http)
-        http_free(asking->http);
-    *asking = (struct asking){0};
+    return settings->ns ? settings->ns : settings->access.ns;
 }
 
 static void on_page(void *ctx, const struct http_response *res, const struct err *err)

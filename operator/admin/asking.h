@@ -1,10 +1,11 @@
-/* What a verb asks of the API server and of the operator's pages, one question after the other: each function
- * runs the loop until its answer is there. For verbs that do nothing beside, and never for the operator. */
+/* What a verb about partitions asks of the API server and of the operator's pages, one question after the
+ * other: each function runs the loop until its answer is there. For verbs that do nothing beside, and never
+ * for the operator. */
 #pragma once
 
-#include "base/core/opts.h"
 #include "base/doc/json.h"
 #include "base/io/loop.h"
+#include "operator/admin/tool.h"
 #include "operator/api/record.h"
 #include "operator/kube/client.h"
 
@@ -17,6 +18,32 @@ struct asking {
     const char *pages; /* "http://host:port"; borrowed */
 };
 
+/* The first member of such a verb's settings. */
+struct asking_settings {
+    struct tool_access access;
+    char *pages, *ns, *controller;
+    bool dry_run;
+};
+
+/* Which partition, and whether in earnest; for verbs that name one. */
+#define ASKING_PARTITION_ROWS                                                                                \
+    {.flag = "dry-run",                                                                                      \
+     .type = OPT_FLAG,                                                                                       \
+     .offset = offsetof(struct asking_settings, dry_run),                                                    \
+     .fallback = "false",                                                                                    \
+     .help = "Say what would be done, and change nothing"},                                                  \
+    {                                                                                                        \
+        .flag = "controller", .type = OPT_STR, .offset = offsetof(struct asking_settings, controller),       \
+        .arg = "HOST:PORT", .help = "The V-IPU controller that has it, if several have one of that id"       \
+    }
+
+/* Where records are made. */
+#define ASKING_NAMESPACE_ROW                                                                                 \
+    {                                                                                                        \
+        .flag = "namespace", .type = OPT_STR, .offset = offsetof(struct asking_settings, ns), .arg = "NAME", \
+        .help = "The operator's namespace; default: the pod's, or the context's"                             \
+    }
+
 /* Where the pages are: a row of every verb that reads them. */
 #define ASKING_PAGES_ROW(at)                                                                                 \
     {                                                                                                        \
@@ -24,14 +51,13 @@ struct asking {
         .help = "Where the operator's pages are"                                                             \
     }
 
-MUST_USE bool asking_init(struct asking *asking, struct loop *loop, struct kube *kube, const char *pages,
-                          struct err *err);
-void asking_release(struct asking *asking);
+/* Does the verb's work. False without an error: what is wrong has been said. */
+typedef bool (*asking_fn)(struct asking *asking, const void *settings, struct err *err);
 
-static inline void asking_auto(struct asking *asking)
-{
-    asking_release(asking);
-}
+/* Runs it on the settings, and tells the error; the exit status. */
+int asking_run(const struct asking_settings *settings, asking_fn work, struct loop *loop, struct kube *kube);
+/* The operator's namespace, borrowed. */
+const char *asking_ns(const struct asking_settings *settings);
 
 /* The page as JSON, yours. Another status than 200 is an error that says what the page says. */
 MUST_USE cJSON *ask_page(struct asking *asking, const char *path, struct err *err);

@@ -3,16 +3,10 @@
 #include <stdio.h>
 
 #include "operator/admin/asking.h"
-#include "operator/admin/tool.h"
 #include "operator/api/orphan.h"
 
-struct settings {
-    struct tool_access access;
-    char *pages;
-};
-
 static const struct opt ROWS[] = {
-    ASKING_PAGES_ROW(offsetof(struct settings, pages)),
+    ASKING_PAGES_ROW(offsetof(struct asking_settings, pages)),
     TOOL_ACCESS_ROWS,
     {0},
 };
@@ -26,28 +20,27 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-static int run(void *ctx, struct loop *loop, struct kube *kube)
+static bool list(struct asking *asking, const void *settings, struct err *err)
 {
-    const struct settings *settings = ctx;
-    AUTO(asking) struct asking asking = {0};
-    AUTO(json) cJSON *page = NULL;
+    AUTO(json) cJSON *page = ask_page(asking, "/partitions", err);
     AUTO(str) struct str text = {0};
-    struct err err = {0};
 
-    if (asking_init(&asking, loop, kube, settings->pages, &err))
-        page = ask_page(&asking, "/partitions", &err);
-    if (!page) {
-        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
-        return TOOL_REFUSED;
-    }
+    (void)settings;
+    if (!page)
+        return false;
     if (orphan_print_all(page, &text) == 0)
         str_addf(&text, "Every partition has a record.\n");
-    return fputs(str_text(&text), stdout) < 0 ? TOOL_REFUSED : TOOL_DONE;
+    return fputs(str_text(&text), stdout) >= 0;
+}
+
+static int run(void *ctx, struct loop *loop, struct kube *kube)
+{
+    return asking_run(ctx, list, loop, kube);
 }
 
 int partitions_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct settings settings = {0};
+    struct asking_settings settings = {0};
 
     return tool_main(&SPEC, &settings.access, run, argc, argv, env);
 }

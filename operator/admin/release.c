@@ -5,46 +5,28 @@
 
 #include "base/core/mem.h"
 #include "operator/admin/asking.h"
-#include "operator/admin/tool.h"
 #include "operator/api/orphan.h"
 
 enum { AGAIN_MS = 500 };
 #define PODS_PAGE "200"
 
 struct settings {
-    struct tool_access access;
-    char *pages, *ns, *controller;
-    bool dry_run;
+    struct asking_settings asking;
     uint32_t seconds;
 };
 
-#define AT(field) offsetof(struct settings, field)
-
 static const struct opt ROWS[] = {
-    {.flag = "dry-run",
-     .type = OPT_FLAG,
-     .offset = AT(dry_run),
-     .fallback = "false",
-     .help = "Say what would be done, and change nothing"},
-    {.flag = "controller",
-     .type = OPT_STR,
-     .offset = AT(controller),
-     .arg = "HOST:PORT",
-     .help = "The V-IPU controller that has it, if several have one of that id"},
+    ASKING_PARTITION_ROWS,
     {.flag = "seconds",
      .type = OPT_U32,
-     .offset = AT(seconds),
+     .offset = offsetof(struct settings, seconds),
      .fallback = "120",
      .arg = "SECONDS",
      .help = "How long to wait until it is given back",
      .min = 1,
      .max = 86400},
-    {.flag = "namespace",
-     .type = OPT_STR,
-     .offset = AT(ns),
-     .arg = "NAME",
-     .help = "The operator's namespace; default: the pod's, or the context's"},
-    ASKING_PAGES_ROW(AT(pages)),
+    ASKING_NAMESPACE_ROW,
+    ASKING_PAGES_ROW(offsetof(struct asking_settings, pages)),
     TOOL_ACCESS_ROWS,
     {0},
 };
@@ -141,39 +123,35 @@ static bool may_go(struct asking *asking, const struct orphan *orphan, struct er
     return complain(orphan, &problems);
 }
 
-static bool release(struct asking *asking, const struct settings *settings, struct err *err)
+static bool release(struct asking *asking, const void *ctx, struct err *err)
 {
-    const char *ns = settings->ns ? settings->ns : settings->access.ns, *id = settings->access.word;
+    const struct settings *settings = ctx;
+    const char *ns = asking_ns(&settings->asking), *id = settings->asking.access.word;
     AUTO(json) cJSON *page = ask_page(asking, "/partitions", err);
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
 
-    if (!page || !orphan_find(page, id, settings->controller, &orphan, err) || !may_go(asking, &orphan, err))
+    if (!page || !orphan_find(page, id, settings->asking.controller, &orphan, err) ||
+        !may_go(asking, &orphan, err))
         return false;
     record = orphan_record_of_release(&orphan);
-    if (!settings->dry_run &&
+    if (!settings->asking.dry_run &&
         (!ask_for_record(asking, ns, record, err) || !await_end(asking, ns, id, settings->seconds, err)))
         return err_wrap(err, "partition %s", id);
     return printf("Partition %s of %u IPUs of V-IPU controller %s %s.\n", id, orphan.ipus, orphan.controller,
-                  settings->dry_run ? "would be given back" : "is given back") > 0;
+                  settings->asking.dry_run ? "would be given back" : "is given back") > 0;
 }
 
 static int run(void *ctx, struct loop *loop, struct kube *kube)
 {
     const struct settings *settings = ctx;
-    AUTO(asking) struct asking asking = {0};
-    struct err err = {0};
 
-    if (asking_init(&asking, loop, kube, settings->pages, &err) && release(&asking, settings, &err))
-        return TOOL_DONE;
-    if (err.kind != ERR_NONE)
-        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
-    return TOOL_REFUSED;
+    return asking_run(&settings->asking, release, loop, kube);
 }
 
 int release_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct settings settings = {.access.noun = "the partition, with its whole id"};
+    struct settings settings = {.asking.access.noun = "the partition, with its whole id"};
 
-    return tool_main(&SPEC, &settings.access, run, argc, argv, env);
+    return tool_main(&SPEC, &settings.asking.access, run, argc, argv, env);
 }
