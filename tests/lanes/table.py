@@ -57,7 +57,7 @@ LANES = [
     Lane("arch", "who may include whom, and what pure code may call", (Ctest("release", "arch"),), 1),
     Lane("unit", "pure code and replayed fuzz seeds, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 2),
     Lane("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
-    Lane("sim", "the operator on virtual time: a thousand seeds of faults, and a crowd", (Ctest("release", "sim"),), 6)),
+    Lane("sim", "the operator on virtual time: a thousand seeds of faults, and a crowd", (Ctest("release", "sim"),), 6),
     Lane("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3, "API server"),
     Lane("launcher", "ipu-launch, its agents and real mpirun, with real processes and namespaces", (Pytest(("launcher",), "dev"),), 2),
