@@ -31,8 +31,13 @@ def alerts(programs):
     return [alert for group in rule["spec"]["groups"] for alert in group["rules"]]
 
 
+def dashboard():
+    return json.loads((CHART / "dashboards" / "ipu-operator.json").read_text())
+
+
 def panels():
-    return json.loads((CHART / "dashboards" / "ipu-operator.json").read_text())["panels"]
+    """Without the rows that they stand in."""
+    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
 
 
 def queries(programs):
@@ -107,12 +112,41 @@ def test_every_alert_says_what_and_how_bad(programs):
 
 def test_panels_stand_side_by_side():
     taken = set()
-    for panel in panels():
+    for panel in dashboard()["panels"]:
         at = panel["gridPos"]
         cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
         assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
         taken |= cells
-        assert panel["description"] and panel["targets"]
+    assert taken == {(x, y) for x in range(24) for y in range(1 + max(y for _, y in taken))}, "no gap is left"
+
+
+def test_grafana_opens_the_dashboard_without_a_question():
+    """What it has no default for that anybody would choose."""
+    made = dashboard()
+    assert made["schemaVersion"] == 39, "Grafana 10.3; newer ones bring it up to date as they read it"
+    ids = [panel["id"] for panel in made["panels"]]
+    assert len(ids) == len(set(ids))
+    first, second = made["templating"]["list"]
+    assert (first["name"], first["type"], first["query"]) == ("datasource", "datasource", "prometheus")
+    assert (second["name"], second["type"], second["multi"], second["includeAll"]) == ("namespace", "query", False, False)
+    assert second["query"]["query"] == "label_values(ipu_operator_leader, namespace)" and second["refresh"] == 2
+    asked = {json.dumps(thing["datasource"]) for thing in [*panels(), second]}
+    assert asked == {'{"type": "prometheus", "uid": "${datasource}"}'}
+
+
+def test_every_panel_can_be_read():
+    """Its numbers have a unit, its lines a name, and nothing is red that is well."""
+    for panel in panels():
+        look = panel["fieldConfig"]["defaults"]
+        assert panel["description"] and panel["type"] in ("stat", "timeseries")
+        assert look["unit"] in ("none", "s", "percentunit", "reqps", "ops", "bytes"), panel["title"]
+        if panel["type"] == "stat":
+            steps = look["thresholds"]["steps"]
+            assert steps[0]["value"] is None and steps == sorted(steps, key=lambda step: step["value"] or 0), panel["title"]
+        for target in panel["targets"]:
+            shown = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+            kept = set(re.findall(r"\w+", "".join(re.findall(r"by \(([^)]*)\)", target["expr"])))) - {"le"}
+            assert shown == kept or (not kept and shown == {"pod"}), f"{panel['title']}: {target['legendFormat']}"
 
 
 def test_the_monitor_finds_the_service_and_no_other(programs):

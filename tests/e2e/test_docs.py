@@ -89,6 +89,7 @@ def admin(stack, reader):
         for release, where in (("ipus", "research-ipus"), ("ipu-operator", SYSTEM)):
             kube.run(*helm, "uninstall", release, "--namespace", where, "--no-hooks", "--ignore-not-found", "--wait")
         stack.kubectl("delete", *MADE, "--ignore-not-found", "--wait=false")
+        stack.system("delete", "role,rolebinding", "prometheus-finds-ipus", "--ignore-not-found")
         stack.kubectl("apply", "--server-side", "--force-conflicts", "-f", CHART / "crds")
         stack.kubectl.attempt("label", "namespace", SYSTEM, "pod-security.kubernetes.io/enforce-")
         stack.install()
