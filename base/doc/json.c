@@ -21,16 +21,13 @@ __attribute__((constructor)) static void hook_memory(void)
     cJSON_InitHooks(&hooks);
 }
 
-/* cJSON ends a string at \u0000 and would let "a\u0000b" pass as "a". */
-static const char *find_nul(struct slice text)
+/* The next \u0000 from `at` on that is no escaped backslash before four zeros; NULL when there is none. */
+static const char *find_nul(struct slice text, const char *at)
 {
     static const char escape[] = "\\u0000";
     const char *end = text.ptr + text.len;
-    const char *raw = memchr(text.ptr, '\0', text.len);
 
-    if (raw)
-        return raw;
-    for (const char *at = text.ptr; (at = memmem(at, (size_t)(end - at), escape, sizeof escape - 1)); at++) {
+    for (; (at = memmem(at, (size_t)(end - at), escape, sizeof escape - 1)); at++) {
         size_t backslashes = 0;
         while (at - backslashes > text.ptr && at[-1 - (ptrdiff_t)backslashes] == '\\')
             backslashes++;
@@ -40,6 +37,20 @@ static const char *find_nul(struct slice text)
     return NULL;
 }
 
+/* cJSON ends a string at \u0000 and would let "a\u0000b" pass as "a". A program that prints one and fails has
+ * it in the status of its pod, and that has to be read: so it becomes U+FFFD, which stands for what cannot be
+ * shown. The text without it, yours; NULL when there is none in it. */
+static char *without_nuls(struct slice text)
+{
+    static const char shown[] = "\\ufffd";
+    const char *at = find_nul(text, text.ptr);
+    char *copy = at ? mem_dup(text.ptr, text.len) : NULL;
+
+    for (; at; at = find_nul(text, at + sizeof shown - 1))
+        memcpy(copy + (at - text.ptr), shown, sizeof shown - 1);
+    return copy;
+}
+
 static const char *skip_blanks(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
@@ -47,9 +58,24 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
+static cJSON *parse(struct slice text, struct err *err)
+{
+    const char *stop = text.ptr, *end = text.ptr + text.len;
+    AUTO(json) cJSON *doc = cJSON_ParseWithLengthOpts(text.ptr, text.len, &stop, false);
+
+    stop = doc ? skip_blanks(stop, end) : stop;
+    if (!doc || stop != end) {
+        err_set(err, ERR_INVALID, "not JSON at byte %td", stop - text.ptr);
+        return NULL;
+    }
+    json_keep_exact(doc, text);
+    return TAKE(doc);
+}
+
 cJSON *json_parse(struct slice text, struct err *err)
 {
-    const char *stop = text.ptr;
+    const char *nul = text.len ? memchr(text.ptr, '\0', text.len) : NULL;
+    AUTO(mem) char *copy = NULL;
 
     if (text.len == 0) {
         err_set(err, ERR_INVALID, "empty text where JSON was expected");
@@ -59,20 +85,12 @@ cJSON *json_parse(struct slice text, struct err *err)
         err_set(err, ERR_INVALID, "JSON of %zu bytes is over the limit of %zu", text.len, JSON_MAX_BYTES);
         return NULL;
     }
-    const char *nul = find_nul(text);
     if (nul) {
-        err_set(err, ERR_INVALID, "JSON has a NUL character at byte %td", nul - text.ptr);
+        err_set(err, ERR_INVALID, "JSON has a NUL byte at byte %td", nul - text.ptr);
         return NULL;
     }
-    AUTO(json) cJSON *doc = cJSON_ParseWithLengthOpts(text.ptr, text.len, &stop, false);
-    const char *end = text.ptr + text.len;
-    stop = doc ? skip_blanks(stop, end) : stop;
-    if (!doc || stop != end) {
-        err_set(err, ERR_INVALID, "not JSON at byte %td", stop - text.ptr);
-        return NULL;
-    }
-    json_keep_exact(doc, text);
-    return TAKE(doc);
+    copy = without_nuls(text);
+    return parse(copy ? (struct slice){copy, text.len} : text, err);
 }
 
 static char *print(const cJSON *node, bool pretty)

@@ -14,7 +14,8 @@
 
 #define JSON_MAX_BYTES ((size_t)8 * 1024 * 1024)
 
-/* ERR_INVALID names the byte offset. Trailing bytes other than blanks are an error. */
+/* ERR_INVALID names the byte offset. Trailing bytes other than blanks are an error. The character NUL, which
+ * no C text can hold, is read as U+FFFD. */
 MUST_USE cJSON *json_parse(struct slice text, struct err *err);
 char *json_print(const cJSON *node);        /* compact, yours */
 char *json_print_pretty(const cJSON *node); /* yours */

@@ -167,7 +167,7 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
     job = world.job("broken", workersPerJobInstance=2)
     pods = job.run_pods(2)
     job.wait("Running")
-    world.kubelet.fail(pods["broken-worker-1"], 3, "loss is not a number")
+    world.kubelet.fail(pods["broken-worker-1"], 3, "\0 loss is not a number")
     until(lambda: job.pods()["broken-worker-0"]["metadata"].get("deletionTimestamp"), "its peer is stopped",
           tell=world.tell)
     world.kubelet.end_deleted(pods["broken-worker-0"])
@@ -175,7 +175,7 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
     assert failed["lastMessage"] == "Container train of pod broken-worker-1 ended with exit code 3"
     failure = failed["failure"][0]
     assert (failure["pod"], failure["container"], failure["exitCode"]) == ("broken-worker-1", "train", 3)
-    assert failure["message"] == "loss is not a number" and failure["instance"] == 0
+    assert failure["message"] == "\ufffd loss is not a number" and failure["instance"] == 0
     assert job.condition("Failed")["status"] == "True" and job.condition("Completed")["status"] == "False"
     job.wait_released()
     assert vipu.partitions() == {}
