@@ -73,10 +73,19 @@ static void tell_synced(struct watch *watch)
         watch->options.on_synced(watch->options.ctx);
 }
 
-static void skip(struct watch *watch, const char *why)
+static void skip_stranger(struct watch *watch)
 {
     watch->counters.skipped++;
-    log_debug("watch skips an event", KV("resource", watch->options.resource->plural), KV("cause", why));
+    log_debug("watch skips an event", KV("resource", watch->options.resource->plural),
+              KV("cause", "unknown type or another kind"));
+}
+
+/* What is in it stays unknown, which somebody has to be told. */
+static void skip_unreadable(struct watch *watch, const struct err *why)
+{
+    watch->counters.skipped++;
+    log_warn("an object cannot be read, and is passed over", KV("resource", watch->options.resource->plural),
+             KV("cause", why->msg));
 }
 
 static void change_store(struct watch *watch, const struct watch_output *out)
@@ -99,7 +108,7 @@ static void change_store(struct watch *watch, const struct watch_output *out)
         tell_synced(watch);
         break;
     case WATCH_EFFECT_SKIP:
-        skip(watch, "unknown type or another kind");
+        skip_stranger(watch);
         break;
     }
 }
@@ -125,7 +134,7 @@ static bool on_line(struct watch *watch, struct slice line)
 
     watch->counters.items++;
     if (event == NULL) {
-        skip(watch, err.msg);
+        skip_unreadable(watch, &err);
         return true;
     }
     input.object = event;
@@ -168,7 +177,7 @@ static bool on_item(void *ctx, struct slice text, struct err *err)
     (void)err; /* one item that cannot be read must not hide the others */
     watch->counters.items++;
     if (item == NULL) {
-        skip(watch, bad.msg);
+        skip_unreadable(watch, &bad);
         return true;
     }
     name_kind(watch, item);
