@@ -361,7 +361,7 @@ static void take_body(struct kube_call *call, const struct kube_request *request
         call->text = json_print(request->body);
         call->text_len = slice_of(call->text).len;
     } else if (request->text.len > 0) {
-        call->text = mem_strndup(request->text.ptr, request->text.len);
+        call->text = mem_dup(request->text.ptr, request->text.len);
         call->text_len = request->text.len;
     }
     if (call->text != NULL)
