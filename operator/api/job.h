@@ -17,7 +17,11 @@ enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 
 #define JOB_NO_TTL UINT32_MAX
 #define JOB_INSTANCES_MAX 10000u
+#define JOB_PODS_MAX                                                                                         \
+    32768u /* workers of all instances: each time it is looked at, there is a view of each                   \
+            */
 #define JOB_IPUS_PER_DOMAIN 64u
+#define JOB_IPUS_MAX (1u << 16) /* of one instance */
 
 /* So many instances, or so many of a hundred. */
 struct share {
@@ -88,7 +92,6 @@ MUST_USE cJSON *job_template(const struct job *job, struct err *err);
 MUST_USE cJSON *job_launcher(const struct job *job, struct err *err);
 MUST_USE cJSON *job_status(const struct job *job, struct err *err);
 
-uint32_t job_pods(const struct job_spec *spec); /* workers of one instance times instances */
 /* The pods of an instance: its workers, and behind them its launcher. */
 uint32_t job_seats(const struct job_spec *spec);
 char *job_pod_name(const struct job *job, uint32_t instance, uint32_t seat); /* yours */
@@ -104,4 +107,5 @@ uint32_t job_gcds(const struct job_spec *spec);
 uint32_t job_vipu_replicas(const struct job_spec *spec);
 /* Of `total` instances; a percentage is rounded up or down. */
 uint32_t share_of(const struct share *share, uint32_t total, bool round_up);
-uint32_t job_surge(const struct job_spec *spec); /* instances that may run beside the others in a rollout */
+/* Instances that may run beside the others in a rollout: no more than there are to be replaced. */
+uint32_t job_surge(const struct job_spec *spec);

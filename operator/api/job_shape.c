@@ -10,18 +10,18 @@ uint32_t share_of(const struct share *share, uint32_t total, bool round_up)
     return (uint32_t)((hundredths + (round_up ? 99 : 0)) / 100);
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 uint32_t job_surge(const struct job_spec *spec)
 {
     uint32_t surge = share_of(&spec->max_surge, spec->instances, true);
 
     if (spec->has_launcher || spec->strategy == STRATEGY_RECREATE)
         return 0;
-    return surge < JOB_INSTANCES_MAX - spec->instances ? surge : JOB_INSTANCES_MAX - spec->instances;
-}
-
-uint32_t job_pods(const struct job_spec *spec)
-{
-    return spec->instances * spec->workers_per_instance;
+    return least(surge, least(spec->instances, JOB_INSTANCES_MAX - spec->instances));
 }
 
 uint32_t job_seats(const struct job_spec *spec)

@@ -7,7 +7,6 @@
 #include "operator/api/exit_codes.h"
 #include "operator/api/field.h"
 
-#define IPUS_MAX (1u << 16)
 #define WORKERS_MAX 4096
 #define SHARE_MAX 99999
 #define MANAGER_MAX 63
@@ -32,7 +31,7 @@ static void read_ipus(const cJSON *job, struct job_spec *to, struct strv *proble
 
     if (!value)
         field_required(problems, "spec/ipusPerJobInstance");
-    else if (!field_count_read(value, &ipus) || ipus == 0 || ipus > IPUS_MAX ||
+    else if (!field_count_read(value, &ipus) || ipus == 0 || ipus > JOB_IPUS_MAX ||
              (ipus <= JOB_IPUS_PER_DOMAIN ? !is_power_of_two(ipus) : ipus % JOB_IPUS_PER_DOMAIN != 0))
         field_invalid(problems, "spec/ipusPerJobInstance", value,
                       "must be a power of two from 1 to 64, or a multiple of 64 from there to 65536");
@@ -53,6 +52,18 @@ static void read_workers(const cJSON *job, struct job_spec *to, struct strv *pro
         field_invalid(problems, "spec/workers/replicas", json_at(job, "spec/workers/replicas"), what);
     }
     to->workers_per_instance = per_instance ? per_instance : replicas;
+}
+
+static void check_pods(const cJSON *job, const struct job_spec *spec, struct strv *problems)
+{
+    uint64_t pods = (uint64_t)spec->instances * spec->workers_per_instance;
+
+    if (pods > JOB_PODS_MAX) {
+        AUTO(mem)
+        char *what = mem_printf("each with %u worker(s): they are more than the %u worker pods of a job",
+                                spec->workers_per_instance, JOB_PODS_MAX);
+        field_invalid(problems, "spec/jobInstances", json_at(job, "spec/jobInstances"), what);
+    }
 }
 
 static void check_shares(const cJSON *job, const struct job_spec *spec, struct strv *problems)
@@ -230,8 +241,9 @@ void jobspec_read(const cJSON *job, struct job_spec *ret, struct strv *problems)
     read_instances(job, ret, problems);
     read_ipus(job, ret, problems);
     read_workers(job, ret, problems);
-    ret->replicas_per_worker = field_count(job, "spec/modelReplicasPerWorker", 1, IPUS_MAX, 0, problems);
+    ret->replicas_per_worker = field_count(job, "spec/modelReplicasPerWorker", 1, JOB_IPUS_MAX, 0, problems);
     ret->has_launcher = field_at(job, "spec/launcher") != NULL;
+    check_pods(job, ret, problems);
     check_shares(job, ret, problems);
     read_restart(job, ret, problems);
     read_life(job, ret, problems);

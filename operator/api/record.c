@@ -5,15 +5,19 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
+#include "operator/api/job.h"
 #include "operator/api/names.h"
+#include "operator/api/pod.h"
 
 #define NAME_MAX_BYTES ((size_t)253)
+#define COUNT_MAX (UINT32_MAX - 1) /* the one behind it is a number, too */
 
-static uint32_t number(const cJSON *data, const char *key)
+/* What cannot be is 0, as what is not there: memory is taken for as many as it says. */
+static uint32_t number(const cJSON *data, const char *key, uint32_t max)
 {
     uint32_t n = 0;
 
-    parse_u32(json_str(data, key, ""), 0, UINT32_MAX, &n);
+    parse_u32(json_str(data, key, ""), 0, max, &n);
     return n;
 }
 
@@ -41,16 +45,16 @@ struct record *record_parse(const cJSON *configmap)
     record->job_ns = mem_strdup(json_str(data, "jobNamespace", ""));
     record->job_name = mem_strdup(json_str(data, "jobName", ""));
     record->job_uid = mem_strdup(json_str(data, "jobUid", ""));
-    record->instance = number(data, "instance");
-    record->attempt = number(data, "attempt");
-    record->run = number(data, "run");
-    record->start = number(data, "start");
-    record->restarts = number(data, "restarts");
+    record->instance = number(data, "instance", JOB_INSTANCES_MAX);
+    record->attempt = number(data, "attempt", COUNT_MAX);
+    record->run = number(data, "run", COUNT_MAX);
+    record->start = number(data, "start", COUNT_MAX);
+    record->restarts = number(data, "restarts", COUNT_MAX);
     record->job_key = mem_printf("%s/%s", record->job_ns, record->job_name);
-    record->workers = number(data, "workers");
-    record->size = number(data, "size");
-    record->gcds = number(data, "gcds");
-    record->replicas = number(data, "replicas");
+    record->workers = number(data, "workers", POD_SEATS_MAX - 1);
+    record->size = number(data, "size", JOB_IPUS_MAX);
+    record->gcds = number(data, "gcds", JOB_IPUS_MAX);
+    record->replicas = number(data, "replicas", JOB_IPUS_MAX);
     record->has_launcher = flag(data, "launcher");
     record->reconfigurable = flag(data, "reconfigurable");
     record->started = flag(data, "started");

@@ -292,6 +292,7 @@ NOT_DIGITS = "must be a whole number from 1 to 65536, written in digits"
 NOT_WORKERS = "must be a whole number from 1 to 4096, written in digits"
 NOT_A_SIZE = "must be 1, 2, 4, 8, 16, 32, 64 or a multiple of 64"
 NOT_EVEN = "ipusPerJobInstance must divide evenly"
+TOO_MANY_PODS = "jobInstances times the worker pods of an instance"
 NOT_POWER = "(workersPerJobInstance, or workers.replicas) must be a power of two"
 TWO_COUNTS = "workersPerJobInstance and workers.replicas both say"
 BAD_CODES = "must be exit codes from 0 to 255"
@@ -314,6 +315,8 @@ REFUSED = [
     ("no workers", job(workers=workers(replicas=0)), "spec.workers.replicas"),
     ("no instances given", job(jobInstances=None), "spec.jobInstances: Required value"),
     ("negative instances", job(jobInstances=-1), "spec.jobInstances"),
+    ("too many pods", job(jobInstances=9, ipusPerJobInstance=4096, workersPerJobInstance=4096), TOO_MANY_PODS),
+    ("too many pods by replicas", job(jobInstances=10000, workers=workers(replicas=4)), TOO_MANY_PODS),
     ("no size", job(ipusPerJobInstance=None), "spec.ipusPerJobInstance: Required value"),
     ("no container", job(workers=workers({"spec": {"containers": []}})), "should have at least 1 items"),
     ("no name", job(workers=workers({"spec": {"containers": [{"image": "a"}]}})), "containers[0].name: Required value"),
@@ -470,6 +473,7 @@ def test_both_name_the_same_field(api, namespace):
 def test_the_operator_accepts_what_the_definition_accepts(api, namespace):
     good = [
         job(), job(jobInstances=0), job(jobInstances=10000), job(name="n" * 63, workersPerJobInstance=2), *SEED_JOBS,
+        job(jobInstances=8, ipusPerJobInstance=4096, workersPerJobInstance=4096),
         *[job(ipusPerJobInstance=ipus) for ipus in [1, "64", 128, 65536]],
         job(ipusPerJobInstance=8, workersPerJobInstance="2", modelReplicasPerWorker=2, partition={"gcds": 4}),
         job(partition={"reconfigurable": True, "syncType": "c2-compatible", "gcds": 1, "routing": "dnc", "allocation": "a"}),

@@ -26,49 +26,49 @@ static const struct {
     const char *spec;
     uint32_t instances, ipus, workers, replicas;
     bool popdist, reconfigurable;
-    uint32_t gcds, vipu_replicas, pods;
+    uint32_t gcds, vipu_replicas;
 } shapes[] = {
-    {"\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"", 1, 4, 1, 0, false, true, 1, 1, 1},
-    {"\"jobInstances\":1,\"ipusPerJobInstance\":4", 1, 4, 1, 0, false, true, 1, 1, 1},
-    {"\"jobInstances\":0,\"ipusPerJobInstance\":1", 0, 1, 1, 0, false, true, 1, 1, 0},
-    {"\"jobInstances\":3,\"ipusPerJobInstance\":\"64\"", 3, 64, 1, 0, false, true, 1, 1, 3},
+    {"\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"", 1, 4, 1, 0, false, true, 1, 1},
+    {"\"jobInstances\":1,\"ipusPerJobInstance\":4", 1, 4, 1, 0, false, true, 1, 1},
+    {"\"jobInstances\":0,\"ipusPerJobInstance\":1", 0, 1, 1, 0, false, true, 1, 1},
+    {"\"jobInstances\":3,\"ipusPerJobInstance\":\"64\"", 3, 64, 1, 0, false, true, 1, 1},
     /* the seed's poprun job: 16 replicas of 4 IPUs */
     {"\"jobInstances\":1,\"ipusPerJobInstance\":\"64\",\"modelReplicasPerWorker\":\"16\"", 1, 64, 1, 16, true,
-     false, 1, 16, 1},
+     false, 1, 16},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":\"64\",\"modelReplicasPerWorker\":16", 1, 64, 1, 16, true,
-     false, 1, 16, 1},
+     false, 1, 16},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":4,\"modelReplicasPerWorker\":1", 1, 4, 1, 1, true, false, 1,
-     1, 1},
+     1},
     {"\"jobInstances\":2,\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":\"2\"", 2, 8, 2, 0, true,
-     false, 2, 2, 4},
+     false, 2, 2},
     {"\"jobInstances\":2,\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":"
      "\"2\"",
-     2, 8, 2, 2, true, false, 2, 4, 4},
+     2, 8, 2, 2, true, false, 2, 4},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":\"1\"", 1, 8, 1, 0, false,
-     true, 1, 1, 1},
-    {"\"jobInstances\":1,\"ipusPerJobInstance\":2,\"workersPerJobInstance\":2", 1, 2, 2, 0, true, false, 2, 2,
+     true, 1, 1},
+    {"\"jobInstances\":1,\"ipusPerJobInstance\":2,\"workersPerJobInstance\":2", 1, 2, 2, 0, true, false, 2,
      2},
     /* several IPU-Link domains: at least one GCD each, never reconfigurable */
-    {"\"jobInstances\":1,\"ipusPerJobInstance\":\"128\"", 1, 128, 1, 0, false, false, 2, 2, 1},
-    {"\"jobInstances\":1,\"ipusPerJobInstance\":192", 1, 192, 1, 0, false, false, 3, 3, 1},
+    {"\"jobInstances\":1,\"ipusPerJobInstance\":\"128\"", 1, 128, 1, 0, false, false, 2, 2},
+    {"\"jobInstances\":1,\"ipusPerJobInstance\":192", 1, 192, 1, 0, false, false, 3, 3},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":128,\"workersPerJobInstance\":4", 1, 128, 4, 0, true, false,
-     4, 4, 4},
+     4, 4},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":128,\"modelReplicasPerWorker\":32", 1, 128, 1, 32, true,
-     false, 2, 32, 1},
+     false, 2, 32},
     /* what partition overrides */
     {"\"jobInstances\":1,\"ipusPerJobInstance\":4,\"partition\":{\"reconfigurable\":false}", 1, 4, 1, 0,
-     false, false, 1, 1, 1},
-    {"\"jobInstances\":1,\"ipusPerJobInstance\":4,\"partition\":{\"gcds\":4}", 1, 4, 1, 0, false, false, 4, 4,
-     1},
+     false, false, 1, 1},
+    {"\"jobInstances\":1,\"ipusPerJobInstance\":4,\"partition\":{\"gcds\":4}", 1, 4, 1, 0, false, false, 4,
+     4},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":4,\"modelReplicasPerWorker\":2,\"partition\":{"
      "\"reconfigurable\":true}",
-     1, 4, 1, 2, true, true, 1, 2, 1},
+     1, 4, 1, 2, true, true, 1, 2},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":4,\"workersPerJobInstance\":2,\"partition\":{\"gcds\":4}", 1,
-     4, 2, 0, true, false, 4, 4, 2},
+     4, 2, 0, true, false, 4, 4},
     {"\"jobInstances\":1,\"ipusPerJobInstance\":4,\"workersPerJobInstance\":2,\"partition\":{"
      "\"reconfigurable\":true}",
-     1, 4, 2, 0, true, true, 1, 1, 2},
-    {"\"jobInstances\":1,\"ipusPerJobInstance\":65536", 1, 65536, 1, 0, false, false, 1024, 1024, 1},
+     1, 4, 2, 0, true, true, 1, 1},
+    {"\"jobInstances\":1,\"ipusPerJobInstance\":65536", 1, 65536, 1, 0, false, false, 1024, 1024},
 };
 
 #define CHECK_PACK(pack, want)                                                                               \
@@ -93,7 +93,6 @@ TEST(a_valid_spec_gives_its_shape)
         CHECK_INT_EQ(job_is_reconfigurable(&job->spec), row->reconfigurable);
         CHECK_INT_EQ(job_gcds(&job->spec), row->gcds);
         CHECK_INT_EQ(job_vipu_replicas(&job->spec), row->vipu_replicas);
-        CHECK_INT_EQ(job_pods(&job->spec), row->pods);
     }
 }
 
@@ -169,6 +168,27 @@ TEST(the_strategy_is_read_and_rounded_as_deployments_do)
     CHECK_INT_EQ(share_of(&plain->spec.max_surge, 10, true), 0);
     CHECK_INT_EQ(share_of(&plain->spec.max_unavailable, 10, false), 1);
     CHECK(job->revision != plain->revision);
+}
+
+/* Each of them has a place in every view of the job. */
+TEST(no_more_instances_run_beside_the_others_than_there_are_others)
+{
+    static const struct {
+        const char *instances, *surge;
+        uint32_t want;
+    } rows[] = {{"4", "3", 3}, {"4", "99999", 4}, {"4", "\"5000%\"", 4}, {"0", "3", 0}, {"9999", "3", 1}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *spec = mem_printf("\"jobInstances\":%s,\"ipusPerJobInstance\":4,\"workers\":{\"strategy\":{"
+                                "\"rollingUpdate\":{\"maxSurge\":%s}},\"template\":{\"spec\":{"
+                                "\"containers\":[{\"name\":\"a\"}]}}}",
+                                row->instances, row->surge);
+        AUTO(job) struct job *job = parse(spec);
+
+        CHECK_INT_EQ(job->problems.count, 0);
+        CHECK_INT_EQ(job_surge(&job->spec), row->want);
+    }
 }
 
 TEST(the_clocks_of_a_job_are_read)

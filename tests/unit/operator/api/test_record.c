@@ -169,13 +169,14 @@ TEST(what_cannot_be_read_counts_as_nothing)
     cJSON *object = json_parse(
         SLICE_LIT(
             "{\"metadata\":{\"name\":\"a\"},\"data\":{\"jobUid\":\"u\",\"controller\":\"c\",\"size\":\"-4\","
-            "\"run\":\"x\",\"started\":\"yes\",\"gcds\":4}}"),
+            "\"run\":\"x\",\"workers\":\"4294967295\",\"started\":\"yes\",\"gcds\":4}}"),
         &err);
     AUTO(record) struct record *record = record_parse(object);
 
     CHECK_INT_EQ(record->size, 0);
     CHECK_INT_EQ(record->run, 0);
     CHECK_INT_EQ(record->gcds, 0);
+    CHECK_INT_EQ(record_seats(record), 0);
     CHECK(!record->started);
     CHECK_STR_EQ(record->uid, "");
     CHECK(!record->reason);

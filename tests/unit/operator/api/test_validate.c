@@ -100,6 +100,9 @@ static const struct {
      COUNT_WANTED("jobInstances", "-1", "0", "10000")},
     {"\"jobInstances\":1.5,\"ipusPerJobInstance\":1," WORKERS,
      COUNT_WANTED("jobInstances", "1.5", "0", "10000")},
+    {"\"jobInstances\":9,\"ipusPerJobInstance\":4096,\"workersPerJobInstance\":4096," WORKERS,
+     "spec.jobInstances: Invalid value: 9: each with 4096 worker(s): they are more than the 32768 worker "
+     "pods of a job"},
     {FOUR "\"workersPerJobInstance\":\"0\"," WORKERS,
      COUNT_WANTED("workersPerJobInstance", "\"0\"", "1", "4096")},
     {FOUR "\"workersPerJobInstance\":\"two\"," WORKERS,
