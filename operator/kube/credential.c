@@ -68,6 +68,14 @@ static bool check(const cJSON *answer, const char *api_version, struct err *err)
     return true;
 }
 
+/* An empty text is none. Yours. */
+static char *take(const cJSON *status, const char *key)
+{
+    const char *text = json_str(status, key, "");
+
+    return *text ? mem_strdup(text) : NULL;
+}
+
 bool credential_parse(struct slice text, const char *api_version, struct credential *ret, struct err *err)
 {
     struct err why = {0};
@@ -78,9 +86,9 @@ bool credential_parse(struct slice text, const char *api_version, struct credent
         return err_set(err, ERR_INVALID, "what it prints is no JSON");
     if (!check(answer, api_version, err))
         return false;
-    *ret = (struct credential){.token = mem_strdup(json_str(status, "token", NULL)),
-                               .cert_pem = mem_strdup(json_str(status, "clientCertificateData", NULL)),
-                               .key_pem = mem_strdup(json_str(status, "clientKeyData", NULL)),
+    *ret = (struct credential){.token = take(status, "token"),
+                               .cert_pem = take(status, "clientCertificateData"),
+                               .key_pem = take(status, "clientKeyData"),
                                .expires_s = expires_s(status)};
     return true;
 }
