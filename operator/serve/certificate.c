@@ -193,14 +193,15 @@ void certificate_make(const struct strv *names, int64_t now_s, const char *old_c
 
 /* ---- judging ---- */
 
+/* Others' certificates may hold a time that is none: it is long over. */
 static int64_t unix_of(const ASN1_TIME *when)
 {
     ASN1_TIME *epoch = must(ASN1_TIME_set(NULL, 0));
     int days = 0, seconds = 0;
+    bool is_time = ASN1_TIME_diff(&days, &seconds, epoch, when) == 1;
 
-    need(ASN1_TIME_diff(&days, &seconds, epoch, when));
     ASN1_TIME_free(epoch);
-    return (int64_t)days * DAY_S + seconds;
+    return is_time ? (int64_t)days * DAY_S + seconds : 0;
 }
 
 static int64_t due_of(const X509 *cert)

@@ -1,5 +1,6 @@
 #include "operator/serve/certificate.h"
 
+#include <openssl/pem.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -122,4 +123,35 @@ TEST(no_key_is_kept_but_the_servers)
     certificate_make(&names, NOW, NULL, &made);
     CHECK_INT_EQ(count_of(made.key, "BEGIN PRIVATE KEY"), 1);
     CHECK_INT_EQ(count_of(made.ca, "PRIVATE"), 0);
+}
+
+/* As one that others made may be. */
+static char *with_end(const char *pem, const char *end)
+{
+    BIO *in = BIO_new_mem_buf(pem, -1), *out = BIO_new(BIO_s_mem());
+    X509 *x509 = PEM_read_bio_X509(in, NULL, NULL, NULL);
+    ASN1_TIME *time = ASN1_TIME_new();
+    char *bytes;
+
+    CHECK(x509 && ASN1_STRING_set(time, end, -1) && X509_set1_notAfter(x509, time) &&
+          i2d_re_X509_tbs(x509, NULL) > 0);
+    CHECK(PEM_write_bio_X509(out, x509));
+    long len = BIO_get_mem_data(out, &bytes);
+    char *text = mem_strndup(bytes, (size_t)len);
+    ASN1_TIME_free(time);
+    X509_free(x509);
+    BIO_free(in);
+    BIO_free(out);
+    return text;
+}
+
+TEST(a_time_that_is_none_is_long_over)
+{
+    AUTO(certificate) struct certificate made = {0}, odd = {0};
+
+    certificate_make(&names, NOW, NULL, &made);
+    odd.cert = with_end(made.cert, "99999999999Z9");
+    CHECK_INT_EQ(certificate_end_s(&odd), 0);
+    CHECK(certificate_due_s(&odd) < NOW);
+    CHECK(certificate_fault(&odd, &names, true, NOW));
 }
