@@ -125,9 +125,12 @@ static bool open_report(int ret[2], struct err *err)
     low_write = ends[1];
     ret[0] = fcntl(low_read, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     ret[1] = fcntl(low_write, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (ret[0] < 0 || ret[1] < 0)
-        return err_errno(err, errno, "cannot open a pipe");
-    return true;
+    if (ret[0] >= 0 && ret[1] >= 0)
+        return true;
+    err_errno(err, errno, "cannot open a pipe");
+    fd_auto(&ret[0]);
+    fd_auto(&ret[1]);
+    return false;
 }
 
 static _Noreturn void child(const struct command *command, const struct signals *inherited, bool foreground,
