@@ -1,4 +1,4 @@
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
@@ -42,6 +42,14 @@ static int64_t waits_since(const struct reconciler *r, const struct job_memory *
     return status_start_s(status) ? loop_unix_micros() / 1000000 : job->created_s;
 }
 
+static int by_instance(const void *a, const void *b)
+{
+    uint32_t left = ((const struct claim_memory *)a)->instance;
+    uint32_t right = ((const struct claim_memory *)b)->instance;
+
+    return (left > right) - (left < right);
+}
+
 void grants_set(struct reconciler *r, struct job_memory *memory, const struct plan *plan)
 {
     struct claim_memory *claims = NULL;
@@ -67,6 +75,8 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
         claims[count].since_s = old ? old->since_s : waits_since(r, memory);
         count++;
     }
+    if (count)
+        qsort(claims, count, sizeof(*claims), by_instance);
     memory_free_claims(memory);
     memory->claims = claims;
     memory->claim_count = count;

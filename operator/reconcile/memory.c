@@ -182,9 +182,17 @@ void memory_drop_expectation(struct job_memory *memory, size_t index)
 
 struct claim_memory *memory_claim(const struct job_memory *memory, uint32_t instance)
 {
-    for (size_t i = 0; i < memory->claim_count; i++) {
-        if (memory->claims[i].instance == instance)
-            return &memory->claims[i];
+    size_t low = 0, high = memory->claim_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (memory->claims[middle].instance == instance)
+            return &memory->claims[middle];
+        if (memory->claims[middle].instance < instance)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return NULL;
 }

@@ -78,7 +78,7 @@ struct job_memory {
     char *create_text;
     int64_t create_retry_at_ms;
 
-    struct claim_memory *claims;
+    struct claim_memory *claims; /* in the order of instances */
     size_t claim_count;
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;

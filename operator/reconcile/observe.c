@@ -176,21 +176,23 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
 
 /* ---- instances ---- */
 
-/* The record in use of an instance: the newest that is not on its way out. */
-static const struct record *record_in_use(const struct reconciler *r, const struct job *job, uint32_t index)
+/* The record in use of each instance, which is the newest that is not on its way out, and what ids come after
+ * all of them. One look at the records, because there are as many of them as instances. */
+static void view_attempts(const struct reconciler *r, const struct job *job, struct job_view *view)
 {
-    const struct record *best = NULL;
-
     for (const struct store_item *item = store_first_of(watch_store(r->records), job->key); item;
          item = store_next_of(item)) {
         const struct record *record = item->view;
+        struct instance_view *inst;
 
-        if (!str_eq(record->job_uid, job->uid) || record->instance != index || record->releasing)
+        if (!str_eq(record->job_uid, job->uid) || record->instance >= view_all(view))
             continue;
-        if (!best || record->attempt > best->attempt)
-            best = record;
+        inst = &view->instances[record->instance];
+        if (record->attempt >= inst->next_attempt)
+            inst->next_attempt = record->attempt + 1;
+        if (!record->releasing && (!inst->record || record->attempt > inst->record->attempt))
+            inst->record = record;
     }
-    return best;
 }
 
 static void choose_next_id(struct reconciler *r, const struct job *job, const struct job_memory *memory,
@@ -202,14 +204,6 @@ static void choose_next_id(struct reconciler *r, const struct job *job, const st
         inst->readable_taken = map_get(&memory->taken, id) ||
                                store_view(watch_store(r->records), r->options.operator_ns, id) ||
                                (inst->granted && pool_listed(r->pool, inst->granted, id));
-    }
-    for (const struct store_item *item = store_first_of(watch_store(r->records), job->key); item;
-         item = store_next_of(item)) {
-        const struct record *record = item->view;
-
-        if (str_eq(record->job_uid, job->uid) && record->instance == inst->index &&
-            record->attempt >= inst->next_attempt)
-            inst->next_attempt = record->attempt + 1;
     }
     for (;;) { /* also past hashed ids that turned out to be somebody else's */
         AUTO(mem)
@@ -275,7 +269,6 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     const struct part_memory *part;
 
     inst->index = index;
-    inst->record = record_in_use(r, job, index);
     part = inst->record ? map_get(&memory->parts, inst->record->name) : NULL;
     if (inst->record)
         view_part(r, job, inst);
@@ -408,6 +401,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         share_answer(r, job, memory);
         view_answers(job, memory, view);
         view_owned(r, job, view);
+        view_attempts(r, job, view);
         for (uint32_t i = 0; i < view_all(view); i++)
             view_instance(r, job, memory, i, o);
         view_pods(r, job, memory, o);
