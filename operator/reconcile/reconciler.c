@@ -51,20 +51,6 @@ void reconciler_work_done(struct reconciler *r, const char *key, bool failed, in
     reconciler_wake(r);
 }
 
-/* ---- memories ---- */
-
-struct job_memory *reconciler_memory(struct reconciler *r, const char *key, const char *uid)
-{
-    struct job_memory *memory = map_get(&r->memories, uid);
-
-    if (!memory) {
-        memory = memory_new(key, uid);
-        memory->arrival = ++r->arrivals;
-        map_set(&r->memories, uid, memory);
-    }
-    return memory;
-}
-
 /* ---- what the pool tells ---- */
 
 static void on_part(void *ctx, const char *controller, const char *id)

@@ -55,9 +55,18 @@ struct reconciler {
 void reconciler_wake(struct reconciler *r);
 void reconciler_enqueue(struct reconciler *r, const char *key);
 void reconciler_claims_changed(struct reconciler *r);
+void reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
+
+/* memories.c: what is remembered of jobs, for as long as there is the job or a record of it. */
 struct job_memory *reconciler_memory(struct reconciler *r, const char *key,
                                      const char *uid); /* made when absent */
-void reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
+void memories_see_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod);
+/* Its pods may have been heard of first: from a list that was behind the others. */
+void memories_see_pods_of(struct reconciler *r, const struct record *record);
+void memories_forget(struct reconciler *r, const char *key, const char *uid); /* unless a record is left */
+/* Of what was remembered before all was listed: the partitions that have no record, and the jobs that have
+ * gone. */
+void memories_forget_strangers(struct reconciler *r);
 
 /* watches.c: keeps the four stores and the memory of what was seen in them, and enqueues whom a change
  * concerns. */

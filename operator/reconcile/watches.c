@@ -5,20 +5,6 @@
 
 /* ---- jobs ---- */
 
-/* Nothing is left of a job: neither itself nor a record. */
-static void forget_job(struct reconciler *r, const char *key, const char *uid)
-{
-    for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
-        const struct record *record = i->view;
-
-        if (str_eq(record->job_uid, uid))
-            return;
-    }
-    memory_free(map_remove(&r->memories, uid));
-    map_remove(&r->gone, uid);
-    reconciler_claims_changed(r);
-}
-
 static bool view_job(void *ctx, const cJSON *item, void **ret)
 {
     (void)ctx;
@@ -50,7 +36,7 @@ static void on_job(void *ctx, const struct store_change *change)
     if (memory)
         memory_saw_version(memory, job->resource_version);
     if (!change->new)
-        forget_job(r, job->key, job->uid);
+        memories_forget(r, job->key, job->uid);
     else
         tell_of_vendors(change->old, change->new);
     reconciler_enqueue(r, job->key);
@@ -131,82 +117,6 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
                          });
 }
 
-/* ---- what is remembered of pods ---- */
-
-static void remember_present(struct reconciler *r, const struct pod *pod, struct worker_memory *worker)
-{
-    worker->state = WORKER_PRESENT;
-    worker->revision = pod->revision;
-    /* One that waits may be started by the next boot of its node. */
-    if (pod->node && pod->phase != POD_PENDING && !worker->has_started) {
-        worker->has_started = true;
-        worker->boot = node_boot(node_seen(r, pod->node));
-    }
-    worker->disruption = pod->disruption;
-    worker->disrupted_s = pod->disrupted_s;
-    if (pod->deleting && !worker->deleting) {
-        worker->deleting = true;
-        worker->since_ms = loop_now_ms(r->loop);
-    }
-}
-
-/* What the watch did not see, it does not vouch for: a pod that had no node then may have had one since. */
-static void remember_gone(struct reconciler *r, const struct pod *last, bool vanished_unseen,
-                          struct worker_memory *worker)
-{
-    bool fenced = node_is_fenced(r, last->node, worker->boot);
-    bool quiet = pod_is_quiet(last, !vanished_unseen, fenced);
-
-    mem_set_str(&worker->pod, last->name);
-    mem_set_str(&worker->node, last->node);
-    worker->disruption = last->disruption;
-    worker->disrupted_s = last->disrupted_s;
-    worker->state = quiet ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
-    worker->since_ms = loop_now_ms(r->loop);
-}
-
-static bool has_record(void *ctx, const char *partition)
-{
-    const struct reconciler *r = ctx;
-
-    return store_view(watch_store(r->records), r->options.operator_ns, partition) != NULL;
-}
-
-/* Where there is no record, nothing is decided about the partition: pods that stay for their logs are not
- * remembered. Until the records are listed, all are; and who is remembered is heard out, because a farewell
- * that was missed would make the wait for it endless. */
-static void remember_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod)
-{
-    struct job_memory *memory = reconciler_memory(r, pod->job_key, pod->job_uid);
-    struct part_memory *part;
-
-    memory_saw_version(memory, pod->resource_version);
-    if (!pod->partition || (watch_is_synced(r->records) && !has_record(r, pod->partition) &&
-                            !map_get(&memory->parts, pod->partition)))
-        return;
-    part = memory_part(memory, pod->partition, loop_now_ms(r->loop));
-    if (pod->run > part->run)
-        part_begin_run(part, pod->run);
-    if (pod->run != part->run)
-        return;
-    if (change->new)
-        remember_present(r, pod, part_worker(part, pod->worker));
-    else
-        remember_gone(r, pod, change->vanished_unseen, part_worker(part, pod->worker));
-}
-
-/* Its pods may have been heard of first: from a list that was behind the others. */
-static void remember_pods_of(struct reconciler *r, const struct record *record)
-{
-    for (const struct store_item *i = store_first_of(watch_store(r->pods), record->job_key); i;
-         i = store_next_of(i)) {
-        const struct pod *pod = i->view;
-
-        if (pod->partition && str_eq(pod->partition, record->name) && str_eq(pod->job_uid, record->job_uid))
-            remember_pod(r, &(struct store_change){.new = i->view}, pod);
-    }
-}
-
 /* ---- news of records ---- */
 
 static void on_record(void *ctx, const struct store_change *change)
@@ -226,7 +136,7 @@ static void on_record(void *ctx, const struct store_change *change)
     } else if (change->new) {
         reconciler_follow(r, record);
         if (!change->old)
-            remember_pods_of(r, record);
+            memories_see_pods_of(r, record);
     } else {
         const struct store_item *item = store_get(watch_store(r->jobs), record->job_key);
         const struct job *job = item ? item->view : NULL;
@@ -234,7 +144,7 @@ static void on_record(void *ctx, const struct store_change *change)
         pool_forget(r->pool, record->controller, record->name);
         memory_forget_part(memory, record->name);
         if (watch_is_synced(r->jobs) && (!job || !str_eq(job->uid, record->job_uid)))
-            forget_job(r, record->job_key, record->job_uid);
+            memories_forget(r, record->job_key, record->job_uid);
     }
     reconciler_claims_changed(r);
     reconciler_enqueue(r, record->job_key);
@@ -280,7 +190,7 @@ static void on_pod(void *ctx, const struct store_change *change)
     struct reconciler *r = ctx;
     const struct pod *pod = change->new ? change->new : change->old;
 
-    remember_pod(r, change, pod);
+    memories_see_pod(r, change, pod);
     count_pod(r, change);
     if (!change->new)
         free_name(r, pod);
@@ -360,16 +270,15 @@ static void on_node(void *ctx, const struct store_change *change)
     reconciler_wake(r);
 }
 
+/* ---- all is listed ---- */
+
 static void on_synced(void *ctx)
 {
     struct reconciler *r = ctx;
 
-    void *memory;
-
     if (!reconciler_is_synced(r))
         return;
-    for (size_t i = 0; map_next(&r->memories, &i, NULL, &memory);)
-        memory_keep_parts(memory, has_record, r);
+    memories_forget_strangers(r);
     log_info("jobs, pods, records and nodes are known", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
              KVF("records", "%zu", store_count(watch_store(r->records))));
     reconciler_wake(r);

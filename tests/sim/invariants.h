@@ -12,6 +12,7 @@
 #define AN_END "5 (every job reaches an end, or says what it waits for)"
 #define ONLY_LEADER "6 (only the leader sends)"
 #define READABLE "7 (a job's log is readable until its pods are deleted by policy)"
+#define FORGOTTEN "memory follows what is known: what has gone is forgotten"
 #define BAD_INPUT "8 (bad input changes nothing)"
 
 /* Each as it happens. */
@@ -23,3 +24,5 @@ void invariants_start(struct world *world, const struct sitting *sitting);
 void invariants_change(struct world *world, enum api_change_type type, const struct api_object *object);
 /* When nothing has happened for a while and nothing goes wrong any more. */
 void invariants_at_rest(struct world *world);
+/* memories.c: the same, of what the operators remember. */
+void memories_at_rest(struct world *world);

@@ -8,7 +8,7 @@
 #include "operator/kube/events.h"
 #include "operator/kube/identity.h"
 #include "operator/kube/lease.h"
-#include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/state.h"
 #include "world.h"
 
 struct process {
@@ -114,4 +114,17 @@ bool process_has_ended(const struct process *process)
 bool process_is_leading(const struct process *process)
 {
     return process->reconciler && may_write((void *)process);
+}
+
+const char *process_remembers(const struct process *process, bool (*is_known)(void *ctx, const char *uid),
+                              void *ctx)
+{
+    const char *uid;
+    void *memory;
+
+    for (size_t i = 0; process->reconciler && map_next(&process->reconciler->memories, &i, &uid, &memory);) {
+        if (!is_known(ctx, uid))
+            return uid;
+    }
+    return NULL;
 }

@@ -248,6 +248,7 @@ void world_run(struct world *world)
     if (!run_to_rest(world, least))
         return;
     invariants_at_rest(world);
+    memories_at_rest(world);
     if (!world->broken && !world->lost) /* whose trouble a new one tells anew */
         check_restart(world);
 }
