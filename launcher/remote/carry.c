@@ -44,11 +44,6 @@ bool sink_is_ready(const struct sink *sink)
     return sink->fd >= 0 && sink->flow.held.len > 0;
 }
 
-bool sink_is_done(const struct sink *sink)
-{
-    return sink->fd < 0 || (sink->flow.is_ended && sink->flow.held.len == 0);
-}
-
 void source_end(struct source *source, struct link *link)
 {
     if (source->fd < 0)

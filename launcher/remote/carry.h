@@ -26,7 +26,6 @@ void sink_release(struct sink *sink);
 
 bool source_is_ready(const struct source *source, const struct link *link); /* poll it for reading */
 bool sink_is_ready(const struct sink *sink);                                /* poll it for writing */
-bool sink_is_done(const struct sink *sink);
 
 /* After poll has found them ready. */
 void source_read(struct source *source, struct link *link);

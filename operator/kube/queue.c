@@ -193,19 +193,16 @@ static void make_ready(struct queue *queue, struct entry *entry)
     queue->ready_count++;
 }
 
-static void line_remove(struct queue *queue, struct line *line, struct entry *entry)
+static struct entry *line_take(struct queue *queue, struct line *line)
 {
-    struct entry *before = NULL;
+    struct entry *entry = line->first;
 
-    for (struct entry *at = line->first; at != entry; at = at->next)
-        before = at;
-    *(before != NULL ? &before->next : &line->first) = entry->next;
-    if (line->last == entry)
-        line->last = before;
+    line->first = entry->next;
     entry->is_ready = false;
     queue->ready_count--;
     if (line->first == NULL)
         line_free(queue, line);
+    return entry;
 }
 
 /* --- operations --- */
@@ -255,24 +252,6 @@ void queue_forget(struct queue *queue, const char *key)
     forget_if_idle(queue, entry);
 }
 
-void queue_drop(struct queue *queue, const char *key)
-{
-    struct entry *entry = map_get(&queue->entries, key);
-
-    if (entry == NULL)
-        return;
-    if (is_delayed(entry))
-        heap_remove(queue, entry);
-    if (entry->is_ready) {
-        AUTO(mem) char *ns = ns_of(key);
-
-        line_remove(queue, map_get(&queue->lines, ns), entry);
-    }
-    entry->is_wanted = false;
-    entry->failures = 0;
-    forget_if_idle(queue, entry);
-}
-
 static void promote(struct queue *queue, int64_t now_ms)
 {
     while (queue->heap_count > 0 && queue->heap[0]->due_ms <= now_ms) {
@@ -295,8 +274,7 @@ const char *queue_take(struct queue *queue, int64_t now_ms)
     if ((line = queue->turn) == NULL)
         return NULL;
     queue->turn = line->next;
-    entry = line->first;
-    line_remove(queue, line, entry);
+    entry = line_take(queue, line);
     entry->is_taken = true;
     queue->taken_count++;
     return entry->key;

@@ -18,7 +18,6 @@ void queue_add_at(struct queue *queue, const char *key, int64_t due_ms); /* the 
  * the delay. */
 int64_t queue_add_failed(struct queue *queue, const char *key, int64_t now_ms, uint32_t dice);
 void queue_forget(struct queue *queue, const char *key); /* success: the next failure starts at 5 ms again */
-void queue_drop(struct queue *queue, const char *key); /* its object is gone: forgets all that is not taken */
 
 /* The next key, borrowed until its queue_done; NULL when none is ready. It is not given out again before
  * queue_done. */

@@ -184,8 +184,3 @@ struct counters *transport_counters(struct transport *transport)
 {
     return &transport->counters;
 }
-
-const struct identity *transport_identity(const struct transport *transport)
-{
-    return transport->identity;
-}

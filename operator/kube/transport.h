@@ -21,7 +21,6 @@ struct http_call *transport_send(struct transport *transport, enum kube_class cl
 void transport_renew(struct transport *transport);
 /* For metrics and for the client's counters. */
 struct counters *transport_counters(struct transport *transport);
-const struct identity *transport_identity(const struct transport *transport);
 
 /* The transport of a client, for the other parts of this room. */
 struct transport *kube_transport(const struct kube *kube);

@@ -440,11 +440,6 @@ void channel_refuse(struct channel *channel, const struct err *why)
     channel->refused.code = GRPC_INVALID_ARGUMENT;
 }
 
-bool channel_is_connected(const struct channel *channel)
-{
-    return channel->link && link_has_heard(channel->link);
-}
-
 const char *channel_target(const struct channel *channel)
 {
     return channel->authority;

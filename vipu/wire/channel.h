@@ -64,7 +64,6 @@ void channel_set_access(struct channel *channel, const struct channel_access *ac
  */
 void channel_refuse(struct channel *channel, const struct err *why);
 void channel_abort(struct channel *channel); /* resets connections at once; calls fail in the next turn */
-bool channel_is_connected(const struct channel *channel);
 const char *channel_target(const struct channel *channel); /* "host:port" */
 
 /* The handle is good until the callback begins or the call is cancelled. */

@@ -169,28 +169,3 @@ const char *grpc_timeout_format(int64_t ms, char out[16])
         (void)snprintf(out, 16, "%dS", (int)(ms / 1000 > 99999999 ? 99999999 : ms / 1000));
     return out;
 }
-
-bool grpc_timeout_parse(struct slice text, int64_t *ret_ms)
-{
-    static const struct {
-        char unit;
-        int64_t times, by; /* milliseconds are value * times / by */
-    } units[] = {{'H', 3600000, 1}, {'M', 60000, 1}, {'S', 1000, 1},
-                 {'m', 1, 1},       {'u', 1, 1000},  {'n', 1, 1000000}};
-    int64_t value = 0;
-
-    if (text.len < 2 || text.len > 9)
-        return false;
-    for (size_t i = 0; i + 1 < text.len; i++) {
-        if (!is_digit(text.ptr[i]))
-            return false;
-        value = value * 10 + (text.ptr[i] - '0');
-    }
-    for (size_t u = 0; u < COUNT_OF(units); u++) {
-        if (units[u].unit == text.ptr[text.len - 1]) {
-            *ret_ms = (value * units[u].times + units[u].by - 1) / units[u].by;
-            return true;
-        }
-    }
-    return false;
-}

@@ -51,6 +51,4 @@ void grpc_text_encode(const char *text,
                       struct str *out); /* percent-encodes; at most GRPC_TEXT_MAX bytes of text */
 void grpc_text_decode(struct slice text, struct str *out); /* control characters become '?' */
 
-/* "1500m". A timeout in any unit is rounded up to milliseconds; false for what is none. */
-const char *grpc_timeout_format(int64_t ms, char out[16]);
-bool grpc_timeout_parse(struct slice text, int64_t *ret_ms);
+const char *grpc_timeout_format(int64_t ms, char out[16]); /* "1500m" */

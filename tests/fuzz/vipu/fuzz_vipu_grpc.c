@@ -1,4 +1,4 @@
-/* Frames, status texts and timeouts from a peer. */
+/* Frames and status texts from a peer. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,14 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     AUTO(str) struct str encoded = {0};
     AUTO(str) struct str again = {0};
     struct err err;
-    int64_t ms;
     int status = grpc_status_parse(input);
 
     assert(status >= 0 && status <= 16);
     if (grpc_unframe(input, &message, &err))
         assert(message.len == len - GRPC_PREFIX_BYTES);
-    if (grpc_timeout_parse(input, &ms))
-        assert(ms >= 0);
     grpc_text_decode(input, &decoded);
     assert(decoded.len <= len && strlen(str_text(&decoded)) == decoded.len);
     if (decoded.len < GRPC_TEXT_MAX) {

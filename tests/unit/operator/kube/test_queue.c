@@ -104,26 +104,6 @@ TEST(jitter_only_shortens)
     queue_free(queue);
 }
 
-TEST(a_dropped_key_is_gone)
-{
-    struct queue *queue = queue_new();
-
-    queue_add(queue, "n/a");
-    queue_add(queue, "n/b");
-    queue_add(queue, "n/c");
-    queue_drop(queue, "n/b");
-    queue_add_at(queue, "n/d", 5);
-    queue_drop(queue, "n/d");
-    queue_drop(queue, "n/never");
-    CHECK_STR_EQ(queue_take(queue, 10), "n/a");
-    queue_add(queue, "n/a");
-    queue_drop(queue, "n/a");
-    queue_done(queue, "n/a");
-    CHECK_STR_EQ(queue_take(queue, 10), "n/c");
-    CHECK_STR_EQ(queue_take(queue, 10), NULL);
-    queue_free(queue);
-}
-
 TEST(namespaces_take_turns)
 {
     static const char *const want[] = {"a/1", "b/1", "c", "a/2", "b/2", "a/3", "a/4"};
@@ -175,9 +155,7 @@ TEST(it_agrees_with_a_plain_model)
                 model[i].due = now + (int64_t)((dice >> 16) % 50);
             break;
         case 4:
-            queue_drop(queue, key);
-            model[i].ready = model[i].wanted = false;
-            model[i].due = -1;
+            queue_forget(queue, key); /* which takes it from nowhere */
             break;
         case 5:
             queue_done(queue, key);
