@@ -359,9 +359,9 @@ const struct store *watch_store(const struct watch *watch)
     return watch->store;
 }
 
-static bool is_number(const char *text)
+bool watch_can_compare(const char *resource_version)
 {
-    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+    return resource_version[0] != '\0' && resource_version[strspn(resource_version, "0123456789")] == '\0';
 }
 
 bool watch_has_passed(const struct watch *watch, const char *resource_version)
@@ -369,7 +369,7 @@ bool watch_has_passed(const struct watch *watch, const char *resource_version)
     const char *position = watch->state.position;
     size_t have = position != NULL ? strlen(position) : 0, want = strlen(resource_version);
 
-    if (position == NULL || !is_number(position) || !is_number(resource_version))
+    if (position == NULL || !watch_can_compare(position) || !watch_can_compare(resource_version))
         return false;
     return have != want ? have > want : strcmp(position, resource_version) >= 0;
 }

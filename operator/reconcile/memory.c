@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/kube/watch.h"
 
 struct job_memory *memory_new(const char *key, const char *uid)
 {
@@ -64,6 +65,7 @@ void memory_free(struct job_memory *memory)
     mem_free(memory->expectations);
     memory_free_claims(memory);
     mem_free(memory->eligible);
+    mem_free(memory->versions);
     mem_free(memory->dry_run_text);
     mem_free(memory->create_text);
     mem_free(memory->key);
@@ -144,6 +146,10 @@ static uint64_t version_hash(const char *resource_version)
 
 void memory_saw_version(struct job_memory *memory, const char *resource_version)
 {
+    if (watch_can_compare(resource_version))
+        return; /* watch_has_passed tells */
+    if (!memory->versions)
+        memory->versions = mem_alloc(MEMORY_VERSIONS * sizeof(*memory->versions));
     memory->versions[memory->version_next] = version_hash(resource_version);
     memory->version_next = (memory->version_next + 1) % MEMORY_VERSIONS;
 }
@@ -152,7 +158,7 @@ bool memory_has_seen_version(const struct job_memory *memory, const char *resour
 {
     uint64_t hash = version_hash(resource_version);
 
-    for (size_t i = 0; i < MEMORY_VERSIONS; i++) {
+    for (size_t i = 0; memory->versions && i < MEMORY_VERSIONS; i++) {
         if (memory->versions[i] == hash)
             return true;
     }

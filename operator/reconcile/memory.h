@@ -85,7 +85,8 @@ struct job_memory {
 
     struct expectation *expectations;
     size_t expectation_count;
-    uint64_t versions[MEMORY_VERSIONS]; /* hashes of resource versions seen lately, a ring */
+    uint64_t
+        *versions; /* hashes of resource versions seen lately that no watch can compare, a ring; or NULL */
     unsigned version_next;
 };
 
