@@ -29,7 +29,7 @@
 #include "serving.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
-enum { DRAIN_MS = 3000 };
+enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000 };
 
 struct app {
     struct options options;
@@ -44,6 +44,7 @@ struct app {
     struct serving *serving;
     struct reconciler *reconciler; /* while leading */
     struct loop_timer drain;       /* at the end */
+    struct loop_timer tidy;        /* now and then */
     int64_t start_us;
     bool stopping;
     int exit_code;
@@ -243,6 +244,16 @@ static void on_stop_signal(void *ctx, int signum)
     lease_give_back(app->lease, on_given_back, app);
 }
 
+/* ---- in between ---- */
+
+static void on_tidy(struct loop_timer *timer)
+{
+    struct app *app = CONTAINER_OF(timer, struct app, tidy);
+
+    footprint_give_back();
+    loop_timer_start(app->loop, &app->tidy, TIDY_MS, on_tidy);
+}
+
 /* ---- the beginning ---- */
 
 /* Where the others find our pages; NULL without a word about it. */
@@ -319,6 +330,7 @@ static void log_requests(const struct app *app)
 static void finish(struct app *app)
 {
     loop_timer_stop(&app->drain);
+    loop_timer_stop(&app->tidy);
     reconciler_free(app->reconciler);
     serving_free(app->serving);
     pages_free(app->pages);
@@ -352,6 +364,7 @@ static int run(struct app *app)
              KVF("health_port", "%u", (unsigned)pages_port(app->pages)));
     if (app->identity.insecure)
         log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
+    on_tidy(&app->tidy);
     loop_run(app->loop);
     log_requests(app);
     /* Who has lost the lease ends at once. Tidying up works, but runs the loop for some more turns, and only

@@ -1,6 +1,7 @@
 #include "operator/serve/footprint.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -48,4 +49,9 @@ static uint32_t descriptors(void)
 struct footprint footprint_look(void)
 {
     return (struct footprint){.cpu_s = cpu_used(), .resident_bytes = resident(), .open_fds = descriptors()};
+}
+
+void footprint_give_back(void)
+{
+    (void)malloc_trim(0);
 }

@@ -1,4 +1,5 @@
-/* What this process takes of its machine: CPU time, memory, descriptors. What cannot be read is 0. */
+/* What this process takes of its machine: CPU time, memory, descriptors. What cannot be read is 0. And what
+ * it gives back. */
 #pragma once
 
 #include <stdint.h>
@@ -10,3 +11,5 @@ struct footprint {
 };
 
 struct footprint footprint_look(void);
+/* Memory that was freed goes back to the system: a wave of jobs must not be paid for until the next start. */
+void footprint_give_back(void);
