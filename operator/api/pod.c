@@ -156,6 +156,29 @@ static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statu
     return all_terminated;
 }
 
+static const cJSON *find_status(const cJSON *statuses, const char *name)
+{
+    JSON_EACH (status, statuses) {
+        if (str_eq(json_str(status, "name", ""), name))
+            return status;
+    }
+    return NULL;
+}
+
+/* The job's program is the first container's; a pod ends with the last. */
+static void read_lingering(struct pod *pod, const cJSON *spec, const cJSON *statuses)
+{
+    const cJSON *containers = json_at(spec, "containers");
+    const char *first = json_str(cJSON_IsArray(containers) ? containers->child : NULL, "name", "");
+
+    if (!json_at(find_status(statuses, first), "state/terminated"))
+        return;
+    JSON_EACH (status, statuses) {
+        if (json_at(status, "state/running") && !pod->lingering)
+            pod->lingering = mem_strdup(json_str(status, "name", ""));
+    }
+}
+
 static const cJSON *find_condition(const cJSON *status, const char *type)
 {
     JSON_EACH (condition, json_at(status, "conditions")) {
@@ -229,6 +252,7 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
     pod->started_all_terminated = true;
     read_statuses(pod, spec, json_at(status, "initContainerStatuses"));
     pod->main_done = read_statuses(pod, spec, containers) && containers && containers->child;
+    read_lingering(pod, spec, containers);
     if (pod->oom_killed && !pod->reason)
         mem_set_str(&pod->reason, "OOMKilled");
     if (is_garbage(status) && !pod->main_done)
@@ -271,7 +295,7 @@ static const size_t TEXTS[] = {
     offsetof(struct pod, node),    offsetof(struct pod, ip),
     offsetof(struct pod, reason),  offsetof(struct pod, failed_container),
     offsetof(struct pod, message), offsetof(struct pod, failed_reason),
-    offsetof(struct pod, host),
+    offsetof(struct pod, host),    offsetof(struct pod, lingering),
 };
 
 static char **text_of(struct pod *pod, size_t i)

@@ -46,6 +46,7 @@ struct pod {
     int exit_code;       /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
+    char *lingering;        /* the first container has ended, and this one, no sidecar, runs; or NULL */
     char *failed_container; /* its name, or NULL */
     char *failed_reason;    /* Kubernetes' word for its end, such as Error or OOMKilled; or NULL */
     const char *trouble;    /* of reasons.h: why it waits, or why it failed; NULL: nothing is wrong */

@@ -125,6 +125,10 @@ static void sum_up_worker(const struct worker_view *worker, struct crew *crew)
         return;
     crew->present++;
     crew->running += pod->phase == POD_RUNNING;
+    if (pod->phase == POD_RUNNING && pod->lingering) {
+        crew->lingering++;
+        crew->lingers = pod;
+    }
     crew->ready += pod->ready && pod->ip && !pod->deleting;
     sum_up_end(pod, crew);
 }

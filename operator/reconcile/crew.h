@@ -17,6 +17,8 @@ struct crew {
     struct failure judged;  /* whose exit code restartPolicy asks about: the launcher's, if it has one */
     const struct pod *waiting_pod; /* it says what for */
     const struct pod *unprepared;  /* its node has not got its volumes and network yet; the longest of them */
+    uint32_t lingering;            /* running workers whose first container has ended */
+    const struct pod *lingers;     /* one of them */
     uint32_t ready;                /* workers that a launcher can reach */
     uint32_t unbegun;              /* on a node that still prepares them, and says nothing of any trouble */
     const struct pod *launcher, *launcher_done;

@@ -146,7 +146,7 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
     if (!launcher) {
         launch_when_ready(view, inst, crew, plan, ret);
     } else if (launcher->phase == POD_RUNNING) {
-        instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
+        say_running(inst, launcher->lingering ? launcher : NULL, ret);
     } else {
         instance_say(ret, INSTANCE_STARTING, "StartingLauncher", "Launcher pod %s is starting",
                      launcher->name);

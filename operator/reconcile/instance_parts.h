@@ -48,6 +48,8 @@ void say_waiting(const struct job_view *view, const struct crew *crew, struct pl
 
 /* instance_launcher.c: its workers wait for the launcher, which begins and ends the run. */
 /* Is it still so soon after that moment (0: never)? Then the plan looks again when it is not. */
+/* It runs; or its program has ended, and another container of a pod has not. */
+void say_running(const struct instance_view *inst, const struct pod *lingers, struct instance_result *ret);
 bool decide_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan);
 /* False when there is nothing to wait for: what failed has failed. */
 bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,

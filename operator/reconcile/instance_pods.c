@@ -124,6 +124,22 @@ void say_waiting(const struct job_view *view, const struct crew *crew, struct pl
         say_unprepared(view, unprepared, ret);
 }
 
+void say_running(const struct instance_view *inst, const struct pod *lingers, struct instance_result *ret)
+{
+    if (!lingers)
+        instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
+    else if (lingers->exit_code)
+        instance_say(
+            ret, INSTANCE_ENDING, "Ending",
+            "Container %s of pod %s has failed with exit code %d; container %s still runs, and the pod "
+            "ends with it",
+            lingers->failed_container, lingers->name, lingers->exit_code, lingers->lingering);
+    else
+        instance_say(ret, INSTANCE_ENDING, "Ending",
+                     "The program of pod %s has ended; container %s still runs, and the pod ends with it",
+                     lingers->name, lingers->lingering);
+}
+
 void decide_replaced(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
                      struct crew *crew, struct plan *plan, struct instance_result *ret)
 {
@@ -150,7 +166,7 @@ void decide_running(const struct job_view *view, const struct instance_view *ins
     } else if (decide_names(view, inst, plan, ret)) {
         return;
     } else if (crew->running + crew->succeeded == workers) {
-        instance_say(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
+        say_running(inst, crew->lingering == crew->running ? crew->lingers : NULL, ret);
     } else {
         instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u of %u pods are running, on partition %s",
                      crew->running, workers, inst->record->name);

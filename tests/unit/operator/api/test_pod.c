@@ -60,6 +60,31 @@ TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
     CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->trouble && !pod->disruption);
 }
 
+TEST(a_container_that_outlives_the_first_is_named)
+{
+    static const struct {
+        const char *statuses, *lingering;
+    } rows[] = {
+        {STATE("main", RUNNING) "," STATE("board", RUNNING), NULL},
+        {STATE("board", RUNNING) "," STATE("main", ENDED("0", "01:00")), "board"},
+        {STATE("board", RUNNING) "," STATE("main", ENDED("3", "01:00")), "board"},
+        {STATE("board", ENDED("0", "01:00")) "," STATE("main", RUNNING), NULL},
+        {STATE("board", ENDED("0", "01:00")) "," STATE("main", ENDED("0", "01:00")), NULL},
+        {STATE("board", WAITING("CrashLoopBackOff", "x")) "," STATE("main", ENDED("0", "01:00")), NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text = mem_printf("{" METADATA "},\"spec\":{\"containers\":[{\"name\":\"main\"},"
+                                "{\"name\":\"board\"}]},\"status\":{\"phase\":\"Running\","
+                                "\"containerStatuses\":[%s]}}",
+                                row->statuses);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK_STR_EQ(pod->lingering, row->lingering);
+    }
+}
+
 TEST(a_node_tells_that_it_has_not_prepared_a_pod)
 {
     static const struct {

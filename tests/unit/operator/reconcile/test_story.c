@@ -378,6 +378,30 @@ TEST(an_image_that_cannot_be_pulled_is_told)
                 "Pod job-worker-0 waits: ImagePullBackOff: ImagePullBackOff");
 }
 
+TEST(a_job_names_the_container_that_it_waits_for)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+
+    pod(w, "job-worker-0")->has_lingering = true;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs"); /* on the other worker */
+    pod(w, "job-worker-1")->has_lingering = true;
+    world_settle(w);
+    check_state(
+        w, "Running", "Ending",
+        "The program of pod job-worker-1 has ended; container board still runs, and the pod ends with it");
+    pod(w, "job-worker-1")->exit_code = 3;
+    world_pass(w, MINUTE_MS); /* another number is no news */
+    CHECK_STR_EQ(
+        world_said(w, "lastMessage"),
+        "Container main of pod job-worker-1 has failed with exit code 3; container board still runs, and "
+        "the pod ends with it");
+    for (size_t i = 0; i < w->pod_count; i++)
+        w->pods[i]->has_lingering = false;
+    end_all(w, 0);
+    check_completed(w);
+}
+
 /* Its IPUs may still be used. */
 TEST(a_job_is_not_over_while_a_sidecar_runs)
 {

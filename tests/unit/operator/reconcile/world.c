@@ -215,6 +215,19 @@ static void put_container_state(cJSON *status, const struct wpod *pod)
     }
 }
 
+static void put_lingering(cJSON *object, const struct wpod *pod)
+{
+    cJSON *containers = json_put_array(json_at_mut(object, "spec"), "containers");
+    cJSON *main = json_at_mut(object, "status/containerStatuses")->child;
+    cJSON *board = json_push_take(json_at_mut(object, "status/containerStatuses"), json_object());
+
+    json_put_str(json_push_take(containers, json_object()), "name", "main");
+    json_put_str(json_push_take(containers, json_object()), "name", "board");
+    json_put_i64(json_put_object(json_put_object(main, "state"), "terminated"), "exitCode", pod->exit_code);
+    json_put_str(board, "name", "board");
+    json_put_object(json_put_object(board, "state"), "running");
+}
+
 static void put_running_sidecar(cJSON *status)
 {
     cJSON *container = json_push_take(json_put_array(status, "initContainerStatuses"), json_object());
@@ -338,6 +351,8 @@ cJSON *world_pod_object(const struct wpod *pod)
     if (pod->report == REPORT_RUNNING && !pod->is_unready)
         put_ready(status);
     put_address(status, pod);
+    if (pod->has_lingering)
+        put_lingering(object, pod);
     if (pod->collected || pod->taken_by)
         put_disruption(status, pod);
     if (pod->waits_for)

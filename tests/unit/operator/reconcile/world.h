@@ -41,6 +41,7 @@ struct wpod {
     const char *last_words; /* of its log, when it fails */
     const char *taken_by;   /* who takes it away, as DisruptionTarget says, such as PreemptionByScheduler */
     bool has_running_sidecar;
+    bool has_lingering; /* its program has ended, with exit_code, and another container has not */
     bool deleting, collected, node_silent, node_fenced;
     int64_t scheduled_ms;
     int64_t created_ms;
