@@ -177,6 +177,19 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
     verdict_release(&v);
 }
 
+static bool waits_for_controller(const struct job_view *view)
+{
+    for (size_t i = 0; i < view_all(view); i++) {
+        if (view->instances[i].record && view->instances[i].part.trouble)
+            return true;
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        if (!view->tombstones[i].record->spent_s && view->tombstones[i].part.trouble)
+            return true;
+    }
+    return false;
+}
+
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
@@ -185,6 +198,8 @@ void decide_suspended(const struct job_view *view, const cJSON *status, struct p
     read_ended(status, &v);
     decide_leftovers(view, &v, KEEP_FINISHED, plan, &text);
     count_pods(view, &v);
+    if (text && waits_for_controller(view))
+        v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
     v.message = text ? mem_printf("Suspended: %s", text)
                      : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
     status_decide(view, status, &v, plan);

@@ -1477,6 +1477,26 @@ TEST(a_suspended_job_holds_no_ipus_and_runs_again)
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
 }
 
+TEST(a_suspended_job_says_at_once_that_its_controller_is_silent)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_set_spec(w, "suspend", "true");
+    w->controller_down = true;
+    world_settle(w);
+    w->tracks[0]->view.trouble = "no answer within 4 s";
+    world_settle(w);
+    check_state(
+        w, "Suspended", "ControllerUnavailable",
+        "Suspended: partition p-job-ns-0 is being given back to V-IPU controller vipu:8090; last answer: "
+        "no answer within 4 s");
+    w->tracks[0]->view.trouble = NULL;
+    w->controller_down = false;
+    world_settle(w);
+    check_state(w, "Suspended", "Suspended",
+                "Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+}
+
 TEST(a_job_created_suspended_starts_nothing)
 {
     AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":1,\"suspend\":true,"));
