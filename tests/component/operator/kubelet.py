@@ -73,12 +73,13 @@ class Kubelet:
         self.api.patch("pods", meta["namespace"], meta["name"], {"metadata": {"uid": meta["uid"]}, "status": {
             "phase": phase, "conditions": [placed, ready], "containerStatuses": containers, **more}}, "status")
 
-    def run(self, pod):
-        """Bound, started, ready."""
+    def run(self, pod, *ips):
+        """Bound, started, ready, with these addresses, or an IPv4 one of its own."""
         if not pod["spec"].get("nodeName"):
             self.bind(pod)
-        ip = "10." + ".".join(str(int(pod["metadata"]["uid"][n:n + 2], 16)) for n in (0, 2, 4))
-        self.report(pod, "Running", statuses(pod, {"running": {"startedAt": now()}}), podIP=ip, podIPs=[{"ip": ip}])
+        ips = ips or ["10." + ".".join(str(int(pod["metadata"]["uid"][n:n + 2], 16)) for n in (0, 2, 4))]
+        self.report(pod, "Running", statuses(pod, {"running": {"startedAt": now()}}), podIP=ips[0],
+                    podIPs=[{"ip": ip} for ip in ips])
 
     def succeed(self, pod):
         self.report(pod, "Succeeded", statuses(pod, terminated(0)))

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from waiting import until
 from world import FINALIZER, container, pod_template
 
@@ -268,6 +269,19 @@ def test_workers_are_found_by_name(world, vipu):
     again = {"found-workers-0-ipv4": addresses(job.pods())}
     assert again != wanted
     until(lambda: names_of(world, job) == again, "the names of the new pods", tell=world.tell)
+
+
+@pytest.mark.parametrize("second", [(), ("10.1.2.{}",)], ids=["alone", "first"])
+def test_workers_with_ipv6_addresses_are_found_by_name(world, vipu, second):
+    """In a cluster that has nothing else, or where IPv6 comes first."""
+    world.start_operator(vipu.address)
+    job = world.job("six", workersPerJobInstance=2)
+    for number, pod in enumerate(job.wait_pods(2).values()):
+        world.kubelet.run(pod, f"fd00::1:{number + 1}", *(text.format(number + 1) for text in second))
+    job.wait("Running")
+    until(lambda: names_of(world, job) == {"six-workers-0-ipv6": addresses(job.pods())}, "both names", tell=world.tell)
+    (made,) = world.api.list("endpointslices", world.ns)
+    assert made["addressType"] == "IPv6"
 
 
 def test_a_service_of_an_earlier_version_is_left_to_the_cluster(world, vipu):
