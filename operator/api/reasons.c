@@ -31,7 +31,7 @@ const struct reason reasons[] = {
     {"NamespaceTerminating", REASON_TROUBLE, "The namespace is being deleted",
      "Nothing; the job goes with its namespace"},
     {"PodsNotCreated", REASON_TROUBLE, "The API server does not take the pods, though it said it would",
-     "Read the message; the operator tries again every ten seconds"},
+     "Read the message; the operator tries again by itself, more and more seldom"},
     {"NameTaken", REASON_TROUBLE, "An object with the name of one of the job's is there and is not the job's",
      "Delete or rename it, or give the job another name; the operator never touches it"},
 

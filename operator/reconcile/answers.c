@@ -1,10 +1,11 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/api/reasons.h"
 #include "operator/reconcile/answers.h"
 #include "operator/reconcile/launch.h"
 
-/* How long before asking again what the API server has refused for now. */
+/* How long before asking again whether the API server would take a pod. */
 #define REFUSED_AGAIN_MS 10000
 
 static const char *denial_reason(enum kube_denial denial)
@@ -137,22 +138,21 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     work_again_at(request->work, now);
 }
 
-/* Pods, or what they need, cannot be created now: it is told, and tried again. */
+/* Pods, or what they need, cannot be created now. Those of an earlier job go by themselves; behind names, the
+ * pods are there. */
 static void refuse(const struct request *request, const char *reason, char *text_take)
 {
     struct job_memory *memory = work_memory(request->work);
-    int64_t at = loop_now_ms(request->work->r->loop) + REFUSED_AGAIN_MS;
+    int64_t now = loop_now_ms(request->work->r->loop);
 
     if (memory) {
-        memory->create_refused = true;
-        memory->create_reason = reason;
-        memory->create_retry_at_ms = at;
-        mem_free(memory->create_text);
-        memory->create_text = text_take;
+        memory_note_refusal(memory, request->work->generation, reason, text_take, now);
+        if (reason_is_warning(reason) && request->op.kind != OP_NAMES_WRITE)
+            memory_refuse_starts(memory);
     } else {
         mem_free(text_take);
     }
-    work_again_at(request->work, loop_now_ms(request->work->r->loop));
+    work_again_at(request->work, now);
 }
 
 /* What pods of a job share: its Service, who is behind it, its NetworkPolicy. */
@@ -235,7 +235,7 @@ static void on_pod_created(struct request *request, struct kube_response *res)
         struct job_memory *memory = work_memory(request->work);
 
         if (memory)
-            memory->create_refused = false;
+            memory_note_creation(memory, loop_now_ms(r->loop));
         answer_expect_version(request, r->pods, key, res);
     } else if (res->err.kind == ERR_EXISTS) {
         if (seen && str_eq(seen->job_uid, request->work->uid))

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "base/core/mem.h"
+#include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
 void instance_say(struct instance_result *ret, enum instance_phase phase, const char *reason, const char *fmt,
@@ -28,6 +29,28 @@ void instance_note_step(const struct job_view *view, const struct instance_view 
         return;
     ret->is_step = true;
     plan_again_at(plan, view->now_ms < soon_ms ? soon_ms : view->now_ms + TELL_AFTER_MS);
+}
+
+bool instance_was_refused(const struct job_view *view)
+{
+    return view->create_refused && reason_is_warning(view->create_reason);
+}
+
+void instance_say_refused(const struct job_view *view, const struct instance_view *inst,
+                          enum instance_phase phase, struct plan *plan, struct instance_result *ret)
+{
+    int64_t told_ms = view->create_refused_ms + TELL_AFTER_MS;
+
+    instance_say(
+        ret, phase, view->create_reason,
+        "The API server does not take all pods of instance %u, which gives its IPUs back until it is "
+        "tried again: %s",
+        inst->index, view->create_text);
+    ret->is_stuck = true;
+    if (view->now_ms >= told_ms)
+        return;
+    ret->is_unanswered = true;
+    plan_again_at(plan, told_ms);
 }
 
 static void report_pods(const struct crew *crew, struct instance_result *ret)
@@ -81,6 +104,8 @@ static void decide_crew(const struct job_view *view, const struct instance_view 
         decide_interrupted(view, inst, crew, plan, ret);
     else if (is_unsure)
         decide_starting(view, inst, crew, plan, ret);
+    else if (is_refused_in_part(inst, crew))
+        decide_refused(view, inst, crew, plan, ret);
     else if (turnover != TURNOVER_NONE && crew->succeeded < view->job->spec.workers_per_instance)
         decide_replaced(view, inst, turnover, crew, plan, ret);
     else if (failed)

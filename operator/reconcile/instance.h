@@ -56,6 +56,7 @@ enum release {
 
 /* Why a record is releasing, when not because something went wrong. */
 #define RECORD_GIVEN_BACK "GivenBack"
+#define RECORD_REFUSED "PodsRefused"
 
 /* Which pods that have ended by themselves stay, for their logs. */
 enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_FINISHED };

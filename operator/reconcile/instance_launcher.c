@@ -1,5 +1,4 @@
 #include "base/core/mem.h"
-#include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
 /* A launcher misses a dead worker before the worker's kubelet has told of it. */
@@ -92,11 +91,9 @@ static void say_launcher_starts(const struct job_view *view, struct instance_res
     instance_say(ret, INSTANCE_STARTING, "StartingLauncher",
                  "All workers are ready; the launcher is being started");
     ret->is_unanswered = !view->create_refused;
-    if (!view->create_refused)
-        return;
-    instance_say(ret, INSTANCE_STARTING, view->create_reason,
-                 "The API server does not take the launcher pod: %s", view->create_text);
-    ret->is_stuck = reason_is_warning(view->create_reason);
+    if (view->create_refused)
+        instance_say(ret, INSTANCE_STARTING, view->create_reason,
+                     "The API server does not take the launcher pod: %s", view->create_text);
 }
 
 /* The note comes first, so that whoever comes after this process does not start the program a second time,

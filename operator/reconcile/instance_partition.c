@@ -1,6 +1,5 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
-#include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
 /* How long a controller that was chosen is asked for room that it does not have after all. */
@@ -110,6 +109,11 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
         stop_stale(view, inst, plan);
         instance_say(ret, INSTANCE_STARTING, "StoppingOldPods",
                      "Pods of an earlier attempt are being stopped");
+        return;
+    }
+    if (instance_was_refused(view) && view->now_ms < view->create_retry_at_ms) {
+        plan_again_at(plan, view->create_retry_at_ms);
+        instance_say_refused(view, inst, INSTANCE_WAITING, plan, ret);
         return;
     }
     switch (view->dry_run) {
@@ -223,10 +227,11 @@ static void create_pods(const struct job_view *view, const struct instance_view 
 
     instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u pods are being started on partition %s", workers,
                  inst->record->name);
-    if (view->create_refused)
+    if (instance_was_refused(view))
+        instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
+    else if (view->create_refused)
         instance_say(ret, INSTANCE_STARTING, view->create_reason, "The API server does not take the pods: %s",
                      view->create_text);
-    ret->is_stuck = view->create_refused && reason_is_warning(view->create_reason);
     if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
         plan_again_at(plan, view->create_retry_at_ms);
         return;
@@ -266,6 +271,8 @@ static void say_where_partition_stands(const struct job_view *view, const struct
         instance_say(ret, INSTANCE_STARTING, "ControllerUnavailable",
                      "V-IPU controller %s, which makes partition %s, does not answer: %s", record->controller,
                      record->name, inst->controller_trouble);
+    else if (instance_was_refused(view))
+        instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
     else
         instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
                      "Partition %s of %u IPUs is being made by V-IPU controller %s", record->name,

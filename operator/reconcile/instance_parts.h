@@ -12,6 +12,12 @@
 void instance_say(struct instance_result *ret, enum instance_phase phase, const char *reason, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
 
+/* The API server does not take all that an instance needs to start. What there is to say stands until it
+ * does, and does not come and go with every new try; that IPUs go back within a moment is no news. */
+bool instance_was_refused(const struct job_view *view);
+void instance_say_refused(const struct job_view *view, const struct instance_view *inst,
+                          enum instance_phase phase, struct plan *plan, struct instance_result *ret);
+
 /* A step that may be over before anybody could read of it, or, while much is going on, within some seconds.
  */
 void instance_note_step(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
@@ -42,14 +48,14 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
 void decide_comes_back(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                        struct plan *plan, struct instance_result *ret);
 
+/* It runs; or its program has ended, and another container of a pod has not. */
+void say_running(const struct instance_view *inst, const struct pod *lingers, struct instance_result *ret);
 /* A pod that waits for something, or that its node has long been preparing, speaks for its instance. */
 void say_waiting(const struct job_view *view, const struct crew *crew, struct plan *plan,
                  struct instance_result *ret);
 
 /* instance_launcher.c: its workers wait for the launcher, which begins and ends the run. */
 /* Is it still so soon after that moment (0: never)? Then the plan looks again when it is not. */
-/* It runs; or its program has ended, and another container of a pod has not. */
-void say_running(const struct instance_view *inst, const struct pod *lingers, struct instance_result *ret);
 bool decide_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan);
 /* False when there is nothing to wait for: what failed has failed. */
 bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,
@@ -80,6 +86,10 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
                  struct plan *plan, struct instance_result *ret);
 void decide_interrupted(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
                         struct plan *plan, struct instance_result *ret);
+/* Some of what this run needs was refused, and is missing. */
+bool is_refused_in_part(const struct instance_view *inst, const struct crew *crew);
+void decide_refused(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                    struct plan *plan, struct instance_result *ret);
 /* Its pods run, or ran until just now, and the partition is in error or gone for longer than an instance has
  * to live with. */
 bool has_broken_partition(const struct job_view *view, const struct instance_view *inst,

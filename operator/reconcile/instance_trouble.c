@@ -50,6 +50,28 @@ void decide_partition_lost(const struct job_view *view, const struct instance_vi
         crew_begin_next_attempt(inst, "PartitionLost", crew, plan);
 }
 
+bool is_refused_in_part(const struct instance_view *inst, const struct crew *crew)
+{
+    const struct record *record = inst->record;
+    bool misses_launcher = record->launched && inst->workers[record->workers].state == WORKER_NEVER_SEEN;
+
+    return inst->is_refused && (crew->never_seen || misses_launcher);
+}
+
+/* Those that are there would wait for the others for ever, with IPUs that somebody else could use. Restarts
+ * are counted in the record, so one that has some stays. */
+void decide_refused(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                    struct plan *plan, struct instance_result *ret)
+{
+    bool is_over = crew_is_over(view, inst, crew, plan);
+
+    crew_delete(view, inst, plan);
+    if (is_over)
+        crew_begin_next_attempt(inst, inst->record->restarts ? RECORD_REFUSED : RECORD_GIVEN_BACK, crew,
+                                plan);
+    instance_say_refused(view, inst, is_over ? INSTANCE_WAITING : INSTANCE_STARTING, plan, ret);
+}
+
 /* ---- while pods run ---- */
 
 static bool is_broken(const struct part_view *part)

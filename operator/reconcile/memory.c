@@ -2,8 +2,13 @@
 
 #include <string.h>
 
+#include "base/core/backoff.h"
 #include "base/core/mem.h"
 #include "operator/kube/watch.h"
+
+/* Who asks more often mostly costs others their IPUs for nothing; who asks less often keeps users waiting. */
+static const struct backoff REFUSED_AGAIN = {.first_ms = 10000, .max_ms = 120000};
+#define REFUSED_FORGOTTEN_MS 600000
 
 struct job_memory *memory_new(const char *key, const char *uid)
 {
@@ -122,8 +127,10 @@ struct worker_memory *part_worker(struct part_memory *part, uint32_t worker)
 
 void part_note_launch(struct part_memory *part)
 {
-    if (!part->launch_is_ours)
+    if (!part->launch_is_ours) {
         part->keys = KEYS_UNKNOWN;
+        part->is_refused = false; /* that was about something else */
+    }
     part->launch_is_ours = true;
 }
 
@@ -133,8 +140,43 @@ void part_begin_run(struct part_memory *part, uint32_t run)
         release_worker(&part->workers[i]);
     part->run = run;
     part->keys = KEYS_UNKNOWN;
-    part->launch_is_ours = false;
+    part->launch_is_ours = part->is_refused = false;
     forget_ports(part);
+}
+
+void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,
+                         int64_t now_ms)
+{
+    bool is_next_try = !memory->create_refused || now_ms >= memory->create_retry_at_ms;
+
+    if (now_ms >= memory->create_retry_at_ms + REFUSED_FORGOTTEN_MS)
+        memory->create_refusals = 0;
+    if (is_next_try) {
+        uint32_t dice = (uint32_t)str_hash(memory->uid) + memory->create_refusals++;
+
+        memory->create_refused_ms = now_ms;
+        memory->create_retry_at_ms = now_ms + backoff_delay_ms(&REFUSED_AGAIN, memory->create_refusals, dice);
+    }
+    memory->create_refused = true;
+    memory->create_generation = generation;
+    memory->create_reason = reason;
+    mem_free(memory->create_text);
+    memory->create_text = text_take;
+}
+
+void memory_note_creation(struct job_memory *memory, int64_t now_ms)
+{
+    if (now_ms >= memory->create_retry_at_ms)
+        memory->create_refused = false;
+}
+
+void memory_refuse_starts(struct job_memory *memory)
+{
+    void *part;
+
+    memory->dry_run_generation = 0; /* what it said was not the whole truth */
+    for (size_t i = 0; map_next(&memory->parts, &i, NULL, &part);)
+        ((struct part_memory *)part)->is_refused = true;
 }
 
 /* Never 0, which is a place not used yet. Two versions of one job with the same hash would only let it be

@@ -34,6 +34,7 @@ struct part_memory {
     enum keys_state keys;
     int64_t keys_at_ms;    /* when the API server told so */
     bool launch_is_ours;   /* this process has noted that the launcher of this run is to be created */
+    bool is_refused;       /* the API server would not take a pod of this run, or what its pods need */
     uint16_t *agent_ports; /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;
 };
@@ -76,7 +77,9 @@ struct job_memory {
     bool create_refused, names_refused; /* pods and what they need; who is behind their names */
     const char *create_reason;
     char *create_text;
-    int64_t create_retry_at_ms;
+    int64_t create_refused_ms, create_retry_at_ms;
+    int64_t create_generation; /* of the job that was refused */
+    unsigned create_refusals;  /* one after the other */
 
     struct claim_memory *claims; /* in the order of instances */
     size_t claim_count;
@@ -103,6 +106,15 @@ struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /*
  * while the workers started. */
 void part_note_launch(struct part_memory *part);
 void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
+
+/* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
+ * Jobs that got into each other's way come back at different times. */
+void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,
+                         int64_t now_ms);
+/* A pod was taken. Others of the same try may have been refused. */
+void memory_note_creation(struct job_memory *memory, int64_t now_ms);
+/* Whatever is being started misses what was refused. */
+void memory_refuse_starts(struct job_memory *memory);
 
 void memory_saw_version(struct job_memory *memory, const char *resource_version);
 void memory_expect(struct job_memory *memory, const struct expectation *expectation); /* strings are copied */

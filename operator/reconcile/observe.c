@@ -279,6 +279,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     inst->part_since_ms = part ? part->since_ms : 0;
     inst->keys = part && part->run == inst->record->run ? part->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = part ? part->keys_at_ms : 0;
+    inst->is_refused = part && part->run == inst->record->run && part->is_refused;
     view_slices(r, job, inst, o);
     view_claim(memory, inst);
     if (!inst->record)
@@ -359,10 +360,11 @@ static void view_answers(const struct job *job, const struct job_memory *memory,
     view->dry_run_text = memory->dry_run_text;
     view->dry_run_reason = memory->dry_run_reason;
     view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
-    view->create_refused = memory->create_refused;
+    view->create_refused = memory->create_refused && memory->create_generation == job->generation;
     view->names_refused = memory->names_refused;
     view->create_reason = memory->create_reason;
     view->create_text = memory->create_text;
+    view->create_refused_ms = memory->create_refused_ms;
     view->create_retry_at_ms = memory->create_retry_at_ms;
 }
 

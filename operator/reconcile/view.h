@@ -52,6 +52,7 @@ struct instance_view {
     const struct owned **slices; /* of workers that meet by name, by endpoints.h's numbers; NULL: not there */
     enum keys_state keys;
     int64_t keys_at_ms;      /* THERE: when that was told last */
+    bool is_refused;         /* the API server would not take all pods of this run, or what they need */
     bool needs_vipu_access;  /* the record's controller has something for pods to know it, or be known, by */
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
@@ -103,7 +104,7 @@ struct job_view {
     bool create_refused;         /* the API server would not take a pod although the dry run passed */
     bool names_refused;          /* it would not take who is behind the workers' names */
     const char *create_reason, *create_text; /* of whichever was refused last */
-    int64_t create_retry_at_ms;
+    int64_t create_refused_ms, create_retry_at_ms;
     bool is_busy; /* requests of other jobs are waiting for the API server */
     const char *partition_prefix;
     int64_t hold_ms;

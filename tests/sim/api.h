@@ -64,6 +64,7 @@ struct api {
     bool no_stream_lists;    /* an old server: lists come in pages */
     unsigned page_limit;     /* it gives fewer items than are asked for; 0: as many */
     unsigned stale_permille; /* a list of "any" version may be an old one */
+    unsigned pods_max;       /* a ResourceQuota: so many that have not ended; 0: no quota */
     /* counts */
     uint64_t writes;        /* requests that changed something, leases and events aside */
     uint64_t idle_writes;   /* those that changed nothing */

@@ -87,6 +87,36 @@ static bool is_dry_run(const struct api_target *target)
     return str_eq(api_target_query(target, "dryRun"), "All");
 }
 
+static bool is_pod(const struct api_kind *kind)
+{
+    return str_eq(kind->plural, "pods");
+}
+
+static unsigned count_pods(struct api *api)
+{
+    unsigned count = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(api_objects(api, "pods"), &i, NULL, &value);) {
+        const char *phase = json_str(((struct api_object *)value)->doc, "status/phase", "");
+
+        count += !str_eq(phase, "Succeeded") && !str_eq(phase, "Failed");
+    }
+    return count;
+}
+
+static bool exceeds_quota(struct api *api, const struct api_target *target, const char *name,
+                          struct api_answer *ret)
+{
+    if (!api->pods_max || !is_pod(target->kind) || count_pods(api) < api->pods_max)
+        return false;
+    api_refuse(ret, 403, "Forbidden",
+               "pods \"%s\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=%u, limited: "
+               "pods=%u",
+               name, count_pods(api), api->pods_max);
+    return true;
+}
+
 static void create(struct api *api, const struct api_target *target, const cJSON *body,
                    struct api_answer *ret)
 {
@@ -104,6 +134,8 @@ static void create(struct api *api, const struct api_target *target, const cJSON
             note_write(api, target->kind, false);
         return;
     }
+    if (exceeds_quota(api, target, name, ret))
+        return;
     doc = json_dup(body);
     if (target->ns)
         json_put_str(json_at_mut(doc, "metadata"), "namespace", target->ns);

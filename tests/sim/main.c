@@ -10,7 +10,7 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, tamper, lost_controller, one_namespace, crash_after, every_write;
+    bool calm, tamper, lost_controller, quota, one_namespace, crash_after, every_write;
     char *kind, *log;
 };
 
@@ -58,6 +58,10 @@ static const struct opt ROWS[] = {
      .offset = AT(lost_controller),
      .help =
          "One of the two V-IPU controllers falls silent for ever; in every eighth seed it does so anyway"},
+    {.flag = "quota",
+     .type = OPT_FLAG,
+     .offset = AT(quota),
+     .help = "A quota lets twelve pods be there at a time; in every fifth seed it does so anyway"},
     {.flag = "one-namespace",
      .type = OPT_FLAG,
      .offset = AT(one_namespace),
@@ -110,6 +114,8 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --tamper");
     if (o->lost_controller)
         printf(" --lost-controller");
+    if (o->quota)
+        printf(" --quota");
     if (o->one_namespace)
         printf(" --one-namespace");
     if (w->crash_at)
@@ -155,16 +161,17 @@ static unsigned run(const struct options *o)
     unsigned bad = 0, writes;
 
     for (uint32_t i = 0; i < o->seeds; i++) {
-        struct world_options options = {.seed = o->seed + i,
-                                        .jobs = o->jobs,
-                                        .kind = o->kind,
-                                        .is_tampered_with = o->tamper || (o->seed + i) % 2 == 1,
-                                        .loses_controller =
-                                            o->lost_controller || (!o->every_write && (o->seed + i) % 8 == 4),
-                                        .has_one_namespace = o->one_namespace,
-                                        .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
-                                        .crash_at = o->crash_at,
-                                        .crash_moment = o->crash_after ? CRASH_AFTER : CRASH_BEFORE};
+        struct world_options options = {
+            .seed = o->seed + i,
+            .jobs = o->jobs,
+            .kind = o->kind,
+            .is_tampered_with = o->tamper || (o->seed + i) % 2 == 1,
+            .loses_controller = o->lost_controller || (!o->every_write && (o->seed + i) % 8 == 4),
+            .has_quota = o->quota || (!o->every_write && !o->jobs && (o->seed + i) % 5 == 3),
+            .has_one_namespace = o->one_namespace,
+            .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
+            .crash_at = o->crash_at,
+            .crash_moment = o->crash_after ? CRASH_AFTER : CRASH_BEFORE};
 
         bad += o->every_write ? run_every_write(o, &options) : !run_one(o, &options, &writes);
     }

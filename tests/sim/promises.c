@@ -116,13 +116,15 @@ void promises_deletion(struct world *world, const struct api_object *pod)
                     pod->name, job->name);
 }
 
+/* Where a quota is, pods go that had their failure before them. */
 static void check_failure(struct world *world, const struct user_job *job, const cJSON *doc)
 {
     const cJSON *first = json_at(doc, "status/failure");
     bool may_fail = job->kind->pods == PODS_FAIL || job->kind->pods == PODS_FAIL_TWICE;
 
     first = first ? first->child : NULL;
-    if (!may_fail || !job->ended || job->kind->user != USER_WAITS || !world_is_calm(world))
+    if (!may_fail || !job->ended || world->options.has_quota || job->kind->user != USER_WAITS ||
+        !world_is_calm(world))
         return;
     if (!first || !*json_str(first, "pod", "") || json_i64(first, "exitCode", 0) != 3)
         world_break(world, READABLE, "job %s is %s, and its status does not name what failed: %s", job->name,

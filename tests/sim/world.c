@@ -9,6 +9,8 @@
 
 /* Longer than anything that is waited for: a stray write and then the hold, a back-off. */
 #define AT_REST_MS 320000
+/* Enough for all that run for ever in a world of twenty jobs, and for one more of the largest. */
+#define QUOTA_PODS 12
 #define LIMIT_MS (90 * 60000)
 
 void world_break(struct world *world, const char *invariant, const char *fmt, ...)
@@ -154,6 +156,7 @@ struct world *world_new(const struct world_options *options)
     api_init(&world->api);
     world->api.hook = on_change;
     world->api.hook_ctx = world;
+    world->api.pods_max = options->has_quota ? QUOTA_PODS : 0;
     make_side(&world->sides[0], "vipu-a:8090", domains, 16 * domains);
     make_side(&world->sides[1], "vipu-b:8090", 1, 4);
     pool_config_add_text(&world->controllers, "vipu-a:8090,vipu-b:8090:pool=b", &problems);

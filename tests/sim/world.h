@@ -26,6 +26,7 @@ struct world_options {
     bool is_tampered_with;  /* partitions go and fail, too */
     bool loses_controller;  /* one of the two falls silent some time, for ever */
     bool is_calm;           /* nothing goes wrong, whatever the seed says */
+    bool has_quota;         /* of a few pods: not for all jobs at once */
     bool has_one_namespace; /* the operators see jobs of one namespace, and no nodes */
     unsigned crash_at;      /* the operator dies at its n-th write, counted from 1; 0: never */
     enum crash_moment crash_moment;

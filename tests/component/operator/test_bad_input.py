@@ -181,6 +181,25 @@ def test_a_quota_is_waited_for_without_ipus(world, vipu, proxy):
     job.wait("Running")
 
 
+def test_a_job_that_a_quota_takes_in_part_leaves_its_ipus_to_others(world, vipu):
+    world.api.create("resourcequotas", world.ns, {"metadata": {"name": "three"}, "spec": {"hard": {"pods": "3"}}})
+    until(lambda: world.api.get("resourcequotas", world.ns, "three").get("status", {}).get("hard"), "the quota counts")
+    world.start_operator(vipu.address)
+    crowd = world.job("crowd", workersPerJobInstance=4, ipusPerJobInstance="64")
+    told = crowd.wait("Pending", "QuotaExceeded")["lastMessage"]
+    assert "does not take all pods of instance 0" in told and "exceeded quota: three" in told
+    until(lambda: crowd.pods() == {} and crowd.records() == {} and vipu.partitions() == {}, "all is taken back", tell=world.tell)
+    assert crowd.status["stuckSince"]
+    pair = world.job("pair", workersPerJobInstance=2, ipusPerJobInstance="64")
+    for pod in pair.run_pods(2).values():
+        world.kubelet.succeed(pod)
+    pair.wait("Completed")
+    world.api.patch("resourcequotas", world.ns, "three", {"spec": {"hard": {"pods": "4"}}})
+    crowd.wait_pods(4, 150)
+    crowd.run_pods(4)
+    assert crowd.wait("Running")["restartCount"] == 0
+
+
 def test_a_missing_service_account_is_waited_for(world, vipu):
     world.start_operator(vipu.address)
     job = world.job("account", workers={"template": pod_template(serviceAccountName="trainer")})
@@ -197,7 +216,7 @@ def test_a_pod_of_somebody_else_is_not_adopted(world, vipu):
         "metadata": {"name": "taken-worker-0", "labels": {"graphcore.ai/job-name": "taken"}},
         "spec": {"containers": [container()]}})
     job = world.job("taken")
-    told = job.wait("Starting", "NameTaken")["lastMessage"]
+    told = job.wait("Pending", "NameTaken")["lastMessage"]
     until(lambda: "NameTaken" in job.reasons_told(), "an event tells it", tell=world.tell)
     assert job.condition("PodsReady")["reason"] == "NameTaken"
     assert "pod taken-worker-0 exists and is not part of this job" in told
@@ -213,7 +232,7 @@ def test_a_service_of_somebody_else_is_not_adopted(world, vipu):
     theirs = world.api.create("services", world.ns, {"metadata": {"name": "shared-workers"},
                                                      "spec": {"ports": [{"port": 80}]}})
     job = world.job("shared", workersPerJobInstance=2)
-    told = job.wait("Starting", "NameTaken")["lastMessage"]
+    told = job.wait("Pending", "NameTaken")["lastMessage"]
     assert "Service shared-workers exists and is not part of this job" in told
     now = world.api.get("services", world.ns, "shared-workers")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]

@@ -115,7 +115,7 @@ def test_a_network_policy_comes_back_and_another_is_left_alone(world, vipu):
           and again["metadata"]["uid"] != policy["metadata"]["uid"], "it comes back", tell=world.tell)
     theirs = world.api.create("networkpolicies", world.ns, {
         "metadata": {"name": "taken-peers"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}})
-    told = launched(world, "taken").wait("Starting", "NameTaken")
+    told = launched(world, "taken").wait("Pending", "NameTaken")
     assert "NetworkPolicy taken-peers exists and is not part of this job" in told["lastMessage"]
     assert world.api.get("networkpolicies", world.ns, "taken-peers") == theirs
 

@@ -647,10 +647,12 @@ TEST(a_service_of_somebody_else_is_told_and_left_alone)
     w->service_taken = true;
     world_settle(w);
     world_pass(w, 1000);
-    check_state(w, "Starting", "NameTaken",
-                "The API server does not take the pods: Service job-workers exists");
+    check_state(w, "Pending", "NameTaken",
+                "The API server does not take all pods of instance 0, which gives its IPUs back until it is "
+                "tried again: Service job-workers exists");
     CHECK(strv_has(&w->told, "NameTaken"));
     CHECK_INT_EQ(w->pod_count, 0);
+    CHECK_INT_EQ(w->part_count, 0);
     check_idle(w);
     w->service_taken = false;
     world_pass(w, 10000);
@@ -1389,8 +1391,9 @@ TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
     w->refusal = "exceeded quota: pods";
     world_settle(w);
     world_pass(w, 1000);
-    check_state(w, "Starting", "PodsNotCreated",
-                "The API server does not take the pods: exceeded quota: pods");
+    check_state(w, "Pending", "PodsNotCreated",
+                "The API server does not take all pods of instance 0, which gives its IPUs back until it is "
+                "tried again: exceeded quota: pods");
     told = w->status_writes;
     for (int i = 0; i < 12; i++)
         world_pass(w, 10000);

@@ -84,7 +84,7 @@ struct wtrack {
     uint32_t worker_count;
     enum keys_state keys;
     int64_t keys_at_ms;
-    bool launch_is_ours;
+    bool launch_is_ours, is_refused;
 };
 
 struct wstray {
@@ -124,7 +124,7 @@ struct world {
     size_t track_count;
     struct strv taken;
     enum dry_run_state dry_run;
-    int64_t dry_run_generation, dry_run_retry_at_ms, create_retry_at_ms, again_at_ms;
+    int64_t dry_run_generation, dry_run_retry_at_ms, create_refused_ms, create_retry_at_ms, again_at_ms;
     bool has_service, has_policy;
     bool is_busy;              /* with other jobs */
     const char *prefix;        /* of readable ids */
@@ -137,6 +137,7 @@ struct world {
     /* what the test wants to go wrong */
     enum dry_run_state dry_run_answer; /* DRY_RUN_NEEDED: passes */
     const char *refusal;               /* the API server does not take pods: its words */
+    uint32_t quota;                    /* and from so many on that have not ended; 0: from the first */
     bool service_taken;                /* somebody has one of that name */
     bool create_refused;               /* it has said so */
     bool names_refused;

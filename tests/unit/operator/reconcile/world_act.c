@@ -201,6 +201,7 @@ static void patch_record(struct world *w, const struct op *op)
     world_follow(w, record);
     if (record->launched && !track->launch_is_ours) {
         track->launch_is_ours = true;
+        track->is_refused = false;
         track->keys = KEYS_UNKNOWN;
     }
     if (begins) {
@@ -268,6 +269,25 @@ static void check_names_are_free(struct world *w, uint32_t instance)
     }
 }
 
+static uint32_t count_alive(const struct world *w)
+{
+    uint32_t alive = 0;
+
+    for (size_t i = 0; i < w->pod_count; i++)
+        alive += w->pods[i]->exists && w->pods[i]->report != REPORT_ENDED;
+    return alive;
+}
+
+static void refuse(struct world *w)
+{
+    w->create_refused = true;
+    w->create_refused_ms = w->now_ms;
+    w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+    w->dry_run_generation = 0;
+    for (size_t i = 0; i < w->track_count; i++)
+        w->tracks[i]->is_refused = true;
+}
+
 static void create_pod(struct world *w, const struct op *op, const struct job *job)
 {
     bool is_launcher = op->worker == job->spec.workers_per_instance;
@@ -284,12 +304,11 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
         check_launch(w, record);
     if (world_pod(w, name))
         world_fail(w, "pod %s is created and is there", name);
-    if (w->refusal) {
-        w->create_refused = true;
-        w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+    if (w->refusal && count_alive(w) >= w->quota) {
+        refuse(w);
         return;
     }
-    w->create_refused = false;
+    w->create_refused = w->create_refused && w->now_ms < w->create_retry_at_ms;
     if (world_part(w, op->name))
         world_part(w, op->name)->used_by_run = record->run + 1;
     pod = NEW(struct wpod);
@@ -450,8 +469,8 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         return;
     case OP_SERVICE_CREATE:
         w->has_service = !w->service_taken;
-        w->create_refused = w->service_taken;
-        w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+        if (w->service_taken)
+            refuse(w);
         return;
     case OP_NAMES_WRITE:
         write_names(w, op);

@@ -69,7 +69,7 @@ static void begin_memory_of_run(struct wtrack *track, uint32_t run)
     forget_workers(track);
     track->run = run;
     track->keys = KEYS_UNKNOWN;
-    track->launch_is_ours = false;
+    track->launch_is_ours = track->is_refused = false;
 }
 
 void world_follow(struct world *w, const struct record *record)
@@ -346,6 +346,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     track = track && track->run == inst->record->run ? track : NULL;
     inst->keys = track ? track->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = track ? track->keys_at_ms : 0;
+    inst->is_refused = track && track->is_refused;
     inst->needs_vipu_access = inst->record && w->gives_vipu_access;
     view_slices(s, inst);
     inst->workers = mem_alloc((seats + 1) * sizeof(*inst->workers));
@@ -434,6 +435,7 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_text = w->service_taken   ? "Service job-workers exists"
                         : w->names_refusal ? w->names_refusal
                                            : w->refusal;
+    view->create_refused_ms = w->create_refused_ms;
     view->create_retry_at_ms = w->create_retry_at_ms;
 }
 

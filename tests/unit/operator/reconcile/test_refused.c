@@ -1,0 +1,177 @@
+/* Jobs whose pods the API server takes in part, or not at all. */
+#include "story.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+#define QUOTA "exceeded quota: team"
+#define TOLD_MS 1000 /* what is over at once is not told */
+#define AGAIN_MS 10000
+
+static struct world *with_quota(const char *spec, uint32_t quota)
+{
+    struct world *w = world_new(spec);
+
+    w->refusal = QUOTA;
+    w->quota = quota;
+    world_settle(w);
+    world_pass(w, TOLD_MS);
+    return w;
+}
+
+static uint32_t pods_there(const struct world *w)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < w->pod_count; i++)
+        count += w->pods[i]->exists;
+    return count;
+}
+
+static void check_backs_off(struct world *w)
+{
+    check_state(w, "Pending", "PodsNotCreated",
+                "The API server does not take all pods of instance 0, which gives its IPUs back until it is "
+                "tried again: " QUOTA);
+    CHECK_INT_EQ(pods_there(w), 0);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(world_held(w), 0);
+    check_idle(w);
+}
+
+TEST(an_instance_that_cannot_be_whole_holds_no_ipus)
+{
+    AUTO(world) struct world *w = with_quota(TWO_WORKERS, 1);
+
+    CHECK_INT_EQ(w->pod_count, 1); /* one of the two was there for a while */
+    check_backs_off(w);
+    w->quota = 2;
+    world_pass(w, AGAIN_MS - TOLD_MS - 1);
+    CHECK_INT_EQ(pods_there(w), 0);
+    world_pass(w, 1);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+    end_all(w, 0);
+    check_completed(w);
+}
+
+TEST(each_try_that_fails_leaves_nothing)
+{
+    AUTO(world) struct world *w = with_quota(TWO_WORKERS, 1);
+
+    for (uint32_t tries = 1; tries < 5; tries++) {
+        CHECK_INT_EQ(w->pod_count, tries);
+        check_backs_off(w);
+        world_pass(w, AGAIN_MS);
+    }
+}
+
+TEST(its_other_instances_run_on)
+{
+    AUTO(world) struct world *w = with_quota(TWO_BY_TWO, 3);
+
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(world_said(w, "reason"), "PodsNotCreated");
+    CHECK_HAS(world_said(w, "lastMessage"), "1 of 2 instances running, 0 done; ");
+    CHECK_INT_EQ(pods_there(w), 2);
+    CHECK_INT_EQ(w->part_count, 1);
+    w->quota = 4;
+    world_pass(w, AGAIN_MS);
+    CHECK_STR_EQ(world_said(w, "lastMessage"), "2 of 2 instances running, 0 done");
+}
+
+TEST(a_changed_quota_is_found_by_a_restart_too)
+{
+    AUTO(world)
+    struct world *w = running(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,"
+                                   "\"restartPolicy\":{\"type\":\"OnFailure\",\"backOffLimit\":1},"));
+
+    w->refusal = QUOTA;
+    w->quota = 1;
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_settle(w);
+    world_pass(w, AGAIN_MS);
+    world_pass(w, TOLD_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
+    CHECK_INT_EQ(w->part_count, 0);
+    w->refusal = NULL;
+    world_pass(w, AGAIN_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+    end_all(w, 1); /* that it was restarted once is not forgotten */
+    CHECK_STR_EQ(world_said(w, "reason"), "BackoffLimitExceeded");
+    check_nothing_held(w);
+}
+
+/* Its workers are the larger part of it. */
+TEST(workers_do_not_wait_for_a_launcher_that_is_refused)
+{
+    AUTO(world)
+    struct world *w = with_quota(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,"
+                                      "\"launcher\":{\"command\":[\"mpirun\",\"true\"]},"),
+                                 2);
+
+    CHECK_INT_EQ(w->pod_count, 2);
+    check_backs_off(w);
+    CHECK_INT_EQ(w->secrets.count, 0);
+    w->quota = 3;
+    world_pass(w, AGAIN_MS);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
+TEST(a_process_that_dies_while_it_takes_back_leaves_nothing)
+{
+    AUTO(world) struct world *w = world_new(TWO_WORKERS);
+
+    w->refusal = QUOTA;
+    w->quota = 1;
+    while (!world_pod(w, "job-worker-0"))
+        CHECK(world_advance(w));
+    world_reconcile(w);
+    CHECK(pod(w, "job-worker-0")->deleting);
+    world_crash(w);
+    world_settle(w);
+    for (int i = 0; i < 20 && !str_eq(world_said(w, "launcherStatus"), "Pending"); i++)
+        world_pass(w, AGAIN_MS);
+    CHECK_INT_EQ(pods_there(w), 0);
+    CHECK_INT_EQ(w->part_count, 0);
+}
+
+TEST(a_pod_that_does_not_end_keeps_its_partition)
+{
+    AUTO(world) struct world *w = world_new(TWO_WORKERS);
+
+    w->refusal = QUOTA;
+    w->quota = 1;
+    while (!world_pod(w, "job-worker-0") || !pod(w, "job-worker-0")->node)
+        CHECK(world_advance(w));
+    pod(w, "job-worker-0")->node_silent = true;
+    world_pass(w, TOLD_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+    CHECK_INT_EQ(w->part_count, 1);
+    world_pass(w, WORLD_HOLD_MS);
+    world_pass(w, TOLD_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
+    CHECK_INT_EQ(w->part_count, 0);
+}
+
+TEST(tries_count_as_one_time_of_being_stuck)
+{
+    AUTO(world)
+    struct world *w =
+        with_quota(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,\"startDeadlineSeconds\":60,"), 1);
+    AUTO(mem) char *since = mem_strdup(world_said(w, "stuckSince"));
+
+    CHECK(*since);
+    for (int i = 0; i < 5; i++) {
+        world_pass(w, AGAIN_MS);
+        CHECK_STR_EQ(world_said(w, "stuckSince"), since);
+    }
+    world_pass(w, AGAIN_MS);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartDeadlineExceeded");
+    CHECK_HAS(world_said(w, "lastMessage"), QUOTA);
+    check_nothing_held(w);
+}
