@@ -13,7 +13,7 @@ import yaml
 import renders
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "lib"))
+sys.path[:0] = [str(ROOT / "tests" / "lib"), str(ROOT / "deploy" / "local")]
 CHART = ROOT / "charts" / "ipu-operator"
 CRD_FILE = CHART / "crds" / "ipujobs.graphcore.ai.yaml"
 CLUSTER = ROOT / "deploy" / "cluster"

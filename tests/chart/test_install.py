@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
+import published
 from conftest import CHART, ROOT
+from renders import CERTIFIED, EVERYTHING, objects, render
 
 ACCOUNT = "ipu-operator-controller"
 MANIFEST = ROOT / "deploy" / "manifests" / "ipu-operator.yaml"
@@ -111,6 +113,21 @@ def _check_permissions(api, namespace):
         done = api.kubectl("auth", "can-i", verb, resource, *part, *scope, "--as", user)
         answers[verb, "/".join(filter(None, [resource, sub])), where] = done.stdout.strip()
     assert {question for question, answer in answers.items() if answer == "yes"} == set(ALLOWED)
+
+
+@pytest.mark.parametrize("values, kinds", [(CERTIFIED, ("Certificate", "Issuer")), (EVERYTHING, ("ServiceMonitor", "PrometheusRule"))],
+                         ids=["cert-manager", "prometheus-operator"])
+def test_what_others_define_is_taken_too(api, programs, namespace, values, kinds):
+    """By a real API server with their own definitions, rules in CEL included."""
+    for definition in published.definitions(*kinds):
+        api.must("apply", "--server-side", "-f", "-", stdin=json.dumps(definition))
+        api.until("wait", "--for=condition=Established", f"crd/{definition['metadata']['name']}", "--timeout=30s")
+    things = [thing for thing in objects(render(programs / "helm", values, namespace=namespace)) if thing["kind"] in kinds]
+    assert {thing["kind"] for thing in things} == set(kinds)
+    for thing in things:
+        for broken, found in ((thing, 0), ({**thing, "spec": {**thing["spec"], "unheardOf": 1}}, 1)):
+            done = api.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", stdin=json.dumps(broken))
+            assert done.returncode == found, done.stderr
 
 
 def test_the_plain_manifests_are_taken(api):

@@ -52,11 +52,15 @@ class GoProgram:
         new.replace(kept)
 
 
+def sources(pins: str, module: str) -> Path:
+    """The sources of a Go module, in the version that the folder of this name beside this package pins."""
+    printed = run("go", "mod", "download", "-json", module, directory=places.REPOSITORY / "deploy" / "local" / pins)
+    return Path(json.loads(printed)["Dir"])
+
+
 def kubernetes_api() -> Path:
     """The OpenAPI document of the local Kubernetes, which comes with its sources."""
-    module = run("go", "mod", "download", "-json", "k8s.io/kubernetes",
-                 directory=places.REPOSITORY / "deploy" / "local" / "kubernetes")
-    return Path(json.loads(module)["Dir"]) / "api" / "openapi-spec" / "swagger.json"
+    return sources("kubernetes", "k8s.io/kubernetes") / "api" / "openapi-spec" / "swagger.json"
 
 
 KWOK = GoProgram("kwok", "KWOK", "sigs.k8s.io/kwok/cmd/kwok", "2-3 minutes")
