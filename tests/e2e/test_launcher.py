@@ -9,7 +9,9 @@ import kube
 import pytest
 import yaml
 from jobs import MEET, UNTIL_TOLD, Job, job, mpi, over_both_nodes, untagged
+from network_policy import admits
 from stack import SECOND, SPARE, processes_of
+from tcp_table import incoming, listening
 
 EXAMPLES = kube.ROOT / "deploy" / "examples"
 # A rank that runs until the test lets it end.
@@ -106,6 +108,52 @@ def test_pods_with_and_without_networks_of_their_own_need_no_dns(namespace, star
     addresses = {alias["ip"] for alias in namespace.get("pod", "own-launcher")["spec"]["hostAliases"]}
     assert len(addresses) == 2
     assert namespace.get("networkpolicy", "own-peers")["spec"]["policyTypes"] == ["Ingress"]
+
+
+# Ranks that have reached each other, and wait until the test lets them end.
+MEETING = """
+import numpy, os, popdist, time, popdist.collectives as collectives
+popdist.init()
+ranks = numpy.ones(1)
+collectives.allReduceSum(ranks, "ranks")
+os.write(1, b"rank %d on worker %s, one of %d\\n" % (popdist.getInstanceIndex(), os.environ["IPU_JOB_WORKER_INDEX"].encode(), ranks[0]))
+while not os.path.exists("/tmp/end"):
+    time.sleep(0.1)
+"""
+
+
+def process_of(pod):
+    """One of a pod's processes: they share its network."""
+    return processes_of(pod["status"]["containerStatuses"][0]["containerID"].split("//")[1])[0]
+
+
+def test_the_network_policy_admits_all_that_a_job_needs_and_nobody_else(namespace, start):
+    """As Kubernetes would judge it: the connections that there are, and those that others could try."""
+    own = {"hostNetwork": False}
+    other = start(job("other", UNTIL_TOLD, pod=own))
+    made = start(mpi("guarded", f"exec python3 -c '{MEETING}'", command=("mpirun", "ipu-launch", "exec", "--"), pod=own))
+    wait_for_ranks(namespace, made)
+    other.wait_for_state("Running")
+    policies, crew = namespace.items("networkpolicies"), {pod["status"]["podIP"]: pod for pod in made.pods()}
+    assert len(policies) == 1 and len(crew) == 3
+    met = [(crew[ip], target, port) for target in crew.values() for ip, port in incoming(process_of(target)) if ip in crew]
+    roles = {(source["metadata"]["labels"]["graphcore.ai/role"], target["metadata"]["labels"]["graphcore.ai/role"])
+             for source, target, _ in met}
+    assert roles >= {("launcher", "worker"), ("worker", "launcher"), ("worker", "worker")}, "the launcher's, Open MPI's, the ranks'"
+    assert all(admits(policies, source, target, port) for source, target, port in met)
+
+    (stranger,) = other.pods()
+    member = next(iter(crew.values()))
+    namesake = member | {"metadata": member["metadata"] | {"namespace": "another"}}
+    for target in crew.values():
+        heard = listening(process_of(target))
+        assert heard
+        assert not any(admits(policies, source, target, port) for source in (stranger, namesake) for port in heard)
+    assert admits(policies, namesake, stranger, 80), "who has no launcher may serve others"
+    for number in (0, 1):
+        made.let_end(number)
+    other.let_end()
+    made.wait_for_state("Completed")
 
 
 # ---- two nodes
