@@ -9,16 +9,11 @@
 #include "operator/kube/base64.h"
 #include "operator/kube/client.h"
 #include "operator/kube/watch.h"
+#include "operator/serve/keeping.h"
 
 enum { CONFIGS = 2, SOON_MS = 100, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000, GONE_MS = 10 * 1000 };
 
 static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000};
-
-/* What there is to know of the Secret. */
-struct keeping {
-    char *resource_version;
-    struct certificate certificate;
-};
 
 /* One of the two webhook configurations. */
 struct bundle {
@@ -42,6 +37,7 @@ struct trust {
     struct loop_timer timer;  /* the next look without a cause */
     struct loop_timer notice; /* while API servers take note of a new CA */
     int64_t gone_ms;          /* since when the Secret is missed; 0: it is not */
+    bool is_unasked;          /* it is gone, and so are the configurations: that was logged */
     unsigned failures;        /* in a row */
 };
 
@@ -78,43 +74,6 @@ static void on_failure(struct trust *trust, const char *what, const struct kube_
 
 /* ---- the Secret ---- */
 
-static char *decode(const cJSON *data, const char *key)
-{
-    AUTO(str) struct str text = {0};
-
-    return base64_decode(slice_of(json_str(data, key, "")), &text) ? str_take(&text) : mem_strdup("");
-}
-
-static bool view_secret(void *ctx, const cJSON *item, void **ret)
-{
-    struct keeping *keeping = NEW(struct keeping);
-    const cJSON *data = json_at(item, "data");
-
-    (void)ctx;
-    keeping->resource_version = mem_strdup(json_str(item, "metadata/resourceVersion", ""));
-    keeping->certificate = (struct certificate){
-        .ca = decode(data, "ca.crt"), .cert = decode(data, "tls.crt"), .key = decode(data, "tls.key")};
-    *ret = keeping;
-    return true;
-}
-
-static void free_secret(void *view)
-{
-    struct keeping *keeping = view;
-
-    mem_free(keeping->resource_version);
-    certificate_release(&keeping->certificate);
-    mem_free(keeping);
-}
-
-static void encode(cJSON *data, const char *key, const char *text)
-{
-    AUTO(str) struct str encoded = {0};
-
-    base64_encode(slice_of(text), &encoded);
-    json_put_str(data, key, str_text(&encoded));
-}
-
 static void on_written(void *ctx, struct kube_response *res)
 {
     struct trust *trust = ctx;
@@ -131,9 +90,7 @@ static void on_written(void *ctx, struct kube_response *res)
 static void renew(struct trust *trust, const struct keeping *old, const char *why)
 {
     AUTO(certificate) struct certificate made = {0};
-    AUTO(json) cJSON *body = json_object();
-    cJSON *metadata = json_put_object(body, "metadata");
-    cJSON *data = json_put_object(body, "data");
+    AUTO(json) cJSON *body = NULL;
 
     log_info("renewing the webhooks' certificate", KV("secret", trust->name), KV("because", why));
     /* What is shown now must stay trusted until it is shown no more, even if the Secret forgot it. */
@@ -142,11 +99,7 @@ static void renew(struct trust *trust, const struct keeping *old, const char *wh
                      : old           ? old->certificate.ca
                                      : NULL,
                      &made);
-    json_put_str(metadata, "name", trust->name);
-    json_put_str(metadata, "resourceVersion", old ? old->resource_version : NULL);
-    encode(data, "ca.crt", made.ca);
-    encode(data, "tls.crt", made.cert);
-    encode(data, "tls.key", made.key);
+    body = keeping_body(trust->name, old, &made);
     trust->write = kube_send(trust->kube,
                              &(struct kube_request){.method = old ? "PATCH" : "POST",
                                                     .resource = &KUBE_SECRETS,
@@ -211,7 +164,7 @@ static bool bundle_is_told(struct bundle *bundle, const char *ca)
 {
     struct trust *trust = bundle->trust;
 
-    if (bundle->call || !watch_is_synced(bundle->watch))
+    if (bundle->call)
         return false;
     AUTO(json) cJSON *patch = bundle_patch(store_view(watch_store(bundle->watch), NULL, trust->name), ca);
     if (!patch->child)
@@ -292,14 +245,37 @@ static void use(struct trust *trust, const struct certificate *certificate)
         loop_timer_start(trust->loop, &trust->notice, NOTICE_MS, on_noticed);
 }
 
-/* Helm takes the Secret away while this process is told to end. Who made it anew at once would leave one
- * behind that the next installation stumbles over; what is shown meanwhile is good without it. */
+static bool is_synced(const struct trust *trust)
+{
+    bool all = watch_is_synced(trust->secret);
+
+    for (size_t i = 0; i < CONFIGS; i++)
+        all = all && watch_is_synced(trust->bundles[i].watch);
+    return all;
+}
+
+static bool is_asked_for(const struct trust *trust)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < CONFIGS; i++)
+        any = any || store_view(watch_store(trust->bundles[i].watch), NULL, trust->name);
+    return any;
+}
+
+/* Helm takes configurations and Secret away while this process is told to end, which may take its time. Who
+ * made the Secret anew would leave one behind that the next installation stumbles over: without a
+ * configuration nobody needs one, and what is shown is good while that is waited for. */
 static bool may_renew_now(struct trust *trust, const struct keeping *keeping)
 {
     int64_t now_ms = loop_clock_ms(), left_ms;
+    bool is_unasked = !keeping && !is_asked_for(trust);
 
-    if (keeping || !trust->shown.cert)
-        return true;
+    if (is_unasked && !trust->is_unasked)
+        log_info("without webhook configurations their Secret is not made", KV("secret", trust->name));
+    trust->is_unasked = is_unasked;
+    if (keeping || is_unasked || !trust->shown.cert)
+        return !is_unasked;
     if (!trust->gone_ms)
         trust->gone_ms = now_ms;
     left_ms = trust->gone_ms + GONE_MS - now_ms;
@@ -312,7 +288,7 @@ static void look(struct trust *trust)
 {
     if (!loop_timer_is_running(&trust->timer))
         look_later(trust, HOUR_MS);
-    if (trust->write || !watch_is_synced(trust->secret))
+    if (trust->write || !is_synced(trust))
         return;
     const struct keeping *keeping = kept(trust);
     const char *fault = fault_of(trust, keeping);
@@ -365,7 +341,8 @@ struct trust *trust_new(struct kube *kube, const struct trust_options *options)
     trust->ns = mem_strdup(options->ns);
     trust->name = mem_strdup(options->name);
     trust->given = options->given ? mem_strdup(options->given) : NULL;
-    trust->secret = watch_one(trust, &KUBE_SECRETS, trust->ns, secret_name(trust), view_secret, free_secret);
+    trust->secret =
+        watch_one(trust, &KUBE_SECRETS, trust->ns, secret_name(trust), keeping_view, keeping_free);
     for (size_t i = 0; i < CONFIGS; i++)
         trust->bundles[i] = (struct bundle){
             .trust = trust,

@@ -248,11 +248,18 @@ def test_a_rotation_under_load_drops_no_request(webhooks):
 
 
 def test_a_secret_that_goes_with_its_release_is_not_made_again(webhooks):
-    """`helm uninstall` takes policy and Secret away while the operator ends; a Secret that came back would stand in the way of
-    the next release."""
+    """`helm uninstall` takes policy, configurations and Secret away while the operator ends, however long that takes; a Secret
+    that came back would stand in the way of the next release."""
     api, world = webhooks.api, webhooks.world
     api.delete("validatingadmissionpolicybindings", None, f"{OPERATOR_NS}-ipu-operator-controller")
+    configurations = {config: api.get(config, None, NAME) for config in CONFIGS}
+    for config in CONFIGS:
+        api.delete(config, None, NAME)
     api.delete("secrets", OPERATOR_NS, NAME)
+    world.operator.until_logged("without webhook configurations their Secret is not made")
+    assert api.get("secrets", OPERATOR_NS, NAME) is None
+    for config, was in configurations.items():
+        api.create(config, None, {"metadata": {"name": NAME}, "webhooks": was["webhooks"]})
     until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made again where nobody ends", 120, world.tell)
     until(lambda: webhooks.shown() == webhooks.kept(), "and shown", 90, world.tell)
     api.delete("secrets", OPERATOR_NS, NAME)
