@@ -23,7 +23,7 @@ static void note_age(int64_t now_s, int64_t since_s, int64_t *oldest)
         *oldest = now_s - since_s;
 }
 
-static void count_job(const struct job *job, int64_t now_s, struct survey *ret)
+void survey_count_job(const struct job *job, int64_t now_s, struct survey *ret)
 {
     if (job->is_vendors) {
         ret->vendors++;
@@ -84,7 +84,7 @@ void survey_take(const struct reconciler *r, int64_t now_s, struct survey *ret)
 
     *ret = (struct survey){0};
     for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
-        count_job(i->view, now_s, ret);
+        survey_count_job(i->view, now_s, ret);
     for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
         count_claims(value, now_s, ret);
     ret->records = count_partitions(r);

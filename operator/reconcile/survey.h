@@ -8,6 +8,7 @@
 #include "operator/pool/pool.h"
 #include "operator/reconcile/status.h"
 
+struct job;
 struct reconciler;
 
 #define SURVEY_STATES (JOB_TERMINATING + 1)
@@ -36,6 +37,7 @@ struct survey {
 };
 
 void survey_take(const struct reconciler *reconciler, int64_t now_unix_s, struct survey *ret);
+void survey_count_job(const struct job *job, int64_t now_unix_s, struct survey *survey); /* pure */
 void survey_release(struct survey *survey);
 
 static inline void survey_auto(struct survey *survey)
