@@ -8,6 +8,7 @@ import pytest
 from permissions import Audit, Right, not_allowed, rights, unused
 from test_admission import WITH_WEBHOOKS, Webhooks, create, job
 from test_given_certificate import WITH_GIVEN
+from test_orphans import make, vendors_job, verb, wait_seen
 from waiting import until
 from world import ACCOUNT, NAME, OPERATOR_NS, container
 
@@ -119,11 +120,24 @@ def test_an_api_server_without_streaming_lists(world, vipu):
         webhooks.remove()
 
 
+def give_back_and_adopt(world, vipu, partition, theirs):
+    """The verbs about partitions, where nothing is known of other namespaces."""
+    wait_seen(world, partition, "left-behind")
+    done = verb(world, "release", "left-behind")
+    assert (done.returncode, done.stderr) == (0, "") and list(vipu.partitions()) == [partition]
+    done = verb(world, "adopt", partition, "--job", f"{theirs.ns}/{theirs.name}")
+    assert (done.returncode, done.stderr) == (0, "")
+    theirs.delete()
+    until(lambda: not vipu.partitions(), "it is given back with its job", 60, world.tell)
+
+
 def test_one_namespace_needs_no_right_beyond_it(cluster, world, vipu):
     other = world.make_namespace(f"{world.ns}-other")
     values = "--set", "fullnameOverride=single", "--set", f"controller.watchNamespace={world.ns}"
     cluster.grant(*values)
     world.token = cluster.token_of("single-controller")
+    theirs, partition = vendors_job(world, "theirs"), f"p-theirs-{world.ns}-0"
+    make(vipu, partition, "left-behind")
     world.start_operator([f"{vipu.address}:no=node"], "--lease-name", "single", "--watch-namespace", world.ns)
     ignored, launched = world.job("ignored", ns=other), world.job("launched", launcher={"command": ["go"]})
     for count in (1, 2):
@@ -135,6 +149,7 @@ def test_one_namespace_needs_no_right_beyond_it(cluster, world, vipu):
     for made in launched.pods().values():
         world.kubelet.end_deleted(made)
     launched.wait_gone()
+    give_back_and_adopt(world, vipu, partition, theirs)
     assert ignored.status["lastMessage"] == "No operator has looked at this job yet"
     assert "finalizers" not in ignored.get()["metadata"]
     audit = Audit(cluster.audit_log(), f"system:serviceaccount:{OPERATOR_NS}:single-controller")
