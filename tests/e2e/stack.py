@@ -140,6 +140,15 @@ class Stack:
         lease = self.system.get("lease", "ipu-operator")
         return lease["spec"].get("holderIdentity") or "" if lease else ""
 
+    def forget_lease(self):
+        """Nobody has to wait for one that was killed with it."""
+        self.system("delete", "lease", "ipu-operator", "--ignore-not-found")
+
+    def leading_pod(self):
+        leader = self.leader()
+        pods = self.system.items("pods", "-l", "control-plane=controller-manager")
+        return next((pod for pod in pods if leader.startswith(pod["metadata"]["name"])), None)
+
     def wait_until_leading(self, other_than=""):
         """Waits until a living pod of the operator leads, and holds the lease under another name than before."""
 
@@ -153,9 +162,7 @@ class Stack:
         """kill -9 of its process. Its pod is replaced, because a kubelet restarts a killed container more and more
         slowly."""
         pod = kube.wait_for("the operator's container runs", lambda: self._running_operator(), 60)
-        container = pod["status"]["containerStatuses"][0]["containerID"].split("//")[1]
-        for pid in processes_of(container):
-            os.kill(pid, signal.SIGKILL)
+        send(pod, signal.SIGKILL)
         self.system("delete", "pod", pod["metadata"]["name"], "--force", "--grace-period=0")
 
     def _running_operator(self):
@@ -166,15 +173,17 @@ class Stack:
     def kill_vipu_server(self):
         """kill -9 of the V-IPU controller; the kubelet starts its container again, with what it had stored."""
         pod = self.system.items("pods", "-l", "app.kubernetes.io/component=vipu-server")[0]
-        before = pod["status"]["containerStatuses"][0]["restartCount"]
-        for pid in processes_of(pod["status"]["containerStatuses"][0]["containerID"].split("//")[1]):
-            os.kill(pid, signal.SIGKILL)
+        send(pod, signal.SIGKILL)
+        self.wait_until_restarted(pod)
+
+    def wait_until_restarted(self, pod):
+        """The kubelet has started its container again, and it is ready."""
 
         def is_back():
             status = self.system.get("pod", pod["metadata"]["name"])["status"]["containerStatuses"][0]
-            return status["restartCount"] > before and status["ready"]
+            return status["restartCount"] > pod["status"]["containerStatuses"][0]["restartCount"] and status["ready"]
 
-        kube.wait_for("the V-IPU controller is back", is_back, 120)
+        kube.wait_for(f"{pod['metadata']['name']} is back", is_back, 120)
 
     @staticmethod
     def kill_component(component, program):
@@ -201,6 +210,12 @@ class Stack:
 
     def operator_log(self):
         return self.system("logs", "deployment/ipu-operator", "--tail=200")
+
+
+def send(pod, number):
+    """A signal to all processes of a pod's first container."""
+    for pid in processes_of(pod["status"]["containerStatuses"][0]["containerID"].split("//")[1]):
+        os.kill(pid, number)
 
 
 def processes_of(container):

@@ -2,12 +2,13 @@
 
 import contextlib
 import json
+import signal
 import threading
 
 import kube
 import pytest
 from jobs import IMAGE, UNTIL_TOLD, job
-from stack import SYSTEM
+from stack import SYSTEM, send
 
 APPLIERS = 3
 OPERATOR = "deployment/ipu-operator"
@@ -92,6 +93,14 @@ def test_a_rolling_restart_refuses_nobody(stack, namespace):
         kube.wait_for("the old replicas are gone", lambda: not operators(stack) & before, 120)
         appliers.wait_for_more()
     assert appliers.failures == []
+
+
+def test_a_leader_that_stands_still_is_followed_and_started_again(stack, start):
+    stuck = stack.leading_pod()
+    send(stuck, signal.SIGSTOP)
+    kube.wait_for("another leads", lambda: not stack.leader().startswith(stuck["metadata"]["name"]), 90)
+    stack.wait_until_restarted(stuck)
+    start(job("after", "true")).wait_for_state("Completed")
 
 
 class Visitor:
