@@ -1,5 +1,7 @@
 #include "operator/api/job.h"
 
+#include <stdio.h>
+
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/api/jobspec.h"
@@ -82,6 +84,7 @@ struct job *job_parse(const cJSON *object)
     job->is_vendors = vendor_owns(object);
     job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
     job->status_pack = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
+    (void)snprintf(job->state, sizeof(job->state), "%s", json_str(status, "launcherStatus", ""));
     validate_job(object, &job->spec, &job->problems);
     read_templates(job, json_at(object, "spec"));
     return job;

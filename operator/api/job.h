@@ -23,6 +23,9 @@ enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 #define JOB_IPUS_PER_DOMAIN 64u
 #define JOB_IPUS_MAX (1u << 16) /* of one instance */
 
+/* States are words such as Terminating. */
+#define JOB_STATE_SIZE 16
+
 /* So many instances, or so many of a hundred. */
 struct share {
     uint32_t amount;
@@ -75,6 +78,7 @@ struct job {
     struct pack *launcher_pack;    /* spec.launcher; NULL without one */
     bool overrides_restart_policy; /* the template has one of its own that is not Never */
     struct pack *status_pack;      /* status; {} when absent */
+    char state[JOB_STATE_SIZE];    /* of the status: launcherStatus, cut; "" when absent */
 };
 
 /* Never fails for an object of the right kind: a bad spec is a view with problems. NULL only without name or

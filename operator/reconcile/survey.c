@@ -6,12 +6,8 @@
 /* The state that users see; a job without one has just been made. */
 static enum job_state state_of(const struct job *job)
 {
-    struct err err = {0};
-    AUTO(json) cJSON *status = job_status(job, &err);
-    const char *name = json_str(status, "launcherStatus", "");
-
     for (size_t i = 0; i < SURVEY_STATES; i++) {
-        if (str_eq(job_state_name((enum job_state)i), name))
+        if (str_eq(job_state_name((enum job_state)i), job->state))
             return (enum job_state)i;
     }
     return JOB_PENDING;

@@ -263,6 +263,7 @@ TEST(metadata_and_the_plain_fields_are_read)
     CHECK_STR_EQ(job->spec.routing, "dnc");
     CHECK_STR_EQ(job->spec.allocation, "c");
     CHECK_PACK(job->status_pack, "{\"launcherStatus\":\"Pending\"}");
+    CHECK_STR_EQ(job->state, "Pending");
     CHECK_PACK(job->template_pack, "{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
     CHECK_INT_EQ(job->problems.count, 0);
 }
@@ -272,6 +273,7 @@ TEST(a_new_object_has_no_status_and_no_finalizer)
     AUTO(job) struct job *job = parse(ONE "\"ipusPerJobInstance\":4,\"cleanPodPolicy\":\"All\"," WORKERS);
 
     CHECK_PACK(job->status_pack, "{}");
+    CHECK_STR_EQ(job->state, "");
     CHECK(!job->has_finalizer && !job->deleting && !job->release && !job->spec.managed_by);
     CHECK_INT_EQ(job->spec.clean, CLEAN_ALL);
     CHECK_INT_EQ(job->spec.reconfigurable, -1);
