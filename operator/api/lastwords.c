@@ -31,13 +31,12 @@ static bool read_number(struct slice name, uint32_t *ret)
 /* What follows the word in the line; ptr NULL: it is not there. */
 static struct slice behind(struct slice line, const char *word)
 {
-    const char *end = line.ptr + line.len;
-    const char *at = line.ptr ? strstr(line.ptr, word) : NULL;
+    const char *at = line.ptr ? memmem(line.ptr, line.len, word, strlen(word)) : NULL;
 
-    if (!at || at + strlen(word) > end)
+    if (!at)
         return (struct slice){0};
     at += strlen(word);
-    return (struct slice){at, (size_t)(end - at)};
+    return (struct slice){at, line.len - (size_t)(at - line.ptr)};
 }
 
 static bool read_line(struct slice line, const struct words *says, struct lost_worker *ret)
