@@ -38,7 +38,9 @@ class GoProgram:
         return kept
 
     def kept_at(self) -> Path:
-        pins = b"\0".join((self.module / name).read_bytes() for name in ("go.mod", "go.sum"))
+        """Its own sources, where it has any, are part of what it is."""
+        files = [self.module / "go.mod", self.module / "go.sum", *self.module.glob("main.go")]
+        pins = b"\0".join(file.read_bytes() for file in files)
         return places.cache_home() / f"{self.name}-{hashlib.sha256(pins).hexdigest()[:16]}"
 
     def _build(self, kept: Path) -> None:
@@ -65,3 +67,4 @@ def kubernetes_api() -> Path:
 
 KWOK = GoProgram("kwok", "KWOK", "sigs.k8s.io/kwok/cmd/kwok", "2-3 minutes")
 KUBECONFORM = GoProgram("kubeconform", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "10 seconds")
+PROMQL = GoProgram("promql", "the engine of Prometheus", ".", "1-2 minutes")

@@ -1,0 +1,167 @@
+"""The alerts as Prometheus judges them: what the operator tells minute by minute, and what is made of it by then.
+
+The rules and the engine are Prometheus' own (deploy/local/promql)."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+
+import pytest
+import yaml
+
+from local_cluster.go_programs import PROMQL
+from pages import Reader, blocks_at
+from renders import objects, render
+
+PAGE = "https://example.com/monitoring"
+# What a reader of each alert has before them; a case fills in what is in braces.
+TEXTS = {
+    "IPUOperatorHasNoLeader": ("critical", "No IPU operator leads",
+                               "No operator in namespace ipus holds the lease, or none can be read. Running jobs go on; nothing starts, "
+                               "ends or restarts them."),
+    "IPUControllerDown": ("critical", "V-IPU controller {controller} does not answer",
+                          "Its jobs run on, but no partition is made or given back there. The page /controllers of the operator says why."),
+    "IPUQueueStuck": ("warning", "Jobs wait for IPUs although all are free",
+                      "Every V-IPU controller answers, nothing holds IPUs, and yet nobody is served. The page /queue of the operator says "
+                      "what each job waits for."),
+    "IPUJobWaitsLong": ("info", "A job has waited for IPUs for more than a day",
+                        "The first in line has waited for {time}. The page /queue of the operator says for what, and who holds it."),
+    "IPUJobDeletionStuck": ("warning", "A job has been in deletion for more than half an hour",
+                            "It began {time} ago. kubectl get ij -A shows it as Terminating, and its status who may still use its IPUs."),
+    "IPUOperatorCertificateEnds": ("warning", "The operator's certificate for {use} ends within a week",
+                                   "It ends in {time} and should have been renewed by now. The operator's log says why it was not."),
+    "IPUOperatorFails": ("warning", "More than half of what the operator does fails",
+                         "Requests to the API server fail or are refused. The operator's log and the events of jobs name them."),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    alert: str
+    about: str
+    series: dict  # -> its values, one for each minute, as promtool's tests write them
+    silent_at: int  # the minute when nobody is told, yet or at all
+    fires_at: int = 0  # the minute when somebody is; 0: never
+    labels: dict = field(default_factory=dict)  # of the alert, beside those that all have
+    time: str = ""
+
+
+def series(name, namespace="ipus", **labels):
+    said = {"namespace": namespace, "job": "ipu-operator-controller-manager-metrics"} | labels
+    return f"ipu_operator_{name}{{" + ",".join(f'{label}="{value}"' for label, value in said.items()) + "}"
+
+
+def line(waiting="1x20", held="0x20", foreign="0x20", other_up="1x20"):
+    """A line of jobs before two V-IPU controllers."""
+    return {series("waiting_instances"): waiting, series("ipus", controller="vctl1", state="held"): held,
+            series("ipus", controller="vctl2", state="foreign"): foreign, series("ipus", controller="vctl1", state="free"): "64x20",
+            series("controller_up", controller="vctl1"): "1x20", series("controller_up", controller="vctl2"): other_up}
+
+
+def work(retries, reconciles="0+10x60"):
+    return {series("reconcile_retries_total"): retries, series("reconciles_total", result="acted"): reconciles,
+            series("reconciles_total", result="settled"): "0x60"}
+
+
+CASES = [
+    Case("IPUOperatorHasNoLeader", "the leader goes and nobody follows",
+         {series("leader", pod="a"): "1x4 0x10", series("leader", pod="b"): "0x15"}, 6, 7),
+    Case("IPUOperatorHasNoLeader", "a leader elsewhere does not count", {series("leader", namespace="other", pod="a"): "1x10"}, 1, 2),
+    Case("IPUOperatorHasNoLeader", "the only one starts again and again, so that it can be read now and then",
+         {series("leader", pod="a"): "1 0 stale 0 stale 0 stale 0"}, 2, 3),
+    Case("IPUOperatorHasNoLeader", "one hands over to the other",
+         {series("leader", pod="a"): "1x4 0x10", series("leader", pod="b"): "0x5 1x10"}, 10),
+    Case("IPUControllerDown", "one of two falls silent",
+         {series("controller_up", controller="vctl1"): "1x2 0x10", series("controller_up", controller="vctl2"): "1x12"}, 7, 8,
+         labels={"controller": "vctl1"}),
+    Case("IPUControllerDown", "it stays away while another begins to lead",
+         {series("controller_up", controller="vctl1", pod="a"): "0x3 stale", series("controller_up", controller="vctl1", pod="b"): "_x4 0x8"},
+         4, 5, labels={"controller": "vctl1"}),
+    Case("IPUControllerDown", "it starts again", {series("controller_up", controller="vctl1"): "1x2 0x3 1x10"}, 8),
+    Case("IPUQueueStuck", "all IPUs are free, and nobody gets any", line(), 14, 15),
+    Case("IPUQueueStuck", "a job holds some", line(held="4x20"), 20),
+    Case("IPUQueueStuck", "somebody else holds some", line(foreign="4x20"), 20),
+    Case("IPUQueueStuck", "one V-IPU controller is down, and has its own alert", line(other_up="0x20"), 20),
+    Case("IPUQueueStuck", "nobody waits", line(waiting="0x20"), 20),
+    Case("IPUQueueStuck", "the line moves now and then", line(held="0x8 4 0x20"), 20),
+    Case("IPUJobWaitsLong", "somebody waits for a day, and a quarter of an hour", {series("longest_wait_seconds"): "0+60x1500"}, 1455, 1456,
+         time="1d 0h 16m 0s"),
+    Case("IPUJobWaitsLong", "it is somebody else each hour", {series("longest_wait_seconds"): " ".join(["0+60x59"] * 25)}, 1500),
+    Case("IPUJobDeletionStuck", "a job stays for longer than half an hour", {series("longest_deletion_seconds"): "0+60x60"}, 35, 36,
+         time="36m 0s"),
+    Case("IPUJobDeletionStuck", "its last pod takes its grace period of ten minutes", {series("longest_deletion_seconds"): "0+60x10 0x50"}, 60),
+    Case("IPUOperatorCertificateEnds", "one of two is not renewed",
+         {series("certificate_expiration_timestamp_seconds", use="webhooks"): f"{8 * 86400}x1600",
+          series("certificate_expiration_timestamp_seconds", use="metrics"): f"{90 * 86400}x1600"}, 1500, 1501,
+         labels={"use": "webhooks"}, time="6d 22h 59m 0s"),
+    Case("IPUOperatorCertificateEnds", "it is renewed",
+         {series("certificate_expiration_timestamp_seconds", use="webhooks"): f"{8 * 86400}x1450 {90 * 86400}x200"}, 1600),
+    Case("IPUOperatorFails", "everything fails", work("0+10x60"), 30, 31),
+    Case("IPUOperatorFails", "half of it fails", work("0+5x60"), 60),
+    Case("IPUOperatorFails", "there is nothing to do", work("0x60", "0x60"), 60),
+    Case("IPUOperatorFails", "it fails for a while", work("0+10x9 100x50"), 60),
+]
+
+
+@pytest.fixture(scope="module")
+def groups(programs):
+    """What the chart gives to Prometheus."""
+    values = {"metrics": {"prometheusRule": {"enabled": True, "runbookUrl": PAGE}}}
+    (rule,) = [thing for thing in objects(render(programs / "helm", values)) if thing["kind"] == "PrometheusRule"]
+    return rule["spec"]["groups"]
+
+
+@pytest.fixture
+def ask(tmp_path):
+    """What Prometheus says to these groups of rules, or to a file of them, at these minutes of a history."""
+
+    def judged(rules, history, minutes):
+        file = tmp_path / "judged.yaml"
+        file.write_text(rules if isinstance(rules, str) else yaml.safe_dump({"groups": rules}))
+        asked = {"rules": str(file), "series": history, "minutes": minutes}
+        return subprocess.run([PROMQL.path()], input=json.dumps(asked), capture_output=True, text=True, timeout=120)
+
+    return judged
+
+
+def told(case):
+    """What a reader of the alert has before them."""
+    severity, summary, description = TEXTS[case.alert]
+    words = case.labels | {"time": case.time}
+    return {"labels": {"alertname": case.alert, "severity": severity, "namespace": "ipus"} | case.labels,
+            "annotations": {"summary": summary.format(**words), "description": description.format(**words),
+                            "runbook_url": f"{PAGE}#{case.alert.lower()}"}}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert}: {case.about}")
+def test_an_alert_fires_when_it_should(ask, groups, case):
+    own = [group | {"rules": [rule for rule in group["rules"] if rule["alert"] == case.alert]} for group in groups]
+    minutes = [case.silent_at, case.fires_at] if case.fires_at else [case.silent_at]
+    done = ask(own, case.series, minutes)
+    assert done.returncode == 0, done.stderr
+    firing = [moment["firing"] for moment in json.loads(done.stdout)]
+    assert firing == ([[], [told(case)]] if case.fires_at else [[]])
+
+
+def test_every_alert_is_seen_to_fire_and_to_be_silent(groups):
+    alerts = {rule["alert"] for group in groups for rule in group["rules"]}
+    assert alerts == TEXTS.keys()
+    assert alerts == {case.alert for case in CASES if case.fires_at} == {case.alert for case in CASES if not case.fires_at}
+
+
+def test_prometheus_refuses_what_is_no_rule(ask, groups):
+    for right, wrong in (("== 1", "== 1)"), ("for: 2m", "for: soon"), ("{{ $value", "{{ $worth"), ("labels:", "label:")):
+        text = yaml.safe_dump({"groups": groups})
+        assert right in text
+        assert ask(text.replace(right, wrong), {}, [0]).returncode == 1, wrong
+
+
+def test_the_page_makes_a_file_of_rules(programs, ask, tmp_path):
+    types = Reader(tmp_path, os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"})
+    for block in blocks_at("docs/monitoring.md", "chart"):
+        types(block)
+    text = (tmp_path / "rules.yaml").read_text()
+    assert [rule["alert"] for rule in yaml.safe_load(text)["groups"][0]["rules"]] == list(TEXTS)
+    (moment,) = json.loads(ask(text, {}, [2]).stdout)
+    assert [one["labels"]["alertname"] for one in moment["firing"]] == ["IPUOperatorHasNoLeader"]
