@@ -32,8 +32,8 @@ type alert struct {
 }
 
 type answer struct {
-	Values   []float64 `json:"values"`   // of a query, one for each series
-	Warnings []string  `json:"warnings"` // with what Prometheus would say beside them
+	Values   []string `json:"values"`   // of a query, one for each series
+	Warnings []string `json:"warnings"` // what Prometheus has to say beside them
 }
 
 type moment struct {
@@ -161,10 +161,10 @@ func answersTo(queries []string, series *promqltest.LazyLoader, now time.Time) (
 	return answers, nil
 }
 
-func valuesOf(vector promql.Vector) []float64 {
-	values := []float64{}
+func valuesOf(vector promql.Vector) []string {
+	values := []string{}
 	for _, sample := range vector {
-		values = append(values, sample.F)
+		values = append(values, fmt.Sprint(sample.F))
 	}
 	return values
 }

@@ -1,6 +1,7 @@
 """/metrics of the operator, read by a parser that is not ours."""
 
 import json
+import math
 import re
 import socket
 import ssl
@@ -9,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 
+from local_cluster.go_programs import PROMQL
 from operator_program import ROOT, Operator
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from waiting import until
@@ -130,6 +132,43 @@ def test_the_pages_of_the_vendors_proxy(world, vipu):
     assert operator.ask("/health")[0] == 200
     for body, status in (('{"size": 0}', 400), ("nonsense", 400), ('{"size": "2"}', 400), ("x" * 2000, 413), (None, 405)):
         assert operator.ask("/query", body)[0] == status, body
+
+
+def scraped(operator):
+    """Series -> value, with the labels that Prometheus would add."""
+    status, text = operator.ask("/metrics")
+    assert status == 200
+    where = {"namespace": "ipus", "job": "ipu-operator-controller-manager-metrics", "pod": "a"}
+    return {sample.name + json.dumps(sample.labels | where): sample.value
+            for family in text_string_to_metric_families(text) for sample in family.samples}
+
+
+def series(key):
+    """As Prometheus writes one."""
+    name, _, labels = key.partition("{")
+    return name + "{" + ",".join(f"{label}={json.dumps(value)}" for label, value in json.loads("{" + labels).items()) + "}"
+
+
+def test_what_the_dashboard_asks_for_is_there(world, vipu):
+    """By Prometheus' own engine, of two looks at the operator, five minutes apart for it; the webhooks are off here."""
+    operator = world.start_operator(vipu.address)
+    before = scraped(operator)
+    shown = world.job("shown")
+    world.kubelet.succeed(shown.run_pods(1)["shown-worker-0"])
+    shown.wait("Completed")
+    history = {series(key): (f"{before[key]:f}x4" if key in before else "_x5") + f" {value:f}x5" for key, value in scraped(operator).items()}
+    panels = json.loads((ROOT / "charts/ipu-operator/dashboards/ipu-operator.json").read_text())["panels"]
+    asked = [(panel["title"], target["expr"]) for panel in panels for target in panel.get("targets", [])]
+    queries = [query.replace("$namespace", "ipus").replace("$__rate_interval", "5m") for _, query in asked]
+    done = subprocess.run([PROMQL.path()], input=json.dumps({"series": history, "minutes": [7], "queries": queries}),
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (moment,) = json.loads(done.stdout)
+    assert [answer["warnings"] for answer in moment["answers"]] == [[]] * len(queries)
+    told = [(title, answer["values"]) for (title, query), answer in zip(asked, moment["answers"], strict=True) if not query.endswith("> 0")]
+    assert {title for title, values in told if not values} == {"Certificates", "Admission, 99 of 100", "Refused and unanswered"}
+    (median,) = [values for title, values in told if title == "Time per phase, median"]
+    assert len(median) == 6 and not any(math.isnan(float(value)) for value in median)
 
 
 class SecureMetrics:
