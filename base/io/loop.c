@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "base/core/mem.h"
+#include "base/io/log.h"
 
 /* libuv's handle outlives the owner's struct loop_timer: stopped handles wait in a list for the next start.
  */
@@ -128,8 +129,10 @@ struct loop *loop_new(void)
     /* A peer that hangs up is an error of one write, not the end of the program. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (uv_loop_init(&loop->uv) || uv_prepare_init(&loop->uv, &loop->turn) ||
-        uv_prepare_start(&loop->turn, on_turn) || uv_idle_init(&loop->uv, &loop->soon))
-        abort(); /* no descriptors or memory at start-up */
+        uv_prepare_start(&loop->turn, on_turn) || uv_idle_init(&loop->uv, &loop->soon)) {
+        log_error("the event loop cannot be made: no descriptor or no memory is left");
+        abort();
+    }
     uv_unref((uv_handle_t *)&loop->turn);
     loop->round = 1;
     loop->boot_offset_ms = clock_ms(CLOCK_BOOTTIME) - clock_ms(CLOCK_MONOTONIC);

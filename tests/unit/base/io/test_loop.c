@@ -2,6 +2,9 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
@@ -250,4 +253,34 @@ TEST(dice_fall_differently)
         differ |= loop_dice() != first;
     CHECK(differ);
     CHECK(loop_unix_micros() > 1700000000000000);
+}
+
+/* In the child: no loop is to be had, and what the program says goes to the pipe. */
+static void end_without_descriptors(int out)
+{
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+
+    (void)dup2(out, STDERR_FILENO);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)setrlimit(RLIMIT_NOFILE, &none);
+    (void)signal(SIGABRT, SIG_DFL);
+    loop_free(loop_new());
+    _exit(0);
+}
+
+TEST(a_program_that_gets_no_loop_says_why_it_ends)
+{
+    char said[256] = "";
+    int ends[2], status;
+
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    if (child == 0)
+        end_without_descriptors(ends[1]);
+    (void)close(ends[1]);
+    CHECK(read(ends[0], said, sizeof(said) - 1) > 0);
+    CHECK_INT_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK_HAS(said, "the event loop cannot be made");
+    (void)close(ends[0]);
 }
