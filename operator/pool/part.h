@@ -31,7 +31,8 @@ struct part_view {
     const char *trouble; /* the last failure's text, or NULL */
     int64_t retry_at_ms; /* not before: after a failure */
     bool unsettled; /* a write with unknown outcome, and no list since that could not take effect any more */
-    int64_t settle_at_ms;  /* when that can no longer take effect */
-    int64_t pods_until_ms; /* until then a pod of this run may come to be that nobody has answered for */
-    uint32_t size, gcds;   /* as listed; 0 when not */
+    int64_t settle_at_ms;     /* when that can no longer take effect */
+    int64_t pods_until_ms;    /* until then a pod of this run may come to be that nobody has answered for */
+    int64_t removal_until_ms; /* until then a removal that an earlier process has sent may still come */
+    uint32_t size, gcds;      /* as listed; 0 when not */
 };

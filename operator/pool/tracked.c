@@ -262,15 +262,18 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
 struct tracked *tracked_new(struct controller *c, const struct pool_track *track)
 {
     struct tracked *tracked = NEW(struct tracked);
+    int64_t stray_until_ms = controller_now_ms(c) + POOL_DEADLINE_MS + POOL_STRAY_MS;
 
     tracked->controller = c;
     tracked->id = mem_strdup(track->id);
     tracked->is_ours_fresh = track->is_ours_fresh;
     tracked->view.quiet = track->is_ours_fresh;
     tracked->last_write_ms = controller_now_ms(c);
+    if (!track->is_ours_fresh)
+        tracked->view.removal_until_ms = stray_until_ms;
     if (track->is_unsettled) {
         tracked->view.unsettled = true;
-        tracked->view.settle_at_ms = controller_now_ms(c) + POOL_DEADLINE_MS + POOL_STRAY_MS;
+        tracked->view.settle_at_ms = stray_until_ms;
         tracked->stray_reset_ms = track->may_be_reset ? tracked->view.settle_at_ms : 0;
     }
     return tracked;

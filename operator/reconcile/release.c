@@ -7,6 +7,9 @@
  * the partition goes, and would find the next one of that id. So the id is kept from use until the pods are
  * known to have ended; or for a day, after which no node is expected back. */
 #define SPENT_S 86400
+/* Likewise when an earlier process may have asked, just before its end, for the removal that this one has
+ * brought about: its request would hit the next partition of that id. Longer than it can be on its way. */
+#define STRAY_S 40
 
 /* Whoever comes after must know that the partition is on its way out, and not use it again. */
 static void mark_releasing(const struct record *record, const struct part_view *part, const char *reason,
@@ -22,15 +25,21 @@ static void mark_releasing(const struct record *record, const struct part_view *
 
 /* ---- ids ---- */
 
-/* Was it given back although a process of it may live? Only an id without the job's uid in it can be another
- * job's one day. */
-static bool may_be_found_again(const struct tombstone_view *tomb)
+/* It was given back although a process of it could live. */
+static bool is_fenced(const struct record *record)
+{
+    return record->releasing &&
+           (str_eq(record->reason, "ProcessMayStillRun") || str_eq(record->reason, "Interrupted"));
+}
+
+/* Only an id without the job's uid in it can be another job's one day. */
+static bool must_not_be_used_again(const struct job_view *view, const struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
-    bool is_fenced = record->releasing &&
-                     (str_eq(record->reason, "ProcessMayStillRun") || str_eq(record->reason, "Interrupted"));
+    bool may_be_found = is_fenced(record) && !tomb->is_over;
+    bool may_be_hit = view->now_ms < tomb->part.removal_until_ms;
 
-    return is_fenced && !tomb->is_over &&
+    return (may_be_found || may_be_hit) &&
            !name_is_hashed(record->name, record->job_uid, record->instance, record->attempt);
 }
 
@@ -38,20 +47,25 @@ static void end_record(const struct job_view *view, const struct tombstone_view 
 {
     struct record *spent;
 
-    if (!may_be_found_again(tomb)) {
+    if (!must_not_be_used_again(view, tomb)) {
         plan_record_delete(plan, tomb->record);
         return;
     }
     spent = record_copy(tomb->record);
     spent->spent_s = view->now_unix_s;
+    if (!spent->releasing)
+        mem_set_str(&spent->reason, RECORD_GIVEN_BACK);
+    spent->releasing = true;
     plan_add(plan, OP_RECORD_PATCH)->record = spent;
 }
 
 static void decide_spent(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
 {
-    int64_t left_s = tomb->record->spent_s + SPENT_S - view->now_unix_s;
+    const struct record *record = tomb->record;
+    bool waits_for_pods = is_fenced(record) && !tomb->is_over;
+    int64_t left_s = record->spent_s + (waits_for_pods ? SPENT_S : STRAY_S) - view->now_unix_s;
 
-    if (tomb->is_over || left_s <= 0)
+    if (left_s <= 0)
         plan_record_delete(plan, tomb->record);
     else
         plan_again_at(plan, view->now_ms + left_s * 1000);

@@ -1671,6 +1671,8 @@ TEST(a_spent_id_is_kept_until_its_pod_has_ended)
     check_idle(w);
     world_pod_obey(w, stuck, 143);
     world_settle(w);
+    CHECK(world_is_spent(w, "p-job-ns-0")); /* a removal may still be on its way */
+    world_pass(w, 40000);
     CHECK_INT_EQ(w->record_count, 0);
 }
 
@@ -1690,7 +1692,7 @@ TEST(ids_of_an_earlier_prefix_are_kept_from_use_like_others)
     CHECK(!w->exists);
     CHECK(world_is_spent(w, "p-job-ns-0"));
     world_pod_obey(w, stuck, 143);
-    world_settle(w);
+    world_pass(w, 40000);
     CHECK_INT_EQ(w->record_count, 0);
 }
 
@@ -1705,7 +1707,37 @@ TEST(a_spent_id_is_free_when_its_node_has_booted_anew)
     world_pass(w, WORLD_HOLD_MS);
     CHECK(world_is_spent(w, "p-job-ns-0"));
     world_pod_fence(w, stuck);
+    world_pass(w, 40000);
+    CHECK_INT_EQ(w->record_count, 0);
+}
+
+/* The process before this one may have asked for the removal, too, just before its end. That request must not
+ * hit the partition of a job that is created anew under the same name. */
+TEST(an_id_is_spent_that_an_earlier_process_may_still_remove)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_crash(w);
+    end_all(w, 0);
+    CHECK_INT_EQ(w->part_count, 0);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
+    CHECK(!w->finalizer);
+    check_idle(w);
+    world_pass(w, 39000);
+    CHECK(world_is_spent(w, "p-job-ns-0"));
+    world_pass(w, 1000);
+    CHECK_INT_EQ(w->record_count, 0);
+}
+
+TEST(an_id_is_free_at_once_when_no_earlier_process_can_remove_it)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_crash(w);
     world_settle(w);
+    world_pass(w, WORLD_STRAY_MS);
+    end_all(w, 0);
+    check_nothing_held(w);
     CHECK_INT_EQ(w->record_count, 0);
 }
 

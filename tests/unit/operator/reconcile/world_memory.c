@@ -80,6 +80,7 @@ void world_follow(struct world *w, const struct record *record)
         begin_memory_of_run(track, record->run);
     if (track->size == 0) {
         track->view.quiet = track->is_ours_fresh;
+        track->view.removal_until_ms = track->is_ours_fresh ? 0 : w->now_ms + WORLD_STRAY_MS;
         if (!track->is_ours_fresh && (record->unsettled || !record->started)) {
             track->view.unsettled = true;
             track->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
