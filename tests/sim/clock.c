@@ -8,6 +8,7 @@
 
 struct planned {
     int64_t at_ms;
+    int64_t due_ms; /* before at_ms when a pause has put it off */
     uint64_t number;
     const struct host *host;
     clock_fn fn;
@@ -29,7 +30,9 @@ static struct {
 
 static bool is_before(const struct planned *a, const struct planned *b)
 {
-    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->number < b->number;
+    if (a->at_ms != b->at_ms)
+        return a->at_ms < b->at_ms;
+    return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->number < b->number;
 }
 
 static void put(size_t place, struct planned *planned)
@@ -118,12 +121,10 @@ int64_t clock_unix_s(void)
 struct planned *clock_plan(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx)
 {
     struct planned *planned = NEW(struct planned);
+    int64_t at_ms = the.now_ms + (delay_ms > 0 ? delay_ms : 0);
 
-    *planned = (struct planned){.at_ms = the.now_ms + (delay_ms > 0 ? delay_ms : 0),
-                                .number = ++the.numbers,
-                                .host = host,
-                                .fn = fn,
-                                .ctx = ctx};
+    *planned = (struct planned){
+        .at_ms = at_ms, .due_ms = at_ms, .number = ++the.numbers, .host = host, .fn = fn, .ctx = ctx};
     put_in(planned);
     return planned;
 }

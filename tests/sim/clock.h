@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* A process, or the machine it runs on: while it is paused nothing happens in it, and all that was planned
- * comes afterwards, in order. */
+ * comes afterwards, in the order in which it was due. */
 struct host {
     char *name; /* owned; NULL: none */
     int64_t paused_until_ms;

@@ -30,14 +30,36 @@ static bool is_heard(const struct sitting *s)
     return s->node->trouble == NODE_IS_WELL;
 }
 
+static void come_alive(struct sitting *s)
+{
+    s->is_alive = true;
+    s->next_living = s->cluster->living;
+    if (s->next_living)
+        s->next_living->prev_living = s;
+    s->cluster->living = s;
+}
+
+static void cease(struct sitting *s)
+{
+    if (!s->is_alive)
+        return;
+    s->is_alive = false;
+    *(s->prev_living ? &s->prev_living->next_living : &s->cluster->living) = s->next_living;
+    if (s->next_living)
+        s->next_living->prev_living = s->prev_living;
+    s->prev_living = s->next_living = NULL;
+}
+
 static void sitting_free(struct sitting *s)
 {
+    cease(s);
     clock_cancel(s->next);
     mem_free(s->uid);
     mem_free(s->ns);
     mem_free(s->name);
     mem_free(s->job_uid);
     mem_free(s->partition);
+    mem_free(s->controller);
     mem_free(s);
 }
 
@@ -77,7 +99,7 @@ static void die(struct sitting *s, int exit_code)
 {
     if (s->is_over)
         return;
-    s->is_alive = false;
+    cease(s);
     s->is_over = true;
     s->exit_code = exit_code;
 }
@@ -123,7 +145,7 @@ static void on_start(void *ctx)
         api_changed(s->cluster->api, object);
         return;
     }
-    s->is_alive = true;
+    come_alive(s);
     s->cluster->on_start(s->cluster->ctx, s);
     if (s->habit.runs_ms >= 0)
         plan(s, s->habit.runs_ms, on_end);
@@ -182,6 +204,17 @@ static void on_schedule(void *ctx)
 
 /* ---- what happens to objects ---- */
 
+static const char *env_of(const cJSON *pod, const char *name)
+{
+    const cJSON *containers = json_at(pod, "spec/containers");
+
+    JSON_EACH (variable, json_at(containers ? containers->child : NULL, "env")) {
+        if (str_eq(json_str(variable, "name", ""), name))
+            return json_str(variable, "value", "");
+    }
+    return "";
+}
+
 static void sit(struct cluster *cluster, const struct api_object *object)
 {
     struct sitting *s = NEW(struct sitting);
@@ -193,6 +226,8 @@ static void sit(struct cluster *cluster, const struct api_object *object)
     s->name = mem_strdup(object->name);
     s->job_uid = mem_strdup(json_str(owner ? owner->child : NULL, "uid", ""));
     s->partition = mem_strdup(json_str(object->doc, "metadata/annotations/graphcore.ai~1partition", ""));
+    s->controller = mem_printf("%s:%s", env_of(object->doc, "IPUOF_VIPU_API_HOST"),
+                               env_of(object->doc, "IPUOF_VIPU_API_PORT"));
     parse_u32(json_str(object->doc, "metadata/annotations/graphcore.ai~1run", ""), 0, UINT32_MAX, &s->run);
     s->habit = cluster->habit_of(cluster->ctx, object->doc);
     map_set(&cluster->sittings, s->uid, s);
@@ -209,13 +244,19 @@ static void ask_to_go(struct sitting *s)
         plan(s, dice_between(1, 3000), on_kill);
 }
 
+/* Some programs outlive the patience of everybody: their kubelet is stuck, or they cannot be killed. */
+static int64_t life_after_object_ms(void)
+{
+    return dice_permille(300) ? dice_between(20000, 400000) : dice_between(1000, 20000);
+}
+
 /* The object has gone; a program that lives on is found by its kubelet, some time. */
 static void lose_object(struct sitting *s)
 {
     if (!s->goes_since_ms)
         s->goes_since_ms = clock_now_ms();
     if (s->is_alive)
-        plan(s, dice_between(1000, 20000), on_kill);
+        plan(s, life_after_object_ms(), on_kill);
     else
         forget(s);
 }

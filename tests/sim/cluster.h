@@ -17,15 +17,16 @@ struct habit {
 /* A pod on its node, or on its way there: the truth. */
 struct sitting {
     struct cluster *cluster;
+    struct sitting *prev_living, *next_living; /* while it is alive */
     char *uid, *ns, *name, *job_uid, *partition;
+    char *controller; /* "host:port", as its program is told */
     uint32_t run;
     struct node_side *node; /* NULL: not bound */
     struct habit habit;
-    bool is_alive;  /* its program runs and may use the partition's IPUs */
-    bool is_fenced; /* the partition that it was started on has been removed since: it reaches nothing */
-    bool is_over;   /* its program has ended, or never will begin */
-    bool is_told;   /* the API server knows */
-    bool is_asked;  /* to go */
+    bool is_alive;         /* its program runs and may use the partition's IPUs */
+    bool is_over;          /* its program has ended, or never will begin */
+    bool is_told;          /* the API server knows */
+    bool is_asked;         /* to go */
     int64_t goes_since_ms; /* when it was asked to go, or its object went; 0: neither */
     int exit_code;
     struct planned *next;
@@ -45,6 +46,7 @@ struct cluster {
     size_t node_count;
     unsigned addresses;  /* given to pods so far */
     struct map sittings; /* uid -> struct sitting */
+    struct sitting *living;
     struct habit (*habit_of)(void *ctx, const cJSON *pod);
     void (*on_start)(void *ctx, const struct sitting *sitting); /* its program begins to run */
     void *ctx;

@@ -4,6 +4,7 @@
 #include "invariants.h"
 #include "operator/reconcile/decide.h"
 #include "operator/reconcile/state.h"
+#include "records.h"
 
 /* All would cost a fifth of the run. */
 #define TWICE_EACH 8
@@ -19,6 +20,7 @@ void __wrap_job_decide(const struct job_view *view, struct plan *plan)
 
     __real_job_decide(view, plan);
     progress_decided(world, view, plan);
+    records_judged(world, view);
     if (world->progress.decisions++ % TWICE_EACH)
         return;
     __real_job_decide(view, &again);

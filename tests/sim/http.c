@@ -44,6 +44,7 @@ struct letter {
     struct api_request request;
     char *method, *url, *content_type, *body;
     struct fate fate;
+    bool has_arrived;
     struct api_answer answer;
     unsigned planned;
 };
@@ -96,6 +97,16 @@ void net_drop_letters(struct net *of)
 {
     while (of->letters)
         letter_free(of->letters);
+}
+
+bool net_awaits_pod(const struct net *of, const char *text)
+{
+    for (const struct letter *letter = of->letters; letter; letter = letter->next) {
+        if (!letter->has_arrived && letter->fate.arrives && str_eq(letter->method, "POST") &&
+            strstr(letter->url, "/pods") && !strstr(letter->url, "dryRun") && strstr(letter->body, text))
+            return true;
+    }
+    return false;
 }
 
 /* ---- the end of a call ---- */
@@ -358,6 +369,7 @@ static void arrive(void *ctx)
 {
     struct letter *letter = ctx;
 
+    letter->has_arrived = true;
     if (clock_now_ms() < net->api_down_until_ms) {
         lose(letter);
         return;

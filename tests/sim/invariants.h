@@ -1,6 +1,7 @@
 /* What must never happen, by the names of docs/ARCHITECTURE.md. Checked against what is really so - processes
  * on nodes, partitions at their controllers, the lease at the API server - and not against what an operator
- * believes. */
+ * believes. Here is where the world tells what happens; records.h, programs.h, line.h, outcome.h, promises.h
+ * and progress.h judge it, each what its noun says. */
 #pragma once
 
 #include "world.h"
@@ -10,18 +11,21 @@
 #define NONE_BLOCKED "3 (no job blocks another; a dead controller delays only its own jobs, never the lease)"
 #define NOTHING_AGAIN "4 (what was done is not planned again; plans come to an end)"
 #define AN_END "5 (every job reaches an end, or says what it waits for)"
-#define ONLY_LEADER "6 (only the leader sends)"
+#define ONLY_LEADER "6 (only the leader sends, and nothing of it reaches another job)"
 #define READABLE "7 (a job's log is readable until its pods are deleted by policy)"
-#define FORGOTTEN "memory follows what is known: what has gone is forgotten"
 #define BAD_INPUT "8 (bad input changes nothing)"
+#define NONE_PASSES "9 (nobody passes who is first in line for a controller)"
+#define NO_IPU_SHARED "10 (no IPU is reached by programs that were not started together)"
+#define FORGOTTEN "memory follows what is known: what has gone is forgotten"
 
 /* Each as it happens. */
 void invariants_write_leaves(struct world *world, const struct host *host, const char *what);
 void invariants_request(struct world *world, const struct api_request *request);
-void invariants_vipu_write(struct world *world, struct vipu_side *side, enum vipu_write write,
-                           const char *id);
+void invariants_vipu_write(struct world *world, const struct vipu_side *side, const struct vipu_order *order);
 void invariants_start(struct world *world, const struct sitting *sitting);
 void invariants_change(struct world *world, enum api_change_type type, const struct api_object *object);
+/* After each step. */
+void invariants_step(struct world *world);
 /* When nothing has happened for a while and nothing goes wrong any more. */
 void invariants_at_rest(struct world *world);
 /* memories.c: the same, of what the operators remember. */

@@ -62,6 +62,8 @@ const struct kind KINDS[] = {
      USER_DELETES, "", NULL},
     {"replaced", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\"," WORKERS "}", PODS_SUCCEED,
      USER_DELETES_TWICE, "Completed", NULL},
+    {"forced", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"," WORKERS "}", PODS_SUCCEED,
+     USER_REPLACES_BY_FORCE, "Completed", NULL},
     {"suspended", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\"," WORKERS "}", PODS_SUCCEED,
      USER_SUSPENDS, "Completed", NULL},
     {"restless", "{\"jobInstances\":2,\"ipusPerJobInstance\":\"4\"," WORKERS "}", PODS_RUN_FOR_EVER,

@@ -17,15 +17,16 @@ enum pods_do {
 /* What its user does. */
 enum user_does {
     USER_WAITS,
-    USER_DELETES,       /* at some time */
-    USER_DELETES_TWICE, /* and makes a job of the same name anew, at once, which is then left alone */
-    USER_SUSPENDS,      /* and resumes */
-    USER_IS_RESTLESS,   /* suspends and resumes as soon as status says so, many times */
-    USER_SCALES,        /* up and down, and at last to one instance */
-    USER_DRAINS_PODS,   /* as kubectl drain does */
-    USER_CHANGES,       /* the template, twice */
-    USER_CLAIMS_PODS,   /* takes away what says of its pods which partition they use */
-    USER_KILLS_PODS,    /* by force: the object goes, the program does not know */
+    USER_DELETES,           /* at some time */
+    USER_DELETES_TWICE,     /* and makes a job of the same name anew, at once, which is then left alone */
+    USER_REPLACES_BY_FORCE, /* likewise, and with --force: the pod's object goes, its program need not */
+    USER_SUSPENDS,          /* and resumes */
+    USER_IS_RESTLESS,       /* suspends and resumes as soon as status says so, many times */
+    USER_SCALES,            /* up and down, and at last to one instance */
+    USER_DRAINS_PODS,       /* as kubectl drain does */
+    USER_CHANGES,           /* the template, twice */
+    USER_CLAIMS_PODS,       /* takes away what says of its pods which partition they use */
+    USER_KILLS_PODS,        /* by force: the object goes, the program does not know */
 };
 
 struct kind {

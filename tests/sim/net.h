@@ -52,7 +52,9 @@ struct net {
     bool (*leaves)(void *ctx, struct host *host, const char *what, bool is_write);
     /* A request is about to be answered, or a V-IPU write to be carried out. */
     void (*on_request)(void *ctx, const struct api_request *request);
-    void (*on_vipu_write)(void *ctx, struct vipu_side *side, enum vipu_write write, const char *id);
+    void (*on_vipu_write)(void *ctx, struct vipu_side *side, const struct vipu_order *order);
+    /* The uid of a partition's record as it is now, borrowed; NULL: it has none. */
+    const char *(*record_of)(void *ctx, const char *id);
     void *ctx;
 };
 
@@ -60,4 +62,6 @@ extern struct net *net;
 
 struct fate net_fate(bool is_vipu);
 void net_drop_letters(struct net *net); /* http.c: what is on the way is lost */
+/* Somebody has asked for a pod with that text in it, and the API server has not heard of it yet. */
+bool net_awaits_pod(const struct net *net, const char *text);
 void net_drop_parcels(struct net *net); /* vipu.c: likewise */

@@ -44,6 +44,7 @@ struct parcel {
     struct vipu_side *side;
     enum method method;
     char *id, *allocation;
+    char *record;                          /* see struct vipu_order */
     struct vipu_requirements requirements; /* id and allocation are ours */
     bool flag;                             /* force, or relocatable */
     struct fate fate;
@@ -77,6 +78,7 @@ static void parcel_free(struct parcel *parcel)
     str_release(&parcel->reason);
     mem_free(parcel->id);
     mem_free(parcel->allocation);
+    mem_free(parcel->record);
     mem_free(parcel);
 }
 
@@ -250,7 +252,9 @@ static void carry_out(struct parcel *parcel)
     str_clear(&parcel->reason);
     vipu_side_step(parcel->side);
     if (parcel->method == CREATE || parcel->method == REMOVE || parcel->method == RESET)
-        net->on_vipu_write(net->ctx, parcel->side, writes[parcel->method], parcel->id);
+        net->on_vipu_write(net->ctx, parcel->side,
+                           &(struct vipu_order){
+                               .write = writes[parcel->method], .id = parcel->id, .record = parcel->record});
     switch (parcel->method) {
     case LIST:
         list(parcel);
@@ -372,6 +376,8 @@ static void post(struct vipu_call *call, struct parcel *parcel)
     }
     parcel->call = call;
     call->parcel = parcel;
+    if (is_write(call->method))
+        parcel->record = mem_strdup(net->record_of(net->ctx, parcel->id));
     parcel->fate = net_fate(true);
     if (parcel->fate.arrives)
         parcel_plan(parcel, parcel->fate.out_ms, NULL, arrive);

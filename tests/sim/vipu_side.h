@@ -9,6 +9,12 @@
 
 enum vipu_write { VIPU_CREATE, VIPU_RESET, VIPU_REMOVE };
 
+struct vipu_order {
+    enum vipu_write write;
+    const char *id;
+    const char *record; /* uid of the record under which it was sent; NULL: there was none */
+};
+
 struct vipu_side {
     char *name; /* "host:port" */
     struct server_config config;

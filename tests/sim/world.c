@@ -6,6 +6,7 @@
 
 #include "base/core/mem.h"
 #include "invariants.h"
+#include "programs.h"
 
 /* Longer than anything that is waited for: a stray write and then the hold, a back-off. */
 #define AT_REST_MS 320000
@@ -30,6 +31,11 @@ void world_break(struct world *world, const char *invariant, const char *fmt, ..
 bool world_is_calm(const struct world *world)
 {
     return world->options.is_calm && !world->options.crash_at;
+}
+
+bool world_is_prompt(const struct world *world)
+{
+    return world->storm.late == 0 && world->storm.twice == 0;
 }
 
 /* ---- processes ---- */
@@ -98,9 +104,17 @@ static void on_request(void *ctx, const struct api_request *request)
     invariants_request(ctx, request);
 }
 
-static void on_vipu_write(void *ctx, struct vipu_side *side, enum vipu_write write, const char *id)
+static void on_vipu_write(void *ctx, struct vipu_side *side, const struct vipu_order *order)
 {
-    invariants_vipu_write(ctx, side, write, id);
+    invariants_vipu_write(ctx, side, order);
+}
+
+static const char *record_of(void *ctx, const char *id)
+{
+    const struct world *world = ctx;
+    const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
+
+    return record ? record->uid : NULL;
 }
 
 static void on_start(void *ctx, const struct sitting *sitting)
@@ -108,12 +122,19 @@ static void on_start(void *ctx, const struct sitting *sitting)
     invariants_start(ctx, sitting);
 }
 
+/* It ends when whoever counts from now on would take it over. */
+static void note_lease(struct world *world, const cJSON *lease)
+{
+    mem_set_str(&world->leader, json_str(lease, "spec/holderIdentity", NULL));
+    world->lease_ends_ms = clock_now_ms() + json_i64(lease, "spec/leaseDurationSeconds", 0) * 1000;
+}
+
 static void on_change(void *ctx, enum api_change_type type, const struct api_object *object)
 {
     struct world *world = ctx;
 
     if (str_eq(object->kind->plural, "leases"))
-        mem_set_str(&world->leader, json_str(object->doc, "spec/holderIdentity", NULL));
+        note_lease(world, object->doc);
     cluster_saw(&world->cluster, type, object);
     invariants_change(world, type, object);
 }
@@ -167,6 +188,7 @@ struct world *world_new(const struct world_options *options)
                               .leaves = on_leave,
                               .on_request = on_request,
                               .on_vipu_write = on_vipu_write,
+                              .record_of = record_of,
                               .ctx = world};
     net = &world->net;
     world->cluster.habit_of = world_habit;
@@ -197,7 +219,7 @@ void world_free(struct world *world)
     api_release(&world->api);
     pool_config_release(&world->controllers);
     progress_release(&world->progress);
-    map_release(&world->used);
+    programs_release(world);
     clock_end();
     mem_free(world->leader);
     mem_free(world->broken);
@@ -216,6 +238,7 @@ static bool run_to_rest(struct world *world, int64_t at_least_until_ms)
     int64_t since_ms = clock_now_ms();
 
     while (!world->broken && clock_step()) {
+        invariants_step(world);
         reap(world);
         if (work_done(world) != before) {
             before = work_done(world);

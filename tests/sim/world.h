@@ -42,8 +42,11 @@ struct user_job {
     char *uid;         /* of the last object of that name */
     unsigned failures; /* that its pods still have in store */
     const char *ended; /* its state, once it has ended; NULL: it has not */
-    unsigned step;     /* of what its user does */
-    unsigned swings;   /* how often it was suspended or resumed */
+    uint32_t size;     /* IPUs of one instance */
+    int64_t created_s;
+    int64_t waits_since_ms; /* its status has said for so long that it waits in line; 0: it does not */
+    unsigned step;          /* of what its user does */
+    unsigned swings;        /* how often it was suspended or resumed */
     struct planned *next;
 };
 
@@ -68,9 +71,11 @@ struct world {
     uint64_t vipu_writes;
     struct map
         used; /* partition -> run of the pods that were started on it since it was made or reset, plus one */
+    bool reach_has_changed; /* a program has begun, or a partition was made: see programs.h */
     uint64_t foreign_numbers[2];
     /* who may write: the lease as the API server has it */
     char *leader;
+    int64_t lease_ends_ms;
     /* what the checks have found */
     char *broken; /* the sentence, NULL: all is well */
 };
@@ -85,7 +90,8 @@ void world_break(struct world *world, const char *invariant, const char *fmt, ..
 /* It is started again after so long; -1: never. Not from inside one of its calls. */
 void world_kill(struct world *world, size_t process, int64_t away_ms);
 struct user_job *world_job(const struct world *world, const char *name);
-bool world_is_calm(const struct world *world); /* nothing goes wrong in it from the start to the end */
+bool world_is_calm(const struct world *world);   /* nothing goes wrong in it from the start to the end */
+bool world_is_prompt(const struct world *world); /* what is sent arrives at once, and once only, if at all */
 
 /* world_trouble.c */
 void world_plan_trouble(struct world *world);

@@ -32,6 +32,9 @@ static void create(struct user_job *job)
     json_put_take(doc, "spec", spec);
     job->failures = job->kind->pods == PODS_FAIL_TWICE ? 2 : 0;
     job->ended = NULL;
+    parse_u32(json_str(spec, "ipusPerJobInstance", ""), 1, UINT32_MAX, &job->size);
+    job->created_s = clock_unix_s();
+    job->waits_since_ms = 0;
     mem_set_str(&job->uid, NULL);
     mem_set_str(&job->uid, api_create(&job->world->api, "ipujobs", doc)->uid);
 }
@@ -168,7 +171,10 @@ static int64_t act(struct user_job *job)
         delete (job);
         break;
     case USER_DELETES_TWICE:
+    case USER_REPLACES_BY_FORCE:
         if (step == 1) {
+            if (job->kind->user == USER_REPLACES_BY_FORCE)
+                kill_a_pod(job);
             delete (job);
         } else if (!object_of(job) && has_its_turn(job->world)) {
             create(job);

@@ -41,19 +41,28 @@ static bool leaves(void *ctx, struct host *host, const char *what, bool is_write
     return true;
 }
 
-static void on_vipu_write(void *ctx, struct vipu_side *side, enum vipu_write write, const char *id)
+static void on_vipu_write(void *ctx, struct vipu_side *side, const struct vipu_order *order)
 {
     (void)ctx;
     (void)side;
-    (void)write;
+    (void)order;
+}
+
+static const char *record_of(void *ctx, const char *id)
+{
+    (void)ctx;
     (void)id;
+    return NULL;
 }
 
 static void run(const char *config, const char *faults, uint32_t seed, uint32_t steps)
 {
     struct story story = {.faults = faults};
-    struct net network = {
-        .sides = &story.side, .side_count = 1, .leaves = leaves, .on_vipu_write = on_vipu_write};
+    struct net network = {.sides = &story.side,
+                          .side_count = 1,
+                          .leaves = leaves,
+                          .on_vipu_write = on_vipu_write,
+                          .record_of = record_of};
     struct vipu_client_options options = {.endpoint = {.host = "vipu", .port = 8090}};
     struct vipu_client *client;
     struct loop *loop;

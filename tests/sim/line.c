@@ -1,0 +1,130 @@
+#include "line.h"
+
+#include "base/core/mem.h"
+#include "invariants.h"
+#include "operator/api/indexset.h"
+#include "records.h"
+
+/* A job that has been told so long ago that it waits stood in the line when others were served: their
+ * requests do not take longer. */
+#define TOLD_MS 1000
+#define TOLD_IN_STORM_MS 75000
+
+/* ---- who waits ---- */
+
+static bool says_that_it_waits(const cJSON *job)
+{
+    const char *reason = json_str(job, "status/reason", "");
+
+    return (str_eq(reason, "InsufficientIPUs") || str_eq(reason, "Queued")) && json_at(job, "status/queue") &&
+           !json_at(job, "metadata/deletionTimestamp") && !json_bool(job, "spec/suspend", false) &&
+           json_i64(job, "metadata/generation", 0) == json_i64(job, "status/observedGeneration", 0);
+}
+
+void line_told(struct user_job *job, const cJSON *doc)
+{
+    if (!says_that_it_waits(doc))
+        job->waits_since_ms = 0;
+    else if (!job->waits_since_ms)
+        job->waits_since_ms = clock_now_ms();
+}
+
+static bool has_waited(const struct world *world, const struct user_job *job)
+{
+    int64_t told_ms = world_is_calm(world) ? TOLD_MS : TOLD_IN_STORM_MS;
+
+    return job->waits_since_ms && clock_now_ms() - job->waits_since_ms >= told_ms;
+}
+
+static size_t count_ended(const cJSON *job)
+{
+    AUTO(indexset) struct indexset ended = {0};
+
+    indexset_parse(&ended, json_str(job, "status/completedInstances", ""));
+    indexset_parse(&ended, json_str(job, "status/failedInstances", ""));
+    return indexset_count(&ended);
+}
+
+/* The status may be a moment behind: its last instance has been served too. */
+static bool lacks_partitions(struct world *world, const struct user_job *job)
+{
+    const struct api_object *object = api_find(&world->api, "ipujobs", WORLD_NS, job->name);
+    int64_t wanted = json_i64(object ? object->doc : NULL, "spec/jobInstances", 0);
+
+    return object && records_count(world, job->uid) + count_ended(object->doc) < (size_t)wanted;
+}
+
+/* ---- room ---- */
+
+static uint32_t size_of(const cJSON *job)
+{
+    uint32_t size = 0;
+
+    parse_u32(json_str(job, "spec/ipusPerJobInstance", ""), 1, UINT32_MAX, &size);
+    return size;
+}
+
+/* Of all places: any job may run on any controller. */
+static uint32_t largest_room(const struct world *world)
+{
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < world->net.side_count; i++) {
+        const struct vipu_cluster *cluster = &world->sides[i].config.clusters.items[0];
+        struct vipu_room room =
+            vipu_allocator_room(&world->sides[i].core.allocator, cluster, &cluster->allocations[0]);
+
+        if (&world->sides[i] != world->lost && room.largest > largest)
+            largest = room.largest;
+    }
+    return largest;
+}
+
+static bool could_serve(const struct world *world, const char *controller, uint32_t size)
+{
+    for (size_t i = 0; i < world->net.side_count; i++) {
+        if (str_eq(world->sides[i].name, controller))
+            return size <= world->sides[i].machines * VIPU_AGENT_IPUS;
+    }
+    return false;
+}
+
+/* ---- 9 ---- */
+
+void line_served(struct world *world, const struct api_object *record)
+{
+    const char *controller = json_str(record->doc, "data/controller", "");
+    const struct user_job *served = world_job(world, json_str(record->doc, "data/jobName", "-"));
+    uint32_t room = largest_room(world);
+
+    if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")))
+        return;
+    for (size_t i = 0; i < world->job_count; i++) {
+        const struct user_job *other = &world->jobs[i];
+
+        if (has_waited(world, other) && other->created_s < served->created_s && other->size > room &&
+            could_serve(world, controller, other->size) && lacks_partitions(world, other))
+            world_break(
+                world, NONE_PASSES,
+                "job %s gets IPUs of %s, and job %s, which is older and waits for %u of them, does not",
+                served->name, controller, other->name, other->size);
+    }
+}
+
+bool line_waits_rightly(const struct world *world, const cJSON *job)
+{
+    uint32_t room = largest_room(world);
+
+    if (!str_eq(json_str(job, "status/launcherStatus", ""), "Pending"))
+        return false;
+    if (size_of(job) > room)
+        return true;
+    for (size_t i = 0; i < world->job_count; i++) {
+        const struct api_object *other = api_find(&world->api, "ipujobs", WORLD_NS, world->jobs[i].name);
+
+        if (other && str_eq(json_str(other->doc, "status/launcherStatus", ""), "Pending") &&
+            size_of(other->doc) > room)
+            return true;
+    }
+    return false;
+}

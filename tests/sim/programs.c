@@ -1,0 +1,87 @@
+#include "programs.h"
+
+#include "base/core/mem.h"
+#include "invariants.h"
+
+const struct sitting *programs_on(const struct world *world, const char *id)
+{
+    for (const struct sitting *s = world->cluster.living; s; s = s->next_living) {
+        if (str_eq(s->partition, id))
+            return s;
+    }
+    return NULL;
+}
+
+/* ---- 2: each run begins on a partition that was made or reset for it ---- */
+
+void programs_began(struct world *world, const struct sitting *sitting)
+{
+    const void *run = map_get(&world->used, sitting->partition);
+
+    if (run && (uintptr_t)run != (uintptr_t)sitting->run + 1)
+        world_break(world, NO_IPU_TWICE,
+                    "pod %s (run %u) starts on partition %s, which was not reset since run %u", sitting->name,
+                    sitting->run, sitting->partition, (unsigned)((uintptr_t)run - 1));
+    map_set(&world->used, sitting->partition, (void *)((uintptr_t)sitting->run + 1));
+    world->reach_has_changed = true;
+}
+
+void programs_cleaned(struct world *world, const char *id)
+{
+    map_remove(&world->used, id);
+    world->reach_has_changed = true;
+}
+
+void programs_release(struct world *world)
+{
+    map_release(&world->used);
+}
+
+/* ---- 10: who reaches what ---- */
+
+/* They were started together, to share a partition. */
+static bool is_one_crew(const struct sitting *a, const struct sitting *b)
+{
+    return a->run == b->run && str_eq(a->partition, b->partition) && str_eq(a->job_uid, b->job_uid);
+}
+
+static void reach(struct world *world, const struct vipu_side *side, const struct sitting *s,
+                  const struct sitting **users)
+{
+    struct err err = {0};
+    const struct held *held = controller_find(&side->core, s->partition, &err);
+
+    for (uint32_t i = 0; held && i < held->partition.size; i++) {
+        const struct vipu_ipu *ipu = &held->partition.ipus[i];
+        const struct sitting **user = &users[ipu->domain_topology_id * VIPU_ILD_IPUS + ipu->topology_id];
+
+        if (*user && !is_one_crew(*user, s))
+            world_break(world, NO_IPU_SHARED,
+                        "IPU %u of %s is reached by pod %s (run %u, partition %s) and by pod %s (run %u, "
+                        "partition %s)",
+                        ipu->topology_id, side->name, (*user)->name, (*user)->run, (*user)->partition,
+                        s->name, s->run, s->partition);
+        *user = s;
+    }
+}
+
+static void check_side(struct world *world, const struct vipu_side *side)
+{
+    size_t slots = side->config.clusters.items[0].domain_count * VIPU_ILD_IPUS;
+    AUTO(mem) const struct sitting **users = mem_alloc(slots * sizeof(*users));
+
+    for (const struct sitting *s = world->cluster.living; s; s = s->next_living) {
+        if (str_eq(s->controller, side->name))
+            reach(world, side, s, users);
+    }
+}
+
+/* Two programs come to share an IPU when one begins, or when a partition is made that one knows of. */
+void programs_step(struct world *world)
+{
+    if (!world->reach_has_changed)
+        return;
+    world->reach_has_changed = false;
+    for (size_t i = 0; i < world->net.side_count; i++)
+        check_side(world, &world->sides[i]);
+}
