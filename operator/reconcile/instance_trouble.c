@@ -58,6 +58,15 @@ bool is_refused_in_part(const struct instance_view *inst, const struct crew *cre
     return inst->is_refused && (crew->never_seen || misses_launcher);
 }
 
+/* A pod whose name is taken may be our own: made by a request whose answer was lost, and not seen yet. Then
+ * its process knows the id. */
+static const char *why_refused(const struct job_view *view, const struct record *record)
+{
+    if (str_eq(view->create_reason, "NameTaken"))
+        return "Interrupted";
+    return record->restarts ? RECORD_REFUSED : RECORD_GIVEN_BACK;
+}
+
 /* Those that are there would wait for the others for ever, with IPUs that somebody else could use. Restarts
  * are counted in the record, so one that has some stays. */
 void decide_refused(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
@@ -67,8 +76,7 @@ void decide_refused(const struct job_view *view, const struct instance_view *ins
 
     crew_delete(view, inst, plan);
     if (is_over)
-        crew_begin_next_attempt(inst, inst->record->restarts ? RECORD_REFUSED : RECORD_GIVEN_BACK, crew,
-                                plan);
+        crew_begin_next_attempt(inst, why_refused(view, inst->record), crew, plan);
     instance_say_refused(view, inst, is_over ? INSTANCE_WAITING : INSTANCE_STARTING, plan, ret);
 }
 
