@@ -29,9 +29,9 @@ END""",
         kubectl apply -f deploy/examples/interactive.yaml
         kubectl wait --for=condition=Running ipujob/session --timeout=120s""",
     "docs/upgrade.md#Stuck without an operator": "vipu create partition p-left --size 4",
-    "docs/install.md#Install without Helm": "helm uninstall ipu-operator --namespace ipu-operator --wait",
+    "docs/install.md#Install without Helm": "helm uninstall ipu-operator --namespace ipu-operator --no-hooks --wait",
     "docs/security.md#One namespace only": """
-        helm uninstall ipu-operator --namespace ipu-operator --wait
+        helm uninstall ipu-operator --namespace ipu-operator --no-hooks --wait
         kubectl create namespace research""",
     "docs/jobs.md#The life of a job": "kubectl apply -f deploy/examples/digits.yaml",
     "docs/jobs.md#Scaling": """
@@ -79,7 +79,7 @@ def admin(stack, reader):
     names = {"NODE": stack.kubectl.items("nodes")[0]["metadata"]["name"], "PARTITION": "p-left",
              "vipu.example.com": f"ipu-operator-vipu-server.{VIPU}.svc"} | free_ports()
     try:
-        kube.run(*helm, "uninstall", "ipu-operator", "--namespace", SYSTEM, "--wait")
+        kube.run(*helm, "uninstall", "ipu-operator", "--namespace", SYSTEM, "--no-hooks", "--wait")
         stack.kubectl("create", "namespace", VIPU)
         server = kube.run(*helm, "template", "ipu-operator", CHART, "--namespace", VIPU, "--set=vipuServer.enabled=true",
                           "--show-only=templates/vipu-server.yaml").stdout

@@ -29,17 +29,30 @@ class Helm:
         return done.stdout
 
 
-@pytest.fixture(params=["helm", "helm3"])
-def helm(stack, request):
-    """One of the two Helms, on a cluster where nothing of the operator is; afterwards all is as it was."""
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """Of a release that has gone; its test looks at that."""
+
+
+@pytest.fixture(scope="module")
+def bare(stack):
+    """A cluster where nothing of the operator is; afterwards all is as it was."""
     usual = Helm(stack, "helm")
     usual("uninstall", RELEASE, "--no-hooks", "--wait")
     stack.kubectl("delete", "crd", "ipujobs.graphcore.ai")
-    stack.system("delete", "lease", RELEASE, "--ignore-not-found")  # nobody has to wait for who held it
-    yield Helm(stack, request.param)
-    usual.attempt("uninstall", RELEASE, "--no-hooks", "--wait")
+    yield usual
     stack.kubectl("apply", "--server-side", "--force-conflicts", "-f", CHART / "crds")
     stack.install()
+    stack.wait_until_leading()
+
+
+@pytest.fixture(params=["helm", "helm3"])
+def helm(stack, bare, request):
+    """One of the two Helms."""
+    yield Helm(stack, request.param)
+    bare.attempt("uninstall", RELEASE, "--no-hooks", "--wait")  # after a failure
+    stack.kubectl("delete", "crd", "ipujobs.graphcore.ai", "--ignore-not-found", timeout=60)
+    stack.forget_lease()
 
 
 @pytest.fixture
@@ -83,10 +96,6 @@ def begin_as_the_vendor(team, name, state):
     return team.get("ipujob", name)
 
 
-def upgrade(stack, helm, *flags):
-    helm("upgrade", RELEASE, CHART, *flags, "--set=vipuServer.enabled=true", "--wait", "--timeout=120s")
-
-
 def deployments(stack):
     return {each["metadata"]["name"] for each in stack.system.items("deployments")}
 
@@ -112,33 +121,25 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
     assert team.get("ipujob", "ended")["status"] == ended["status"]
     assert team.get("pod", "runs-worker-0")["status"]["phase"] == "Running"
 
-    # Back and forth again.
-    helm("rollback", RELEASE, "1", "--wait", "--timeout=120s")
-    assert deployments(stack) == vendors
-    upgrade(stack, helm, "--values", values)
-    assert deployments(stack) == {"ipu-operator", "ipu-operator-vipu-server"}
-    assert team.get("pod", "runs-worker-0")["status"]["phase"] == "Running"
-
-    # The test of the release names who is dead, as the controller of the old values is, and is content without it.
+    # The test of the release names who is dead, as the controller of the old values is.
     if helm.is_newest:  # once is enough: it takes as long as the patience of the test
         told = helm.attempt("test", RELEASE, "--logs")
         assert told.returncode != 0 and "vipu-server:8090 does not answer" in told.stdout + told.stderr
-    partitions = [f"p-{name}-{team.namespace}-0" for name in ("ended", "runs")]  # of the vendor's operator
-    for partition in partitions:
-        stack.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "create", "partition", partition, "--size", "4",
-                     "--reconfigurable")
-    upgrade(stack, helm, "--values", values, "--set", "global.vipuControllers=")
+
+    # Back and forth again, now without that controller: the test is content.
+    helm("rollback", RELEASE, "1", "--wait", "--timeout=120s")
+    assert deployments(stack) == vendors
+    helm("upgrade", RELEASE, CHART, "--values", values, "--set=vipuServer.enabled=true", "--set=global.vipuControllers=", "--wait",
+         "--timeout=120s")
+    assert deployments(stack) == {"ipu-operator", "ipu-operator-vipu-server"}
+    assert team.get("pod", "runs-worker-0")["status"]["phase"] == "Running"
     assert "V-IPU controllers: ok" in helm("test", RELEASE, "--logs")
 
-    # One of the vendor's jobs is released, the other adopted, with the commands of docs/migrate.md.
-    verb = "exec", "deployment/ipu-operator", "--", "ipu-operator"
-    busy = "pod lifecycle/runs-worker-0 may use it"
-    kube.wait_for("the operator sees them", lambda: set(partitions) <= set(stack.system(*verb, "partitions").split()), 90)
-    refused = stack.system.attempt(*verb, "release", partitions[1])
-    assert refused.returncode != 0 and busy in refused.stderr
-    migrate("release", NAME="ended")
-    assert team.get("ipujob", "ended") is None and partitions[0] not in stack.partitions()
-    migrate("take over", NAME="runs")
+    if helm.is_newest:
+        take_over_the_vendors(stack, team, migrate)
+    else:
+        team("annotate", "ipujob", "runs", "graphcore.ai/adopt=true")
+        team("delete", "pod", "runs-worker-0")
     adopted = Job(team, "runs")
     kube.wait_for("it is this operator's", lambda: adopted.status.get("observedGeneration"))
     adopted.wait_for_state("Running")
@@ -149,14 +150,29 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
     assert "1 IPUJob still uses IPUs or waits for them: lifecycle/runs (Running)" in stack.system(
         "logs", f"job/{RELEASE}-before-uninstall")
     assert adopted.state() == "Running" and "ipu-operator" in deployments(stack)
-    helm("rollback", RELEASE, "5", "--wait", "--timeout=120s")
+    helm("rollback", RELEASE, "4", "--wait", "--timeout=120s")
     stack.system("annotate", "configmap", f"{RELEASE}-vipu-controllers", "graphcore.ai/drain=true")
     helm("uninstall", RELEASE, "--wait")
     assert adopted.state() == "Suspended" and adopted.get()["metadata"]["finalizers"] == ["example.com/of-the-vendor"]
     assert what_is_left(stack) == [f"Pod {RELEASE}-self-check"], "Helm leaves the pod of a test, for its log"
-    team("patch", "ipujob", "runs", "--type=json", "-p", FINALIZERS)
-    stack.kubectl("delete", "namespace", team.namespace, timeout=120)
-    stack.kubectl("delete", "crd", "ipujobs.graphcore.ai", timeout=60)
+    assert stack.records() == []
+
+
+def take_over_the_vendors(stack, team, migrate):
+    """One of the vendor's jobs is released, the other taken over, with the commands of docs/migrate.md."""
+    partitions = [f"p-{name}-{team.namespace}-0" for name in ("ended", "runs")]  # of the vendor's operator
+    for partition in partitions:
+        stack.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "create", "partition", partition, "--size", "4",
+                     "--reconfigurable")
+    team.create(job("newer", "true"))  # for its partition the operator looks at all of them
+    Job(team, "newer").wait_for_state("Completed")
+    verb = "exec", "deployment/ipu-operator", "--", "ipu-operator"
+    kube.wait_for("the operator sees them", lambda: set(partitions) <= set(stack.system(*verb, "partitions").split()), 90)
+    refused = stack.system.attempt(*verb, "release", partitions[1])
+    assert refused.returncode != 0 and "pod lifecycle/runs-worker-0 may use it" in refused.stderr
+    migrate("release", NAME="ended")
+    assert team.get("ipujob", "ended") is None and partitions[0] not in stack.partitions()
+    migrate("take over", NAME="runs")
 
 
 def what_is_left(stack):
