@@ -357,6 +357,15 @@ struct pod *pod_parse(const cJSON *object)
     return pack(pod);
 }
 
+void pod_recall(struct pod *pod, const struct pod *before)
+{
+    if (!str_eq(pod->uid, before->uid) || !before->cut_short || pod->cut_short)
+        return;
+    pod->cut_short = true;
+    pod->disruption = before->disruption;
+    pod->disrupted_s = before->disrupted_s;
+}
+
 void pod_free(struct pod *pod)
 {
     mem_free(pod);

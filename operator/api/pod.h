@@ -59,6 +59,9 @@ struct pod {
 };
 
 struct pod *pod_parse(const cJSON *object);
+/* What was known of the same pod before stays known: when its kubelet lets go of it, the time at which it was
+ * asked to go is overwritten. Another pod's past changes nothing. */
+void pod_recall(struct pod *pod, const struct pod *before);
 void pod_free(struct pod *pod);
 
 static inline void pod_auto(struct pod **pod)

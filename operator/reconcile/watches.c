@@ -154,9 +154,12 @@ static void on_record(void *ctx, const struct store_change *change)
 
 static bool view_pod(void *ctx, const cJSON *item, void **ret)
 {
+    const struct reconciler *r = ctx;
     struct pod *pod = pod_parse(item);
+    const struct pod *before = pod ? store_view(watch_store(r->pods), pod->ns, pod->name) : NULL;
 
-    (void)ctx;
+    if (before)
+        pod_recall(pod, before);
     if (pod && !pod->job_uid) { /* somebody else's, with our label */
         pod_free(pod);
         return false;

@@ -391,6 +391,47 @@ TEST(a_deletion_cuts_short_what_had_not_ended)
     }
 }
 
+#define ENDED_AT_FIVE "\"containerStatuses\":[" STATE("main", ENDED("0", "00:05")) "],"
+#define TAKEN "\"conditions\":[{\"type\":\"DisruptionTarget\",\"reason\":\"EvictionByEvictionAPI\"}],"
+
+/* As an API server 1.34 has it: two seconds after the end, its kubelet's last deletion. */
+static struct pod *let_go_by_its_kubelet(void)
+{
+    return parse("{" METADATA
+                 ",\"deletionTimestamp\":\"2026-01-01T10:00:07Z\",\"deletionGracePeriodSeconds\":0}," ON_NODE
+                 ",\"status\":{" ENDED_AT_FIVE TAKEN "\"phase\":\"Succeeded\"}}");
+}
+
+TEST(a_pod_that_was_cut_short_stays_so_when_its_kubelet_lets_go)
+{
+    AUTO(pod)
+    struct pod *before = parse("{" METADATA DELETED_AT_TEN_WITH_30S "}," ON_NODE
+                               ",\"status\":{" ENDED_AT_FIVE TAKEN "\"phase\":\"Succeeded\"}}");
+    AUTO(pod) struct pod *last = let_go_by_its_kubelet();
+
+    CHECK(before->cut_short && !last->cut_short);
+    pod_recall(last, before);
+    CHECK(last->cut_short);
+    CHECK_STR_EQ(last->disruption, "Evicted");
+}
+
+TEST(a_pod_that_ended_by_itself_or_another_is_not_cut_short_later)
+{
+    AUTO(pod)
+    struct pod *ended =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{" ENDED_AT_FIVE "\"phase\":\"Succeeded\"}}");
+    AUTO(pod)
+    struct pod *namesake =
+        parse("{\"metadata\":{\"name\":\"train-worker-1\",\"uid\":\"u2\"" DELETED_AT_TEN_WITH_30S "}," ON_NODE
+              ",\"status\":{\"phase\":\"Running\"}}");
+    AUTO(pod) struct pod *last = let_go_by_its_kubelet();
+
+    CHECK(namesake->cut_short);
+    pod_recall(last, ended);
+    pod_recall(last, namesake);
+    CHECK(!last->cut_short && !last->disruption);
+}
+
 /* ---- quiet ---- */
 
 TEST(quiet_is_what_cannot_be_running)
