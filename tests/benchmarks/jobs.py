@@ -99,8 +99,15 @@ class Bench:
         self.until(lambda: "default" in self.kubectl("get", "serviceaccounts", "-n", name, "-o", "name"), 30,
                    f"namespace {name} got no service account")
         yield name
-        self.kubectl("delete", "--raw", f"/api/v1/namespaces/{name}/pods?gracePeriodSeconds=0")
+        self.until(lambda: self.delete_pods(name), PATIENCE_S, f"the pods of namespace {name} are still there")
         self.kubectl("delete", "namespace", name, "--wait=true", f"--timeout={PATIENCE_S}s")
+
+    def delete_pods(self, ns):
+        """Whether all are gone; the API server ends a request after a minute, and the next one goes on."""
+        with suppress(SystemExit):
+            self.kubectl("delete", "--raw", f"/api/v1/namespaces/{ns}/pods?gracePeriodSeconds=0")
+            return True
+        return False
 
     @staticmethod
     def until(condition, patience_s, trouble):
@@ -130,6 +137,7 @@ class Bench:
             with self.waiting(ns, "pods", pods) as waiting:
                 begin = json.loads(run_quietly(*self.load("create", ns, self.write("pod.json", self.pod()), pods)))["begin_ms"]
                 told = answer(waiting)
+            say(f"  bare loop: {pods} pods ended, taking them away")
             return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (told["end_ms"] - begin) * 1000,
                     "cost": (self.cluster_ticks() - used) / pods, "api": self.requests() - before}
 
@@ -149,11 +157,13 @@ class Bench:
                 resident, peak = operator.memory_kib()
                 cost = (self.cluster_ticks() - used) / pods
                 api = self.requests() - before
+            say(f"  operator: {jobs} jobs completed, {resident / 1024:.1f} MiB resident; another one lists all of it")
             with self.operator(config, "another") as another:  # which has to list all of it
                 another.await_line("jobs, pods, records and nodes are known")
                 another.await_settled()
                 listed = another.memory_kib()
                 reaction = self.react(probes)
+            say("  deleting the jobs")
             with self.operator(config, "last") as last:
                 last.await_line("jobs, pods, records and nodes are known")
                 self.delete_jobs(ns)
@@ -294,10 +304,11 @@ def run(options):
             rounds, bare = [], []
             with bench.controllers() as config:
                 for number in range(options.rounds):
+                    say(f"round {number + 1} of {options.rounds} (at the default size half an hour)")
                     bare.append(bench.bare_loop(number))
-                    say(f"round {number + 1} of {options.rounds}: bare loop {bare[-1]['ended']:.1f} pods/s")
                     rounds.append(bench.operator_round(number, config))
-                    say(f"round {number + 1} of {options.rounds}: operator {rounds[-1]['ended']:.1f} pods/s")
+                    say(f"round {number + 1} of {options.rounds}: bare loop {bare[-1]['ended']:.1f} pods/s, "
+                        f"operator {rounds[-1]['ended']:.1f} pods/s")
             report(options, rounds, bare)
     finally:
         run_quietly(TOP / "deploy/cluster", "down", "--name", CLUSTER)
