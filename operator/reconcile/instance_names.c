@@ -6,7 +6,7 @@
 #include "operator/reconcile/instance_parts.h"
 
 /* For so long the last addresses are waited for; then those that are there are told, and at most so often. */
-#define NAMES_PATIENCE_S 60
+#define NAMES_PATIENCE_S 300
 
 struct names {
     struct endpoint *workers;

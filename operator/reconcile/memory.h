@@ -81,6 +81,8 @@ struct job_memory {
     int64_t create_generation; /* of the job that was refused */
     unsigned create_refusals;  /* one after the other */
 
+    int64_t details_since_ms; /* of the view */
+
     struct claim_memory *claims; /* in the order of instances */
     size_t claim_count;
     bool *eligible; /* per controller; of eligible_generation */
@@ -107,6 +109,8 @@ struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /*
 void part_note_launch(struct part_memory *part);
 void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
 
+/* Numbers that this plan leaves untold, or none. */
+void memory_note_details(struct job_memory *memory, bool are_held, int64_t now_ms);
 /* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
  * Jobs that got into each other's way come back at different times. */
 void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,

@@ -366,6 +366,7 @@ static void view_answers(const struct job *job, const struct job_memory *memory,
     view->create_text = memory->create_text;
     view->create_refused_ms = memory->create_refused_ms;
     view->create_retry_at_ms = memory->create_retry_at_ms;
+    view->details_since_ms = memory->details_since_ms;
 }
 
 static void view_owned(const struct reconciler *r, const struct job *job, struct job_view *view)

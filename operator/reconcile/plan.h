@@ -53,6 +53,7 @@ struct plan {
     struct op *ops;
     size_t count, cap;
     int64_t again_at_ms; /* look again at this time; 0: only when something changes */
+    bool holds_details;  /* numbers of the status have changed and wait for what comes with them */
 };
 
 struct op *plan_add(struct plan *plan,

@@ -132,8 +132,10 @@ static void reconcile(struct reconciler *r, const char *key)
     observation_release(&o);
     r->counters.reconciles++;
     r->counters.empty += plan.count == 0;
-    if (memory)
+    if (memory) {
+        memory_note_details(memory, plan.holds_details, loop_now_ms(r->loop));
         grants_set(r, memory, &plan);
+    }
     act(r, key, job, memory, &plan);
 }
 

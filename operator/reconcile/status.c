@@ -292,26 +292,39 @@ static char *bounded(const char *text)
     return mem_printf("%.*s...", (int)len, text);
 }
 
+/* When details may be written that nothing else comes with. A clock that went back does not silence them. */
+static int64_t details_due_ms(const struct job_view *view, const cJSON *before)
+{
+    int64_t since_ms = view->details_since_ms ? view->details_since_ms : view->now_ms;
+    int64_t settled_ms = since_ms + STATUS_SETTLE_MS, quiet_ms = 0, written_s = 0;
+
+    timefmt_parse_rfc3339(json_str(before, "lastReconcileTime", ""), &written_s);
+    if (view->now_unix_s >= written_s)
+        quiet_ms = view->now_ms + (written_s + STATUS_QUIET_S - view->now_unix_s) * 1000;
+    return quiet_ms > settled_ms ? quiet_ms : settled_ms;
+}
+
+static bool must_wait(const struct job_view *view, const cJSON *before, enum difference difference,
+                      struct plan *plan)
+{
+    int64_t due_ms = difference == ONLY_DETAILS ? details_due_ms(view, before) : 0;
+
+    if (view->now_ms >= due_ms)
+        return false;
+    plan->holds_details = true;
+    plan_again_at(plan, due_ms);
+    return true;
+}
+
 static void decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
                    struct plan *plan)
 {
     cJSON *after = build(view, before, v);
-    int64_t written_s = 0;
+    enum difference difference = compare(before, after);
 
-    switch (compare(before, after)) {
-    case SAME:
+    if (difference == SAME || must_wait(view, before, difference, plan)) {
         cJSON_Delete(after);
         return;
-    case ONLY_DETAILS:
-        timefmt_parse_rfc3339(json_str(before, "lastReconcileTime", ""), &written_s);
-        if (view->now_unix_s >= written_s && view->now_unix_s < written_s + STATUS_QUIET_S) {
-            plan_again_at(plan, view->now_ms + (written_s + STATUS_QUIET_S - view->now_unix_s) * 1000);
-            cJSON_Delete(after);
-            return;
-        }
-        break;
-    case DIFFERENT:
-        break;
     }
     telling_add(before, after, v, plan);
     name_what_is_gone(before, after);

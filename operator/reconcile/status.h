@@ -11,6 +11,8 @@
 #define STATUS_MESSAGE_MAX 4096 /* bytes */
 /* Numbers inside a sentence change at most this often; a changed state or reason is told at once. */
 #define STATUS_QUIET_S 60
+/* So long they wait for it: the first of many pods that starts says that the others do. */
+#define STATUS_SETTLE_MS 10000
 
 enum job_state {
     JOB_PENDING,

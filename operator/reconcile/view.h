@@ -105,7 +105,9 @@ struct job_view {
     bool names_refused;          /* it would not take who is behind the workers' names */
     const char *create_reason, *create_text; /* of whichever was refused last */
     int64_t create_refused_ms, create_retry_at_ms;
-    bool is_busy; /* requests of other jobs are waiting for the API server */
+    int64_t
+        details_since_ms; /* since when this process holds back numbers (plan.h, holds_details); 0: none */
+    bool is_busy;         /* requests of other jobs are waiting for the API server */
     const char *partition_prefix;
     int64_t hold_ms;
     int64_t

@@ -99,13 +99,18 @@ class Bench:
         self.until(lambda: "default" in self.kubectl("get", "serviceaccounts", "-n", name, "-o", "name"), 30,
                    f"namespace {name} got no service account")
         yield name
-        self.until(lambda: self.delete_pods(name), PATIENCE_S, f"the pods of namespace {name} are still there")
+        self.delete_all(f"/api/v1/namespaces/{name}/pods")
         self.kubectl("delete", "namespace", name, "--wait=true", f"--timeout={PATIENCE_S}s")
 
-    def delete_pods(self, ns):
-        """Whether all are gone; the API server ends a request after a minute, and the next one goes on."""
+    def delete_all(self, path):
+        self.until(lambda: self.deletes(path), PATIENCE_S, f"the API server does not delete {path}")
+        self.until(lambda: not json.loads(self.kubectl("get", "--raw", f"{path}?limit=1"))["items"], PATIENCE_S,
+                   f"{path} is not empty")
+
+    def deletes(self, path):
+        """The API server ends a request after a minute, which is not enough for all of many; the next one goes on."""
         with suppress(SystemExit):
-            self.kubectl("delete", "--raw", f"/api/v1/namespaces/{ns}/pods?gracePeriodSeconds=0")
+            self.kubectl("delete", "--raw", f"{path}?gracePeriodSeconds=0")
             return True
         return False
 
@@ -188,7 +193,7 @@ class Bench:
             waiting.wait()
 
     def delete_jobs(self, ns):
-        self.kubectl("delete", "ipujobs", "--all", "-n", ns, "--wait=true", f"--timeout={PATIENCE_S}s")
+        self.delete_all(f"/apis/graphcore.ai/v1alpha1/namespaces/{ns}/ipujobs")
 
     # ---- programs ----
 

@@ -49,6 +49,16 @@ static void decide(struct setting *s, const struct verdict *verdict)
 {
     plan_release(&s->plan);
     status_decide(&s->view, s->before, verdict, &s->plan);
+    if (!s->plan.holds_details)
+        s->view.details_since_ms = 0;
+    else if (!s->view.details_since_ms)
+        s->view.details_since_ms = s->view.now_ms;
+}
+
+static void pass_s(struct setting *s, int64_t seconds)
+{
+    s->view.now_unix_s += seconds;
+    s->view.now_ms += seconds * 1000;
 }
 
 static const struct op *find(const struct plan *plan, enum op_kind kind)
@@ -216,16 +226,37 @@ TEST(numbers_inside_a_sentence_change_at_most_once_a_minute)
     decide(&s, &v);
     keep(&s);
     v.message = (char *)(uintptr_t) "32 of 64 are taken";
-    s.view.now_unix_s += 20;
-    s.view.now_ms += 20000;
+    pass_s(&s, 20);
     decide(&s, &v);
     CHECK(!find(&s.plan, OP_STATUS));
     CHECK_INT_EQ(s.plan.again_at_ms, s.view.now_ms + 40000);
-    s.view.now_unix_s += 40;
-    s.view.now_ms += 40000;
+    pass_s(&s, 40);
     decide(&s, &v);
     CHECK_STR_EQ(json_str(written(&s), "lastMessage", ""), "32 of 64 are taken");
     CHECK(!find(&s.plan, OP_EVENT));
+}
+
+TEST(the_first_of_many_pods_waits_for_the_others)
+{
+    AUTO(setting) struct setting s;
+    struct verdict v = verdict(JOB_STARTING, "StartingPods", "0 of 8 pods are running");
+
+    setting_init(&s, "{}");
+    decide(&s, &v);
+    keep(&s);
+    pass_s(&s, 3600);
+    v.message = (char *)(uintptr_t) "1 of 8 pods are running";
+    v.active = 1;
+    decide(&s, &v);
+    CHECK(!find(&s.plan, OP_STATUS));
+    CHECK_INT_EQ(s.plan.again_at_ms, s.view.now_ms + STATUS_SETTLE_MS);
+    pass_s(&s, 9);
+    v.message = (char *)(uintptr_t) "2 of 8 pods are running"; /* more of it does not make it wait longer */
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.again_at_ms, s.view.now_ms + 1000);
+    pass_s(&s, 1);
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "lastMessage", ""), "2 of 8 pods are running");
 }
 
 TEST(the_number_of_pods_alone_is_told_once_a_minute)
@@ -241,8 +272,7 @@ TEST(the_number_of_pods_alone_is_told_once_a_minute)
     v.succeeded = 1;
     decide(&s, &v);
     CHECK_INT_EQ(s.plan.count, 0);
-    s.view.now_unix_s += 60;
-    s.view.now_ms += 60000;
+    pass_s(&s, 60);
     decide(&s, &v);
     CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 1);
     keep(&s);
@@ -262,6 +292,9 @@ TEST(a_clock_that_went_back_does_not_silence_the_status)
     keep(&s);
     v.message = (char *)(uintptr_t) "32 of 64 are taken";
     s.view.now_unix_s -= 3600;
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.again_at_ms, s.view.now_ms + STATUS_SETTLE_MS);
+    s.view.now_ms += STATUS_SETTLE_MS;
     decide(&s, &v);
     CHECK(find(&s.plan, OP_STATUS));
 }

@@ -391,6 +391,7 @@ TEST(a_job_names_the_container_that_it_waits_for)
         w, "Running", "Ending",
         "The program of pod job-worker-1 has ended; container board still runs, and the pod ends with it");
     pod(w, "job-worker-1")->exit_code = 3;
+    world_settle(w);
     world_pass(w, MINUTE_MS); /* another number is no news */
     CHECK_STR_EQ(
         world_said(w, "lastMessage"),

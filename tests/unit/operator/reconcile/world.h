@@ -126,6 +126,7 @@ struct world {
     enum dry_run_state dry_run;
     int64_t dry_run_generation, dry_run_retry_at_ms, create_refused_ms, create_retry_at_ms, again_at_ms;
     bool has_service, has_policy;
+    int64_t details_since_ms;
     bool is_busy;              /* with other jobs */
     const char *prefix;        /* of readable ids */
     bool service_has_selector; /* an earlier version has made it */

@@ -425,6 +425,7 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->dry_run_reason = view->dry_run == DRY_RUN_REFUSED ? "PodTemplateRefused" : "QuotaExceeded";
     view->dry_run_retry_at_ms = w->dry_run_retry_at_ms;
     view->is_busy = w->is_busy;
+    view->details_since_ms = w->details_since_ms;
     view->has_service = w->has_service;
     view->needs_policy = job->spec.has_launcher && !w->has_policy;
     view->create_refused = w->create_refused;
