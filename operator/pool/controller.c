@@ -162,20 +162,20 @@ static bool does_not_tell(struct controller *c, const struct vipu_result *result
     return c->unsized >= UNSIZED_MAX;
 }
 
-static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
+static void on_count(void *ctx, const struct vipu_result *result, uint32_t total)
 {
     struct controller *c = ctx;
     uint32_t before = c->face.total_ipus;
     bool was_known = c->face.is_known;
 
-    c->agents_call = NULL;
+    c->count_call = NULL;
     controller_count(c, POOL_ATTRIBUTES, result);
     if (result->err.kind == ERR_NONE)
-        c->face.total_ipus = agents->total_ipus;
+        c->face.total_ipus = total;
     c->has_sized = c->has_sized || does_not_tell(c, result);
     c->face.is_known = c->has_listed && c->has_sized;
     if (result->err.kind != ERR_NONE)
-        c->agents_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + (c->has_sized ? POLL_USED_MS : UNSIZED_MS);
+        c->count_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + (c->has_sized ? POLL_USED_MS : UNSIZED_MS);
     if (c->has_listed && !c->has_sized)
         plan_poll(c, UNSIZED_MS);
     if (before != c->face.total_ipus || was_known != c->face.is_known)
@@ -230,9 +230,9 @@ static void poll_now(struct controller *c)
         c->list_begun_ms = now;
         c->list_call = vipu_list_partitions(c->client, NULL, POOL_DEADLINE_MS, on_listed, c);
     }
-    if (!c->agents_call && (c->agents_at_ms == 0 || now >= c->agents_at_ms + ATTRIBUTES_MS)) {
-        c->agents_at_ms = now;
-        c->agents_call = vipu_list_ipu_attributes(c->client, POOL_DEADLINE_MS, on_agents, c);
+    if (!c->count_call && (c->count_at_ms == 0 || now >= c->count_at_ms + ATTRIBUTES_MS)) {
+        c->count_at_ms = now;
+        c->count_call = vipu_count_ipus(c->client, POOL_DEADLINE_MS, on_count, c);
     }
 }
 
@@ -262,7 +262,7 @@ static int64_t next_delay(struct controller *c)
 
     if (c->failures)
         return backoff_delay_ms(&down, c->failures, loop_dice());
-    if (!c->has_sized && !c->agents_call)
+    if (!c->has_sized && !c->count_call)
         return UNSIZED_MS;
     if (is_under_way(c)) {
         delay = c->poll_ms;

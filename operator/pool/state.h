@@ -16,9 +16,9 @@ struct controller {
     struct vipu_partitions listed;
     struct map listed_by_id;
     struct map parts; /* id -> struct tracked */
-    struct vipu_call *list_call, *agents_call;
+    struct vipu_call *list_call, *count_call;
     int64_t list_begun_ms; /* of the one in flight */
-    int64_t agents_at_ms;  /* when it was asked last; 0: never */
+    int64_t count_at_ms;   /* when it was asked last; 0: never */
     bool has_listed;       /* the last list succeeded */
     bool has_sized;        /* it was asked for its IPUs and has answered, if only that it does not tell */
     unsigned unsized;      /* how often it has not answered that, although it told its partitions */

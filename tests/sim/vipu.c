@@ -28,7 +28,7 @@ struct vipu_call {
         vipu_done_fn done;
         vipu_text_fn text;
         vipu_partitions_fn partitions;
-        vipu_agents_fn agents;
+        vipu_count_fn count;
         vipu_status_fn status;
     } fn;
     void *ctx;
@@ -118,7 +118,6 @@ static void end(struct vipu_call *call, struct parcel *parcel)
     struct vipu_call over = *call;
     struct vipu_partitions no_partitions = {0};
     struct vipu_status no_status = {0};
-    struct vipu_agents agents = {0};
     bool is_good = over.result.err.kind == ERR_NONE;
 
     net->news += !is_good || (net->lists_are_news && over.method == LIST);
@@ -131,8 +130,7 @@ static void end(struct vipu_call *call, struct parcel *parcel)
         over.fn.partitions(over.ctx, &over.result, is_good ? &parcel->partitions : &no_partitions);
         break;
     case AGENTS:
-        agents.total_ipus = is_good ? parcel->total_ipus : 0;
-        over.fn.agents(over.ctx, &over.result, &agents);
+        over.fn.count(over.ctx, &over.result, is_good ? parcel->total_ipus : 0);
         break;
     case CREATE:
         over.fn.text(over.ctx, &over.result, is_good ? parcel->id : "");
@@ -413,12 +411,12 @@ struct vipu_call *vipu_list_partitions(struct vipu_client *client, const char *a
     return call;
 }
 
-struct vipu_call *vipu_list_ipu_attributes(struct vipu_client *client, int64_t deadline_ms,
-                                           vipu_agents_fn done, void *ctx)
+struct vipu_call *vipu_count_ipus(struct vipu_client *client, int64_t deadline_ms, vipu_count_fn done,
+                                  void *ctx)
 {
     struct vipu_call *call = call_new(client, AGENTS, deadline_ms, ctx);
 
-    call->fn.agents = done;
+    call->fn.count = done;
     post(call, parcel_new(client, AGENTS, NULL));
     return call;
 }

@@ -2,7 +2,7 @@
  *
  *     <number> <what> <kind> code=<gRPC status> sent=<yes|no> unknown=<yes|no> <answer or message>
  *
- * Steps: version, list, whole (a list, all of its first partition), attrs, status:ID, create:ID:SIZE,
+ * Steps: version, list, whole (a list, all of its first partition), attrs, count, status:ID, create:ID:SIZE,
  * request:ID (a create with every field), huge:BYTES (a create with so long an id), remove:ID, force:ID,
  * reset:ID, relocate:ID, ipuof:ID, ipuof:ID:GCD, each with @MS for its deadline; wait (for all calls), gate
  * (for a line on stdin), abort, cancel (the last call), deny and allow (writes), to:PORT (another controller
@@ -115,6 +115,13 @@ static void on_whole(void *ctx, const struct vipu_result *result, struct vipu_pa
 static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
 {
     AUTO(mem) char *text = mem_printf("%zu agents %u IPUs", agents->count, agents->total_ipus);
+
+    end(ctx, result, text);
+}
+
+static void on_count(void *ctx, const struct vipu_result *result, uint32_t count)
+{
+    AUTO(mem) char *text = mem_printf("%u IPUs", count);
 
     end(ctx, result, text);
 }
@@ -235,6 +242,8 @@ static struct vipu_call *call(struct probe *p, const char *step, int64_t ms, str
         return vipu_list_partitions(p->client, id, ms, on_partitions, t);
     if (str_eq(what, "attrs"))
         return vipu_list_ipu_attributes(p->client, ms, on_agents, t);
+    if (str_eq(what, "count"))
+        return vipu_count_ipus(p->client, ms, on_count, t);
     if (str_eq(what, "status"))
         return vipu_get_partition_status(p->client, id, ms, on_status, t);
     if (str_eq(what, "whole"))

@@ -25,10 +25,10 @@ def test_every_call(generic):
     generic.answers["GetPartitionStatus"] = lambda *_: pb.GetPartitionStatusReply(status=status)
     generic.answers["CreatePartition"] = lambda request, _: pb.CreatePartitionReply(
         partition_id=request.requirements.id)
-    lines = probe(generic.port, "version", "list", "attrs", "status:p1", "create:p2:16", "remove:p3", "reset:p4",
+    lines = probe(generic.port, "version", "list", "attrs", "count", "status:p1", "create:p2:16", "remove:p3", "reset:p4",
                   "ipuof:p5")
-    assert [line.kind for line in lines] == ["ok"] * 8
-    assert [line.text for line in lines] == ["1.18.0", "1 partitions p1:4:ACTIVE", "1 agents 4 IPUs",
+    assert [line.kind for line in lines] == ["ok"] * 9
+    assert [line.text for line in lines] == ["1.18.0", "1 partitions p1:4:ACTIVE", "1 agents 4 IPUs", "4 IPUs",
                                              "ERROR/FAILED 2 errors 1234567890", "p2", "done", "done", "0 GCDs"]
     requests = dict(generic.seen)
     assert requests["CreatePartition"].requirements.size == 16
@@ -106,6 +106,9 @@ def test_the_attributes_of_many_ipus(generic):
     line, taken = memory_of(generic.port, "attrs@60000")
     assert (line.kind, line.text) == ("ok", "4096 agents 16384 IPUs")
     assert taken is None or taken < 2 * reply.ByteSize() + 4096 * 4 * len(attributes) * 96
+    line, taken = memory_of(generic.port, "count@60000")
+    assert (line.kind, line.text) == ("ok", "16384 IPUs")
+    assert taken is None or taken < 2 * reply.ByteSize()
 
 
 def test_more_than_is_taken(generic):

@@ -24,6 +24,7 @@ struct vipu_call {
         vipu_text_fn text;
         vipu_partitions_fn partitions;
         vipu_agents_fn agents;
+        vipu_count_fn count;
         vipu_status_fn status;
         vipu_ipuof_fn ipuof;
         vipu_message_fn message;
@@ -162,6 +163,17 @@ static void on_agents(void *ctx, const struct channel_reply *reply)
     call->fn.agents(call->ctx, &result, &agents);
 }
 
+static void on_count(void *ctx, const struct channel_reply *reply)
+{
+    struct vipu_call *call = ctx;
+    struct vipu_result result = result_of(call, reply);
+    uint32_t count = 0;
+
+    if (result.err.kind == ERR_NONE && !wire_count_ipus(reply->message, &count, &result.err))
+        result.err.code = GRPC_INTERNAL;
+    call->fn.count(call->ctx, &result, count);
+}
+
 static void on_status(void *ctx, const struct channel_reply *reply)
 {
     struct vipu_call *call = ctx;
@@ -200,6 +212,7 @@ static const struct method {
 } get_version = {"/virmgrpc.VersionService/GetVersion", on_version, MAX_REPLY_BYTES, false},
   list_partitions = {"/virmgrpc.UserService/ListPartitions", on_partitions, MAX_LIST_BYTES, false},
   list_ipu_attributes = {"/virmgrpc.UserService/ListIPUAttributes", on_agents, MAX_LIST_BYTES, false},
+  count_ipus = {"/virmgrpc.UserService/ListIPUAttributes", on_count, MAX_LIST_BYTES, false},
   create_partition = {"/virmgrpc.UserService/CreatePartition", on_created, MAX_REPLY_BYTES, true},
   remove_partition = {"/virmgrpc.UserService/RemovePartition", on_done, MAX_REPLY_BYTES, true},
   reset_partition = {"/virmgrpc.UserService/ResetPartition", on_done, MAX_REPLY_BYTES, true},
@@ -252,6 +265,15 @@ struct vipu_call *vipu_list_ipu_attributes(struct vipu_client *client, int64_t d
 
     return start_call(client, &list_ipu_attributes, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.agents = done, .ctx = ctx});
+}
+
+struct vipu_call *vipu_count_ipus(struct vipu_client *client, int64_t deadline_ms, vipu_count_fn done,
+                                  void *ctx)
+{
+    struct str message = {0};
+
+    return start_call(client, &count_ipus, str_slice(&message), deadline_ms,
+                      &(struct vipu_call){.fn.count = done, .ctx = ctx});
 }
 
 struct vipu_call *vipu_create_partition(struct vipu_client *client,

@@ -58,6 +58,7 @@ typedef void (*vipu_done_fn)(void *ctx, const struct vipu_result *result);
 typedef void (*vipu_text_fn)(void *ctx, const struct vipu_result *result, const char *text);
 typedef void (*vipu_partitions_fn)(void *ctx, const struct vipu_result *result, struct vipu_partitions *list);
 typedef void (*vipu_agents_fn)(void *ctx, const struct vipu_result *result, struct vipu_agents *agents);
+typedef void (*vipu_count_fn)(void *ctx, const struct vipu_result *result, uint32_t count);
 typedef void (*vipu_status_fn)(void *ctx, const struct vipu_result *result, struct vipu_status *status);
 typedef void (*vipu_ipuof_fn)(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config);
 typedef void (*vipu_message_fn)(void *ctx, const struct vipu_result *result, struct slice message);
@@ -89,6 +90,9 @@ struct vipu_call *vipu_list_partitions(struct vipu_client *client, const char *a
 /* At most 64 MiB as well, in twice the reply's bytes and 96 bytes an attribute. */
 struct vipu_call *vipu_list_ipu_attributes(struct vipu_client *client, int64_t deadline_ms,
                                            vipu_agents_fn done, void *ctx);
+/* How many IPUs the user may see: the same request, its reply counted as it stands, in no further memory. */
+struct vipu_call *vipu_count_ipus(struct vipu_client *client, int64_t deadline_ms, vipu_count_fn done,
+                                  void *ctx);
 /* The text is the id of the partition that is being made: poll its status until it is active. */
 struct vipu_call *vipu_create_partition(struct vipu_client *client,
                                         const struct vipu_requirements *requirements, int64_t deadline_ms,

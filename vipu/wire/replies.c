@@ -8,6 +8,7 @@
 #include "vipu/wire/proto.h"
 
 #define LIST_FIELD 1u /* ListIPUAttributesReply.entries */
+#define IPUS_FIELD 2u /* AgentEntry.ipu_attributes */
 
 bool wire_put_version(const char *version, struct str *out)
 {
@@ -302,6 +303,24 @@ bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret,
         }
     }
     return err_set(err, ERR_IO, "the %zu bytes are no list of IPUs, or ask for too much memory", bytes.len);
+}
+
+bool wire_count_ipus(struct slice bytes, uint32_t *ret, struct err *err)
+{
+    struct slice rest = bytes, agent;
+    bool is_list = true;
+    size_t total = 0;
+
+    while (is_list && field_next_of(&rest, LIST_FIELD, &agent)) {
+        size_t ipus;
+
+        is_list = field_count_of(agent, IPUS_FIELD, &ipus);
+        total += ipus;
+    }
+    if (!is_list || rest.len || total > UINT32_MAX)
+        return err_set(err, ERR_IO, "the %zu bytes are no list of IPUs", bytes.len);
+    *ret = (uint32_t)total;
+    return true;
 }
 
 static struct vipu_ipuof_device take_device(const Virmgrpc__IpuofDevice *wire)

@@ -30,4 +30,6 @@ MUST_USE bool wire_get_partition_id(struct slice bytes, char **ret, struct err *
 MUST_USE bool wire_get_status(struct slice bytes, struct vipu_status *ret, struct err *err);
 MUST_USE bool wire_get_ipuof(struct slice bytes, struct vipu_ipuof_config *ret, struct err *err);
 MUST_USE bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret, struct err *err);
+/* How many IPUs such a list tells of, without making it. */
+MUST_USE bool wire_count_ipus(struct slice bytes, uint32_t *ret, struct err *err);
 MUST_USE bool wire_get_empty(struct slice bytes, struct err *err); /* remove and reset */

@@ -36,9 +36,12 @@ static void agents(struct slice bytes)
     AUTO(vipu_agents) struct vipu_agents list = {0};
     struct err err;
     uint64_t total = 0;
+    uint32_t count = 0;
+    bool is_counted = wire_count_ipus(bytes, &count, &err);
 
     if (!wire_get_agents(bytes, BUDGET, &list, &err))
         return;
+    assert(is_counted && count == list.total_ipus);
     for (size_t i = 0; i < list.count; i++)
         total += list.items[i].ipu_count;
     assert(list.total_ipus == (uint32_t)total);

@@ -53,10 +53,10 @@ static void on_text(void *ctx, const struct vipu_result *result, const char *tex
     ((struct script *)ctx)->is_done = true;
 }
 
-static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
+static void on_count(void *ctx, const struct vipu_result *result, uint32_t count)
 {
     say_end(result);
-    printf(" %u IPUs\n", agents->total_ipus);
+    printf(" %u IPUs\n", count);
     ((struct script *)ctx)->is_done = true;
 }
 
@@ -154,7 +154,7 @@ static void step(struct script *s)
         break;
     default:
         printf("agents");
-        vipu_list_ipu_attributes(client, DEADLINE_MS, on_agents, s);
+        vipu_count_ipus(client, DEADLINE_MS, on_count, s);
         break;
     }
     wait(s);

@@ -221,6 +221,29 @@ TEST(decoding_has_a_budget)
     CHECK_INT_EQ(list.count, 100000);
 }
 
+TEST(ipus_are_counted_without_a_list)
+{
+    struct vipu_attribute attribute = {(char[]){"driver"}, (char[]){"1.0"}};
+    struct vipu_agent_ipu ipus[] = {{0, &attribute, 1}, {1, &attribute, 1}, {7, NULL, 0}};
+    AUTO(str) struct str out = {0};
+    struct err err;
+    uint32_t count;
+    size_t first;
+
+    CHECK_OK(wire_count_ipus(str_slice(&out), &count, &err), err);
+    CHECK_INT_EQ(count, 0);
+    CHECK(wire_put_agent(&(struct vipu_agent){(char[]){"ag1"}, ipus, 3}, &out));
+    first = out.len;
+    CHECK(wire_put_agent(&(struct vipu_agent){(char[]){"ag2"}, ipus, 1}, &out));
+    CHECK_OK(wire_count_ipus(str_slice(&out), &count, &err), err);
+    CHECK_INT_EQ(count, 4);
+    for (size_t len = 1; len < out.len; len++) {
+        if (len != first)
+            CHECK_ERR(wire_count_ipus((struct slice){str_text(&out), len}, &count, &err), err, ERR_IO);
+    }
+    CHECK_ERR(wire_count_ipus(SLICE_LIT("\x0a\x02\x12\x05"), &count, &err), err, ERR_IO); /* cut inside */
+}
+
 TEST(a_status)
 {
     char *errors[] = {p1, c1};
