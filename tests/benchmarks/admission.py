@@ -208,8 +208,9 @@ def measure_all(bench, options):
         threading.Event().wait(options.seconds)
         return begin, time.monotonic()
 
-    for _ in range(options.rounds):
+    for number in range(options.rounds):
         for count in options.connections:
+            say(f"round {number + 1} of {options.rounds}: {len(ROWS)} measurements, connections: {count}")
             for row in (BARE, PLAIN):
                 found[row][count].append(load(asked[row], count, a_while))
             bench.install()
@@ -249,6 +250,7 @@ def run(options):
             bench = Bench(run_quietly(TOP / "deploy/cluster", "kubeconfig", "--name", CLUSTER).strip(), folder)
             bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
             bench.await_definition()
+            say(f"making {options.listed} jobs and {options.listed} pods (5,000 of each: usually 2 minutes)")
             bench.fill(options.listed)
             report(measure_all(bench, options), options)
     finally:
