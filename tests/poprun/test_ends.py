@@ -49,12 +49,14 @@ def test_the_cache_goes_away_however_the_program_ends(poprun, end):
 
 
 def test_what_a_killed_run_leaves_goes_with_the_next(poprun):
-    """Of a process group that is killed nobody is left to tidy up; what a live run has stays."""
-    killed, lives = poprun.start(*WAIT, start_new_session=True), start(poprun)
-    assert [killed.stdout.readline() for _ in range(2)]
-    stays = parts(lives)["instance"]
+    """Of a run whose runner and guard are killed nobody is left to tidy up; what a live run has stays."""
+    killed, lives = start(poprun), start(poprun)
+    runner, stays = parts(killed)["runner"], parts(lives)["instance"]
     kept = {path for path in poprun.temporary.glob("poprun-cache-*") if str(path).encode() in Path(f"/proc/{stays}/environ").read_bytes()}
-    os.killpg(killed.pid, signal.SIGKILL)
+    os.kill(runner, signal.SIGSTOP)  # or it would tidy up when its guard ends
+    killed.kill()
+    killed.wait(DEADLINE_S)
+    os.kill(runner, signal.SIGKILL)  # mpirun is told once, by this; a second time would have it leave its instances
     killed.communicate(timeout=DEADLINE_S)
     assert len(kept) == 1 and len(list(poprun.temporary.glob("poprun-cache-*"))) == 2
     poprun.offline("--num-replicas=2", "--num-instances=2", "true")
