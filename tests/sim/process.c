@@ -23,11 +23,18 @@ struct process {
     bool has_ended;
 };
 
+static bool holds_lease(const struct process *process)
+{
+    return lease_is_held(process->lease, loop_clock_ms());
+}
+
+/* A write that was not sent has gone wrong as one that was lost on its way: it may be planned again. */
 static bool may_write(void *ctx)
 {
-    struct process *process = ctx;
+    bool may = holds_lease(ctx);
 
-    return lease_is_held(process->lease, loop_clock_ms());
+    net->news += !may;
+    return may;
 }
 
 static void on_started(void *ctx)
@@ -113,7 +120,7 @@ bool process_has_ended(const struct process *process)
 
 bool process_is_leading(const struct process *process)
 {
-    return process->reconciler && may_write((void *)process);
+    return process->reconciler && holds_lease(process);
 }
 
 const char *process_remembers(const struct process *process, bool (*is_known)(void *ctx, const char *uid),
