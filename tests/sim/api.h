@@ -45,6 +45,8 @@ struct api_change {
 
 /* What happens to an object is told here, before the request's answer leaves; old NULL: it is new. */
 typedef void (*api_hook_fn)(void *ctx, enum api_change_type type, const struct api_object *object);
+/* The quota has no room for a pod, which was to be made or only tried. */
+typedef void (*api_pod_refused_fn)(void *ctx, const cJSON *pod);
 
 struct api_watch;
 
@@ -59,7 +61,8 @@ struct api {
     struct api_watch *watches;
     struct map snapshots; /* of lists in pages, by their continue token */
     api_hook_fn hook;
-    void *hook_ctx;
+    api_pod_refused_fn on_pod_refused;
+    void *hook_ctx; /* of both */
     /* settings */
     bool no_stream_lists;    /* an old server: lists come in pages */
     unsigned page_limit;     /* it gives fewer items than are asked for; 0: as many */

@@ -105,7 +105,7 @@ static unsigned count_pods(struct api *api)
     return count;
 }
 
-static bool exceeds_quota(struct api *api, const struct api_target *target, const char *name,
+static bool exceeds_quota(struct api *api, const struct api_target *target, const cJSON *pod,
                           struct api_answer *ret)
 {
     if (!api->pods_max || !is_pod(target->kind) || count_pods(api) < api->pods_max)
@@ -113,7 +113,9 @@ static bool exceeds_quota(struct api *api, const struct api_target *target, cons
     api_refuse(ret, 403, "Forbidden",
                "pods \"%s\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=%u, limited: "
                "pods=%u",
-               name, count_pods(api), api->pods_max);
+               json_str(pod, "metadata/name", ""), count_pods(api), api->pods_max);
+    if (api->on_pod_refused)
+        api->on_pod_refused(api->hook_ctx, pod);
     return true;
 }
 
@@ -134,7 +136,7 @@ static void create(struct api *api, const struct api_target *target, const cJSON
             note_write(api, target->kind, false);
         return;
     }
-    if (exceeds_quota(api, target, name, ret))
+    if (exceeds_quota(api, target, body, ret))
         return;
     doc = json_dup(body);
     if (target->ns)

@@ -108,6 +108,11 @@ void invariants_change(struct world *world, enum api_change_type type, const str
         line_served(world, object);
 }
 
+void invariants_pod_refused(struct world *world, const cJSON *pod)
+{
+    line_left(world, pod);
+}
+
 void invariants_step(struct world *world)
 {
     programs_step(world);

@@ -29,6 +29,14 @@ void line_told(struct user_job *job, const cJSON *doc)
         job->waits_since_ms = clock_now_ms();
 }
 
+void line_left(struct world *world, const cJSON *pod)
+{
+    struct user_job *job = world_job(world, json_str(pod, "metadata/labels/graphcore.ai~1job-name", "-"));
+
+    if (job)
+        job->waits_since_ms = 0; /* what its status says is from before; it counts when it is told again */
+}
+
 static bool has_waited(const struct world *world, const struct user_job *job)
 {
     int64_t told_ms = world_is_calm(world) ? TOLD_MS : TOLD_IN_STORM_MS;

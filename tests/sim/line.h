@@ -7,6 +7,8 @@
 
 /* The job's object has changed. */
 void line_told(struct user_job *job, const cJSON *doc);
+/* The API server has refused a pod: its job leaves the line for a while, and says so a moment later. */
+void line_left(struct world *world, const cJSON *pod);
 /* A record was made: an instance has been served. */
 void line_served(struct world *world, const struct api_object *record);
 /* At rest: it waits because it has to, for there is no room, or somebody ahead has none. */
