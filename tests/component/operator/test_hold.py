@@ -163,7 +163,7 @@ def test_a_spent_id_is_free_when_its_pod_has_ended(world, vipu):
     job.wait_gone(60)
     until(lambda: set(world.spent()) == {f"p-stuck-{world.ns}-0"}, "the id is kept", 30, world.tell)
     world.kubelet.end_deleted(pod)
-    until(lambda: world.spent() == {}, "the id is free again", 30, world.tell)
+    until(lambda: world.spent() == {}, "the id is free again, and nothing is on its way to it", 90, world.tell)
 
 
 def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vipu):
