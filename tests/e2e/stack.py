@@ -122,10 +122,11 @@ class Stack:
                               "--showjson")
         return {item["partition"]["id"]: item["partition"] for item in json.loads(printed)}
 
-    def records(self):
-        """The names of those that stand for a partition."""
+    def records(self, of_the_released=True):
+        """The names of those that stand for a partition, one that is being given back included or not."""
         found = self.system.items("configmaps", "-l", "graphcore.ai/partition-record")
-        return [item["metadata"]["name"] for item in found if "spentAt" not in item["data"]]
+        return [item["metadata"]["name"] for item in found if "spentAt" not in item["data"]
+                and (of_the_released or item["data"]["releasing"] != "true")]
 
     # ---- the operator's process
 

@@ -154,7 +154,8 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
     helm("uninstall", RELEASE, "--wait")
     assert adopted.state() == "Suspended" and adopted.get()["metadata"]["finalizers"] == ["example.com/of-the-vendor"]
     assert what_is_left(stack) == [f"Pod {RELEASE}-self-check"], "Helm leaves the pod of a test, for its log"
-    assert stack.records() == []
+    # Of a partition that has just gone the record may stay: the operator ends with its last job, and the next one tidies up.
+    assert stack.records(of_the_released=False) == []
 
 
 @contextlib.contextmanager
