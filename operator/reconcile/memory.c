@@ -144,14 +144,6 @@ void part_begin_run(struct part_memory *part, uint32_t run)
     forget_ports(part);
 }
 
-void memory_note_details(struct job_memory *memory, bool are_held, int64_t now_ms)
-{
-    if (!are_held)
-        memory->details_since_ms = 0;
-    else if (!memory->details_since_ms)
-        memory->details_since_ms = now_ms;
-}
-
 void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,
                          int64_t now_ms)
 {

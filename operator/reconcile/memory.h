@@ -109,8 +109,6 @@ struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /*
 void part_note_launch(struct part_memory *part);
 void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
 
-/* Numbers that this plan leaves untold, or none. */
-void memory_note_details(struct job_memory *memory, bool are_held, int64_t now_ms);
 /* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
  * Jobs that got into each other's way come back at different times. */
 void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,

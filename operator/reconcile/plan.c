@@ -75,6 +75,13 @@ void plan_event(struct plan *plan, const char *reason, const char *text, bool wa
     op->warning = warning;
 }
 
+int64_t plan_details_since(const struct plan *plan, int64_t since_ms, int64_t now_ms)
+{
+    if (!plan->holds_details)
+        return 0;
+    return since_ms ? since_ms : now_ms;
+}
+
 void plan_again_at(struct plan *plan, int64_t at_ms)
 {
     if (plan->again_at_ms == 0 || at_ms < plan->again_at_ms)

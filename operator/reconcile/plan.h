@@ -67,6 +67,8 @@ void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
 bool plan_has(const struct plan *plan, enum op_kind kind);
+/* The next view's details_since_ms, from this one's. */
+int64_t plan_details_since(const struct plan *plan, int64_t since_ms, int64_t now_ms);
 void plan_print(const struct plan *plan, struct str *out); /* one line per op, for goldens and debugging */
 void op_release(struct op *op);
 void plan_release(struct plan *plan);

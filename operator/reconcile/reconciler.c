@@ -133,7 +133,7 @@ static void reconcile(struct reconciler *r, const char *key)
     r->counters.reconciles++;
     r->counters.empty += plan.count == 0;
     if (memory) {
-        memory_note_details(memory, plan.holds_details, loop_now_ms(r->loop));
+        memory->details_since_ms = plan_details_since(&plan, memory->details_since_ms, loop_now_ms(r->loop));
         grants_set(r, memory, &plan);
     }
     act(r, key, job, memory, &plan);

@@ -49,10 +49,7 @@ static void decide(struct setting *s, const struct verdict *verdict)
 {
     plan_release(&s->plan);
     status_decide(&s->view, s->before, verdict, &s->plan);
-    if (!s->plan.holds_details)
-        s->view.details_since_ms = 0;
-    else if (!s->view.details_since_ms)
-        s->view.details_since_ms = s->view.now_ms;
+    s->view.details_since_ms = plan_details_since(&s->plan, s->view.details_since_ms, s->view.now_ms);
 }
 
 static void pass_s(struct setting *s, int64_t seconds)
@@ -91,6 +88,14 @@ static void keep(struct setting *s)
     }
     cJSON_Delete(s->before);
     s->before = kept;
+}
+
+/* A job whose status says this, and nothing was said before. */
+static void setting_told(struct setting *s, const struct verdict *v)
+{
+    setting_init(s, "{}");
+    decide(s, v);
+    keep(s);
 }
 
 static const cJSON *condition(const cJSON *status, const char *type)
@@ -206,9 +211,7 @@ TEST(what_was_written_is_not_written_again)
     AUTO(setting) struct setting s;
     struct verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
 
-    setting_init(&s, "{}");
-    decide(&s, &v);
-    keep(&s);
+    setting_told(&s, &v);
     decide(&s, &v);
     CHECK_INT_EQ(s.plan.count, 0);
     s.view.now_unix_s += 1000000; /* time alone changes nothing */
@@ -222,9 +225,7 @@ TEST(numbers_inside_a_sentence_change_at_most_once_a_minute)
     AUTO(setting) struct setting s;
     struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
 
-    setting_init(&s, "{}");
-    decide(&s, &v);
-    keep(&s);
+    setting_told(&s, &v);
     v.message = (char *)(uintptr_t) "32 of 64 are taken";
     pass_s(&s, 20);
     decide(&s, &v);
@@ -241,9 +242,7 @@ TEST(the_first_of_many_pods_waits_for_the_others)
     AUTO(setting) struct setting s;
     struct verdict v = verdict(JOB_STARTING, "StartingPods", "0 of 8 pods are running");
 
-    setting_init(&s, "{}");
-    decide(&s, &v);
-    keep(&s);
+    setting_told(&s, &v);
     pass_s(&s, 3600);
     v.message = (char *)(uintptr_t) "1 of 8 pods are running";
     v.active = 1;
@@ -287,9 +286,7 @@ TEST(a_clock_that_went_back_does_not_silence_the_status)
     AUTO(setting) struct setting s;
     struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
 
-    setting_init(&s, "{}");
-    decide(&s, &v);
-    keep(&s);
+    setting_told(&s, &v);
     v.message = (char *)(uintptr_t) "32 of 64 are taken";
     s.view.now_unix_s -= 3600;
     decide(&s, &v);
@@ -304,9 +301,7 @@ TEST(another_reason_is_told_at_once)
     AUTO(setting) struct setting s;
     struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
 
-    setting_init(&s, "{}");
-    decide(&s, &v);
-    keep(&s);
+    setting_told(&s, &v);
     v.reason = "Queued";
     v.message = (char *)(uintptr_t) "team/a is first in line";
     s.view.now_unix_s++;
@@ -320,9 +315,7 @@ TEST(a_transition_time_moves_only_with_the_condition)
     AUTO(setting) struct setting s;
     struct verdict v = verdict(JOB_STARTING, "StartingPods", "a");
 
-    setting_init(&s, "{}");
-    decide(&s, &v);
-    keep(&s);
+    setting_told(&s, &v);
     s.view.now_unix_s += 100;
     v = verdict(JOB_RUNNING, "Running", "b");
     v.running = 1;

@@ -570,10 +570,7 @@ bool world_reconcile(struct world *w)
     bool writes;
 
     job_decide(sight_view(sight), &plan);
-    if (!plan.holds_details)
-        w->details_since_ms = 0;
-    else if (!w->details_since_ms)
-        w->details_since_ms = w->now_ms;
+    w->details_since_ms = plan_details_since(&plan, w->details_since_ms, w->now_ms);
     writes = plan_writes(&plan);
     if (writes && (w->plans || getenv("WORLD_TRACE")))
         trace(w, &plan);
