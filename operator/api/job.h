@@ -99,6 +99,7 @@ MUST_USE cJSON *job_status(const struct job *job, struct err *err);
 /* The pods of an instance: its workers, and behind them its launcher. */
 uint32_t job_seats(const struct job_spec *spec);
 char *job_pod_name(const struct job *job, uint32_t instance, uint32_t seat); /* yours */
+bool job_is_managed_by_us(const struct job_spec *spec);
 /* Its workers find each other through a Service: there are several, and no launcher starts anything on them.
  */
 bool job_meets_by_name(const struct job_spec *spec);

@@ -1,6 +1,9 @@
 #include "operator/api/job.h"
 #include "operator/api/names.h"
 
+/* The value of spec.managedBy that means us. */
+#define MANAGED_BY_US "graphcore.ai/ipu-operator"
+
 uint32_t share_of(const struct share *share, uint32_t total, bool round_up)
 {
     uint64_t hundredths = (uint64_t)share->amount * total;
@@ -22,6 +25,11 @@ uint32_t job_surge(const struct job_spec *spec)
     if (spec->has_launcher || spec->strategy == STRATEGY_RECREATE)
         return 0;
     return least(surge, least(spec->instances, JOB_INSTANCES_MAX - spec->instances));
+}
+
+bool job_is_managed_by_us(const struct job_spec *spec)
+{
+    return !spec->managed_by || !*spec->managed_by || str_eq(spec->managed_by, MANAGED_BY_US);
 }
 
 uint32_t job_seats(const struct job_spec *spec)

@@ -1,5 +1,6 @@
 #include "operator/api/lastwords.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -65,4 +66,79 @@ bool lastwords_lost_worker(const char *lines, struct lost_worker *ret)
         at += line.len;
     }
     return false;
+}
+
+/* ---- the last line ---- */
+
+/* What mpirun says of a failure stands between two rules of so many dashes or more. */
+#define RULE_MIN 40
+
+static bool is_rule(struct slice line)
+{
+    for (size_t i = 0; i < line.len; i++) {
+        if (line.ptr[i] != '-')
+            return false;
+    }
+    return line.len >= RULE_MIN;
+}
+
+/* Other letters than English ones have high bits. */
+static bool says_something(struct slice line)
+{
+    for (size_t i = 0; i < line.len; i++) {
+        if (isalnum((unsigned char)line.ptr[i]) || (unsigned char)line.ptr[i] >= 0x80)
+            return true;
+    }
+    return false;
+}
+
+static struct slice trimmed(struct slice line)
+{
+    while (line.len && isspace((unsigned char)line.ptr[0])) {
+        line.ptr++;
+        line.len--;
+    }
+    while (line.len && isspace((unsigned char)line.ptr[line.len - 1]))
+        line.len--;
+    return line;
+}
+
+static struct slice shortened(struct slice line)
+{
+    if (line.len <= LASTWORDS_LINE_MAX)
+        return line;
+    line.len = LASTWORDS_LINE_MAX;
+    while (line.len && ((unsigned char)line.ptr[line.len] & 0xC0) == 0x80)
+        line.len--;
+    return line;
+}
+
+/* The line that ends at `end`. */
+static struct slice line_before(const char *lines, const char *end)
+{
+    const char *begin = end;
+
+    while (begin > lines && begin[-1] != '\n')
+        begin--;
+    return trimmed((struct slice){begin, (size_t)(end - begin)});
+}
+
+struct slice lastwords_last_line(const char *lines)
+{
+    const char *end = lines ? lines + strlen(lines) : lines;
+    struct slice reported = {"", 0};
+    size_t rules = 0;
+
+    while (end) {
+        struct slice line = line_before(lines, end);
+        bool says = says_something(line);
+
+        rules += is_rule(line);
+        if (says && rules % 2 == 0)
+            return shortened(line);
+        if (says && rules == 1)
+            reported = line; /* in the end its first */
+        end = memrchr(lines, '\n', (size_t)(end - lines));
+    }
+    return shortened(reported);
 }

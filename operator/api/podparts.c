@@ -52,11 +52,32 @@ void podparts_wrap(cJSON *container, const char *verb, const cJSON *command)
     json_put_take(container, "command", wrapped);
 }
 
-/* Restricted pod security admits it, and requests equal to limits keep a Guaranteed pod guaranteed. */
-static cJSON *launcher_container(const struct podspec_options *options)
+/* What the first container asks for costs nothing here, because the two never run at the same time: the pod
+ * is not larger, its quality of service is what it was, and a LimitRange or a quota that takes the one takes
+ * the other. */
+static void put_like_amounts(cJSON *container, const cJSON *first)
+{
+    static const char *const kinds[] = {"requests", "limits"};
+    static const char *const names[] = {"cpu", "memory", "ephemeral-storage"};
+
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        const cJSON *asked = json_at(json_at(first, "resources"), kinds[k]);
+
+        for (size_t n = 0; n < COUNT_OF(names); n++) {
+            const cJSON *amount = json_at(asked, names[n]);
+
+            if (amount)
+                json_put_take(podparts_object(podparts_object(container, "resources"), kinds[k]), names[n],
+                              json_dup(amount));
+        }
+    }
+}
+
+/* Restricted pod security admits it. */
+static cJSON *launcher_container(const cJSON *first, const struct podspec_options *options)
 {
     cJSON *container = json_object();
-    cJSON *args, *context, *resources, *capabilities;
+    cJSON *args, *context, *capabilities;
 
     json_put_str(container, "name", NAME_LAUNCHER_PART);
     json_put_str(container, "image", options->launcher_image);
@@ -65,13 +86,7 @@ static cJSON *launcher_container(const struct podspec_options *options)
     json_push_str(args, "install");
     json_push_str(args, PODPARTS_LAUNCHER_DIR);
     podparts_mount(container, NAME_LAUNCHER_PART, PODPARTS_LAUNCHER_DIR, false);
-    resources = json_put_object(container, "resources");
-    for (int i = 0; i < 2; i++) {
-        cJSON *amounts = json_put_object(resources, i ? "limits" : "requests");
-
-        json_put_str(amounts, "cpu", "50m");
-        json_put_str(amounts, "memory", "32Mi");
-    }
+    put_like_amounts(container, first);
     context = json_put_object(container, "securityContext");
     json_put_i64(context, "runAsUser", 65532);
     json_put_bool(context, "runAsNonRoot", true);
@@ -85,7 +100,9 @@ static cJSON *launcher_container(const struct podspec_options *options)
 
 static void put_launcher_first(cJSON *spec, const struct podspec_options *options)
 {
-    cJSON_InsertItemInArray(podparts_array(spec, "initContainers"), 0, launcher_container(options));
+    const cJSON *first = json_at(spec, "containers")->child;
+
+    cJSON_InsertItemInArray(podparts_array(spec, "initContainers"), 0, launcher_container(first, options));
 }
 
 static void add_launcher_volume(cJSON *spec)

@@ -80,7 +80,9 @@ static char *whole_message(int http_status, const cJSON *body)
     if (length > KUBE_MESSAGE_MAX_BYTES)
         length = KUBE_MESSAGE_MAX_BYTES;
     str_add(&out, message, length);
-    if (length == 0)
+    if (length == 0 && http_status == 404) /* an object that is not there is answered with a message */
+        str_adds(&out, "the API server knows no such resource (status 404): is its definition installed?");
+    else if (length == 0)
         str_addf(&out, "the API server answered with status %d and no explanation", http_status);
     JSON_EACH (cause, json_at(body, "details/causes"))
         add_cause(&out, cause);

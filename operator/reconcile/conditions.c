@@ -2,49 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
-
-static const cJSON *find_condition(const cJSON *status, const char *type)
-{
-    JSON_EACH (condition, json_at(status, "conditions")) {
-        if (str_eq(json_str(condition, "type", ""), type))
-            return condition;
-    }
-    return NULL;
-}
-
-static bool condition_is_true(const cJSON *status, const char *type)
-{
-    return str_eq(json_str(find_condition(status, type), "status", ""), "True");
-}
-
-bool status_is_finished(const cJSON *status)
-{
-    return condition_is_true(status, "Completed") || condition_is_true(status, "Failed");
-}
-
-bool status_is_refusal(const cJSON *status)
-{
-    static const char *const mendable[] = {"InvalidSpec", "PodTemplateRefused", "PartitionRefused"};
-    const char *reason = json_str(find_condition(status, "Failed"), "reason", "");
-
-    if (!condition_is_true(status, "Failed"))
-        return false;
-    for (size_t i = 0; i < COUNT_OF(mendable); i++) {
-        if (str_eq(reason, mendable[i]))
-            return true;
-    }
-    return false;
-}
-
-bool status_is_stale_refusal(const cJSON *status, int64_t generation)
-{
-    const cJSON *failed = find_condition(status, "Failed");
-
-    return status_is_refusal(status) && (str_eq(json_str(failed, "reason", ""), "InvalidSpec") ||
-                                         json_i64(failed, "observedGeneration", 0) != generation);
-}
-
-/* ---- what they say ---- */
+#include "operator/api/ended.h"
 
 enum holds { NO, YES, UNKNOWN };
 
@@ -58,7 +16,7 @@ struct condition {
 static void put_condition(cJSON *conditions, const cJSON *before, const struct condition *want,
                           const struct job_view *view)
 {
-    const cJSON *old = find_condition(before, want->type);
+    const cJSON *old = status_condition(before, want->type);
     static const char *const names[] = {[NO] = "False", [YES] = "True", [UNKNOWN] = "Unknown"};
     const char *status = names[want->holds];
     bool same_status = str_eq(json_str(old, "status", ""), status);

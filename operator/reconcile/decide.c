@@ -1,9 +1,9 @@
 #include "operator/reconcile/decide.h"
 
 #include "base/core/mem.h"
+#include "operator/api/ended.h"
 #include "operator/api/names.h"
 #include "operator/api/reasons.h"
-#include "operator/reconcile/conditions.h"
 #include "operator/reconcile/ending.h"
 #include "operator/reconcile/instance.h"
 #include "operator/reconcile/instance_parts.h"
@@ -11,13 +11,9 @@
 #include "operator/reconcile/rollout.h"
 #include "operator/reconcile/status.h"
 
-/* The value of spec.managedBy that means us. */
-#define MANAGED_BY_US "graphcore.ai/ipu-operator"
-
 static bool is_ours(const struct job *job)
 {
-    return !job->is_vendors &&
-           (!job->spec.managed_by || !*job->spec.managed_by || str_eq(job->spec.managed_by, MANAGED_BY_US));
+    return !job->is_vendors && job_is_managed_by_us(&job->spec);
 }
 
 /* ---- the ordinary course ---- */
@@ -163,8 +159,21 @@ static const struct instance_result *spokesman(const struct tally *tally, enum j
     return NULL;
 }
 
-static void conclude_end(const struct job_view *view, const struct tally *tally, struct verdict *v)
+/* One that failed long before the others ended is known by the status alone. */
+static char *name_broken(const cJSON *status, const struct indexset *broken)
 {
+    JSON_EACH (item, json_at(status, "failure")) {
+        if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
+            return mem_printf("; pod %s: %s; see status.failure", json_str(item, "pod", ""),
+                              json_str(item, "reason", ""));
+    }
+    return mem_strdup("; see status.failure");
+}
+
+static void conclude_end(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                         struct verdict *v)
+{
+    AUTO(mem) char *known = name_broken(status, &v->broken);
     const struct instance_result *failed = &tally->first[INSTANCE_FAILED];
 
     if (tally->phases[INSTANCE_FAILED] == 0) {
@@ -180,7 +189,7 @@ static void conclude_end(const struct job_view *view, const struct tally *tally,
     else
         v->message =
             mem_printf("%u of %zu instances failed%s%s", tally->phases[INSTANCE_FAILED], view->instance_count,
-                       failed->text ? "; " : "; see status.failure", failed->text ? failed->text : "");
+                       failed->text ? "; " : "", failed->text ? failed->text : known);
 }
 
 static uint32_t count_running(const struct tally *tally)
@@ -199,7 +208,8 @@ static char *tell_progress(const struct job_view *view, const struct tally *tall
     return str_take(&out);
 }
 
-static void conclude(const struct job_view *view, const struct tally *tally, struct verdict *v)
+static void conclude(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                     struct verdict *v)
 {
     uint32_t ended = tally->phases[INSTANCE_DONE] + tally->phases[INSTANCE_FAILED];
     const struct instance_result *speaker = spokesman(tally, &v->state);
@@ -216,7 +226,7 @@ static void conclude(const struct job_view *view, const struct tally *tally, str
         v->reason = tally->first[INSTANCE_FAILED].reason;
         v->message = mem_strdup(tally->first[INSTANCE_FAILED].text);
     } else if (ended == view->instance_count) {
-        conclude_end(view, tally, v);
+        conclude_end(view, status, tally, v);
     } else if (speaker) {
         v->reason = speaker->reason;
         v->message = view->instance_count == 1 ? mem_strdup(speaker->text)
@@ -284,7 +294,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     waits = decide_surge(view, &rollout, &v, plan);
     if (v.active)
         decide_shared(view, plan);
-    conclude(view, &tally, &v);
+    conclude(view, status, &tally, &v);
     tell_rollout(view, &rollout, waits, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_tell(&tally, &v))

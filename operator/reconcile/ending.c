@@ -1,8 +1,8 @@
 #include "operator/reconcile/ending.h"
 
 #include "base/core/mem.h"
+#include "operator/api/ended.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/conditions.h"
 #include "operator/reconcile/lifetime.h"
 
 /* ---- what is left ---- */
@@ -20,8 +20,8 @@ static bool keeps_id(const struct job_view *view, const struct record *record, c
            !indexset_has(&going_on->broken, record->instance);
 }
 
-static enum release release_of(const struct job_view *view, const struct record *record,
-                               const struct verdict *going_on)
+enum release release_of(const struct job_view *view, const struct record *record,
+                        const struct verdict *going_on)
 {
     if (!going_on || !str_eq(record->job_uid, view->job->uid))
         return RELEASE_FOR_GOOD;
@@ -153,9 +153,8 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
 {
     struct verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
     char *text = stop_all(view, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
-    char *left = NULL;
 
-    decide_leftovers(view, NULL, KEEP_NOTHING, plan, &left);
+    decide_leftovers(view, NULL, KEEP_NOTHING, plan, &text);
     if (!has_records(view) || is_let_go(view)) {
         plan_add(plan, OP_FINALIZER_REMOVE);
     } else {
@@ -165,15 +164,10 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
             v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
         read_ended(status, &v);
         count_pods(view, &v);
-        v.message = mem_printf("Being deleted: %s%s",
-                               text   ? text
-                               : left ? left
-                                      : "IPUs are being given back",
-                               way_out);
+        v.message = mem_printf("Being deleted: %s%s", text, way_out);
         status_decide(view, status, &v, plan);
     }
     mem_free(text);
-    mem_free(left);
     verdict_release(&v);
 }
 
@@ -229,6 +223,20 @@ static void plan_job_delete(const struct job *job, struct plan *plan)
     op->uid = mem_strdup(job->uid);
 }
 
+/* Status follows, so that each change is told once. */
+static void tell_change_after_end(const struct job *job, const cJSON *status, struct plan *plan)
+{
+    if (json_i64(status, "desiredReplicas", 0) != job->spec.instances)
+        plan_event(plan, "ScaledAfterEnd",
+                   "The job has ended; scaling it changes nothing. Create it anew to run it again", true);
+    else if (json_i64(status, "observedGeneration", 0) != job->generation)
+        plan_event(
+            plan, "ChangedAfterEnd",
+            "The job has ended; of its spec only ttlSecondsAfterFinished and cleanPodPolicy still count. "
+            "Create it anew to run it again",
+            false);
+}
+
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     bool is_expired = lifetime_is_expired(view, status, plan);
@@ -248,10 +256,7 @@ void decide_finished(const struct job_view *view, const cJSON *status, struct pl
     v.message = mem_strdup(json_str(status, "lastMessage", ""));
     v.succeeded = (uint32_t)json_i64(status, "workersStatus/succeeded", 0);
     v.failed = (uint32_t)json_i64(status, "workersStatus/failed", 0);
-    if (json_i64(status, "desiredReplicas", 0) !=
-        view->job->spec.instances) /* status follows, and it is told once */
-        plan_event(plan, "ScaledAfterEnd",
-                   "The job has ended; scaling it changes nothing. Create it anew to run it again", true);
+    tell_change_after_end(view->job, status, plan);
     status_decide(view, status, &v, plan);
     verdict_release(&v);
 }

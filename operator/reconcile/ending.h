@@ -17,5 +17,8 @@ void decide_invalid(const struct job_view *view, const cJSON *status, struct pla
  * be done (owned). */
 void decide_leftovers(const struct job_view *view, const struct verdict *going_on, enum keep keep,
                       struct plan *plan, char **ret_text);
+/* What becomes of a record of an earlier attempt. going_on: as above. */
+enum release release_of(const struct job_view *view, const struct record *record,
+                        const struct verdict *going_on);
 /* Which instances have ended, and how often any was restarted, as status tells. */
 void read_ended(const cJSON *status, struct verdict *verdict);

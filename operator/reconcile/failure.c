@@ -154,6 +154,11 @@ static const char *last_words(const struct failure *failure)
     return speaker ? speaker->message : NULL;
 }
 
+struct slice failure_last_line(const struct failure *failure)
+{
+    return lastwords_last_line(str_eq(failure->reason, "ContainerFailed") ? last_words(failure) : NULL);
+}
+
 char *failure_story(const struct failure *failure)
 {
     const struct pod *pod = failure->pod;

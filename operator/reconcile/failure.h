@@ -38,7 +38,9 @@ void failure_take_first(struct failure *first, const struct failure *other);
 /* Does the policy restart it, as long as there are restarts left? */
 bool failure_calls_for_restart(const struct job_spec *spec, const struct failure *failure);
 char *failure_sentence(const struct failure *failure); /* without period, yours */
-/* The same with its node and the last lines that were written: for an event. Yours. */
+/* The last line that the program wrote, where the sentence does not say why it ended; or empty. Borrowed. */
+struct slice failure_last_line(const struct failure *failure);
+/* The sentence with its node and the last lines that were written: for an event. Yours. */
 char *failure_story(const struct failure *failure);
 
 /* status.failure: those of before and these, the newest first, each attempt once with what failed first in

@@ -43,15 +43,20 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
         crew_begin_next_run(inst, crew, plan);
 }
 
+/* What the program said last is what its user wants to know first. */
 static void say_failed(const struct job_spec *spec, const struct crew *crew, struct instance_result *ret)
 {
     AUTO(mem) char *what = failure_sentence(&crew->failure);
+    struct slice last = failure_last_line(&crew->failure);
+    const char *colon = last.len ? ": " : "";
 
     if (spec->backoff_limit && failure_calls_for_restart(spec, &crew->judged))
-        instance_say(ret, INSTANCE_FAILED, "BackoffLimitExceeded", "%s, after %u of at most %u restarts",
-                     what, spec->backoff_limit, spec->backoff_limit);
+        instance_say(ret, INSTANCE_FAILED, "BackoffLimitExceeded",
+                     "%s, after %u of at most %u restarts%s%.*s", what, spec->backoff_limit,
+                     spec->backoff_limit, colon, (int)last.len, last.ptr);
     else
-        instance_say(ret, INSTANCE_FAILED, crew->failure.reason, "%s", what);
+        instance_say(ret, INSTANCE_FAILED, crew->failure.reason, "%s%s%.*s", what, colon, (int)last.len,
+                     last.ptr);
 }
 
 void decide_failed(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,

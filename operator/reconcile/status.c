@@ -6,6 +6,7 @@
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/conditions.h"
+#include "operator/reconcile/ending.h"
 #include "operator/reconcile/telling.h"
 
 const char *job_state_name(enum job_state state)
@@ -76,6 +77,19 @@ static bool is_only_a_record(const struct part_view *part)
     return !part->busy && (part->state == PART_ABSENT || (part->state == PART_UNKNOWN && !part->trouble));
 }
 
+/* A suspended job is done with a partition when its record has gone, too: then the operator may be taken
+ * away. One that keeps an id from use stays. */
+static bool is_still_held(const struct job_view *view, const struct verdict *v,
+                          const struct tombstone_view *tomb)
+{
+    if (tomb->record->spent_s)
+        return false;
+    if (!is_only_a_record(&tomb->part))
+        return true;
+    return v->state == JOB_SUSPENDED && tomb->part.state == PART_ABSENT &&
+           release_of(view, tomb->record, v) != RELEASE_KEEPS_ID;
+}
+
 static void put_partitions(cJSON *status, const struct verdict *v, const struct job_view *view)
 {
     cJSON *list = json_put_array(status, "partitions");
@@ -98,7 +112,7 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
     for (size_t i = 0; i < view->tombstone_count && !verdict_has_ended(v); i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (tomb->record->spent_s || is_only_a_record(&tomb->part))
+        if (!is_still_held(view, v, tomb))
             continue;
         total++;
         put_partition(list, tomb->record, tomb->held && !tomb->record->releasing ? "Held" : "Removing");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/api/advice.h"
 #include "operator/api/defaults.h"
 #include "operator/api/jobspec.h"
 #include "operator/api/validate.h"
@@ -154,6 +155,21 @@ static void refuse(cJSON *response, const char *name, const struct strv *problem
     json_put_str(details, "name", name);
 }
 
+static void advise(cJSON *response, const struct admission *admission)
+{
+    AUTO(strv) struct strv warnings = {0};
+    cJSON *list;
+
+    if (!admission_is_judged(admission))
+        return;
+    advise_on_job(admission->old, admission->object, &warnings);
+    if (warnings.count == 0)
+        return;
+    list = json_put_array(response, "warnings");
+    for (size_t i = 0; i < warnings.count; i++)
+        json_push_str(list, warnings.items[i]);
+}
+
 char *admission_verdict(const struct admission *admission, const struct strv *problems)
 {
     cJSON *response;
@@ -161,6 +177,8 @@ char *admission_verdict(const struct admission *admission, const struct strv *pr
 
     if (problems->count)
         refuse(response, name_of(admission), problems);
+    else
+        advise(response, admission);
     return json_print(answer);
 }
 

@@ -45,5 +45,6 @@ cJSON *admission_pod_template(const struct admission *admission);
 void admission_add_refusal(const cJSON *status, struct strv *problems);
 /* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
 bool admission_is_about_unknown_fields(const cJSON *status);
-/* The validating webhook's answer, allowed without problems; yours. */
+/* The validating webhook's answer: allowed without problems, with what operator/api/advice.h has to say;
+ * yours. */
 char *admission_verdict(const struct admission *admission, const struct strv *problems);

@@ -75,7 +75,7 @@ class Bench:
                 "initContainers": [{
                     "name": "ipu-launcher", "image": "example.invalid/ipu-launch",
                     "args": ["install", "/opt/ipu-launcher"], "volumeMounts": [mount],
-                    "resources": {k: {"cpu": "50m", "memory": "32Mi"} for k in ("requests", "limits")},
+                    "resources": main["resources"],
                     "securityContext": {"runAsUser": 65532, "runAsNonRoot": True, "readOnlyRootFilesystem": True}}],
                 "containers": [{**main, "env": main["env"] + own, "volumeMounts": [{**mount, "readOnly": True}]}],
                 "volumes": [{"name": "ipu-launcher", "emptyDir": {"sizeLimit": "64Mi"}}],

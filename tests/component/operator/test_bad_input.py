@@ -200,6 +200,18 @@ def test_a_job_that_a_quota_takes_in_part_leaves_its_ipus_to_others(world, vipu)
     assert crowd.wait("Running")["restartCount"] == 0
 
 
+def test_a_limit_range_asks_of_the_program_alone(world, vipu):
+    """What the operator adds to the pod asks for what the program asks for."""
+    least, most = {"cpu": "300m", "memory": "200Mi"}, {"cpu": "1", "memory": "200Mi"}
+    world.api.create("limitranges", world.ns, {"metadata": {"name": "large"}, "spec": {"limits": [
+        {"type": "Container", "min": least, "maxLimitRequestRatio": {"cpu": "4"}}]}})
+    world.start_operator(vipu.address)
+    world.automatic()
+    small = world.job("small", workers={"template": pod_template(container(resources={"requests": {"memory": "100Mi"}}))})
+    assert "minimum memory usage per Container is 200Mi" in small.wait("Pending", "PodsForbidden")["lastMessage"]
+    world.job("large", workers={"template": pod_template(container(resources={"requests": least, "limits": most}))}).wait("Running")
+
+
 def test_a_missing_service_account_is_waited_for(world, vipu):
     world.start_operator(vipu.address)
     job = world.job("account", workers={"template": pod_template(serviceAccountName="trainer")})

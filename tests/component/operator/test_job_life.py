@@ -173,7 +173,7 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
           tell=world.tell)
     world.kubelet.end_deleted(pods["broken-worker-0"])
     failed = job.wait("Failed", "ContainerFailed")
-    assert failed["lastMessage"] == "Container train of pod broken-worker-1 ended with exit code 3"
+    assert failed["lastMessage"] == "Container train of pod broken-worker-1 ended with exit code 3: \ufffd loss is not a number"
     failure = failed["failure"][0]
     assert (failure["pod"], failure["container"], failure["exitCode"]) == ("broken-worker-1", "train", 3)
     assert failure["message"] == "\ufffd loss is not a number" and failure["instance"] == 0
@@ -199,7 +199,7 @@ def test_exit_code_policy_restarts_on_the_same_partition(world, vipu):
     assert job.wait("Running")["restartCount"] == 1
     world.kubelet.fail(second, 4, "no more")
     failed = job.wait("Failed", "BackoffLimitExceeded")
-    assert failed["lastMessage"].endswith("ended with exit code 4, after 1 of at most 1 restarts")
+    assert failed["lastMessage"].endswith("ended with exit code 4, after 1 of at most 1 restarts: no more")
     assert [failure["message"] for failure in failed["failure"]] == ["no more", "try again"]
     job.wait_released()
 

@@ -58,3 +58,39 @@ TEST(other_lines_blame_nobody)
         CHECK(!lastwords_lost_worker(rows[i], &lost));
     }
 }
+
+#define RULE "--------------------------------------------------------------------------\n"
+#define LONG "0123456789012345678901234567890123456789" /* 40 */
+
+TEST(the_last_line_is_the_last_that_says_something)
+{
+    static const struct {
+        const char *lines, *last;
+    } rows[] = {
+        {NULL, ""},
+        {"", ""},
+        {"\n \n--\n", ""},
+        {"one", "one"},
+        {"one\n", "one"},
+        {"Traceback:\n  File \"a\"\nValueError: no\n\n", "ValueError: no"},
+        {"ORTE has ended\n------\n", "ORTE has ended"},
+        {"[1,0]<stderr>:no\n" RULE "Primary job\n" RULE RULE "mpirun detected\n  Exit code:    1\n" RULE,
+         "[1,0]<stderr>:no"},
+        {"code: 1\n" RULE "[1,0]<stderr>:no\n" RULE "mpirun detected\n" RULE "\n", "[1,0]<stderr>:no"},
+        {RULE "mpirun was unable to\nlaunch\n" RULE, "mpirun was unable to"},
+        {"cut\noff\n" RULE, "cut"},
+        {RULE "one\n", "one"},
+        {"epoch 1\r\n\tover \r\n", "over"},
+        {"one\nżółw", "żółw"},
+        {LONG LONG LONG LONG LONG "6", LONG LONG LONG LONG LONG},
+        {LONG LONG LONG LONG "012345678901234567890123456789012345678ż", /* cut before, not inside */
+         LONG LONG LONG LONG "012345678901234567890123456789012345678"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct slice line = lastwords_last_line(row->lines);
+        AUTO(mem) char *text = mem_strndup(line.ptr, line.len);
+
+        CHECK_STR_EQ(text, row->last);
+    }
+}

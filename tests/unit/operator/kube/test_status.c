@@ -51,6 +51,25 @@ TEST(the_http_status_gives_the_kind)
     }
 }
 
+TEST(an_answer_without_a_message_gets_one)
+{
+    static const struct {
+        int http;
+        const char *want;
+    } rows[] = {
+        {404, "the API server knows no such resource (status 404): is its definition installed?"},
+        {502, "the API server answered with status 502 and no explanation"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct kube_status status;
+
+        kube_status_read(row->http, NULL, -1, &status);
+        CHECK_STR_EQ(status.message, row->want);
+        kube_status_release(&status);
+    }
+}
+
 TEST(every_cause_reaches_the_message)
 {
     AUTO(json)

@@ -310,6 +310,21 @@ TEST(zero_seconds_are_none)
     CHECK_INT_EQ(w->record_count, 0);
 }
 
+TEST(a_change_that_comes_after_the_end_is_told_once_and_changes_nothing)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"suspend\":false"));
+
+    end_all(w, 0);
+    check_completed(w);
+    CHECK(!strv_has(&w->told, "ChangedAfterEnd"));
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    CHECK(strv_has(&w->told, "ChangedAfterEnd"));
+    check_completed(w);
+    CHECK_INT_EQ(world_number(w, "observedGeneration"), 2);
+    check_idle(w);
+}
+
 TEST(a_finished_job_can_be_given_another_time)
 {
     AUTO(world) struct world *longer = running(LIMITED("\"ttlSecondsAfterFinished\":100"));

@@ -1,0 +1,107 @@
+#include "operator/api/advice.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+#define POD(image, more) "{\"spec\":{" more "\"containers\":[{\"name\":\"main\",\"image\":\"" image "\"}]}}"
+#define JOB(more, template, status)                                                                          \
+    "{\"metadata\":{\"name\":\"j\"},\"spec\":{" more "\"jobInstances\":1,\"ipusPerJobInstance\":\"4\","      \
+    "\"workers\":{\"template\":" template "}},\"status\":" status "}"
+#define PLAIN(more, status) JOB(more, POD("a", ""), status)
+#define LED(image, status) JOB("\"launcher\":{\"command\":[\"mpirun\"]},", POD(image, ""), status)
+#define ALWAYS "\"restartPolicy\":\"Always\","
+
+#define RUNS "{\"launcherStatus\":\"Running\"}"
+#define ENDED(type, reason)                                                                                  \
+    "{\"conditions\":[{\"type\":\"" type "\",\"status\":\"True\",\"reason\":\"" reason "\"}]}"
+#define COMPLETED ENDED("Completed", "Completed")
+
+static cJSON *parse(const char *text)
+{
+    struct err err = {0};
+    cJSON *job = text ? json_parse(slice_of(text), &err) : NULL;
+
+    CHECK_OK(job || !text, err);
+    return job;
+}
+
+static void advise(const char *old_text, const char *text, struct strv *ret)
+{
+    AUTO(json) cJSON *old = parse(old_text);
+    AUTO(json) cJSON *job = parse(text);
+
+    advise_on_job(old, job, ret);
+}
+
+TEST(what_has_no_effect_is_named)
+{
+    static const struct {
+        const char *old, *job, *begins; /* NULL: nothing is said */
+    } rows[] = {
+        {NULL, PLAIN("", "{}"), NULL},
+        {PLAIN("", RUNS), PLAIN("\"suspend\":true,", RUNS), NULL},
+
+        /* after the end */
+        {PLAIN("", COMPLETED), PLAIN("\"suspend\":true,", COMPLETED), "the job has ended"},
+        {PLAIN("", COMPLETED), JOB("", POD("b", ""), COMPLETED), "the job has ended"},
+        {PLAIN("", ENDED("Failed", "ContainerFailed")), JOB("", POD("b", ""), "{}"), "the job has ended"},
+        {PLAIN("", COMPLETED), PLAIN("\"ttlSecondsAfterFinished\":5,", COMPLETED), NULL},
+        {PLAIN("", COMPLETED), PLAIN("\"cleanPodPolicy\":\"All\",", COMPLETED), NULL},
+        {PLAIN("", ENDED("Failed", "PodTemplateRefused")), JOB("", POD("b", ""), "{}"), NULL},
+
+        /* while a launcher runs */
+        {LED("a", RUNS), LED("b", RUNS), "a job with a launcher goes on"},
+        {LED("a", RUNS), JOB("\"launcher\":{\"command\":[\"poprun\"]},", POD("a", ""), RUNS),
+         "a job with a launcher goes on"},
+        {LED("a", RUNS), JOB("\"launcher\":{\"command\":[\"mpirun\"]},\"suspend\":true,", POD("b", ""), RUNS),
+         NULL},
+        {LED("a", "{\"launcherStatus\":\"Pending\"}"), LED("b", "{}"), NULL},
+        {PLAIN("", RUNS), JOB("", POD("b", ""), RUNS), NULL},
+
+        /* fields */
+        {NULL, JOB("", POD("a", ALWAYS), "{}"), "spec.workers.template.spec.restartPolicy: does not count"},
+        {NULL, JOB("", POD("a", "\"restartPolicy\":\"Never\","), "{}"), NULL},
+        {JOB("", POD("a", ALWAYS), RUNS), JOB("\"suspend\":true,", POD("a", ALWAYS), RUNS), NULL},
+        {NULL, PLAIN("\"launcher\":{\"command\":[\"a\"],\"template\":" POD("a", ALWAYS) "},", "{}"),
+         "spec.launcher.template.spec.restartPolicy: does not count"},
+        {NULL, PLAIN("\"restartPolicy\":{\"type\":\"OnFailure\",\"exitCodes\":\"1-5\"},", "{}"),
+         "spec.restartPolicy.exitCodes: counts with type ExitCode alone"},
+        {NULL, PLAIN("\"restartPolicy\":{\"type\":\"ExitCode\",\"exitCodes\":\"1-5\"},", "{}"), NULL},
+        {NULL,
+         "{\"spec\":{\"launcher\":{\"command\":[\"a\"]},\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}",
+         "spec.workers.strategy: does not concern"},
+        {NULL, "{\"spec\":{\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}", NULL},
+
+        /* somebody else's */
+        {NULL, JOB("\"managedBy\":\"example.org/other\",", POD("a", ALWAYS), "{}"), NULL},
+        {NULL, JOB("\"managedBy\":\"graphcore.ai/ipu-operator\",", POD("a", ALWAYS), "{}"),
+         "spec.workers.template.spec.restartPolicy"},
+
+        /* what makes no sense at all is not ours to judge */
+        {"{}", "{}", NULL},
+        {COMPLETED, "{\"spec\":[]}", NULL},
+        {NULL, "{\"spec\":{\"workers\":7,\"launcher\":\"x\",\"restartPolicy\":[]}}", NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(strv) struct strv warnings = {0};
+
+        advise(row->old, row->job, &warnings);
+        CHECK_INT_EQ(warnings.count, row->begins != NULL);
+        if (row->begins)
+            CHECK(str_has_prefix(warnings.items[0], row->begins));
+        for (size_t i = 0; i < warnings.count; i++)
+            CHECK(strlen(warnings.items[i]) < ADVICE_MAX);
+    }
+}
+
+TEST(all_is_said_at_once)
+{
+    AUTO(strv) struct strv warnings = {0};
+
+    advise(NULL, JOB("\"restartPolicy\":{\"type\":\"Never\",\"exitCodes\":\"1\"},", POD("a", ALWAYS), "{}"),
+           &warnings);
+    CHECK_INT_EQ(warnings.count, 2);
+}

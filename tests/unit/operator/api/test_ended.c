@@ -1,0 +1,42 @@
+#include "operator/api/ended.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+#define FAILED(reason, generation)                                                                           \
+    "{\"conditions\":[{\"type\":\"Running\",\"status\":\"False\"},{\"type\":\"Failed\",\"status\":\"True\"," \
+    "\"reason\":\"" reason "\",\"observedGeneration\":" generation "}]}"
+
+TEST(an_end_is_known_by_its_condition_and_a_refusal_by_its_reason)
+{
+    static const struct {
+        const char *status;
+        bool finished, refusal, stale_at_5;
+    } rows[] = {
+        {"{}", false, false, false},
+        {"{\"launcherStatus\":\"Completed\"}", false, false, false}, /* output, not memory */
+        {"{\"conditions\":[{\"type\":\"Completed\",\"status\":\"True\"}]}", true, false, false},
+        {"{\"conditions\":[{\"type\":\"Completed\",\"status\":\"False\"}]}", false, false, false},
+        {"{\"conditions\":[{\"type\":\"Completed\",\"status\":\"Unknown\"}]}", false, false, false},
+        {FAILED("ContainerFailed", "4"), true, false, false},
+        {FAILED("PodTemplateRefused", "4"), true, true, true},
+        {FAILED("PodTemplateRefused", "5"), true, true, false},
+        {FAILED("PartitionRefused", "4"), true, true, true},
+        {FAILED("PartitionRefused", "5"), true, true, false},
+        {FAILED("InvalidSpec", "4"), true, true, true},
+        {FAILED("InvalidSpec", "5"), true, true, true}, /* judged every time */
+        {"{\"conditions\":\"none\"}", false, false, false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct err err = {0};
+        AUTO(json) cJSON *status = json_parse(slice_of(row->status), &err);
+
+        CHECK_OK(status, err);
+        CHECK_INT_EQ(status_is_finished(status), row->finished);
+        CHECK_INT_EQ(status_is_refusal(status), row->refusal);
+        CHECK_INT_EQ(status_is_stale_refusal(status, 5), row->stale_at_5);
+    }
+    CHECK(!status_is_finished(NULL));
+    CHECK(!status_is_stale_refusal(NULL, 1));
+}
