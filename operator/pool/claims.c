@@ -51,156 +51,6 @@ static bool take(const struct claims_controller *c, struct outlook *outlook, uin
     return !size_is_known(c) || vipu_pool_take(&outlook->left, size);
 }
 
-/* ---- why not ---- */
-
-void claim_wait_release(struct claim_wait *wait)
-{
-    mem_free(wait->text);
-    mem_free(wait->controller);
-    strv_release(&wait->blockers);
-    *wait = (struct claim_wait){0};
-}
-
-static void wait(struct claim_verdict *verdict, const char *reason, struct str *text)
-{
-    verdict->controller = -1;
-    verdict->wait.reason = reason;
-    verdict->wait.text = str_take(text);
-}
-
-static void say_nobody(const struct claim *claim, const struct claims_controller *controllers, size_t count,
-                       struct claim_verdict *verdict)
-{
-    struct str text = {0};
-
-    if (count == 0) {
-        str_adds(&text, "No V-IPU controller is configured (chart value global.vipuControllers)");
-        wait(verdict, "NoController", &text);
-        return;
-    }
-    str_addf(&text, "No V-IPU controller can ever give %u IPUs to one instance:", claim->size);
-    for (size_t i = 0; i < count; i++) {
-        if (is_eligible(claim, i))
-            str_addf(&text, "%s %s has %u", i ? "," : "", controllers[i].name,
-                     controllers[i].pool->total_ipus);
-        else
-            str_addf(&text, "%s %s serves other nodes than the job's nodeSelector", i ? "," : "",
-                     controllers[i].name);
-    }
-    wait(verdict, "ExceedsCapacity", &text);
-}
-
-static void say_no_nodes(const struct claims_controller *c, struct claim_verdict *verdict)
-{
-    struct str text = {0};
-
-    str_addf(&text,
-             "No node carries the label %s, which marks the nodes of V-IPU controller %s; "
-             "set it with: kubectl label node NODE %s",
-             c->node_label, c->name, c->node_label);
-    wait(verdict, "NoNodes", &text);
-}
-
-static void say_unavailable(const struct claims_controller *c, struct claim_verdict *verdict)
-{
-    struct str text = {0};
-
-    str_addf(&text, "V-IPU controller %s is not available%s%s: %s", c->name, c->trouble_since ? " " : "",
-             c->trouble_since ? c->trouble_since : "", c->trouble);
-    wait(verdict, "ControllerUnavailable", &text);
-}
-
-static const char *holder_name(const struct claims_holder *holder)
-{
-    return holder->job ? holder->job : holder->partition;
-}
-
-static void name_holder(const struct claims_holder *holder, struct str *list)
-{
-    str_addf(list, "%s%s%s (%u)%s", list->len ? ", " : "", holder->job ? "" : "partition ",
-             holder_name(holder), holder->size, holder->job ? "" : ", which is not the operator's");
-}
-
-static bool is_among(const struct claims_holder *holder, const size_t *blocking, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (holder->listed == blocking[i])
-            return true;
-    }
-    return false;
-}
-
-/* Whose end would make room for the head: the cheapest set, or everybody when that cannot be told. */
-static void say_holders(const struct claim *claim, const struct claims_controller *c, struct claim_wait *wait,
-                        struct str *text)
-{
-    size_t listed = c->listed ? c->listed->count : 0, shown = 0, left_out = 0;
-    AUTO(mem) size_t *blocking = mem_alloc((listed + 1) * sizeof(*blocking));
-    size_t count = listed ? vipu_pool_blockers(c->pool, c->listed, claim->size, blocking) : 0;
-    AUTO(str) struct str names = {0};
-
-    for (size_t i = 0; i < c->holder_count; i++) {
-        if (count && !is_among(&c->holders[i], blocking, count))
-            continue;
-        if (shown == CLAIMS_BLOCKERS) {
-            left_out++;
-            continue;
-        }
-        name_holder(&c->holders[i], &names);
-        strv_push(&wait->blockers, holder_name(&c->holders[i]));
-        shown++;
-    }
-    if (shown)
-        str_addf(text, "; held by %s", str_text(&names));
-    if (left_out)
-        str_addf(text, " and %zu more", left_out);
-}
-
-static void say_far_behind(const struct claim *claim, const struct claims_controller *c,
-                           struct claim_verdict *verdict)
-{
-    struct str text = {0};
-
-    str_addf(
-        &text,
-        "Waiting for %u IPUs: %d or more stand before it in the line for V-IPU controller %s; the operator's "
-        "/queue shows all of it",
-        claim->size, CLAIMS_PLACES, c->name);
-    wait(verdict, "Queued", &text);
-}
-
-static void say_no_room(const struct claim *claim, const struct claims_controller *c,
-                        const struct outlook *outlook, struct claim_verdict *verdict)
-{
-    struct str text = {0};
-    struct claim_wait *told = &verdict->wait;
-    bool is_head = outlook->head == claim;
-    uint32_t granted = c->pool->free_ipus - outlook->left.free_ipus;
-
-    told->controller = mem_strdup(c->name);
-    told->place = is_head ? 1 : outlook->behind + 1;
-    if (told->place > CLAIMS_PLACES) {
-        say_far_behind(claim, c, verdict);
-        return;
-    }
-    told->free_ipus = outlook->left.free_ipus;
-    told->total_ipus = c->pool->total_ipus;
-    told->fitting = vipu_pool_fit_count(&outlook->left, claim->size);
-    str_addf(
-        &text,
-        "Waiting for %u IPUs: V-IPU controller %s has %u of %u free, and %u partition(s) of %u would fit",
-        claim->size, c->name, told->free_ipus, told->total_ipus, told->fitting, claim->size);
-    if (is_head)
-        say_holders(claim, c, told, &text);
-    if (granted) /* they have no record yet that would name them as holders */
-        str_addf(&text, "; %u have just been granted to jobs before it", granted);
-    if (!is_head) {
-        str_addf(&text, "; %s is first in line, %u ahead", outlook->head->job, outlook->behind);
-        strv_push(&told->blockers, outlook->head->job);
-    }
-    wait(verdict, is_head ? "InsufficientIPUs" : "Queued", &text);
-}
-
 /* ---- the decision ---- */
 
 static bool try_grant(const struct claim *claim, const struct claims_controller *controllers, size_t count,
@@ -219,15 +69,33 @@ static bool try_grant(const struct claim *claim, const struct claims_controller 
     return false;
 }
 
+static void stand_in_line(const struct claim *claim, const struct claims_controller *c,
+                          const struct outlook *outlook, struct claim_verdict *verdict)
+{
+    bool is_head = outlook->head == claim;
+
+    verdict->place = is_head ? 1 : outlook->behind + 1;
+    verdict->first = outlook->head->job;
+    if (verdict->place > CLAIMS_PLACES) {
+        verdict->why = CLAIM_IS_FAR_BEHIND;
+        return;
+    }
+    verdict->why = is_head ? CLAIM_IS_FIRST : CLAIM_IS_BEHIND;
+    verdict->free_ipus = outlook->left.free_ipus;
+    verdict->granted_ipus = c->pool->free_ipus - outlook->left.free_ipus;
+    verdict->fitting = vipu_pool_fit_count(&outlook->left, claim->size);
+}
+
 /* It waits: it stands at the head of every controller that could serve it, or behind who stands there
  * already. The controller that is nearest to serving it explains the wait. */
 static void make_wait(const struct claim *claim, const struct claims_controller *controllers, size_t count,
                       struct outlook *outlooks, struct claim_verdict *verdict)
 {
     int down = -1, bare = -1, full = -1;
-    bool unasked = false;
+    bool unasked = false, is_anybodys = false;
 
     for (size_t i = 0; i < count; i++) {
+        is_anybodys = is_anybodys || is_eligible(claim, i);
         if (!is_eligible(claim, i) || !could_ever_hold(&controllers[i], claim->size))
             continue;
         if (!controllers[i].is_known) {
@@ -249,14 +117,15 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
         return; /* who is being judged now may leave the line within milliseconds */
     if (unasked)
         return; /* after a start; what the status says stands until the controller has answered */
+    verdict->about = (size_t)(full >= 0 ? full : bare >= 0 ? bare : down >= 0 ? down : 0);
     if (full >= 0)
-        say_no_room(claim, &controllers[full], &outlooks[full], verdict);
+        stand_in_line(claim, &controllers[full], &outlooks[full], verdict);
     else if (bare >= 0)
-        say_no_nodes(&controllers[bare], verdict);
+        verdict->why = CLAIM_HAS_NO_NODES;
     else if (down >= 0)
-        say_unavailable(&controllers[down], verdict);
+        verdict->why = CLAIM_IS_CUT_OFF;
     else
-        say_nobody(claim, controllers, count, verdict);
+        verdict->why = is_anybodys ? CLAIM_IS_TOO_LARGE : CLAIM_IS_NOBODYS;
 }
 
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
@@ -274,4 +143,172 @@ void claims_decide(struct claim *claims, size_t count, const struct claims_contr
     }
     for (size_t i = 0; i < controller_count; i++)
         vipu_pool_view_release(&outlooks[i].left);
+}
+
+/* ---- in words ---- */
+
+void claim_wait_release(struct claim_wait *wait)
+{
+    mem_free(wait->text);
+    mem_free(wait->controller);
+    strv_release(&wait->blockers);
+    *wait = (struct claim_wait){0};
+}
+
+/* One without a label serves every job. */
+static void say_other_nodes(const struct claims_controller *c, struct str *text)
+{
+    str_addf(text, " %s serves nodes with the label %s", c->name, c->node_label);
+}
+
+/* Its nodeSelector and every controller's label exclude each other. */
+static void say_nobody_there(const struct claims_controller *controllers, size_t count, struct str *text)
+{
+    if (count == 0) {
+        str_adds(text, "No V-IPU controller is configured (chart value global.vipuControllers)");
+        return;
+    }
+    str_adds(text, "No V-IPU controller serves the nodes that the job's nodeSelector asks for:");
+    for (size_t i = 0; i < count; i++) {
+        str_adds(text, i ? "," : "");
+        say_other_nodes(&controllers[i], text);
+    }
+}
+
+static void say_too_large(const struct claim *claim, const struct claims_controller *controllers,
+                          size_t count, struct str *text)
+{
+    str_addf(text, "No V-IPU controller can ever give %u IPUs to one instance:", claim->size);
+    for (size_t i = 0; i < count; i++) {
+        str_adds(text, i ? "," : "");
+        if (is_eligible(claim, i))
+            str_addf(text, " %s has %u", controllers[i].name, controllers[i].pool->total_ipus);
+        else
+            say_other_nodes(&controllers[i], text);
+    }
+}
+
+static void say_no_nodes(const struct claims_controller *c, struct str *text)
+{
+    str_addf(text,
+             "No node carries the label %s, which marks the nodes of V-IPU controller %s; "
+             "set it with: kubectl label node NODE %s",
+             c->node_label, c->name, c->node_label);
+}
+
+static void say_unavailable(const struct claims_controller *c, struct str *text)
+{
+    str_addf(text, "V-IPU controller %s is not available%s%s: %s", c->name, c->trouble_since ? " " : "",
+             c->trouble_since ? c->trouble_since : "", c->trouble);
+}
+
+static const char *holder_name(const struct claims_holder *holder)
+{
+    return holder->job ? holder->job : holder->partition;
+}
+
+static void name_holder(const struct claims_holder *holder, struct str *list)
+{
+    str_addf(list, "%s%s%s (%u)%s", list->len ? ", " : "", holder->job ? "" : "partition ",
+             holder_name(holder), holder->size, holder->job ? "" : ", which is not the operator's");
+}
+
+static void say_holders(const struct claims_controller *c, struct claim_wait *wait, struct str *text)
+{
+    AUTO(str) struct str names = {0};
+
+    for (size_t i = 0; i < c->holder_count && i < CLAIMS_BLOCKERS; i++) {
+        name_holder(&c->holders[i], &names);
+        strv_push(&wait->blockers, holder_name(&c->holders[i]));
+    }
+    if (c->holder_count)
+        str_addf(text, "; held by %s", str_text(&names));
+    if (c->holder_count > CLAIMS_BLOCKERS)
+        str_addf(text, " and %zu more", c->holder_count - CLAIMS_BLOCKERS);
+}
+
+static void say_far_behind(const struct claim *claim, const struct claims_controller *c, struct str *text)
+{
+    str_addf(
+        text,
+        "Waiting for %u IPUs: %d or more stand before it in the line for V-IPU controller %s; the operator's "
+        "/queue shows all of it",
+        claim->size, CLAIMS_PLACES, c->name);
+}
+
+static void say_no_room(const struct claim *claim, const struct claims_controller *c,
+                        const struct claim_verdict *verdict, struct claim_wait *wait, struct str *text)
+{
+    bool is_first = verdict->why == CLAIM_IS_FIRST;
+
+    wait->free_ipus = verdict->free_ipus;
+    wait->total_ipus = c->pool->total_ipus;
+    wait->fitting = verdict->fitting;
+    str_addf(
+        text,
+        "Waiting for %u IPUs: V-IPU controller %s has %u of %u free, and %u partition(s) of %u would fit",
+        claim->size, c->name, wait->free_ipus, wait->total_ipus, wait->fitting, claim->size);
+    if (is_first)
+        say_holders(c, wait, text);
+    if (verdict->granted_ipus) /* they have no record yet that would name them as holders */
+        str_addf(text, "; %u have just been granted to jobs before it", verdict->granted_ipus);
+    if (!is_first) {
+        str_addf(text, "; %s is first in line, %u ahead", verdict->first, verdict->place - 1);
+        strv_push(&wait->blockers, verdict->first);
+    }
+}
+
+static void say_where(const struct claims_controller *c, const struct claim_verdict *verdict,
+                      struct claim_wait *wait)
+{
+    wait->reason = verdict->why == CLAIM_IS_FIRST ? "InsufficientIPUs" : "Queued";
+    wait->controller = mem_strdup(c->name);
+    wait->place = verdict->place;
+}
+
+bool claims_is_told(const struct claim *claim, const struct claim_verdict *verdict,
+                    const struct claims_controller *controllers, const struct claim_wait *told)
+{
+    return verdict->why == CLAIM_IS_FAR_BEHIND && told->place > CLAIMS_PLACES && told->size == claim->size &&
+           str_eq(told->controller, controllers[verdict->about].name);
+}
+
+void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
+                    const struct claims_controller *controllers, size_t controller_count,
+                    struct claim_wait *ret)
+{
+    const struct claims_controller *c = &controllers[verdict->about];
+    struct str text = {0};
+
+    *ret = (struct claim_wait){.size = claim->size};
+    switch (verdict->why) {
+    case CLAIM_UNTOLD:
+        return;
+    case CLAIM_IS_FIRST:
+    case CLAIM_IS_BEHIND:
+        say_where(c, verdict, ret);
+        say_no_room(claim, c, verdict, ret, &text);
+        break;
+    case CLAIM_IS_FAR_BEHIND:
+        say_where(c, verdict, ret);
+        say_far_behind(claim, c, &text);
+        break;
+    case CLAIM_HAS_NO_NODES:
+        ret->reason = "NoNodes";
+        say_no_nodes(c, &text);
+        break;
+    case CLAIM_IS_CUT_OFF:
+        ret->reason = "ControllerUnavailable";
+        say_unavailable(c, &text);
+        break;
+    case CLAIM_IS_TOO_LARGE:
+        ret->reason = "ExceedsCapacity";
+        say_too_large(claim, controllers, controller_count, &text);
+        break;
+    case CLAIM_IS_NOBODYS:
+        ret->reason = "NoController";
+        say_nobody_there(controllers, controller_count, &text);
+        break;
+    }
+    ret->text = str_take(&text);
 }

@@ -14,21 +14,18 @@ struct claims_holder {
     const char *job;       /* "namespace/name"; NULL: the partition is not the operator's */
     const char *partition; /* id */
     uint32_t size;
-    size_t listed; /* its index in `listed`, or CLAIMS_NOT_LISTED: it has only been asked for */
 };
-#define CLAIMS_NOT_LISTED SIZE_MAX
 
 /* What is known of one V-IPU controller now. Borrowed. */
 struct claims_controller {
-    const char *name;                  /* "host:port" */
-    bool is_known;                     /* it has told its partitions and IPUs, and not too long ago */
-    const char *trouble;               /* why not, or NULL */
-    const char *trouble_since;         /* "since 10:02:11Z", or NULL */
-    bool has_nodes;                    /* some node carries its label, or it needs none */
-    const char *node_label;            /* "key=value", for the message; NULL when it needs none */
-    const struct vipu_pool_view *pool; /* with what is reserved already taken; total_ipus 0: size unknown */
-    const struct vipu_partitions *listed; /* what `pool` was made of */
-    const struct claims_holder *holders;
+    const char *name;                    /* "host:port" */
+    bool is_known;                       /* it has told its partitions and IPUs, and not too long ago */
+    const char *trouble;                 /* why not, or NULL */
+    const char *trouble_since;           /* "since 10:02:11Z", or NULL */
+    bool has_nodes;                      /* some node carries its label, or it needs none */
+    const char *node_label;              /* "key=value", for the message; NULL when it needs none */
+    const struct vipu_pool_view *pool;   /* with what is reserved already taken; total_ipus 0: size unknown */
+    const struct claims_holder *holders; /* in the way of who is first in line; for claims_explain alone */
     size_t holder_count;
 };
 
@@ -42,6 +39,7 @@ struct claim {
     uint32_t size;
     bool is_ready; /* false: its template is still being judged; its place and its room are kept, no more */
     const bool *eligible; /* per controller; NULL: all */
+    void *ctx;            /* the caller's own */
 };
 
 /* So many know their place in a line, and who is in the way of a claim is named up to here. Who stands
@@ -49,21 +47,42 @@ struct claim {
 #define CLAIMS_PLACES 10
 #define CLAIMS_BLOCKERS 4
 
-/* Why a claim waits: a sentence for people, the rest for programs. */
+/* Why a claim waits. */
+enum claim_why {
+    CLAIM_UNTOLD, /* it is granted, or there is nothing to tell yet */
+    CLAIM_IS_FIRST,
+    CLAIM_IS_BEHIND,
+    CLAIM_IS_FAR_BEHIND, /* what there is to tell of it does not change while it is so, at the same controller
+                          */
+    CLAIM_HAS_NO_NODES,
+    CLAIM_IS_CUT_OFF,   /* the controller is not available */
+    CLAIM_IS_TOO_LARGE, /* for every controller that serves its nodes */
+    CLAIM_IS_NOBODYS,   /* no controller does */
+};
+
+/* What is decided about a claim, in numbers: among thousands that wait most have been told before. */
+struct claim_verdict {
+    int controller; /* index of the one that has room for it; -1: wait */
+    enum claim_why why;
+    size_t about;          /* index of the controller that explains why, if one does */
+    uint32_t place;        /* in line there, from 1 */
+    const char *first;     /* the job that is first in line there; borrowed from its claim */
+    uint32_t free_ipus;    /* after what is granted now; not of who is far behind, nor are those below */
+    uint32_t granted_ipus; /* now, to others */
+    uint32_t fitting;      /* partitions of the size asked for that would fit now */
+};
+
+/* The same as a sentence for people, the rest for programs. */
 struct claim_wait {
     const char *reason; /* CamelCase constant; NULL: there is nothing to tell yet */
     char *text;         /* without period, owned; NULL likewise */
     char *controller;   /* whom the numbers are about, owned; NULL: there are none */
+    uint32_t size;      /* asked for */
     uint32_t place;     /* in line there, from 1 */
     uint32_t free_ipus, total_ipus;
-    uint32_t fitting;     /* partitions of the size asked for that would fit now */
+    uint32_t fitting;
     struct strv blockers; /* "namespace/name", or the id of a partition that is not the operator's: whose end
                              would make room, or who is first in line */
-};
-
-struct claim_verdict {
-    int controller; /* index of the one that has room for it; -1: wait */
-    struct claim_wait wait;
 };
 
 void claim_wait_release(struct claim_wait *wait);
@@ -71,3 +90,10 @@ void claim_wait_release(struct claim_wait *wait);
 /* Sorts the claims in place, who goes first first, and fills verdicts[i] for claims[i]. */
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
                    size_t controller_count, struct claim_verdict *verdicts);
+/* Are these the words for it already, but for the place? Cheap, and false when in doubt. */
+bool claims_is_told(const struct claim *claim, const struct claim_verdict *verdict,
+                    const struct claims_controller *controllers, const struct claim_wait *told);
+/* Puts a verdict on the claim into words. Yours. */
+void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
+                    const struct claims_controller *controllers, size_t controller_count,
+                    struct claim_wait *ret);

@@ -135,6 +135,12 @@ static void await_dry_run(const struct work *work)
     memory->dry_run_generation = work->generation;
 }
 
+static void leave_name_open(cJSON *metadata)
+{
+    json_put_strf(metadata, "generateName", "%s-", json_str(metadata, "name", ""));
+    json_drop(metadata, "name");
+}
+
 /* A pod that differs from the later one in nothing that the API server judges. */
 void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
 {
@@ -151,10 +157,12 @@ void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
         log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
         return;
     }
-    if (!is_launcher && !admitted_ask(&work->r->admitted, job)) {
+    if (!is_launcher && !op->ready && !admitted_ask(&work->r->admitted, job)) {
         await_dry_run(work);
         return;
     }
+    if (op->ready)
+        leave_name_open(json_at_mut(pod, "metadata"));
     mem_free(op->text);
     op->text = admitted_fingerprint(job);
     send(work, op,

@@ -95,8 +95,20 @@ static bool ask_about_launcher(const struct request *request, const struct kube_
     const struct job *job = job_of(work);
     struct op op = {.kind = OP_DRY_RUN, .worker = 1};
 
-    if (request->op.worker || !job || !job->spec.has_launcher ||
-        (res->err.kind != ERR_NONE && res->err.kind != ERR_EXISTS))
+    if (request->op.worker || !job || !job->spec.has_launcher || res->err.kind != ERR_NONE)
+        return false;
+    act_send_dry_run(work, &op, job);
+    return true;
+}
+
+/* The pod is there, of this job or another: that does not tell what one more would be worth. */
+static bool ask_under_another_name(const struct request *request, const struct kube_response *res)
+{
+    struct work *work = request->work;
+    const struct job *job = job_of(work);
+    struct op op = {.kind = OP_DRY_RUN, .worker = request->op.worker, .ready = true};
+
+    if (request->op.ready || !job || res->err.kind != ERR_EXISTS)
         return false;
     act_send_dry_run(work, &op, job);
     return true;
@@ -110,12 +122,13 @@ static void on_dry_run(struct request *request, struct kube_response *res)
     /* The API server's admission writes what the template's PriorityClass is worth into the pod. */
     int32_t priority = (int32_t)json_i64(res->body, "spec/priority", 0);
 
-    if (ask_about_launcher(request, res))
+    if (ask_under_another_name(request, res) || ask_about_launcher(request, res))
         return;
     tell_waiting(request, res->err.kind == ERR_NONE, priority);
     if (!memory)
         return;
-    memory->priority = priority;
+    if (res->err.kind == ERR_NONE)
+        memory->priority = priority;
     memory->dry_run_generation = request->work->generation;
     mem_set_str(&memory->dry_run_text, NULL);
     if (res->err.kind == ERR_NONE ||
@@ -224,6 +237,18 @@ static void note_stray(const struct request *request, const struct kube_response
         pool_note_stray(r->pool, record->controller, id, loop_now_ms(r->loop) + STRAY_POD_MS);
 }
 
+/* It is there, also when it goes before a watch that was behind shows it: then it has vanished unseen, and is
+ * not one that never was. */
+static void note_created(const struct request *request)
+{
+    struct job_memory *memory = work_memory(request->work);
+    struct part_memory *part = memory ? map_get(&memory->parts, request->op.name) : NULL;
+    struct worker_memory *worker = part ? part_worker(part, request->op.worker) : NULL;
+
+    if (worker && worker->state == WORKER_NEVER_SEEN)
+        worker->state = WORKER_PRESENT;
+}
+
 static void on_pod_created(struct request *request, struct kube_response *res)
 {
     struct reconciler *r = request->work->r;
@@ -236,6 +261,7 @@ static void on_pod_created(struct request *request, struct kube_response *res)
 
         if (memory)
             memory_note_creation(memory, loop_now_ms(r->loop));
+        note_created(request);
         answer_expect_version(request, r->pods, key, res);
     } else if (res->err.kind == ERR_EXISTS) {
         if (seen && str_eq(seen->job_uid, request->work->uid))

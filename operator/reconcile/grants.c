@@ -9,6 +9,9 @@
 /* A changed sentence with the same reason is not urgent. */
 #define CLAIMS_PER_MS 10 /* a line of 5,000 is looked at twice a second */
 #define RETELL_MS 5000
+/* So long after a start the line waits for answers to dry runs, which tell priorities. */
+#define JUDGED_WITHIN_MS 10000
+#define UNJUDGED_AGAIN_MS 50
 
 /* ---- who waits ---- */
 
@@ -80,6 +83,10 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
     memory_free_claims(memory);
     memory->claims = claims;
     memory->claim_count = count;
+    if (count)
+        map_set(&r->waiting, memory->uid, memory);
+    else
+        map_remove(&r->waiting, memory->uid);
     reconciler_claims_changed(r);
 }
 
@@ -108,7 +115,8 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
 /* Everything that the queue is told about the controllers, and what it is made of. */
 struct outlook {
     struct vipu_pool_view room;
-    struct claims_holder *holders;
+    struct claims_holder *holders; /* found when they are asked for */
+    size_t holder_count, holder_cap;
     char *since, *label;
 };
 
@@ -123,41 +131,58 @@ static const char *holder_of(const struct record *record)
     return record_is_of_nobody(record) ? NULL : record->job_key;
 }
 
-/* Who is listed, and whose partition is only on its way. */
-static size_t find_holders(const struct reconciler *r, const struct pool_controller *controller,
-                           struct claims_holder **ret)
+static struct claims_holder holder_of_listed(const struct reconciler *r, const char *controller,
+                                             const struct vipu_partition *partition)
 {
-    const struct store *records = watch_store(r->records);
-    const char *name = controller->config->name;
-    size_t count = 0, cap = controller->listed->count;
+    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, partition->id);
+    bool is_ours = record && !record->spent_s && str_eq(record->controller, controller);
 
-    *ret = mem_alloc((cap + 1) * sizeof(**ret));
-    for (size_t i = 0; i < controller->listed->count; i++) {
-        const struct vipu_partition *partition = &controller->listed->items[i];
-        const struct record *record = store_view(records, r->options.operator_ns, partition->id);
+    return (struct claims_holder){
+        .job = is_ours ? holder_of(record) : NULL, .partition = partition->id, .size = partition->size};
+}
 
-        (*ret)[count++] = (struct claims_holder){
-            .job = record && !record->spent_s && str_eq(record->controller, name) ? holder_of(record) : NULL,
-            .partition = partition->id,
-            .size = partition->size,
-            .listed = i,
-        };
+static void add_holder(struct outlook *part, struct claims_holder holder)
+{
+    if (part->holder_count == part->holder_cap) {
+        part->holder_cap = 2 * part->holder_cap + 16;
+        part->holders = mem_grow(part->holders, part->holder_cap, sizeof(*part->holders));
     }
-    for (const struct store_item *i = store_first(records); i; i = store_next(i)) {
+    part->holders[part->holder_count++] = holder;
+}
+
+/* Who is listed, and whose partition is only on its way. */
+static void add_all_holders(const struct reconciler *r, const struct pool_controller *controller,
+                            struct outlook *part)
+{
+    const char *name = controller->config->name;
+
+    for (size_t i = 0; i < controller->listed->count; i++)
+        add_holder(part, holder_of_listed(r, name, &controller->listed->items[i]));
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
         if (record->spent_s || !str_eq(record->controller, name) || pool_listed(r->pool, name, record->name))
             continue;
-        if (count >= cap) {
-            cap = 2 * cap + 16;
-            *ret = mem_grow(*ret, cap, sizeof(**ret));
-        }
-        (*ret)[count++] = (struct claims_holder){.job = holder_of(record),
-                                                 .partition = record->name,
-                                                 .size = record->size,
-                                                 .listed = CLAIMS_NOT_LISTED};
+        add_holder(part, (struct claims_holder){
+                             .job = holder_of(record), .partition = record->name, .size = record->size});
     }
-    return count;
+}
+
+/* Whose end would make room: the cheapest set, or everybody when that cannot be told. */
+static void find_holders(const struct reconciler *r, size_t index, uint32_t size, struct outlooks *all)
+{
+    const struct pool_controller *controller = pool_controller(r->pool, index);
+    const struct vipu_partitions *listed = controller->listed;
+    struct outlook *part = &all->parts[index];
+    AUTO(mem) size_t *blocking = mem_alloc((listed->count + 1) * sizeof(*blocking));
+    size_t count = listed->count ? vipu_pool_blockers(&part->room, listed, size, blocking) : 0;
+
+    for (size_t i = 0; i < count; i++)
+        add_holder(part, holder_of_listed(r, controller->config->name, &listed->items[blocking[i]]));
+    if (count == 0)
+        add_all_holders(r, controller, part);
+    all->items[index].holders = part->holders;
+    all->items[index].holder_count = part->holder_count;
 }
 
 static void look_at(const struct reconciler *r, size_t i, struct outlooks *all)
@@ -166,7 +191,6 @@ static void look_at(const struct reconciler *r, size_t i, struct outlooks *all)
     const struct vipu_controller_config *config = c->config;
     struct outlook *part = &all->parts[i];
     char since[TIMEFMT_RFC3339_SIZE];
-    size_t holders = find_holders(r, c, &part->holders);
 
     part->room = pool_room(r->pool, i);
     if (c->trouble)
@@ -181,9 +205,6 @@ static void look_at(const struct reconciler *r, size_t i, struct outlooks *all)
         .has_nodes = some_node_has(r, config),
         .node_label = part->label,
         .pool = &part->room,
-        .listed = c->listed,
-        .holders = part->holders,
-        .holder_count = holders,
     };
 }
 
@@ -271,6 +292,7 @@ static void add_claims(const struct reconciler *r, struct job_memory *memory, st
             .size = job->spec.ipus_per_instance,
             .is_ready = memory->claims[i].ready,
             .eligible = memory->eligible,
+            .ctx = &memory->claims[i],
         };
     }
 }
@@ -286,7 +308,7 @@ static void line_make(const struct reconciler *r, struct line *line)
 {
     void *value;
 
-    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
+    for (size_t i = 0; map_next(&r->waiting, &i, NULL, &value);)
         add_claims(r, value, &line->claims);
     line->verdicts = mem_alloc((line->claims.count + 1) * sizeof(*line->verdicts));
     if (line->claims.count == 0)
@@ -296,63 +318,110 @@ static void line_make(const struct reconciler *r, struct line *line)
                   line->verdicts);
 }
 
+static void line_explain(const struct reconciler *r, struct line *line, size_t i, struct claim_wait *ret)
+{
+    const struct claim *claim = &line->claims.items[i];
+    const struct claim_verdict *verdict = &line->verdicts[i];
+
+    if (verdict->why == CLAIM_IS_FIRST)
+        find_holders(r, verdict->about, claim->size, &line->outlooks);
+    claims_explain(claim, verdict, line->outlooks.items, line->outlooks.count, ret);
+}
+
 static void line_release(struct line *line)
 {
-    for (size_t i = 0; i < line->claims.count; i++)
-        claim_wait_release(&line->verdicts[i].wait);
     mem_free(line->verdicts);
     mem_free(line->claims.items);
     outlooks_release(&line->outlooks);
 }
 
-static void answer(struct reconciler *r, const struct claims_controller *controllers,
-                   const struct claim *claim, struct claim_verdict *verdict)
+static void answer(struct reconciler *r, struct line *line, size_t i)
 {
-    struct job_memory *memory = map_get(&r->memories, claim->uid);
-    struct claim_memory *mine = memory_claim(memory, claim->instance);
+    const struct claim *claim = &line->claims.items[i];
+    const struct claim_verdict *verdict = &line->verdicts[i];
+    const struct claims_controller *controllers = line->outlooks.items;
+    struct claim_memory *mine = claim->ctx;
     const char *granted = verdict->controller >= 0 ? controllers[verdict->controller].name : NULL;
-    bool news = !str_eq(granted, mine->granted) || !str_eq(verdict->wait.reason, mine->wait.reason) ||
-                (!mine->granted && !mine->wait.text);
-    bool retold = !str_eq(verdict->wait.text, mine->wait.text);
+    struct claim_wait wait;
+    bool news, retold;
 
+    if (claims_is_told(claim, verdict, controllers, &mine->wait)) {
+        mine->wait.place = verdict->place;
+        return;
+    }
+    line_explain(r, line, i, &wait);
+    news = !str_eq(granted, mine->granted) || !str_eq(wait.reason, mine->wait.reason) ||
+           (!mine->granted && !mine->wait.text);
+    retold = !str_eq(wait.text, mine->wait.text);
     mem_set_str(&mine->granted, granted);
     claim_wait_release(&mine->wait);
-    mine->wait = verdict->wait;
-    verdict->wait = (struct claim_wait){0};
+    mine->wait = wait;
     if (news)
-        queue_add(r->queue, memory->key);
+        queue_add(r->queue, claim->job);
     else if (retold)
-        queue_add_at(r->queue, memory->key, loop_now_ms(r->loop) + RETELL_MS);
+        queue_add_at(r->queue, claim->job, loop_now_ms(r->loop) + RETELL_MS);
+}
+
+/* Of those that were there at the start: who comes later stands behind until it is judged. */
+static bool somebody_is_unjudged(const struct reconciler *r)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&r->waiting, &i, NULL, &value);) {
+        const struct job_memory *memory = value;
+
+        for (size_t c = 0; memory->arrival <= r->first_arrivals && c < memory->claim_count; c++) {
+            if (!memory->claims[c].ready)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* After a start, nobody is served before everybody has been seen, and is known by its priority. */
+static bool may_serve(struct reconciler *r)
+{
+    int64_t now = loop_now_ms(r->loop);
+
+    if (r->all_judged)
+        return true;
+    if (!r->all_seen && queue_ready(r->queue) == 0) {
+        r->all_seen = true;
+        r->first_arrivals = r->arrivals;
+        r->judged_by_ms = now + JUDGED_WITHIN_MS;
+    }
+    r->all_judged = r->all_seen && (now >= r->judged_by_ms || !somebody_is_unjudged(r));
+    return r->all_judged;
 }
 
 void grants_refresh(struct reconciler *r)
 {
     struct line line = {0};
 
-    /* After a start, nobody is served before everybody has been seen. */
-    r->all_seen = r->all_seen || queue_ready(r->queue) == 0;
-    if (!r->all_seen) {
+    if (!may_serve(r)) {
         r->claims_changed = true;
+        r->line_due_ms = loop_now_ms(r->loop) + (r->all_seen ? UNJUDGED_AGAIN_MS : 0);
         return;
     }
     line_make(r, &line);
     r->line_due_ms = loop_now_ms(r->loop) + (int64_t)line.claims.count / CLAIMS_PER_MS;
     pool_set_waiting(r->pool, line.claims.count > 0);
     for (size_t i = 0; i < line.claims.count; i++)
-        answer(r, line.outlooks.items, &line.claims.items[i], &line.verdicts[i]);
+        answer(r, &line, i);
     line_release(&line);
 }
 
 /* ---- for who asks ---- */
 
-static cJSON *print_claim(const struct line *line, size_t i)
+static cJSON *print_claim(const struct reconciler *r, struct line *line, size_t i)
 {
     const struct claim *claim = &line->claims.items[i];
     const struct claim_verdict *verdict = &line->verdicts[i];
-    const struct claim_wait *wait = &verdict->wait;
     cJSON *out = json_object();
     char created[TIMEFMT_RFC3339_SIZE];
+    struct claim_wait wait;
 
+    line_explain(r, line, i, &wait);
     json_put_str(out, "job", claim->job);
     json_put_i64(out, "instance", claim->instance);
     json_put_i64(out, "ipus", claim->size);
@@ -362,13 +431,13 @@ static cJSON *print_claim(const struct line *line, size_t i)
                  verdict->controller >= 0 ? "Granted"
                  : claim->is_ready        ? "Waiting"
                                           : "CheckingTemplate");
-    json_put_str(out, "reason", wait->reason);
-    json_put_str(out, "message", wait->text);
+    json_put_str(out, "reason", wait.reason);
+    json_put_str(out, "message", wait.text);
     json_put_str(out, "controller",
-                 verdict->controller >= 0 ? line->outlooks.items[verdict->controller].name
-                                          : wait->controller);
-    if (wait->place)
-        json_put_i64(out, "place", wait->place);
+                 verdict->controller >= 0 ? line->outlooks.items[verdict->controller].name : wait.controller);
+    if (wait.place)
+        json_put_i64(out, "place", wait.place);
+    claim_wait_release(&wait);
     return out;
 }
 
@@ -379,7 +448,7 @@ cJSON *grants_print(const struct reconciler *r)
 
     line_make(r, &line);
     for (size_t i = 0; i < line.claims.count; i++)
-        json_push_take(list, print_claim(&line, i));
+        json_push_take(list, print_claim(r, &line, i));
     line_release(&line);
     return out;
 }

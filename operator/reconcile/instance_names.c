@@ -5,13 +5,15 @@
 #include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
 
-/* For so long the last addresses are waited for; then those that are there are told, and at most so often. */
-#define NAMES_PATIENCE_S 300
+/* For so long the last addresses are waited for; then those that are there are told, once: who debugs a job
+ * with a pod that cannot start finds the others by name, and 10,000 pods that start slowly cost no write
+ * each. */
+#define NAMES_PATIENCE_S 600
 
 struct names {
     struct endpoint *workers;
     uint32_t count, found;
-    int64_t newest_s, written_ms; /* when the last pod was created, and the last slice written */
+    int64_t newest_s, written_s; /* when the last pod was created, and the last slice written; 0: none */
 };
 
 static void names_auto(struct names *names)
@@ -35,9 +37,10 @@ static void look_up(const struct job_view *view, const struct instance_view *ins
     }
     for (uint32_t i = 0; i < endpoints_slices(ret->count); i++) {
         const struct owned *slice = inst->slices[i];
+        int64_t ago_s = slice ? (view->now_ms - slice->written_ms) / 1000 : 0;
 
-        if (slice && slice->written_ms > ret->written_ms)
-            ret->written_ms = slice->written_ms;
+        if (slice && view->now_unix_s - ago_s > ret->written_s)
+            ret->written_s = view->now_unix_s - ago_s;
     }
 }
 
@@ -90,16 +93,10 @@ static bool are_ours(const struct job_view *view)
 
 static bool waits_for_more(const struct job_view *view, const struct names *names, struct plan *plan)
 {
-    int64_t until_ms = names->written_ms + NAMES_PATIENCE_S * 1000;
+    bool part_is_told = names->written_s > names->newest_s;
 
-    if (names->found == names->count)
-        return false;
-    if (decide_is_within(view, names->newest_s, NAMES_PATIENCE_S, plan))
-        return true;
-    if (!names->written_ms || view->now_ms >= until_ms)
-        return false;
-    plan_again_at(plan, until_ms);
-    return true;
+    return names->found < names->count &&
+           (part_is_told || decide_is_within(view, names->newest_s, NAMES_PATIENCE_S, plan));
 }
 
 bool decide_names(const struct job_view *view, const struct instance_view *inst, struct plan *plan,

@@ -225,8 +225,8 @@ static void create_pods(const struct job_view *view, const struct instance_view 
 {
     uint32_t workers = view->job->spec.workers_per_instance;
 
-    instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u pods are being started on partition %s", workers,
-                 inst->record->name);
+    instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u %s being started on partition %s", workers,
+                 workers == 1 ? "pod is" : "pods are", inst->record->name);
     if (instance_was_refused(view))
         instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
     else if (view->create_refused)

@@ -110,6 +110,7 @@ void memories_forget(struct reconciler *r, const char *key, const char *uid)
             return;
     }
     map_remove(&r->gone, uid);
+    map_remove(&r->waiting, uid);
     memory_free(map_remove(&r->memories, uid)); /* uid may be its own */
     reconciler_claims_changed(r);
 }

@@ -17,7 +17,7 @@ enum op_kind {
     OP_FINALIZER_REMOVE,
     OP_JOB_DELETE, /* name, uid: it was kept for as long as it was to be */
     OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
-    OP_DRY_RUN,    /* may pods of this template be created at all? */
+    OP_DRY_RUN,    /* may pods of this template be created at all, and what are they worth? */
     OP_SERVICE_CREATE,
     OP_NAMES_WRITE,      /* name, body: the EndpointSlice; uid: of the one that is there, NULL: none */
     OP_POLICY_CREATE,    /* the NetworkPolicy */

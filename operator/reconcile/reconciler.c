@@ -172,6 +172,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
+    r->waiting.borrows_keys = true; /* they stand in the memories */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->queue = queue_new();
@@ -206,6 +207,7 @@ void reconciler_free(struct reconciler *r)
     queue_free(r->queue);
     for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
         memory_free(value);
+    map_release(&r->waiting);
     map_release(&r->memories);
     map_release(&r->gone);
     map_release(&r->works);

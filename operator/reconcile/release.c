@@ -43,20 +43,25 @@ static bool must_not_be_used_again(const struct job_view *view, const struct tom
            !name_is_hashed(record->name, record->job_uid, record->instance, record->attempt);
 }
 
-static void end_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+static void mark_spent(const struct job_view *view, const struct record *record, struct plan *plan)
 {
-    struct record *spent;
+    struct record *spent = record_copy(record);
 
-    if (!must_not_be_used_again(view, tomb)) {
-        plan_record_delete(plan, tomb->record);
-        return;
-    }
-    spent = record_copy(tomb->record);
     spent->spent_s = view->now_unix_s;
     if (!spent->releasing)
         mem_set_str(&spent->reason, RECORD_GIVEN_BACK);
     spent->releasing = true;
     plan_add(plan, OP_RECORD_PATCH)->record = spent;
+}
+
+/* Until that is done something is left: who reads that nothing is held may stop the operator at once. */
+static char *end_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+{
+    if (must_not_be_used_again(view, tomb))
+        mark_spent(view, tomb->record, plan);
+    else
+        plan_record_delete(plan, tomb->record);
+    return mem_printf("partition %s has been given back, and its record is being closed", tomb->record->name);
 }
 
 static void decide_spent(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
@@ -105,8 +110,7 @@ static char *give_back(const struct job_view *view, const struct tombstone_view 
         if ((record->has_launcher || tomb->has_vipu_access) && view->job && !view->job->deleting)
             /* else they go with the job */
             plan_keys_delete(plan, record);
-        end_record(view, tomb, plan);
-        return NULL;
+        return end_record(view, tomb, plan);
     case PART_PENDING:
     case PART_ACTIVE:
     case PART_ERROR:

@@ -38,15 +38,19 @@ struct reconciler {
     struct watch *policies; /* NULL: the operator makes none */
     struct queue *queue;
     struct map memories; /* uid -> struct job_memory */
+    struct map waiting;  /* those of them that have claims */
     uint64_t arrivals;   /* memories made so far */
     struct map gone;     /* uids of jobs that a live GET did not find */
     struct map works;    /* key -> struct work */
     unsigned requests;   /* of all works */
     struct admitted admitted;
     struct loop_timer pump;
-    bool claims_changed; /* somebody's claim, a controller's room or the nodes */
-    int64_t line_due_ms; /* not before: all who wait are looked at together, and not for each change */
-    bool all_seen;       /* every job was looked at once since the start */
+    bool claims_changed;     /* somebody's claim, a controller's room or the nodes */
+    int64_t line_due_ms;     /* not before: all who wait are looked at together, and not for each change */
+    bool all_seen;           /* every job was looked at once since the start */
+    bool all_judged;         /* and the API server has answered what the pods of each are worth */
+    uint64_t first_arrivals; /* memories made by then */
+    int64_t judged_by_ms;    /* who has no answer then is not waited for */
     bool aborted;
     struct reconciler_counters counters;
 };

@@ -69,6 +69,26 @@ cJSON *usage_query(const struct reconciler *r, uint32_t size)
     return out;
 }
 
+static void put_room(cJSON *item, const struct reconciler *r, size_t index)
+{
+    AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, index);
+    uint32_t total = pool_controller(r->pool, index)->total_ipus;
+
+    if (!total) /* it does not tell */
+        return;
+    json_put_i64(item, "ipus", total);
+    json_put_i64(item, "freeIpus", room.free_ipus);
+    json_put_i64(item, "largestPartition", vipu_pool_largest_free(&room));
+}
+
+static void put_trouble(cJSON *item, const struct pool_controller *controller, int64_t now_ms)
+{
+    if (!controller->trouble)
+        return; /* it was not asked yet */
+    json_put_str(item, "trouble", controller->trouble);
+    json_put_i64(item, "downSeconds", (now_ms - controller->trouble_since_ms) / 1000);
+}
+
 cJSON *usage_controllers(const struct reconciler *r)
 {
     cJSON *out = json_object(), *list = json_put_array(out, "controllers");
@@ -79,7 +99,10 @@ cJSON *usage_controllers(const struct reconciler *r)
 
         json_put_str(item, "name", controller->config->name);
         json_put_bool(item, "up", controller->is_known);
-        json_put_str(item, "trouble", controller->is_known ? NULL : controller->trouble);
+        if (controller->is_known)
+            put_room(item, r, i);
+        else
+            put_trouble(item, controller, loop_now_ms(r->loop));
     }
     return out;
 }

@@ -36,7 +36,8 @@ void work_send(struct work *work, struct op *op, const struct kube_request *http
 void work_free(struct work *work);         /* cancels what is in flight */
 void request_end(struct request *request); /* answered: frees it and puts its work */
 
-/* act.c: asks about a worker; with op.worker, about the launcher. */
+/* act.c: asks about a worker; with op.worker, about the launcher; with op.ready, under a name that the API
+ * server chooses. */
 void act_send_dry_run(struct work *work, struct op *op, const struct job *job);
 
 /* answers.c: kube_done_fn for every op that is a request; ctx is the struct request. */

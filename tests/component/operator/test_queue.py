@@ -51,6 +51,18 @@ def test_nothing_passes_the_head(world, vipu):
     assert list(vipu.partitions()) == [f"p-small-{world.ns}-0"]
 
 
+def test_only_who_is_in_the_way_is_named(world, vipu):
+    """16 IPUs are free; the cheapest way to 32 in one block is the end of the smaller job."""
+    world.start_operator(vipu.address)
+    for name, ipus in (("large", "32"), ("small", "16")):
+        job = world.job(name, ipusPerJobInstance=ipus)
+        job.run_pods(1)
+        job.wait("Running")
+    head = world.job("head", ipusPerJobInstance="32")
+    told = head.wait("Pending", "InsufficientIPUs")
+    assert told["queue"]["blockedBy"] == [f"{world.ns}/small"] and f"held by {world.ns}/small (16)" in told["lastMessage"]
+
+
 def test_nobody_waits_where_there_is_room_for_all(world, vipu):
     """While records are made one after the other, what they stand for is not counted twice."""
     jobs = [world.job(f"fits-{i:02}", ipusPerJobInstance="1") for i in range(64)]
@@ -94,6 +106,10 @@ def test_a_job_of_many_instances_takes_what_it_gets(world, vipu):
     assert vipu.partitions() == {}
 
 
+def priorities(operator):
+    return [item["priority"] for item in json.loads(operator.ask("/queue")[1])["queue"]]
+
+
 def test_a_job_of_higher_priority_goes_first(world, vipu):
     name = f"urgent-{world.ns}"
     world.api.create("priorityclasses", None, {"metadata": {"name": name}, "value": 1000})
@@ -107,9 +123,14 @@ def test_a_job_of_higher_priority_goes_first(world, vipu):
         urgent = world.job("urgent", ipusPerJobInstance="64", workers={"template": pod_template(priorityClassName=name)})
         urgent.wait("Pending", "InsufficientIPUs")
         patient.wait("Pending", "Queued")
-        assert [item["priority"] for item in json.loads(operator.ask("/queue")[1])["queue"]] == [1000, 0]
+        assert priorities(operator) == [1000, 0]
         world.kubelet.succeed(pod)
         urgent.wait_pods(1)
         assert not patient.pods()
+        urgent.patch({"spec": {"jobInstances": 2}})
+        until(lambda: priorities(operator) == [1000, 0], "its next instance stands before the patient one", 30, world.tell)
+        assert operator.end() == 0
+        operator = world.start_operator(vipu.address)
+        until(lambda: priorities(operator) == [1000, 0], "and still does, though a pod of that name exists", 60, world.tell)
     finally:
         world.api.delete("priorityclasses", None, name)

@@ -9,13 +9,20 @@
 
 #define MAX 16
 
+/* A verdict, and its words. */
+struct told {
+    int controller;
+    struct claim_wait wait;
+};
+
 /* Controllers and claims of one case. A pool of one 64-IPU domain unless said otherwise. */
 struct scene {
     struct vipu_pool_view pools[MAX];
     struct claims_controller controllers[MAX];
     size_t controller_count;
     struct claim claims[MAX];
-    struct claim_verdict verdicts[MAX];
+    struct claim_verdict decided[MAX];
+    struct told verdicts[MAX];
     size_t claim_count;
 };
 
@@ -63,10 +70,15 @@ static struct claim *add_claim(struct scene *s, const char *job, int64_t created
 
 static void decide(struct scene *s)
 {
-    claims_decide(s->claims, s->claim_count, s->controllers, s->controller_count, s->verdicts);
+    claims_decide(s->claims, s->claim_count, s->controllers, s->controller_count, s->decided);
+    for (size_t i = 0; i < s->claim_count; i++) {
+        s->verdicts[i].controller = s->decided[i].controller;
+        claims_explain(&s->claims[i], &s->decided[i], s->controllers, s->controller_count,
+                       &s->verdicts[i].wait);
+    }
 }
 
-static const struct claim_verdict *verdict_of(const struct scene *s, const char *job)
+static const struct told *verdict_of(const struct scene *s, const char *job)
 {
     for (size_t i = 0; i < s->claim_count; i++) {
         if (str_eq(s->claims[i].job, job))
@@ -77,7 +89,7 @@ static const struct claim_verdict *verdict_of(const struct scene *s, const char 
 
 static void check_granted(const struct scene *s, const char *job, int controller)
 {
-    const struct claim_verdict *verdict = verdict_of(s, job);
+    const struct told *verdict = verdict_of(s, job);
 
     if (verdict->controller != controller)
         CHECK_FAIL("%s: controller %d, not %d: %s", job, verdict->controller, controller,
@@ -87,7 +99,7 @@ static void check_granted(const struct scene *s, const char *job, int controller
 
 static void check_waits(const struct scene *s, const char *job, const char *reason, const char *text)
 {
-    const struct claim_verdict *verdict = verdict_of(s, job);
+    const struct told *verdict = verdict_of(s, job);
 
     CHECK_INT_EQ(verdict->controller, -1);
     CHECK_STR_EQ(verdict->wait.reason, reason);
@@ -143,8 +155,7 @@ TEST(within_a_second_who_was_heard_of_first_is_first)
 
 TEST(nothing_passes_the_head)
 {
-    static const struct claims_holder first = {
-        .job = "ns/first", .partition = "p-first", .size = 32, .listed = CLAIMS_NOT_LISTED};
+    static const struct claims_holder first = {.job = "ns/first", .partition = "p-first", .size = 32};
     AUTO(scene) struct scene s = {0};
 
     hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){32, 0}), &first, 1);
@@ -171,35 +182,28 @@ TEST(nothing_passes_the_head)
     CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.fitting, 32);
 }
 
-/* 64 IPUs: 16 of ns/small and 32 of somebody else leave 16. The cheapest way to 32 is the end of the small
- * one. */
-TEST(only_who_is_in_the_way_is_named)
+TEST(four_of_those_in_the_way_are_named)
 {
-    struct vipu_ipu ipus[48] = {0};
-    struct vipu_partition listed[] = {
-        {.id = (char[]){"other"}, .cluster_id = (char[]){"c"}, .size = 32, .ipus = ipus},
-        {.id = (char[]){"p-small"}, .cluster_id = (char[]){"c"}, .size = 16, .ipus = ipus + 32},
-    };
     static const struct claims_holder holders[] = {
-        {.partition = "other", .size = 32, .listed = 0},
-        {.job = "ns/small", .partition = "p-small", .size = 16, .listed = 1},
+        {.partition = "other", .size = 32},
+        {.job = "ns/a", .partition = "p-a", .size = 16},
+        {.job = "ns/b", .partition = "p-b", .size = 8},
+        {.job = "ns/c", .partition = "p-c", .size = 4},
+        {.job = "ns/d", .partition = "p-d", .size = 2},
+        {.job = "ns/e", .partition = "p-e", .size = 1},
     };
-    const struct vipu_partitions list = {.items = listed, .count = 2};
     AUTO(scene) struct scene s = {0};
-    struct claims_controller *c = add_controller(&s, "a:8090", 64, NULL);
 
-    for (uint32_t i = 0; i < COUNT_OF(ipus); i++)
-        ipus[i].topology_id = i;
-    vipu_pool_view_release(&s.pools[0]);
-    s.pools[0] = vipu_pool_view_of(&list, (struct vipu_pool_shape){.total_ipus = 64});
-    c->listed = &list;
-    hold(c, holders, 2);
+    hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){32, 16, 8, 4, 2, 1, 0}), holders,
+         COUNT_OF(holders));
     add_claim(&s, "ns/one", 1, 32);
     decide(&s);
     check_waits(
         &s, "ns/one", "InsufficientIPUs",
-        "Waiting for 32 IPUs: V-IPU controller a:8090 has 16 of 64 free, and 0 partition(s) of 32 would fit; "
-        "held by ns/small (16)");
+        "Waiting for 32 IPUs: V-IPU controller a:8090 has 1 of 64 free, and 0 partition(s) of 32 would fit; "
+        "held by partition other (32), which is not the operator's, ns/a (16), ns/b (8), ns/c (4) and 2 "
+        "more");
+    CHECK_INT_EQ(verdict_of(&s, "ns/one")->wait.blockers.count, CLAIMS_BLOCKERS);
 }
 
 TEST(priority_goes_before_age)
@@ -231,6 +235,37 @@ TEST(who_stands_far_back_is_told_little)
                 "Waiting for 1 IPUs: 10 or more stand before it in the line for V-IPU controller a:1; the "
                 "operator's /queue shows all of it");
     CHECK_INT_EQ(verdict_of(&s, "k")->wait.blockers.count, 0);
+}
+
+static bool is_told(const struct scene *s, const char *job, const struct claim_wait *told)
+{
+    size_t i = (size_t)(verdict_of(s, job) - s->verdicts);
+
+    return claims_is_told(&s->claims[i], &s->decided[i], s->controllers, told);
+}
+
+TEST(only_who_stays_far_back_at_the_same_controller_has_been_told)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+    AUTO(scene) struct scene s = {0};
+    struct claim_wait other;
+
+    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        add_claim(&s, names[i], (int64_t)i, 1);
+    decide(&s);
+    other = verdict_of(&s, "k")->wait;
+    CHECK(is_told(&s, "k", &other));
+    CHECK(is_told(&s, "l", &other)); /* another place, in the same words */
+    CHECK(!is_told(&s, "a", &verdict_of(&s, "a")->wait));
+    CHECK(!is_told(&s, "j", &verdict_of(&s, "j")->wait));
+    CHECK(!is_told(&s, "k", &verdict_of(&s, "j")->wait));
+    CHECK(!is_told(&s, "k", &(struct claim_wait){0}));
+    other.size = 2;
+    CHECK(!is_told(&s, "k", &other));
+    other.size = 1;
+    other.controller = (char[]){"b:1"};
+    CHECK(!is_told(&s, "k", &other));
 }
 
 TEST(free_ipus_that_do_not_form_a_block_do_not_fit)
@@ -413,16 +448,31 @@ TEST(more_than_any_controller_has_is_told_at_once)
     static const bool not_b[] = {true, false, true};
 
     add_controller(&s, "a:1", 16, NULL);
-    add_controller(&s, "b:1", 64, NULL);
+    add_controller(&s, "b:1", 64, NULL)->node_label = "rack=b";
     add_controller(&s, "c:1", 32, NULL);
     add_claim(&s, "ns/large", 1, 64)->eligible = not_b;
     add_claim(&s, "ns/small", 2, 16);
     decide(&s);
-    check_waits(
-        &s, "ns/large", "ExceedsCapacity",
-        "No V-IPU controller can ever give 64 IPUs to one instance: a:1 has 16, b:1 serves other nodes than "
-        "the job's nodeSelector, c:1 has 32");
+    check_waits(&s, "ns/large", "ExceedsCapacity",
+                "No V-IPU controller can ever give 64 IPUs to one instance: a:1 has 16, b:1 serves nodes "
+                "with the label "
+                "rack=b, c:1 has 32");
     check_granted(&s, "ns/small", 0);
+}
+
+TEST(a_job_for_nodes_that_nobody_serves_is_told_which_are_served)
+{
+    AUTO(scene) struct scene s = {0};
+    static const bool none[] = {false, false};
+
+    add_controller(&s, "a:1", 64, NULL)->node_label = "rack=a";
+    add_controller(&s, "b:1", 64, NULL)->node_label = "rack=b";
+    add_claim(&s, "ns/one", 1, 4)->eligible = none;
+    decide(&s);
+    check_waits(
+        &s, "ns/one", "NoController",
+        "No V-IPU controller serves the nodes that the job's nodeSelector asks for: a:1 serves nodes with "
+        "the label rack=a, b:1 serves nodes with the label rack=b");
 }
 
 TEST(without_a_controller_nothing_can_be_served)
@@ -495,6 +545,22 @@ static void check_order(const struct scene *s)
     }
 }
 
+/* Whoever counts as told by somebody's words would be told just these. */
+static void check_told(const struct scene *s)
+{
+    for (size_t i = 0; i < s->claim_count; i++) {
+        for (size_t j = 0; j < s->claim_count; j++) {
+            const struct claim_wait *words = &s->verdicts[j].wait;
+
+            if (!claims_is_told(&s->claims[i], &s->decided[i], s->controllers, words))
+                continue;
+            CHECK_STR_EQ(s->verdicts[i].wait.reason, words->reason);
+            CHECK_STR_EQ(s->verdicts[i].wait.text, words->text);
+            CHECK_STR_EQ(s->verdicts[i].wait.controller, words->controller);
+        }
+    }
+}
+
 TEST(random_claims_are_served_in_order)
 {
     static const uint32_t totals[] = {16, 64, 64, 256};
@@ -509,5 +575,6 @@ TEST(random_claims_are_served_in_order)
             add_claim(&s, "j", (int64_t)roll(4), 1u << roll(8))->instance = (uint32_t)n;
         decide(&s);
         check_order(&s);
+        check_told(&s);
     }
 }

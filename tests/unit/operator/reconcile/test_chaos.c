@@ -8,7 +8,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/reconcile/conditions.h"
+#include "operator/api/ended.h"
 #include "world.h"
 
 #define SEEDS 250

@@ -205,9 +205,11 @@ TEST(a_failure_is_told_with_container_code_and_pod)
 {
     AUTO(world) struct world *w = running(ONE);
 
+    pod(w, "job-worker-0")->last_words = "Traceback\nKeyError: 7\n";
     world_pod_end(w, pod(w, "job-worker-0"), 3);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 3");
+    check_state(w, "Failed", "ContainerFailed",
+                "Container main of pod job-worker-0 ended with exit code 3: KeyError: 7");
     CHECK_INT_EQ(world_number(w, "workersStatus/failed"), 1);
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     CHECK_INT_EQ(json_i64(json_at(w->status, "failure")->child, "exitCode", -1), 3);
@@ -285,10 +287,30 @@ TEST(one_failed_instance_does_not_stop_the_others)
     check_state(w, "Running", "Running", "1 of 2 instances running, 0 done, 1 failed");
     CHECK_INT_EQ(w->part_count, 1);
     end_all(w, 0);
-    check_state(w, "Failed", "InstanceFailed", "1 of 2 instances failed; see status.failure");
+    check_state(w, "Failed", "InstanceFailed",
+                "1 of 2 instances failed; pod job-worker-0: ContainerFailed; see status.failure");
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     check_nothing_held(w);
+}
+
+TEST(the_end_names_who_failed_for_good_and_not_who_was_restarted)
+{
+    AUTO(world)
+    struct world *w =
+        running(SPEC("\"jobInstances\":2,\"restartPolicy\":{\"type\":\"ExitCode\",\"exitCodes\":\"42\"},"));
+
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    world_settle(w);
+    world_pass(w, 5000);
+    world_pod_end(w, pod(w, "job-worker-1"), 42);
+    world_settle(w);
+    world_pass(w, 20000);
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-1");
+    end_all(w, 0);
+    check_state(w, "Failed", "InstanceFailed",
+                "1 of 2 instances failed; pod job-worker-0: ContainerFailed; see status.failure");
 }
 
 /* They would wait for it for ever. */
@@ -1479,6 +1501,25 @@ TEST(a_suspended_job_holds_no_ipus_and_runs_again)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+}
+
+/* Who reads so may take the operator away at once: see departure.c. */
+TEST(a_suspended_job_says_that_it_holds_nothing_when_its_record_has_gone)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    world_set_spec(w, "suspend", "true");
+    for (int i = 0; i < 50 && world_held(w); i++) {
+        step(w);
+        pods_obey(w);
+        CHECK(world_held(w) == 0 || world_number(w, "partitionCounts/total") == 1);
+    }
+    CHECK_INT_EQ(world_held(w), 0);
+    CHECK_INT_EQ(world_number(w, "partitionCounts/total"), 1);
+    world_reconcile(w);
+    CHECK_INT_EQ(world_number(w, "partitionCounts/total"), 0);
+    check_state(w, "Suspended", "Suspended",
+                "Suspended; it holds no IPUs. Set spec.suspend to false to go on");
 }
 
 TEST(a_suspended_job_says_at_once_that_its_controller_is_silent)
