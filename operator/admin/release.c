@@ -78,7 +78,7 @@ static bool find_users(struct asking *asking, const char *job_key, struct strv *
 
 /* ---- its record ---- */
 
-/* The record goes when the partition has gone and nothing that was sent about it can take effect any more. */
+/* Its IPUs are free when the record has gone, or stays only to keep the id from being used again. */
 static bool await_end(struct asking *asking, const char *ns, const char *id, uint32_t seconds,
                       struct err *err)
 {
@@ -92,6 +92,8 @@ static bool await_end(struct asking *asking, const char *ns, const char *id, uin
 
         if (!record)
             return err->kind == ERR_NOT_FOUND || err_wrap(err, "its record");
+        if (json_at(record, "data/spentAt"))
+            return true;
         if (loop_clock_ms() >= until)
             return err_set(err, ERR_TIMEOUT,
                            "it is not given back after %u s; the operator goes on with it, and its log says "

@@ -61,7 +61,7 @@ static const struct opts_spec SPEC = {
 
 struct check;
 
-/* One question, asked until it is answered well. */
+/* One question, asked until it is answered well, or will not be. */
 struct question {
     const char *name;
     void (*ask)(struct question *question);
@@ -69,6 +69,7 @@ struct question {
     struct loop_timer again;
     char *trouble; /* the last one; NULL: answered well */
     bool is_told;  /* the leader has answered, well or not */
+    bool is_over;  /* there is no hope of another answer */
 };
 
 enum { HEALTH, CONTROLLERS, ADMISSION, QUESTIONS };
@@ -80,7 +81,7 @@ struct check {
     struct kube *kube;
     struct loop_timer deadline;
     struct question questions[QUESTIONS];
-    size_t open;
+    size_t open; /* questions that are still asked */
 };
 
 /* trouble_take: NULL when all is well. */
@@ -99,7 +100,7 @@ static void answered(struct question *q, char *trouble_take)
 
     mem_free(q->trouble);
     q->trouble = trouble_take;
-    if (q->trouble)
+    if (q->trouble && !q->is_over)
         loop_timer_start(check->loop, &q->again, AGAIN_MS, on_again);
     else if (--check->open == 0)
         loop_stop(check->loop);
@@ -141,22 +142,39 @@ static void ask_health(struct question *q)
     get_page(q, "/health", on_health);
 }
 
-static char *silent_controllers(struct slice page)
+/* Which are silent, yours; NULL: none. It is over when all of them have been for longer than is asked here.
+ */
+static char *silent_controllers(const cJSON *controllers, uint32_t seconds, bool *ret_is_over)
 {
     AUTO(str) struct str out = {0};
+
+    *ret_is_over = true;
+    JSON_EACH (item, controllers) {
+        int64_t down_s = json_i64(item, "downSeconds", 0);
+
+        if (json_bool(item, "up", false))
+            continue;
+        str_addf(&out, "%s%s does not answer", out.len ? "; " : "", json_str(item, "name", "?"));
+        if (down_s > seconds)
+            str_addf(&out, ", for %lld s now", (long long)down_s);
+        else
+            *ret_is_over = false;
+        str_addf(&out, ": %s", json_str(item, "trouble", "it was not asked yet"));
+    }
+    return out.len ? str_take(&out) : NULL;
+}
+
+static char *judge_controllers(struct question *q, struct slice page)
+{
     struct err err = {0};
     AUTO(json) cJSON *body = json_parse(page, &err);
+    const cJSON *controllers = json_at(body, "controllers");
 
     if (!body)
         return mem_printf("the operator's answer is no JSON: %s", err.msg);
-    if (!json_at(body, "controllers/0") && cJSON_GetArraySize(json_at(body, "controllers")) == 0)
+    if (cJSON_GetArraySize(controllers) == 0)
         return mem_strdup("the operator has none; name yours in global.vipuControllers");
-    JSON_EACH (item, json_at(body, "controllers")) {
-        if (!json_bool(item, "up", false))
-            str_addf(&out, "%s%s does not answer: %s", out.len ? "; " : "", json_str(item, "name", "?"),
-                     json_str(item, "trouble", "it was not asked yet"));
-    }
-    return out.len ? str_take(&out) : NULL;
+    return silent_controllers(controllers, q->check->settings->seconds, &q->is_over);
 }
 
 static void on_controllers(void *ctx, const struct http_response *res, const struct err *err)
@@ -165,7 +183,7 @@ static void on_controllers(void *ctx, const struct http_response *res, const str
     char *trouble = page_trouble(res, err);
 
     if (!trouble) {
-        trouble = silent_controllers(res->body);
+        trouble = judge_controllers(q, res->body);
         q->is_told = true;
     } else if (q->is_told) { /* what the leader said is worth more than that a standby knows nothing */
         mem_free(trouble);
@@ -233,13 +251,17 @@ static bool is_asked(const struct check *check, size_t question)
 
 static int tell(const struct check *check)
 {
+    int exit_code = TOOL_DONE;
+
     for (size_t i = 0; i < QUESTIONS; i++) {
         const struct question *q = &check->questions[i];
 
         if (is_asked(check, i))
             printf("%s: %s\n", q->name, q->trouble ? q->trouble : "ok");
+        if (q->trouble)
+            exit_code = TOOL_REFUSED;
     }
-    return check->open ? TOOL_REFUSED : TOOL_DONE;
+    return exit_code;
 }
 
 static void begin(struct check *check)

@@ -129,6 +129,9 @@ def test_the_pages_of_the_vendors_proxy(world, vipu):
     query = lambda size: json.loads(operator.ask("/query", json.dumps({"size": size}))[1])  # noqa: E731
     assert query(2) == {"available": True, "numOfPartitions": 14, "message": "", "largestPartition": 16}
     assert query(64) == {"available": True, "numOfPartitions": 0, "message": "", "largestPartition": 16}
+    (controller,) = json.loads(operator.ask("/controllers")[1])["controllers"]
+    controller.pop("name")
+    assert controller == {"up": True, "ipus": 32, "freeIpus": 28, "largestPartition": 16}
     assert operator.ask("/health")[0] == 200
     for body, status in (('{"size": 0}', 400), ("nonsense", 400), ('{"size": "2"}', 400), ("x" * 2000, 413), (None, 405)):
         assert operator.ask("/query", body)[0] == status, body

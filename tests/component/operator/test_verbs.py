@@ -117,11 +117,19 @@ def self_check(world, *flags, pages=None):
                           capture_output=True, text=True, timeout=240, env=operator_program.environment())
 
 
+def down_seconds(operator):
+    (controller,) = json.loads(operator.ask("/controllers")[1])["controllers"]
+    return controller.get("downSeconds", 0)
+
+
 def test_the_self_check_says_what_is_dead(world, vipu):
     vipu.kill()
     operator = world.start_operator(vipu.address)
     done = self_check(world, "--seconds", "3")
     assert done.returncode == 1 and done.stdout.startswith(f"operator: ok\nV-IPU controllers: {vipu.address} does not answer: ")
+    until(lambda: down_seconds(operator) > 3, "it has been silent for longer", 30, world.tell)
+    done = self_check(world, "--seconds", "3", "--jobs=false")
+    assert done.returncode == 1 and re.search(r": .* does not answer, for \d+ s now: \w", done.stdout), done.stdout
     vipu.start()  # as when both were installed at once, and the operator was faster
     done = self_check(world, "--seconds", "30")
     assert done.returncode == 0 and done.stdout == "operator: ok\nV-IPU controllers: ok\nIPUJobs: ok\n", done.stdout
