@@ -15,6 +15,7 @@ const struct api_kind api_kinds[] = {
     {"/apis/events.k8s.io/v1", "events", "Event", true, false, false},
     {"/apis/networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", true, false, false},
     {"/apis/graphcore.ai/v1alpha1", "ipujobs", "IPUJob", true, true, true},
+    {"/apis/scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", false, false, false},
 };
 const size_t api_kind_count = COUNT_OF(api_kinds);
 

@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "base/core/mem.h"
+#include "clock.h"
 
 void api_refuse(struct api_answer *ret, int status, const char *reason, const char *fmt, ...)
 {
@@ -119,37 +120,72 @@ static bool exceeds_quota(struct api *api, const struct api_target *target, cons
     return true;
 }
 
-static void create(struct api *api, const struct api_target *target, const cJSON *body,
+/* What the real one's admission writes into each pod. */
+static bool put_priority(struct api *api, const struct api_target *target, cJSON *pod, struct api_answer *ret)
+{
+    const char *name = json_str(pod, "spec/priorityClassName", NULL);
+    const struct api_object *class = name ? api_find(api, "priorityclasses", NULL, name) : NULL;
+
+    if (!is_pod(target->kind))
+        return true;
+    if (name && !class) {
+        api_refuse(ret, 403, "Forbidden", "pods \"%s\" is forbidden: no PriorityClass with name %s was found",
+                   json_str(pod, "metadata/name", ""), name);
+        return false;
+    }
+    json_put_i64(json_at_mut(pod, "spec"), "priority", class ? json_i64(class->doc, "value", 0) : 0);
+    return true;
+}
+
+static void choose_name(cJSON *metadata)
+{
+    const char *prefix = json_str(metadata, "generateName", NULL);
+
+    if (prefix && !json_str(metadata, "name", NULL))
+        json_put_strf(metadata, "name", "%s%05x", prefix, dice() & 0xfffffu);
+}
+
+static bool exists(const struct api *api, const struct api_target *target, const char *name,
                    struct api_answer *ret)
 {
-    const char *name = json_str(body, "metadata/name", NULL);
-    struct api_object *object;
-    cJSON *doc;
+    if (!api_find(api, target->kind->plural, target->ns, name))
+        return false;
+    api_refuse(ret, 409, "AlreadyExists", "%s \"%s\" already exists", target->kind->plural, name);
+    return true;
+}
 
-    if (!name || !str_eq(json_str(body, "kind", ""), target->kind->kind)) {
-        api_refuse(ret, 400, "BadRequest", "the body is no %s with a name", target->kind->kind);
-        return;
-    }
-    if (api_find(api, target->kind->plural, target->ns, name)) {
-        api_refuse(ret, 409, "AlreadyExists", "%s \"%s\" already exists", target->kind->plural, name);
+static void create_named(struct api *api, const struct api_target *target, cJSON *doc, struct api_answer *ret)
+{
+    if (exists(api, target, json_str(doc, "metadata/name", ""), ret)) {
         if (!is_dry_run(target))
             note_write(api, target->kind, false);
         return;
     }
-    if (exceeds_quota(api, target, body, ret))
+    if (!put_priority(api, target, doc, ret) || exceeds_quota(api, target, doc, ret))
         return;
-    doc = json_dup(body);
     if (target->ns)
         json_put_str(json_at_mut(doc, "metadata"), "namespace", target->ns);
     if (is_dry_run(target)) {
         api_set_defaults(target->kind, doc);
         answer_with(ret, 201, doc);
-        cJSON_Delete(doc);
         return;
     }
-    object = api_create(api, target->kind->plural, doc);
+    const struct api_object *object = api_create(api, target->kind->plural, json_dup(doc));
+
     note_write(api, target->kind, true);
     answer_with_object(api, ret, 201, object);
+}
+
+static void create(struct api *api, const struct api_target *target, const cJSON *body,
+                   struct api_answer *ret)
+{
+    AUTO(json) cJSON *doc = json_dup(body);
+
+    choose_name(json_at_mut(doc, "metadata"));
+    if (json_str(doc, "metadata/name", NULL) && str_eq(json_str(doc, "kind", ""), target->kind->kind))
+        create_named(api, target, doc, ret);
+    else
+        api_refuse(ret, 400, "BadRequest", "the body is no %s with a name", target->kind->kind);
 }
 
 /* ---- patch ---- */

@@ -13,6 +13,7 @@ struct planned {
     const struct host *host;
     clock_fn fn;
     void *ctx;
+    bool is_timer;
     size_t place; /* in the heap */
 };
 
@@ -28,10 +29,19 @@ static struct {
 
 /* ---- the heap ---- */
 
+/* After a pause: what has arrived meanwhile is there when the process wakes, which then looks at its timers.
+ */
+static int rank(const struct planned *planned)
+{
+    return planned->due_ms == planned->at_ms ? 2 : planned->is_timer;
+}
+
 static bool is_before(const struct planned *a, const struct planned *b)
 {
     if (a->at_ms != b->at_ms)
         return a->at_ms < b->at_ms;
+    if (rank(a) != rank(b))
+        return rank(a) < rank(b);
     return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->number < b->number;
 }
 
@@ -113,6 +123,11 @@ int64_t clock_now_ms(void)
     return the.now_ms;
 }
 
+int64_t clock_read_ms(void)
+{
+    return the.host && the.host->paused_until_ms > the.now_ms ? the.host->paused_until_ms : the.now_ms;
+}
+
 int64_t clock_unix_s(void)
 {
     return EPOCH_UNIX_S + (the.now_ms - BOOT_MS) / 1000;
@@ -126,6 +141,14 @@ struct planned *clock_plan(int64_t delay_ms, const struct host *host, clock_fn f
     *planned = (struct planned){
         .at_ms = at_ms, .due_ms = at_ms, .number = ++the.numbers, .host = host, .fn = fn, .ctx = ctx};
     put_in(planned);
+    return planned;
+}
+
+struct planned *clock_plan_timer(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx)
+{
+    struct planned *planned = clock_plan(delay_ms, host, fn, ctx);
+
+    planned->is_timer = true; /* which places it no otherwise as long as it is not put off */
     return planned;
 }
 

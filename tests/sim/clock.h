@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* A process, or the machine it runs on: while it is paused nothing happens in it, and all that was planned
- * comes afterwards, in the order in which it was due. */
+ * comes afterwards, in the order in which it was due; but timers behind what has arrived. */
 struct host {
     char *name; /* owned; NULL: none */
     int64_t paused_until_ms;
@@ -27,10 +27,12 @@ typedef void (*clock_fn)(void *ctx);
 void clock_begin(uint64_t seed);
 void clock_end(void); /* forgets what is still planned */
 int64_t clock_now_ms(void);
+int64_t clock_read_ms(void); /* by who runs now, and may have been stopped in the middle of it */
 int64_t clock_unix_s(void);
 
 /* host NULL: the world's own. The handle is good until `fn` is called or it is cancelled. */
 struct planned *clock_plan(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx);
+struct planned *clock_plan_timer(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx);
 void clock_cancel(struct planned *planned); /* NULL is fine */
 bool clock_step(void);                      /* the next thing happens; false: nothing is planned */
 const struct host *clock_host(void);        /* in which it happens; NULL: in none */

@@ -8,6 +8,10 @@
 
 #define SIGTERM_EXIT 143
 #define ASK_AGAIN_MS 1000
+/* A kubelet cleans up behind an ended pod before it lets go of the object, which the API server does in two
+ * writes. */
+#define CLEANS_UP_MS 3000
+#define LETS_GO_MS 50
 /* When the node controller gives up on a node; the real one's default is five minutes. */
 #define EVICT_AFTER_MS 60000
 
@@ -71,28 +75,51 @@ static void forget(struct sitting *s)
 
 /* ---- the end ---- */
 
-static void tell_end(void *ctx)
+/* The pod's object, or NULL when there is nothing to be told about it now. */
+static struct api_object *object_to_tell(struct sitting *s, clock_fn again)
 {
-    struct sitting *s = ctx;
     struct api_object *object = object_of(s);
 
     s->next = NULL;
     if (!is_heard(s)) {
-        plan(s, ASK_AGAIN_MS, tell_end);
-        return;
+        plan(s, ASK_AGAIN_MS, again);
+        return NULL;
     }
-    if (!object) {
+    if (!object)
         forget(s);
+    return object;
+}
+
+static void let_go(void *ctx)
+{
+    struct sitting *s = ctx;
+    struct api_object *object = object_to_tell(s, let_go);
+
+    if (!object)
+        return;
+    if (json_i64(object->doc, "metadata/deletionGracePeriodSeconds", 0) == 0) {
+        api_remove(s->cluster->api, object);
         return;
     }
-    if (!s->is_told) {
-        s->is_told = true;
-        pod_status_ended(object->doc, s->exit_code);
-        api_changed(s->cluster->api, object);
-        object = object_of(s);
-    }
-    if (object && json_at(object->doc, "metadata/deletionTimestamp"))
-        api_remove(s->cluster->api, object);
+    pod_status_let_go(object->doc);
+    plan(s, dice_between(1, LETS_GO_MS), let_go);
+    api_changed(s->cluster->api, object);
+}
+
+static void tell_end(void *ctx)
+{
+    struct sitting *s = ctx;
+    struct api_object *object = object_to_tell(s, tell_end);
+
+    if (!object)
+        return;
+    if (json_at(object->doc, "metadata/deletionTimestamp"))
+        plan(s, dice_between(1, CLEANS_UP_MS), let_go);
+    if (s->is_told)
+        return;
+    s->is_told = true;
+    pod_status_ended(object->doc, s->exit_code);
+    api_changed(s->cluster->api, object);
 }
 
 static void die(struct sitting *s, int exit_code)

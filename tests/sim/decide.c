@@ -19,6 +19,8 @@ void __wrap_job_decide(const struct job_view *view, struct plan *plan)
     AUTO(plan) struct plan again = {0};
 
     __real_job_decide(view, plan);
+    if (dice_permille(net->weather.stopped))
+        world_stop(world, clock_host());
     progress_decided(world, view, plan);
     records_judged(world, view);
     if (world->progress.decisions++ % TWICE_EACH)

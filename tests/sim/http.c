@@ -9,12 +9,14 @@
 #include "net.h"
 
 #define BUSY_MS 1000
+#define BEHIND_MS 20000
 
 /* What of a watch is on its way. */
 struct pipe {
     struct api_watch *watch; /* NULL: the server has ended it */
     struct str bytes;
     struct planned *flush;
+    int64_t behind_until_ms;
     bool is_hushed, is_broken, is_ended;
     bool has_news; /* that no operator has made */
 };
@@ -99,11 +101,12 @@ void net_drop_letters(struct net *of)
         letter_free(of->letters);
 }
 
-bool net_awaits_pod(const struct net *of, const char *text)
+bool net_awaits_pod(const struct net *of, const char *text, const char *job_uid)
 {
     for (const struct letter *letter = of->letters; letter; letter = letter->next) {
         if (!letter->has_arrived && letter->fate.arrives && str_eq(letter->method, "POST") &&
-            strstr(letter->url, "/pods") && !strstr(letter->url, "dryRun") && strstr(letter->body, text))
+            strstr(letter->url, "/pods") && !strstr(letter->url, "dryRun") && strstr(letter->body, text) &&
+            !(job_uid && strstr(letter->body, job_uid)))
             return true;
     }
     return false;
@@ -184,9 +187,11 @@ static void flush(void *ctx);
 static void plan_flush(struct http_call *call, int64_t delay_ms)
 {
     struct pipe *pipe = call->pipe;
+    int64_t behind_ms = pipe->behind_until_ms - clock_now_ms();
 
     if (!pipe->flush)
-        pipe->flush = clock_plan(delay_ms, loop_host(call->http->loop), flush, call);
+        pipe->flush =
+            clock_plan(delay_ms > behind_ms ? delay_ms : behind_ms, loop_host(call->http->loop), flush, call);
 }
 
 /* False: the reader has had enough. */
@@ -304,6 +309,8 @@ static void plan_answer(struct letter *letter)
 {
     const struct host *host = letter->call ? loop_host(letter->call->http->loop) : NULL;
 
+    if (net->trial_ms && strstr(letter->url, "dryRun"))
+        letter->fate.back_ms += dice_between(0, net->trial_ms);
     if (letter->fate.answers)
         letter_plan(letter, letter->fate.back_ms, host, deliver);
     else if (letter->fate.breaks_ms >= 0)
@@ -316,6 +323,8 @@ static void open_watch(struct letter *letter)
     struct pipe *pipe = NEW(struct pipe);
 
     pipe->bytes.max = (size_t)256 * 1024 * 1024;
+    if (dice_permille(net->weather.behind))
+        pipe->behind_until_ms = clock_now_ms() + dice_between(10, BEHIND_MS);
     call->pipe = pipe;
     letter->call = NULL;
     call->letter = NULL;
@@ -445,7 +454,7 @@ struct http_call *http_send(struct http *http, const struct http_request *reques
     if (host->is_dead || !net->leaves(net->ctx, host, request->method, is_write(request)))
         return call;
     if (request->timeout_ms)
-        call->timeout = clock_plan(request->timeout_ms, host, on_timeout, call);
+        call->timeout = clock_plan_timer(request->timeout_ms, host, on_timeout, call);
     post(call, request);
     return call;
 }

@@ -16,9 +16,9 @@ void invariants_write_leaves(struct world *world, const struct host *host, const
     if (!str_eq(world->leader, host->name))
         world_break(world, ONLY_LEADER, "%s sends %s, and the lease is held by %s", host->name, what,
                     world->leader ? world->leader : "nobody");
-    else if (clock_now_ms() > world->lease_ends_ms)
+    else if (clock_read_ms() > world->lease_ends_ms)
         world_break(world, ONLY_LEADER, "%s sends %s, and its lease ran out %lld ms ago", host->name, what,
-                    (long long)(clock_now_ms() - world->lease_ends_ms));
+                    (long long)(clock_read_ms() - world->lease_ends_ms));
 }
 
 /* ---- 2, 7: requests ---- */
@@ -106,6 +106,8 @@ void invariants_change(struct world *world, enum api_change_type type, const str
         promises_made(world, object);
     if (str_eq(object->kind->plural, "configmaps") && type == API_ADDED)
         line_served(world, object);
+    if (str_eq(object->kind->plural, "configmaps") && type == API_DELETED)
+        records_ended(world, object);
 }
 
 void invariants_pod_refused(struct world *world, const cJSON *pod)

@@ -39,7 +39,7 @@ void line_left(struct world *world, const cJSON *pod)
 
 static bool has_waited(const struct world *world, const struct user_job *job)
 {
-    int64_t told_ms = world_is_calm(world) ? TOLD_MS : TOLD_IN_STORM_MS;
+    int64_t told_ms = world->options.is_calm ? TOLD_MS : TOLD_IN_STORM_MS;
 
     return job->waits_since_ms && clock_now_ms() - job->waits_since_ms >= told_ms;
 }
@@ -72,18 +72,45 @@ static uint32_t size_of(const cJSON *job)
     return size;
 }
 
+static struct vipu_pool_view room_now(const struct vipu_side *side)
+{
+    const struct controller *core = &side->core;
+    AUTO(mem) struct vipu_partition *items = mem_alloc((core->count + 1) * sizeof(*items));
+
+    for (size_t i = 0; i < core->count; i++)
+        items[i] = core->list[i]->partition;
+    return vipu_pool_view_of(&(struct vipu_partitions){.items = items, .count = core->count},
+                             (struct vipu_pool_shape){.total_ipus = side->machines * VIPU_AGENT_IPUS});
+}
+
+/* What is left of a controller when every record has its partition. */
+static uint32_t room_left(const struct world *world, const struct vipu_side *side)
+{
+    AUTO(vipu_pool_view) struct vipu_pool_view room = room_now(side);
+    void *value;
+
+    for (size_t i = 0; map_next(api_objects((struct api *)&world->api, "configmaps"), &i, NULL, &value);) {
+        const struct api_object *record = value;
+        uint32_t size = 0;
+
+        if (str_eq(json_str(record->doc, "data/controller", ""), side->name) && records_reserve(record) &&
+            !records_find_held(world, record->name) &&
+            parse_u32(json_str(record->doc, "data/size", ""), 1, UINT32_MAX, &size))
+            (void)!vipu_pool_take(&room, size);
+    }
+    return vipu_pool_largest_free(&room);
+}
+
 /* Of all places: any job may run on any controller. */
 static uint32_t largest_room(const struct world *world)
 {
     uint32_t largest = 0;
 
     for (size_t i = 0; i < world->net.side_count; i++) {
-        const struct vipu_cluster *cluster = &world->sides[i].config.clusters.items[0];
-        struct vipu_room room =
-            vipu_allocator_room(&world->sides[i].core.allocator, cluster, &cluster->allocations[0]);
+        uint32_t left = &world->sides[i] == world->lost ? 0 : room_left(world, &world->sides[i]);
 
-        if (&world->sides[i] != world->lost && room.largest > largest)
-            largest = room.largest;
+        if (left > largest)
+            largest = left;
     }
     return largest;
 }
@@ -99,6 +126,20 @@ static bool could_serve(const struct world *world, const char *controller, uint3
 
 /* ---- 9 ---- */
 
+/* A process that has just begun to lead waits only so long for what the API server says of priorities, and in
+ * a storm that can take longer. */
+static bool priorities_are_known(const struct world *world)
+{
+    return world->options.is_calm || clock_now_ms() > world->storm_ends_ms + TOLD_IN_STORM_MS;
+}
+
+static bool stands_before(const struct world *world, const struct user_job *a, const struct user_job *b)
+{
+    if (a->class->value != b->class->value)
+        return a->class->value > b->class->value && priorities_are_known(world);
+    return a->created_s < b->created_s;
+}
+
 void line_served(struct world *world, const struct api_object *record)
 {
     const char *controller = json_str(record->doc, "data/controller", "");
@@ -110,12 +151,12 @@ void line_served(struct world *world, const struct api_object *record)
     for (size_t i = 0; i < world->job_count; i++) {
         const struct user_job *other = &world->jobs[i];
 
-        if (has_waited(world, other) && other->created_s < served->created_s && other->size > room &&
+        if (has_waited(world, other) && stands_before(world, other, served) && other->size > room &&
             could_serve(world, controller, other->size) && lacks_partitions(world, other))
-            world_break(
-                world, NONE_PASSES,
-                "job %s gets IPUs of %s, and job %s, which is older and waits for %u of them, does not",
-                served->name, controller, other->name, other->size);
+            world_break(world, NONE_PASSES,
+                        "job %s gets IPUs of %s, and job %s, which stands before it and waits for %u of "
+                        "them, does not",
+                        served->name, controller, other->name, other->size);
     }
 }
 

@@ -1,6 +1,6 @@
 /* Who waits in line for IPUs and who is served, as users see it: by the status that jobs were given and the
- * records that are made (invariant 9). An older job that waits, and could use a controller, is not passed
- * there by a younger one. */
+ * records that are made (invariant 9). A job that waits, and could use a controller, is not passed there by
+ * one of lower priority, nor by a younger one of the same. */
 #pragma once
 
 #include "world.h"

@@ -42,7 +42,7 @@ int64_t loop_now_ms(const struct loop *loop)
 
 int64_t loop_clock_ms(void)
 {
-    return clock_now_ms();
+    return clock_read_ms();
 }
 
 int64_t loop_clock_us(void)
@@ -87,7 +87,7 @@ void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay
     timer->fn = fn;
     timer->handle = NEW(struct loop_timer_handle);
     *timer->handle = (struct loop_timer_handle){.loop = loop, .timer = timer};
-    timer->handle->planned = clock_plan(delay_ms, loop->host, fire, timer->handle);
+    timer->handle->planned = clock_plan_timer(delay_ms, loop->host, fire, timer->handle);
     loop->running++;
 }
 

@@ -15,14 +15,16 @@
 
 /* Chances in a thousand messages. */
 struct weather {
-    unsigned lost;   /* never arrives */
-    unsigned mute;   /* arrives and takes effect; the answer does not come */
-    unsigned late;   /* takes its time, up to and beyond the sender's patience */
-    unsigned twice;  /* takes effect twice */
-    unsigned busy;   /* the server asks for patience (429), or fails (500) */
-    unsigned broken; /* of a watch's lines: the connection ends in the middle of one */
-    unsigned hushed; /* of a watch's lines: nothing comes any more, not even the end */
-    unsigned gone;   /* of a watch's lines: the position has expired */
+    unsigned lost;    /* never arrives */
+    unsigned mute;    /* arrives and takes effect; the answer does not come */
+    unsigned late;    /* takes its time, up to and beyond the sender's patience */
+    unsigned twice;   /* takes effect twice */
+    unsigned busy;    /* the server asks for patience (429), or fails (500) */
+    unsigned broken;  /* of a watch's lines: the connection ends in the middle of one */
+    unsigned hushed;  /* of a watch's lines: nothing comes any more, not even the end */
+    unsigned gone;    /* of a watch's lines: the position has expired */
+    unsigned stopped; /* of plans: the process stands still between deciding and acting */
+    unsigned behind;  /* of watches: the server has to catch up first, and tells nothing for a while */
 };
 
 /* What becomes of one message. */
@@ -39,6 +41,7 @@ struct net {
     struct api *api;
     struct weather weather;
     int64_t api_down_until_ms;
+    int64_t trial_ms; /* a dry run is answered up to so much later: webhooks take their time */
     struct letter *letters;
     struct vipu_side *sides;
     size_t side_count;
@@ -62,6 +65,7 @@ extern struct net *net;
 
 struct fate net_fate(bool is_vipu);
 void net_drop_letters(struct net *net); /* http.c: what is on the way is lost */
-/* Somebody has asked for a pod with that text in it, and the API server has not heard of it yet. */
-bool net_awaits_pod(const struct net *net, const char *text);
+/* Somebody has asked for a pod with that text in it, and the API server has not heard of it yet. Those of the
+ * job with that uid do not count. */
+bool net_awaits_pod(const struct net *net, const char *text, const char *job_uid);
 void net_drop_parcels(struct net *net); /* vipu.c: likewise */

@@ -123,3 +123,15 @@ void pod_status_ended(cJSON *pod, int exit_code)
     put_condition(status_of(pod), "Ready", false, "PodCompleted", "");
     put_statuses(pod, "spec/containers", "containerStatuses", fill_ended, exit_code);
 }
+
+void pod_status_let_go(cJSON *pod)
+{
+    cJSON *metadata = json_at_mut(pod, "metadata");
+    char asked[TIMEFMT_RFC3339_SIZE];
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &at);
+    at -= json_i64(metadata, "deletionGracePeriodSeconds", 0);
+    json_put_str(metadata, "deletionTimestamp", timefmt_rfc3339(at, asked));
+    json_put_i64(metadata, "deletionGracePeriodSeconds", 0);
+}

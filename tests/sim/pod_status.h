@@ -8,3 +8,4 @@ void pod_status_unschedulable(cJSON *pod);
 void pod_status_runs(cJSON *pod, unsigned address);
 void pod_status_disrupted(cJSON *pod, const char *reason); /* somebody is about to take it away */
 void pod_status_ended(cJSON *pod, int exit_code);
+void pod_status_let_go(cJSON *pod); /* it is deleted without any more grace */

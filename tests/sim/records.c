@@ -34,6 +34,11 @@ static bool is_releasing(const struct api_object *record)
     return str_eq(json_str(record->doc, "data/releasing", ""), "true");
 }
 
+bool records_reserve(const struct api_object *record)
+{
+    return !is_spent(record) && !is_releasing(record);
+}
+
 size_t records_count(const struct world *world, const char *job_uid)
 {
     size_t count = 0;
@@ -76,16 +81,18 @@ static void check_hold(struct world *world, const struct sitting *living, const 
                     (long long)(living->goes_since_ms ? clock_now_ms() - living->goes_since_ms : 0));
 }
 
-/* What is made anew, and what is reset, nobody may be using, nor be about to. */
-static void check_unused(struct world *world, const struct vipu_order *order, const char *done)
+/* What is made anew, and what is reset, nobody may be using, nor be about to; but for the job with that uid.
+ */
+static void check_unused(struct world *world, const struct vipu_order *order, const char *job_uid,
+                         const char *done)
 {
     const struct sitting *living = programs_on(world, order->id);
     AUTO(mem) char *asked_for = mem_printf("\"graphcore.ai/partition\":\"%s\"", order->id);
 
-    if (living)
+    if (living && !(job_uid && str_eq(living->job_uid, job_uid)))
         world_break(world, NO_IPU_TWICE, "partition %s is %s while pod %s lives on it", order->id, done,
                     living->name);
-    if (net_awaits_pod(&world->net, asked_for))
+    if (net_awaits_pod(&world->net, asked_for, job_uid))
         world_break(world, NO_IPU_TWICE, "partition %s is %s while the request for a pod on it is on its way",
                     order->id, done);
 }
@@ -108,14 +115,16 @@ void records_ordered(struct world *world, const struct vipu_side *side, const st
     const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
     bool has_record = record && !is_spent(record);
     bool is_made = order->write == VIPU_CREATE && !held;
+    /* What somebody removed may be made again, for its job, by a request of long ago. */
+    bool may_be_late = !world_is_prompt(world) && world->is_tampered;
 
     if (str_has_prefix(id, "foreign") && order->write != VIPU_CREATE)
         world_break(world, OWNED, "foreign partition %s is touched", id);
-    /* What somebody removed may be made again by a request of long ago. */
-    if (is_made && (world_is_prompt(world) || !world->is_tampered))
-        check_unused(world, order, "made again");
+    if (is_made)
+        check_unused(world, order, may_be_late && record ? json_str(record->doc, "data/jobUid", "") : NULL,
+                     "made again");
     if (order->write == VIPU_RESET)
-        check_unused(world, order, "reset");
+        check_unused(world, order, NULL, "reset");
     if (order->write == VIPU_REMOVE && held && living && has_record)
         check_hold(world, living, record);
     if (order->write == VIPU_REMOVE && held && !has_record)
@@ -158,6 +167,27 @@ void records_left(struct world *world, const struct api_object *job)
         if (!is_spent(record) && str_eq(json_str(record->doc, "data/jobUid", ""), job->uid))
             world_break(world, OWNED, "job %s has gone, and its record %s is left", job->name, record->name);
     }
+}
+
+/* ---- jobs that are suspended ---- */
+
+static bool says_that_it_holds_nothing(const cJSON *job)
+{
+    return json_bool(job, "spec/suspend", false) && !json_at(job, "metadata/deletionTimestamp") &&
+           str_eq(json_str(job, "status/launcherStatus", ""), "Suspended") &&
+           json_i64(job, "status/partitionCounts/total", 1) == 0 &&
+           json_i64(job, "status/observedGeneration", 0) == json_i64(job, "metadata/generation", 0);
+}
+
+void records_ended(struct world *world, const struct api_object *record)
+{
+    const char *name = json_str(record->doc, "data/jobName", "");
+    const struct api_object *job = api_find(&world->api, "ipujobs", WORLD_NS, name);
+
+    if (world->options.is_calm && !is_spent(record) && job &&
+        str_eq(job->uid, json_str(record->doc, "data/jobUid", "")) && says_that_it_holds_nothing(job->doc))
+        world_break(world, OWNED, "job %s said that it holds nothing, and its record %s was still there",
+                    name, record->name);
 }
 
 /* ---- at rest ---- */

@@ -7,6 +7,8 @@
 
 /* The partition with that id, wherever it is; NULL: there is none. */
 const struct held *records_find_held(const struct world *world, const char *id);
+/* It stands for IPUs that a job has, or is about to get. */
+bool records_reserve(const struct api_object *record);
 /* Partitions that a job has, by its uid, and that are not on their way out. */
 size_t records_count(const struct world *world, const char *job_uid);
 /* A partition is about to be made, reset or removed. */
@@ -15,6 +17,8 @@ void records_ordered(struct world *world, const struct vipu_side *side, const st
 void records_judged(struct world *world, const struct job_view *view);
 /* A job has gone. */
 void records_left(struct world *world, const struct api_object *job);
+/* A record has gone. */
+void records_ended(struct world *world, const struct api_object *record);
 /* Something of this job is at the controller that has fallen silent for ever. */
 bool records_are_stuck(const struct world *world, const char *job);
 void records_at_rest(struct world *world);

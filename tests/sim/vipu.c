@@ -340,8 +340,8 @@ static struct vipu_call *call_new(struct vipu_client *client, enum method method
     if (call->next)
         call->next->prev = call;
     client->first = call;
-    call->end = clock_plan(deadline_ms ? deadline_ms : client->deadline_ms, loop_host(client->loop),
-                           on_deadline, call);
+    call->end = clock_plan_timer(deadline_ms ? deadline_ms : client->deadline_ms, loop_host(client->loop),
+                                 on_deadline, call);
     return call;
 }
 

@@ -35,14 +35,21 @@ struct world_options {
 
 struct world;
 
+/* A PriorityClass; name NULL: none. */
+struct user_class {
+    const char *name;
+    int32_t value;
+};
+
 struct user_job {
     struct world *world;
     const struct kind *kind;
     char *name;
-    char *uid;         /* of the last object of that name */
-    unsigned failures; /* that its pods still have in store */
-    const char *ended; /* its state, once it has ended; NULL: it has not */
-    uint32_t size;     /* IPUs of one instance */
+    char *uid;                      /* of the last object of that name */
+    unsigned failures;              /* that its pods still have in store */
+    const char *ended;              /* its state, once it has ended; NULL: it has not */
+    uint32_t size;                  /* IPUs of one instance */
+    const struct user_class *class; /* of its pods */
     int64_t created_s;
     int64_t waits_since_ms; /* its status has said for so long that it waits in line; 0: it does not */
     unsigned step;          /* of what its user does */
@@ -95,6 +102,8 @@ bool world_is_prompt(const struct world *world); /* what is sent arrives at once
 
 /* world_trouble.c */
 void world_plan_trouble(struct world *world);
+void world_stop(struct world *world,
+                const struct host *host); /* for a while, in the middle of what it does */
 /* world_users.c */
 void world_plan_users(struct world *world);
 void world_users_release(struct world *world);

@@ -3,6 +3,7 @@
 #include "world.h"
 
 #define STORM_MS 240000
+#define TRIAL_MS 2000
 
 struct blow {
     struct world *world;
@@ -24,12 +25,27 @@ static void crash(struct world *world)
         world_kill(world, (size_t)index, dice_between(100, 15000));
 }
 
+static int64_t pause_ms(void)
+{
+    return dice_between(500, 40000);
+}
+
 static void pause_process(struct world *world)
 {
     int index = process_at_random(world);
 
     if (index >= 0)
-        process_host(world->processes[index])->paused_until_ms = clock_now_ms() + dice_between(500, 40000);
+        process_host(world->processes[index])->paused_until_ms = clock_now_ms() + pause_ms();
+}
+
+void world_stop(struct world *world, const struct host *host)
+{
+    for (size_t i = 0; i < WORLD_PROCESSES; i++) {
+        struct host *own = world->processes[i] ? process_host(world->processes[i]) : NULL;
+
+        if (own == host)
+            own->paused_until_ms = clock_now_ms() + pause_ms();
+    }
 }
 
 static void api_away(struct world *world)
@@ -130,6 +146,7 @@ void world_plan_trouble(struct world *world)
     unsigned blows = dice_below(10);
     unsigned kinds = world->options.is_tampered_with ? COUNT_OF(BLOWS) : PARTITION_BLOWS;
 
+    world->net.trial_ms = world->options.seed % 2 ? TRIAL_MS : 0;
     world->api.no_stream_lists = dice_permille(300);
     world->api.page_limit = dice_permille(500) ? (unsigned)dice_between(1, 8) : 0;
     if (world->options.loses_controller)
@@ -147,6 +164,8 @@ void world_plan_trouble(struct world *world)
         .broken = some(20),
         .hushed = some(4),
         .gone = some(10),
+        .behind = some(300),
+        .stopped = some(5),
     };
     world->net.weather = world->storm;
     for (unsigned i = 0; i < blows; i++) {

@@ -12,6 +12,19 @@
 /* An even number: it runs in the end. */
 #define SWINGS 12u
 
+static const struct user_class CLASSES[] = {{NULL, 0}, {"urgent", 1000}, {NULL, 0}, {"idle", -10}};
+
+static void make_class(struct world *world, const struct user_class *class)
+{
+    cJSON *doc = json_object();
+
+    json_put_str(doc, "apiVersion", "scheduling.k8s.io/v1");
+    json_put_str(doc, "kind", "PriorityClass");
+    json_put_str(json_put_object(doc, "metadata"), "name", class->name);
+    json_put_i64(doc, "value", class->value);
+    api_create(&world->api, "priorityclasses", doc);
+}
+
 static struct api_object *object_of(const struct user_job *job)
 {
     return api_find(&job->world->api, "ipujobs", WORLD_NS, job->name);
@@ -30,6 +43,7 @@ static void create(struct user_job *job)
     json_put_str(metadata, "name", job->name);
     json_put_str(metadata, "namespace", WORLD_NS);
     json_put_take(doc, "spec", spec);
+    json_put_str(json_at_mut(spec, "workers/template/spec"), "priorityClassName", job->class->name);
     job->failures = job->kind->pods == PODS_FAIL_TWICE ? 2 : 0;
     job->ended = NULL;
     parse_u32(json_str(spec, "ipusPerJobInstance", ""), 1, UINT32_MAX, &job->size);
@@ -239,6 +253,10 @@ void world_plan_users(struct world *world)
     size_t count = world->options.jobs ? world->options.jobs : USUAL_JOBS;
     size_t first = dice_below((uint32_t)count), first_kind = dice_below((uint32_t)KIND_COUNT);
 
+    for (size_t i = 0; i < COUNT_OF(CLASSES); i++) {
+        if (CLASSES[i].name)
+            make_class(world, &CLASSES[i]);
+    }
     world->jobs = mem_alloc(count * sizeof(*world->jobs));
     world->job_count = count;
     for (size_t i = 0; i < count; i++) {
@@ -246,6 +264,7 @@ void world_plan_users(struct world *world)
 
         job->world = world;
         job->kind = only ? only : &KINDS[(first_kind + i) % KIND_COUNT];
+        job->class = &CLASSES[(world->options.seed + i) % COUNT_OF(CLASSES)];
         job->name = mem_printf("%s-%zu", job->kind->name, only ? i : i / KIND_COUNT);
         job->next = clock_plan(arrival_ms((i + first) % count, count), NULL, on_step, job);
     }
