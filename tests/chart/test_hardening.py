@@ -46,7 +46,7 @@ def test_replicas_are_spread_over_nodes_unless_told_otherwise(render):
     (spread,) = manager(objects)["topologySpreadConstraints"]
     assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
     assert spread["labelSelector"]["matchLabels"].items() <= labels_of(objects, "ipu-operator").items()
-    told = manager(render(MAXIMAL), "ipu")["topologySpreadConstraints"]
+    told = manager(render(EVERYTHING), "ipu")["topologySpreadConstraints"]
     assert told == MAXIMAL["controller"]["topologySpreadConstraints"]
 
 
@@ -55,7 +55,8 @@ def test_the_priority_class_is_that_of_the_operators_pods(render):
     made = objects["PriorityClass", OPERATOR]
     assert (made["value"], made["globalDefault"]) == (1000000, False)
     assert manager(objects)["priorityClassName"] == OPERATOR
-    assert manager(render(MAXIMAL), "ipu")["priorityClassName"] == "system-cluster-critical", "the value names another"
+    other = render({**OPTIONAL, "controller": {"priorityClassName": "system-cluster-critical"}})
+    assert manager(other)["priorityClassName"] == "system-cluster-critical", "the value names another"
 
 
 def test_the_api_server_tells_the_operators_requests_from_others(render):
@@ -102,7 +103,7 @@ def test_roles_of_users_become_part_of_the_clusters_own(render):
         assert {verb for rule in thing["rules"] for verb in rule["verbs"]} == verbs
 
 
-@pytest.mark.parametrize("values, name", [(HARDENED, "ipu-operator"), (MAXIMAL, "ipu")], ids=["hardened", "maximal"])
+@pytest.mark.parametrize("values, name", [(HARDENED, "ipu-operator"), (EVERYTHING, "ipu")], ids=["hardened", "everything"])
 def test_every_port_of_the_charts_pods_is_in_a_network_policy(render, values, name):
     objects = render(values)
     for deployment, policy in [(name, f"{name}-controller-manager"), (f"{name}-vipu-server",) * 2]:

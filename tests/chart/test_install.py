@@ -115,6 +115,30 @@ def _check_permissions(api, namespace):
     assert {question for question, answer in answers.items() if answer == "yes"} == set(ALLOWED)
 
 
+@pytest.mark.parametrize("program", ["helm", "helm3"])
+def test_a_second_operator_for_all_namespaces_is_refused(api, programs, namespace, program):
+    def helm(verb, release, where, *args):
+        return subprocess.run([programs / program, verb, release, CHART, "--namespace", where, *args], capture_output=True,
+                              text=True, env={**os.environ, "KUBECONFIG": api.kubeconfig}, timeout=120)
+
+    binding = "templates/rbac.yaml"
+    made = subprocess.run([programs / program, "template", "first", CHART, "--namespace", namespace, "--show-only", binding],
+                          capture_output=True, text=True, check=True, timeout=60).stdout
+    api.must("apply", "-f", "-", stdin=made)
+    try:
+        second = "--dry-run=server", "--no-hooks", "--skip-crds", "--set=fullnameOverride=other"
+        refused = helm("install", "second", "default", *second)
+        assert refused.returncode != 0
+        assert f"release first in namespace {namespace} runs the jobs of all namespaces already" in refused.stderr
+        done = helm("install", "second", "default", *second, "--set=controller.watchNamespace=default",
+                    "--set=admissionWebhooks.enabled=false")
+        assert done.returncode == 0, done.stderr
+        done = helm("install", "first", namespace, *second, "--set=fullnameOverride=renamed")
+        assert done.returncode == 0, done.stderr
+    finally:
+        api.must("delete", "-f", "-", stdin=made)
+
+
 @pytest.mark.parametrize("values, kinds", [(CERTIFIED, ("Certificate", "Issuer")), (EVERYTHING, ("ServiceMonitor", "PrometheusRule"))],
                          ids=["cert-manager", "prometheus-operator"])
 def test_what_others_define_is_taken_too(api, programs, namespace, values, kinds):

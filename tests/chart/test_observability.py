@@ -6,6 +6,9 @@ import re
 import promql_parser
 import pytest
 import yaml
+from grafana_foundation_sdk.cog import plugins
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from conftest import CHART, ROOT
 from renders import EVERYTHING, NAMESPACED, render
@@ -134,6 +137,42 @@ def test_grafana_opens_the_dashboard_without_a_question():
     assert asked == {'{"type": "prometheus", "uid": "${datasource}"}'}
 
 
+def as_grafana_has_it(thing):
+    """A dashboard with what Grafana's published model of it knows."""
+    return json.loads(json.dumps(Dashboard.from_json(thing), cls=JSONEncoder))
+
+
+def lost(before, after, at=""):
+    """Where what was there is missing, or is another."""
+    if isinstance(before, dict):
+        for name, part in before.items():
+            yield from lost(part, after[name], f"{at}.{name}") if name in after else [f"{at}.{name}"]
+    elif isinstance(before, list):
+        assert len(before) == len(after), at
+        for number, (part, kept) in enumerate(zip(before, after, strict=True)):
+            yield from lost(part, kept, f"{at}[{number}]")
+    elif before != after:
+        yield at
+
+
+# Grafana writes it for its own list of variables.
+UNPUBLISHED = [".templating.list[1].definition"]
+
+
+def test_grafana_knows_all_that_the_dashboard_says():
+    plugins.register_default_plugins()  # of panels and data sources
+    made = dashboard()
+    assert list(lost(made, as_grafana_has_it(made))) == UNPUBLISHED
+    first = made["panels"].index(panels()[0])
+    for path, name in ((), "refersh"), (("options",), "textmode"), (("fieldConfig", "defaults"), "units"), (("targets", 0), "legend"):
+        made = dashboard()
+        part = made["panels"][first]
+        for step in path:
+            part = part[step]
+        part[name] = "mistyped"
+        assert len(list(lost(made, as_grafana_has_it(made)))) == len(UNPUBLISHED) + 1, name
+
+
 def test_every_panel_can_be_read():
     """Its numbers have a unit, its lines a name, and nothing is red that is well."""
     for panel in panels():
@@ -161,19 +200,26 @@ def test_the_monitor_finds_the_service_and_no_other(programs):
     (container,) = pod["spec"]["containers"]
     assert {"name": port["targetPort"], "containerPort": 8443} in container["ports"]
     assert endpoint["tlsConfig"]["serverName"] == "ipu-operator-controller-manager-metrics.ipus.svc"
+    assert endpoint["authorization"] == {"credentials": {"name": "prometheus-token", "key": "token"}}
     assert endpoint["tlsConfig"]["ca"] == {"secret": {"name": "metrics-tls", "key": "ca.crt"}}
 
 
 @pytest.mark.parametrize("values, scheme", [({}, "https"), ({"metrics": {"mode": "plain"}}, "http"),
                                             ({"metrics": {"mode": "off"}}, None), (NAMESPACED, None)])
 def test_metrics_are_told_as_the_values_say(programs, values, scheme):
-    made = things(programs, merged(values, {"metrics": MONITORED}))
+    made = things(programs, merged(values, {"metrics": MONITORED} if scheme else {}))
     text = json.dumps(list(made.values()))
     service = made.get(("Service", "ipu-operator-controller-manager-metrics"))
     assert (service and service["spec"]["ports"][0]["name"]) == scheme
     assert ("tokenreviews" in text) == ("metrics-reader" in text) == (scheme == "https")
     assert (("ServiceMonitor", "ipu-operator-controller-manager-metrics") in made) == bool(scheme)
     assert (("PrometheusRule", "ipu-operator") in made) == bool(scheme)
+
+
+def test_a_prometheus_sends_its_own_token_unless_told(programs):
+    made = things(programs, {"metrics": MONITORED})
+    (endpoint,) = made["ServiceMonitor", "ipu-operator-controller-manager-metrics"]["spec"]["endpoints"]
+    assert endpoint["bearerTokenFile"].startswith("/var/run/secrets/") and "authorization" not in endpoint
 
 
 def test_the_readers_role_has_the_vendors_label(programs):

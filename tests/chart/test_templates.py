@@ -8,7 +8,6 @@ import yaml
 
 from conftest import CHART, ROOT
 from renders import EVERYTHING
-from values_table import MAXIMAL
 
 # The vendor's chart 1.2.0, each value at something else than its default there.
 OLD_VALUES = {
@@ -53,7 +52,7 @@ def controllers(objects, name="ipu-operator"):
     return yaml.safe_load(objects["ConfigMap", f"{name}-vipu-controllers"]["data"]["controllers.yaml"])["vipuControllers"]
 
 
-@pytest.mark.parametrize("values", [{}, SIMULATED, OLD_VALUES, MAXIMAL], ids=["none", "simulated", "old", "maximal"])
+@pytest.mark.parametrize("values", [{}, SIMULATED, OLD_VALUES, EVERYTHING], ids=["none", "simulated", "old", "everything"])
 def test_lint_finds_nothing(helm, values):
     done = helm("lint", values, "--strict")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -236,7 +235,7 @@ def test_storage_is_an_empty_dir_unless_told(render):
         return next(volume for volume in volumes if volume["name"] == "storage")
 
     assert volume(SIMULATED, "ipu-operator") == {"name": "storage", "emptyDir": {}}
-    assert volume(MAXIMAL, "ipu") == {"name": "storage", "hostPath": {"path": "/var/lib/vipu"}}
+    assert volume(EVERYTHING, "ipu") == {"name": "storage", "hostPath": {"path": "/var/lib/vipu"}}
 
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
@@ -325,6 +324,25 @@ def test_the_webhooks_service_leads_to_the_operators_port(render):
         ({"global": {"vipuControllers": "pod1:8090:"}}, "is not host:port:label=value"),
         ({"global": {"vipuControllers": "pod1:8090:a"}}, "is not host:port:label=value"),
         ({"global": {"vipuControllers": "pod1:http:a=b"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "pod1:65536:a=b"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "https://pod1:8090:a=b"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "pod1:8090:a=b c"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "pod1:8090:a=b,pod2,pod1::a=c"}}, "is not host:port:label=value"),
+        ({"global": {"vipuControllers": "pod1:8090:a=b,pod2,pod1"}}, "pod1:8090 is there twice"),
+        ({"global": {"vipuControllers": "[fd00::1],[fd00::1]:8090:a=b"}}, "fd00::1:8090 is there twice"),
+        ({"global": {"vipuControllers": [{"host": "a"}, {"host": "a", "port": 8090}]}}, "a:8090 is there twice"),
+        ({"global": {"vipuControllers": [{"host": "https://a"}]}}, "vipuControllers"),
+        ({"global": {"imageRegistry": "https://registry.example.com"}}, "imageRegistry"),
+        ({"controller": {"image": {"repository": "registry.example.com/operator:1"}}}, "repository"),
+        ({"controller": {"image": {"tag": "@sha256:1"}}}, "tag"),
+        ({"fullnameOverride": "My_Operator"}, "fullnameOverride"),
+        ({"admissionWebhooks": {"port": 8443}}, "has its metrics at port 8443"),
+        ({"admissionWebhooks": {"port": 8081}}, "has its pages at port 8081"),
+        ({"admissionWebhooks": {"enabled": False, "certManager": {"enabled": True}}}, "there is no certificate to make"),
+        ({"uninstall": {"check": False, "drain": True}}, "uninstall.drain: without uninstall.check"),
+        ({"metrics": {"mode": "off", "dashboard": {"enabled": True}}}, "metrics.dashboard.enabled: there are no metrics"),
+        ({"controller": {"watchNamespace": "a"}, "metrics": {"serviceMonitor": {"enabled": True}}},
+         "metrics.serviceMonitor.enabled: with controller.watchNamespace there are no metrics but with metrics.mode=plain"),
         ({"controller": {"logLevel": "loud"}}, "logLevel"),
         ({"vipuServer": {"nodeLabel": "no label"}}, "nodeLabel"),
         ({"global": {"vipuControllers": [{"host": "a", "secretRef": {"name": "../b"}}]}}, "vipuControllers"),

@@ -10,6 +10,8 @@ DESCRIBED = [path for path, _, _ in values_table.described_values()]
 RETIRED = {"$ref": "#/definitions/retired"}
 # test_hardening.py: it goes with few of the others.
 ALONE = {"controller.watchNamespace"}
+# What would be refused without it.
+LEANS_ON = {"admissionWebhooks.enabled": "admissionWebhooks.certManager.enabled", "uninstall.check": "uninstall.drain"}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,8 @@ def test_it_is_used(programs, everything, path):
     assert other != default, "tests/chart/maximal.yaml has another value than the default"
     now = value_at(EVERYTHING, path.split("."))
     changed = merged(without(EVERYTHING, path), nested(path, other if now == default else default))
+    if path in LEANS_ON:
+        changed = merged(changed, nested(LEANS_ON[path], False))
     assert render(programs / "helm", changed) != everything
 
 
@@ -69,6 +73,30 @@ def test_wrong_types_are_refused_with_their_paths(helm):
     assert done.returncode != 0
     said = done.stderr.replace("/", ".")
     assert [path for path in DESCRIBED if path not in said] == []
+
+
+def test_missing_values_are_refused_by_name_or_empty(helm):
+    """As after `--set controller.replicas=null`, and with `--reuse-values` where an older chart had none."""
+    def is_needed(path):
+        above, _, key = path.rpartition(".")
+        return key in (values_table.schema_at(above) if above else values_table.SCHEMA).get("required", [])
+
+    def of(paths):
+        values = {}
+        for path in paths:
+            values = merged(values, nested(path, None))
+        return values
+
+    needed = [path for path in DESCRIBED if is_needed(path)]
+    assert len(needed) > 40
+    said = helm("template", of(needed)).stderr
+    assert [path for path in needed if not all(word in said for word in path.split("."))] == []
+    groups = [key for key, value in VALUES.items() if isinstance(value, dict)]
+    said = helm("template", of(groups)).stderr
+    assert [group for group in groups if group not in said] == []
+    enabled = [path for path in DESCRIBED if path.endswith(".enabled") and "certManager" not in path]
+    done = helm("template", of(path for path in DESCRIBED if path not in needed), *(f"--set={path}=true" for path in enabled))
+    assert done.returncode == 0, done.stderr
 
 
 def test_misspelt_values_are_refused(helm):

@@ -2,12 +2,12 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- /* Kept to 40 characters: the longest name made from it, <fullname>-vipu-server, must fit in 63 with a pod's suffix. */}}
+{{- /* Kept to 36 characters: the longest name made from it, <fullname>-controller-manager-metrics, is a Service, which may have 63. */}}
 {{- define "ipu-operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 36 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name (include "ipu-operator.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "ipu-operator.name" .) | trunc 36 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
@@ -93,7 +93,7 @@ this project's stand in for them. */}}
 {{- end -}}
 {{- end -}}
 {{- else -}}
-{{- $controllers = .Values.global.vipuControllers -}}
+{{- $controllers = .Values.global.vipuControllers | default list -}}
 {{- end -}}
 {{- if .Values.vipuServer.enabled -}}
 {{- $simulated := dict "host" (include "ipu-operator.vipuServerHost" .) "port" 8090 "selector" .Values.vipuServer.nodeLabel -}}
