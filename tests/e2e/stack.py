@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import kube
@@ -12,7 +13,7 @@ from local_cluster import processes
 from local_cluster.addresses import Addresses
 from local_cluster.places import Places
 
-NAME = "e2e"
+KEEP = bool(os.environ.get("E2E_KEEP"))
 SYSTEM = "ipu-operator"
 NODE_LABEL = "vipu-ctrl=vctl1"
 # The second node takes only who asks for it: it is there to be lost.
@@ -27,9 +28,27 @@ VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeco
 CHART = kube.ROOT / "charts" / "ipu-operator"
 
 
+@contextlib.contextmanager
+def brought_up(name):
+    """A cluster of this name with the product, taken down afterwards; of a run that is to keep it, as it is."""
+    made = Stack(name, kube.ROOT / os.environ.get("BUILD_DIR", "build/release"))
+    is_there = subprocess.run([kube.CLUSTER, "status", "--name", name], capture_output=True, check=False).returncode == 0
+    if KEEP and is_there:
+        made.take_over()
+        yield made
+        return
+    made.take_down()  # of a run that was killed
+    try:
+        made.bring_up()
+        yield made
+    finally:
+        if not KEEP:
+            made.take_down()
+
+
 class Stack:
-    def __init__(self, build_dir):
-        self._build_dir = build_dir
+    def __init__(self, name, build_dir):
+        self._name, self._build_dir = name, build_dir
         self.programs = Path(kube.cluster("bin"))
         self.kubectl = None
 
@@ -39,9 +58,13 @@ class Stack:
         self.kubectl("taint", "node", SECOND, f"{SPARE['key']}:{SPARE['effect']}", "--overwrite")
         for image in ("ipu-operator", "vipu-server", "ipu-launch", "ipu-examples"):
             archive = kube.run(kube.ROOT / "deploy" / "image", "build", image, "--build-dir", self._build_dir, timeout=600)
-            kube.cluster("load", archive.stdout.strip(), "--name", NAME)
+            self.load(archive.stdout.strip())
         self.label_nodes()
         self.install()
+
+    def load(self, archive):
+        """Its images are there for pods."""
+        kube.cluster("load", archive, "--name", self._name)
 
     def install(self, *values):
         """The chart with these values beside the usual ones, whatever is installed."""
@@ -81,23 +104,20 @@ class Stack:
             self.system("scale", deployment, f"--replicas={replicas}")
             self.wait_until_leading()
 
-    @staticmethod
-    def audit_log():
+    def audit_log(self):
         """What ServiceAccounts have asked of the API server."""
-        return Places(NAME).log("audit")
+        return Places(self._name).log("audit")
 
-    @staticmethod
-    def revive():
+    def revive(self):
         """The cluster, or what of it was killed."""
-        kube.cluster("up", "--nodes", "2", "--audit", "--name", NAME)
+        kube.cluster("up", "--nodes", "2", "--audit", "--name", self._name)
 
     def take_over(self):
         """Uses the cluster as it is."""
-        self.kubectl = kube.Kubectl(self.programs / "kubectl", kube.cluster("kubeconfig", "--name", NAME))
+        self.kubectl = kube.Kubectl(self.programs / "kubectl", kube.cluster("kubeconfig", "--name", self._name))
 
-    @staticmethod
-    def take_down():
-        kube.cluster("down", "--name", NAME)
+    def take_down(self):
+        kube.cluster("down", "--name", self._name)
 
     def path(self):
         """A PATH with kubectl and helm in it."""
@@ -186,16 +206,14 @@ class Stack:
 
         kube.wait_for(f"{pod['metadata']['name']} is back", is_back, 120)
 
-    @staticmethod
-    def kill_component(component, program):
+    def kill_component(self, component, program):
         """kill -9 of one of the cluster's own processes."""
-        os.kill(processes.running(Places(NAME), component, program).pid, signal.SIGKILL)
+        os.kill(processes.running(Places(self._name), component, program).pid, signal.SIGKILL)
 
-    @staticmethod
     @contextlib.contextmanager
-    def cut_off():
+    def cut_off(self):
         """The second node reaches nobody, and nobody reaches it."""
-        link = Addresses(json.loads(Places(NAME).record.read_text())["slot"]).veth(2)
+        link = Addresses(json.loads(Places(self._name).record.read_text())["slot"]).veth(2)
         kube.run("ip", "link", "set", link, "down")
         try:
             yield

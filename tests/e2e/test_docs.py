@@ -41,7 +41,7 @@ END""",
 }
 VIPU = "vipu"  # the namespace of a V-IPU controller that is no part of the release
 MADE = ["namespace/vipu", "namespace/research", "namespace/research-ipus", "namespace/monitoring",
-        "clusterrolebinding/prometheus-reads-ipus"]
+        "clusterrolebinding/prometheus-reads-ipus", "clusterrolebinding/ipu-operator-metrics-reader"]
 
 
 def follow(types, page, place, known=()):
@@ -90,6 +90,7 @@ def admin(stack, reader):
             kube.run(*helm, "uninstall", release, "--namespace", where, "--no-hooks", "--ignore-not-found", "--wait")
         stack.kubectl("delete", *MADE, "--ignore-not-found", "--wait=false")
         stack.system("delete", "role,rolebinding", "prometheus-finds-ipus", "--ignore-not-found")
+        stack.system("delete", "serviceaccount,secret", "metrics-reader", "--ignore-not-found")
         stack.kubectl("apply", "--server-side", "--force-conflicts", "-f", CHART / "crds")
         stack.kubectl.attempt("label", "namespace", SYSTEM, "pod-security.kubernetes.io/enforce-")
         stack.install()

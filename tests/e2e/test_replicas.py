@@ -3,29 +3,16 @@
 import contextlib
 import json
 import signal
-import threading
 
 import kube
 import pytest
-from jobs import IMAGE, UNTIL_TOLD, job
+from jobs import UNTIL_TOLD, Job, job
+from people import Appliers, Visitor
 from stack import SYSTEM, send
 
-APPLIERS = 3
 OPERATOR = "deployment/ipu-operator"
 METRICS = f"https://ipu-operator-controller-manager-metrics.{SYSTEM}.svc:8443/metrics"
 STATISTICS = f"http://ipu-operator-vipu-proxy.{SYSTEM}.svc"
-# Prints status and text of a page. The certificate is the operator's own, which nobody can verify.
-ASK = """
-import ssl, sys, urllib.error, urllib.request
-page, body, token_file = sys.argv[1:]
-headers = {"Authorization": "Bearer " + open(token_file).read()} if token_file else {}
-request = urllib.request.Request(page, body.encode() or None, headers)
-try:
-    answer = urllib.request.urlopen(request, timeout=20, context=ssl._create_unverified_context())
-except urllib.error.HTTPError as refused:
-    answer = refused
-print(answer.status, answer.read().decode())
-"""
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 
@@ -37,7 +24,7 @@ def replicas(stack):
     stack.wait_until_leading()
 
 
-def test_a_user_reads_every_mistake_and_sees_the_defaults(namespace, start):
+def test_a_user_reads_every_mistake_and_warning_and_sees_the_defaults(namespace):
     wrong = job("wrong", "echo ran", container={"imaeg": "typo", "imagePullPolicy": "Sometimes",
                                                 "volumeMounts": [{"name": "none", "mountPath": "/x"}]})
     told = namespace.attempt("create", "-f", "-", stdin=json.dumps(wrong)).stderr
@@ -45,39 +32,14 @@ def test_a_user_reads_every_mistake_and_sees_the_defaults(namespace, start):
     for field in ("imaeg", "imagePullPolicy", "volumeMounts[0].name"):
         assert f"* spec.workers.template.spec.containers[0].{field}: " in told
     assert namespace.get("ipujob", "wrong") is None
-    made = start(job("right", "echo ran"))
+    told = namespace.attempt("create", "-f", "-", stdin=json.dumps(job("right", "echo ran", pod={"restartPolicy": "Always"})))
+    assert told.stderr.startswith("Warning: spec.workers.template.spec.restartPolicy: does not count")
+    made = Job(namespace, "right")
     made.wait_for_state("Completed")
     assert made.get()["spec"]["restartPolicy"]["type"] == "Never" and made.get()["spec"]["cleanPodPolicy"] == "None"
-
-
-class Appliers:
-    """People who create jobs (dry run), one after the other, as long as it lasts; what they are told when it fails."""
-
-    def __init__(self, kubectl):
-        self._kubectl, self._end, self.count, self.failures = kubectl, threading.Event(), 0, []
-        self._threads = [threading.Thread(target=self._apply, args=(n,)) for n in range(APPLIERS)]
-
-    def _apply(self, number):
-        text = json.dumps(job(f"applied-{number}", "true"))
-        while not self._end.is_set():
-            done = self._kubectl.attempt("create", "--dry-run=server", "-f", "-", stdin=text)
-            self.count += 1
-            if done.returncode:
-                self.failures.append(done.stderr)
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def wait_for_more(self):
-        so_far = self.count
-        kube.wait_for("jobs are applied", lambda: self.count > so_far + 5 * APPLIERS, 120)
-
-    def __exit__(self, *_):
-        self._end.set()
-        for thread in self._threads:
-            thread.join()
+    told = namespace.attempt("patch", "ipujob", "right", "--type=merge", "-p", '{"spec": {"suspend": true}}')
+    assert told.returncode == 0 and told.stderr.startswith("Warning: the job has ended")
+    kube.wait_for("an event says so too", lambda: "ChangedAfterEnd" in namespace("get", "events"))
 
 
 def operators(stack):
@@ -101,24 +63,6 @@ def test_a_leader_that_stands_still_is_followed_and_started_again(stack, start):
     kube.wait_for("another leads", lambda: not stack.leader().startswith(stuck["metadata"]["name"]), 90)
     stack.wait_until_restarted(stuck)
     start(job("after", "true")).wait_for_state("Completed")
-
-
-class Visitor:
-    """A pod with a ServiceAccount of its own."""
-
-    def __init__(self, kubectl, name):
-        self._kubectl, self._name = kubectl, name
-        kubectl.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}, {
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-            "spec": {"serviceAccountName": name, "terminationGracePeriodSeconds": 0,
-                     "containers": [{"name": "main", "image": IMAGE, "command": ["sleep", "infinity"]}]}})
-        kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=60s")
-
-    def ask(self, page, body="", token=""):
-        """Status and text."""
-        told = self._kubectl("exec", self._name, "--", "python3", "-c", ASK, page, body, token)
-        status, _, text = told.partition(" ")
-        return int(status), text
 
 
 @contextlib.contextmanager

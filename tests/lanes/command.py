@@ -16,7 +16,7 @@ from .table import LANES, Lane
 
 DESCRIPTION = "Installs what the tests need, builds, runs the lanes, and ends with the count of tests."
 EPILOG = """\
-Without a LANE, all of them run. Logs are in build/test-logs. Exit status 0 only if no test failed.
+Without a LANE, all of them run, but for those that --list calls "only when named". Logs are in build/test-logs. Exit status 0 only if no test failed.
 """
 
 
@@ -37,10 +37,9 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         chosen = _parser().parse_args(arguments)
-        lanes = _chosen_lanes(chosen.lanes)
         if chosen.list:
-            return _list(lanes)
-        return _run(lanes)
+            return _list(_named(chosen.lanes) or LANES)
+        return _run(_named(chosen.lanes) or [lane for lane in LANES if not lane.on_demand])
     except Refused as problem:
         print(f"tests/run: {problem}", file=sys.stderr)
         return 2
@@ -61,17 +60,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _chosen_lanes(names: list[str]) -> list[Lane]:
+def _named(names: list[str]) -> list[Lane]:
     known = {lane.name: lane for lane in LANES}
     for name in names:
         if name not in known:
             raise Refused(f"There is no lane '{name}': there is {', '.join(known)}.")
-    return [lane for lane in LANES if not names or lane.name in names]
+    return [lane for lane in LANES if lane.name in names]
 
 
 def _list(lanes: list[Lane]) -> int:
     for lane in lanes:
-        print(f"{lane.name:10} {lane.minutes:2} min  {lane.about}")
+        print(f"{lane.name:10} {lane.minutes:2} min  {lane.about}{' (only when named)' if lane.on_demand else ''}")
     return 0
 
 

@@ -47,6 +47,8 @@ class Lane:
     # Lanes with a track spend much of their time on waiting for other programs: tracks run side by side, after all other
     # lanes.
     track: str = ""
+    # Runs only when it is named: it takes what nobody needs who does not change its subject, such as other projects' programs.
+    on_demand: bool = False
 
     @property
     def presets(self) -> list[str]:
@@ -68,4 +70,6 @@ LANES = [
     Lane("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 17, "API server"),
     Lane("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 4, "nodes"),
     Lane("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 22, "nodes"),
+    Lane("others", "the chart with cert-manager's real controllers and a real Prometheus, which it builds first",
+         (Pytest(("others",), "release"),), 15, "nodes", on_demand=True),
 ]

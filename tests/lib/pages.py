@@ -29,6 +29,7 @@ PLACES = {
     "registry": "tests/images/test_push.py",
     "vipu": "tests/vipu/test_guide.py",
     "poprun": "tests/poprun/test_pages.py",
+    "others": "tests/others/test_cert_manager.py",  # where the real cert-manager runs
 }
 DEADLINE_S = 300
 FOLDERS = ("charts", "deploy", "docs")

@@ -16,6 +16,8 @@ LOOPBACK = "127.0.0.1"
 READY_SECONDS = 60
 # Who has several nodes wants to see one get lost.
 LOSES_NODES_SOON = ["--node-monitor-grace-period=30s"]
+# Nobody who tries autoscaling here wants to wait for the usual 15 s.
+SCALES_SOON = ["--horizontal-pod-autoscaler-sync-period=2s"]
 # Without a node a cluster serves component tests and benchmarks: the built-in limits
 # of 20 and 50 requests a second would be all that they measure.
 UNLIMITED = ["--kube-api-qps=2000", "--kube-api-burst=4000"]
@@ -149,7 +151,7 @@ class ControlPlane:
             "--use-service-account-credentials", f"--root-ca-file={authority.certificate}",
             f"--service-account-private-key-file={self.authority.service_account_key}",
             f"--cluster-signing-cert-file={authority.certificate}", f"--cluster-signing-key-file={authority.key}",
-            *(LOSES_NODES_SOON if self.nodes > 1 else []),
+            *SCALES_SOON, *(LOSES_NODES_SOON if self.nodes > 1 else []),
         ]
 
     def _scheduler_options(self) -> list[str]:

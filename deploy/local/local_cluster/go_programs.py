@@ -23,6 +23,7 @@ class GoProgram:
     title: str
     package: str
     minutes: str
+    tags: tuple[str, ...] = ()  # for the build
 
     @property
     def module(self) -> Path:
@@ -40,7 +41,7 @@ class GoProgram:
     def kept_at(self) -> Path:
         """Its own sources, where it has any, are part of what it is."""
         files = [self.module / "go.mod", self.module / "go.sum", *self.module.glob("main.go")]
-        pins = b"\0".join(file.read_bytes() for file in files)
+        pins = b"\0".join([*(file.read_bytes() for file in files), *(tag.encode() for tag in self.tags)])
         return places.cache_home() / f"{self.name}-{hashlib.sha256(pins).hexdigest()[:16]}"
 
     def _build(self, kept: Path) -> None:
@@ -50,7 +51,7 @@ class GoProgram:
               file=sys.stderr, flush=True)
         new = kept.with_suffix(".new")
         run("nice", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w",
-            "-o", str(new), self.package, directory=self.module)
+            "-tags", ",".join(self.tags), "-o", str(new), self.package, directory=self.module)
         new.replace(kept)
 
 
@@ -68,3 +69,7 @@ def kubernetes_api() -> Path:
 KWOK = GoProgram("kwok", "KWOK", "sigs.k8s.io/kwok/cmd/kwok", "2-3 minutes")
 KUBECONFORM = GoProgram("kubeconform", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "10 seconds")
 PROMQL = GoProgram("promql", "the engine of Prometheus", ".", "1-2 minutes")
+CERT_MANAGER = GoProgram("cert-manager", "cert-manager's controllers", ".", "3-5 minutes")
+# Of its ways to find what it reads, Kubernetes alone.
+PROMETHEUS = GoProgram("prometheus", "Prometheus", "github.com/prometheus/prometheus/cmd/prometheus", "5-8 minutes",
+                       ("remove_all_sd", "enable_kubernetes_sd"))

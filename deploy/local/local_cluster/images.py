@@ -41,15 +41,20 @@ def parse_imported(printed: str) -> list[str]:
 
 
 def write_sandbox(target: Path, program: Path) -> Path:
-    """The image whose only file is the static program that holds a pod's namespaces."""
-    layer = _tar({"pause": (program.read_bytes(), 0o755)})
+    """The image of the program that holds a pod's namespaces."""
+    return write_program(target, SANDBOX_IMAGE, "pause", program)
+
+
+def write_program(target: Path, image: str, name: str, program: Path) -> Path:
+    """An image whose only file is a static program, under this name, which its containers run."""
+    layer = _tar({name: (program.read_bytes(), 0o755)})
     config = json.dumps({
         "architecture": ARCHITECTURES.get(platform.machine(), platform.machine()),
         "os": "linux",
-        "config": {"Entrypoint": ["/pause"]},
+        "config": {"Entrypoint": [f"/{name}"]},
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]},
     }).encode()
-    manifest = json.dumps([{"Config": "config.json", "RepoTags": [SANDBOX_IMAGE], "Layers": ["layer.tar"]}]).encode()
+    manifest = json.dumps([{"Config": "config.json", "RepoTags": [image], "Layers": ["layer.tar"]}]).encode()
     target.write_bytes(_tar({"manifest.json": (manifest, 0o644), "config.json": (config, 0o644),
                              "layer.tar": (layer, 0o644)}))
     return target
