@@ -1,4 +1,5 @@
-"""Every test that docs/behaviours.md names has to be there, and every line of it has to name one or say why not.
+"""Every test that docs/behaviours.md names has to be there, every line of it has to name one or say why not, and no number of
+the checklist is left out.
 
     python3 tests/arch/behaviours.py
 """
@@ -13,6 +14,8 @@ ROW = re.compile(r"^\| ([B-D]?\d+) \| ([^|]+) \| ([^|]+) \|$")
 TEST = re.compile(r"^(?:TEST\((\w+)\)|def (test_\w+)\()", re.MULTILINE)
 WORLDS = re.compile(r"add_test\(NAME (sim[.a-z-]*\w)")
 NOT_APPLYING = "Does not apply"
+# The numbers of the checklist: jobs have none before theirs, then the Kubernetes client, API conventions, the chart.
+NUMBERS = [f"{part}{n}" for part, count in (("", 106), ("B", 52), ("C", 13), ("D", 17)) for n in range(1, count + 1)]
 
 
 def tests():
@@ -40,6 +43,7 @@ def complaints(page, known):
         if not named and not row[3].startswith(NOT_APPLYING):
             yield f"{where}: name a test, or say that it \"{NOT_APPLYING}\" and why"
         yield from (f"{where}: there is no test {name}" for name in named if name not in known)
+    yield from (f"docs/behaviours.md: there is no line {number}" for number in NUMBERS if number not in seen)
 
 
 def main():

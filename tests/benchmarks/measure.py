@@ -9,7 +9,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / os.environ.get("BUILD_DIR", "build/release")
-DEADLINE_S = 60
+DEADLINE_S = 600  # of a machine that is as busy as a benchmark can make it
 
 
 def say(text=""):
