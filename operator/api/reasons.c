@@ -40,7 +40,9 @@ const struct reason reasons[] = {
     /* on the way up */
     {"CreatingPartition", REASON_STEP, "The V-IPU controller makes the partition", NULL},
     {"PartitionError", REASON_TROUBLE,
-     "The partition is in error; it is reset before the pods start, or start again",
+     "The partition is in error; it is reset before the pods start, or start again; if resets do not mend "
+     "it, "
+     "another is made",
      "If it stays so, look at the IPUs with the V-IPU controller's tools"},
     {"PartitionMissing", REASON_TROUBLE,
      "Somebody removed the partition at the V-IPU controller while the pods ran, or the controller lost it",

@@ -41,11 +41,30 @@ static void ask_status(struct tracked *tracked)
                                                          POOL_DEADLINE_MS, on_status, tracked);
 }
 
+static void put_off_next(struct tracked *tracked)
+{
+    static const struct backoff patience = {.first_ms = 500, .max_ms = 15000};
+
+    tracked->failures++;
+    tracked->view.retry_at_ms =
+        controller_now_ms(tracked->controller) + backoff_delay_ms(&patience, tracked->failures, loop_dice());
+}
+
 static void end_await(struct tracked *tracked, bool is_fresh)
 {
     tracked->await = AWAIT_NOTHING;
     tracked->failures = 0;
     tracked->view.fresh = tracked->view.fresh || is_fresh;
+    if (is_fresh)
+        mem_set_str(&tracked->trouble, NULL);
+}
+
+/* V-IPU took the write, and it came to nothing: what is broken answers so each time, and at once. */
+static void end_await_in_error(struct tracked *tracked)
+{
+    tracked->view.vain_resets += tracked->await == AWAIT_RESET;
+    tracked->await = AWAIT_NOTHING;
+    put_off_next(tracked);
 }
 
 /* An acknowledged write whose effect does not show is sent again by whoever decides. */
@@ -72,8 +91,10 @@ static void follow_await(struct tracked *tracked)
     case AWAIT_ACTIVE:
         if (state == PART_ACTIVE && may_still_be_reset(tracked))
             return;
-        if (state == PART_ACTIVE || state == PART_ERROR)
-            end_await(tracked, state == PART_ACTIVE);
+        if (state == PART_ACTIVE)
+            end_await(tracked, true);
+        else if (state == PART_ERROR)
+            end_await_in_error(tracked);
         break;
     case AWAIT_RESET: /* a list does not tell the operation state */
         if (state == PART_ABSENT)
@@ -89,6 +110,18 @@ static void follow_await(struct tracked *tracked)
         break;
     }
     check_patience(tracked);
+}
+
+static void note_health(struct tracked *tracked, enum part_state now)
+{
+    struct part_view *view = &tracked->view;
+
+    if (now == PART_ERROR && !view->broken_since_ms) {
+        view->broken_since_ms = controller_now_ms(tracked->controller);
+    } else if (now == PART_ACTIVE || now == PART_ABSENT) {
+        view->broken_since_ms = 0;
+        view->vain_resets = 0;
+    }
 }
 
 static void see(struct tracked *tracked, const struct vipu_partition *listed)
@@ -109,6 +142,7 @@ static void see(struct tracked *tracked, const struct vipu_partition *listed)
     if (now != before)
         tracked->view.since_ms = controller_now_ms(tracked->controller);
     tracked->view.state = now;
+    note_health(tracked, now);
     tracked->view.size = listed ? listed->size : 0;
     tracked->view.gcds = listed ? listed->num_gcds : 0;
     follow_await(tracked);
@@ -134,12 +168,8 @@ void tracked_see(struct tracked *tracked, const struct vipu_partition *listed, i
 
 static void note_failure(struct tracked *tracked, const struct err *err)
 {
-    static const struct backoff patience = {.first_ms = 500, .max_ms = 15000};
-
     mem_set_str(&tracked->trouble, err->msg);
-    tracked->failures++;
-    tracked->view.retry_at_ms =
-        controller_now_ms(tracked->controller) + backoff_delay_ms(&patience, tracked->failures, loop_dice());
+    put_off_next(tracked);
 }
 
 static void note_unknown(struct tracked *tracked)
@@ -198,7 +228,6 @@ static void on_reset(void *ctx, const struct vipu_result *result)
     controller_count(tracked->controller, POOL_RESET, result);
     if (result->err.kind == ERR_NONE) {
         start_await(tracked, AWAIT_RESET);
-        mem_set_str(&tracked->trouble, NULL);
     } else {
         note_failure(tracked, &result->err);
         if (vipu_result_is_unknown(result)) {
@@ -248,7 +277,10 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
             return;
         if (may_still_be_reset(tracked))
             return;
-        end_await(tracked, status->ready_state == VIPU_READY_ACTIVE);
+        if (status->ready_state == VIPU_READY_ERROR)
+            end_await_in_error(tracked);
+        else
+            end_await(tracked, status->ready_state == VIPU_READY_ACTIVE);
         tell_part(tracked);
     }
     if (status->error_count) {

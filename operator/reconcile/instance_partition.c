@@ -212,6 +212,12 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
     plan_record_delete(plan, inst->record);
 }
 
+/* V-IPU makes the next one of other IPUs if it has some that work. */
+static bool is_beyond_repair(const struct job_view *view, const struct part_view *part)
+{
+    return part->vain_resets && view->now_ms >= part->broken_since_ms + view->trouble_ms;
+}
+
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
     if (view->now_ms < inst->part.retry_at_ms)
@@ -256,7 +262,7 @@ static void say_where_partition_stands(const struct job_view *view, const struct
     const struct part_view *part = &inst->part;
     bool is_there = part->state == PART_PENDING || part->state == PART_ACTIVE || part->state == PART_ERROR;
 
-    if (part->state == PART_ERROR)
+    if (part->broken_since_ms)
         instance_say(ret, INSTANCE_STARTING, "PartitionError",
                      "Partition %s is in error and is being reset: %s", record->name,
                      part->trouble ? part->trouble : "no reason given");
@@ -302,6 +308,8 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
         plan_again_at(plan, part->pods_until_ms);
     else if (part->state == PART_ABSENT)
         decide_absent(view, inst, plan, ret);
+    else if (is_beyond_repair(view, part))
+        crew_begin_next_attempt(inst, "PartitionError", crew, plan);
     else
         reset_partition(view, inst, plan);
 }

@@ -227,6 +227,11 @@ class Stack:
 
         kube.wait_for(f"{node} is {'' if is_ready else 'not '}ready", answers, 150)
 
+    def controllers(self):
+        """What the leader knows of V-IPU controllers."""
+        page = self.system("get", "--raw", f"/api/v1/namespaces/{SYSTEM}/services/ipu-operator-vipu-proxy:http/proxy/controllers")
+        return json.loads(page)["controllers"]
+
     def operator_log(self):
         return self.system("logs", "deployment/ipu-operator", "--tail=200")
 

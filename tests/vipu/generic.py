@@ -95,8 +95,14 @@ def version_of(target):
     """What a client that has just come is told; None when it is refused."""
     client = Client(target)
     try:
+        return version_by(client)
+    finally:
+        client.close()
+
+
+def version_by(client):
+    """What it is told; None when it is refused."""
+    try:
         return client.version()
     except grpc.RpcError:
         return None
-    finally:
-        client.close()

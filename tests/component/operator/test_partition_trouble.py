@@ -1,5 +1,7 @@
 """A partition that breaks, goes, or belongs to a controller that is silent, while its job runs or is deleted."""
 
+import re
+
 import pytest
 from vipu_side import ONE_POD
 from waiting import until
@@ -35,13 +37,53 @@ def test_an_error_resets_the_partition_of_a_job_that_restarts(world, brittle):
     job = world.job("tough", **RESTARTS)
     world.automatic()
     job.wait("Running")
+    brittle.fail("{partitions: [{on: now, error: a link was down}]}")
+    until(lambda: job.status["restartCount"] == 1 and job.is_in("Running"), "it runs again", 60, world.tell)
+    told = [event["note"] for event in job.events() if event["reason"] == "PartitionError"]
+    assert any("a link was down" in note and "(1 of at most 2)" in note for note in told), told
+    assert [part["id"] for part in job.status["partitions"]] == [f"p-tough-{world.ns}-0"], "reset, not replaced"
+
+
+def agents(vipu, job):
+    (name,) = [part["id"] for part in job.status["partitions"] if part["state"] == "Active"]
+    return {device.ip for gcd in vipu.client.ipuof(name).gcd_configs for device in gcd.devices}
+
+
+def test_who_has_broken_ipus_gets_others(world, brittle):
+    world.start_operator(brittle.address, "--trouble-seconds", 1)
+    job = world.job("moved", **RESTARTS)
+    world.automatic()
+    job.wait("Running")
+    before = agents(brittle, job)
     break_partition(brittle)
-    told = job.wait("Restarting", "PartitionError", seconds=40)["lastMessage"]
-    assert "(1 of at most 2)" in told
-    brittle.fail("{}")
-    again = job.wait("Running", seconds=60)
-    assert again["restartCount"] == 1
-    assert [part["id"] for part in again["partitions"]] == [f"p-tough-{world.ns}-0"], "reset, not replaced"
+    until(lambda: job.status["restartCount"] == 1 and job.is_in("Running"), "it runs elsewhere", 60, world.tell)
+    now = agents(brittle, job)
+    assert now and not now & before
+
+
+def status_writes(operator):
+    return int(re.search(r'^ipu_operator_api_requests_total\{method="PATCH",resource="ipujobs"\} (\d+)$', operator.ask("/metrics")[1], re.M)[1])
+
+
+def test_tries_that_are_in_vain_are_few(world):
+    """Resets and what is told of them come at a measured pace."""
+    vipu = world.make_vipu(config=f"{ONE_POD}auto-reset-retries: 0\n")
+    proxy = world.make_vipu_proxy(vipu)
+    writes = []
+    proxy.before = lambda method, request: method.startswith(("Get", "List")) or not writes.append(method)
+    operator = world.start_operator(proxy.address)
+    vipu.fail("{partitions: [{on: create, error: its fans stand still}, {on: reset, error: its fans stand still}]}")
+    job = world.job("stuck", **RESTARTS)
+    world.automatic()
+    job.wait("Starting", "PartitionError")
+    writes.clear()
+    before = status_writes(operator)
+    until(lambda: writes.count("ResetPartition") == 4, "it is reset again and again", 60, world.tell)
+    assert writes == ["ResetPartition"] * 4
+    assert job.is_in("Starting", "PartitionError") and "is being reset: its fans stand still" in job.status["lastMessage"]
+    assert status_writes(operator) == before, "it does not come and go with every try"
+    vipu.fail("{}")
+    assert job.wait("Running", seconds=60)["restartCount"] == 0
 
 
 def test_a_partition_removed_behind_our_back_is_made_again(world, vipu):

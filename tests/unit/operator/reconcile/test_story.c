@@ -944,7 +944,29 @@ TEST(a_broken_partition_is_reset)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
 
-/* As it was before the second of two pods was created, when the partition breaks or goes. */
+/* It is told once, and not anew with each try. */
+TEST(a_partition_that_resets_do_not_mend_is_replaced)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    for (int i = 0; i < 20 && w->part_count == 0; i++)
+        step(w);
+    w->parts[0].is_beyond_repair = true;
+    world_settle(w);
+    world_pass(w, 2000);
+    for (unsigned i = 0; i < WORLD_TROUBLE_MS / 1000 - 3; i++) {
+        CHECK_INT_EQ(w->tracks[0]->view.vain_resets, 1 + i); /* once a second, and not all the time */
+        world_pass(w, 1000);
+        check_state(w, "Starting", "PartitionError",
+                    "Partition p-job-ns-0 is in error and is being reset: no reason given");
+        CHECK_STR_EQ(json_str(json_at(w->status, "partitions")->child, "state", ""), "Error");
+    }
+    world_pass(w, 2000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_INT_EQ(w->part_count, 1);
+}
+
 /* Nobody has answered for a pod: it may come while the partition is being reset. */
 TEST(a_broken_partition_is_not_reset_while_a_pod_may_still_come)
 {
@@ -964,6 +986,7 @@ TEST(a_broken_partition_is_not_reset_while_a_pod_may_still_come)
     CHECK_INT_EQ(w->tracks[0]->call, CALL_RESET);
 }
 
+/* As it was before the second of two pods was created, when the partition breaks or goes. */
 static struct world *broken_between_two_pods(enum part_state state)
 {
     struct world *w = running(TWO_WORKERS);

@@ -54,6 +54,7 @@ struct wpart {
     uint32_t size, gcds;
     enum part_state state;
     bool is_foreign;
+    bool is_beyond_repair; /* no reset mends it */
     uint32_t
         used_by_run; /* plus one: pods of that run were created on it since it was made or reset; 0: none */
 };

@@ -58,7 +58,7 @@ void world_part_settle(struct world *w, struct wpart *part)
 {
     (void)w;
     if (part->state == PART_PENDING)
-        part->state = PART_ACTIVE;
+        part->state = part->is_beyond_repair ? PART_ERROR : PART_ACTIVE;
 }
 
 /* ---- calls ---- */
@@ -164,6 +164,20 @@ void world_call_end(struct world *w, struct wtrack *track, enum wfate fate)
 
 /* ---- lists ---- */
 
+static void note_vain(struct world *w, struct wtrack *track)
+{
+    track->view.vain_resets += track->await == CALL_RESET;
+    track->view.retry_at_ms = w->now_ms + RETRY_MS;
+}
+
+static void note_health(struct world *w, struct part_view *view)
+{
+    if (view->state == PART_ERROR && !view->broken_since_ms)
+        view->broken_since_ms = w->now_ms;
+    else if (view->state == PART_ACTIVE || view->state == PART_ABSENT)
+        view->broken_since_ms = view->vain_resets = 0;
+}
+
 static void follow_await(struct world *w, struct wtrack *track)
 {
     enum part_state state = track->view.state;
@@ -172,6 +186,8 @@ static void follow_await(struct world *w, struct wtrack *track)
         return;
     if (track->await == CALL_REMOVE ? state == PART_ABSENT : state != PART_ABSENT) {
         track->view.fresh = track->view.fresh || (track->await != CALL_REMOVE && state == PART_ACTIVE);
+        if (state == PART_ERROR)
+            note_vain(w, track);
         track->await = CALL_NONE;
     } else if (track->await != CALL_RESET && w->now_ms >= track->await_until_ms) {
         track->await = CALL_NONE;
@@ -197,6 +213,7 @@ void world_list(struct world *w, struct wtrack *track)
     if (now != before)
         track->view.since_ms = w->now_ms;
     track->view.state = now;
+    note_health(w, &track->view);
     track->view.size = part ? part->size : 0;
     track->view.gcds = part ? part->gcds : 0;
     follow_await(w, track);
