@@ -26,18 +26,12 @@ bool outcome_is_refusal(const cJSON *job)
 
 /* ---- as it goes on ---- */
 
-/* To look through all records at every change of a job is too much among thousands. */
-static bool is_crowd(const struct world *world)
-{
-    return world->job_count > 200;
-}
-
 /* All of its instances run, says its status. */
 static void check_running(struct world *world, const struct user_job *job, const cJSON *doc)
 {
     size_t wanted = (size_t)json_i64(doc, "spec/jobInstances", 0), held;
 
-    if (is_crowd(world) || !str_eq(json_str(doc, "status/reason", ""), "Running") ||
+    if (world_is_crowd(world) || !str_eq(json_str(doc, "status/reason", ""), "Running") ||
         json_at(doc, "status/completedInstances") || json_at(doc, "status/failedInstances"))
         return;
     held = records_count(world, job->uid);

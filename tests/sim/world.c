@@ -28,6 +28,11 @@ void world_break(struct world *world, const char *invariant, const char *fmt, ..
                                (long long)(clock_now_ms() - world->began_ms));
 }
 
+bool world_is_crowd(const struct world *world)
+{
+    return world->job_count > 200;
+}
+
 bool world_is_calm(const struct world *world)
 {
     return world->options.is_calm && !world->options.crash_at;

@@ -97,6 +97,7 @@ void world_break(struct world *world, const char *invariant, const char *fmt, ..
 /* It is started again after so long; -1: never. Not from inside one of its calls. */
 void world_kill(struct world *world, size_t process, int64_t away_ms);
 struct user_job *world_job(const struct world *world, const char *name);
+bool world_is_crowd(const struct world *world);  /* too many to look through all records at every change */
 bool world_is_calm(const struct world *world);   /* nothing goes wrong in it from the start to the end */
 bool world_is_prompt(const struct world *world); /* what is sent arrives at once, and once only, if at all */
 
