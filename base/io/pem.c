@@ -30,6 +30,26 @@ X509 *pem_next_certificate(BIO *bio)
     return certificate;
 }
 
+void pem_add_certificate(struct str *out, X509 *certificate)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text;
+    long len;
+
+    if (!bio || !PEM_write_bio_X509(bio, certificate))
+        abort(); /* no memory */
+    len = BIO_get_mem_data(bio, &text);
+    (void)str_add(out, text, (size_t)len);
+    BIO_free(bio);
+}
+
+bool pem_has_ended(const X509 *certificate, int64_t now_s)
+{
+    time_t now = (time_t)now_s;
+
+    return X509_cmp_time(X509_get0_notAfter(certificate), &now) < 0;
+}
+
 EVP_PKEY *pem_read_key(const char *text, size_t max)
 {
     BIO *bio = pem_open(text, max);

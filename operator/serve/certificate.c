@@ -37,31 +37,17 @@ static X509 *read_x509(const char *pem)
     return x509;
 }
 
-static void add_bio(struct str *out, BIO *bio)
-{
-    char *text;
-    long len = BIO_get_mem_data(bio, &text);
-
-    (void)str_add(out, text, (size_t)len);
-    BIO_free(bio);
-}
-
-static void add_x509(struct str *out, X509 *x509)
-{
-    BIO *bio = must(BIO_new(BIO_s_mem()));
-
-    need(PEM_write_bio_X509(bio, x509));
-    add_bio(out, bio);
-}
-
 static char *print_key(EVP_PKEY *key)
 {
-    struct str out = {0};
     BIO *bio = must(BIO_new(BIO_s_mem()));
+    char *text, *copy;
+    long len;
 
     need(PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL));
-    add_bio(&out, bio);
-    return str_take(&out);
+    len = BIO_get_mem_data(bio, &text);
+    copy = mem_strndup(text, (size_t)len);
+    BIO_free(bio);
+    return copy;
 }
 
 /* ---- making ---- */
@@ -152,22 +138,15 @@ static X509 *make_cert(EVP_PKEY *key, const struct strv *names, int64_t now_s, X
     return cert;
 }
 
-static bool has_ended(const X509 *x509, int64_t now_s)
-{
-    time_t now = (time_t)now_s;
-
-    return X509_cmp_time(X509_get0_notAfter(x509), &now) < 0;
-}
-
 static void add_living(struct str *out, const char *old_ca, int64_t now_s)
 {
     BIO *bio = pem_open(old_ca, PEM_MAX);
     X509 *x509;
 
     for (int kept = 0; kept < OLD_CAS_MAX && (x509 = pem_next_certificate(bio)); X509_free(x509)) {
-        if (has_ended(x509, now_s))
+        if (pem_has_ended(x509, now_s))
             continue;
-        add_x509(out, x509);
+        pem_add_certificate(out, x509);
         kept++;
     }
     BIO_free(bio);
@@ -181,9 +160,9 @@ void certificate_make(const struct strv *names, int64_t now_s, const char *old_c
     X509 *cert = make_cert(key, names, now_s, ca, ca_key);
     struct str trusted = {0}, shown = {0};
 
-    add_x509(&trusted, ca);
+    pem_add_certificate(&trusted, ca);
     add_living(&trusted, old_ca, now_s);
-    add_x509(&shown, cert);
+    pem_add_certificate(&shown, cert);
     *ret = (struct certificate){.ca = str_take(&trusted), .cert = str_take(&shown), .key = print_key(key)};
     X509_free(cert);
     X509_free(ca);

@@ -9,9 +9,17 @@
 #include "operator/kube/base64.h"
 #include "operator/kube/client.h"
 #include "operator/kube/watch.h"
+#include "operator/serve/bundle.h"
 #include "operator/serve/keeping.h"
 
-enum { CONFIGS = 2, SOON_MS = 100, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000, GONE_MS = 10 * 1000 };
+enum {
+    CONFIGS = 2,
+    WEBHOOKS_MAX = 8,
+    SOON_MS = 100,
+    HOUR_MS = 3600 * 1000,
+    NOTICE_MS = 5 * 1000,
+    GONE_MS = 10 * 1000
+};
 
 static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000};
 
@@ -21,6 +29,7 @@ struct bundle {
     const struct kube_resource *resource;
     struct watch *watch; /* its views are the list of its webhooks */
     struct kube_call *call;
+    struct bundle_others others[WEBHOOKS_MAX];
 };
 
 struct trust {
@@ -132,20 +141,49 @@ static void add_step(cJSON *patch, const char *op, int index, const char *field,
     json_put_str(step, "value", value);
 }
 
-/* Empty when the configuration names this CA already. */
-static cJSON *bundle_patch(const cJSON *webhooks, const char *ca)
+static void add_steps(cJSON *patch, int index, const cJSON *webhook, const char *ca,
+                      struct bundle_others *others)
+{
+    AUTO(str) struct str now_there = {0}, encoded = {0};
+    AUTO(mem) char *next = NULL;
+
+    (void)base64_decode(slice_of(json_str(webhook, "clientConfig/caBundle", "")), &now_there);
+    next = bundle_next(str_text(&now_there), ca, now_s(), others);
+    if (!next)
+        return;
+    base64_encode(slice_of(next), &encoded);
+    add_step(patch, "test", index, "name", json_str(webhook, "name", ""));
+    add_step(patch, "add", index, "clientConfig/caBundle", str_text(&encoded));
+}
+
+/* Empty when the configuration trusts as it should. */
+static cJSON *bundle_patch(struct bundle *bundle, const cJSON *webhooks, const char *ca)
 {
     cJSON *patch = json_array();
     int index = 0;
 
     JSON_EACH (webhook, webhooks) {
-        if (!str_eq(json_str(webhook, "clientConfig/caBundle", ""), ca)) {
-            add_step(patch, "test", index, "name", json_str(webhook, "name", ""));
-            add_step(patch, "add", index, "clientConfig/caBundle", ca);
-        }
+        if (index < WEBHOOKS_MAX)
+            add_steps(patch, index, webhook, ca, &bundle->others[index]);
         index++;
     }
     return patch;
+}
+
+/* When others' CAs go; INT64_MAX: there are none. */
+static int64_t farewell_s(const struct trust *trust)
+{
+    int64_t next_s = INT64_MAX;
+
+    for (size_t i = 0; i < CONFIGS; i++) {
+        for (size_t n = 0; n < WEBHOOKS_MAX; n++) {
+            int64_t since_s = trust->bundles[i].others[n].since_s;
+
+            if (since_s && since_s + BUNDLE_FAREWELL_S < next_s)
+                next_s = since_s + BUNDLE_FAREWELL_S;
+        }
+    }
+    return next_s;
 }
 
 static void on_bundled(void *ctx, struct kube_response *res)
@@ -159,14 +197,15 @@ static void on_bundled(void *ctx, struct kube_response *res)
         on_failure(bundle->trust, "a webhook configuration cannot be told whom to trust", res);
 }
 
-/* True when this configuration is there and trusts `ca`, or is not there. */
+/* True when this configuration is there and trusts `ca` (PEM), or is not there. */
 static bool bundle_is_told(struct bundle *bundle, const char *ca)
 {
     struct trust *trust = bundle->trust;
 
     if (bundle->call)
         return false;
-    AUTO(json) cJSON *patch = bundle_patch(store_view(watch_store(bundle->watch), NULL, trust->name), ca);
+    AUTO(json)
+    cJSON *patch = bundle_patch(bundle, store_view(watch_store(bundle->watch), NULL, trust->name), ca);
     if (!patch->child)
         return true;
     bundle->call = kube_send(trust->kube,
@@ -227,17 +266,22 @@ static void on_noticed(struct loop_timer *timer)
 
 static void use(struct trust *trust, const struct certificate *certificate)
 {
-    AUTO(str) struct str ca = {0}, trusted = {0};
+    AUTO(str) struct str trusted = {0};
+    int64_t farewell;
     bool told = true;
 
     (void)str_adds(&trusted, certificate->ca);
     /* Those that we make know the CAs before them; others' do not. */
     if (trust->given && trust->shown.cert && !str_eq(trust->shown.cert, certificate->cert))
         (void)str_adds(&trusted, trust->shown.ca);
-    base64_encode(slice_of(str_text(&trusted)), &ca);
     for (size_t i = 0; i < CONFIGS; i++)
-        told = bundle_is_told(&trust->bundles[i], str_text(&ca)) && told;
-    if (!told || str_eq(trust->shown.cert, certificate->cert) || loop_timer_is_running(&trust->notice))
+        told = bundle_is_told(&trust->bundles[i], str_text(&trusted)) && told;
+    if (!told)
+        return;
+    farewell = farewell_s(trust);
+    if (farewell != INT64_MAX)
+        look_later(trust, (farewell - now_s()) * 1000 + SOON_MS);
+    if (str_eq(trust->shown.cert, certificate->cert) || loop_timer_is_running(&trust->notice))
         return;
     if (!trust->shown.cert)
         show(trust, certificate);

@@ -77,18 +77,14 @@ def test_what_is_deleted_is_made_again_and_refuses_nobody(stack, namespace, kept
 
 @pytest.mark.timeout(900)
 def test_who_keeps_the_certificate_changes_and_nobody_is_refused(stack, namespace, kept):
-    """As the page has it: with the fail policy Ignore."""
-    lenient = (*CERTIFIED, "admissionWebhooks.failurePolicy=Ignore")
-    stack.install(*lenient)
     with Appliers(namespace) as appliers:
         appliers.wait_for_more()
-        stack.install(*lenient, "admissionWebhooks.certManager.enabled=false")
+        stack.install(*CERTIFIED, "admissionWebhooks.certManager.enabled=false")
         appliers.wait_for_more()
-        stack.install(*lenient)
+        stack.install(*CERTIFIED)
         kept.wait_until_shown()
         appliers.wait_for_more()
     assert appliers.failures == []
-    stack.install(*CERTIFIED)
     wrong = job("wrong", "true", container={"imaeg": "typo"})
     assert "containers[0].imaeg: Forbidden" in namespace.attempt("create", "-f", "-", stdin=json.dumps(wrong)).stderr
 

@@ -178,10 +178,15 @@ def test_pods_are_not_judged_when_the_api_server_cannot_say(webhooks):
 
 
 def test_a_changed_ca_is_put_right(webhooks):
-    good = webhooks.bundles()
-    other = base64.b64encode(base64.b64decode(webhooks.api.server.ca)).decode()
-    webhooks.trust(other)
+    good, other = webhooks.bundles(), base64.b64encode(base64.b64decode(webhooks.api.server.ca)).decode()
+    webhooks.trust(base64.b64encode(b"rubbish").decode())
     until(lambda: webhooks.bundles() == good, "the CA is put right", 60, webhooks.world.tell)
+    webhooks.trust(other)
+    until(lambda: all(bundle != other for bundle in webhooks.bundles()), "the CA is there again", 60, webhooks.world.tell)
+    for bundle in webhooks.bundles():
+        assert base64.b64decode(bundle).startswith(base64.b64decode(good[0])), "another's goes later"
+    assert create(webhooks, job("trusted"), "?dryRun=All")
+    webhooks.trust(good[0])
 
 
 def test_a_standby_answers_with_the_same_certificate(webhooks, tmp_path):

@@ -1,0 +1,23 @@
+/* What a webhook configuration is to trust: our CAs, and for a while those of others that stand there
+ * already. A replica that another certificate is shown by, before it is replaced or because it reads another
+ * Secret, names its own; who overwrote that would have it refused. Pure. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/core/str.h"
+
+/* Others' CAs go when they have stood there, unchanged, for so long: a rollout is over by then. A replica
+ * that still needs its own names it again at once. */
+#define BUNDLE_FAREWELL_S 600
+
+/* Others' CAs in one bundle. All zero: none. */
+struct bundle_others {
+    uint64_t hash;   /* of them */
+    int64_t since_s; /* they stand there unchanged; 0: there are none */
+};
+
+/* What is to stand in place of `now_there` (PEM; what is no certificate, or has ended, goes), or NULL when it
+ * may stay as it is; yours. `own`: PEM of CAs, whose ended ones are left out; with none that lives nothing
+ * changes. others: what was seen last, and is seen now. */
+char *bundle_next(const char *now_there, const char *own, int64_t now_s, struct bundle_others *others);

@@ -1,0 +1,127 @@
+#include "operator/serve/bundle.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "operator/serve/certificate.h"
+
+enum { DAY_S = 86400 };
+#define NOW ((int64_t)1800000000)
+
+static char *name_items[] = {"svc.ns.svc", NULL};
+static const struct strv names = {.items = name_items, .count = 1};
+
+static char *ca_of(int64_t now_s)
+{
+    AUTO(certificate) struct certificate made = {0};
+
+    certificate_make(&names, now_s, NULL, &made);
+    return mem_strdup(made.ca);
+}
+
+static char *both(const char *a, const char *b)
+{
+    return mem_printf("%s%s", a, b);
+}
+
+/* A replica's look at what stands there: what it writes, or what stands there. */
+static char *after(const char *now_there, const char *own, int64_t now_s, struct bundle_others *others)
+{
+    char *next = bundle_next(now_there, own, now_s, others);
+
+    return next ? next : mem_strdup(now_there);
+}
+
+TEST(own_cas_come_first_and_nothing_else_that_is_none)
+{
+    AUTO(mem) char *a = ca_of(NOW);
+    AUTO(mem) char *b = ca_of(NOW);
+    AUTO(mem) char *ab = both(a, b);
+    AUTO(mem) char *ba = both(b, a);
+    AUTO(mem) char *aa = both(a, a);
+    AUTO(mem) char *rubbish = both("rubbish\n", a);
+    AUTO(mem) char *broken = both("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", a);
+    const struct {
+        const char *now_there, *own, *next;
+    } rows[] = {
+        {NULL, a, a},   {"", a, a},     {a, a, NULL},  {b, a, ab},        {ab, a, NULL},
+        {ba, a, NULL},  {ab, ba, NULL}, {a, ba, ba},   {"rubbish", a, a}, {rubbish, a, a},
+        {broken, a, a}, {aa, a, a},     {a, "", NULL}, {a, NULL, NULL},   {"", "rubbish", NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct bundle_others others = {0};
+        AUTO(mem) char *next = bundle_next(row->now_there, row->own, NOW, &others);
+
+        CHECK_STR_EQ(next, row->next);
+    }
+}
+
+TEST(two_replicas_with_cas_of_their_own_agree)
+{
+    AUTO(mem) char *a = ca_of(NOW);
+    AUTO(mem) char *b = ca_of(NOW);
+    struct bundle_others seen_by_a = {0}, seen_by_b = {0};
+    AUTO(mem) char *first = after("", a, NOW, &seen_by_a);
+    AUTO(mem) char *second = after(first, b, NOW, &seen_by_b);
+
+    CHECK(strstr(second, a) && strstr(second, b));
+    CHECK(!bundle_next(second, a, NOW, &seen_by_a));
+    CHECK(!bundle_next(second, b, NOW, &seen_by_b));
+}
+
+TEST(others_go_when_they_have_stood_there_for_long)
+{
+    AUTO(mem) char *a = ca_of(NOW);
+    AUTO(mem) char *b = ca_of(NOW);
+    AUTO(mem) char *c = ca_of(NOW);
+    AUTO(mem) char *ab = both(a, b);
+    AUTO(mem) char *abc = both(ab, c);
+    struct bundle_others others = {0};
+
+    CHECK(!bundle_next(ab, a, NOW, &others));
+    CHECK_INT_EQ(others.since_s, NOW);
+    CHECK(!bundle_next(ab, a, NOW + BUNDLE_FAREWELL_S - 1, &others));
+    CHECK(!bundle_next(abc, a, NOW + BUNDLE_FAREWELL_S, &others)); /* somebody has just come */
+    CHECK(!bundle_next(abc, a, NOW + 2 * BUNDLE_FAREWELL_S - 1, &others));
+    AUTO(mem) char *next = bundle_next(abc, a, NOW + 2 * BUNDLE_FAREWELL_S, &others);
+    CHECK_STR_EQ(next, a);
+    CHECK(!bundle_next(next, a, NOW + 2 * BUNDLE_FAREWELL_S, &others));
+    CHECK_INT_EQ(others.since_s, 0);
+}
+
+TEST(who_has_ended_goes_at_once)
+{
+    AUTO(mem) char *old = ca_of(NOW - (int64_t)(CERTIFICATE_DAYS + 1) * DAY_S);
+    AUTO(mem) char *a = ca_of(NOW);
+    AUTO(mem) char *there = both(a, old);
+    AUTO(mem) char *own = both(old, a);
+    struct bundle_others others = {0};
+    AUTO(mem) char *next = bundle_next(there, a, NOW, &others);
+    AUTO(mem) char *of_both = bundle_next(there, own, NOW, &others);
+
+    CHECK_STR_EQ(next, a);
+    CHECK_STR_EQ(of_both, a); /* also when it is one's own: replicas with other clocks agree in the end */
+    CHECK(!bundle_next(a, own, NOW, &others));
+    CHECK(!bundle_next(a, old, NOW, &others));
+}
+
+TEST(a_bundle_has_a_limit)
+{
+    AUTO(mem) char *own = ca_of(NOW);
+    AUTO(str) struct str many = {0};
+    struct bundle_others others = {0};
+
+    for (int i = 0; i < 40; i++) {
+        AUTO(mem) char *ca = ca_of(NOW);
+
+        (void)str_adds(&many, ca);
+    }
+    AUTO(mem) char *first = after(str_text(&many), own, NOW, &others);
+    AUTO(mem) char *second = after(first, own, NOW, &others);
+
+    CHECK(str_has_prefix(second, own));
+    CHECK(strlen(second) <= 16 * strlen(own) + 256);
+    CHECK(!bundle_next(second, own, NOW, &others));
+}
