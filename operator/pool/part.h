@@ -30,8 +30,9 @@ struct part_view {
     enum part_refusal refusal;
     const char *trouble; /* the last failure's text, or NULL */
     int64_t retry_at_ms; /* not before: after a failure, also of a write that was taken and ended in error */
-    int64_t broken_since_ms; /* in error since then, and not active meanwhile; 0: it is not broken */
-    unsigned vain_resets;    /* that have not mended it since */
+    bool made;           /* a create of this process was answered well */
+    bool is_broken;      /* in error, and not active since */
+    int64_t in_vain_ms;  /* resets have been refused or have ended in error since then; 0: none has */
     bool unsettled; /* a write with unknown outcome, and no list since that could not take effect any more */
     int64_t settle_at_ms;     /* when that can no longer take effect */
     int64_t pods_until_ms;    /* until then a pod of this run may come to be that nobody has answered for */

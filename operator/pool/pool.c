@@ -71,6 +71,7 @@ void pool_begin_run(struct pool *pool, const char *controller, const char *id)
     tracked->created_in_run = false;
     tracked->view.quiet = true;
     tracked->view.fresh = false;
+    tracked->view.in_vain_ms = 0;
     tracked->view.pods_until_ms = 0;
 }
 

@@ -4,6 +4,8 @@
 
 /* An acknowledged write that shows no effect for so long is sent again. */
 #define AWAIT_MS 10000
+/* A reset that V-IPU has acknowledged, and says nothing of. */
+#define AWAIT_RESET_MS 60000
 
 static void tell_part(struct tracked *tracked)
 {
@@ -55,14 +57,23 @@ static void end_await(struct tracked *tracked, bool is_fresh)
     tracked->await = AWAIT_NOTHING;
     tracked->failures = 0;
     tracked->view.fresh = tracked->view.fresh || is_fresh;
-    if (is_fresh)
+    if (is_fresh) {
+        tracked->view.in_vain_ms = 0;
         mem_set_str(&tracked->trouble, NULL);
+    }
+}
+
+static void note_vain_reset(struct tracked *tracked)
+{
+    if (!tracked->view.in_vain_ms)
+        tracked->view.in_vain_ms = controller_now_ms(tracked->controller);
 }
 
 /* V-IPU took the write, and it came to nothing: what is broken answers so each time, and at once. */
 static void end_await_in_error(struct tracked *tracked)
 {
-    tracked->view.vain_resets += tracked->await == AWAIT_RESET;
+    if (tracked->await == AWAIT_RESET)
+        note_vain_reset(tracked);
     tracked->await = AWAIT_NOTHING;
     put_off_next(tracked);
 }
@@ -70,8 +81,11 @@ static void end_await_in_error(struct tracked *tracked)
 /* An acknowledged write whose effect does not show is sent again by whoever decides. */
 static void check_patience(struct tracked *tracked)
 {
-    if (tracked->await != AWAIT_NOTHING && tracked->await != AWAIT_RESET &&
-        controller_now_ms(tracked->controller) >= tracked->await_until_ms)
+    if (tracked->await == AWAIT_NOTHING || controller_now_ms(tracked->controller) < tracked->await_until_ms)
+        return;
+    if (tracked->await == AWAIT_RESET)
+        end_await_in_error(tracked);
+    else
         tracked->await = AWAIT_NOTHING;
 }
 
@@ -114,14 +128,10 @@ static void follow_await(struct tracked *tracked)
 
 static void note_health(struct tracked *tracked, enum part_state now)
 {
-    struct part_view *view = &tracked->view;
-
-    if (now == PART_ERROR && !view->broken_since_ms) {
-        view->broken_since_ms = controller_now_ms(tracked->controller);
-    } else if (now == PART_ACTIVE || now == PART_ABSENT) {
-        view->broken_since_ms = 0;
-        view->vain_resets = 0;
-    }
+    if (now == PART_ERROR || now == PART_ACTIVE || now == PART_ABSENT)
+        tracked->view.is_broken = now == PART_ERROR;
+    if (now == PART_ABSENT)
+        tracked->view.in_vain_ms = 0;
 }
 
 static void see(struct tracked *tracked, const struct vipu_partition *listed)
@@ -180,7 +190,8 @@ static void note_unknown(struct tracked *tracked)
 static void start_await(struct tracked *tracked, enum await await)
 {
     tracked->await = await;
-    tracked->await_until_ms = controller_now_ms(tracked->controller) + AWAIT_MS;
+    tracked->await_until_ms =
+        controller_now_ms(tracked->controller) + (await == AWAIT_RESET ? AWAIT_RESET_MS : AWAIT_MS);
     tracked->status_says_gone = false;
 }
 
@@ -202,6 +213,7 @@ static void on_created(void *ctx, const struct vipu_result *result, const char *
     controller_count(tracked->controller, POOL_CREATE, result);
     if (result->err.kind == ERR_NONE) {
         start_await(tracked, AWAIT_ACTIVE);
+        tracked->view.made = true;
         mem_set_str(&tracked->trouble, NULL);
     } else if (result->err.kind == ERR_EXISTS) {
         if (tracked->sends == 1 && tracked->is_ours_fresh)
@@ -233,6 +245,8 @@ static void on_reset(void *ctx, const struct vipu_result *result)
         if (vipu_result_is_unknown(result)) {
             note_unknown(tracked);
             tracked->stray_reset_ms = tracked->view.settle_at_ms;
+        } else if (result->sent) {
+            note_vain_reset(tracked);
         }
     }
     end_write(tracked);
@@ -270,17 +284,24 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
         controller_hurry(tracked->controller);
         return;
     }
-    if (result->err.kind != ERR_NONE)
+    if (result->err.kind != ERR_NONE) {
+        if (tracked->await == AWAIT_RESET)
+            mem_set_str(&tracked->trouble, result->err.msg);
+        tell_part(tracked);
         return;
+    }
     if (tracked->await == AWAIT_RESET) {
-        if (status->operation_state == VIPU_OPERATION_RESETTING || status->ready_state == VIPU_READY_PENDING)
+        if (status->operation_state == VIPU_OPERATION_RESETTING ||
+            status->ready_state == VIPU_READY_PENDING) {
+            start_await(tracked, AWAIT_RESET); /* it goes on, however long it takes */
             return;
+        }
         if (may_still_be_reset(tracked))
             return;
-        if (status->ready_state == VIPU_READY_ERROR)
-            end_await_in_error(tracked);
+        if (status->ready_state == VIPU_READY_ACTIVE)
+            end_await(tracked, true);
         else
-            end_await(tracked, status->ready_state == VIPU_READY_ACTIVE);
+            end_await_in_error(tracked);
         tell_part(tracked);
     }
     if (status->error_count) {

@@ -9,13 +9,16 @@ static void on_record_looked(void *ctx, struct kube_response *res)
     struct work *work = request->work;
     struct job_memory *memory = work_memory(work);
     const struct record *wanted = request->op.record;
+    AUTO(mem) char *key = answer_key(work->r->options.operator_ns, wanted->name);
     struct record *found = res->err.kind == ERR_NONE ? record_parse(res->body) : NULL;
     bool ours = found && str_eq(found->job_uid, wanted->job_uid) && found->instance == wanted->instance &&
                 found->attempt == wanted->attempt;
 
     if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
         answer_fail(request, res);
-    else if (res->err.kind == ERR_NONE && !ours && memory) {
+    else if (ours) /* the watch is behind: its record is not asked for again before it shows */
+        answer_expect_version(request, work->r->records, key, res);
+    else if (res->err.kind == ERR_NONE && memory) {
         map_set(&memory->taken, wanted->name, memory);
         memory_forget_part(memory, wanted->name);
     }
@@ -90,7 +93,7 @@ void answer_record_patched(struct request *request, struct kube_response *res)
         return;
     part = memory_part(memory, record->name, loop_now_ms(r->loop));
     if (part->run != record->run) {
-        part_begin_run(part, record->run);
+        part_begin_run(part, record->run, loop_now_ms(r->loop));
         pool_begin_run(r->pool, record->controller, record->name);
     }
     if (record->launched)
@@ -101,7 +104,10 @@ void answer_record_deleted(struct request *request, struct kube_response *res)
 {
     struct reconciler *r = request->work->r;
     AUTO(mem) char *key = answer_key(r->options.operator_ns, request->op.name);
+    struct job_memory *memory = work_memory(request->work);
 
+    if (request->op.ready && memory)
+        map_set(&memory->taken, request->op.name, memory);
     if (res->err.kind == ERR_NONE || res->err.kind == ERR_NOT_FOUND)
         answer_expect_gone(request, r->records, key);
     else

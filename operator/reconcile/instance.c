@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 
+#include "base/core/backoff.h"
 #include "base/core/mem.h"
 #include "operator/api/reasons.h"
 #include "operator/reconcile/instance_parts.h"
@@ -29,6 +30,17 @@ void instance_note_step(const struct job_view *view, const struct instance_view 
         return;
     ret->is_step = true;
     plan_again_at(plan, view->now_ms < soon_ms ? soon_ms : view->now_ms + TELL_AFTER_MS);
+}
+
+bool begins_too_soon(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+{
+    static const struct backoff pace = {.first_ms = 500, .max_ms = 60000};
+    uint32_t before = inst->record->attempt + inst->record->run;
+    int64_t until_ms = before > 1 ? inst->run_since_ms + backoff_delay_ms(&pace, before - 1, 0) : 0;
+
+    if (view->now_ms < until_ms)
+        plan_again_at(plan, until_ms);
+    return view->now_ms < until_ms;
 }
 
 bool instance_was_refused(const struct job_view *view)

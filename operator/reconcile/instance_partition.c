@@ -199,7 +199,8 @@ bool has_foreign_partition(const struct instance_view *inst, const struct crew *
 {
     if (inst->part.refusal == PART_REFUSED_FOREIGN)
         return true;
-    return inst->record->run == 0 && !inst->record->started && crew->present == 0 && has_other_shape(inst);
+    return !inst->part.made && inst->record->run == 0 && !inst->record->started && crew->present == 0 &&
+           has_other_shape(inst);
 }
 
 void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
@@ -207,15 +208,19 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
 {
     instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
                  "Partition id %s is somebody else's; another is chosen", inst->record->name);
-    ret->is_unanswered = true;
-    plan_again_at(plan, view->now_ms + TELL_AFTER_MS);
-    plan_record_delete(plan, inst->record);
+    if (view->now_ms < inst->part_since_ms + TELL_AFTER_MS) {
+        ret->is_unanswered = true;
+        plan_again_at(plan, inst->part_since_ms + TELL_AFTER_MS);
+    }
+    if (begins_too_soon(view, inst, plan))
+        return;
+    plan_record_delete(plan, inst->record)->ready = true;
 }
 
 /* V-IPU makes the next one of other IPUs if it has some that work. */
 static bool is_beyond_repair(const struct job_view *view, const struct part_view *part)
 {
-    return part->vain_resets && view->now_ms >= part->broken_since_ms + view->trouble_ms;
+    return part->in_vain_ms && view->now_ms >= part->in_vain_ms + view->trouble_ms;
 }
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
@@ -262,7 +267,7 @@ static void say_where_partition_stands(const struct job_view *view, const struct
     const struct part_view *part = &inst->part;
     bool is_there = part->state == PART_PENDING || part->state == PART_ACTIVE || part->state == PART_ERROR;
 
-    if (part->broken_since_ms)
+    if (part->is_broken)
         instance_say(ret, INSTANCE_STARTING, "PartitionError",
                      "Partition %s is in error and is being reset: %s", record->name,
                      part->trouble ? part->trouble : "no reason given");
@@ -277,6 +282,10 @@ static void say_where_partition_stands(const struct job_view *view, const struct
         instance_say(ret, INSTANCE_STARTING, "ControllerUnavailable",
                      "V-IPU controller %s, which makes partition %s, does not answer: %s", record->controller,
                      record->name, inst->controller_trouble);
+    else if (part->in_vain_ms)
+        instance_say(ret, INSTANCE_STARTING, "PartitionError",
+                     "Partition %s has to be reset before its pods start: %s", record->name,
+                     part->trouble ? part->trouble : "no reason given");
     else if (instance_was_refused(view))
         instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
     else

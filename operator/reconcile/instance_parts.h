@@ -23,6 +23,10 @@ void instance_say_refused(const struct job_view *view, const struct instance_vie
 void instance_note_step(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                         struct instance_result *ret);
 
+/* Instances begin again, on another partition or the same, without a failure that counts: at once the first
+ * times, and not in circles. True when the next beginning has to wait; then the plan looks again. */
+bool begins_too_soon(const struct job_view *view, const struct instance_view *inst, struct plan *plan);
+
 /* instance_partition.c */
 void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                            struct instance_result *ret);

@@ -86,7 +86,7 @@ void decide_comes_back(const struct job_view *view, const struct instance_view *
     instance_say(ret, INSTANCE_RESTARTING, "PodGone",
                  "A pod of instance %u was deleted; its pods are being started again", inst->index);
     crew_delete(view, inst, plan);
-    if (crew_is_over(view, inst, crew, plan))
+    if (crew_is_over(view, inst, crew, plan) && !begins_too_soon(view, inst, plan))
         crew_begin_next_run(inst, crew, plan);
 }
 

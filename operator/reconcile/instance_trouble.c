@@ -46,7 +46,7 @@ void decide_partition_lost(const struct job_view *view, const struct instance_vi
         ret, INSTANCE_STARTING, "PartitionLost",
         "Partition %s was changed by somebody else or broke while its pods were started; starting afresh",
         inst->record->name);
-    if (crew->noisy == 0)
+    if (crew->noisy == 0 && !begins_too_soon(view, inst, plan))
         crew_begin_next_attempt(inst, "PartitionLost", crew, plan);
 }
 

@@ -79,7 +79,7 @@ void memories_see_pod(struct reconciler *r, const struct store_change *change, c
     if (memory)
         memory_saw_version(memory, pod->resource_version);
     if (part && pod->run > part->run)
-        part_begin_run(part, pod->run);
+        part_begin_run(part, pod->run, loop_now_ms(r->loop));
     if (!part || pod->run != part->run)
         return;
     if (change->new)

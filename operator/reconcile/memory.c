@@ -84,7 +84,7 @@ struct part_memory *memory_part(struct job_memory *memory, const char *id, int64
 
     if (!part) {
         part = NEW(struct part_memory);
-        part->since_ms = now_ms;
+        part->since_ms = part->run_since_ms = now_ms;
         map_set(&memory->parts, id, part);
     }
     return part;
@@ -134,11 +134,12 @@ void part_note_launch(struct part_memory *part)
     part->launch_is_ours = true;
 }
 
-void part_begin_run(struct part_memory *part, uint32_t run)
+void part_begin_run(struct part_memory *part, uint32_t run, int64_t now_ms)
 {
     for (uint32_t i = 0; i < part->worker_count; i++)
         release_worker(&part->workers[i]);
     part->run = run;
+    part->run_since_ms = now_ms;
     part->keys = KEYS_UNKNOWN;
     part->launch_is_ours = part->is_refused = false;
     forget_ports(part);

@@ -29,6 +29,7 @@ struct part_memory {
     uint32_t run;
     bool is_ours_fresh;            /* this process made its record */
     int64_t since_ms;              /* when this process first heard of the partition */
+    int64_t run_since_ms;          /* ...and of this run on it */
     struct worker_memory *workers; /* by seat */
     uint32_t worker_count;
     enum keys_state keys;
@@ -107,7 +108,8 @@ struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /*
 /* The launcher of this run is to be created. Its keys are asked for once more: they may have been deleted
  * while the workers started. */
 void part_note_launch(struct part_memory *part);
-void part_begin_run(struct part_memory *part, uint32_t run); /* forgets the workers of earlier runs */
+/* Forgets the workers of earlier runs. */
+void part_begin_run(struct part_memory *part, uint32_t run, int64_t now_ms);
 
 /* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
  * Jobs that got into each other's way come back at different times. */

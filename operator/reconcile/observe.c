@@ -205,11 +205,12 @@ static void choose_next_id(struct reconciler *r, const struct job *job, const st
                                store_view(watch_store(r->records), r->options.operator_ns, id) ||
                                (inst->granted && pool_listed(r->pool, inst->granted, id));
     }
-    for (;;) { /* also past hashed ids that turned out to be somebody else's */
+    for (;;) { /* also past hashed ids that are somebody else's, or nobody's */
         AUTO(mem)
         char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
                                              inst->next_attempt);
-        if (!map_get(&memory->taken, hashed))
+        if (!map_get(&memory->taken, hashed) &&
+            !(inst->granted && pool_listed(r->pool, inst->granted, hashed)))
             return;
         inst->next_attempt++;
     }
@@ -277,6 +278,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     for (uint32_t w = 0; w < seats; w++)
         recall(r, job, inst->record, part, w, &inst->workers[w]);
     inst->part_since_ms = part ? part->since_ms : 0;
+    inst->run_since_ms = part ? part->run_since_ms : 0;
     inst->keys = part && part->run == inst->record->run ? part->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = part ? part->keys_at_ms : 0;
     inst->is_refused = part && part->run == inst->record->run && part->is_refused;

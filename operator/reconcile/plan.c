@@ -44,12 +44,13 @@ void plan_pod_drop(struct plan *plan, const struct pod *pod)
     op->now = true;
 }
 
-void plan_record_delete(struct plan *plan, const struct record *record)
+struct op *plan_record_delete(struct plan *plan, const struct record *record)
 {
     struct op *op = plan_add(plan, OP_RECORD_DELETE);
 
     op->name = mem_strdup(record->name);
     op->uid = mem_strdup(record->uid);
+    return op;
 }
 
 void plan_keys_delete(struct plan *plan, const struct record *record)

@@ -25,7 +25,7 @@ enum op_kind {
     OP_KEYS_DELETE,      /* name */
     OP_RECORD_CREATE,    /* record */
     OP_RECORD_PATCH,     /* record */
-    OP_RECORD_DELETE,    /* name, uid */
+    OP_RECORD_DELETE,    /* name, uid; ready: its id is somebody else's */
     OP_PARTITION_CREATE, /* name, record */
     OP_PARTITION_RESET,  /* name */
     OP_PARTITION_REMOVE, /* name */
@@ -61,7 +61,8 @@ struct op *plan_add(struct plan *plan,
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
 /* Whatever its node says: nothing of it can do harm any more, and its name is needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);
-void plan_record_delete(struct plan *plan, const struct record *record);
+struct op *plan_record_delete(struct plan *plan,
+                              const struct record *record);            /* borrowed until the next add */
 void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last start */
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);

@@ -40,7 +40,7 @@ static const char *part_state_name(const struct instance_view *inst)
 {
     bool started = inst->record->started;
 
-    if (inst->part.broken_since_ms && !started) /* also while it is being reset */
+    if (inst->part.is_broken && !started) /* also while it is being reset */
         return "Error";
     switch (inst->part.state) {
     case PART_ACTIVE:

@@ -48,6 +48,7 @@ struct instance_view {
     int64_t controller_trouble_ms;  /* since when */
     bool released_by_admin;         /* the job need not wait for it */
     int64_t part_since_ms;          /* when this process first heard of the partition */
+    int64_t run_since_ms;           /* ...and of this run on it */
     struct worker_view *workers;    /* job_seats(spec) of them */
     const struct owned **slices; /* of workers that meet by name, by endpoints.h's numbers; NULL: not there */
     enum keys_state keys;

@@ -102,7 +102,7 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
     struct part_memory *part = memory_part(memory, record->name, loop_now_ms(r->loop));
 
     if (part->run != record->run) { /* also when the answer to our own patch was lost */
-        part_begin_run(part, record->run);
+        part_begin_run(part, record->run, loop_now_ms(r->loop));
         pool_begin_run(r->pool, record->controller, record->name);
     }
     pool_follow(r->pool, &(struct pool_track){

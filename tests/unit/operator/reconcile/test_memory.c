@@ -52,7 +52,7 @@ TEST(a_refusal_is_about_the_runs_that_are_being_started)
     memory_refuse_starts(memory);
     part_note_launch(part);
     CHECK(part->is_refused); /* it is the launcher that was refused */
-    part_begin_run(part, 1);
+    part_begin_run(part, 1, 0);
     CHECK(!part->is_refused);
     memory_free(memory);
 }

@@ -944,6 +944,90 @@ TEST(a_broken_partition_is_reset)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
 
+TEST(hashed_ids_of_somebody_else_are_passed_over)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    world_part_add(w, "p-job-ns-0", 4, 1, true);
+    world_part_add(w, "p-job-0a1b2c3d4e-0-0", 4, 1, true);
+    world_settle(w);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_INT_EQ(w->part_count, 3);
+}
+
+/* Whatever it means by that: it is told, and asked more and more seldom. */
+TEST(a_controller_that_has_every_id_already_is_not_asked_all_the_time)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+    uint32_t attempt = 0;
+
+    w->part_refusal = PART_REFUSED_FOREIGN;
+    for (int64_t until_ms = w->now_ms + 10 * MINUTE_MS; w->now_ms < until_ms; w->now_ms += 100) {
+        world_settle(w);
+        for (size_t i = 0; i < w->record_count; i++)
+            CHECK(parse_u32(json_str(w->records[i], "data/attempt", ""), 0, UINT32_MAX, &attempt));
+    }
+    CHECK(attempt > 5);
+    CHECK(attempt < 25);
+    CHECK_STR_EQ(world_said(w, "reason"), "CreatingPartition");
+    CHECK_HAS(world_said(w, "lastMessage"), "is somebody else's; another is chosen");
+    w->part_refusal = PART_NOT_REFUSED;
+    world_pass(w, 2 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(w->record_count, 1);
+}
+
+TEST(what_was_made_in_another_shape_is_given_back)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->lists_other_gcds = true;
+    for (int64_t until_ms = w->now_ms + 10 * MINUTE_MS; w->now_ms < until_ms; w->now_ms += 100) {
+        world_settle(w);
+        CHECK(w->part_count <= w->record_count);
+    }
+    CHECK_STR_EQ(world_said(w, "reason"), "PartitionLost");
+    w->lists_other_gcds = false;
+    world_pass(w, 2 * MINUTE_MS);
+    world_pass(w, 2 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_INT_EQ(w->part_count, 1);
+}
+
+TEST(a_reset_that_is_refused_is_told_and_then_another_partition_is_made)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
+
+    w->resets_are_refused = true;
+    end_all(w, 1);
+    world_pass(w, 12000);
+    check_state(w, "Starting", "PartitionError",
+                "Partition p-job-ns-0 has to be reset before its pods start: not allowed");
+    world_pass(w, WORLD_TROUBLE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 1);
+}
+
+/* Whoever deletes it again and again is not kept busy. */
+TEST(pods_that_somebody_deletes_come_back_more_and_more_slowly)
+{
+    AUTO(world) struct world *w = running(ONE);
+    unsigned runs = 0;
+
+    for (int64_t until_ms = w->now_ms + 10 * MINUTE_MS; w->now_ms < until_ms; w->now_ms += 100) {
+        struct wpod *it = world_pod(w, "job-worker-0");
+
+        if (it && !it->deleting) {
+            world_pod_delete(w, it);
+            runs++;
+        }
+        world_settle(w);
+    }
+    CHECK(runs > 5);
+    CHECK(runs < 25);
+}
+
 /* It is told once, and not anew with each try. */
 TEST(a_partition_that_resets_do_not_mend_is_replaced)
 {
@@ -954,8 +1038,8 @@ TEST(a_partition_that_resets_do_not_mend_is_replaced)
     w->parts[0].is_beyond_repair = true;
     world_settle(w);
     world_pass(w, 2000);
-    for (unsigned i = 0; i < WORLD_TROUBLE_MS / 1000 - 3; i++) {
-        CHECK_INT_EQ(w->tracks[0]->view.vain_resets, 1 + i); /* once a second, and not all the time */
+    for (unsigned i = 0; i < WORLD_TROUBLE_MS / 1000 - 1; i++) {
+        CHECK_INT_EQ(w->parts[0].resets, 1 + i); /* once a second, and not all the time */
         world_pass(w, 1000);
         check_state(w, "Starting", "PartitionError",
                     "Partition p-job-ns-0 is in error and is being reset: no reason given");

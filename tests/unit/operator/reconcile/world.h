@@ -55,6 +55,7 @@ struct wpart {
     enum part_state state;
     bool is_foreign;
     bool is_beyond_repair; /* no reset mends it */
+    unsigned resets;
     uint32_t
         used_by_run; /* plus one: pods of that run were created on it since it was made or reset; 0: none */
 };
@@ -80,7 +81,7 @@ struct wtrack {
     unsigned sends;
     bool is_ours_fresh, created_in_run, started;
     uint32_t run, size, gcds;
-    int64_t since_ms;
+    int64_t since_ms, run_since_ms;
     struct wworker *workers; /* by seat */
     uint32_t worker_count;
     enum keys_state keys;
@@ -129,6 +130,8 @@ struct world {
     bool has_service, has_policy;
     int64_t details_since_ms;
     bool is_busy;              /* with other jobs */
+    bool resets_are_refused;   /* by V-IPU */
+    bool lists_other_gcds;     /* than were asked for */
     const char *prefix;        /* of readable ids */
     bool service_has_selector; /* an earlier version has made it */
     cJSON **slices;            /* EndpointSlices */

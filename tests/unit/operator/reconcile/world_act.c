@@ -208,6 +208,7 @@ static void patch_record(struct world *w, const struct op *op)
         track->created_in_run = false;
         track->view.quiet = true;
         track->view.fresh = false;
+        track->view.in_vain_ms = 0;
     }
 }
 
@@ -221,7 +222,7 @@ static void delete_record(struct world *w, const struct op *op)
         cJSON_Delete(w->records[i]);
         w->records[i] = w->records[--w->record_count];
     }
-    if (world_part(w, op->name)) /* left alone */
+    if (op->ready)
         strv_push(&w->taken, op->name);
     world_untrack(w, op->name);
 }

@@ -26,7 +26,7 @@ static struct wtrack *need_track(struct world *w, const char *id)
         return track;
     track = NEW(struct wtrack);
     track->id = mem_strdup(id);
-    track->since_ms = w->now_ms;
+    track->since_ms = track->run_since_ms = w->now_ms;
     w->tracks = mem_grow(w->tracks, w->track_count + 1, sizeof(*w->tracks));
     return w->tracks[w->track_count++] = track;
 }
@@ -64,10 +64,11 @@ static void forget_track(struct world *w, struct wtrack *track)
     mem_free(track);
 }
 
-static void begin_memory_of_run(struct wtrack *track, uint32_t run)
+static void begin_memory_of_run(const struct world *w, struct wtrack *track, uint32_t run)
 {
     forget_workers(track);
     track->run = run;
+    track->run_since_ms = w->now_ms;
     track->keys = KEYS_UNKNOWN;
     track->launch_is_ours = track->is_refused = false;
 }
@@ -77,7 +78,7 @@ void world_follow(struct world *w, const struct record *record)
     struct wtrack *track = need_track(w, record->name);
 
     if (track->run != record->run)
-        begin_memory_of_run(track, record->run);
+        begin_memory_of_run(w, track, record->run);
     if (track->size == 0) {
         track->view.quiet = track->is_ours_fresh;
         track->view.removal_until_ms = track->is_ours_fresh ? 0 : w->now_ms + WORLD_STRAY_MS;
@@ -98,7 +99,7 @@ static struct wtrack *track_of(struct world *w, const struct wpod *pod)
     struct wtrack *track = need_track(w, pod->partition);
 
     if (pod->run > track->run)
-        begin_memory_of_run(track, pod->run);
+        begin_memory_of_run(w, track, pod->run);
     return pod->run == track->run ? track : NULL;
 }
 
@@ -319,6 +320,14 @@ static void view_slices(const struct sight *s, struct instance_view *inst)
 static char no_room_text[] = "Waiting for IPUs";
 static const struct claim_wait no_room = {.reason = "InsufficientIPUs", .text = no_room_text};
 
+static bool is_hashed_id_taken(struct world *w, const struct job *job, const struct instance_view *inst)
+{
+    AUTO(mem)
+    char *id = name_partition_hashed(w->prefix, job->name, job->uid, inst->index, inst->next_attempt);
+
+    return !inst->record && (strv_has(&w->taken, id) || world_part(w, id));
+}
+
 static void view_instance(struct world *w, struct sight *s, uint32_t index)
 {
     struct instance_view *inst = &s->view.instances[index];
@@ -339,10 +348,13 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     }
     inst->readable_taken =
         strv_has(&w->taken, readable) || world_record(w, readable) || world_part(w, readable);
+    while (is_hashed_id_taken(w, s->job, inst))
+        inst->next_attempt++;
     track = inst->record ? world_track(w, inst->record->name) : NULL;
     if (track) {
         inst->part = track->view;
         inst->part_since_ms = track->since_ms;
+        inst->run_since_ms = track->run_since_ms;
     }
     track = track && track->run == inst->record->run ? track : NULL;
     inst->keys = track ? track->keys : KEYS_UNKNOWN;

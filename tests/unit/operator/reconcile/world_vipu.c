@@ -63,7 +63,7 @@ void world_part_settle(struct world *w, struct wpart *part)
 
 /* ---- calls ---- */
 
-enum answer { ANSWER_OK, ANSWER_EXISTS, ANSWER_ROOM, ANSWER_INVALID };
+enum answer { ANSWER_OK, ANSWER_EXISTS, ANSWER_ROOM, ANSWER_INVALID, ANSWER_DENIED };
 
 static enum answer take_effect(struct world *w, enum wcall call, const char *id, uint32_t size, uint32_t gcds)
 {
@@ -73,14 +73,17 @@ static enum answer take_effect(struct world *w, enum wcall call, const char *id,
     case CALL_CREATE:
         if (w->part_refusal == PART_REFUSED_INVALID)
             return ANSWER_INVALID;
-        if (part)
+        if (part || w->part_refusal == PART_REFUSED_FOREIGN)
             return ANSWER_EXISTS;
         if (w->part_refusal == PART_REFUSED_ROOM || world_ipus_used(w) + size > WORLD_CAPACITY)
             return ANSWER_ROOM;
         world_part_add(w, id, size, gcds, false);
         return ANSWER_OK;
     case CALL_RESET:
+        if (w->resets_are_refused)
+            return ANSWER_DENIED;
         if (part) {
+            part->resets++;
             part->state = PART_PENDING;
             part->used_by_run = 0;
         }
@@ -123,6 +126,7 @@ static void take_answer(struct world *w, struct wtrack *track, enum answer answe
     switch (answer) {
     case ANSWER_OK:
         await(w, track, track->call);
+        track->view.made = track->view.made || track->call == CALL_CREATE;
         track->view.trouble = NULL;
         break;
     case ANSWER_EXISTS:
@@ -138,6 +142,11 @@ static void take_answer(struct world *w, struct wtrack *track, enum answer answe
     case ANSWER_INVALID:
         track->view.refusal = PART_REFUSED_INVALID;
         note_trouble(w, track, "no such shape");
+        break;
+    case ANSWER_DENIED:
+        note_trouble(w, track, "not allowed");
+        if (!track->view.in_vain_ms)
+            track->view.in_vain_ms = w->now_ms;
         break;
     }
 }
@@ -166,16 +175,17 @@ void world_call_end(struct world *w, struct wtrack *track, enum wfate fate)
 
 static void note_vain(struct world *w, struct wtrack *track)
 {
-    track->view.vain_resets += track->await == CALL_RESET;
+    if (track->await == CALL_RESET && !track->view.in_vain_ms)
+        track->view.in_vain_ms = w->now_ms;
     track->view.retry_at_ms = w->now_ms + RETRY_MS;
 }
 
-static void note_health(struct world *w, struct part_view *view)
+static void note_health(struct part_view *view)
 {
-    if (view->state == PART_ERROR && !view->broken_since_ms)
-        view->broken_since_ms = w->now_ms;
-    else if (view->state == PART_ACTIVE || view->state == PART_ABSENT)
-        view->broken_since_ms = view->vain_resets = 0;
+    if (view->state == PART_ERROR || view->state == PART_ACTIVE || view->state == PART_ABSENT)
+        view->is_broken = view->state == PART_ERROR;
+    if (view->state == PART_ABSENT)
+        view->in_vain_ms = 0;
 }
 
 static void follow_await(struct world *w, struct wtrack *track)
@@ -186,6 +196,8 @@ static void follow_await(struct world *w, struct wtrack *track)
         return;
     if (track->await == CALL_REMOVE ? state == PART_ABSENT : state != PART_ABSENT) {
         track->view.fresh = track->view.fresh || (track->await != CALL_REMOVE && state == PART_ACTIVE);
+        if (track->await != CALL_REMOVE && state == PART_ACTIVE)
+            track->view.in_vain_ms = 0;
         if (state == PART_ERROR)
             note_vain(w, track);
         track->await = CALL_NONE;
@@ -213,9 +225,9 @@ void world_list(struct world *w, struct wtrack *track)
     if (now != before)
         track->view.since_ms = w->now_ms;
     track->view.state = now;
-    note_health(w, &track->view);
+    note_health(&track->view);
     track->view.size = part ? part->size : 0;
-    track->view.gcds = part ? part->gcds : 0;
+    track->view.gcds = part ? part->gcds + w->lists_other_gcds : 0;
     follow_await(w, track);
     track->view.busy = track->await != CALL_NONE;
     if (w->now_ms > track->view.settle_at_ms)
