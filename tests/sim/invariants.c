@@ -9,10 +9,31 @@
 #include "promises.h"
 #include "records.h"
 
+/* ---- 4 ---- */
+
+/* Some two thirds more than the busiest minute of a thousand seeds has. */
+enum { WRITES_OF_A_JOB = 30, WRITES_BESIDE = 100 };
+
+/* Who is told no, or finds undone what it has done, tries again after a while that grows: a minute costs some
+ * writes for each job, whatever goes wrong. */
+static void count_write(struct world *world, const char *what)
+{
+    int64_t minute = clock_now_ms() / 60000;
+    size_t most = WRITES_BESIDE + WRITES_OF_A_JOB * world->job_count;
+
+    if (minute != world->minute)
+        world->writes_in_minute = 0;
+    world->minute = minute;
+    if (++world->writes_in_minute == most)
+        world_break(world, NOTHING_AGAIN, "%zu writes for %zu jobs within a minute, the last of them %s",
+                    most, world->job_count, what);
+}
+
 /* ---- 6 ---- */
 
 void invariants_write_leaves(struct world *world, const struct host *host, const char *what)
 {
+    count_write(world, what);
     if (!str_eq(world->leader, host->name))
         world_break(world, ONLY_LEADER, "%s sends %s, and the lease is held by %s", host->name, what,
                     world->leader ? world->leader : "nobody");

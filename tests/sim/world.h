@@ -75,6 +75,8 @@ struct world {
     bool is_tampered;             /* partitions have gone or failed that the operator believed in */
     const struct vipu_side *lost; /* the controller that has fallen silent for ever; NULL: none */
     unsigned writes;              /* of the operators, in the order in which they leave */
+    int64_t minute;               /* of the clock... */
+    size_t writes_in_minute;      /* ...and those of them in it */
     uint64_t vipu_writes;
     struct map
         used; /* partition -> run of the pods that were started on it since it was made or reset, plus one */
