@@ -273,12 +273,12 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
  * seen deleting and ended was nearly always made to end. */
 static void read_deletion(struct pod *pod, const cJSON *metadata)
 {
-    int64_t over_s = 0;
+    int64_t asked_s;
 
     pod->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
-    timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &over_s);
-    over_s -= json_i64(metadata, "deletionGracePeriodSeconds", 0);
-    pod->cut_short = pod->deleting && !(pod_is_terminal(pod) && pod->finished_s && pod->finished_s < over_s);
+    timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &pod->grace_ends_s);
+    asked_s = pod->grace_ends_s - json_i64(metadata, "deletionGracePeriodSeconds", 0);
+    pod->cut_short = pod->deleting && !(pod_is_terminal(pod) && pod->finished_s && pod->finished_s < asked_s);
     /* The condition comes before the deletion, which may be refused yet; the garbage collector's word is
      * final. */
     if (!pod->cut_short && pod->phase != POD_UNKNOWN)

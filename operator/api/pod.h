@@ -37,13 +37,14 @@ struct pod {
     bool main_done;              /* the first container, and every other that is no sidecar, has terminated */
     /* Unix seconds; 0: not yet */
     int64_t created_s;
-    int64_t scheduled_s; /* a node was found for it */
-    int64_t started_s;   /* its node took it up */
-    int64_t begun_s;     /* the first of its containers started, those that prepare it aside */
-    int64_t ready_s;     /* since when it is ready */
-    int64_t finished_s;  /* Unix seconds of the last container's end; 0 when none has ended */
-    int64_t failed_s;    /* of the end of the container that failed first; 0 when none has */
-    int exit_code;       /* of that container, else 0; native sidecars do not count */
+    int64_t scheduled_s;  /* a node was found for it */
+    int64_t started_s;    /* its node took it up */
+    int64_t begun_s;      /* the first of its containers started, those that prepare it aside */
+    int64_t ready_s;      /* since when it is ready */
+    int64_t finished_s;   /* Unix seconds of the last container's end; 0 when none has ended */
+    int64_t failed_s;     /* of the end of the container that failed first; 0 when none has */
+    int64_t grace_ends_s; /* until then its program has time to end; 0: it is not deleted */
+    int exit_code;        /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
     char *lingering;        /* the first container has ended, and this one, no sidecar, runs; or NULL */

@@ -5,6 +5,9 @@
 /* How long a controller that was chosen is asked for room that it does not have after all. */
 #define NO_ROOM_MS 10000
 
+/* A kubelet that answers has told by then that a program's time is over. */
+#define GRACE_PASSED_S 5
+
 /* ---- before there is a partition ---- */
 
 /* Restarts and starts count over all attempts of an instance. */
@@ -75,16 +78,21 @@ static void claim_partition(const struct job_view *view, const struct instance_v
     }
 }
 
-/* The partition a pod was started on has been taken away. */
-static bool is_cut_off(const struct job_view *view, const struct pod *pod)
+/* The partition a pod was started on has been taken away. Where its record was taken away by somebody it may
+ * be there: then its program has the time that it was given. */
+static bool is_cut_off(const struct job_view *view, const struct pod *pod, struct plan *plan)
 {
+    int64_t left_s = pod->grace_ends_s + GRACE_PASSED_S - view->now_unix_s;
+
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
         if (str_eq(tomb->record->name, pod->partition))
             return tomb->part.state == PART_ABSENT && !tomb->part.busy;
     }
-    return true;
+    if (left_s > 0)
+        plan_again_at(plan, view->now_ms + left_s * 1000);
+    return left_s <= 0;
 }
 
 /* Whatever runs there has no partition that we could vouch for. A pod that does not end although its
@@ -95,7 +103,7 @@ static void stop_stale(const struct job_view *view, const struct instance_view *
     for (size_t i = 0; i < inst->stale_count; i++) {
         const struct pod *pod = inst->stale_pods[i];
 
-        if (pod->deleting && !pod_is_quiet(pod, false, false) && is_cut_off(view, pod))
+        if (pod->deleting && !pod_is_quiet(pod, false, false) && is_cut_off(view, pod, plan))
             plan_pod_drop(plan, pod);
         else
             plan_pod_delete(plan, pod);

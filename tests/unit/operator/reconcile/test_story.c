@@ -1009,6 +1009,25 @@ TEST(a_reset_that_is_refused_is_told_and_then_another_partition_is_made)
     CHECK_INT_EQ(world_number(w, "restartCount"), 1);
 }
 
+/* Its partition may be there: the program has the time that it was given, and no more. */
+TEST(pods_whose_record_somebody_deletes_end_in_their_time)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *silent = pod(w, "job-worker-0");
+
+    fall_silent(silent);
+    cJSON_Delete(w->records[0]);
+    w->record_count = 0;
+    world_reconcile(w);
+    CHECK(silent->deleting);
+    world_pass(w, 30000);
+    CHECK(silent->exists);
+    check_state(w, "Starting", "StoppingOldPods", "Pods of an earlier attempt are being stopped");
+    world_pass(w, 10000);
+    CHECK(!silent->exists);
+    CHECK_INT_EQ(w->record_count, 1);
+}
+
 /* Whoever deletes it again and again is not kept busy. */
 TEST(pods_that_somebody_deletes_come_back_more_and_more_slowly)
 {
