@@ -11,8 +11,8 @@
 
 /* ---- 4 ---- */
 
-/* Some two thirds more than the busiest minute of a thousand seeds has. */
-enum { WRITES_OF_A_JOB = 30, WRITES_BESIDE = 100 };
+/* Twice what the busiest minute of a thousand seeds has. */
+enum { WRITES_OF_A_JOB = 60, WRITES_BESIDE = 100 };
 
 /* Who is told no, or finds undone what it has done, tries again after a while that grows: a minute costs some
  * writes for each job, whatever goes wrong. */
