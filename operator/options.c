@@ -284,7 +284,7 @@ enum opts_result options_read(int argc, char **argv, const char *(*env)(const ch
     AUTO(strv) struct strv words = {0};
     enum opts_result result = opts_parse(&OPTIONS_SPEC, argc, argv, env, false, ret, &words, problems);
 
-    if (result != OPTS_RUN)
+    if (result == OPTS_HELP || result == OPTS_VERSION)
         return result;
     for (size_t i = 0; i < words.count; i++)
         strv_pushf(problems, "\"%s\" is no option; see --help", words.items[i]);

@@ -302,9 +302,17 @@ def test_unknown_options_are_named():
     assert "stray" in run("stray").stderr
 
 
-def test_every_mistake_of_the_command_line_at_once():
-    lines = run("--log-level", "loud", "--partition-prefix", "-P-", "--launcher-pull-policy", "Sometimes").stderr
-    assert [word in lines for word in ("loud", "-P-", "Sometimes")] == [True] * 3
+def test_every_mistake_of_the_command_line_at_once(tmp_path):
+    """One that is not known, or has no fitting value, hides none of the others, nor those in the file."""
+    path = tmp_path / "controllers.yaml"
+    path.write_text("vipuControllers: [a:x]\nvipuContrlers: x\n")
+    done = run("--no-such-flag", "--log-level", "loud", "stray", "--partition-prefix", "-P-", "--health-port", "many",
+               "--launcher-pull-policy", "Sometimes", "--config", path, "--context")
+    words = ("--no-such-flag", '"many"', "--context needs a value", '"stray"', '"Sometimes"', '"loud"', '"-P-"', '"vipuContrlers"',
+             '"x"')
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2 and len(lines) == len(words), lines
+    assert [word for word, line in zip(words, lines) if word not in line] == [], lines
 
 
 @pytest.mark.parametrize("text, line, words", [
