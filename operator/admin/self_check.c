@@ -1,6 +1,7 @@
 #include "operator/admin/self_check.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 #include "base/io/http.h"
@@ -38,7 +39,7 @@ static const struct opt ROWS[] = {
      .type = OPT_FLAG,
      .offset = AT(admission),
      .fallback = "false",
-     .help = "The admission webhooks are there, and have to fill in defaults"},
+     .help = "The admission webhooks are there, and have to fill in defaults and to refuse mistakes"},
     {.flag = "seconds",
      .type = OPT_U32,
      .offset = AT(seconds),
@@ -199,33 +200,17 @@ static void ask_controllers(struct question *q)
 
 /* ---- the API server ---- */
 
-static cJSON *tried_job(void)
+/* With a part for the end of its container. */
+#define TRIED_JOB(part)                                                                                      \
+    SLICE_LIT("{\"apiVersion\":\"" API_GROUP_VERSION "\",\"kind\":\"" API_KIND                               \
+              "\",\"metadata\":{\"generateName\":\"self-check-\"},\"spec\":{\"jobInstances\":1,"             \
+              "\"ipusPerJobInstance\":\"1\",\"workers\":{\"template\":{\"spec\":{\"containers\":[{"          \
+              "\"name\":\"main\",\"image\":\"self-check\"" part "}]}}}}}")
+
+static void have_judged(struct question *q, struct slice text, kube_done_fn done)
 {
     struct err err = {0};
-
-    return json_parse(
-        SLICE_LIT("{\"apiVersion\":\"" API_GROUP_VERSION "\",\"kind\":\"" API_KIND "\",\"metadata\":{"
-                  "\"generateName\":\"self-check-\"},\"spec\":{\"jobInstances\":1,"
-                  "\"ipusPerJobInstance\":\"1\",\"workers\":{\"template\":{\"spec\":{\"containers\":[{"
-                  "\"name\":\"main\",\"image\":\"self-check\"}]}}}}}"),
-        &err);
-}
-
-static void on_judged(void *ctx, struct kube_response *res)
-{
-    struct question *q = ctx;
-
-    if (res->err.kind != ERR_NONE)
-        answered(q, mem_strdup(res->message[0] ? res->message : res->err.msg));
-    else if (q->check->settings->admission && !json_str(res->body, "spec/cleanPodPolicy", NULL))
-        answered(q, mem_strdup("the mutating webhook was not asked: no default is filled in"));
-    else
-        answered(q, NULL);
-}
-
-static void ask_admission(struct question *q)
-{
-    AUTO(json) cJSON *job = tried_job();
+    AUTO(json) cJSON *job = json_parse(text, &err);
 
     kube_send(q->check->kube,
               &(struct kube_request){.method = "POST",
@@ -234,7 +219,42 @@ static void ask_admission(struct question *q)
                                      .query = (const char *const[]){"dryRun", "All", NULL},
                                      .body = job,
                                      .timeout_ms = ANSWER_MS},
-              on_judged, q);
+              done, q);
+}
+
+static char *refusal(const struct kube_response *res)
+{
+    return mem_strdup(res->message[0] ? res->message : res->err.msg);
+}
+
+/* The mistake is one that only the validating webhook looks for, not the resource definition. */
+static void on_mistake_judged(void *ctx, struct kube_response *res)
+{
+    if (res->err.kind == ERR_NONE)
+        answered(ctx, mem_strdup("the validating webhook was not asked: a mistake is not refused"));
+    else
+        answered(ctx, strstr(res->message, "containers[0].env[0].value") ? NULL : refusal(res));
+}
+
+static void on_judged(void *ctx, struct kube_response *res)
+{
+    struct question *q = ctx;
+
+    if (res->err.kind != ERR_NONE)
+        answered(q, refusal(res));
+    else if (!q->check->settings->admission)
+        answered(q, NULL);
+    else if (!json_str(res->body, "spec/cleanPodPolicy", NULL))
+        answered(q, mem_strdup("the mutating webhook was not asked: no default is filled in"));
+    else
+        have_judged(
+            q, TRIED_JOB(",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"self-check\"}]"),
+            on_mistake_judged);
+}
+
+static void ask_admission(struct question *q)
+{
+    have_judged(q, TRIED_JOB(""), on_judged);
 }
 
 /* ---- the whole ---- */

@@ -6,6 +6,7 @@ import subprocess
 
 import operator_program
 import yaml
+from test_admission import NAME, Webhooks
 from waiting import until
 from world import OPERATOR_NS
 
@@ -141,6 +142,21 @@ def test_the_self_check_says_what_is_dead(world, vipu):
     operator.end()
     done = self_check(world, "--seconds", "3", pages=pages)
     assert done.returncode == 1 and re.match("operator: .*connect.*\nV-IPU controllers: .*connect.*\nIPUJobs: ok\n$", done.stdout)
+
+
+def test_the_self_check_asks_both_webhooks(world):
+    def says(words):
+        return lambda: f"IPUJobs: {words}\n" in self_check(world, "--seconds", "3", "--admission").stdout
+
+    webhooks = Webhooks(world)
+    try:
+        until(says("ok"), "both are asked", 60, world.tell)
+        for config, words in (("validating", "a mistake is not refused"), ("mutating", "no default is filled in")):
+            world.api.delete(f"{config}webhookconfigurations", None, NAME)
+            until(says(f"the {config} webhook was not asked: {words}"), f"the {config} webhook is missed", 60, world.tell)
+    finally:
+        webhooks.remove()
+    assert world.api.list("ipujobs", world.ns) == []
 
 
 def test_the_kubeconfig_may_name_a_credential_plugin(world, tmp_path):
