@@ -1,5 +1,6 @@
 """Reasons in the operator's code and rows of its table (operator/api/reasons.c) are the same words: one that is given
-and has no row explains itself to nobody, and a row that nobody gives is a lie.
+and has no row explains itself to nobody, and a row that nobody gives is a lie. Each is named in a test, too: one that no
+test knows may never be told.
 
     python3 tests/arch/reasons.py
 """
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "operator" / "api" / "reasons.c"
 ROW = re.compile(r'^    \{"(\w+)",\s*REASON_', re.MULTILINE)
 LITERAL = re.compile(r'"([A-Z][A-Za-z]+)"')
+TESTS = ("test_*.c", "test_*.py")
 # Where a reason is given: these words stand before it in the same statement.
 GIVEN = re.compile(
     r"(?:instance_say\(\s*\w+,\s*INSTANCE_\w+,\s*|\breason = (?:[^;,]*[?:] )?|plan_event\(plan, |\bend\(v, JOB_\w+, |wait\(verdict, |refuse\(\w+, )"
@@ -20,6 +22,14 @@ GIVEN = re.compile(
 
 def sources():
     return [path for path in sorted((ROOT / "operator").rglob("*.c")) if path != TABLE]
+
+
+def named_in_tests():
+    found = set()
+    for pattern in TESTS:
+        for path in (ROOT / "tests").rglob(pattern):
+            found |= set(LITERAL.findall(path.read_text()))
+    return found
 
 
 def complaints():
@@ -32,6 +42,7 @@ def complaints():
             if word not in rows:
                 yield f"{path.relative_to(ROOT)}: reason {word} has no row in operator/api/reasons.c"
     yield from (f"operator/api/reasons.c: nobody gives the reason {row}" for row in sorted(rows - literals))
+    yield from (f"operator/api/reasons.c: no test names the reason {row}" for row in sorted(rows - named_in_tests()))
 
 
 def main():

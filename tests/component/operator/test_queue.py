@@ -1,6 +1,7 @@
 """By priority, then first come, first served: 64 IPUs and jobs of 32, 64 and 4."""
 
 import json
+import threading
 
 from waiting import until
 from world import pod_template
@@ -49,6 +50,20 @@ def test_nothing_passes_the_head(world, vipu):
     small.run_pods(1)
     small.wait("Running")
     assert list(vipu.partitions()) == [f"p-small-{world.ns}-0"]
+
+
+def test_a_job_whose_template_is_being_checked_stands_in_line(world, vipu):
+    """On the page alone: the job itself gives no reason before there is an answer."""
+    proxy, may_answer = world.make_api_proxy(), threading.Event()
+    proxy.before = lambda seen: "dryRun" not in seen.query or may_answer.wait(20)
+    operator = world.start_operator(vipu.address, proxy=proxy)
+    job = world.job("asked")
+    (claim,) = until(lambda: json.loads(operator.ask("/queue")[1])["queue"], "it stands in line", tell=world.tell)
+    assert (claim["job"], claim["state"]) == (f"{world.ns}/asked", "CheckingTemplate")
+    assert "reason" not in job.status and job.records() == {}
+    may_answer.set()
+    job.run_pods(1)
+    job.wait("Running")
 
 
 def test_only_who_is_in_the_way_is_named(world, vipu):

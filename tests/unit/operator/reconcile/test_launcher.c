@@ -358,6 +358,19 @@ TEST(a_pod_that_starts_slowly_is_asked_about_now_and_then)
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 0);
 }
 
+TEST(a_launcher_that_starts_slowly_is_told)
+{
+    AUTO(world) struct world *w = world_new(ONE_LAUNCHED);
+
+    wait_for_pod(w, "job-launcher");
+    pod(w, "job-launcher")->is_slow = true;
+    world_settle(w);
+    check_state(w, "Starting", "StartingLauncher", "Launcher pod job-launcher is starting");
+    pod(w, "job-launcher")->is_slow = false;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
 /* Between the note and the pod: whether it was made, nobody knows. */
 TEST(a_launcher_that_was_noted_and_never_seen_is_held_for)
 {

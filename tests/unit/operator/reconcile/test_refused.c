@@ -175,3 +175,21 @@ TEST(tries_count_as_one_time_of_being_stuck)
     CHECK_HAS(world_said(w, "lastMessage"), QUOTA);
     check_nothing_held(w);
 }
+
+#define GOES "unable to create new content in namespace ns because it is being terminated"
+
+TEST(a_job_in_a_namespace_that_is_being_deleted_waits_without_ipus_and_goes)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->dry_run_answer = DRY_RUN_FORBIDDEN;
+    w->forbidden_as = "NamespaceTerminating";
+    w->refusal = GOES;
+    world_settle(w);
+    check_state(w, "Pending", "NamespaceTerminating", "The API server does not admit the pods yet: " GOES);
+    CHECK(strv_has(&w->told, "NamespaceTerminating"));
+    CHECK_INT_EQ(w->record_count, 0);
+    world_delete_job(w);
+    world_settle(w);
+    check_nothing_held(w);
+}

@@ -180,6 +180,7 @@ TEST(a_running_job_is_ready_in_every_way)
     check_condition(written(&s), "Running", true, "InstancesRunning");
     check_condition(written(&s), "Completed", false, "NotCompleted");
     check_condition(written(&s), "Failed", false, "NotFailed");
+    check_condition(written(&s), "Suspended", false, "NotSuspended");
     CHECK_INT_EQ(json_i64(written(&s), "currentReplicas", -1), 2);
     CHECK_INT_EQ(json_i64(written(&s), "desiredReplicas", -1), 2);
     CHECK_INT_EQ(json_i64(written(&s), "observedGeneration", -1), 5);

@@ -142,6 +142,7 @@ struct world {
     /* what the test wants to go wrong */
     enum dry_run_state dry_run_answer; /* DRY_RUN_NEEDED: passes */
     const char *refusal;               /* the API server does not take pods: its words */
+    const char *forbidden_as;          /* what the dry run's refusal is; NULL: a quota */
     uint32_t quota;                    /* and from so many on that have not ended; 0: from the first */
     bool service_taken;                /* somebody has one of that name */
     bool create_refused;               /* it has said so */

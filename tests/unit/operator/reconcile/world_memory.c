@@ -434,7 +434,9 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
 {
     view->dry_run = w->dry_run_generation == job->generation ? w->dry_run : DRY_RUN_NEEDED;
     view->dry_run_text = w->refusal ? w->refusal : "pods is forbidden";
-    view->dry_run_reason = view->dry_run == DRY_RUN_REFUSED ? "PodTemplateRefused" : "QuotaExceeded";
+    view->dry_run_reason = view->dry_run == DRY_RUN_REFUSED ? "PodTemplateRefused"
+                           : w->forbidden_as                ? w->forbidden_as
+                                                            : "QuotaExceeded";
     view->dry_run_retry_at_ms = w->dry_run_retry_at_ms;
     view->is_busy = w->is_busy;
     view->details_since_ms = w->details_since_ms;
