@@ -94,7 +94,9 @@ const struct reason reasons[] = {
      "Wait until the partition is removed (controller.holdSeconds); or, when you know that nothing runs any "
      "more, "
      "annotate the job with graphcore.ai/release=<partition>"},
-    {"Suspended", REASON_STEP, "spec.suspend is true; the job holds no IPUs", "Set spec.suspend to false"},
+    {"Suspended", REASON_STEP,
+     "spec.suspend is true; the job holds no IPUs when status.partitionCounts.total is 0",
+     "Set spec.suspend to false"},
     {"Terminating", REASON_STEP, "The job is being deleted; its IPUs go back first",
      "If it stays so, the message says what it waits for"},
     {"Completed", REASON_STEP, "All instances ended with success", NULL},
