@@ -16,6 +16,7 @@ import tree  # noqa: E402
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
+ARROW = re.compile(r"    (?:\[\*\]|\w+) --> (?:\[\*\]|\w+): [^;:]+")
 NAMED_PATH = re.compile(r"(?:\.ci|base|charts|cmake|deploy|docs|launcher|operator|popdist|tests|vipu)/[\w./-]+")
 # What a build or an installation makes has no place in the tree.
 MADE = re.compile(r"operator/(?:ipu-|vipu-)|vipu/(?:ca\.crt|server)")
@@ -105,6 +106,9 @@ def states():
     picture = next(block.text for block in pages.blocks_of("docs/jobs.md") if block.text.startswith("stateDiagram"))
     drawn = {word for ends in re.findall(r"^ *(\S+) --> (\w+|\[\*\])", picture, re.MULTILINE) for word in ends} - {"[*]"}
     told = set(re.findall(r"^\| `(\w+)` \|", page.split("| STATUS |")[1].split("\n\n")[0], re.MULTILINE))
+    for line in picture.splitlines()[1:]:
+        if not ARROW.fullmatch(line):  # for mermaid a label ends there, and the words behind it are states
+            yield f"docs/jobs.md: an arrow of the picture of states is 'A --> B: label', without ; or : in it: {line.strip()}"
     if not given or told != given:
         yield f"docs/jobs.md: the table of states differs from operator/reconcile/status.c: {sorted(told ^ given)}"
     if drawn != given:
