@@ -4,7 +4,7 @@ import re
 
 import pytest
 from waiting import until
-from world import FINALIZER, container, pod_template
+from world import FINALIZER, OPERATOR_NS, container, pod_template
 
 ENV = {"name": "EPOCHS", "value": "3"}
 
@@ -271,6 +271,32 @@ def test_workers_are_found_by_name(world, vipu):
     until(lambda: names_of(world, job) == again, "the names of the new pods", tell=world.tell)
 
 
+def test_labels_and_annotations_of_others_stay(world, vipu):
+    """Also on what is written again: a restart changes the record and who is behind the names."""
+    world.start_operator(vipu.address)
+    job = world.job("marked", workersPerJobInstance=2, restartPolicy={"type": "OnFailure"})
+    pods = job.run_pods(2)
+    job.wait("Running")
+    first = {"marked-workers-0-ipv4": addresses(job.pods())}
+    until(lambda: names_of(world, job) == first, "both names", tell=world.tell)
+    marks = {"labels": {"example.com/team": "vision"}, "annotations": {"example.com/note": "kept"}}
+    partition = f"p-marked-{world.ns}-0"
+    things = [("configmaps", OPERATOR_NS, partition), ("endpointslices", world.ns, "marked-workers-0-ipv4"),
+              ("services", world.ns, "marked-workers")]
+    for thing in things:
+        world.api.patch(*thing, {"metadata": marks})
+
+    world.kubelet.fail(pods["marked-worker-1"], 1)
+    world.automatic()
+    until(lambda: job.status.get("restartCount") == 1 and job.is_in("Running"), "it is started again", 90, world.tell)
+    again = {"marked-workers-0-ipv4": addresses(job.pods())}
+    until(lambda: names_of(world, job) == again, "the names of the new pods", tell=world.tell)
+    assert again != first and job.records()[partition]["run"] == "1"
+    for thing in things:
+        metadata = world.api.get(*thing)["metadata"]
+        assert all(added.items() <= metadata[kind].items() for kind, added in marks.items()), thing
+
+
 @pytest.mark.parametrize("second", [(), ("10.1.2.{}",)], ids=["alone", "first"])
 def test_workers_with_ipv6_addresses_are_found_by_name(world, vipu, second):
     """In a cluster that has nothing else, or where IPv6 comes first."""
@@ -311,6 +337,28 @@ def test_an_endpoint_slice_of_somebody_else_is_not_adopted(world, vipu):
     world.api.delete("endpointslices", world.ns, "taken-workers-0-ipv4")
     job.wait("Running")
     until(lambda: names_of(world, job) == {"taken-workers-0-ipv4": addresses(job.pods())}, "our own", tell=world.tell)
+
+
+def test_what_an_earlier_job_of_the_name_has_left_is_not_adopted(world, vipu):
+    """Somebody took its finalizer, and its pod still ends when the next job of that name comes."""
+    world.start_operator(vipu.address)
+    first = world.job("again")
+    left = first.run_pods(1)["again-worker-0"]
+    first.wait("Running")
+    first.delete()
+    first.wait("Terminating")
+    first.patch({"metadata": {"finalizers": None}})
+    first.wait_gone()
+    second = world.job("again")
+    told = second.wait("Starting", "StoppingOldPods")["lastMessage"]
+    assert "pod again-worker-0 of an earlier job of this name has not gone yet" in told
+    assert second.pods()["again-worker-0"]["metadata"]["ownerReferences"] == left["metadata"]["ownerReferences"]
+    assert second.status["workersStatus"]["active"] == 0
+    world.kubelet.end_deleted(left)
+    pod = second.run_pods(1)["again-worker-0"]
+    assert pod["metadata"]["ownerReferences"][0]["uid"] == second.uid
+    assert pod["metadata"]["annotations"]["graphcore.ai/partition"] != f"p-again-{world.ns}-0"
+    second.wait("Running")
 
 
 def test_another_manager_is_left_alone(world, vipu):
