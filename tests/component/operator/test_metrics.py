@@ -54,6 +54,7 @@ def test_jobs_ipus_and_the_line_are_told(world, vipu):
     assert abs(told["ipu_operator_fragmentation_ratio", vipu.address] - 1 / 3) < 0.001
     assert told["ipu_operator_api_requests_total", "POST", "pods"] >= 2  # the question, and the pod
     assert told["ipu_operator_reconciles_total", "acted"] > 0
+    assert not any(name in label for key in told for label in key for name in ("holds", "waits")), "none is a job's own"
 
     world.kubelet.succeed(pod)
     holds.wait("Completed")
