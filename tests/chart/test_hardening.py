@@ -119,9 +119,14 @@ def test_network_policies_name_who_may_connect(render):
     nodes = [{"ipBlock": {"cidr": cidr}} for cidr in MAXIMAL["networkPolicy"]["nodeNetworks"]]
     objects = render(EVERYTHING)
     of_operator = objects["NetworkPolicy", "ipu-controller-manager"]["spec"]
-    senders = {rule["ports"][0]["port"]: rule["from"] for rule in of_operator["ingress"]}
-    assert senders == {"health": [*MAXIMAL["networkPolicy"]["pagesFrom"], {"podSelector": of_operator["podSelector"]}],
-                       "webhooks": nodes}
+    senders = [([port["port"] for port in rule["ports"]], rule["from"]) for rule in of_operator["ingress"]]
+    asked, others = senders.pop(1)
+    assert senders == [(["health", "metrics"], MAXIMAL["networkPolicy"]["pagesFrom"]), (["webhooks"], nodes)]
+    assert asked == ["health"], "which every replica and `helm test` ask"
+    pods = [objects["Deployment", "ipu"]["spec"]["template"], objects["Pod", "ipu-self-check"]]
+    assert len(others) == len(pods)
+    for peer, pod in zip(others, pods):
+        assert peer["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
     (to_vipu,) = objects["NetworkPolicy", "ipu-vipu-server"]["spec"]["ingress"]
     assert to_vipu["from"][2:] == nodes
     assert to_vipu["from"][0]["podSelector"]["matchLabels"].items() <= labels_of(objects, "ipu").items()
