@@ -15,6 +15,11 @@ OPERATOR = "ipus-ipu-operator-controller"
 REVIEWS = {("authentication.k8s.io", "tokenreviews", "create"), ("authorization.k8s.io", "subjectaccessreviews", "create")}
 HARDENED = {**SIMULATED, **yaml.safe_load((CHART / "hardened-values.yaml").read_text())}
 
+# As on OpenShift, where the cluster chooses users; and values that look like nothing.
+LEFT_TO_THE_CLUSTER = {
+    "podSecurityContext": {"runAsUser": None, "runAsGroup": None, "fsGroup": 0},
+    "securityContext": {"readOnlyRootFilesystem": False, "capabilities": {"add": ["CHOWN"]}}}
+
 
 def rules(objects):
     """What the operator's roles allow, as (where, group, resource, verb)."""
@@ -32,6 +37,25 @@ def test_the_hardened_values_turn_on_all_that_is_off(render):  # noqa: F811
     kinds = {kind for kind, _ in render(HARDENED)}
     assert kinds >= {kind for kind, _ in render({**WEBHOOKS, **OPTIONAL})}
     assert render(HARDENED)["Deployment", "ipu-operator"]["spec"]["replicas"] == 2
+
+
+@pytest.mark.parametrize("values", [EVERYTHING, {"fullnameOverride": "ipu", "controller": LEFT_TO_THE_CLUSTER}],
+                         ids=["everything", "openshift"])
+def test_hooks_run_as_the_operator_does_and_where_it_may(render, values):
+    objects = render(values)
+    pod = manager(objects, "ipu")
+    for hook in [objects["Job", "ipu-crd"]["spec"]["template"]["spec"], objects["Pod", "ipu-self-check"]["spec"],
+                 objects["Job", "ipu-before-uninstall"]["spec"]["template"]["spec"]]:
+        for field in ["securityContext", "nodeSelector", "tolerations", "affinity", "imagePullSecrets"]:
+            assert hook.get(field) == pod.get(field), field
+        assert hook["containers"][0]["securityContext"] == pod["containers"][0]["securityContext"]
+
+
+def test_fields_of_security_contexts_are_the_restricted_ones_until_told_otherwise(render):
+    pod = manager(render({"controller": LEFT_TO_THE_CLUSTER}))
+    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}, "fsGroup": 0}
+    assert pod["containers"][0]["securityContext"] == {
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": False, "capabilities": {"drop": ["ALL"], "add": ["CHOWN"]}}
 
 
 def test_a_drain_takes_one_replica_at_a_time(render):

@@ -137,22 +137,6 @@ that is not there yet keeps no pod from starting. */}}
 {{- with $sources }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
-{{- define "ipu-operator.restrictedPod" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile:
-  type: RuntimeDefault
-{{- end -}}
-
-{{- define "ipu-operator.restrictedContainer" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-{{- end -}}
-
 {{- /* Of the objects that bring the definition of IPUJobs up to date, in the order of their weights; none stays. */}}
 {{- define "ipu-operator.crdHook" -}}
 helm.sh/hook: pre-install,pre-upgrade
