@@ -79,8 +79,8 @@ def test_the_priority_class_is_that_of_the_operators_pods(render):
     made = objects["PriorityClass", OPERATOR]
     assert (made["value"], made["globalDefault"]) == (1000000, False)
     assert manager(objects)["priorityClassName"] == OPERATOR
-    other = render({**OPTIONAL, "controller": {"priorityClassName": "system-cluster-critical"}})
-    assert manager(other)["priorityClassName"] == "system-cluster-critical", "the value names another"
+    other = render({"controller": {"priorityClassName": "system-cluster-critical"}})
+    assert manager(other)["priorityClassName"] == "system-cluster-critical"
 
 
 def test_the_api_server_tells_the_operators_requests_from_others(render):

@@ -103,6 +103,24 @@ def test_long_names_are_cut_to_what_kubernetes_takes(programs, name):
             assert len(value) <= 63
 
 
+@pytest.mark.parametrize("release, override, name", [("r", "My_Op", "r-My_Op"), ("1st.rel", "", "1st.rel-ipu-operator")])
+def test_names_that_services_cannot_have_are_refused(programs, release, override, name):
+    def names(*settings):
+        return subprocess.run([programs / "helm", "template", release, CHART, f"--set=nameOverride={override}", *settings],
+                              capture_output=True, text=True, timeout=60)
+
+    refused = names("--set=fullnameOverride=")
+    assert refused.returncode != 0 and f'fullnameOverride: "{name}" would begin the names' in refused.stderr
+    assert names("--set=fullnameOverride=ipus").returncode == 0
+
+
+@pytest.mark.parametrize("end", ["-", "_", "."])
+def test_what_is_cut_ends_in_a_letter_or_digit(programs, end):
+    things = objects(render(programs / "helm", {"nameOverride": f"{'n' * 62}{end}more", "fullnameOverride": ""}, release="r" * 35))
+    assert {thing["metadata"]["labels"]["app.kubernetes.io/name"] for thing in things} == {"n" * 62}
+    assert ("Deployment", "r" * 35) in {(thing["kind"], thing["metadata"]["name"]) for thing in things}
+
+
 def test_no_certificate_is_made_by_helm(programs):
     """What Helm makes, nobody renews: the operator makes its own, and renews them."""
     text = render(programs / "helm", EVERYTHING)

@@ -11,7 +11,8 @@ RETIRED = {"$ref": "#/definitions/retired"}
 # test_hardening.py: it goes with few of the others.
 ALONE = {"controller.watchNamespace"}
 # What would be refused without it.
-LEANS_ON = {"admissionWebhooks.enabled": "admissionWebhooks.certManager.enabled", "uninstall.check": "uninstall.drain"}
+LEANS_ON = {"admissionWebhooks.enabled": "admissionWebhooks.certManager.enabled", "uninstall.check": "uninstall.drain",
+            "controller.priorityClassName": "priorityClass.create"}
 
 
 @pytest.fixture(scope="module")

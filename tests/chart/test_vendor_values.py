@@ -13,6 +13,7 @@ REFUSED = [row for row in ROWS if "refused" in row]
 
 DESCRIBED = {path for path, _, _ in described_values()}
 
+
 @pytest.fixture(scope="module")
 def refusals(programs, tmp_path_factory):
     """What Helm says to a values file with every mistake that there is."""
@@ -60,14 +61,27 @@ def test_a_copy_of_the_vendors_defaults_works(helm):
     assert "graphcore/" not in done.stdout
 
 
-@pytest.mark.parametrize("image, tag", [(("controller", "image", "repository"), ("controller", "image", "tag")),
-                                        (("global", "launcherImage"), ("global", "launcherImageTag"))])
+IMAGES = [("controller.image.repository", "controller.image.tag"), ("global.launcherImage", "global.launcherImageTag")]
+
+
+@pytest.mark.parametrize("image, tag", IMAGES)
+@pytest.mark.parametrize("version", ["1.2.0", "1.1.0", "1.2.0-p1"])
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
-def test_versions_of_the_vendors_images_are_refused(helm, image, tag):
-    default = next(row["vendor"] for row in ROWS if row["value"] == ".".join(image))
-    done = helm("template", merged(nested(".".join(image), default), nested(".".join(tag), "1.2.0")))
-    assert done.returncode != 0
-    assert f"{'.'.join(tag)}: 1.2.0 is a version of the vendor's image" in done.stderr
+def test_versions_of_the_vendors_images_are_refused(helm, image, tag, version):
+    """With its repositories and without: chart 1.1.0 wrote its tags out, and who pinned a version had the default repositories."""
+    default = next(row["vendor"] for row in ROWS if row["value"] == image)
+    for repository in (nested(image, default), {}):
+        done = helm("template", merged(repository, nested(tag, version)))
+        assert done.returncode != 0
+        assert f"{tag}: {version} is a version of the vendor's image" in done.stderr
+
+
+@pytest.mark.parametrize("image, tag", IMAGES)
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_tags_of_somebodys_own_images_are_theirs(helm, image, tag):
+    for values in (merged(nested(image, "mirror/mine"), nested(tag, "1.2.0")), nested(tag, "1.3.0")):
+        done = helm("template", values)
+        assert done.returncode == 0, done.stderr
 
 
 def test_successors_are_values():

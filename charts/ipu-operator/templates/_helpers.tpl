@@ -1,14 +1,17 @@
-{{- define "ipu-operator.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- /* A text cut to a length, (list TEXT LENGTH), without what no name and no label may end in. */}}
+{{- define "ipu-operator.cut" -}}
+{{- regexReplaceAll "[-_.]+$" (trunc (last . | int) (first .)) "" -}}
 {{- end -}}
 
-{{- /* Kept to 36 characters: the longest name made from it, <fullname>-controller-manager-metrics, is a Service, which may have 63. */}}
-{{- define "ipu-operator.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 36 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name (include "ipu-operator.name" .) | trunc 36 | trimSuffix "-" -}}
+{{- define "ipu-operator.name" -}}
+{{- include "ipu-operator.cut" (list (default .Chart.Name .Values.nameOverride) 63) -}}
 {{- end -}}
+
+{{- /* Kept to 36 characters: the longest name made from it, <fullname>-controller-manager-metrics, is a Service, which may have 63.
+The names of Services begin with a letter and have no dot, unlike those of releases: _refusals.tpl holds it to that. */}}
+{{- define "ipu-operator.fullname" -}}
+{{- $name := .Values.fullnameOverride | default (printf "%s-%s" .Release.Name (include "ipu-operator.name" .)) -}}
+{{- include "ipu-operator.cut" (list $name 36) -}}
 {{- end -}}
 
 {{- /* Objects without a namespace carry it in their name, so that two installations do not collide. */}}
@@ -16,7 +19,6 @@
 {{- printf "%s-%s-controller" .Release.Namespace (include "ipu-operator.fullname" .) -}}
 {{- end -}}
 
-{{- /* Both webhook configurations and the Secret with their certificate. */}}
 {{- /* The Secret in which cert-manager keeps the webhooks' certificate. */}}
 {{- define "ipu-operator.admissionGiven" -}}
 {{- include "ipu-operator.admission" . }}-certificate
@@ -28,6 +30,7 @@
 {{ $service }}.{{ .Release.Namespace }}.svc,{{ $service }}.{{ .Release.Namespace }},{{ $service }}
 {{- end -}}
 
+{{- /* Both webhook configurations and the Secret with their certificate. */}}
 {{- define "ipu-operator.admission" -}}
 {{- include "ipu-operator.fullname" . }}-admission
 {{- end -}}
@@ -39,7 +42,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
 {{- define "ipu-operator.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+helm.sh/chart: {{ include "ipu-operator.cut" (list (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_") 63) }}
 {{ include "ipu-operator.selectorLabels" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}

@@ -1,9 +1,11 @@
 {{- /* What is wrong with the values beyond their schema: one line for each mistake, so that all are told at once. */}}
 {{- define "ipu-operator.refusals" -}}
 {{- include "ipu-operator.refusedVendorValues" . -}}
+{{- include "ipu-operator.refusedNames" . -}}
 {{- include "ipu-operator.refusedImages" . -}}
 {{- include "ipu-operator.refusedControllers" . -}}
 {{- include "ipu-operator.refusedPodFields" . -}}
+{{- include "ipu-operator.refusedNetworks" . -}}
 {{- include "ipu-operator.refusedPorts" . -}}
 {{- include "ipu-operator.refusedNamespaced" . -}}
 {{- include "ipu-operator.refusedIdle" . -}}
@@ -25,18 +27,27 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* The vendor's images, which cannot do this operator's work. */}}
+{{- /* Without fullnameOverride it is made of the release's name and nameOverride, which may be what names of Services may not. */}}
+{{- define "ipu-operator.refusedNames" -}}
+{{- $name := include "ipu-operator.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
+  fullnameOverride: {{ quote $name }} would begin the names of Services, which have small letters, digits and "-" alone and begin with a letter; set fullnameOverride to a name like that
+{{- end -}}
+{{- end -}}
+
+{{- /* The vendor's images, which cannot do this operator's work, and tags of its versions, which this project's images do not have:
+chart 1.1.0 wrote its own out as a default. What somebody calls an image of their own is theirs. */}}
 {{- define "ipu-operator.refusedImages" -}}
 {{- $controller := .Values.controller.image -}}
 {{- range $row := list
-  (list "controller.image.repository" $controller.repository "controller.image.tag" $controller.tag)
-  (list "global.launcherImage" .Values.global.launcherImage "global.launcherImageTag" .Values.global.launcherImageTag) -}}
-{{- if regexMatch "(^|/)ipu-operator-(controller|launcher|vipu-proxy)$" (index $row 1) -}}
-{{- if not (hasPrefix "graphcore/" (index $row 1)) }}
+  (list "controller.image.repository" $controller.repository "controller.image.tag" ($controller.tag | default ""))
+  (list "global.launcherImage" .Values.global.launcherImage "global.launcherImageTag" (.Values.global.launcherImageTag | default "")) -}}
+{{- $vendors := regexMatch "(^|/)ipu-operator-(controller|launcher|vipu-proxy)$" (index $row 1) -}}
+{{- $version := and (regexMatch "^1\\.[12]\\.0(-p[0-9]+)?(@|$)" (index $row 3)) (ne (index $row 3) $.Chart.AppVersion) -}}
+{{- if and $vendors (not (hasPrefix "graphcore/" (index $row 1))) }}
   {{ index $row 0 }}: {{ index $row 1 }} is the vendor's image, which cannot do this operator's work; leave it out, or name a copy of this project's
-{{- else if index $row 3 }}
+{{- else if or (and $vendors (index $row 3)) (and $version (hasPrefix "ipu-operator/" (index $row 1))) }}
   {{ index $row 2 }}: {{ index $row 3 }} is a version of the vendor's image; leave it out
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -50,6 +61,9 @@
 {{- $name := "" -}}
 {{- if kindIs "map" . -}}
 {{- $name = printf "%s:%d" .host (.port | default 8090 | int) -}}
+{{- if not (regexMatch "^([^:]+|[0-9a-fA-F]*(:[0-9a-fA-F.]*){2,}(%.+)?)$" .host) }}
+  global.vipuControllers: {{ quote .host }} is no host; give its port as port
+{{- end -}}
 {{- else if regexMatch (printf "^(\\[[A-Za-z0-9._:%%-]+\\]|[A-Za-z0-9._%%-]+)(:(%s))?(:(%s))?$" $port $label) . -}}
 {{- $host := regexFind "^(\\[[^\\]]+\\]|[^:]+)" . -}}
 {{- $name = printf "%s:%d" (trimAll "[]" $host) (regexFind "^:[0-9]+" (trimPrefix $host .) | trimPrefix ":" | default "8090" | int) -}}
@@ -66,8 +80,37 @@
 {{- /* The vendor's chart gave controller.securityContext to the pod. */}}
 {{- define "ipu-operator.refusedPodFields" -}}
 {{- range $field := keys (.Values.controller.securityContext | default dict) | sortAlpha -}}
-{{- if has $field (list "fsGroup" "fsGroupChangePolicy" "supplementalGroups" "supplementalGroupsPolicy" "sysctls") }}
+{{- if has $field (list "fsGroup" "fsGroupChangePolicy" "seLinuxChangePolicy" "supplementalGroups" "supplementalGroupsPolicy" "sysctls") }}
   controller.securityContext.{{ $field }}: only pods have it, not containers; use controller.podSecurityContext.{{ $field }}
+{{- end -}}
+{{- end -}}
+{{- $own := include "ipu-operator.labels" (dict "root" . "component" "controller-manager") | fromYaml -}}
+{{- range $label := keys (.Values.controller.podLabels | default dict) | sortAlpha -}}
+{{- if or (hasKey $own $label) (eq $label "control-plane") }}
+  controller.podLabels: {{ $label }} is a label that the chart gives the pods itself, for others to find them by; leave it out
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "ipu-operator.isNetwork" -}}
+{{- $byte := "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])" -}}
+{{- $v4 := printf "(%s\\.){3}%s/(3[0-2]|[12]?[0-9])" $byte $byte -}}
+{{- $v6 := "[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}/(12[0-8]|1[01][0-9]|[1-9]?[0-9])" -}}
+{{- if regexMatch (printf "^(%s|%s)$" $v4 $v6) . }}yes{{ end -}}
+{{- end -}}
+
+{{- /* Open MPI takes several, with commas between. */}}
+{{- define "ipu-operator.refusedNetworks" -}}
+{{- range .Values.networkPolicy.nodeNetworks -}}
+{{- if not (include "ipu-operator.isNetwork" .) }}
+  networkPolicy.nodeNetworks: {{ quote . }} is no network such as 10.0.0.0/16
+{{- end -}}
+{{- end -}}
+{{- with .Values.worker.mpiNetwork -}}
+{{- range splitList "," . -}}
+{{- if not (or (include "ipu-operator.isNetwork" .) (regexMatch "^[0-9_.-]*[A-Za-z][A-Za-z0-9_.-]*$" .)) }}
+  worker.mpiNetwork: {{ quote . }} is neither a network such as 10.0.0.0/8 nor the name of an interface
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -94,6 +137,12 @@
 {{- end -}}
 {{- if and .Values.admissionWebhooks.certManager.enabled (not .Values.admissionWebhooks.enabled) }}
   admissionWebhooks.certManager.enabled: without admissionWebhooks.enabled there is no certificate to make
+{{- end -}}
+{{- if and .Values.priorityClass.create (ne (include "ipu-operator.priorityClassName" .) (include "ipu-operator.clusterName" .)) }}
+  priorityClass.create: nobody would use the class, because controller.priorityClassName names {{ .Values.controller.priorityClassName }}; leave out one of them
+{{- end -}}
+{{- if and .Values.flowSchema.enabled (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) }}
+  flowSchema.enabled: Kubernetes has flowcontrol.apiserver.k8s.io/v1 from 1.29 on, and this one is {{ .Capabilities.KubeVersion.Version }}; turn it off
 {{- end -}}
 {{- if and .Values.uninstall.drain (not .Values.uninstall.check) }}
   uninstall.drain: without uninstall.check nothing is done before the release goes
