@@ -164,3 +164,24 @@ def test_the_plain_manifests_are_taken(api):
         assert api.kubectl("get", "deployment", "ipu-operator", namespace="ipu-operator").returncode != 0
     finally:
         api.must("delete", "namespace", "ipu-operator", "--wait=false")
+
+
+def test_an_edited_list_of_controllers_outlives_the_next_manifest(api, namespace):
+    """As docs/upgrade.md has it. `kubectl edit` writes under the name that is taken here."""
+    (table,) = [thing for thing in objects(MANIFEST.read_text())
+                if (thing["kind"], thing["metadata"]["name"]) == ("ConfigMap", "ipu-operator-vipu-controllers")]
+    table["metadata"]["namespace"] = namespace
+    after = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "after", "namespace": namespace}}
+    mine = {"data": {"controllers.yaml": "vipuControllers: [{host: pod1}]\n"}}
+
+    def apply(*things):
+        return api.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(thing) for thing in things))
+
+    assert apply(table).returncode == 0
+    api.must("patch", "configmap", table["metadata"]["name"], "--field-manager=kubectl-edit", "--type=merge",
+             "-p", json.dumps(mine), namespace=namespace)
+    done = apply(table, after)
+    assert done.returncode == 1 and 'conflict with "kubectl-edit" using v1: .data.controllers.yaml' in done.stderr
+    api.must("get", "configmap", "after", namespace=namespace)
+    kept = json.loads(api.must("get", "configmap", table["metadata"]["name"], "-o", "json", namespace=namespace))
+    assert kept["data"] == mine["data"]
