@@ -1,11 +1,12 @@
 """Every value of the vendor's chart works, or is refused with the name of its successor."""
 
+import runpy
 import subprocess
 
 import pytest
 import yaml
 
-from conftest import CHART
+from conftest import CHART, ROOT
 from values_table import VALUES, VENDOR as ROWS, described_values, merged, nested, value_at
 
 WORKING = [row for row in ROWS if "refused" not in row]
@@ -59,6 +60,14 @@ def test_a_copy_of_the_vendors_defaults_works(helm):
     assert "image: ipu-operator/ipu-operator:" in done.stdout
     assert "--launcher-image=ipu-operator/ipu-launch:" in done.stdout
     assert "graphcore/" not in done.stdout
+
+
+def test_the_stand_in_for_the_vendors_chart_has_its_defaults():
+    """tests/e2e upgrades from it. Tags are unset there, and a node of a local cluster cannot pull what is run."""
+    values = runpy.run_path(str(ROOT / "tests/e2e/vendor_chart.py"))["VALUES"]
+    run = ("global.launcherImagePullPolicy", "controller.image.pullPolicy")
+    rows = [row for row in ROWS if "vendor" in row and row["value"] not in run and not row["value"].lower().endswith("tag")]
+    assert [row["value"] for row in rows if value_at(values, row["value"].split(".")) != row["vendor"]] == []
 
 
 IMAGES = [("controller.image.repository", "controller.image.tag"), ("global.launcherImage", "global.launcherImageTag")]

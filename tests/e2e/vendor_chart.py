@@ -7,7 +7,7 @@ import yaml
 PAUSE = "ipu-operator.local/pause:1"
 # The vendor's defaults, but for the pull policies: a node here cannot pull.
 VALUES = {
-    "fullnameOverride": "ipu-operator",
+    "nameOverride": "", "fullnameOverride": "ipu-operator",
     "global": {"imagePullSecrets": [], "vipuControllers": "vipu-server:8090:vipu-ctrl=vctl1",
                "launcherImage": "graphcore/ipu-operator-launcher", "launcherImagePullPolicy": "IfNotPresent",
                "kubectlVersion": ""},
@@ -20,8 +20,16 @@ VALUES = {
         "resources": {"limits": {"memory": "512Mi"}, "requests": {"cpu": "100m", "memory": "512Mi"}},
         "podAnnotations": {}, "podSecurityContext": {"runAsUser": 65532}, "securityContext": {},
         "nodeSelector": {}, "tolerations": [], "affinity": {}},
-    "vipuProxy": {"proxyPartitionTrackerConfigMap": "ipu-partitions-tracker", "proxyPort": 8080, "logLevel": 2,
-                  "service": {"type": "ClusterIP", "port": 80}},
+    "vipuProxy": {
+        "image": {"repository": "graphcore/ipu-operator-vipu-proxy", "pullPolicy": "Always"},
+        "proxyPartitionTrackerConfigMap": "ipu-partitions-tracker", "proxyWriteTimeoutSeconds": 300, "proxyReadTimeoutSeconds": 30,
+        "proxyIdleTimeoutSeconds": 60, "proxyPort": 8080, "logLevel": 2,
+        "serviceAccount": {"create": True, "annotations": {}, "name": ""},
+        "rbac": {"create": True},
+        "service": {"type": "ClusterIP", "port": 80},
+        "resources": {"limits": {"memory": "128Mi"}, "requests": {"cpu": "100m", "memory": "128Mi"}},
+        "podAnnotations": {}, "podSecurityContext": {}, "securityContext": {},
+        "nodeSelector": {}, "tolerations": [], "affinity": {}},
     "admissionWebhooks": {"timeoutSeconds": 30, "failurePolicy": "Fail", "port": 9443,
                           "service": {"annotations": {}, "servicePort": 443, "type": "ClusterIP"}},
     "worker": {"hostNetwork": True},
@@ -73,11 +81,11 @@ def template(full, release):
         return named("Service", "v1", f"{full}-{name}", spec={
             "selector": {"control-plane": component}, "ports": [{"name": "https", "port": port, "targetPort": port}]})
 
-    def role(name):
+    def role(name, cluster="Cluster"):
         rules = [{"apiGroups": ["graphcore.ai"], "resources": ["ipujobs"], "verbs": ["get"]}]
-        return [named("ClusterRole", "rbac.authorization.k8s.io/v1", f"{release}-{name}-role", rules=rules),
-                named("ClusterRoleBinding", "rbac.authorization.k8s.io/v1", f"{release}-{name}-rolebinding",
-                      roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"{release}-{name}-role"},
+        return [named(f"{cluster}Role", "rbac.authorization.k8s.io/v1", f"{release}-{name}-role", rules=rules),
+                named(f"{cluster}RoleBinding", "rbac.authorization.k8s.io/v1", f"{release}-{name}-rolebinding",
+                      roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": f"{cluster}Role", "name": f"{release}-{name}-role"},
                       subjects=[{"kind": "ServiceAccount", "name": f"{full}-controller", "namespace": "default"}])]
 
     def webhook(kind, verb):
@@ -97,7 +105,9 @@ def template(full, release):
         named("Secret", "v1", f"{full}-admission", stringData={"ca": "a", "cert": "b", "key": "c"}),
         named("ServiceAccount", "v1", f"{full}-controller"), named("ServiceAccount", "v1", f"{full}-vipu-proxy"),
         webhook("Mutating", "mutate"), webhook("Validating", "validate"),
-        *role("manager"), *role("auth-proxy"), *role("vipu-proxy"),
+        *role("manager"), *role("auth-proxy"), *role("vipu-proxy"), *role("leader-election", cluster=""),
+        named("ClusterRole", "rbac.authorization.k8s.io/v1", f"{release}-metrics-reader",
+              rules=[{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]),
     ]
 
 
