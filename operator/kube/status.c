@@ -9,6 +9,17 @@ static enum err_kind conflict_kind(const char *reason)
     return str_eq(reason, "AlreadyExists") ? ERR_EXISTS : ERR_CONFLICT;
 }
 
+/* What admission refuses is worth another try when its rules change, whatever status a webhook or a policy
+ * gives it: a policy's is 422 unless it says otherwise, a webhook's 400. Every release words the messages of
+ * admission webhooks and ValidatingAdmissionPolicies this way. */
+static bool is_admissions(const char *message)
+{
+    return (strstr(message, "admission webhook \"") != NULL &&
+            strstr(message, "denied the request") != NULL) ||
+           (strstr(message, "ValidatingAdmissionPolicy '") != NULL &&
+            strstr(message, "denied request") != NULL);
+}
+
 static enum err_kind kind_of(int http_status, const char *reason)
 {
     switch (http_status) {
@@ -47,7 +58,7 @@ static enum kube_denial denial_of(int http_status, const cJSON *body, const char
     if (http_status == 401)
         return KUBE_DENIAL_CREDENTIALS;
     if (http_status != 403)
-        return KUBE_DENIAL_NONE;
+        return is_admissions(message) ? KUBE_DENIAL_RULES : KUBE_DENIAL_NONE;
     if (has_cause(body, "NamespaceTerminating") || strstr(message, "because it is being terminated") != NULL)
         return KUBE_DENIAL_NAMESPACE_TERMINATING;
     if (strstr(message, "exceeded quota") != NULL)
@@ -102,14 +113,17 @@ void kube_status_read(int http_status, const cJSON *body, int64_t retry_after_ms
 {
     const char *reason = json_str(body, "reason", "");
     char *message = whole_message(http_status, body);
+    enum err_kind kind = kind_of(http_status, reason);
 
+    if ((kind == ERR_INVALID || kind == ERR_IO) && is_admissions(message))
+        kind = ERR_DENIED;
     *ret = (struct kube_status){
         .denial = denial_of(http_status, body, message),
         .reason = mem_strdup(reason),
         .message = message,
         .retry_after_ms = patience_of(body, retry_after_ms),
     };
-    err_set_code(&ret->err, kind_of(http_status, reason), http_status, "%s", message);
+    err_set_code(&ret->err, kind, http_status, "%s", message);
 }
 
 void kube_status_release(struct kube_status *status)

@@ -4,11 +4,13 @@ import json
 
 import pytest
 
+from kube_api import Refused
 from operator_program import run
 from waiting import until
 from world import container, pod_template
 
 RENEWALS = 3
+INVALID = 422
 
 
 def renewals(seen):
@@ -210,6 +212,38 @@ def test_a_limit_range_asks_of_the_program_alone(world, vipu):
     small = world.job("small", workers={"template": pod_template(container(resources={"requests": {"memory": "100Mi"}}))})
     assert "minimum memory usage per Container is 200Mi" in small.wait("Pending", "PodsForbidden")["lastMessage"]
     world.job("large", workers={"template": pod_template(container(resources={"requests": least, "limits": most}))}).wait("Running")
+
+
+def refuses_pods(world):
+    body = {"metadata": {"name": "any"}, "spec": {"containers": [container()]}}
+    try:
+        world.api.request("POST", world.api.path("pods", world.ns) + "?dryRun=All", body)
+    except Refused as refused:
+        return refused.status == INVALID
+    return False
+
+
+def test_an_admission_policy_is_waited_for(world, vipu):
+    """Such a policy refuses with the status of an invalid object; the pods are none."""
+    name = f"no-{world.ns}"
+    world.api.create("validatingadmissionpolicies", None, {"metadata": {"name": name}, "spec": {
+        "matchConstraints": {"resourceRules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]},
+        "validations": [{"expression": "has(object.metadata.labels.team)", "message": "pods name their team"}]}})
+    world.api.create("validatingadmissionpolicybindings", None, {"metadata": {"name": name}, "spec": {
+        "policyName": name, "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.ns}}}}})
+    try:
+        until(lambda: refuses_pods(world), "the policy counts")
+        world.start_operator(vipu.address)
+        job = world.job("policy")
+        assert "denied request: pods name their team" in job.wait("Pending", "PodsForbidden")["lastMessage"]
+        assert vipu.partitions() == {} and job.records() == {}
+    finally:
+        world.api.delete("validatingadmissionpolicybindings", None, name)
+        world.api.delete("validatingadmissionpolicies", None, name)
+    job.run_pods(1)
+    job.wait("Running")
 
 
 def test_a_missing_service_account_is_waited_for(world, vipu):

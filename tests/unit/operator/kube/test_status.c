@@ -116,6 +116,16 @@ TEST(denials_are_told_apart)
         {403, "{\"message\":\"forbidden\",\"details\":{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}",
          KUBE_DENIAL_NAMESPACE_TERMINATING},
         {403, "{\"message\":\"User u cannot create pods\"}", KUBE_DENIAL_RULES},
+        {422,
+         "{\"message\":\"pods \\\"a\\\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'y' denied "
+         "request: no team\"}",
+         KUBE_DENIAL_RULES},
+        {400, "{\"message\":\"admission webhook \\\"x.io\\\" denied the request: no team\"}",
+         KUBE_DENIAL_RULES},
+        {500, "{\"message\":\"admission webhook \\\"x.io\\\" denied the request without explanation\"}",
+         KUBE_DENIAL_RULES},
+        {422, "{\"message\":\"Pod \\\"a\\\" is invalid: spec.nodeName: denied the request\"}",
+         KUBE_DENIAL_NONE},
         {401, "{}", KUBE_DENIAL_CREDENTIALS},
         {404, "{}", KUBE_DENIAL_NONE},
     };
@@ -126,6 +136,7 @@ TEST(denials_are_told_apart)
 
         kube_status_read(row->http, body, -1, &status);
         CHECK_INT_EQ(status.denial, row->want);
+        CHECK_INT_EQ(status.err.kind == ERR_DENIED, row->want != KUBE_DENIAL_NONE);
         kube_status_release(&status);
     }
 }
