@@ -32,10 +32,17 @@ const struct reason reasons[] = {
      "Change the template as the message says; the operator asks again by itself, too"},
     {"NamespaceTerminating", REASON_TROUBLE, "The namespace is being deleted",
      "Nothing; the job goes with its namespace"},
-    {"PodsNotCreated", REASON_TROUBLE, "The API server does not take the pods, though it said it would",
+    {"PodsNotCreated", REASON_TROUBLE,
+     "The API server does not take the pods or what they need (Service, Secret, NetworkPolicy), or fails at "
+     "it",
      "Read the message; the operator tries again by itself, more and more seldom"},
     {"NameTaken", REASON_TROUBLE, "An object with the name of one of the job's is there and is not the job's",
      "Delete or rename it, or give the job another name; the operator never touches it"},
+    {"WriteRefused", REASON_TROUBLE,
+     "The API server does not let the operator write the record of a partition, delete a pod, or change the "
+     "job",
+     "See in the message which write it is and who forbids it; the operator tries again by itself, more and "
+     "more seldom"},
 
     /* on the way up */
     {"CreatingPartition", REASON_STEP, "The V-IPU controller makes the partition", NULL},

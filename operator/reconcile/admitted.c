@@ -1,14 +1,17 @@
 #include "operator/reconcile/admitted.h"
 
 #include "base/core/mem.h"
+#include "operator/reconcile/memory.h"
 
 /* More than that are forgotten; they are asked about again. */
 #define ADMITTED_MAX 1024
 
 struct judged {
     bool asking;
-    int64_t until_ms; /* passed, and good until then; 0: not */
-    int32_t priority;
+    int64_t until_ms; /* the judgement is good until then; 0: there is none */
+    struct judgement judgement;
+    char *text;          /* of it */
+    unsigned refusals;   /* one after the other */
     struct strv waiting; /* keys of jobs */
 };
 
@@ -19,6 +22,13 @@ char *admitted_fingerprint(const struct job *job)
                       (unsigned long long)job->launcher_revision, job->spec.workers_per_instance);
 }
 
+static void free_judged(struct judged *judged)
+{
+    mem_free(judged->text);
+    strv_release(&judged->waiting);
+    mem_free(judged);
+}
+
 static struct judged *find(const struct admitted *admitted, const struct job *job)
 {
     AUTO(mem) char *key = admitted_fingerprint(job);
@@ -26,15 +36,12 @@ static struct judged *find(const struct admitted *admitted, const struct job *jo
     return map_get(&admitted->templates, key);
 }
 
-bool admitted_has(const struct admitted *admitted, const struct job *job, int64_t now_ms,
-                  int32_t *ret_priority)
+const struct judgement *admitted_judgement(const struct admitted *admitted, const struct job *job,
+                                           int64_t now_ms)
 {
     const struct judged *judged = find(admitted, job);
 
-    if (!judged || now_ms >= judged->until_ms)
-        return false;
-    *ret_priority = judged->priority;
-    return true;
+    return judged && now_ms < judged->until_ms ? &judged->judgement : NULL;
 }
 
 static void forget_answered(struct admitted *admitted)
@@ -47,7 +54,7 @@ static void forget_answered(struct admitted *admitted)
         if (((struct judged *)value)->asking)
             map_set(&kept, key, value);
         else
-            mem_free(value);
+            free_judged(value);
     }
     map_release(&admitted->templates);
     admitted->templates = kept;
@@ -73,7 +80,17 @@ bool admitted_ask(struct admitted *admitted, const struct job *job)
     return true;
 }
 
-void admitted_answer(struct admitted *admitted, const char *fingerprint, bool passed, int32_t priority,
+static void keep(struct judged *judged, const char *fingerprint, struct judgement *judgement, int64_t now_ms)
+{
+    judged->refusals = judgement->reason ? judged->refusals + 1 : 0;
+    if (judgement->reason)
+        judgement->retry_at_ms = now_ms + refused_again_ms(fingerprint, judged->refusals);
+    mem_set_str(&judged->text, judgement->text);
+    judged->judgement = *judgement;
+    judged->judgement.text = judged->text;
+}
+
+void admitted_answer(struct admitted *admitted, const char *fingerprint, struct judgement *judgement,
                      int64_t now_ms, struct strv *ret_waiting)
 {
     struct judged *judged = map_get(&admitted->templates, fingerprint);
@@ -81,8 +98,9 @@ void admitted_answer(struct admitted *admitted, const char *fingerprint, bool pa
     if (!judged)
         return;
     judged->asking = false;
-    judged->priority = priority;
-    judged->until_ms = passed ? now_ms + ADMITTED_FOR_MS : 0;
+    judged->until_ms = judgement ? now_ms + ADMITTED_FOR_MS : 0;
+    if (judgement)
+        keep(judged, fingerprint, judgement, now_ms);
     *ret_waiting = judged->waiting;
     judged->waiting = (struct strv){0};
 }
@@ -91,10 +109,8 @@ void admitted_release(struct admitted *admitted)
 {
     void *value;
 
-    for (size_t i = 0; map_next(&admitted->templates, &i, NULL, &value);) {
-        strv_release(&((struct judged *)value)->waiting);
-        mem_free(value);
-    }
+    for (size_t i = 0; map_next(&admitted->templates, &i, NULL, &value);)
+        free_judged(value);
     map_release(&admitted->templates);
     admitted->templates = (struct map){0};
 }

@@ -1,30 +1,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/api/reasons.h"
 #include "operator/reconcile/answers.h"
 #include "operator/reconcile/launch.h"
-
-/* How long before asking again whether the API server would take a pod. */
-#define REFUSED_AGAIN_MS 10000
-
-static const char *denial_reason(enum kube_denial denial)
-{
-    switch (denial) {
-    case KUBE_DENIAL_QUOTA:
-        return "QuotaExceeded";
-    case KUBE_DENIAL_NAMESPACE_TERMINATING:
-        return "NamespaceTerminating";
-    case KUBE_DENIAL_POD_SECURITY:
-        return "PodSecurityRefused";
-    case KUBE_DENIAL_NONE:
-    case KUBE_DENIAL_RULES:
-    case KUBE_DENIAL_CREDENTIALS:
-    case KUBE_DENIAL_LEASE:
-        break;
-    }
-    return "PodsForbidden";
-}
 
 /* ---- one done function per kind of request ---- */
 
@@ -70,12 +48,12 @@ static void end_dry_run_wait(struct reconciler *r, const char *key)
 }
 
 /* Like jobs wait for one answer. The fingerprint asked about stands in the op. */
-static void tell_waiting(const struct request *request, bool passed, int32_t priority)
+static void tell_waiting(const struct request *request, struct judgement *judgement)
 {
     struct reconciler *r = request->work->r;
     AUTO(strv) struct strv waiting = {0};
 
-    admitted_answer(&r->admitted, request->op.text, passed, priority, loop_now_ms(r->loop), &waiting);
+    admitted_answer(&r->admitted, request->op.text, judgement, loop_now_ms(r->loop), &waiting);
     for (size_t i = 0; i < waiting.count; i++)
         end_dry_run_wait(r, waiting.items[i]);
 }
@@ -114,58 +92,45 @@ static bool ask_under_another_name(const struct request *request, const struct k
     return true;
 }
 
+static void refuse_template(const struct request *request, const struct kube_response *res,
+                            struct job_memory *memory)
+{
+    memory->dry_run_generation = request->work->generation;
+    memory->dry_run = DRY_RUN_REFUSED;
+    memory->dry_run_reason = "PodTemplateRefused";
+    mem_free(memory->dry_run_text);
+    memory->dry_run_text = podspec_in_words_of_job(res->message, request->op.worker > 0);
+}
+
 static void on_dry_run(struct request *request, struct kube_response *res)
 {
     struct job_memory *memory = work_memory(request->work);
-    int64_t now = loop_now_ms(request->work->r->loop);
-
+    enum err_kind kind = res->err.kind;
+    bool is_refused = kind != ERR_INVALID && answer_refuses(request, res);
     /* The API server's admission writes what the template's PriorityClass is worth into the pod. */
-    int32_t priority = (int32_t)json_i64(res->body, "spec/priority", 0);
+    struct judgement judgement = {
+        .reason = is_refused ? answer_reason(res) : NULL,
+        .text = is_refused ? res->message : NULL,
+        .priority = (int32_t)json_i64(res->body, "spec/priority", 0),
+    };
 
     if (ask_under_another_name(request, res) || ask_about_launcher(request, res))
         return;
-    tell_waiting(request, res->err.kind == ERR_NONE, priority);
+    tell_waiting(request, kind == ERR_NONE || is_refused ? &judgement : NULL);
     if (!memory)
         return;
-    if (res->err.kind == ERR_NONE)
-        memory->priority = priority;
-    memory->dry_run_generation = request->work->generation;
-    mem_set_str(&memory->dry_run_text, NULL);
-    if (res->err.kind == ERR_NONE ||
-        res->err.kind == ERR_EXISTS) { /* who owns the name is seen when it is created */
-        memory->dry_run = DRY_RUN_PASSED;
-    } else if (res->err.kind == ERR_INVALID) {
-        memory->dry_run = DRY_RUN_REFUSED;
-        memory->dry_run_reason = "PodTemplateRefused";
-        memory->dry_run_text = podspec_in_words_of_job(res->message, request->op.worker > 0);
-    } else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE) {
-        memory->dry_run = DRY_RUN_FORBIDDEN;
-        memory->dry_run_reason = denial_reason(res->denial);
-        memory->dry_run_text = mem_strdup(res->message);
-        memory->dry_run_retry_at_ms = now + REFUSED_AGAIN_MS;
+    if (kind == ERR_EXISTS) /* who owns the name is seen when it is created */
+        judgement.priority = memory->priority;
+    if (kind == ERR_INVALID) {
+        refuse_template(request, res, memory);
+    } else if (kind == ERR_NONE || kind == ERR_EXISTS || is_refused) {
+        memory_take_judgement(memory, request->work->generation, &judgement);
     } else {
         memory->dry_run_generation = 0;
         answer_fail(request, res);
         return;
     }
-    work_again_at(request->work, now);
-}
-
-/* Pods, or what they need, cannot be created now. Those of an earlier job go by themselves; behind names, the
- * pods are there. */
-static void refuse(const struct request *request, const char *reason, char *text_take)
-{
-    struct job_memory *memory = work_memory(request->work);
-    int64_t now = loop_now_ms(request->work->r->loop);
-
-    if (memory) {
-        memory_note_refusal(memory, request->work->generation, reason, text_take, now);
-        if (reason_is_warning(reason) && request->op.kind != OP_NAMES_WRITE)
-            memory_refuse_starts(memory);
-    } else {
-        mem_free(text_take);
-    }
-    work_again_at(request->work, now);
+    work_again_at(request->work, loop_now_ms(request->work->r->loop));
 }
 
 /* What pods of a job share: its Service, who is behind it, its NetworkPolicy. */
@@ -182,12 +147,11 @@ static void on_shared_written(struct request *request, const struct watch *watch
     else if (res->err.kind == ERR_EXISTS && seen && str_eq(seen->job_uid, work->uid))
         work_again_at(work, loop_now_ms(work->r->loop));
     else if (res->err.kind == ERR_EXISTS)
-        refuse(request, "NameTaken",
-               mem_printf("%s %s exists and is not part of this job; delete or rename it", kind, name));
-    else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE)
-        refuse(request, denial_reason(res->denial), mem_strdup(res->message));
+        answer_refuse(
+            request, "NameTaken",
+            mem_printf("%s %s exists and is not part of this job; delete or rename it", kind, name));
     else
-        answer_fail(request, res);
+        answer_refuse_or_fail(request, res, mem_strdup(res->message));
 }
 
 /* Pods may be refused at the same time, for reasons of their own. */
@@ -210,10 +174,10 @@ static void on_names_written(struct request *request, struct kube_response *res)
 static void refuse_name(const struct request *request, const struct pod *seen)
 {
     if (seen)
-        refuse(request, "StoppingOldPods",
-               mem_printf("pod %s of an earlier job of this name has not gone yet", request->op.text));
+        answer_refuse(request, "StoppingOldPods",
+                      mem_printf("pod %s of an earlier job of this name has not gone yet", request->op.text));
     else
-        refuse(
+        answer_refuse(
             request, "NameTaken",
             mem_printf("pod %s exists and is not part of this job; delete or rename it", request->op.text));
 }
@@ -268,15 +232,22 @@ static void on_pod_created(struct request *request, struct kube_response *res)
             work_again_at(request->work, loop_now_ms(r->loop));
         else
             refuse_name(request, seen);
-    } else if (res->err.kind == ERR_INVALID) {
-        refuse(request, "PodsNotCreated", podspec_in_words_of_job(res->message, is_for_launcher(request)));
-    } else if (res->err.kind == ERR_DENIED && res->denial != KUBE_DENIAL_LEASE) {
-        refuse(request, denial_reason(res->denial),
-               podspec_in_words_of_job(res->message, is_for_launcher(request)));
     } else {
         note_stray(request, res);
-        answer_fail(request, res);
+        answer_refuse_or_fail(request, res, podspec_in_words_of_job(res->message, is_for_launcher(request)));
     }
+}
+
+/* A full quota refuses what exists, too. Keys of pods that are there are there as a rule; a pod that misses
+ * them says so. */
+static void on_keys_created(struct request *request, struct kube_response *res)
+{
+    bool is_presumed = request->op.ready && answer_refuses(request, res);
+
+    if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS || is_presumed)
+        launch_on_keys_created(request, res);
+    else
+        answer_refuse_or_fail(request, res, mem_strdup(res->message));
 }
 
 static void on_pod_deleted(struct request *request, struct kube_response *res)
@@ -295,7 +266,10 @@ static void on_pod_deleted(struct request *request, struct kube_response *res)
 void answer_op(void *ctx, struct kube_response *res)
 {
     struct request *request = ctx;
+    struct job_memory *memory = work_memory(request->work);
 
+    if (memory && (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS))
+        memory_note_success(memory, request->op.kind);
     switch (request->op.kind) {
     case OP_STATUS:
     case OP_FINALIZER_ADD:
@@ -320,10 +294,7 @@ void answer_op(void *ctx, struct kube_response *res)
         on_shared_written(request, request->work->r->policies, "NetworkPolicy", request->op.text, res);
         break;
     case OP_KEYS_CREATE:
-        if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS)
-            launch_on_keys_created(request, res);
-        else
-            answer_fail(request, res);
+        on_keys_created(request, res);
         break;
     case OP_KEYS_DELETE:
         if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)

@@ -9,7 +9,7 @@
 #include "operator/reconcile/instance_parts.h"
 #include "operator/reconcile/lifetime.h"
 #include "operator/reconcile/rollout.h"
-#include "operator/reconcile/status.h"
+#include "operator/reconcile/telling.h"
 
 static bool is_ours(const struct job *job)
 {
@@ -278,12 +278,17 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     struct tally tally = {0};
     AUTO(rollout) struct rollout rollout = {0};
     AUTO(mem) char *waits = NULL;
+    bool is_hindered;
     char *text = NULL;
 
     if (!view->job->has_finalizer) {
         plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before anything outside is touched */
         for (size_t i = 0; i < view->instance_count; i++)
             plan_claim(plan, view->instances[i].index, false);
+        v.message = mem_strdup("Nothing is started before the job has its finalizer");
+        if (telling_of_refused_write(view, plan, &v))
+            status_decide(view, status, &v, plan);
+        verdict_release(&v);
         return;
     }
     read_ended(status, &v);
@@ -296,13 +301,14 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
         decide_shared(view, plan);
     conclude(view, status, &tally, &v);
     tell_rollout(view, &rollout, waits, &v);
+    is_hindered = telling_of_refused_write(view, plan, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_tell(&tally, &v))
         plan_event(plan, "RestartPolicyOverridden",
                    "spec.workers.template.spec.restartPolicy does not count: the pods get Never, and "
                    "spec.restartPolicy says whether the job is started again",
                    true);
-    if (lifetime_limit(view, status, &v, plan) || is_time_to_tell(&tally, &v))
+    if (lifetime_limit(view, status, &v, plan) || is_hindered || is_time_to_tell(&tally, &v))
         status_decide(view, status, &v, plan);
     tally_release(&tally);
     verdict_release(&v);

@@ -4,6 +4,7 @@
 #include "operator/api/ended.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/lifetime.h"
+#include "operator/reconcile/telling.h"
 
 /* ---- what is left ---- */
 
@@ -165,6 +166,7 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
         read_ended(status, &v);
         count_pods(view, &v);
         v.message = mem_printf("Being deleted: %s%s", text, way_out);
+        telling_of_refused_write(view, plan, &v);
         status_decide(view, status, &v, plan);
     }
     mem_free(text);
@@ -196,6 +198,7 @@ void decide_suspended(const struct job_view *view, const cJSON *status, struct p
         v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
     v.message = text ? mem_printf("Suspended: %s", text)
                      : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    telling_of_refused_write(view, plan, &v);
     status_decide(view, status, &v, plan);
     mem_free(text);
     verdict_release(&v);

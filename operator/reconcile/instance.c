@@ -152,10 +152,12 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
      */
     ret->has_partition =
         inst->part.state == PART_ACTIVE || (inst->part.state == PART_UNKNOWN && inst->record->started);
-    if (crew_note_disruption(inst, &crew, plan))
+    if (crew_note_disruption(inst, &crew, plan)) {
+        instance_say(ret, INSTANCE_ENDING, "Ending", "A pod of instance %u is being taken away", inst->index);
         ret->is_unanswered = true; /* what follows from it is told when it is written down */
-    else
+    } else {
         decide_crew(view, inst, turnover, &crew, plan, ret);
+    }
     note_silent_controller(view, inst, plan, ret);
     if (!inst->record->started && !crew.never_seen && !crew.record_changed)
         crew_change_record(inst, &crew, plan)->started = true;

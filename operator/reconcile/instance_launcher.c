@@ -14,8 +14,13 @@
 static void create_keys(const struct job_view *view, const struct instance_view *inst,
                         const struct crew *crew, struct plan *plan)
 {
-    struct op *op = plan_add(plan, OP_KEYS_CREATE);
+    struct op *op;
 
+    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
+        plan_again_at(plan, view->create_retry_at_ms);
+        return;
+    }
+    op = plan_add(plan, OP_KEYS_CREATE);
     op->instance = inst->index;
     op->name = mem_strdup(inst->record->name);
     op->ready = view->job->spec.has_launcher && crew->present > 0; /* other pods can do with a new one */

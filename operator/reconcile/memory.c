@@ -9,6 +9,8 @@
 /* Who asks more often mostly costs others their IPUs for nothing; who asks less often keeps users waiting. */
 static const struct backoff REFUSED_AGAIN = {.first_ms = 10000, .max_ms = 120000};
 #define REFUSED_FORGOTTEN_MS 600000
+/* A server that fails at a request is well again within seconds, or somebody has to mend it. */
+#define OUTAGE_MS 10000
 
 struct job_memory *memory_new(const char *key, const char *uid)
 {
@@ -73,6 +75,7 @@ void memory_free(struct job_memory *memory)
     mem_free(memory->versions);
     mem_free(memory->dry_run_text);
     mem_free(memory->create_text);
+    mem_free(memory->write_refused);
     mem_free(memory->key);
     mem_free(memory->uid);
     mem_free(memory);
@@ -145,6 +148,22 @@ void part_begin_run(struct part_memory *part, uint32_t run, int64_t now_ms)
     forget_ports(part);
 }
 
+void memory_take_judgement(struct job_memory *memory, int64_t generation, const struct judgement *judgement)
+{
+    memory->dry_run_generation = generation;
+    memory->dry_run = judgement->reason ? DRY_RUN_FORBIDDEN : DRY_RUN_PASSED;
+    memory->dry_run_reason = judgement->reason;
+    mem_set_str(&memory->dry_run_text, judgement->text);
+    memory->dry_run_retry_at_ms = judgement->retry_at_ms;
+    if (!judgement->reason)
+        memory->priority = judgement->priority;
+}
+
+int64_t refused_again_ms(const char *who, unsigned refusals)
+{
+    return backoff_delay_ms(&REFUSED_AGAIN, refusals, (uint32_t)str_hash(who) + refusals);
+}
+
 void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,
                          int64_t now_ms)
 {
@@ -153,10 +172,8 @@ void memory_note_refusal(struct job_memory *memory, int64_t generation, const ch
     if (now_ms >= memory->create_retry_at_ms + REFUSED_FORGOTTEN_MS)
         memory->create_refusals = 0;
     if (is_next_try) {
-        uint32_t dice = (uint32_t)str_hash(memory->uid) + memory->create_refusals++;
-
         memory->create_refused_ms = now_ms;
-        memory->create_retry_at_ms = now_ms + backoff_delay_ms(&REFUSED_AGAIN, memory->create_refusals, dice);
+        memory->create_retry_at_ms = now_ms + refused_again_ms(memory->uid, ++memory->create_refusals);
     }
     memory->create_refused = true;
     memory->create_generation = generation;
@@ -169,6 +186,22 @@ void memory_note_creation(struct job_memory *memory, int64_t now_ms)
 {
     if (now_ms >= memory->create_retry_at_ms)
         memory->create_refused = false;
+}
+
+bool memory_note_outage(struct job_memory *memory, enum op_kind op, int64_t now_ms)
+{
+    if (!memory->failing_since_ms || memory->failing_op != op)
+        memory->failing_since_ms = now_ms;
+    memory->failing_op = op;
+    return now_ms >= memory->failing_since_ms + OUTAGE_MS;
+}
+
+void memory_note_success(struct job_memory *memory, enum op_kind op)
+{
+    if (memory->failing_op == op)
+        memory->failing_since_ms = 0;
+    if (memory->write_refused_op == op)
+        mem_set_str(&memory->write_refused, NULL);
 }
 
 void memory_refuse_starts(struct job_memory *memory)

@@ -9,6 +9,7 @@
 
 #include "base/core/map.h"
 #include "base/core/str.h"
+#include "operator/reconcile/admitted.h"
 #include "operator/reconcile/view.h"
 
 struct watch;
@@ -82,6 +83,11 @@ struct job_memory {
     int64_t create_generation; /* of the job that was refused */
     unsigned create_refusals;  /* one after the other */
 
+    int64_t failing_since_ms; /* the API server fails at our requests of... */
+    enum op_kind failing_op;  /* ...this kind; 0: it does not */
+    char *write_refused;      /* as in the view */
+    enum op_kind write_refused_op;
+
     int64_t details_since_ms; /* of the view */
 
     struct claim_memory *claims; /* in the order of instances */
@@ -111,12 +117,22 @@ void part_note_launch(struct part_memory *part);
 /* Forgets the workers of earlier runs. */
 void part_begin_run(struct part_memory *part, uint32_t run, int64_t now_ms);
 
+/* What the API server has said of the pods of this job or of one like it. */
+void memory_take_judgement(struct job_memory *memory, int64_t generation, const struct judgement *judgement);
+
+/* What was refused so many times in a row is tried again after so long. */
+int64_t refused_again_ms(const char *who, unsigned refusals);
+
 /* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
  * Jobs that got into each other's way come back at different times. */
 void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,
                          int64_t now_ms);
 /* A pod was taken. Others of the same try may have been refused. */
 void memory_note_creation(struct job_memory *memory, int64_t now_ms);
+/* The API server has failed at a request of this kind of op, or has done one. Returns whether it has failed
+ * for so long that it is as good as refused. */
+bool memory_note_outage(struct job_memory *memory, enum op_kind op, int64_t now_ms);
+void memory_note_success(struct job_memory *memory, enum op_kind op);
 /* Whatever is being started misses what was refused. */
 void memory_refuse_starts(struct job_memory *memory);
 

@@ -346,14 +346,17 @@ static void view_records(struct reconciler *r, const char *key, const struct job
     }
 }
 
-/* What passed for a job like this one has passed for it, for as long as its own answer would stand. */
+/* What was just said of a job like this one holds for it, too. */
 static void share_answer(const struct reconciler *r, const struct job *job, struct job_memory *memory)
 {
-    if (memory->dry_run_generation == job->generation ||
-        !admitted_has(&r->admitted, job, loop_now_ms(r->loop), &memory->priority))
-        return;
-    memory->dry_run_generation = job->generation;
-    memory->dry_run = DRY_RUN_PASSED;
+    int64_t now = loop_now_ms(r->loop);
+    bool is_judged = memory->dry_run_generation == job->generation;
+    bool asks_again = memory->dry_run == DRY_RUN_FORBIDDEN && now >= memory->dry_run_retry_at_ms;
+    const struct judgement *judgement =
+        !is_judged || asks_again ? admitted_judgement(&r->admitted, job, now) : NULL;
+
+    if (judgement)
+        memory_take_judgement(memory, job->generation, judgement);
 }
 
 static void view_answers(const struct job *job, const struct job_memory *memory, struct job_view *view)
@@ -368,6 +371,8 @@ static void view_answers(const struct job *job, const struct job_memory *memory,
     view->create_text = memory->create_text;
     view->create_refused_ms = memory->create_refused_ms;
     view->create_retry_at_ms = memory->create_retry_at_ms;
+    view->write_refused = memory->write_refused;
+    view->write_refused_op = memory->write_refused_op;
     view->details_since_ms = memory->details_since_ms;
 }
 

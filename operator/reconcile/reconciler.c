@@ -133,6 +133,8 @@ static void reconcile(struct reconciler *r, const char *key)
     r->counters.reconciles++;
     r->counters.empty += plan.count == 0;
     if (memory) {
+        if (!plan_has(&plan, memory->write_refused_op)) /* it is not wanted any more */
+            mem_set_str(&memory->write_refused, NULL);
         memory->details_since_ms = plan_details_since(&plan, memory->details_since_ms, loop_now_ms(r->loop));
         grants_set(r, memory, &plan);
     }

@@ -49,3 +49,17 @@ void telling_add(const cJSON *before, const cJSON *after, const struct verdict *
     tell_failures(before, after, v, plan);
     tell_state(before, v, plan);
 }
+
+bool telling_of_refused_write(const struct job_view *view, const struct plan *plan, struct verdict *v)
+{
+    char *before = v->message;
+
+    if (!view->write_refused || !before || verdict_has_ended(v) || !plan_has(plan, view->write_refused_op))
+        return false;
+    v->reason = "WriteRefused";
+    v->message = mem_printf("%s; %s", before, view->write_refused);
+    mem_free(before);
+    if (!v->stuck_at && (v->state == JOB_PENDING || v->state == JOB_STARTING))
+        v->stuck_at = mem_strdup(v->message);
+    return true;
+}

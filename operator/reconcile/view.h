@@ -11,6 +11,7 @@
 #include "operator/api/record.h"
 #include "operator/pool/claims.h"
 #include "operator/pool/part.h"
+#include "operator/reconcile/plan.h"
 
 /* One pod of an instance in its current run: a worker, or in the seat behind them the launcher. */
 enum worker_state {
@@ -106,6 +107,8 @@ struct job_view {
     bool names_refused;          /* it would not take who is behind the workers' names */
     const char *create_reason, *create_text; /* of whichever was refused last */
     int64_t create_refused_ms, create_retry_at_ms;
+    const char *write_refused;     /* what else it does not let us do, in words: ops of... */
+    enum op_kind write_refused_op; /* ...this kind; NULL: nothing */
     int64_t
         details_since_ms; /* since when this process holds back numbers (plan.h, holds_details); 0: none */
     bool is_busy;         /* requests of other jobs are waiting for the API server */

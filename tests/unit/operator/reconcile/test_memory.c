@@ -56,3 +56,18 @@ TEST(a_refusal_is_about_the_runs_that_are_being_started)
     CHECK(!part->is_refused);
     memory_free(memory);
 }
+
+TEST(a_server_that_fails_for_long_refuses)
+{
+    struct job_memory *memory = memory_new("ns/job", "uid");
+
+    CHECK(!memory_note_outage(memory, OP_POD_CREATE, 1000000));
+    CHECK(!memory_note_outage(memory, OP_POD_CREATE, 1009999));
+    CHECK(memory_note_outage(memory, OP_POD_CREATE, 1010000));
+    memory_note_success(memory, OP_SERVICE_CREATE);
+    CHECK(memory_note_outage(memory, OP_POD_CREATE, 1010001));
+    memory_note_success(memory, OP_POD_CREATE);
+    CHECK(!memory_note_outage(memory, OP_POD_CREATE, 1020000));
+    CHECK(!memory_note_outage(memory, OP_KEYS_CREATE, 1040000)); /* that is another one */
+    memory_free(memory);
+}

@@ -193,3 +193,120 @@ TEST(a_job_in_a_namespace_that_is_being_deleted_waits_without_ipus_and_goes)
     world_settle(w);
     check_nothing_held(w);
 }
+
+/* ---- what pods need ---- */
+
+static struct world *without(const char *spec, enum op_kind refused)
+{
+    struct world *w = world_new(spec);
+
+    w->refusal = QUOTA;
+    w->quota = WORLD_CAPACITY;
+    w->refuses[refused] = true;
+    world_settle(w);
+    world_pass(w, TOLD_MS);
+    return w;
+}
+
+#define WITH_LAUNCHER                                                                                        \
+    SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,\"launcher\":{\"command\":[\"mpirun\",\"true\"]},")
+
+TEST(what_pods_need_is_waited_for_without_ipus)
+{
+    static const struct {
+        enum op_kind refused;
+        const char *spec;
+    } rows[] = {
+        {OP_POD_CREATE, TWO_WORKERS},
+        {OP_SERVICE_CREATE, TWO_WORKERS},
+        {OP_POLICY_CREATE, WITH_LAUNCHER},
+        {OP_KEYS_CREATE, WITH_LAUNCHER},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(world) struct world *w = without(row->spec, row->refused);
+
+        check_backs_off(w);
+        world_pass(w, AGAIN_MS);
+        check_backs_off(w);
+        w->refuses[row->refused] = false;
+        world_pass(w, AGAIN_MS);
+        check_state(w, "Running", "Running", "Running on its IPUs");
+    }
+}
+
+/* A full quota refuses a Secret that is there, too. */
+TEST(keys_of_pods_that_are_there_are_believed)
+{
+    AUTO(world) struct world *w = world_new(WITH_LAUNCHER);
+
+    while (!world_pod(w, "job-worker-1"))
+        CHECK(world_advance(w));
+    w->refuses[OP_KEYS_CREATE] = true;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
+/* ---- other writes ---- */
+
+TEST(a_record_that_is_not_taken_is_told)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->refuses[OP_RECORD_CREATE] = true;
+    for (int i = 0; i < 5; i++)
+        world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_HAS(world_said(w, "lastMessage"), WORLD_REFUSED_WRITE);
+    CHECK(*world_said(w, "stuckSince"));
+    w->refuses[OP_RECORD_CREATE] = false;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
+TEST(a_change_of_a_record_that_is_not_taken_is_told)
+{
+    AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\",\"backOffLimit\":1}"));
+
+    w->refuses[OP_RECORD_PATCH] = true;
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    for (int i = 0; i < 5; i++, w->now_ms += AGAIN_MS)
+        world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_HAS(world_said(w, "lastMessage"), "(1 of at most 1); " WORLD_REFUSED_WRITE);
+    w->refuses[OP_RECORD_PATCH] = false;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}
+
+TEST(a_pod_that_must_not_be_deleted_is_told)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    w->refuses[OP_POD_DELETE] = true;
+    world_set_spec(w, "suspend", "true");
+    for (int i = 0; i < 5; i++)
+        world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_HAS(world_said(w, "lastMessage"), WORLD_REFUSED_WRITE);
+    w->refuses[OP_POD_DELETE] = false;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "Suspended");
+    CHECK_INT_EQ(world_held(w), 0);
+}
+
+TEST(a_finalizer_that_is_not_taken_is_told)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->refuses[OP_FINALIZER_ADD] = true;
+    for (int i = 0; i < 5; i++)
+        world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    w->refuses[OP_FINALIZER_ADD] = false;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running on its IPUs");
+}

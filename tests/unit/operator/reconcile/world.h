@@ -15,6 +15,7 @@
 /* A request that nobody waits for any more may still take effect so much later. */
 #define WORLD_STRAY_MS 34000
 #define WORLD_CAPACITY 64
+#define WORLD_REFUSED_WRITE "the API server does not let the operator write it: forbidden"
 
 enum wpod_report { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_ENDED };
 
@@ -144,8 +145,11 @@ struct world {
     const char *refusal;               /* the API server does not take pods: its words */
     const char *forbidden_as;          /* what the dry run's refusal is; NULL: a quota */
     uint32_t quota;                    /* and from so many on that have not ended; 0: from the first */
+    bool refuses[OP_EVENT + 1];        /* nor does it do what these ops ask for, likewise */
     bool service_taken;                /* somebody has one of that name */
     bool create_refused;               /* it has said so */
+    bool write_refused;                /* likewise, of another write than what pods need: of... */
+    enum op_kind write_refused_op;     /* ...this kind */
     bool names_refused;
     const char *names_refusal; /* it does not take EndpointSlices: its words */
     const char *unready;       /* name of a pod that runs and is not ready when it is new */

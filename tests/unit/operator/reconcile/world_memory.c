@@ -173,7 +173,7 @@ void world_crash(struct world *w)
     }
     world_forget(w);
     w->dry_run_generation = 0;
-    w->create_refused = w->names_refused = false;
+    w->create_refused = w->names_refused = w->write_refused = false;
     w->again_at_ms = 0;
     for (size_t i = 0; i < w->record_count; i++) {
         AUTO(record) struct record *record = record_parse(w->records[i]);
@@ -451,6 +451,8 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_text = w->service_taken   ? "Service job-workers exists"
                         : w->names_refusal ? w->names_refusal
                                            : w->refusal;
+    view->write_refused = w->write_refused ? WORLD_REFUSED_WRITE : NULL;
+    view->write_refused_op = w->write_refused_op;
     view->create_refused_ms = w->create_refused_ms;
     view->create_retry_at_ms = w->create_retry_at_ms;
 }
