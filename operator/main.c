@@ -125,9 +125,11 @@ static const char *is_ready(void *ctx)
 {
     struct app *app = ctx;
 
+    if (!lease_is_known(app->lease, loop_clock_ms()))
+        return "it is not known who leads: the lease could not be read or taken";
     if (webhooks(app) && !webhooks_are_trusted(webhooks(app)))
         return "the API server does not trust the admission webhooks yet";
-    if (!app->reconciler) /* a standby is of use as it is */
+    if (!app->reconciler) /* a standby that sees the lease is of use as it is */
         return NULL;
     return reconciler_is_synced(app->reconciler) ? NULL
                                                  : "jobs, pods, records and nodes are not all known yet";

@@ -308,6 +308,11 @@ bool lease_is_healthy(const struct lease *lease, int64_t clock_ms)
            clock_ms < lease->state.renewed_ms + lease->state.duration_ms + lease->state.retry_ms;
 }
 
+bool lease_is_known(const struct lease *lease, int64_t clock_ms)
+{
+    return lease_state_is_known(&lease->state, clock_ms);
+}
+
 static void out_of_patience(struct loop_timer *timer)
 {
     leave_end(CONTAINER_OF(timer, struct lease, patience));

@@ -37,6 +37,9 @@ const char *lease_holder(const struct lease *lease); /* our own identity */
 const char *lease_other_address(const struct lease *lease);
 /* False when we believe we lead but could not renew for lease + slack: for /healthz. */
 bool lease_is_healthy(const struct lease *lease, int64_t clock_ms);
+/* False when neither we have it nor saw for as long as it lasts that another has: for /readyz. Who cannot
+ * read it cannot follow a leader, and who cannot write it neither. */
+bool lease_is_known(const struct lease *lease, int64_t clock_ms);
 
 /* Clean exit: stop renewing, give the lease back if it is ours, then call done (at most about 2 s later,
  * whatever the API server does). on_lost is not called. */

@@ -15,6 +15,7 @@ void lease_state_init(struct lease_state *state, const char *self)
         .duration_ms = DURATION_MS,
         .renew_deadline_ms = RENEW_DEADLINE_MS,
         .retry_ms = RETRY_MS,
+        .known_ms = -1,
     };
 }
 
@@ -33,6 +34,11 @@ int64_t lease_deadline_ms(const struct lease_state *state)
 bool lease_state_is_held(const struct lease_state *state, int64_t clock_ms)
 {
     return state->is_held && clock_ms < lease_deadline_ms(state);
+}
+
+bool lease_state_is_known(const struct lease_state *state, int64_t clock_ms)
+{
+    return state->is_held || (state->known_ms >= 0 && clock_ms < state->known_ms + state->duration_ms);
 }
 
 static void lose(struct lease_state *state, struct lease_output *out)
@@ -124,10 +130,12 @@ static void found(struct lease_state *state, const struct lease_record *record, 
     }
     if (state->is_held)
         lose(state, out);
-    if (is_free(state, record, now_ms))
+    if (is_free(state, record, now_ms)) {
         out->act = LEASE_WRITE;
-    else
-        wait(out, look_again_ms(state, now_ms));
+        return;
+    }
+    state->known_ms = now_ms;
+    wait(out, look_again_ms(state, now_ms));
 }
 
 void lease_on_read(struct lease_state *state, const struct lease_record *record, const struct err *err,
@@ -150,6 +158,7 @@ static void written(struct lease_state *state, const struct lease_record *record
                     struct lease_output *out)
 {
     remember(state, record, now_ms);
+    state->known_ms = now_ms;
     state->renewed_ms = state->sent_ms;
     out->has_started = !state->is_held && now_ms < state->sent_ms + state->renew_deadline_ms;
     state->is_held = state->is_held || out->has_started;

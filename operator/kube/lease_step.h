@@ -26,6 +26,7 @@ struct lease_state {
     char *other;           /* who held it when we last looked; NULL: nobody */
     int64_t other_seen_ms; /* when we last saw that record change */
     int64_t other_lasts_ms;
+    int64_t known_ms; /* when we last saw that somebody has it, or took it; -1: never */
     bool is_held;
     bool is_leaving;    /* giving it back */
     int64_t renewed_ms; /* when the last successful renewal was sent */
@@ -66,6 +67,8 @@ void lease_leave(struct lease_state *state, struct lease_output *ret);
  * seconds, the answer to the first one comes, and that to a second one would come too late. */
 int64_t lease_patience_ms(const struct lease_state *state, int64_t now_ms);
 bool lease_state_is_held(const struct lease_state *state, int64_t clock_ms);
+/* Who leads is known: it is ours, or was somebody's within the time that a lease lasts. */
+bool lease_state_is_known(const struct lease_state *state, int64_t clock_ms);
 /* When holding must end unless a renewal succeeds before; INT64_MAX when not held. */
 int64_t lease_deadline_ms(const struct lease_state *state);
 

@@ -3,6 +3,7 @@ crashes do. Towards the operator it speaks plain HTTP/1.1, with a kubeconfig tha
 
 import http.client
 import http.server
+import json
 import re
 import socket
 import threading
@@ -10,6 +11,7 @@ import time
 import urllib.parse
 
 STREAM_TIMEOUT_S = 600
+FORBIDDEN = "the rules were changed"
 
 
 class Seen:
@@ -50,7 +52,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             proxy.seen.append(seen)
             proxy.changed.notify_all()
         try:
-            if proxy.before(seen):
+            if proxy.refuses(seen):
+                self._refuse()
+            elif proxy.before(seen):
                 self._pass_on(proxy, seen)
             else:
                 self._hang_up()
@@ -65,6 +69,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass  # the peer was faster
+
+    def _refuse(self):
+        """As an API server does whose roles do not allow it."""
+        said = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "message": FORBIDDEN, "code": 403}
+        data = json.dumps(said).encode()
+        self.send_response(403)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def _ask(self, proxy, seen):
         headers = {name: value for name, value in self.headers.items()
@@ -134,6 +148,7 @@ class ApiProxy:
         self._server = server
         self.seen = []
         self.changed = threading.Condition()
+        self.refuses = lambda seen: False  # True: it is answered with 403, and goes no further
         self.before = lambda seen: True  # False: the request never arrives
         self.after = lambda seen: True   # False: done, and its answer is lost
         self._streams = set()

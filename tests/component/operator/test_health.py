@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from operator_program import Operator
 from waiting import until
 from world import LEASE, OPERATOR_NS
 
@@ -93,3 +94,21 @@ def test_a_lease_that_another_took_is_seen(world, vipu, probes):
     operator.start()
     until(lambda: kubelet.sees() == ALL_WELL, "it stands by", 60, world.tell)
     assert "leading" not in operator.log_of_this_start()
+
+
+def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path):
+    first, api = world.start_operator(vipu.address), world.make_api_proxy()
+    flags = list(first.flags)
+    flags[flags.index("--kubeconfig") + 1] = str(world.kubeconfig(api, "standby"))
+    (tmp_path / "second").mkdir()
+    second = Operator(tmp_path / "second", *flags).start()
+    world.keep(second, second.kill)
+    until(lambda: second.ask("/readyz") == (200, "ok\n"), "it stands by", tell=second.tail)
+    api.refuses = lambda seen: seen.is_lease
+    unknown = (503, "it is not known who leads: the lease could not be read or taken\n")
+    until(lambda: second.ask("/readyz") == unknown, "it is not ready", 60, second.tail)
+    assert second.health("/healthz") == first.health("/readyz") == 200, "to start it again would not help"
+    api.refuses = lambda seen: False
+    until(lambda: second.ask("/readyz") == (200, "ok\n"), "it is ready again", 60, second.tail)
+    assert second.end() == 0
+    second.check_sanitizers()

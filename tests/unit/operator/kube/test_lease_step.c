@@ -142,6 +142,50 @@ TEST(a_renewing_holder_is_never_overtaken)
     lease_state_release(&c.state);
 }
 
+TEST(who_leads_is_known_for_as_long_as_a_lease_lasts)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    CHECK(!lease_state_is_known(&c.state, c.now_ms)); /* nothing was read yet */
+    reads(&c, "1", "other");
+    CHECK(lease_state_is_known(&c.state, c.now_ms));
+    for (int64_t gone_ms = 0; gone_ms < 14000; gone_ms += 2000) {
+        time_passes(&c, 2000);
+        reads_error(&c, ERR_DENIED);
+        CHECK_INT_EQ(c.out.wait_ms, 2000);
+        CHECK(lease_state_is_known(&c.state, c.now_ms));
+    }
+    time_passes(&c, 2000);
+    reads_error(&c, ERR_DENIED);
+    CHECK(!lease_state_is_known(&c.state, c.now_ms));
+    time_passes(&c, 2000);
+    reads(&c, "9", "other");
+    CHECK(lease_state_is_known(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
+TEST(who_leads_is_not_known_while_a_free_lease_cannot_be_taken)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    for (int i = 0; i < 2; i++) {
+        reads(&c, "5", "");
+        CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+        sends(&c);
+        writes_error(&c, ERR_DENIED);
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+        CHECK(!lease_state_is_known(&c.state, c.now_ms));
+        time_passes(&c, c.out.wait_ms);
+    }
+    reads(&c, "5", "");
+    sends(&c);
+    writes(&c, "6");
+    CHECK(lease_state_is_known(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
 TEST(a_released_lease_is_taken_at_once)
 {
     struct candidate c;
