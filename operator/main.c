@@ -135,6 +135,16 @@ static const char *is_ready(void *ctx)
                                                  : "jobs, pods, records and nodes are not all known yet";
 }
 
+/* Who sees no changes for a while is of use to the webhooks, which do not need them: not to be ready would
+ * take the leader away from them, and with one replica nobody could make a job. So it is said, and counts for
+ * nothing. */
+static char *remark(void *ctx)
+{
+    struct app *app = ctx;
+
+    return app->reconciler ? reconciler_trouble(app->reconciler) : NULL;
+}
+
 static const char *leader(void *ctx)
 {
     struct app *app = ctx;
@@ -291,6 +301,7 @@ static bool start(struct app *app, struct err *err)
                   &(struct pages_options){.port = (uint16_t)o->health_port,
                                           .is_well = is_well,
                                           .is_ready = is_ready,
+                                          .remark = remark,
                                           .queue = queue,
                                           .controllers = controllers,
                                           .partitions = partitions,

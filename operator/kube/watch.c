@@ -354,6 +354,11 @@ bool watch_is_synced(const struct watch *watch)
     return watch->state.is_listed;
 }
 
+const char *watch_resource(const struct watch *watch)
+{
+    return watch->options.resource->plural;
+}
+
 const struct store *watch_store(const struct watch *watch)
 {
     return watch->store;

@@ -49,6 +49,7 @@ const struct store *watch_store(const struct watch *watch);
 bool watch_has_passed(const struct watch *watch, const char *resource_version);
 bool watch_can_compare(const char *resource_version); /* it is a number */
 
+const char *watch_resource(const struct watch *watch); /* "pods" */
 /* NULL while all is well; else why the store may be stale, and since when on the loop's clock. */
 const struct err *watch_trouble(const struct watch *watch, int64_t *ret_since_ms);
 

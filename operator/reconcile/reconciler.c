@@ -6,6 +6,9 @@
 #include "operator/reconcile/decide.h"
 #include "operator/reconcile/state.h"
 
+/* A watch that broke and goes on is in trouble until its first word, or its end: for up to 71 s. */
+#define BLIND_MS ((int64_t)120000)
+
 /* ---- the queue ---- */
 
 static void on_pump(struct loop_timer *timer);
@@ -224,9 +227,29 @@ cJSON *reconciler_queue(const struct reconciler *r)
 
 bool reconciler_is_synced(const struct reconciler *r)
 {
-    return watch_is_synced(r->jobs) && watch_is_synced(r->pods) && watch_is_synced(r->records) &&
-           (!r->nodes || watch_is_synced(r->nodes)) && watch_is_synced(r->services) &&
-           watch_is_synced(r->slices) && (!r->policies || watch_is_synced(r->policies));
+    const struct watch *watches[WATCHES_MAX];
+    size_t count = watches_all(r, watches), synced = 0;
+
+    while (synced < count && watch_is_synced(watches[synced]))
+        synced++;
+    return synced == count;
+}
+
+char *reconciler_trouble(const struct reconciler *r)
+{
+    const struct watch *watches[WATCHES_MAX];
+    size_t count = watches_all(r, watches);
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t since_ms = 0;
+        const struct err *trouble = watch_trouble(watches[i], &since_ms);
+        int64_t age_ms = loop_now_ms(r->loop) - since_ms;
+
+        if (trouble && (age_ms >= BLIND_MS || !watch_is_synced(watches[i])))
+            return mem_printf("the watch of %s has been in trouble for %lld s: %s",
+                              watch_resource(watches[i]), (long long)(age_ms / 1000), trouble->msg);
+    }
+    return NULL;
 }
 
 const struct reconciler_counters *reconciler_counters(const struct reconciler *r)

@@ -8,6 +8,8 @@
 #include "operator/pool/config.h"
 #include "operator/reconcile/phases.h"
 
+enum { WATCHES_MAX = 7 }; /* kinds of objects that it follows */
+
 struct events;
 struct kube;
 struct loop;
@@ -35,6 +37,8 @@ void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: noth
 /* Everybody who waits for IPUs, as {"queue": [...]}, who goes first first. Yours. */
 struct cJSON *reconciler_queue(const struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);
+/* What keeps it from seeing what happens, in a sentence; NULL: nothing does. Yours. */
+char *reconciler_trouble(const struct reconciler *reconciler);
 
 struct reconciler_counters {
     uint64_t reconciles;                    /* decisions made */

@@ -76,6 +76,7 @@ void memories_forget_strangers(struct reconciler *r);
  * concerns. */
 void watches_start(struct reconciler *r);
 void watches_stop(struct reconciler *r);
+size_t watches_all(const struct reconciler *r, const struct watch *ret[WATCHES_MAX]); /* how many there are */
 void reconciler_follow(struct reconciler *r, const struct record *record);
 
 /* grants.c: asks the queue for IPUs who may go next, and wakes whose answer has changed. */

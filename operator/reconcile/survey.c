@@ -74,6 +74,19 @@ static void count_claims(const struct job_memory *memory, int64_t now_s, struct 
         note_age(now_s, memory->claims[i].since_s, &ret->waiting_s);
 }
 
+static void look_at_watches(const struct reconciler *r, struct survey *ret)
+{
+    const struct watch *watches[WATCHES_MAX];
+    int64_t since_ms;
+
+    ret->watch_count = watches_all(r, watches);
+    for (size_t i = 0; i < ret->watch_count; i++) {
+        ret->watches[i].resource = watch_resource(watches[i]);
+        if (watch_trouble(watches[i], &since_ms))
+            ret->watches[i].trouble_s = (loop_now_ms(r->loop) - since_ms) / 1000;
+    }
+}
+
 void survey_take(const struct reconciler *r, int64_t now_s, struct survey *ret)
 {
     void *value;
@@ -91,6 +104,7 @@ void survey_take(const struct reconciler *r, int64_t now_s, struct survey *ret)
     ret->controllers = mem_alloc((ret->controller_count + 1) * sizeof(*ret->controllers));
     for (size_t i = 0; i < ret->controller_count; i++)
         look_at(r, i, &ret->controllers[i]);
+    look_at_watches(r, ret);
 }
 
 void survey_release(struct survey *survey)

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "operator/pool/pool.h"
+#include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/status.h"
 
 struct job;
-struct reconciler;
 
 #define SURVEY_STATES (JOB_TERMINATING + 1)
 
@@ -23,6 +23,11 @@ struct survey_controller {
     const struct pool_counter *calls; /* POOL_CALLS of them; borrowed from the pool */
 };
 
+struct survey_watch {
+    const char *resource; /* borrowed */
+    int64_t trouble_s;    /* for how long it has been in trouble; 0: it is well */
+};
+
 struct survey {
     uint32_t jobs[SURVEY_STATES];
     uint32_t vendors;      /* of the vendor's operator, left alone; in no state above */
@@ -34,6 +39,8 @@ struct survey {
     uint32_t in_work;                      /* jobs with requests in flight */
     struct survey_controller *controllers; /* owned */
     size_t controller_count;
+    struct survey_watch watches[WATCHES_MAX];
+    size_t watch_count;
 };
 
 void survey_take(const struct reconciler *reconciler, int64_t now_unix_s, struct survey *ret);

@@ -343,6 +343,19 @@ void watches_start(struct reconciler *r)
     }
 }
 
+size_t watches_all(const struct reconciler *r, const struct watch *ret[WATCHES_MAX])
+{
+    const struct watch *const all[WATCHES_MAX] = {r->jobs,     r->pods,   r->records, r->nodes,
+                                                  r->services, r->slices, r->policies};
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (all[i])
+            ret[count++] = all[i];
+    }
+    return count;
+}
+
 void watches_stop(struct reconciler *r)
 {
     watch_free(r->jobs);

@@ -134,6 +134,15 @@ static void put_phases(const void *ctx, const char *name, struct str *out)
         put_labelled(name, &v->counters->phases[i], out, "phase=\"%s\"", phase_name((enum phase)i));
 }
 
+static void put_watch_trouble(const void *ctx, const char *name, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; v->survey && i < v->survey->watch_count; i++)
+        str_addf(out, "%s{resource=\"%s\"} %lld\n", name, v->survey->watches[i].resource,
+                 (long long)v->survey->watches[i].trouble_s);
+}
+
 /* ---- V-IPU controllers ---- */
 
 static void put_controller(const struct metrics_view *v, const char *name,
@@ -365,6 +374,9 @@ static const struct openmetrics_family families[] = {
      put_retries},
     {"ipu_operator_reconcile_duration_seconds", "histogram",
      "Time from a look at a job until all requests that followed were answered", put_reconcile_time},
+    {"ipu_operator_watch_trouble_seconds", "gauge",
+     "For how long what happens to a kind of object may not have been seen; 0 while it is",
+     put_watch_trouble},
     {"ipu_operator_api_requests", "counter", "Requests to the API server", put_requests},
     {"ipu_operator_api_request_failures", "counter", "Requests to the API server that failed or were refused",
      put_failures},

@@ -16,25 +16,24 @@ struct pages {
     struct relay *relay;
 };
 
-static void answer(struct serve_request *request, const char *trouble)
-{
-    serve_replyf(request, trouble ? 503 : 200, "%s\n", trouble ? trouble : "ok");
-}
-
 static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     struct pages *pages = ctx;
+    const char *trouble = pages->options.is_well(pages->options.ctx);
 
     (void)view;
-    answer(request, pages->options.is_well(pages->options.ctx));
+    serve_replyf(request, trouble ? 503 : 200, "%s\n", trouble ? trouble : "ok");
 }
 
 static void on_readyz(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     struct pages *pages = ctx;
+    const char *trouble = pages->options.is_ready(pages->options.ctx);
+    AUTO(mem) char *remark = pages->options.remark(pages->options.ctx);
 
     (void)view;
-    answer(request, pages->options.is_ready(pages->options.ctx));
+    serve_replyf(request, trouble ? 503 : 200, "%s%s%s\n", trouble ? trouble : "ok", remark ? "; " : "",
+                 remark ? remark : "");
 }
 
 /* Of the leader; the others know nothing. */

@@ -19,6 +19,8 @@ struct pages_options {
     /* NULL when well; else one sentence that says what is wrong. */
     const char *(*is_well)(void *ctx);
     const char *(*is_ready)(void *ctx);
+    /* What /readyz adds to either answer; NULL: nothing. Yours. */
+    char *(*remark)(void *ctx);
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
     cJSON *(*queue)(void *ctx);
     cJSON *(*controllers)(void *ctx);          /* likewise */

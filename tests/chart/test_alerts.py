@@ -20,6 +20,9 @@ TEXTS = {
     "IPUOperatorHasNoLeader": ("critical", "No IPU operator leads",
                                "No operator in namespace ipus holds the lease, or none can be read. Running jobs go on; nothing starts, "
                                "ends or restarts them."),
+    "IPUOperatorBlind": ("critical", "The IPU operator sees no changes of {resource}",
+                         "Lists or watches of them have failed for {time}. Running jobs go on; what happens to them may stay unseen. The "
+                         "page /readyz of the leader says why."),
     "IPUControllerDown": ("critical", "V-IPU controller {controller} does not answer",
                           "Its jobs run on, but no partition is made or given back there. The page /controllers of the operator says why."),
     "IPUQueueStuck": ("warning", "Jobs wait for IPUs although all are free",
@@ -72,6 +75,10 @@ CASES = [
          {series("leader", pod="a"): "1 0 stale 0 stale 0 stale 0"}, 2, 3),
     Case("IPUOperatorHasNoLeader", "one hands over to the other",
          {series("leader", pod="a"): "1x4 0x10", series("leader", pod="b"): "0x5 1x10"}, 10),
+    Case("IPUOperatorBlind", "one of two kinds is not shown any more",
+         {series("watch_trouble_seconds", resource="pods"): "0x20", series("watch_trouble_seconds", resource="nodes"): "0x5 0+60x10"}, 9, 10,
+         labels={"resource": "nodes"}, time="4m 0s"),
+    Case("IPUOperatorBlind", "it is shown again after two minutes", {series("watch_trouble_seconds", resource="nodes"): "0x5 0+60x2 0x10"}, 18),
     Case("IPUControllerDown", "one of two falls silent",
          {series("controller_up", controller="vctl1"): "1x2 0x10", series("controller_up", controller="vctl2"): "1x12"}, 7, 8,
          labels={"controller": "vctl1"}),

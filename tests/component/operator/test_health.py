@@ -1,12 +1,14 @@
 """What a kubelet is told by the chart's probes: a loop that is stuck and a lease that is lost are seen."""
 
 import os
+import re
 import subprocess
 import urllib.request
 from datetime import datetime, timezone
 
 import pytest
 
+from api_proxy import FORBIDDEN
 from operator_program import Operator
 from waiting import until
 from world import LEASE, OPERATOR_NS
@@ -112,3 +114,35 @@ def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path
     until(lambda: second.ask("/readyz") == (200, "ok\n"), "it is ready again", 60, second.tail)
     assert second.end() == 0
     second.check_sanitizers()
+
+
+def seconds_blind(operator, resource):
+    told = re.search(rf'^ipu_operator_watch_trouble_seconds{{resource="{resource}"}} (\d+)$', operator.ask("/metrics")[1], re.M)
+    return int(told[1])
+
+
+def test_a_leader_that_sees_no_changes_tells_it_and_stays_ready(world, vipu):
+    """The webhooks work without, and must not lose the leader for it: it may be the only replica."""
+    api = world.make_api_proxy()
+    operator = world.start_operator(vipu.address, proxy=api)
+    assert seconds_blind(operator, "nodes") == 0
+    api.refuses = lambda seen: seen.path.endswith("/nodes")
+    api.hang_up_streams()
+    until(lambda: seconds_blind(operator, "nodes") > 0, "its age is told", 60, world.tell)
+    assert operator.health("/readyz") == 200
+    operator.until_logged("watch is in trouble resource=nodes")
+    api.refuses = lambda seen: False
+    world.make_node("another")
+    operator.until_logged("watch is well again resource=nodes", 60)
+    assert seconds_blind(operator, "nodes") == 0
+
+
+def test_a_leader_that_begins_blind_says_of_what(world, vipu):
+    api = world.make_api_proxy()
+    api.refuses = lambda seen: seen.path.endswith("/nodes")
+    operator = world.make_operator(vipu.address, proxy=api).start()
+    told = rf"jobs, pods, .* not all known yet; the watch of nodes has been in trouble for \d+ s: .*{FORBIDDEN}.*\n"
+    until(lambda: re.fullmatch(told, operator.ask("/readyz")[1]), "it is named, with the cause", 30, world.tell)
+    assert operator.health("/readyz") == 503
+    api.refuses = lambda seen: False
+    operator.until_working(60)
