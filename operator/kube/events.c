@@ -68,10 +68,13 @@ void events_free(struct events *events)
     mem_free(events);
 }
 
+/* An event is named after the job that it is about, and a hash. */
 static void drop(struct events *events, const char *key, const char *cause)
 {
+    AUTO(mem) char *job = mem_strndup(key, (size_t)(strrchr(key, '.') - key));
+
     events->dropped++;
-    log_debug("event dropped", KV("event", key), KV("cause", cause));
+    log_debug("event dropped", KV("job", job), KV("event", key), KV("cause", cause));
 }
 
 static void on_sent(void *ctx, struct kube_response *res);

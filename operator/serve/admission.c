@@ -182,6 +182,15 @@ char *admission_verdict(const struct admission *admission, const struct strv *pr
     return json_print(answer);
 }
 
+char *admission_job(const struct admission *admission)
+{
+    const char *name = json_str(admission->object, "metadata/name", "");
+
+    if (*name)
+        return mem_printf("%s/%s", admission->ns, name);
+    return mem_printf("%s/%s*", admission->ns, json_str(admission->object, "metadata/generateName", ""));
+}
+
 /* ---- judging ---- */
 
 bool admission_is_judged(const struct admission *admission)

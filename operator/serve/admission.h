@@ -34,6 +34,9 @@ static inline void admission_auto(struct admission *admission)
 /* The mutating webhook's answer; yours. */
 char *admission_fill(const struct admission *admission);
 
+/* "namespace/name" for the log; with "*" where the API server is to complete the name. Yours. */
+char *admission_job(const struct admission *admission);
+
 /* False: to be allowed as it is. */
 bool admission_is_judged(const struct admission *admission);
 /* Everything that is wrong with it as far as we can tell. */

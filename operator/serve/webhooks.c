@@ -74,10 +74,12 @@ static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t 
 
 static void answer(struct question *question)
 {
-    if (question->problems.count)
-        log_info("a job is refused at admission", KV("namespace", question->admission.ns),
-                 KV("name", json_str(question->admission.object, "metadata/name", NULL)),
+    if (question->problems.count) {
+        AUTO(mem) char *job = admission_job(&question->admission);
+
+        log_info("a job is refused at admission", KV("job", job),
                  KVF("problems", "%zu", question->problems.count), KV("first", question->problems.items[0]));
+    }
     question->webhooks->counters.refused += question->problems.count > 0;
     reply_take(question->webhooks, WEBHOOK_VALIDATE, question->begun_us, question->request,
                admission_verdict(&question->admission, &question->problems));
@@ -88,6 +90,14 @@ static void answer(struct question *question)
 
 static void ask(struct question *question, const char *field_validation);
 
+static void tell_unknown(const struct question *question, const struct err *why)
+{
+    AUTO(mem) char *job = admission_job(&question->admission);
+
+    log_warn("the API server cannot say whether a job's pods are valid; allowed as far as it goes",
+             KV("job", job), KV("cause", why->msg));
+}
+
 static void on_answer(void *ctx, struct kube_response *res)
 {
     struct question *question = ctx;
@@ -97,8 +107,7 @@ static void on_answer(void *ctx, struct kube_response *res)
     if (refused)
         admission_add_refusal(res->body, &question->problems);
     else if (res->err.kind != ERR_NONE)
-        log_warn("the API server cannot say whether a job's pods are valid; allowed as far as it goes",
-                 KV("namespace", question->admission.ns), KV("cause", res->err.msg));
+        tell_unknown(question, &res->err);
     if (refused && admission_is_about_unknown_fields(res->body))
         ask(question, "Ignore"); /* what else is wrong with it */
     else

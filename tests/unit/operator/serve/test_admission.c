@@ -263,3 +263,22 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
         CHECK_INT_EQ(problems.count, count);
     }
 }
+
+TEST(a_job_is_named_in_the_log_before_it_has_its_whole_name)
+{
+    static const struct {
+        const char *request, *job;
+    } rows[] = {
+        {CREATE(SPEC), "ns/j"},
+        {REVIEW("\"object\":" JOB("{\"generateName\":\"sweep-\"}", SPEC)), "ns/sweep-*"},
+        {REVIEW("\"object\":{}"), "ns/*"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(admission) struct admission admission = {0};
+
+        read(row->request, &admission);
+        AUTO(mem) char *job = admission_job(&admission);
+        CHECK_STR_EQ(job, row->job);
+    }
+}
