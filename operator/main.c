@@ -101,7 +101,8 @@ static void on_lost(void *ctx)
 {
     struct app *app = ctx;
 
-    log_error("the lease is lost; ending, to be started again", KV("lease", app->options.lease_name));
+    log_error("the lease is lost; ending, to be started again", KV("lease", app->options.lease_name),
+              KV("holder", lease_seen_holder(app->lease)));
     reconciler_abort(app->reconciler);
     app->exit_code = EXIT_LOST_LEASE;
     loop_stop(app->loop);

@@ -19,6 +19,7 @@ struct lease {
     struct lease_options options;
     char *ns, *name, *self;
     struct lease_state state;
+    struct err told;        /* the trouble that stands last in the log */
     struct kube_call *call; /* NULL: none in flight */
     struct loop_timer timer;
     void (*given_back)(void *ctx); /* while leaving */
@@ -97,13 +98,17 @@ static bool record_of(struct kube_response *res, struct lease_record *ret)
     return err_set(&res->err, ERR_IO, "the answer is no Lease");
 }
 
-static void note_failure(const struct lease *lease, const struct err *err)
+/* It is tried again every 2 s. Texts have times in them; kind and code are what changes with the cause. */
+static void note_trouble(struct lease *lease)
 {
-    bool is_expected = err->kind == ERR_NONE || err->kind == ERR_CONFLICT || err->kind == ERR_NOT_FOUND ||
-                       err->kind == ERR_EXISTS;
+    const struct err *trouble = &lease->state.trouble;
+    bool is_news = trouble->kind != lease->told.kind || trouble->code != lease->told.code;
 
-    if (!is_expected)
-        log_warn("lease", KV("name", lease->name), KV("cause", err->msg));
+    if (is_news && trouble->kind != ERR_NONE)
+        log_warn("lease is in trouble", KV("name", lease->name), KV("cause", trouble->msg));
+    else if (is_news)
+        log_info("lease is well again", KV("name", lease->name));
+    lease->told = *trouble;
 }
 
 static void on_read(void *ctx, struct kube_response *res)
@@ -114,8 +119,8 @@ static void on_read(void *ctx, struct kube_response *res)
     bool has_record = record_of(res, &record);
 
     lease->call = NULL;
-    note_failure(lease, &res->err);
     lease_on_read(&lease->state, has_record ? &record : NULL, &res->err, loop_clock_ms(), &out);
+    note_trouble(lease);
     follow(lease, &out);
 }
 
@@ -127,8 +132,8 @@ static void on_written(void *ctx, struct kube_response *res)
     bool has_record = record_of(res, &record);
 
     lease->call = NULL;
-    note_failure(lease, &res->err);
     lease_on_written(&lease->state, has_record ? &record : NULL, &res->err, loop_clock_ms(), &out);
+    note_trouble(lease);
     follow(lease, &out);
 }
 
@@ -207,18 +212,12 @@ static void watch_clock(struct lease *lease, const struct lease_output *out)
         loop_timer_start(lease->loop, &lease->timer, left_ms > 0 ? left_ms : 0, on_time);
 }
 
-static void tell(struct lease *lease, const struct lease_output *out)
+static void tell(const struct lease *lease, const struct lease_output *out)
 {
-    if (out->was_lost) {
-        log_warn("lease lost", KV("name", lease->name), KV("holder", lease->state.other));
-        if (lease->options.on_lost != NULL)
-            lease->options.on_lost(lease->options.ctx);
-    }
-    if (out->has_started) {
-        log_info("lease taken", KV("name", lease->name), KV("holder", lease->self));
-        if (lease->options.on_started != NULL)
-            lease->options.on_started(lease->options.ctx);
-    }
+    if (out->was_lost && lease->options.on_lost != NULL)
+        lease->options.on_lost(lease->options.ctx);
+    if (out->has_started && lease->options.on_started != NULL)
+        lease->options.on_started(lease->options.ctx);
 }
 
 static void follow(struct lease *lease, const struct lease_output *out)
@@ -289,6 +288,11 @@ bool lease_is_held(const struct lease *lease, int64_t clock_ms)
 const char *lease_holder(const struct lease *lease)
 {
     return lease->self;
+}
+
+const char *lease_seen_holder(const struct lease *lease)
+{
+    return lease->state.other;
 }
 
 /* What others wrote: nothing but an address may pass. */

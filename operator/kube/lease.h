@@ -32,7 +32,8 @@ void lease_free(struct lease *lease);                                           
 
 /* For the check right before a write: lease_is_held(lease, loop_clock_ms()). */
 bool lease_is_held(const struct lease *lease, int64_t clock_ms);
-const char *lease_holder(const struct lease *lease); /* our own identity */
+const char *lease_holder(const struct lease *lease);      /* our own identity */
+const char *lease_seen_holder(const struct lease *lease); /* who held it when we last looked; NULL: nobody */
 /* Where another holder is found; NULL: there is none, or it does not tell. */
 const char *lease_other_address(const struct lease *lease);
 /* False when we believe we lead but could not renew for lease + slack: for /healthz. */

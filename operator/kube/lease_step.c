@@ -102,6 +102,19 @@ static bool is_free(const struct lease_state *state, const struct lease_record *
     return record->holder[0] == '\0' || now_ms - state->other_seen_ms >= state->other_lasts_ms;
 }
 
+static void is_known_now(struct lease_state *state, int64_t now_ms)
+{
+    state->known_ms = now_ms;
+    state->trouble = (struct err){0};
+}
+
+/* Candidates meet: whose answer is that there is none yet, or a newer one, looks again. */
+static void note_failure(struct lease_state *state, const struct err *err)
+{
+    if (err->kind != ERR_NOT_FOUND && err->kind != ERR_CONFLICT && err->kind != ERR_EXISTS)
+        state->trouble = *err;
+}
+
 static void leave_or_end(const struct lease_state *state, const struct lease_record *record,
                          struct lease_output *out)
 {
@@ -134,7 +147,7 @@ static void found(struct lease_state *state, const struct lease_record *record, 
         out->act = LEASE_WRITE;
         return;
     }
-    state->known_ms = now_ms;
+    is_known_now(state, now_ms);
     wait(out, look_again_ms(state, now_ms));
 }
 
@@ -142,6 +155,8 @@ void lease_on_read(struct lease_state *state, const struct lease_record *record,
                    int64_t now_ms, struct lease_output *ret)
 {
     check_deadline(state, now_ms, ret);
+    if (record == NULL)
+        note_failure(state, err);
     if (state->is_leaving && record != NULL)
         mem_set_str(&state->resource_version, record->resource_version);
     if (state->is_leaving)
@@ -158,7 +173,7 @@ static void written(struct lease_state *state, const struct lease_record *record
                     struct lease_output *out)
 {
     remember(state, record, now_ms);
-    state->known_ms = now_ms;
+    is_known_now(state, now_ms);
     state->renewed_ms = state->sent_ms;
     out->has_started = !state->is_held && now_ms < state->sent_ms + state->renew_deadline_ms;
     state->is_held = state->is_held || out->has_started;
@@ -176,6 +191,8 @@ void lease_on_written(struct lease_state *state, const struct lease_record *reco
                       int64_t now_ms, struct lease_output *ret)
 {
     check_deadline(state, now_ms, ret);
+    if (record == NULL)
+        note_failure(state, err);
     if (state->is_leaving && (record != NULL || err->kind != ERR_CONFLICT))
         ret->act = LEASE_END;
     else if (record != NULL)

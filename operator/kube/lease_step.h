@@ -31,6 +31,7 @@ struct lease_state {
     bool is_leaving;    /* giving it back */
     int64_t renewed_ms; /* when the last successful renewal was sent */
     int64_t sent_ms;    /* when the write in flight was sent */
+    struct err trouble; /* why reads or writes fail; ERR_NONE: they do not */
 };
 
 enum lease_act {

@@ -126,11 +126,18 @@ static bool is_from_the_future(const struct err *err)
     return err->code == 504 && strstr(err->msg, "Too large resource version") != NULL;
 }
 
+static bool is_stream_refusal(const struct watch_state *state, const struct err *err)
+{
+    return state->phase == WATCH_STREAM_LIST && err->kind == ERR_INVALID && err->code >= 400;
+}
+
 static int64_t after_failure(struct watch_state *state, const struct watch_input *input,
                              struct watch_output *out)
 {
-    state->trouble = *input->err;
     state->hears_bookmarks = false;
+    if (is_stream_refusal(state, input->err)) /* no trouble: pages follow */
+        return use_pages(state, input, true);
+    state->trouble = *input->err;
     if (is_from_the_future(input->err))
         return expire(state, input);
     switch (input->err->kind) {
@@ -143,8 +150,6 @@ static int64_t after_failure(struct watch_state *state, const struct watch_input
     case ERR_BUSY:
         return back_off(state, &TROUBLE, input);
     case ERR_INVALID:
-        if (input->err->code >= 400 && state->phase == WATCH_STREAM_LIST)
-            return use_pages(state, input, true);
         if (input->err->code >= 400) /* it does not like our position or token */
             return expire(state, input);
         return ask_again(state, input, &TROUBLE);

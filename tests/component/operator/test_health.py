@@ -112,6 +112,9 @@ def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path
     assert second.health("/healthz") == first.health("/readyz") == 200, "to start it again would not help"
     api.refuses = lambda seen: False
     until(lambda: second.ask("/readyz") == (200, "ok\n"), "it is ready again", 60, second.tail)
+    log = second.log()
+    assert log.count("lease is in trouble") == log.count("lease is well again") == 1, "once for each"
+    assert FORBIDDEN in log
     assert second.end() == 0
     second.check_sanitizers()
 

@@ -154,6 +154,7 @@ TEST(who_leads_is_known_for_as_long_as_a_lease_lasts)
         time_passes(&c, 2000);
         reads_error(&c, ERR_DENIED);
         CHECK_INT_EQ(c.out.wait_ms, 2000);
+        CHECK_INT_EQ(c.state.trouble.kind, ERR_DENIED);
         CHECK(lease_state_is_known(&c.state, c.now_ms));
     }
     time_passes(&c, 2000);
@@ -162,6 +163,7 @@ TEST(who_leads_is_known_for_as_long_as_a_lease_lasts)
     time_passes(&c, 2000);
     reads(&c, "9", "other");
     CHECK(lease_state_is_known(&c.state, c.now_ms));
+    CHECK_INT_EQ(c.state.trouble.kind, ERR_NONE);
     lease_state_release(&c.state);
 }
 
@@ -173,6 +175,7 @@ TEST(who_leads_is_not_known_while_a_free_lease_cannot_be_taken)
     for (int i = 0; i < 2; i++) {
         reads(&c, "5", "");
         CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+        CHECK_INT_EQ(c.state.trouble.kind, i ? ERR_DENIED : ERR_NONE); /* a read alone makes nothing well */
         sends(&c);
         writes_error(&c, ERR_DENIED);
         CHECK_INT_EQ(c.out.act, LEASE_WAIT);
@@ -207,6 +210,7 @@ TEST(of_two_takers_the_slower_one_looks_again)
     reads(&c, "5", "");
     sends(&c);
     writes_error(&c, ERR_CONFLICT);
+    CHECK_INT_EQ(c.state.trouble.kind, ERR_NONE);
     CHECK_INT_EQ(c.out.act, LEASE_READ);
     reads(&c, "6", "other");
     CHECK_INT_EQ(c.out.act, LEASE_WAIT);

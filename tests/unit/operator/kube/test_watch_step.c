@@ -303,6 +303,7 @@ TEST(a_refused_stream_falls_back_to_pages)
     struct world w;
 
     pages(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
     check_query(&w, "labelSelector=a=b&limit=500&");
     page(&w, PAGE("20", "t1"));
     CHECK_INT_EQ(w.out.wait_ms, 0);
