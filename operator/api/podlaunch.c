@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 #include "operator/api/podaccess.h"
+#include "operator/api/podoverlay.h"
 #include "operator/api/podparts.h"
 
 #define RUN_DIR "/var/run/ipu-launch"
@@ -113,130 +114,7 @@ bool podlaunch_uses_host_network(const struct job *job, const struct podspec_opt
     return json_bool(from, "spec/hostNetwork", options->host_network);
 }
 
-/* ---- what the launcher takes over ---- */
-
-static cJSON *inherit(const cJSON *from, const char *const *keys)
-{
-    cJSON *into = json_object();
-
-    for (; *keys; keys++) {
-        const cJSON *value = cJSON_GetObjectItemCaseSensitive(from, *keys);
-
-        if (value)
-            json_put_take(into, *keys, json_dup(value));
-    }
-    return into;
-}
-
-static cJSON *inherit_pod(const cJSON *worker)
-{
-    static const char *const of_pod[] = {
-        "automountServiceAccountToken",
-        "dnsConfig",
-        "dnsPolicy",
-        "enableServiceLinks",
-        "hostAliases",
-        "hostIPC",
-        "hostNetwork",
-        "hostPID",
-        "hostUsers",
-        "imagePullSecrets",
-        "nodeSelector",
-        "os",
-        "preemptionPolicy",
-        "priorityClassName",
-        "runtimeClassName",
-        "schedulerName",
-        "securityContext",
-        "serviceAccountName",
-        "terminationGracePeriodSeconds",
-        "tolerations",
-        "volumes",
-        NULL,
-    };
-    static const char *const of_container[] = {
-        "env",
-        "envFrom",
-        "image",
-        "imagePullPolicy",
-        "securityContext",
-        "terminationMessagePath",
-        "terminationMessagePolicy",
-        "volumeDevices",
-        "volumeMounts",
-        "workingDir",
-        NULL,
-    };
-    cJSON *spec = inherit(worker, of_pod);
-    cJSON *container = inherit(json_at(worker, "containers")->child, of_container);
-
-    json_put_str(container, "name", ROLE_LAUNCHER);
-    json_push_take(json_put_array(spec, "containers"), container);
-    return spec;
-}
-
-/* ---- what spec.launcher says differently ---- */
-
-/* By what the entries of a list are told apart; NULL: the list is replaced whole. */
-static const char *key_of_list(const char *list)
-{
-    static const struct {
-        const char *list, *key;
-    } rows[] = {{"env", "name"}, {"volumes", "name"}, {"volumeMounts", "mountPath"}};
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (str_eq(rows[i].list, list))
-            return rows[i].key;
-    }
-    return NULL;
-}
-
-static void overlay_list(cJSON *onto, const cJSON *from, const char *key)
-{
-    JSON_EACH (item, from) {
-        int n = 0, found = -1;
-
-        JSON_EACH (old, onto) {
-            if (str_eq(json_str(old, key, NULL), json_str(item, key, "")))
-                found = n;
-            n++;
-        }
-        if (found >= 0)
-            cJSON_ReplaceItemInArray(onto, found, json_dup(item));
-        else
-            json_push_take(onto, json_dup(item));
-    }
-}
-
-static void overlay(cJSON *onto, const cJSON *from)
-{
-    JSON_EACH (member, from) {
-        const char *name = json_key(member), *key = key_of_list(name);
-
-        if (key && cJSON_IsArray(member))
-            overlay_list(podparts_array(onto, name), member, key);
-        else
-            json_put_take(onto, name, json_dup(member));
-    }
-}
-
-/* Its first container is the launcher's own; others come beside it. */
-static void overlay_spec(cJSON *spec, const cJSON *own)
-{
-    AUTO(json) cJSON *rest = json_dup(own);
-    const cJSON *containers = json_at(own, "containers");
-
-    if (!rest)
-        return;
-    json_drop(rest, "containers");
-    overlay(spec, rest);
-    JSON_EACH (container, containers) {
-        if (container == containers->child)
-            overlay(json_at_mut(spec, "containers")->child, container);
-        else
-            json_push_take(json_at_mut(spec, "containers"), json_dup(container));
-    }
-}
+/* ---- the launcher's container ---- */
 
 /* Little, because it only waits; with limits where the workers have some, as quotas may ask for them. */
 static void put_resources(cJSON *container, const cJSON *worker)
@@ -326,11 +204,10 @@ static cJSON *make_spec(const struct job *job, uint32_t instance, const cJSON *w
                         const struct podlaunch_host *hosts, const struct podspec_place *place,
                         const struct podspec_options *options)
 {
-    cJSON *spec = inherit_pod(worker), *container;
+    cJSON *spec = podoverlay_spec(worker, json_at(launcher, "template/spec"));
+    cJSON *container = json_at_mut(spec, "containers")->child;
 
-    overlay_spec(spec, json_at(launcher, "template/spec"));
-    container = json_at_mut(spec, "containers")->child;
-    overlay_list(podparts_array(container, "env"), json_at(launcher, "env"), "name");
+    podoverlay_list(podparts_array(container, "env"), json_at(launcher, "env"), "name");
     put_resources(container, json_at(worker, "containers")->child);
     podparts_put_network(spec, options);
     add_env(spec, container, job, instance, hosts, place, options);

@@ -32,10 +32,9 @@ static void check_name(const cJSON *job, struct strv *problems)
 static void check_objects(const cJSON *job, struct strv *problems)
 {
     static const char *const paths[] = {
-        "spec/launcher",         "spec/launcher/template",
-        "spec/partition",        "spec/restartPolicy",
-        "spec/interactive",      "spec/workers",
-        "spec/workers/strategy", "spec/workers/strategy/rollingUpdate",
+        "spec/launcher",         "spec/launcher/template",     "spec/launcher/template/spec",
+        "spec/partition",        "spec/restartPolicy",         "spec/interactive",
+        "spec/workers",          "spec/workers/strategy",      "spec/workers/strategy/rollingUpdate",
         "spec/workers/template", "spec/workers/template/spec",
     };
 

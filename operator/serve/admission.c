@@ -6,14 +6,17 @@
 #include "operator/api/advice.h"
 #include "operator/api/defaults.h"
 #include "operator/api/jobspec.h"
+#include "operator/api/podoverlay.h"
 #include "operator/api/validate.h"
 #include "operator/kube/base64.h"
 
 #define API_VERSION "admission.k8s.io/v1"
-#define TEMPLATE "spec/workers/template"
+#define WORKERS "spec/workers/template"
+#define LAUNCHER "spec/launcher/template"
 #define STRICT "strict decoding error: "
 
-enum { HTTP_INVALID = 422, SHOWN_MAX_BYTES = 32 * 1024 };
+/* Of the API server's causes that many are read: a person has read enough, and others wait. */
+enum { HTTP_INVALID = 422, SHOWN_MAX_BYTES = 32 * 1024, CAUSES_MAX = 1000 };
 
 /* ---- the question ---- */
 
@@ -210,21 +213,49 @@ void admission_judge(const struct admission *admission, struct strv *problems)
         validate_change(admission->old, admission->object, problems);
 }
 
-cJSON *admission_pod_template(const struct admission *admission)
+static cJSON *workers_template(const cJSON *job)
 {
-    const cJSON *pods = json_at(admission->object, TEMPLATE);
+    const cJSON *template = json_at(job, WORKERS);
 
-    if (!cJSON_IsObject(pods) || json_equal(pods, json_at(admission->old, TEMPLATE)))
+    return cJSON_IsObject(template) ? json_dup(template) : NULL;
+}
+
+static cJSON *launcher_template(const cJSON *job)
+{
+    const cJSON *own = json_at(job, LAUNCHER);
+
+    if (!cJSON_IsObject(own) || !own->child)
+        return NULL;
+    cJSON *template = json_dup(own);
+    json_put_take(template, "spec", podoverlay_spec(json_at(job, WORKERS "/spec"), json_at(own, "spec")));
+    return template;
+}
+
+cJSON *admission_pod_template(const struct admission *admission, enum admission_pods pods)
+{
+    cJSON *(*make)(const cJSON *) = pods == ADMISSION_LAUNCHER ? launcher_template : workers_template;
+    AUTO(json) cJSON *template = make(admission->object);
+    AUTO(json) cJSON *before = make(admission->old);
+
+    if (!template || json_equal(template, before))
         return NULL;
     cJSON *body = json_object();
     json_put_str(body, "apiVersion", "v1");
     json_put_str(body, "kind", "PodTemplate");
     json_put_str(json_put_object(body, "metadata"), "generateName", "ipujob-");
-    json_put_take(body, "template", json_dup(pods));
+    json_put_take(body, "template", TAKE(template));
     return body;
 }
 
 /* ---- what the API server says of a template ---- */
+
+/* An answer about a template that is being read. */
+struct reading {
+    enum admission_pods pods;
+    const cJSON *made, *own; /* a launcher's spec as it was asked about, and as spec.launcher has it */
+    struct strv *problems;
+    size_t causes_left;
+};
 
 /* Nobody needs to hear twice what is wrong with one field. */
 static bool is_known(const struct strv *problems, const char *problem)
@@ -240,12 +271,55 @@ static bool is_known(const struct strv *problems, const char *problem)
     return false;
 }
 
-static void add_problem(struct strv *problems, const char *field, const char *text)
+static bool is_said_of_workers(const struct reading *reading, const char *field, const char *text)
 {
     AUTO(mem) char *problem = mem_printf("spec.workers.%s: %s", field, text);
 
-    if (!is_known(problems, problem))
-        strv_push_take(problems, TAKE(problem));
+    return strv_has(reading->problems, problem);
+}
+
+/* Where a field of a launcher stands in the job; NULL: whoever has to mend it is told elsewhere. */
+static char *place_of_launchers(const struct reading *reading, const char *field, const char *text)
+{
+    static const char in_spec[] = "template.spec.";
+    enum podoverlay_source source = PODOVERLAY_OWN;
+    AUTO(mem) char *found = NULL;
+
+    if (str_has_prefix(field, in_spec))
+        source = podoverlay_trace(reading->made, reading->own, field + strlen(in_spec), &found);
+    else if (str_eq(field, "template"))
+        source = PODOVERLAY_NOBODYS;
+    if (source == PODOVERLAY_TAKEN_OVER ||
+        (source == PODOVERLAY_NOBODYS && is_said_of_workers(reading, field, text)))
+        return NULL;
+    return found ? mem_printf("spec.launcher.%s%s", in_spec, found) : mem_printf("spec.launcher.%s", field);
+}
+
+/* The API server leaves a word out of the paths of labels and annotations. */
+static char *whole_path(const char *field)
+{
+    static const char *const rows[] = {"template.labels", "template.annotations"};
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (str_has_prefix(field, rows[i]))
+            return mem_printf("template.metadata.%s", field + strlen("template."));
+    }
+    return mem_strdup(field);
+}
+
+static void add_problem(struct reading *reading, const char *from, const char *text)
+{
+    if (reading->causes_left == 0)
+        return;
+    reading->causes_left--;
+    AUTO(mem) char *field = whole_path(from);
+    AUTO(mem)
+    char *place = reading->pods == ADMISSION_LAUNCHER ? place_of_launchers(reading, field, text)
+                                                      : mem_printf("spec.workers.%s", field);
+    AUTO(mem) char *problem = place ? mem_printf("%s: %s", place, text) : NULL;
+
+    if (problem && !is_known(reading->problems, problem))
+        strv_push_take(reading->problems, TAKE(problem));
 }
 
 static const char *strict_part(const cJSON *status)
@@ -261,7 +335,7 @@ bool admission_is_about_unknown_fields(const cJSON *status)
 }
 
 /* unknown field "template.spec.a", unknown field "template.spec.b" */
-static void add_unknown_fields(const char *text, struct strv *problems)
+static void add_unknown_fields(struct reading *reading, const char *text)
 {
     for (const char *at = strchr(text, '"'); at; at = strchr(at, '"')) {
         const char *end = strchr(++at, '"');
@@ -269,22 +343,28 @@ static void add_unknown_fields(const char *text, struct strv *problems)
         if (!end)
             return;
         AUTO(mem) char *field = mem_strndup(at, (size_t)(end - at));
-        add_problem(problems, field, "Forbidden: pods have no such field, or it is given twice");
+        add_problem(reading, field, "Forbidden: pods have no such field, or it is given twice");
         at = end + 1;
     }
 }
 
-void admission_add_refusal(const cJSON *status, struct strv *problems)
+void admission_add_refusal(const struct admission *admission, enum admission_pods pods, const cJSON *template,
+                           const cJSON *status, struct strv *problems)
 {
+    struct reading reading = {.pods = pods,
+                              .made = json_at(template, "template/spec"),
+                              .own = json_at(admission->object, LAUNCHER "/spec"),
+                              .problems = problems,
+                              .causes_left = CAUSES_MAX};
     const cJSON *causes = json_at(status, "details/causes");
     const char *strict = strict_part(status);
 
     if (strict) {
-        add_unknown_fields(strict, problems);
+        add_unknown_fields(&reading, strict);
         return;
     }
     JSON_EACH (cause, causes)
-        add_problem(problems, json_str(cause, "field", "template"), json_str(cause, "message", ""));
+        add_problem(&reading, json_str(cause, "field", "template"), json_str(cause, "message", ""));
     if (!causes || !causes->child)
-        add_problem(problems, "template", json_str(status, "message", "the API server refuses it"));
+        add_problem(&reading, "template", json_str(status, "message", "the API server refuses it"));
 }

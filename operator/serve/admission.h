@@ -41,11 +41,18 @@ char *admission_job(const struct admission *admission);
 bool admission_is_judged(const struct admission *admission);
 /* Everything that is wrong with it as far as we can tell. */
 void admission_judge(const struct admission *admission, struct strv *problems);
-/* The PodTemplate that tells what the API server thinks of the job's pods, when dry-run; NULL when the
- * template has not changed. Yours. */
-cJSON *admission_pod_template(const struct admission *admission);
-/* What its answer, a Status, holds against the template. */
-void admission_add_refusal(const cJSON *status, struct strv *problems);
+
+/* Pods that the API server is asked about: the workers', and their launcher's where spec.launcher.template
+ * says something, as the two templates make it. */
+enum admission_pods { ADMISSION_WORKERS, ADMISSION_LAUNCHER, ADMISSION_PODS };
+
+/* The PodTemplate that tells what the API server thinks of such pods, when dry-run; NULL when there are none
+ * of them, or when they are as they were. Yours. */
+cJSON *admission_pod_template(const struct admission *admission, enum admission_pods pods);
+/* What its answer, a Status, holds against that template; first of the workers' one, because what a launcher
+ * takes over from there is not told twice. */
+void admission_add_refusal(const struct admission *admission, enum admission_pods pods, const cJSON *template,
+                           const cJSON *status, struct strv *problems);
 /* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
 bool admission_is_about_unknown_fields(const cJSON *status);
 /* The validating webhook's answer: allowed without problems, with what operator/api/advice.h has to say;

@@ -23,15 +23,21 @@ struct webhooks {
     struct webhooks_counters counters;
 };
 
-/* A request to the validating webhook, while the API server thinks about its template. */
+/* What the API server is asked about a template. */
+struct trial {
+    struct question *question;
+    cJSON *template, *refusals; /* of this one: Statuses in their order; both NULL: nothing to ask */
+    struct kube_call *call;
+};
+
+/* A request to the validating webhook, while the API server thinks about its templates, all at once. */
 struct question {
     struct webhooks *webhooks;
     struct question *next, **link; /* in the list of all */
     struct serve_request *request;
     struct admission admission;
     struct strv problems;
-    cJSON *pods;
-    struct kube_call *call;
+    struct trial trials[ADMISSION_PODS];
     int64_t deadline_ms;
     int64_t begun_us;
 };
@@ -41,8 +47,11 @@ static void question_free(struct question *question)
     *question->link = question->next;
     if (question->next)
         question->next->link = question->link;
-    kube_cancel(question->call);
-    cJSON_Delete(question->pods);
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        kube_cancel(question->trials[i].call);
+        cJSON_Delete(question->trials[i].template);
+        cJSON_Delete(question->trials[i].refusals);
+    }
     strv_release(&question->problems);
     admission_release(&question->admission);
     mem_free(question);
@@ -88,7 +97,21 @@ static void answer(struct question *question)
 
 /* ---- asking the API server ---- */
 
-static void ask(struct question *question, const char *field_validation);
+static void answer_when_known(struct question *question)
+{
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        if (question->trials[i].call)
+            return;
+    }
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        JSON_EACH (status, question->trials[i].refusals)
+            admission_add_refusal(&question->admission, (enum admission_pods)i, question->trials[i].template,
+                                  status, &question->problems);
+    }
+    answer(question);
+}
+
+static void ask(struct trial *trial, const char *field_validation);
 
 static void tell_unknown(const struct question *question, const struct err *why)
 {
@@ -100,34 +123,50 @@ static void tell_unknown(const struct question *question, const struct err *why)
 
 static void on_answer(void *ctx, struct kube_response *res)
 {
-    struct question *question = ctx;
+    struct trial *trial = ctx;
     bool refused = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
 
-    question->call = NULL;
+    trial->call = NULL;
     if (refused)
-        admission_add_refusal(res->body, &question->problems);
+        json_push_take(trial->refusals, json_dup(res->body));
     else if (res->err.kind != ERR_NONE)
-        tell_unknown(question, &res->err);
+        tell_unknown(trial->question, &res->err);
     if (refused && admission_is_about_unknown_fields(res->body))
-        ask(question, "Ignore"); /* what else is wrong with it */
+        ask(trial, "Ignore"); /* what else is wrong with it */
     else
-        answer(question);
+        answer_when_known(trial->question);
 }
 
-static void ask(struct question *question, const char *field_validation)
+static void ask(struct trial *trial, const char *field_validation)
 {
+    const struct question *question = trial->question;
     struct kube *kube = question->webhooks->kube;
     const char *const query[] = {"dryRun", "All", "fieldValidation", field_validation, NULL};
     int64_t left_ms = question->deadline_ms - loop_now_ms(kube_loop(kube));
 
-    question->call = kube_send(kube,
-                               &(struct kube_request){.method = "POST",
-                                                      .resource = &KUBE_POD_TEMPLATES,
-                                                      .ns = question->admission.ns,
-                                                      .query = query,
-                                                      .body = question->pods,
-                                                      .timeout_ms = left_ms > 1 ? left_ms : 1},
-                               on_answer, question);
+    trial->call = kube_send(kube,
+                            &(struct kube_request){.method = "POST",
+                                                   .resource = &KUBE_POD_TEMPLATES,
+                                                   .ns = question->admission.ns,
+                                                   .query = query,
+                                                   .body = trial->template,
+                                                   .timeout_ms = left_ms > 1 ? left_ms : 1},
+                            on_answer, trial);
+}
+
+static void judge(struct question *question)
+{
+    admission_judge(&question->admission, &question->problems);
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        struct trial *trial = &question->trials[i];
+
+        trial->question = question;
+        trial->template = admission_pod_template(&question->admission, (enum admission_pods)i);
+        if (!trial->template)
+            continue;
+        trial->refusals = json_array();
+        ask(trial, "Strict");
+    }
 }
 
 /* ---- requests ---- */
@@ -159,14 +198,9 @@ static void on_validate(void *ctx, struct serve_request *request, const struct s
         return;
     struct question *question = question_new(ctx, request);
     question->admission = admission;
-    if (admission_is_judged(&admission)) {
-        admission_judge(&admission, &question->problems);
-        question->pods = admission_pod_template(&admission);
-    }
-    if (question->pods)
-        ask(question, "Strict");
-    else
-        answer(question);
+    if (admission_is_judged(&admission))
+        judge(question);
+    answer_when_known(question);
 }
 
 static void on_gone(void *ctx, struct serve_request *request)

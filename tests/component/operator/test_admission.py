@@ -148,6 +148,62 @@ def test_every_mistake_in_the_template_is_named_at_once(webhooks):
     assert "Required value" in found[f"{template}.containers[0].image"]
 
 
+def led(template, own, name="led"):
+    """A job with a launcher that has a template of its own."""
+    return job(name, template, launcher={"command": ["mpirun", "train"], "template": own})
+
+
+BAD_POD = {"dnsPolicy": "Sometimes", "volums": []}
+BAD_CONTAINER = {"imaeg": "typo", "volumeMounts": [{"name": "none", "mountPath": "/x"}]}
+BAD_FIELDS = {"dnsPolicy", "volums", "containers[0].imaeg", "containers[0].volumeMounts[0].name"}
+
+
+def test_every_mistake_in_a_launchers_template_is_named_at_once(webhooks):
+    template = pod_template(container(volumeMounts=[{"name": "data", "mountPath": "/data"}]), volumes=[{"name": "data", "emptyDir": {}}])
+    found = causes(webhooks, led(template, pod_template({"name": "head", **BAD_CONTAINER}, **BAD_POD)))
+    assert set(found) == {f"spec.launcher.template.spec.{field}" for field in BAD_FIELDS}
+    assert "Unsupported value" in found["spec.launcher.template.spec.dnsPolicy"]
+
+
+def test_mistakes_of_both_templates_are_named_at_once_and_none_twice(webhooks):
+    """The launcher takes the workers' volumes, their network and the missing image over; its own mistakes are like theirs."""
+    workers = pod_template({"name": "train", **BAD_CONTAINER}, hostNetwork="yes")
+    found = causes(webhooks, led(workers, {"metadata": {"labels": {"a b": "c"}}}))
+    assert list(found) == ["spec.workers.template"], "what cannot be read hides all else, and is told once"
+    workers = pod_template({"name": "train", **BAD_CONTAINER}, **BAD_POD, volumes=[{"name": "Data", "emptyDri": {}}])
+    own = pod_template({"name": "head", "volumeMounts": [{"name": "neither", "mountPath": "/y"}], "imaeg": "typo"}, **BAD_POD)
+    workers["metadata"] = own["metadata"] = {"labels": {"a b": "c"}}
+    found = causes(webhooks, led(workers, own))
+    assert set(found) == {f"spec.workers.template.spec.{field}" for field in BAD_FIELDS | {
+        "containers[0].image", "volumes[0].name", "volumes[0].emptyDri"}} | {
+            f"spec.launcher.template.spec.{field}" for field in BAD_FIELDS} | {
+                f"spec.{owner}.template.metadata.labels" for owner in ("workers", "launcher")}
+
+
+def test_a_launchers_template_may_count_on_the_workers(webhooks):
+    """Its container has no image, its mount no volume and its DNS policy no servers but theirs."""
+    workers = pod_template(container(), volumes=[{"name": "data", "emptyDir": {}}], dnsConfig={"nameservers": ["192.0.2.1"]})
+    own = pod_template({"name": "head", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}, dnsPolicy="None")
+    assert create(webhooks, led(workers, own), "?dryRun=All")
+    assert create(webhooks, led(workers, {"spec": {"nodeSelector": {"pool": "head"}}}), "?dryRun=All")
+    del workers["spec"]["volumes"], workers["spec"]["dnsConfig"]
+    found = causes(webhooks, led(workers, own))
+    assert sorted(field.partition("spec.launcher.template.spec.")[2].partition(".")[0] for field in found) == [
+        "containers[0]", "dnsConfig"]
+
+
+def test_a_changed_launchers_template_is_judged(webhooks):
+    was = led(pod_template(), {"spec": {"dnsPolicy": "Default"}})
+    told = webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "Sometimes"}}), old=was)
+    assert [cause["field"] for cause in told["status"]["details"]["causes"]] == ["spec.launcher.template.spec.dnsPolicy"]
+    assert webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "ClusterFirst"}}), old=was)["allowed"] is True
+    mounting = pod_template({"name": "head", "volumeMounts": [{"name": "data", "mountPath": "/data"}]})
+    was = led(pod_template(volumes=[{"name": "data", "emptyDir": {}}]), mounting)
+    told = webhooks.verdict(led(pod_template(), mounting), old=was)
+    assert [cause["field"] for cause in told["status"]["details"]["causes"]] == [
+        "spec.launcher.template.spec.containers[0].volumeMounts[0].name"], "the workers' volume has gone under it"
+
+
 def test_what_shapes_partitions_cannot_change(webhooks):
     told = webhooks.verdict(job(ipusPerJobInstance="8"), old=job(ipusPerJobInstance="4"))
     assert told["allowed"] is False and "spec.ipusPerJobInstance" in told["status"]["message"]
@@ -174,6 +230,7 @@ def test_pods_are_not_judged_when_the_api_server_cannot_say(webhooks):
     bad = job(template=pod_template({"name": "train"}))
     assert webhooks.verdict(bad)["allowed"] is False
     assert webhooks.verdict(bad, ns="no-such-namespace")["allowed"] is True
+    assert webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "Sometimes"}}), ns="no-such-namespace")["allowed"] is True
     webhooks.world.operator.until_logged("the API server cannot say")
 
 

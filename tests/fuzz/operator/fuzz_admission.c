@@ -1,5 +1,5 @@
-/* Any bytes as a request to the webhooks, and as what the API server says of a template: they are refused
- * with a sentence, or answered with something that can be read. */
+/* Any bytes as a request to the webhooks, with what the API server may say of its templates beside it: they
+ * are refused with a sentence, or answered with something that can be read. */
 #include <assert.h>
 #include <stdint.h>
 
@@ -23,8 +23,13 @@ static void answer(const struct admission *admission, struct strv *problems)
     if (admission_is_judged(admission))
         admission_judge(admission, problems);
     AUTO(mem) char *verdict = admission_verdict(admission, problems);
-    AUTO(json) cJSON *pods = admission_pod_template(admission);
-    assert(!pods || json_at(pods, "template"));
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        AUTO(json) cJSON *template = admission_pod_template(admission, (enum admission_pods)i);
+
+        assert(!template || json_at(template, "template"));
+        admission_add_refusal(admission, (enum admission_pods)i, template,
+                              json_at(admission->review, "status"), problems);
+    }
     check_readable(filled);
     check_readable(verdict);
 }
@@ -38,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     AUTO(json) cJSON *status = json_parse(text, &err);
 
     if (status)
-        admission_add_refusal(status, &problems);
+        admission_add_refusal(&admission, ADMISSION_WORKERS, NULL, status, &problems);
     if (admission_read(text, &admission, &err))
         answer(&admission, &problems);
     else

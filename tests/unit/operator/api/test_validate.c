@@ -164,6 +164,8 @@ static const struct {
     {FOUR "\"interactive\":{\"ttl\":\"soon\"}," WORKERS,
      COUNT_WANTED("interactive.ttl", "\"soon\"", "1", "2147483647")},
     {FOUR "\"partition\":7," WORKERS, "spec.partition: Invalid value: 7: must be an object"},
+    {FOUR "\"launcher\":{\"command\":[\"a\"],\"template\":{\"spec\":7}}," WORKERS,
+     "spec.launcher.template.spec: Invalid value: 7: must be an object"},
     {FOUR "\"partition\":{\"gcds\":3}," WORKERS,
      "spec.partition.gcds: Invalid value: 3: does not divide spec.ipusPerJobInstance"},
     {FOUR "\"partition\":{\"gcds\":0}," WORKERS, COUNT_WANTED("partition.gcds", "0", "1", "4096")},

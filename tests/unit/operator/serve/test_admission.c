@@ -82,7 +82,7 @@ TEST(only_a_changed_spec_of_a_living_object_is_judged)
         AUTO(admission) struct admission admission = {0};
 
         read(row->review, &admission);
-        AUTO(json) cJSON *pods = admission_pod_template(&admission);
+        AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_WORKERS);
         CHECK_INT_EQ(admission_is_judged(&admission), row->is_judged);
         CHECK_INT_EQ(pods != NULL, row->asks_about_pods);
     }
@@ -93,11 +93,64 @@ TEST(the_pod_template_goes_as_it_came)
     AUTO(admission) struct admission admission = {0};
 
     read(CREATE(SPEC), &admission);
-    AUTO(json) cJSON *pods = admission_pod_template(&admission);
+    AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_WORKERS);
     AUTO(mem) char *text = json_print(pods);
     CHECK_STR_EQ(text, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"generateName\":"
                        "\"ipujob-\"},\"template\":" POD "}");
     CHECK_STR_EQ(admission.ns, "ns");
+}
+
+#define LAUNCHED(pod, template)                                                                              \
+    "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"workers\":{\"template\":" pod                        \
+    "},\"launcher\":{\"command\":[\"mpirun\"]" template "}}"
+#define OWN(text) ",\"template\":" text
+#define MOUNTING                                                                                             \
+    "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"head\","                 \
+    "\"volumeMounts\":["                                                                                     \
+    "{\"name\":\"data\",\"mountPath\":\"/d\"}]}]}}"
+#define WITH_DATA                                                                                            \
+    "{\"metadata\":{\"labels\":{\"c\":\"d\"}},\"spec\":{\"volumes\":[{\"name\":\"data\",\"emptyDir\":{}}],"  \
+    "\"affinity\":{},\"containers\":[{\"name\":\"train\",\"image\":\"i\",\"args\":[]}]}}"
+
+TEST(the_launchers_template_goes_as_the_pod_that_it_makes)
+{
+    AUTO(admission) struct admission admission = {0};
+
+    read(CREATE(LAUNCHED(WITH_DATA, OWN(MOUNTING))), &admission);
+    AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_LAUNCHER);
+    AUTO(mem) char *text = json_print(pods);
+    CHECK_STR_EQ(text, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"generateName\":"
+                       "\"ipujob-\"},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{"
+                       "\"volumes\":[{\"name\":\"data\",\"emptyDir\":{}}],\"containers\":[{\"image\":\"i\","
+                       "\"name\":\"head\",\"volumeMounts\":[{\"name\":\"data\",\"mountPath\":\"/d\"}]}]}}}");
+}
+
+TEST(the_api_server_is_asked_about_launchers_that_are_not_as_they_were)
+{
+    static const struct {
+        const char *review;
+        bool is_asked;
+    } rows[] = {
+        {CREATE(SPEC), false},
+        {CREATE(LAUNCHED(POD, "")), false},
+        {CREATE(LAUNCHED(POD, OWN("{}"))), false},
+        {CREATE(LAUNCHED(POD, OWN("\"text\""))), false},
+        {CREATE(LAUNCHED(POD, OWN("{\"spec\":{\"dnsPolicy\":\"None\"}}"))), true},
+        {CREATE(LAUNCHED("7", OWN("{\"spec\":7}"))), true},
+        {UPDATE(META, LAUNCHED(WITH_DATA, OWN(MOUNTING)), LAUNCHED(WITH_DATA, "")), true},
+        {UPDATE(META, LAUNCHED(WITH_DATA, OWN(MOUNTING)), LAUNCHED(POD, OWN(MOUNTING))), true},
+        {UPDATE(META, LAUNCHED(WITH_DATA, ""), LAUNCHED(WITH_DATA, OWN(MOUNTING))), false},
+        {UPDATE(META, LAUNCHED(WITH_DATA, OWN(MOUNTING)), LAUNCHED(WITH_DATA, OWN(MOUNTING))), false},
+        {REVIEW("\"object\":null"), false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(admission) struct admission admission = {0};
+
+        read(row->review, &admission);
+        AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_LAUNCHER);
+        CHECK_INT_EQ(pods != NULL, row->is_asked);
+    }
 }
 
 TEST(defaults_go_out_as_a_patch)
@@ -246,21 +299,85 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
          false,
          {"spec.workers.template: json: cannot unmarshal number into Go struct field"}},
         {"{\"message\":\"strict decoding error: unknown field \\\"open\"}", true, {NULL}},
+        {"{\"details\":{\"causes\":[{\"field\":\"template.annotations\",\"message\":\"Too long\"}]}}",
+         false,
+         {"spec.workers.template.metadata.annotations: Too long"}},
         {"{}", false, {"spec.workers.template: the API server refuses it"}},
         {"7", false, {"spec.workers.template: the API server refuses it"}},
     };
 
     CHECK_ROWS (row, rows) {
+        AUTO(admission) struct admission admission = {0};
         AUTO(json) cJSON *status = parse(row->status);
         AUTO(strv) struct strv problems = {0};
 
+        read(CREATE(SPEC), &admission);
+        AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_WORKERS);
         CHECK_INT_EQ(admission_is_about_unknown_fields(status), row->is_about_unknown_fields);
-        admission_add_refusal(status, &problems);
+        admission_add_refusal(&admission, ADMISSION_WORKERS, pods, status, &problems);
         for (size_t i = 0; row->problems[i]; i++)
             CHECK_STR_EQ(i < problems.count ? problems.items[i] : NULL, row->problems[i]);
         size_t count = problems.count;
-        admission_add_refusal(status, &problems); /* told once is enough */
+        admission_add_refusal(&admission, ADMISSION_WORKERS, pods, status,
+                              &problems); /* told once is enough */
         CHECK_INT_EQ(problems.count, count);
+    }
+}
+
+#define CAUSE(field, message) "{\"field\":\"" field "\",\"message\":\"" message "\"}"
+#define REFUSAL(causes) "{\"details\":{\"causes\":[" causes "]}}"
+
+TEST(mistakes_are_told_where_they_stand_and_once)
+{
+    static const struct {
+        const char *of_workers, *of_launcher;
+        const char *problems[3];
+    } rows[] = {
+        {"{}",
+         REFUSAL(CAUSE("template.spec.containers[0].volumeMounts[1].name", "Not found")),
+         {"spec.workers.template: the API server refuses it",
+          "spec.launcher.template.spec.containers[0].volumeMounts[0].name: Not found"}},
+        /* The workers' own, which the launcher has taken over. */
+        {REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
+         REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value") "," CAUSE("template.labels",
+                                                                                 "Invalid value")),
+         {"spec.workers.template.spec.dnsPolicy: Unsupported value",
+          "spec.launcher.template.metadata.labels: Invalid value"}},
+        /* Missing in both, and missing in the launcher alone. */
+        {REFUSAL(CAUSE("template.spec.containers[0].image", "Required value")),
+         REFUSAL(CAUSE("template.spec.containers[0].image",
+                       "Required value") "," CAUSE("template.spec.dnsConfig", "Required value")),
+         {"spec.workers.template.spec.containers[0].image: Required value",
+          "spec.launcher.template.spec.dnsConfig: Required value"}},
+        {"{\"message\":\"cannot be read\"}",
+         "{\"message\":\"cannot be read\"}",
+         {"spec.workers.template: cannot be read"}},
+        {"{\"message\":\"cannot be read\"}",
+         "{\"message\":\"nor can this\"}",
+         {"spec.workers.template: cannot be read", "spec.launcher.template: nor can this"}},
+        {"{\"message\":\"strict decoding error: unknown field \\\"template.spec.volums\\\"\"}",
+         "{\"message\":\"strict decoding error: unknown field \\\"template.spec.nodeName\\\"\"}",
+         {"spec.workers.template.spec.volums: Forbidden: pods have no such field, or it is given twice",
+          "spec.launcher.template.spec.nodeName: Forbidden: pods have no such field, or it is given twice"}},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(admission) struct admission admission = {0};
+        AUTO(json) cJSON *of_workers = parse(row->of_workers), *of_launcher = parse(row->of_launcher);
+        AUTO(strv) struct strv problems = {0};
+
+        read(CREATE(LAUNCHED(
+                 "{\"spec\":{\"dnsPolicy\":\"Sometimes\",\"volums\":[],\"containers\":[{\"name\":\"train\","
+                 "\"volumeMounts\":[{\"name\":\"data\",\"mountPath\":\"/w\"}]}]}}",
+                 OWN("{\"metadata\":{\"labels\":7},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":"
+                     "\"head\","
+                     "\"volumeMounts\":[{\"name\":\"none\",\"mountPath\":\"/l\"}]}]}}"))),
+             &admission);
+        AUTO(json) cJSON *made = admission_pod_template(&admission, ADMISSION_LAUNCHER);
+        admission_add_refusal(&admission, ADMISSION_WORKERS, NULL, of_workers, &problems);
+        admission_add_refusal(&admission, ADMISSION_LAUNCHER, made, of_launcher, &problems);
+        for (size_t i = 0; i < COUNT_OF(row->problems); i++)
+            CHECK_STR_EQ(i < problems.count ? problems.items[i] : NULL, row->problems[i]);
     }
 }
 
