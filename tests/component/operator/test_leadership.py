@@ -51,9 +51,8 @@ def test_a_standby_leads_soon_after_a_clean_end(pair):
         took.append(pair.await_handover(old, 30))
         leader.start()
         until(lambda one=leader: one.health("/readyz") == 200, "it stands by", tell=leader.tail)
-    # A busy machine can only add to it.
-    print(f"\nfigure: a standby leads {min(took):.1f} s after the leader has ended")
-    assert min(took) < 2
+    print(f"\nfigure: a standby leads {max(took):.1f} s after the leader has ended")
+    assert max(took) < 1
 
 
 def test_a_standby_follows_a_killed_leader(pair):
@@ -61,8 +60,7 @@ def test_a_standby_follows_a_killed_leader(pair):
     pair.first.kill()
     took = pair.await_handover(old, 60)
     print(f"\nfigure: a standby leads {took:.1f} s after the leader was killed")
-    # The API server's answers take time on a machine that does much else.
-    assert took < 16 + 1
+    assert took < 16
 
 
 def test_a_leader_that_stood_still_sends_nothing_more(world, vipu, tmp_path):
