@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/core/map.h"
 #include "base/core/mem.h"
 #include "operator/api/field.h"
 #include "operator/api/jobspec.h"
@@ -56,15 +57,6 @@ static bool is_label(const char *name)
            name[length - 1] != '-';
 }
 
-static bool has_before(const cJSON *list, const cJSON *item, const char *name)
-{
-    for (const cJSON *at = list->child; at != item; at = at->next) {
-        if (str_eq(json_str(at, "name", NULL), name))
-            return true;
-    }
-    return false;
-}
-
 static bool is_taken(const char *name, bool is_container)
 {
     static const char *const taken[] = {NAME_LAUNCHER_PART, NAME_KEYS_VOLUME, NAME_SCRATCH_VOLUME,
@@ -77,7 +69,8 @@ static bool is_taken(const char *name, bool is_container)
     return false;
 }
 
-static void check_named(const cJSON *list, const cJSON *item, const char *path, bool is_container,
+/* seen: the names before it, to which its own comes. */
+static void check_named(const cJSON *item, const char *path, bool is_container, struct map *seen,
                         struct strv *problems)
 {
     const cJSON *name = field_at(item, "name");
@@ -89,7 +82,7 @@ static void check_named(const cJSON *list, const cJSON *item, const char *path, 
             problems, path, name,
             "must be lower case letters, digits and '-', at most 63, and begin and end with a letter "
             "or digit");
-    else if (has_before(list, item, name->valuestring))
+    else if (map_set(seen, name->valuestring, seen))
         field_duplicate(problems, path, name);
     else if (is_taken(name->valuestring, is_container))
         field_forbidden(problems, path, "the operator adds one of this name to the pods; choose another");
@@ -99,6 +92,7 @@ static void check_list(const cJSON *job, const char *template_path, const char *
 {
     AUTO(mem) char *path = mem_printf("%s/spec/%s", template_path, what);
     const cJSON *list = field_at(job, path);
+    struct map seen = {0};
     size_t n = 0;
 
     if (list && !cJSON_IsArray(list)) {
@@ -108,8 +102,9 @@ static void check_list(const cJSON *job, const char *template_path, const char *
     JSON_EACH (item, list) {
         AUTO(mem) char *name = mem_printf("%s[%zu]/name", path, n++);
 
-        check_named(list, item, name, !str_eq(what, "volumes"), problems);
+        check_named(item, name, !str_eq(what, "volumes"), &seen, problems);
     }
+    map_release(&seen);
 }
 
 static void check_template(const cJSON *job, const char *path, struct strv *problems)
