@@ -155,6 +155,8 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     if (crew_note_disruption(inst, &crew, plan)) {
         instance_say(ret, INSTANCE_ENDING, "Ending", "A pod of instance %u is being taken away", inst->index);
         ret->is_unanswered = true; /* what follows from it is told when it is written down */
+        if (view->write_refused)
+            ret->failure = (struct failure){0};
     } else {
         decide_crew(view, inst, turnover, &crew, plan, ret);
     }

@@ -310,3 +310,22 @@ TEST(a_finalizer_that_is_not_taken_is_told)
     world_settle(w);
     check_state(w, "Running", "Running", "Running on its IPUs");
 }
+
+TEST(what_a_refused_record_keeps_from_being_noted_is_told_once)
+{
+    AUTO(world) struct world *w = running(ONE);
+    unsigned told = 0;
+
+    w->refuses[OP_RECORD_PATCH] = true;
+    world_pod_take(w, pod(w, "job-worker-0"), "EvictionByEvictionAPI");
+    for (int i = 0; i < 5; i++)
+        world_reconcile(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    w->refuses[OP_RECORD_PATCH] = false;
+    world_pod_obey(w, pod(w, "job-worker-0"), 143);
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "reason"), "Evicted");
+    for (size_t i = 0; i < w->told.count; i++)
+        told += str_eq(w->told.items[i], "Evicted");
+    CHECK_INT_EQ(told, 1);
+}
