@@ -67,7 +67,13 @@ struct api {
     bool no_stream_lists;    /* an old server: lists come in pages */
     unsigned page_limit;     /* it gives fewer items than are asked for; 0: as many */
     unsigned stale_permille; /* a list of "any" version may be an old one */
-    unsigned pods_max;       /* a ResourceQuota: so many that have not ended; 0: no quota */
+    struct {                 /* somebody's rules, or a webhook that is away: writes of such objects fail */
+        const char *plural;
+        int code;
+        int64_t until_ms;
+        bool spares_dry_runs;
+    } refusal;
+    unsigned pods_max; /* a ResourceQuota: so many that have not ended; 0: no quota */
     /* counts */
     uint64_t writes;        /* requests that changed something, leases and events aside */
     uint64_t idle_writes;   /* those that changed nothing */

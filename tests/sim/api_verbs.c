@@ -386,6 +386,29 @@ static bool is_mergeable(const struct api_request *request)
     return str_eq(request->content_type, "application/merge-patch+json");
 }
 
+static bool is_forbidden(const struct api *api, const struct api_request *request,
+                         const struct api_target *target)
+{
+    return !str_eq(request->method, "GET") && str_eq(api->refusal.plural, target->kind->plural) &&
+           clock_now_ms() < api->refusal.until_ms && !(api->refusal.spares_dry_runs && is_dry_run(target));
+}
+
+/* As a LimitRange, a ValidatingAdmissionPolicy, and an API server that cannot reach a webhook word it. */
+static void forbid(const struct api *api, const struct api_target *target, struct api_answer *ret)
+{
+    const char *plural = target->kind->plural;
+
+    if (api->refusal.code == 403)
+        api_refuse(ret, 403, "Forbidden", "%s \"x\" is forbidden: no more than so much", plural);
+    else if (api->refusal.code == 422)
+        api_refuse(ret, 422, "Invalid",
+                   "%s \"x\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'x' denied request: no",
+                   plural);
+    else
+        api_refuse(ret, 500, "InternalError",
+                   "Internal error occurred: failed calling webhook \"x.io\": refused");
+}
+
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *ret)
 {
     struct api_target target;
@@ -398,7 +421,9 @@ void api_answer(struct api *api, const struct api_request *request, struct api_a
                    request->url);
         return;
     }
-    if (request->body.len && !body)
+    if (is_forbidden(api, request, &target))
+        forbid(api, &target, ret);
+    else if (request->body.len && !body)
         api_refuse(ret, 400, "BadRequest", "%s", err.msg);
     else if (str_eq(request->method, "GET"))
         get(api, &target, ret);

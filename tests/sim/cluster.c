@@ -288,6 +288,12 @@ static void lose_object(struct sitting *s)
         forget(s);
 }
 
+/* Somebody has changed what says whose it is. */
+static bool is_disowned(const struct api_object *pod)
+{
+    return !json_at(pod->doc, "metadata/annotations/graphcore.ai~1partition");
+}
+
 static void delete_owned(struct cluster *cluster, const char *plural, const char *uid)
 {
     struct map *objects = api_objects(cluster->api, plural);
@@ -359,6 +365,8 @@ void cluster_saw(struct cluster *cluster, enum api_change_type type, const struc
         sit(cluster, object);
     if (s && type == API_MODIFIED && json_at(object->doc, "metadata/deletionTimestamp"))
         ask_to_go(s);
+    else if (s && type == API_MODIFIED && !s->goes_since_ms && is_disowned(object))
+        s->goes_since_ms = clock_now_ms();
     if (s && type == API_DELETED)
         lose_object(s);
 }

@@ -27,7 +27,7 @@ struct sitting {
     bool is_over;          /* its program has ended, or never will begin */
     bool is_told;          /* the API server knows */
     bool is_asked;         /* to go */
-    int64_t goes_since_ms; /* when it was asked to go, or its object went; 0: neither */
+    int64_t goes_since_ms; /* when it was asked to go, its object went, or was disowned; 0: nothing of that */
     int exit_code;
     struct planned *next;
 };

@@ -58,6 +58,18 @@ static void compact(struct world *world)
     api_expire_history(&world->api);
 }
 
+static void somebody_refuses(struct world *world)
+{
+    static const char *const plurals[] = {"pods",       "services",       "secrets",
+                                          "configmaps", "endpointslices", "networkpolicies"};
+    static const int codes[] = {403, 422, 500};
+
+    world->api.refusal.plural = plurals[dice_below(COUNT_OF(plurals))];
+    world->api.refusal.code = codes[dice_below(COUNT_OF(codes))];
+    world->api.refusal.until_ms = clock_now_ms() + dice_between(500, 60000);
+    world->api.refusal.spares_dry_runs = dice_permille(500);
+}
+
 static struct vipu_side *side_at_random(struct world *world)
 {
     return &world->sides[dice_below((uint32_t)world->net.side_count)];
@@ -105,9 +117,9 @@ static void node_crashes(struct world *world)
 
 /* Those from PARTITION_BLOWS on only in worlds that are tampered with. */
 static void (*const BLOWS[])(struct world *) = {
-    crash,       crash,     pause_process, pause_process,  api_away,     compact,      vipu_away,
-    vipu_stalls, node_away, node_crashes,  partition_goes, vipu_forgets, machine_fails};
-#define PARTITION_BLOWS 10u
+    crash,       crash,     pause_process, pause_process,    api_away,       compact,      vipu_away,
+    vipu_stalls, node_away, node_crashes,  somebody_refuses, partition_goes, vipu_forgets, machine_fails};
+#define PARTITION_BLOWS 11u
 
 static void on_blow(void *ctx)
 {
@@ -134,6 +146,7 @@ static void on_calm(void *ctx)
 
     world->net.weather = (struct weather){0};
     world->api.stale_permille = 0;
+    world->api.refusal.until_ms = 0;
 }
 
 static unsigned some(unsigned most)
