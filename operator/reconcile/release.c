@@ -36,19 +36,22 @@ static bool is_fenced(const struct record *record)
 static bool must_not_be_used_again(const struct job_view *view, const struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
-    bool may_be_found = is_fenced(record) && !tomb->is_over;
+    /* A pod that nobody asked for twice may come after its record was given back: a request arrived again. */
+    bool may_be_found = (is_fenced(record) || tomb->has_living) && !tomb->is_over;
     bool may_be_hit = view->now_ms < tomb->part.removal_until_ms;
 
     return (may_be_found || may_be_hit) &&
            !name_is_hashed(record->name, record->job_uid, record->instance, record->attempt);
 }
 
-static void mark_spent(const struct job_view *view, const struct record *record, struct plan *plan)
+static void mark_spent(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
 {
-    struct record *spent = record_copy(record);
+    struct record *spent = record_copy(tomb->record);
 
     spent->spent_s = view->now_unix_s;
-    if (!spent->releasing)
+    if (tomb->has_living)
+        mem_set_str(&spent->reason, "ProcessMayStillRun");
+    else if (!spent->releasing)
         mem_set_str(&spent->reason, RECORD_GIVEN_BACK);
     spent->releasing = true;
     plan_add(plan, OP_RECORD_PATCH)->record = spent;
@@ -58,7 +61,7 @@ static void mark_spent(const struct job_view *view, const struct record *record,
 static char *end_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
 {
     if (must_not_be_used_again(view, tomb))
-        mark_spent(view, tomb->record, plan);
+        mark_spent(view, tomb, plan);
     else
         plan_record_delete(plan, tomb->record);
     return mem_printf("partition %s has been given back, and its record is being closed", tomb->record->name);
@@ -148,6 +151,7 @@ static void see_seat(const struct worker_view *seat, struct tombstone_view *tomb
     bool is_lost = seat->state == WORKER_GONE_UNKNOWN || seat->is_unsure;
 
     if (seat->state == WORKER_PRESENT && !is_quiet) {
+        tomb->has_living = true;
         is_lost = seat->pod->deleting; /* its node may never answer */
         tomb->all_quiet = tomb->all_quiet && is_lost;
     }

@@ -69,6 +69,7 @@ struct tombstone_view {
     struct part_view part;
     bool released_by_admin; /* the job need not wait for it */
     bool all_quiet;         /* no pod that ran on it can be running */
+    bool has_living;        /* a pod is there whose program may be running, asked to go or not */
     bool is_over;           /* and each was seen to end, or its node to be fenced */
     bool is_unsure;         /* pods may have been made on it that nobody has seen */
     bool held;              /* a pod may still run: hold it... */

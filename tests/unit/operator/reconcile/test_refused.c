@@ -158,6 +158,35 @@ TEST(a_pod_that_does_not_end_keeps_its_partition)
     CHECK_INT_EQ(w->part_count, 0);
 }
 
+/* The request for it arrives a second time, after its IPUs have been given back. */
+TEST(an_id_is_kept_from_use_when_a_pod_of_it_comes_again)
+{
+    AUTO(world) struct world *w = world_new(TWO_WORKERS);
+    struct wpod *again;
+
+    w->refusal = QUOTA;
+    w->quota = 1;
+    while (w->pod_count == 0 || w->part_count > 0)
+        CHECK(world_advance(w));
+    CHECK_INT_EQ(w->record_count, 1);
+    again = w->pods[0];
+    CHECK(!again->exists);
+    again->exists = true;
+    again->deleting = false;
+    again->node_silent = true;
+    world_pod_schedule(w, again);
+    world_pod_run(w, again, true);
+    world_settle(w);
+    CHECK(json_at(w->records[0], "data/spentAt"));
+    CHECK_STR_EQ(json_str(w->records[0], "data/reason", ""), "ProcessMayStillRun");
+    w->quota = 2;
+    world_pass(w, MINUTE_MS);
+    world_pass(w, 5 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+    CHECK(world_record(w, "p-job-ns-0"));
+}
+
 TEST(tries_count_as_one_time_of_being_stuck)
 {
     AUTO(world)
