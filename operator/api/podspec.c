@@ -133,24 +133,12 @@ static const char *add_init_container(struct str *out, const char *at)
     return end + 1;
 }
 
-/* What is wrong, without whose fault it is. */
-static const char *skip_intro(const char *message)
-{
-    static const char *const intros[] = {" is invalid: ", ": strict decoding error: "};
-
-    for (size_t i = 0; i < COUNT_OF(intros); i++) {
-        const char *found = strstr(message, intros[i]);
-
-        if (found)
-            return found + strlen(intros[i]);
-    }
-    return message;
-}
-
 char *podspec_in_words_of_job(const char *message, bool is_launcher)
 {
+    static const char intro[] = " is invalid: ";
     static const char *const fields[] = {"spec.", "metadata.labels", "metadata.annotations"};
-    const char *from = skip_intro(message);
+    const char *found = strstr(message, intro);
+    const char *from = found ? found + strlen(intro) : message;
     struct str out = {0};
 
     for (const char *p = from; *p;) {

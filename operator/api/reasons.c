@@ -150,8 +150,8 @@ const struct reason reasons[] = {
     {"InvalidSpec", REASON_FAILURE, "The spec makes no sense; the message has every mistake",
      "Correct the spec"},
     {"PodTemplateRefused", REASON_FAILURE,
-     "The API server refuses a template; the message has every mistake, or all fields that no pod has",
-     "Correct spec.workers.template or spec.launcher.template; the job starts then"},
+     "The API server refuses the template; the message has every mistake",
+     "Correct spec.workers.template; the job starts then"},
     {"PartitionRefused", REASON_FAILURE, "The V-IPU controller refuses a partition of this shape",
      "Make a new job without spec.partition, or with another one"},
 

@@ -141,11 +141,10 @@ static void leave_name_open(cJSON *metadata)
     json_drop(metadata, "name");
 }
 
-/* A pod that differs from the later one in nothing that the API server judges. What no pod has is a mistake
- * that nobody would hear of later: without webhooks, this is where it is told. */
+/* A pod that differs from the later one in nothing that the API server judges. */
 void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
 {
-    static const char *const query[] = {"dryRun", "All", "fieldValidation", "Strict", NULL};
+    static const char *const query[] = {"dryRun", "All", NULL};
     const struct podspec_place place = {
         .partition = "dry-run", .vipu_host = "dry-run", .vipu_port = 1, .agent_port = AGENT_HOST_PORT_FIRST};
     bool is_launcher = op->worker > 0;

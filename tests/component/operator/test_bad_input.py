@@ -154,21 +154,6 @@ def test_a_refused_template_names_the_field_and_takes_no_ipus(world, creates):
     assert job.records() == {} and creates() == 0
 
 
-def test_fields_that_no_pod_has_are_refused_without_webhooks(world, creates):
-    """Of workers, and of their launcher, which takes nothing wrong over from them."""
-    typo = world.job("typo", workers={"template": pod_template(container(imaeg="train:2"), volums=[])})
-    own = pod_template({"name": "head", "imaeg": "train:2"}, volums=[])
-    led = world.job("led", launcher={"command": ["mpirun", "train"], "template": own})
-    for job, template in ((typo, "workers"), (led, "launcher")):
-        told = job.wait("Failed", "PodTemplateRefused")["lastMessage"]
-        for field in ("containers[0].imaeg", "volums"):
-            assert f'unknown field "spec.{template}.template.spec.{field}"' in told
-        assert job.records() == {}
-    assert creates() == 0
-    led.patch({"spec": {"launcher": {"template": None}}})
-    led.wait_pods(1)
-
-
 def test_a_refused_template_is_judged_anew_when_it_changes(world, vipu, proxy):
     job = world.job("mended", workers={"template": pod_template(container(image=" "))})
     job.wait("Failed", "PodTemplateRefused")

@@ -234,10 +234,6 @@ static const struct {
      "Required value]"},
     {"Pod \"a-worker-0\" is invalid: metadata.labels: Invalid value: \"not ok!\"",
      "spec.workers.template.metadata.labels: Invalid value: \"not ok!\""},
-    {"Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field "
-     "\"spec.containers[0].imaeg\", unknown field \"spec.volums\"",
-     "unknown field \"spec.workers.template.spec.containers[0].imaeg\", unknown field "
-     "\"spec.workers.template.spec.volums\""},
     {"pods \"a-worker-0\" is forbidden: exceeded quota: q, requested: pods=1",
      "pods \"a-worker-0\" is forbidden: exceeded quota: q, requested: pods=1"},
     {"spec.initContainers[", "spec.workers.template.spec.initContainers["},
