@@ -174,6 +174,7 @@ TEST(an_id_is_kept_from_use_when_a_pod_of_it_comes_again)
     again->exists = true;
     again->deleting = false;
     again->node_silent = true;
+    mem_set_str(&again->node, NULL);
     world_pod_schedule(w, again);
     world_pod_run(w, again, true);
     world_settle(w);
