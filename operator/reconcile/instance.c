@@ -36,11 +36,9 @@ bool begins_too_soon(const struct job_view *view, const struct instance_view *in
 {
     static const struct backoff pace = {.first_ms = 500, .max_ms = 60000};
     uint32_t before = inst->record->attempt + inst->record->run;
-    int64_t until_ms = before > 1 ? inst->run_since_ms + backoff_delay_ms(&pace, before - 1, 0) : 0;
 
-    if (view->now_ms < until_ms)
-        plan_again_at(plan, until_ms);
-    return view->now_ms < until_ms;
+    return before > 1 &&
+           !plan_is_due(plan, view->now_ms, inst->run_since_ms + backoff_delay_ms(&pace, before - 1, 0));
 }
 
 bool instance_was_refused(const struct job_view *view)
@@ -51,18 +49,14 @@ bool instance_was_refused(const struct job_view *view)
 void instance_say_refused(const struct job_view *view, const struct instance_view *inst,
                           enum instance_phase phase, struct plan *plan, struct instance_result *ret)
 {
-    int64_t told_ms = view->create_refused_ms + TELL_AFTER_MS;
-
     instance_say(
         ret, phase, view->create_reason,
         "The API server does not take all pods of instance %u, which gives its IPUs back until it is "
         "tried again: %s",
         inst->index, view->create_text);
     ret->is_stuck = true;
-    if (view->now_ms >= told_ms)
-        return;
-    ret->is_unanswered = true;
-    plan_again_at(plan, told_ms);
+    if (!plan_is_due(plan, view->now_ms, view->create_refused_ms + TELL_AFTER_MS))
+        ret->is_unanswered = true;
 }
 
 static void report_pods(const struct crew *crew, struct instance_result *ret)

@@ -16,10 +16,8 @@ static void create_keys(const struct job_view *view, const struct instance_view 
 {
     struct op *op;
 
-    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
-        plan_again_at(plan, view->create_retry_at_ms);
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
-    }
     op = plan_add(plan, OP_KEYS_CREATE);
     op->instance = inst->index;
     op->name = mem_strdup(inst->record->name);
@@ -65,10 +63,8 @@ bool decide_shared(const struct job_view *view, struct plan *plan)
 
     if (!needs_service && !view->needs_policy)
         return false;
-    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
-        plan_again_at(plan, view->create_retry_at_ms);
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return true;
-    }
     if (needs_service)
         create_once(plan, OP_SERVICE_CREATE);
     if (view->needs_policy)
@@ -108,10 +104,8 @@ static void create_launcher(const struct job_view *view, const struct instance_v
 {
     struct op *op;
 
-    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
-        plan_again_at(plan, view->create_retry_at_ms);
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
-    }
     if (!inst->record->launched) {
         crew_change_record(inst, crew, plan)->launched = true;
         return;

@@ -76,10 +76,8 @@ static void write_slice(const struct job_view *view, const struct instance_view 
 static void write_names(const struct job_view *view, const struct instance_view *inst,
                         const struct names *names, struct plan *plan)
 {
-    if (view->names_refused && view->now_ms < view->create_retry_at_ms) {
-        plan_again_at(plan, view->create_retry_at_ms);
+    if (view->names_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
-    }
     for (uint32_t i = 0; i < endpoints_slices(names->count); i++) {
         if (is_wrong(inst, names, i))
             write_slice(view, inst, names, i, plan);

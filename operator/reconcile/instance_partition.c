@@ -90,9 +90,7 @@ static bool is_cut_off(const struct job_view *view, const struct pod *pod, struc
         if (str_eq(tomb->record->name, pod->partition))
             return tomb->part.state == PART_ABSENT && !tomb->part.busy;
     }
-    if (left_s > 0)
-        plan_again_at(plan, view->now_ms + left_s * 1000);
-    return left_s <= 0;
+    return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
 }
 
 /* Whatever runs there has no partition that we could vouch for. A pod that does not end although its
@@ -119,8 +117,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
                      "Pods of an earlier attempt are being stopped");
         return;
     }
-    if (instance_was_refused(view) && view->now_ms < view->create_retry_at_ms) {
-        plan_again_at(plan, view->create_retry_at_ms);
+    if (instance_was_refused(view) && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms)) {
         instance_say_refused(view, inst, INSTANCE_WAITING, plan, ret);
         return;
     }
@@ -176,10 +173,8 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
         plan_record_delete(plan, record);
         return;
     }
-    if (view->now_ms < part->retry_at_ms) {
-        plan_again_at(plan, part->retry_at_ms);
+    if (!plan_is_due(plan, view->now_ms, part->retry_at_ms))
         return;
-    }
     if (is_in_vain(view, inst)) {
         /* Nothing was ever made under its first id: it goes at once, and is free for the next try. */
         mem_free(instance_stop(view, inst, KEEP_FINISHED,
@@ -216,10 +211,8 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
 {
     instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
                  "Partition id %s is somebody else's; another is chosen", inst->record->name);
-    if (view->now_ms < inst->part_since_ms + TELL_AFTER_MS) {
+    if (!plan_is_due(plan, view->now_ms, inst->part_since_ms + TELL_AFTER_MS))
         ret->is_unanswered = true;
-        plan_again_at(plan, inst->part_since_ms + TELL_AFTER_MS);
-    }
     if (begins_too_soon(view, inst, plan))
         return;
     plan_record_delete(plan, inst->record)->ready = true;
@@ -233,9 +226,7 @@ static bool is_beyond_repair(const struct job_view *view, const struct part_view
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
-    if (view->now_ms < inst->part.retry_at_ms)
-        plan_again_at(plan, inst->part.retry_at_ms);
-    else
+    if (plan_is_due(plan, view->now_ms, inst->part.retry_at_ms))
         plan_add(plan, OP_PARTITION_RESET)->name = mem_strdup(inst->record->name);
 }
 
@@ -251,10 +242,8 @@ static void create_pods(const struct job_view *view, const struct instance_view 
     else if (view->create_refused)
         instance_say(ret, INSTANCE_STARTING, view->create_reason, "The API server does not take the pods: %s",
                      view->create_text);
-    if (view->create_refused && view->now_ms < view->create_retry_at_ms) {
-        plan_again_at(plan, view->create_retry_at_ms);
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
-    }
     if (!decide_surroundings(view, inst, crew, plan))
         return;
     for (uint32_t w = 0; w < workers; w++) {
@@ -309,10 +298,8 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
 
     say_where_partition_stands(view, inst, plan, ret);
     instance_note_step(view, inst, plan, ret);
-    if (view->now_ms < inst->part_since_ms + TELL_AFTER_MS) {
+    if (!plan_is_due(plan, view->now_ms, inst->part_since_ms + TELL_AFTER_MS))
         ret->is_unanswered = true;
-        plan_again_at(plan, inst->part_since_ms + TELL_AFTER_MS);
-    }
     for (size_t i = 0; i < inst->stale_count; i++)
         plan_pod_delete(plan, inst->stale_pods[i]);
     if (part->busy || inst->stale_count || part->state == PART_UNKNOWN || part->state == PART_PENDING)

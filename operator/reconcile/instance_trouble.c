@@ -95,9 +95,7 @@ bool has_broken_partition(const struct job_view *view, const struct instance_vie
     if (!inst->record->started || crew->succeeded == view->job->spec.workers_per_instance ||
         !is_broken(&inst->part) || inst->part.busy)
         return false;
-    if (view->now_ms < until)
-        plan_again_at(plan, until);
-    return view->now_ms >= until;
+    return plan_is_due(plan, view->now_ms, until);
 }
 
 static char *tell_broken(const struct instance_view *inst)
@@ -134,11 +132,8 @@ void decide_broken(const struct job_view *view, const struct instance_view *inst
 /* A short silence is no news. */
 bool controller_is_silent(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
-    int64_t until = inst->controller_trouble_ms + view->trouble_ms;
-
-    if (inst->controller_trouble && view->now_ms < until)
-        plan_again_at(plan, until);
-    return inst->controller_trouble && view->now_ms >= until;
+    return inst->controller_trouble &&
+           plan_is_due(plan, view->now_ms, inst->controller_trouble_ms + view->trouble_ms);
 }
 
 /* The pods run on: V-IPU is not asked while they do. Only who lives through it for long is told. */

@@ -89,6 +89,13 @@ void plan_again_at(struct plan *plan, int64_t at_ms)
         plan->again_at_ms = at_ms;
 }
 
+bool plan_is_due(struct plan *plan, int64_t now_ms, int64_t at_ms)
+{
+    if (now_ms < at_ms)
+        plan_again_at(plan, at_ms);
+    return now_ms >= at_ms;
+}
+
 bool plan_has(const struct plan *plan, enum op_kind kind)
 {
     for (size_t i = 0; i < plan->count; i++) {

@@ -67,6 +67,8 @@ void plan_keys_delete(struct plan *plan, const struct record *record); /* those 
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
+/* Is it that time? Until then the plan looks again. */
+bool plan_is_due(struct plan *plan, int64_t now_ms, int64_t at_ms);
 bool plan_has(const struct plan *plan, enum op_kind kind);
 /* The next view's details_since_ms, from this one's. */
 int64_t plan_details_since(const struct plan *plan, int64_t since_ms, int64_t now_ms);

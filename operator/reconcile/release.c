@@ -123,10 +123,8 @@ static char *give_back(const struct job_view *view, const struct tombstone_view 
             mark_releasing(record, part, RECORD_GIVEN_BACK, plan);
             break;
         }
-        if (view->now_ms < part->retry_at_ms) {
-            plan_again_at(plan, part->retry_at_ms);
+        if (!plan_is_due(plan, view->now_ms, part->retry_at_ms))
             break;
-        }
         plan_add(plan, OP_PARTITION_REMOVE)->name = mem_strdup(record->name);
         break;
     }
@@ -197,11 +195,9 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
         return give_back(view, tomb, release, plan);
     if (!tomb->all_quiet)
         return mem_printf("pods that use partition %s are still running", record->name);
-    if (tomb->held && view->now_ms < until) {
-        plan_again_at(plan, until);
+    if (tomb->held && !plan_is_due(plan, view->now_ms, until))
         return mem_printf("partition %s is held because a process of %s may still run", record->name,
                           tomb->held_by);
-    }
     if (tomb->held)
         return let_go(record, &tomb->part, "ProcessMayStillRun", plan);
     if (tomb->is_unsure)
