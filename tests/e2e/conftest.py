@@ -9,7 +9,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parents[1] / "deploy" / "local")]
 
-from fixtures import namespace, nothing_left, pytest_runtest_makereport, reader, start  # noqa: E402, F401
+from fixtures import namespace, nothing_left, pytest_runtest_makereport, reader, replicas, start  # noqa: E402, F401
 from stack import brought_up  # noqa: E402
 
 LAST = "test_hardening.py"  # it reads what the operator has asked for in all the other tests

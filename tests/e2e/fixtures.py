@@ -10,6 +10,15 @@ from pages import Reader
 from stack import SYSTEM
 
 
+@pytest.fixture(scope="module")
+def replicas(stack):
+    """Two of the operator, with webhooks, for the tests of a file."""
+    stack.install("admissionWebhooks.enabled=true", "controller.replicas=2")
+    yield
+    stack.install()
+    stack.wait_until_leading()
+
+
 @pytest.fixture(autouse=True)
 def nothing_left(stack, request):
     """Every test leaves the V-IPU controller and the records as it found them: empty."""

@@ -15,13 +15,7 @@ METRICS = f"https://ipu-operator-controller-manager-metrics.{SYSTEM}.svc:8443/me
 STATISTICS = f"http://ipu-operator-vipu-proxy.{SYSTEM}.svc"
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
-
-@pytest.fixture(scope="module", autouse=True)
-def replicas(stack):
-    stack.install("admissionWebhooks.enabled=true", "controller.replicas=2")
-    yield
-    stack.install()
-    stack.wait_until_leading()
+pytestmark = pytest.mark.usefixtures("replicas")
 
 
 def test_a_user_reads_every_mistake_and_warning_and_sees_the_defaults(namespace):

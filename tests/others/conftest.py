@@ -16,7 +16,7 @@ sys.path[:0] = [str(TESTS / "e2e"), str(TESTS / "lib"), str(TESTS.parent / "depl
 
 import kube  # noqa: E402
 import published  # noqa: E402
-from fixtures import namespace, nothing_left, pytest_runtest_makereport, reader, start  # noqa: E402, F401
+from fixtures import namespace, nothing_left, pytest_runtest_makereport, reader, replicas, start  # noqa: E402, F401
 from local_cluster import images  # noqa: E402
 from stack import brought_up  # noqa: E402
 

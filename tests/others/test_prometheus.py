@@ -16,13 +16,7 @@ ENDED = f'sum by (phase) (ipu_operator_phase_duration_seconds_count{{namespace="
 VIPU = "deployment/ipu-operator-vipu-server"
 NOTICED_S = 180
 
-
-@pytest.fixture(scope="module", autouse=True)
-def replicas(stack):
-    stack.install("admissionWebhooks.enabled=true", "controller.replicas=2")
-    yield
-    stack.install()
-    stack.wait_until_leading()
+pytestmark = pytest.mark.usefixtures("replicas")
 
 
 @pytest.fixture
