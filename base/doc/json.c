@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/doc/json_exact.h"
@@ -65,7 +66,8 @@ static cJSON *parse(struct slice text, struct err *err)
 
     stop = doc ? skip_blanks(stop, end) : stop;
     if (!doc || stop != end) {
-        err_set(err, ERR_INVALID, "not JSON at byte %td", stop - text.ptr);
+        err_set(err, ERR_INVALID, "not JSON at byte %td, or nested more than %d deep", stop - text.ptr,
+                CJSON_NESTING_LIMIT);
         return NULL;
     }
     json_keep_exact(doc, text);
@@ -127,17 +129,6 @@ static size_t count_of(const cJSON *node)
     return count;
 }
 
-static bool objects_equal(const cJSON *a, const cJSON *b)
-{
-    if (count_of(a) != count_of(b))
-        return false;
-    JSON_EACH (item, a) {
-        if (!json_equal(item, cJSON_GetObjectItemCaseSensitive(b, item->string)))
-            return false;
-    }
-    return true;
-}
-
 static bool arrays_equal(const cJSON *a, const cJSON *b)
 {
     const cJSON *left = a->child;
@@ -148,6 +139,52 @@ static bool arrays_equal(const cJSON *a, const cJSON *b)
             return false;
     }
     return !left && !right;
+}
+
+static bool have_keys_in_one_order(const cJSON *a, const cJSON *b)
+{
+    const cJSON *left = a->child;
+    const cJSON *right = b->child;
+
+    while (left && right && strcmp(left->string, right->string) == 0) {
+        left = left->next;
+        right = right->next;
+    }
+    return !left && !right;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+static const cJSON **sorted_members(const cJSON *object, size_t count)
+{
+    const cJSON **members = mem_alloc((count + 1) * sizeof(*members));
+    size_t i = 0;
+
+    JSON_EACH (item, object)
+        members[i++] = item;
+    qsort(members, count, sizeof(*members), by_key);
+    return members;
+}
+
+/* Sorted, because others choose how many members there are: to look up each in the other would take minutes.
+ */
+static bool objects_equal(const cJSON *a, const cJSON *b)
+{
+    size_t count = count_of(a);
+    AUTO(mem) const cJSON **left = NULL;
+    AUTO(mem) const cJSON **right = NULL;
+    bool equal = count == count_of(b);
+
+    if (!equal || have_keys_in_one_order(a, b))
+        return equal && arrays_equal(a, b);
+    left = sorted_members(a, count);
+    right = sorted_members(b, count);
+    for (size_t i = 0; equal && i < count; i++)
+        equal = by_key(&left[i], &right[i]) == 0 && json_equal(left[i], right[i]);
+    return equal;
 }
 
 bool json_equal(const cJSON *a, const cJSON *b)

@@ -1,7 +1,10 @@
 #include "base/doc/json.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/doc/json_count.h"
 #include "lib/check.h"
 
 static cJSON *parse(const char *text)
@@ -24,13 +27,13 @@ TEST(what_is_json_and_what_is_not)
         {"\"\\\\u0000\"", NULL}, /* an escaped backslash, then four zeros */
         {"null", NULL},
         {"", "empty text where JSON was expected"},
-        {"{", "not JSON at byte 0"},
-        {"{} x", "not JSON at byte 3"},
-        {"{}{}", "not JSON at byte 2"},
-        {"[1,]", "not JSON at byte 3"},
-        {"{a:1}", "not JSON at byte 2"},
-        {"nul", "not JSON at byte 0"},
-        {"\"\\ud800\"", "not JSON at byte 1"},
+        {"{", "not JSON at byte 0, or nested more than 1000 deep"},
+        {"{} x", "not JSON at byte 3, or nested more than 1000 deep"},
+        {"{}{}", "not JSON at byte 2, or nested more than 1000 deep"},
+        {"[1,]", "not JSON at byte 3, or nested more than 1000 deep"},
+        {"{a:1}", "not JSON at byte 2, or nested more than 1000 deep"},
+        {"nul", "not JSON at byte 0, or nested more than 1000 deep"},
+        {"\"\\ud800\"", "not JSON at byte 1, or nested more than 1000 deep"},
     };
 
     CHECK_ROWS (row, rows) {
@@ -201,6 +204,27 @@ TEST(a_number_that_is_too_long_is_read_as_none)
     CHECK_INT_EQ(json_i64(doc, "b", -1), 900719925474099);
 }
 
+/* Whoever may write a job chooses how many labels it has, and in which order. */
+TEST(large_objects_are_compared_in_no_time)
+{
+    enum { MEMBERS = 200 * 1000 };
+    AUTO(json) cJSON *a = json_object();
+    AUTO(json) cJSON *b = json_object();
+    clock_t start = clock();
+    char key[16];
+
+    for (int i = 0; i < MEMBERS; i++) {
+        (void)snprintf(key, sizeof(key), "k%d", i);
+        cJSON_AddNumberToObject(a, key, i);
+        (void)snprintf(key, sizeof(key), "k%d", MEMBERS - 1 - i);
+        cJSON_AddNumberToObject(b, key, MEMBERS - 1 - i);
+    }
+    CHECK(json_equal(a, b));
+    cJSON_SetNumberValue(b->child, -1);
+    CHECK(!json_equal(a, b));
+    CHECK((clock() - start) / CLOCKS_PER_SEC < 10);
+}
+
 TEST(equality)
 {
     static const struct {
@@ -214,6 +238,8 @@ TEST(equality)
         {"{\"a\":1}", "{\"a\":1,\"b\":2}", false},
         {"{\"a\":1,\"b\":2}", "{\"a\":1}", false},
         {"{\"a\":1}", "{\"A\":1}", false},
+        {"{\"a\":1,\"b\":2}", "{\"b\":2,\"c\":1}", false},
+        {"{}", "{}", true},
         {"1", "1.0", true},
         {"1", "\"1\"", false},
         {"true", "false", false},
@@ -234,4 +260,48 @@ TEST(equality)
     }
     CHECK(json_equal(NULL, NULL));
     CHECK(json_dup(NULL) == NULL);
+}
+
+static size_t size_of(const cJSON *node)
+{
+    size_t size = 1;
+
+    JSON_EACH (item, node)
+        size += size_of(item);
+    return size;
+}
+
+TEST(values_are_counted_before_they_are_read)
+{
+    static const char *const rows[] = {
+        "1",
+        " \"a, [b], {c\" ",
+        "[]",
+        "{ \n}",
+        "[[], {}, [ ], [[]]]",
+        "{\"a\": 1, \"b,[{\": {\"c\": [1, 2, {\"d\": null}]}, \"e\": \"\"}",
+        "[\"\\\"\", \"\\\\\", \",\\\",\", \"\\u0022,\", \"]\"]",
+        "\xEF\xBB\xBF[\x01 1, [\x02]]", /* what cJSON passes over */
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *doc = parse(*row);
+
+        CHECK_INT_EQ(json_count_values(slice_of(*row)), size_of(doc));
+    }
+}
+
+TEST(what_is_no_json_has_at_least_the_values_that_were_read_of_it)
+{
+    static const struct {
+        const char *text;
+        size_t least;
+    } rows[] = {{"", 0}, {"[", 2}, {"[}", 2}, {"{]", 2}, {"[1,2,", 4}, {"[1,\"a", 3}, {"[1,\"a\\", 3}};
+
+    CHECK_ROWS (row, rows) {
+        /* Of a length of its own, so that a look behind its end is seen. */
+        AUTO(mem) char *text = mem_dup(row->text, strlen(row->text));
+
+        CHECK_INT_EQ(json_count_values((struct slice){text, strlen(row->text)}), row->least);
+    }
 }
