@@ -56,6 +56,8 @@ struct http_request {
     int64_t timeout_ms;         /* whole request; 0: none (streams) */
     int64_t silence_ms; /* ends with ERR_TIMEOUT when no byte arrives for so long; 0: none. At least 1000 */
     size_t max_body;    /* of a collected body; 0 means 4 MiB */
+    void (*on_head)(
+        void *ctx);         /* or NULL. A 2xx status and its headers are here; bytes may be long in coming */
     http_bytes_fn on_bytes; /* or NULL */
     http_done_fn on_done;
     void *ctx;

@@ -51,15 +51,25 @@ static long status_of(const struct http_call *call)
     return status;
 }
 
+static bool is_success(const struct http_call *call)
+{
+    long status = status_of(call);
+
+    return status >= 200 && status < 300;
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_call *call = ctx;
+    size_t len = size * count;
+    bool ends_head = len == 2 && memcmp(bytes, "\r\n", 2) == 0;
 
-    (void)bytes;
     call->heard_ms = loop_clock_ms();
-    call->header_bytes += size * count;
+    call->header_bytes += len;
+    if (call->on_head && ends_head && is_success(call))
+        call->on_head(call->ctx);
     if (call->header_bytes <= HEADERS_MAX_BYTES)
-        return size * count;
+        return len;
     err_set(&call->err, ERR_INVALID, "the response's headers are larger than %d bytes", HEADERS_MAX_BYTES);
     return 0;
 }
@@ -68,13 +78,12 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_call *call = ctx;
     size_t len = size * count;
-    long status = status_of(call);
 
     call->heard_ms = loop_clock_ms();
     if (call->cancelled)
         return CURL_WRITEFUNC_ERROR;
-    if (call->on_bytes && status >= 200 && status < 300) {
-        bool wanted = call->on_bytes(call->ctx, (int)status, bytes, len);
+    if (call->on_bytes && is_success(call)) {
+        bool wanted = call->on_bytes(call->ctx, (int)status_of(call), bytes, len);
         if (wanted && !call->cancelled)
             return len;
         err_set(&call->err, ERR_INVALID, "the reader refused the response's bytes");
@@ -240,6 +249,7 @@ struct http_call *http_call_new(struct http *http, const struct http_settings *s
     call->easy = curl_easy_init();
     assert(call->easy);
     call->body.max = request->max_body ? request->max_body : BODY_DEFAULT_MAX;
+    call->on_head = request->on_head;
     call->on_bytes = request->on_bytes;
     call->on_done = request->on_done;
     call->ctx = request->ctx;

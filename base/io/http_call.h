@@ -34,6 +34,7 @@ struct http_call {
 
     struct str body;
     size_t header_bytes;
+    void (*on_head)(void *ctx);
     http_bytes_fn on_bytes;
     http_done_fn on_done;
     void *ctx;

@@ -416,6 +416,11 @@ void kube_cancel(struct kube_call *call)
     send_waiting(kube);
 }
 
+void kube_abort(struct kube *kube)
+{
+    transport_abort(kube->transport);
+}
+
 /* --- looking --- */
 
 struct loop *kube_loop(const struct kube *kube)

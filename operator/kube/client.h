@@ -85,6 +85,10 @@ struct kube_call *kube_send(struct kube *kube, const struct kube_request *reques
                             void *ctx);
 void kube_cancel(struct kube_call *call); /* NULL is fine; the call must not have finished */
 
+/* The lease is lost or about to be given back: the gate has let requests pass that wait for a connection,
+ * and none of them may leave it after that. All in flight but watches and the lease's end with ERR_IO. */
+void kube_abort(struct kube *kube);
+
 struct loop *kube_loop(const struct kube *kube);
 
 /* What was asked so far, for tests and metrics. Rows are per method and plural; borrowed until the next

@@ -8,10 +8,19 @@ struct stream {
     struct transport *transport;
     const char *label;
     const char *plural;
+    void (*on_head)(void *ctx);
     bool (*on_bytes)(void *ctx, const char *bytes, size_t len);
     void (*on_end)(void *ctx, const struct err *err, int64_t retry_after_ms);
     void *ctx;
 };
+
+static void on_head(void *ctx)
+{
+    struct stream *stream = ctx;
+
+    if (stream->on_head != NULL)
+        stream->on_head(stream->ctx);
+}
 
 static bool on_bytes(void *ctx, int status, const char *bytes, size_t len)
 {
@@ -68,6 +77,7 @@ struct stream *stream_open(struct kube *kube, const struct stream_request *reque
     struct http_request http = {
         .method = "GET",
         .timeout_ms = request->timeout_ms,
+        .on_head = on_head,
         .on_bytes = on_bytes,
         .on_done = on_done,
         .ctx = stream,
@@ -77,6 +87,7 @@ struct stream *stream_open(struct kube *kube, const struct stream_request *reque
         .transport = kube_transport(kube),
         .label = request->is_watch ? "WATCH" : "LIST",
         .plural = request->resource->plural,
+        .on_head = request->on_head,
         .on_bytes = request->on_bytes,
         .on_end = request->on_end,
         .ctx = request->ctx,

@@ -12,6 +12,7 @@ struct stream_request {
     const struct strv *query; /* key, value, key, value; borrowed */
     bool is_watch;            /* for the counters: WATCH or LIST */
     int64_t timeout_ms;
+    void (*on_head)(void *ctx); /* or NULL: a 2xx answer has begun, maybe without a byte yet */
     bool (*on_bytes)(void *ctx, const char *bytes, size_t len); /* of a 2xx answer; false ends it */
     /* err is ERR_NONE after a complete 2xx answer; else as in kube_status_read, or the transport's. */
     void (*on_end)(void *ctx, const struct err *err, int64_t retry_after_ms);

@@ -180,6 +180,13 @@ struct http_call *transport_send(struct transport *transport, enum kube_class cl
     return http_send(transport->pools[class], request);
 }
 
+void transport_abort(struct transport *transport)
+{
+    http_abort_connections(transport->pools[KUBE_WORK]);
+    for (struct retired *retired = transport->retired; retired != NULL; retired = retired->next)
+        http_abort_connections(retired->http);
+}
+
 struct counters *transport_counters(struct transport *transport)
 {
     return &transport->counters;

@@ -17,6 +17,9 @@ void transport_free(struct transport *transport);
  */
 struct http_call *transport_send(struct transport *transport, enum kube_class class, const char *path,
                                  struct http_request *request);
+/* Nothing of class KUBE_WORK that waits inside the HTTP library is sent any more: its connections are reset.
+ */
+void transport_abort(struct transport *transport);
 /* Reads the credentials again whether or not their files look changed: after 401. */
 void transport_renew(struct transport *transport);
 /* For metrics and for the client's counters. */

@@ -13,6 +13,8 @@
 
 /* Bookmarks come each minute. */
 #define SILENCE_MS ((int64_t)90000)
+/* What is wrong with a watch is said soon after its answer has begun, or nothing is. */
+#define SETTLED_MS ((int64_t)5000)
 /* The server answers a streaming list at once, or does not know what it is. */
 #define LIST_SILENCE_MS ((int64_t)10000)
 
@@ -275,6 +277,24 @@ static void on_silence(struct loop_timer *timer)
     rest(watch, &out);
 }
 
+static void on_settled(struct loop_timer *timer)
+{
+    struct watch *watch = CONTAINER_OF(timer, struct watch, timer);
+    struct watch_input input = input_of(watch, WATCH_INPUT_SETTLED);
+    struct watch_output out;
+
+    step(watch, &input, &out);
+    on_silence(timer);
+}
+
+static void on_head(void *ctx)
+{
+    struct watch *watch = ctx;
+
+    if (watch->trouble_since_ms >= 0 && silence_limit_ms(watch) > SETTLED_MS)
+        loop_timer_start(watch->loop, &watch->timer, SETTLED_MS, on_settled);
+}
+
 /* --- sending --- */
 
 static void send(struct loop_timer *timer)
@@ -300,6 +320,7 @@ static void send(struct loop_timer *timer)
                                                  .query = &query,
                                                  .is_watch = !watch->is_reading_page,
                                                  .timeout_ms = watch_timeout_ms(&watch->state),
+                                                 .on_head = on_head,
                                                  .on_bytes = on_bytes,
                                                  .on_end = on_end,
                                                  .ctx = watch,

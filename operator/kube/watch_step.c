@@ -41,12 +41,18 @@ void watch_state_release(struct watch_state *state)
 
 /* --- marks on the way --- */
 
+static void trouble_is_over(struct watch_state *state)
+{
+    state->stream_failures = 0;
+    state->is_renewed = false;
+    state->was_silent = false;
+    state->trouble = (struct err){0};
+}
+
 static void all_is_well(struct watch_state *state)
 {
     state->failures = 0;
-    state->stream_failures = 0;
-    state->is_renewed = false;
-    state->trouble = (struct err){0};
+    trouble_is_over(state);
 }
 
 static void list_is_complete(struct watch_state *state, const char *position)
@@ -57,9 +63,7 @@ static void list_is_complete(struct watch_state *state, const char *position)
     state->phase = WATCH_FOLLOW;
     state->is_listed = true;
     state->is_undivided = false;
-    state->stream_failures = 0;
-    state->is_renewed = false;
-    state->trouble = (struct err){0};
+    trouble_is_over(state);
 }
 
 /* --- the end of requests --- */
@@ -194,9 +198,17 @@ static void on_quiet(struct watch_state *state, const struct watch_input *input,
         return;
     }
     state->hears_bookmarks = false;
+    state->was_silent = true;
     err_set(&state->trouble, ERR_TIMEOUT, "the API server sent nothing for too long");
     out->wait_ms =
         state->phase == WATCH_STREAM_LIST ? use_pages(state, input, false) : back_off(state, &TROUBLE, input);
+}
+
+/* Whatever happens from the position on will be heard. After a silence only a word shows that. */
+static void on_settled(struct watch_state *state)
+{
+    if (state->phase == WATCH_FOLLOW && !state->was_silent)
+        all_is_well(state);
 }
 
 /* --- events of a stream --- */
@@ -339,6 +351,9 @@ void watch_step(struct watch_state *state, const struct watch_input *input, stru
     switch (input->what) {
     case WATCH_INPUT_SEND:
         on_send(state, input, ret);
+        break;
+    case WATCH_INPUT_SETTLED:
+        on_settled(state);
         break;
     case WATCH_INPUT_EVENT:
         on_event(state, input, ret);

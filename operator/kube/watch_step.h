@@ -30,6 +30,7 @@ struct watch_state {
     bool is_stream_refused;
     bool is_undivided;    /* pages expired under us: the next list comes in one piece */
     bool is_renewed;      /* the credentials were read again for this 401 */
+    bool was_silent;      /* what stands in between may answer without the server */
     bool is_long;         /* this request may last minutes */
     bool hears_bookmarks; /* this request does, or the last one did to its end */
     unsigned stream_failures;
@@ -41,11 +42,12 @@ struct watch_state {
 };
 
 enum watch_input_kind {
-    WATCH_INPUT_SEND,   /* the time to ask has come: fills nothing but the state */
-    WATCH_INPUT_EVENT,  /* object: one event of the stream */
-    WATCH_INPUT_PAGE,   /* object: the envelope of a complete page */
-    WATCH_INPUT_CLOSED, /* the request is over; err: ERR_NONE after a complete 200 */
-    WATCH_INPUT_QUIET,  /* no byte for too long; the request was ended by us */
+    WATCH_INPUT_SEND,    /* the time to ask has come: fills nothing but the state */
+    WATCH_INPUT_SETTLED, /* a good answer began some seconds ago and goes on, with or without an event */
+    WATCH_INPUT_EVENT,   /* object: one event of the stream */
+    WATCH_INPUT_PAGE,    /* object: the envelope of a complete page */
+    WATCH_INPUT_CLOSED,  /* the request is over; err: ERR_NONE after a complete 200 */
+    WATCH_INPUT_QUIET,   /* no byte for too long; the request was ended by us */
 };
 
 struct watch_input {

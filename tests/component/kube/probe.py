@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 class Probe:

@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.parse
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 class Exchange:
@@ -100,6 +100,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Http(http.server.ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128
 
     def handle_error(self, request, client_address):
         pass  # a peer that hangs up in the middle is what many of the tests are about

@@ -143,6 +143,26 @@ def test_a_silent_peer_is_left(server, probe_of):
     assert number(probe.stop(), "silent") >= 1
 
 
+def test_an_answer_without_an_event_ends_the_trouble_of_a_connection(server, probe_of):
+    server.script(then(end="cut"), refused(503), lambda exchange: exchange.stream().hold())
+    probe = probe_of(server, "watch", "configmaps")
+    probe.wait("^trouble")
+    third = server.wait_for(3)
+    probe.wait("^well")
+    assert third.query["resourceVersion"] == "10" and number(probe.stop(), "lists") == 1
+
+
+def test_an_answer_does_not_end_the_trouble_of_a_silence(server, probe_of):
+    """What stands in between may answer, and hand nothing on."""
+    server.script(then(("BOOKMARK", bookmark(11))), lambda exchange: exchange.stream().hold(),
+                  lambda exchange: exchange.stream().event("BOOKMARK", bookmark(12)).hold())
+    probe = probe_of(server, "--silence-ms", "6000", "watch", "configmaps")
+    probe.wait("^trouble")
+    server.wait_for(3)
+    probe.wait("^well")
+    assert re.findall("^(?:trouble|well)$", probe.stop(), re.M) == ["trouble", "well"]
+
+
 def test_a_busy_server_is_given_the_time_it_asks_for(server, probe_of):
     server.script(then(end="cut"), refused(429, "TooManyRequests", {"Retry-After": "2"}), listed())
     probe = probe_of(server, "watch", "configmaps")
@@ -157,7 +177,7 @@ def test_a_busy_server_is_given_the_time_it_asks_for(server, probe_of):
 def test_a_storm_of_refusals_loses_nothing_and_lists_nothing(server, probe_of):
     server.script(then(end="cut"), *[refused(503)] * 4, *[refused(500)] * 2, listed(config_map("b", 11)))
     probe = probe_of(server, "watch", "configmaps")
-    probe.wait("change n/b", seconds=60)
+    probe.wait("change n/b")
     assert not any(is_list(exchange) for exchange in server.seen[1:])
     gaps = [b.at - a.at for a, b in zip(server.seen[1:], server.seen[2:])]
     assert gaps[-1] > gaps[0]  # it grows patient
@@ -280,7 +300,7 @@ def test_a_streamed_list_without_end_falls_back_to_pages(server, probe_of):
         lambda exchange: exchange.reply(200, page(20, [config_map("a", 1)])),
     )
     probe = probe_of(server, "watch", "configmaps")
-    probe.wait("nothing for too long", seconds=30)
+    probe.wait("nothing for too long")
     probe.wait("synced 1")
     assert server.wait_for(2).at - server.seen[0].at >= 9
 
@@ -327,7 +347,7 @@ def test_a_new_ca_needs_no_restart(probe_of, tmp_path):
     first.close()
     second = ScriptedServer(first.port, certificate=new)
     second.always(lambda exchange: exchange.stream().event("ADDED", config_map("b", 11)).hold())
-    probe.wait("change n/b", seconds=60)
+    probe.wait("change n/b")
     assert second.wait_for(1).query["resourceVersion"] == "10"
     probe.stop()
     second.close()
@@ -352,7 +372,7 @@ def test_a_server_that_comes_late_is_found(probe_of, tmp_path):
     probe.wait("^trouble")
     late = ScriptedServer(port)
     late.always(listed())
-    probe.wait("synced 0", seconds=60)
+    probe.wait("synced 0")
     probe.stop()
     late.close()
 
@@ -364,7 +384,7 @@ def test_a_long_list_never_exists_as_a_whole_and_never_holds_the_loop(server, pr
     assert len(whole) > 30_000_000
     server.script(refused(400), lambda exchange: exchange.reply(200, whole))
     probe = probe_of(server, "--quiet", "watch", "configmaps")
-    probe.wait("synced 10000", seconds=60)
+    probe.wait("synced 10000")
     output = probe.stop()
     assert number(output, "rss_kb") < 30_000
     assert number(output, "turn_ms") < 1000  # the lease waits so long at most; some milliseconds on a quiet machine

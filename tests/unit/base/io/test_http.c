@@ -213,6 +213,7 @@ static void two_pieces(int listener)
 struct taker {
     struct str bytes;
     int status;
+    int heads;
     bool refuse;
     struct http_call **cancel; /* from inside the callback */
 };
@@ -272,9 +273,49 @@ TEST(a_taker_can_end_its_call)
     bench_close(&b);
 }
 
+static void head_without_body(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    (void)peer_read_all(fd, request, sizeof request);
+}
+
+/* Ends the call, so that what follows it is not waited for. */
+static void note_head(void *ctx)
+{
+    struct stream *s = ctx;
+
+    s->taker.heads++;
+    http_cancel(s->x.call);
+}
+
 static bool is_idle(void *ctx)
 {
     return http_in_flight(ctx) == 0;
+}
+
+TEST(the_head_of_a_good_answer_is_told_before_its_first_byte)
+{
+    struct bench b;
+    struct stream s = {0};
+
+    bench_open(&b, head_without_body, (struct http_options){0});
+    bench_ask(&b, &s.x, (struct http_request){.on_head = note_head, .on_bytes = take});
+    CHECK_INT_EQ(s.x.res.status, 404);
+    CHECK_INT_EQ(s.taker.heads, 0);
+    exchange_send(
+        &s.x, b.loop, b.http,
+        (struct http_request){.method = "GET", .url = b.url, .on_head = note_head, .on_bytes = take});
+    exchange_run_until(b.loop, is_idle, b.http);
+    CHECK_INT_EQ(s.taker.heads, 1);
+    CHECK_STR_EQ(str_text(&s.taker.bytes), "");
+    exchange_release(&s.x);
+    bench_close(&b);
 }
 
 TEST(a_taker_can_cancel_its_own_call)
@@ -441,9 +482,9 @@ TEST(silence_ends_a_stream)
     struct stream s = {0};
 
     bench_open(&b, silent_in_the_middle, (struct http_options){0});
-    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take, .silence_ms = 60});
+    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take, .silence_ms = 2000});
     CHECK_INT_EQ(s.x.err.kind, ERR_TIMEOUT);
-    CHECK_STR_EQ(s.x.err.msg, "no byte came for 60 ms");
+    CHECK_STR_EQ(s.x.err.msg, "no byte came for 2000 ms");
     CHECK_INT_EQ(s.x.res.status, 200);
     CHECK_STR_EQ(str_text(&s.taker.bytes), "part");
     exchange_release(&s.x);

@@ -427,6 +427,58 @@ TEST(a_silent_watch_goes_on_from_its_position)
     watch_state_release(&w.state);
 }
 
+static void settles(struct world *w)
+{
+    feed(w, (struct watch_input){.what = WATCH_INPUT_SETTLED});
+    CHECK_INT_EQ(w->out.wait_ms, -1);
+}
+
+TEST(a_watch_that_is_answered_again_is_well_without_a_word)
+{
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_IO);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    CHECK_INT_EQ(w.state.failures, 0);
+    watch_state_release(&w.state);
+}
+
+TEST(an_answer_is_no_proof_after_a_silence)
+{
+    struct world w;
+
+    follows(&w);
+    event(&w, BOOKMARK("10"));
+    falls_silent(&w);
+    sends(&w);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    event(&w, BOOKMARK("11"));
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    watch_state_release(&w.state);
+}
+
+TEST(a_list_is_not_well_before_its_end)
+{
+    struct world w;
+
+    world_init(&w);
+    sends(&w);
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_IO);
+    watch_state_release(&w.state);
+}
+
 /* A server has no bookmarks of a kind that has not changed since it started: nothing is lost. */
 TEST(a_watch_without_bookmarks_becomes_short_and_is_no_trouble)
 {
