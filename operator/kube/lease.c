@@ -21,6 +21,7 @@ struct lease {
     struct lease_state state;
     struct err told;        /* the trouble that stands last in the log */
     struct kube_call *call; /* NULL: none in flight */
+    bool is_writing;        /* what is in flight is no read */
     struct loop_timer timer;
     void (*given_back)(void *ctx); /* while leaving */
     void *given_back_ctx;
@@ -83,7 +84,7 @@ static cJSON *patch_body(const struct lease *lease, bool release)
         return body;
     }
     json_put_str(spec, "holderIdentity", "");
-    json_put_i64(spec, "leaseDurationSeconds", 1);
+    json_put_i64(spec, "leaseDurationSeconds", LEASE_GIVEN_BACK_S);
     return body;
 }
 
@@ -142,6 +143,7 @@ static void on_written(void *ctx, struct kube_response *res)
 static void request(struct lease *lease, const char *method, cJSON *body, kube_done_fn done)
 {
     lease->state.sent_ms = loop_clock_ms();
+    lease->is_writing = done == on_written;
     lease->call = kube_send(lease->kube,
                             &(struct kube_request){
                                 .method = method,
@@ -330,8 +332,9 @@ void lease_give_back(struct lease *lease, void (*done)(void *ctx), void *ctx)
     lease->given_back = done;
     lease->given_back_ctx = ctx;
     loop_timer_stop(&lease->timer);
-    kube_cancel(TAKE(lease->call));
-    lease_leave(&lease->state, &out);
+    if (!lease->is_writing)
+        kube_cancel(TAKE(lease->call));
+    lease_leave(&lease->state, lease->call != NULL, &out);
     loop_timer_start(lease->loop, &lease->patience, out.act == LEASE_END ? 0 : LEAVE_MS, out_of_patience);
     if (out.act != LEASE_END)
         act(lease, out.act);

@@ -1,7 +1,7 @@
 /* Who may write: one Lease object (coordination.k8s.io/v1) held by one process. A lease is ours until 15 s
  * after the last successful renewal was *sent*, on CLOCK_BOOTTIME; we stop working after 10 s without one.
  * Another holder's lease is judged by the time since we last saw it change, never by its timestamps. Uses a
- * connection of its own. Who stands by looks every 500 ms: it leads within a second of the holder's clean
+ * connection of its own. Who stands by looks every 250 ms: it leads within a second of the holder's clean
  * end, and within 16 s of its death.
  *
  * on_started may come again after on_lost. */

@@ -9,10 +9,12 @@
 #include "base/core/err.h"
 #include "base/doc/json.h"
 
+#define LEASE_GIVEN_BACK_S 1 /* how long a lease lasts that nobody holds; tells a clean end from a hand's */
+
 /* The fields of a Lease that matter; strings are borrowed. */
 struct lease_record {
     const char *resource_version;
-    const char *holder; /* "" when released */
+    const char *holder; /* "" when nobody is named */
     int64_t duration_ms;
     int64_t transitions;
 };
@@ -61,8 +63,8 @@ void lease_on_read(struct lease_state *state, const struct lease_record *record,
 /* A create, write or release ended; record as for reads. sent_ms of the state must be when it was sent. */
 void lease_on_written(struct lease_state *state, const struct lease_record *record, const struct err *err,
                       int64_t now_ms, struct lease_output *ret);
-/* Start giving it back; only while no request is in flight. */
-void lease_leave(struct lease_state *state, struct lease_output *ret);
+/* Start giving it back; while no read is in flight. The answer to a write is awaited: it may make it ours. */
+void lease_leave(struct lease_state *state, bool is_writing, struct lease_output *ret);
 
 /* For how long a request may wait for its answer. A holder's as long as it holds: where requests take
  * seconds, the answer to the first one comes, and that to a second one would come too late. */

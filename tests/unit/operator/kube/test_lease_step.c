@@ -19,11 +19,16 @@ static void candidate_init(struct candidate *c)
     CHECK_INT_EQ(c->out.act, LEASE_READ);
 }
 
-static void reads(struct candidate *c, const char *version, const char *holder)
+static void reads_lasting(struct candidate *c, const char *version, const char *holder, int64_t lasts_ms)
 {
-    struct lease_record record = {version, holder, 15000, 3};
+    struct lease_record record = {version, holder, lasts_ms, 3};
 
     lease_on_read(&c->state, &record, &NONE, c->now_ms, &c->out);
+}
+
+static void reads(struct candidate *c, const char *version, const char *holder)
+{
+    reads_lasting(c, version, holder, *holder ? 15000 : LEASE_GIVEN_BACK_S * 1000);
 }
 
 static void reads_error(struct candidate *c, enum err_kind kind)
@@ -38,11 +43,16 @@ static void sends(struct candidate *c)
     c->state.sent_ms = c->now_ms;
 }
 
-static void writes(struct candidate *c, const char *version)
+static void answers(struct candidate *c, const char *version, const char *holder)
 {
-    struct lease_record record = {version, "me", 15000, 3};
+    struct lease_record record = {version, holder, 15000, 3};
 
     lease_on_written(&c->state, &record, &NONE, c->now_ms, &c->out);
+}
+
+static void writes(struct candidate *c, const char *version)
+{
+    answers(c, version, "me");
 }
 
 static void writes_error(struct candidate *c, enum err_kind kind)
@@ -117,14 +127,101 @@ TEST(a_live_holder_is_left_alone_until_its_time_has_passed_here)
     CHECK_INT_EQ(c.out.act, LEASE_WAIT);
     int64_t seen_ms = c.now_ms;
 
-    while (c.out.act == LEASE_WAIT) {
-        CHECK(c.out.wait_ms <= 500); /* so that one given back is seen soon */
+    for (time_passes(&c, c.out.wait_ms); c.out.act == LEASE_READ; time_passes(&c, c.out.wait_ms)) {
+        reads(&c, "1", "other");
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+        CHECK(c.out.wait_ms <= 250); /* so that one given back is seen soon, and a renewal not late */
+    }
+    CHECK_INT_EQ(c.out.act, LEASE_WRITE); /* without another look: it is refused if there is a newer record */
+    CHECK_INT_EQ(c.now_ms - seen_ms, 15000);
+    writes_error(&c, ERR_CONFLICT);
+    CHECK_INT_EQ(c.out.act, LEASE_READ);
+    reads(&c, "2", "other");
+    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    lease_state_release(&c.state);
+}
+
+/* What somebody's hand does to the record tells its holder nothing before it renews, or wakes up. */
+TEST(a_record_changed_by_hand_ends_no_lease_early)
+{
+    static const struct {
+        const char *holder;
+        int64_t lasts_ms;
+    } rows[] = {{"", 15000}, {"other", 1000}, {"nobody at all", 1000}};
+
+    CHECK_ROWS (row, rows) {
+        struct candidate c;
+
+        candidate_init(&c);
+        reads(&c, "1", "other");
+        time_passes(&c, 100);
+        reads_lasting(&c, "2", row->holder, row->lasts_ms);
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+        time_passes(&c, 14999);
+        reads_lasting(&c, "2", row->holder, row->lasts_ms);
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+        CHECK_INT_EQ(c.out.wait_ms, 1);
+        time_passes(&c, 1);
+        CHECK_INT_EQ(c.out.act, LEASE_WRITE);
+        lease_state_release(&c.state);
+    }
+}
+
+TEST(a_lease_that_is_deleted_stays_with_its_holder)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    reads(&c, "1", "other");
+    time_passes(&c, 100);
+    reads_error(&c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+    time_passes(&c, 14800);
+    reads_error(&c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c.out.wait_ms, 100); /* nobody has made it anew */
+    time_passes(&c, c.out.wait_ms);
+    writes_error(&c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c.out.act, LEASE_READ);
+    reads_error(&c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c.out.act, LEASE_CREATE);
+    lease_state_release(&c.state);
+
+    takes(&c);
+    time_passes(&c, 2000);
+    writes_error(&c, ERR_NOT_FOUND);
+    reads_error(&c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c.out.act, LEASE_CREATE);
+    CHECK(!c.out.was_lost);
+    lease_state_release(&c.state);
+
+    candidate_init(&c);
+    reads(&c, "1", "");
+    writes_error(&c, ERR_NOT_FOUND);
+    reads_error(&c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c.out.act, LEASE_CREATE); /* it was nobody's */
+    lease_state_release(&c.state);
+}
+
+TEST(a_namespace_that_is_not_there_is_asked_for_now_and_then)
+{
+    struct candidate c;
+
+    candidate_init(&c);
+    for (int i = 0; i < 3; i++) {
+        reads_error(&c, ERR_NOT_FOUND);
+        CHECK_INT_EQ(c.out.act, LEASE_CREATE);
+        writes_error(&c, ERR_NOT_FOUND);
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+        CHECK_INT_EQ(c.out.wait_ms, c.state.retry_ms);
+        CHECK_INT_EQ(c.state.trouble.kind, ERR_NOT_FOUND);
         time_passes(&c, c.out.wait_ms);
         CHECK_INT_EQ(c.out.act, LEASE_READ);
-        reads(&c, "1", "other");
     }
-    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
-    CHECK_INT_EQ(c.now_ms - seen_ms, 15000);
+    reads_error(&c, ERR_NOT_FOUND);
+    sends(&c);
+    writes(&c, "1");
+    CHECK(c.out.has_started);
+    CHECK_INT_EQ(c.state.trouble.kind, ERR_NONE);
     lease_state_release(&c.state);
 }
 
@@ -337,16 +434,43 @@ TEST(leaving_gives_it_back)
     struct candidate c;
 
     takes(&c);
-    lease_leave(&c.state, &c.out);
+    lease_leave(&c.state, false, &c.out);
     CHECK_INT_EQ(c.out.act, LEASE_RELEASE);
     CHECK(!lease_state_is_held(&c.state, c.now_ms));
     writes_error(&c, ERR_CONFLICT);
     CHECK_INT_EQ(c.out.act, LEASE_READ);
     reads(&c, "2", "me");
     CHECK_INT_EQ(c.out.act, LEASE_RELEASE);
-    writes(&c, "3");
+    answers(&c, "3", "");
     CHECK_INT_EQ(c.out.act, LEASE_END);
     lease_state_release(&c.state);
+}
+
+TEST(leaving_gives_back_what_is_being_taken)
+{
+    static const struct {
+        const char *holder;
+        enum lease_act want;
+    } rows[] = {{"me", LEASE_RELEASE}, {"other", LEASE_END}, {NULL, LEASE_END}};
+
+    CHECK_ROWS (row, rows) {
+        struct candidate c;
+
+        candidate_init(&c);
+        reads(&c, "5", "");
+        sends(&c);
+        lease_leave(&c.state, true, &c.out);
+        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
+        if (row->holder)
+            answers(&c, "6", row->holder);
+        else
+            writes_error(&c, ERR_IO);
+        CHECK_INT_EQ(c.out.act, row->want);
+        CHECK(!c.out.has_started && !lease_state_is_held(&c.state, c.now_ms));
+        if (row->want == LEASE_RELEASE)
+            CHECK_STR_EQ(c.state.resource_version, "6");
+        lease_state_release(&c.state);
+    }
 }
 
 TEST(leaving_touches_nothing_that_is_not_ours)
@@ -354,11 +478,11 @@ TEST(leaving_touches_nothing_that_is_not_ours)
     struct candidate c;
 
     candidate_init(&c);
-    lease_leave(&c.state, &c.out);
+    lease_leave(&c.state, false, &c.out);
     CHECK_INT_EQ(c.out.act, LEASE_END);
     lease_state_release(&c.state);
     takes(&c);
-    lease_leave(&c.state, &c.out);
+    lease_leave(&c.state, false, &c.out);
     writes_error(&c, ERR_CONFLICT);
     reads(&c, "9", "other");
     CHECK_INT_EQ(c.out.act, LEASE_END);
@@ -372,16 +496,20 @@ TEST(records_are_read_with_limits)
         bool good;
         const char *holder;
         int64_t duration_ms;
+        int64_t transitions;
     } rows[] = {
         {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"holderIdentity\":\"x\","
          "\"leaseDurationSeconds\":20}}",
-         true, "x", 20000},
-        {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"}}", true, "", 15000},
+         true, "x", 20000, 0},
+        {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"}}", true, "", 15000, 0},
         {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"leaseDurationSeconds\":"
-         "99999999}}",
-         true, "", 15000},
-        {"{\"kind\":\"Lease\",\"metadata\":{}}", false, NULL, 0},
-        {"{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"1\"}}", false, NULL, 0},
+         "99999999,\"leaseTransitions\":6}}",
+         true, "", 15000, 6},
+        {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"leaseTransitions\":"
+         "2147483647}}",
+         true, "", 15000, 0}, /* the API server takes no greater one */
+        {"{\"kind\":\"Lease\",\"metadata\":{}}", false, NULL, 0, 0},
+        {"{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"1\"}}", false, NULL, 0, 0},
     };
 
     CHECK_ROWS (row, rows) {
@@ -394,6 +522,7 @@ TEST(records_are_read_with_limits)
             continue;
         CHECK_STR_EQ(record.holder, row->holder);
         CHECK_INT_EQ(record.duration_ms, row->duration_ms);
+        CHECK_INT_EQ(record.transitions, row->transitions);
     }
 }
 
