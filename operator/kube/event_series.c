@@ -105,20 +105,77 @@ static struct budget *find_full(const struct series_table *table, int64_t now_ms
     return NULL;
 }
 
+static void entry_forget(struct series_table *table, struct entry *entry)
+{
+    map_remove(&table->entries, entry->key);
+    entry_free(entry);
+}
+
+static void budget_forget(struct series_table *table, struct budget *budget)
+{
+    map_remove(&table->budgets, budget->uid);
+    budget_free(budget);
+}
+
 /* One at a time, since the tables must not change while they are walked. */
 static void forget_old(struct series_table *table, int64_t now_ms)
 {
     struct entry *entry;
     struct budget *budget;
 
-    while ((entry = find_idle(table, now_ms)) != NULL) {
-        map_remove(&table->entries, entry->key);
-        entry_free(entry);
+    while ((entry = find_idle(table, now_ms)) != NULL)
+        entry_forget(table, entry);
+    while ((budget = find_full(table, now_ms)) != NULL)
+        budget_forget(table, budget);
+}
+
+static struct entry *find_quietest(const struct series_table *table)
+{
+    struct entry *quietest = NULL;
+    void *value;
+
+    for (size_t i = 0; map_next(&table->entries, &i, NULL, &value);) {
+        struct entry *entry = value;
+        bool is_written = entry->count == entry->written_count;
+
+        if (is_written && (quietest == NULL || entry->happened_ms < quietest->happened_ms))
+            quietest = entry;
     }
-    while ((budget = find_full(table, now_ms)) != NULL) {
-        map_remove(&table->budgets, budget->uid);
-        budget_free(budget);
+    return quietest;
+}
+
+static struct budget *find_least_spent(const struct series_table *table)
+{
+    struct budget *least = NULL;
+    void *value;
+
+    for (size_t i = 0; map_next(&table->budgets, &i, NULL, &value);) {
+        struct budget *budget = value;
+
+        if (least == NULL || budget->spent < least->spent)
+            least = budget;
     }
+    return least;
+}
+
+static bool is_full(const struct series_table *table)
+{
+    return table->entries.count >= SERIES_MAX || table->budgets.count >= SERIES_MAX;
+}
+
+static void make_room(struct series_table *table, const struct happening *it)
+{
+    struct entry *entry;
+
+    if (is_full(table))
+        forget_old(table, it->now_ms);
+    if (!is_full(table) || !it->is_warning)
+        return;
+    entry = table->entries.count >= SERIES_MAX ? find_quietest(table) : NULL;
+    if (entry != NULL)
+        entry_forget(table, entry);
+    if (table->budgets.count >= SERIES_MAX)
+        budget_forget(table, find_least_spent(table));
 }
 
 static void fill(const struct entry *entry, struct series *ret)
@@ -132,39 +189,35 @@ static void mark_written(struct entry *entry, int64_t now_ms)
     entry->written_ms = now_ms;
 }
 
-static enum series_act first_time(struct series_table *table, const char *key, const char *uid,
-                                  int64_t now_ms, int64_t wall_micros, struct series *ret)
+static enum series_act first_time(struct series_table *table, const struct happening *it, struct series *ret)
 {
     struct entry *entry;
 
-    if (table->entries.count >= SERIES_MAX || table->budgets.count >= SERIES_MAX)
-        forget_old(table, now_ms);
-    if (table->entries.count >= SERIES_MAX || table->budgets.count >= SERIES_MAX ||
-        !spend(table, uid, now_ms))
+    make_room(table, it);
+    if (is_full(table) || !spend(table, it->uid, it->now_ms))
         return SERIES_DROP;
     entry = NEW(struct entry);
-    *entry =
-        (struct entry){.key = mem_strdup(key), .count = 1, .happened_ms = now_ms, .last_micros = wall_micros};
-    mark_written(entry, now_ms);
-    map_set(&table->entries, key, entry);
+    *entry = (struct entry){
+        .key = mem_strdup(it->key), .count = 1, .happened_ms = it->now_ms, .last_micros = it->wall_micros};
+    mark_written(entry, it->now_ms);
+    map_set(&table->entries, it->key, entry);
     fill(entry, ret);
     return SERIES_CREATE;
 }
 
-enum series_act series_happened(struct series_table *table, const char *key, const char *uid, int64_t now_ms,
-                                int64_t wall_micros, struct series *ret)
+enum series_act series_happened(struct series_table *table, const struct happening *it, struct series *ret)
 {
-    struct entry *entry = map_get(&table->entries, key);
+    struct entry *entry = map_get(&table->entries, it->key);
 
     if (entry == NULL)
-        return first_time(table, key, uid, now_ms, wall_micros, ret);
+        return first_time(table, it, ret);
     entry->count++;
-    entry->happened_ms = now_ms;
-    entry->last_micros = wall_micros;
+    entry->happened_ms = it->now_ms;
+    entry->last_micros = it->wall_micros;
     fill(entry, ret);
-    if (now_ms - entry->written_ms < SERIES_PERIOD_MS)
+    if (it->now_ms - entry->written_ms < SERIES_PERIOD_MS)
         return SERIES_LATER;
-    mark_written(entry, now_ms);
+    mark_written(entry, it->now_ms);
     return SERIES_UPDATE;
 }
 

@@ -25,16 +25,22 @@ enum series_act {
     SERIES_CREATE, /* the first time: write the event */
     SERIES_UPDATE, /* write the series now */
     SERIES_LATER,  /* counted; series_due gives it when its time comes */
-    SERIES_DROP,   /* over the object's budget, or the table is full of livelier ones */
+    SERIES_DROP,   /* over the object's budget, or the table is full */
 };
 
 struct series_table *series_new(void);
 void series_free(struct series_table *table);
 
-/* The event `key` about the object `uid` happened. ret is borrowed until the next call; unset for
- * SERIES_DROP. */
-enum series_act series_happened(struct series_table *table, const char *key, const char *uid, int64_t now_ms,
-                                int64_t wall_micros, struct series *ret);
+struct happening {
+    const char *key;
+    const char *uid; /* of the object that it is about */
+    bool is_warning; /* it gets a place in a full table, that of the quietest one */
+    int64_t now_ms;
+    int64_t wall_micros;
+};
+
+/* ret is borrowed until the next call; unset for SERIES_DROP. */
+enum series_act series_happened(struct series_table *table, const struct happening *it, struct series *ret);
 /* Gives one series that happened since it was written and whose time has come; marks it written. Forgets idle
  * ones. */
 bool series_due(struct series_table *table, int64_t now_ms, struct series *ret);

@@ -172,10 +172,14 @@ void events_send(struct events *events, const struct event *event)
     struct events_options reporter = {events->controller, events->instance};
     AUTO(mem) char *name = event_name(event, &reporter);
     AUTO(mem) char *key = mem_printf("%s/%s", event->regarding.ns, name);
+    struct happening it = {.key = key,
+                           .uid = event->regarding.uid,
+                           .is_warning = str_eq(event->type, "Warning"),
+                           .now_ms = loop_now_ms(kube_loop(events->kube)),
+                           .wall_micros = loop_unix_micros()};
     struct series series;
 
-    switch (series_happened(events->series, key, event->regarding.uid, loop_now_ms(kube_loop(events->kube)),
-                            loop_unix_micros(), &series)) {
+    switch (series_happened(events->series, &it, &series)) {
     case SERIES_CREATE:
         write_new(events, event, &series);
         break;
@@ -186,7 +190,7 @@ void events_send(struct events *events, const struct event *event)
         flush_later(events);
         break;
     case SERIES_DROP:
-        drop(events, key, "the object has had too many");
+        drop(events, key, "too many, of this object or of all");
         break;
     }
 }

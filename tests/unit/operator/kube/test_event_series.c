@@ -3,13 +3,21 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 
+static enum series_act happens(struct series_table *table, int64_t now_ms, int64_t wall_micros,
+                               struct series *series)
+{
+    return series_happened(
+        table, &(struct happening){.key = "e", .uid = "u", .now_ms = now_ms, .wall_micros = wall_micros},
+        series);
+}
+
 TEST(the_same_event_becomes_a_series)
 {
     struct series_table *table = series_new();
     struct series series;
 
-    CHECK_INT_EQ(series_happened(table, "e", "u", 0, 1, &series), SERIES_CREATE);
-    CHECK_INT_EQ(series_happened(table, "e", "u", 1000, 2, &series), SERIES_LATER);
+    CHECK_INT_EQ(happens(table, 0, 1, &series), SERIES_CREATE);
+    CHECK_INT_EQ(happens(table, 1000, 2, &series), SERIES_LATER);
     CHECK(series_is_pending(table));
     CHECK(!series_due(table, 2000, &series));
     CHECK(series_due(table, SERIES_PERIOD_MS, &series));
@@ -18,7 +26,7 @@ TEST(the_same_event_becomes_a_series)
     CHECK_INT_EQ(series.last_micros, 2);
     CHECK(!series_is_pending(table));
     CHECK(!series_due(table, SERIES_PERIOD_MS, &series));
-    CHECK_INT_EQ(series_happened(table, "e", "u", 3 * SERIES_PERIOD_MS, 3, &series), SERIES_UPDATE);
+    CHECK_INT_EQ(happens(table, 3 * SERIES_PERIOD_MS, 3, &series), SERIES_UPDATE);
     CHECK_INT_EQ(series.count, 3);
     series_free(table);
 }
@@ -28,12 +36,12 @@ TEST(idle_series_are_forgotten)
     struct series_table *table = series_new();
     struct series series;
 
-    CHECK_INT_EQ(series_happened(table, "e", "u", 0, 0, &series), SERIES_CREATE);
+    CHECK_INT_EQ(happens(table, 0, 0, &series), SERIES_CREATE);
     CHECK(!series_due(table, SERIES_IDLE_MS - 1, &series));
     CHECK_INT_EQ(series_count(table), 1);
     CHECK(!series_due(table, SERIES_IDLE_MS, &series));
     CHECK_INT_EQ(series_count(table), 0);
-    CHECK_INT_EQ(series_happened(table, "e", "u", SERIES_IDLE_MS, 0, &series), SERIES_CREATE);
+    CHECK_INT_EQ(happens(table, SERIES_IDLE_MS, 0, &series), SERIES_CREATE);
     series_free(table);
 }
 
@@ -42,7 +50,7 @@ static enum series_act fresh(struct series_table *table, unsigned n, const char 
     AUTO(mem) char *key = mem_printf("e%u", n);
     struct series series;
 
-    return series_happened(table, key, uid, now_ms, 0, &series);
+    return series_happened(table, &(struct happening){.key = key, .uid = uid, .now_ms = now_ms}, &series);
 }
 
 TEST(one_object_has_a_budget)
@@ -70,5 +78,28 @@ TEST(the_table_is_bounded)
     CHECK_INT_EQ(series_count(table), SERIES_MAX);
     CHECK_INT_EQ(fresh(table, 999999, "u", SERIES_IDLE_MS), SERIES_CREATE);
     CHECK_INT_EQ(series_count(table), 1);
+    series_free(table);
+}
+
+/* A job that fails right after a thousand others were submitted. */
+TEST(a_warning_has_a_place_in_a_full_table)
+{
+    struct series_table *table = series_new();
+    struct happening warning = {.key = "w", .uid = "late", .is_warning = true, .now_ms = 2};
+    struct series series;
+
+    for (unsigned n = 0; n < SERIES_MAX; n++) {
+        AUTO(mem) char *uid = mem_printf("u%u", n);
+
+        CHECK_INT_EQ(fresh(table, n, uid, n > 0), SERIES_CREATE);
+    }
+    CHECK_INT_EQ(fresh(table, SERIES_MAX, "late", 2), SERIES_DROP);
+    CHECK_INT_EQ(series_happened(table, &warning, &series), SERIES_CREATE);
+    CHECK_INT_EQ(series_count(table), SERIES_MAX);
+    CHECK_INT_EQ(series_happened(table, &warning, &series), SERIES_LATER);
+    CHECK_INT_EQ(fresh(table, 1, "u1", 2), SERIES_LATER); /* the one before it was quieter, and went */
+    warning.key = "w2";
+    CHECK_INT_EQ(series_happened(table, &warning, &series), SERIES_CREATE);
+    CHECK_INT_EQ(series_count(table), SERIES_MAX);
     series_free(table);
 }
