@@ -158,6 +158,10 @@ static bool take_server(const struct place *cluster, struct identity *ret, struc
 
     if (!str_has_prefix(server, "https://") && !str_has_prefix(server, "http://"))
         return refuse(cluster, cluster->node, err, "the cluster's server is not an http(s) address");
+    if (strpbrk(server, "@?#")) /* it is logged, and must hold no password */
+        return refuse(
+            cluster, cluster->node, err,
+            "the cluster's server names more than host, port and path; give a user's token instead");
     while (length > 0 && server[length - 1] == '/')
         length--;
     ret->server = mem_strndup(server, length);

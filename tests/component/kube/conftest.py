@@ -59,7 +59,7 @@ class Cluster:
     def kubectl(self, *args, stdin=None, check=True):
         done = subprocess.run(
             [self._kubectl, "--kubeconfig", self.kubeconfig, *args],
-            input=stdin, capture_output=True, text=True, timeout=60,
+            input=stdin, capture_output=True, text=True, timeout=300,
         )
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
@@ -87,6 +87,7 @@ def say(*words):
 
 @pytest.fixture(scope="session")
 def cluster():
+    say("down", "--name", NAME)  # of a run that was killed
     say("up", "--no-node", "--name", NAME)
     yield Cluster(say("kubeconfig", "--name", NAME), Path(say("bin")) / "kubectl")
     say("down", "--name", NAME)

@@ -3,7 +3,7 @@
 import json
 import time
 
-from probe import number
+from probe import DEADLINE, number
 
 CRD = """
 apiVersion: apiextensions.k8s.io/v1
@@ -76,7 +76,7 @@ def test_an_invalid_object_is_named_with_its_fields(cluster, namespace, probe_of
 def test_quota_and_a_dying_namespace_are_told_apart(cluster, namespace, probe_of):
     cluster.kubectl("create", "quota", "-n", namespace, "q", "--hard=configmaps=0")
     body = ("--body", '{"metadata":{"name":"a"}}', "send", "POST", "configmaps")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + DEADLINE
     while "denial quota" not in (output := probe_of(cluster.kubeconfig, "-n", namespace, *body).end()):
         assert time.monotonic() < deadline, output  # until the quota counts
     assert "http 403 kind denied" in output and "exceeded quota" in output
@@ -93,7 +93,7 @@ def test_a_kind_that_is_installed_later_is_found(cluster, probe_of):
     probe = probe_of(cluster.kubeconfig, "watch", "ipujobs")
     probe.wait("^trouble")
     cluster.kubectl("apply", "-f", "-", stdin=CRD)
-    probe.wait("synced 0", seconds=60)
+    probe.wait("synced 0")
     cluster.kubectl("delete", "crd", "ipujobs.graphcore.ai")
 
 
@@ -114,8 +114,8 @@ def test_a_watch_survives_the_end_of_the_api_server(cluster, namespace, probe_of
     cluster.restart_api_server()
     cluster.kubectl("delete", "configmap", "-n", namespace, "before")
     cluster.kubectl("create", "configmap", "-n", namespace, "after", "--from-literal=v=2")
-    probe.wait(f"change {namespace}/before .* 1 > -", seconds=60)
-    probe.wait(f"change {namespace}/after .* - > 2", seconds=60)
+    probe.wait(f"change {namespace}/before .* 1 > -")
+    probe.wait(f"change {namespace}/after .* - > 2")
     output = probe.stop()
     assert "trouble" in output and output.count("synced") == 1
     assert output.count(f"change {namespace}/after") == 1

@@ -143,6 +143,9 @@ TEST(what_cannot_be_used_is_named_with_file_and_line)
          "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: ftp://x\n",
          NULL, "line 9: the cluster's server is not an http(s) address"},
         {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
+         "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: https://u:pw@x\n",
+         NULL, "line 9: the cluster's server names more than host, port and path"},
+        {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
          "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: https://x\n"
          "    certificate-authority-data: '%%%'\n",
          NULL, "line 10: certificate-authority-data is not base64"},
