@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
+#include "vipu/model/shape.h"
 
 /* What looking ahead changes about a controller. */
 struct outlook {
@@ -175,14 +176,30 @@ static void say_nobody_there(const struct claims_controller *controllers, size_t
     }
 }
 
+/* IPUs of domains and clusters that no partition joins are more than the largest one has. */
+static void say_what_it_has(const struct claims_controller *c, struct str *text)
+{
+    uint32_t largest = vipu_pool_capacity(c->pool);
+
+    str_addf(text, " %s has %u", c->name, c->pool->total_ipus);
+    if (largest < c->pool->total_ipus)
+        str_addf(text, ", in partitions of at most %u", largest);
+}
+
 static void say_too_large(const struct claim *claim, const struct claims_controller *controllers,
                           size_t count, struct str *text)
 {
+    if (!vipu_is_power_of_two(claim->size)) {
+        str_addf(text,
+                 "No V-IPU controller can ever give %u IPUs to one instance: a partition has a power of two",
+                 claim->size);
+        return;
+    }
     str_addf(text, "No V-IPU controller can ever give %u IPUs to one instance:", claim->size);
     for (size_t i = 0; i < count; i++) {
         str_adds(text, i ? "," : "");
         if (is_eligible(claim, i))
-            str_addf(text, " %s has %u", controllers[i].name, controllers[i].pool->total_ipus);
+            say_what_it_has(&controllers[i], text);
         else
             say_other_nodes(&controllers[i], text);
     }

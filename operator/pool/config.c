@@ -270,13 +270,12 @@ static void add_yaml(struct pool_config *config, struct slice yaml, const char *
         strv_push(problems, err.msg);
         return;
     }
-    if (doc.root && !cJSON_IsObject(doc.root) && !cJSON_IsNull(doc.root)) {
-        strv_pushf(problems, "%s: line %u: expected keys such as vipuControllers", name,
-                   yaml_line(&doc, doc.root));
-        return;
+    /* The vendor's ConfigMap has the text alone, without a key. */
+    value = doc.root;
+    if (cJSON_IsObject(doc.root)) {
+        check_keys(&doc, doc.root, keys, name, problems);
+        value = json_at(doc.root, "vipuControllers");
     }
-    check_keys(&doc, doc.root, keys, name, problems);
-    value = json_at(doc.root, "vipuControllers");
     if (cJSON_IsString(value)) {
         AUTO(mem) char *where = mem_printf("%s: line %u: ", name, yaml_line(&doc, value));
 

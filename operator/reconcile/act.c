@@ -53,8 +53,10 @@ static void send_status(struct work *work, struct op *op, const struct job *job)
                                 .content_type = KUBE_MERGE_PATCH});
 }
 
+/* The log has it for longer than the cluster does; not its words: they may be a program's last lines. */
 static void send_event(const struct work *work, const struct op *op, const struct job *job)
 {
+    log_info("event of a job", KV("job", work->key), KV("reason", op->reason));
     events_send(work->r->events, &(struct event){
                                      .regarding = {.api_version = API_GROUP_VERSION,
                                                    .kind = API_KIND,

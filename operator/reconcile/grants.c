@@ -6,11 +6,9 @@
 #include "operator/reconcile/status.h"
 #include "operator/reconcile/state.h"
 
-/* A changed sentence with the same reason is not urgent. */
-#define CLAIMS_PER_MS 10 /* a line of 5,000 is looked at twice a second */
-#define RETELL_MS 5000
-/* So long after a start the line waits for answers to dry runs, which tell priorities. */
-#define JUDGED_WITHIN_MS 10000
+#define CLAIMS_PER_MS 10       /* a line of 5,000 is looked at twice a second */
+#define RETELL_MS 5000         /* a changed sentence with the same reason is not urgent */
+#define JUDGED_WITHIN_MS 10000 /* after a start, dry runs tell priorities: so long at most */
 #define UNJUDGED_AGAIN_MS 50
 
 /* ---- who waits ---- */

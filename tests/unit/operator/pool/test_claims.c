@@ -460,6 +460,29 @@ TEST(more_than_any_controller_has_is_told_at_once)
     check_granted(&s, "ns/small", 0);
 }
 
+TEST(ipus_beyond_the_largest_partition_are_no_use)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 96, NULL);
+    add_claim(&s, "ns/large", 1, 128);
+    decide(&s);
+    check_waits(&s, "ns/large", "ExceedsCapacity",
+                "No V-IPU controller can ever give 128 IPUs to one instance: a:1 has 96, in partitions of at "
+                "most 64");
+}
+
+TEST(a_number_that_is_no_power_of_two_is_never_had)
+{
+    AUTO(scene) struct scene s = {0};
+
+    add_controller(&s, "a:1", 256, NULL);
+    add_claim(&s, "ns/odd", 1, 192);
+    decide(&s);
+    check_waits(&s, "ns/odd", "ExceedsCapacity",
+                "No V-IPU controller can ever give 192 IPUs to one instance: a partition has a power of two");
+}
+
 TEST(a_job_for_nodes_that_nobody_serves_is_told_which_are_served)
 {
     AUTO(scene) struct scene s = {0};

@@ -126,6 +126,9 @@ static const struct {
     {"vipuControllers:\n", {{0}}},
     {"vipuControllers: \"\"\n", {{0}}},
     {"vipuControllers: []\n", {{0}}},
+    {"vipu-server:8090:vipu-ctrl=vctl1\n", {{"vipu-server:8090", "vipu-server", 8090, "vipu-ctrl", "vctl1"}}},
+    {"- pod001:8090:vipu=a\n- {host: b}\n",
+     {{"pod001:8090", "pod001", 8090, "vipu", "a"}, {"b:8090", "b", 8090, NULL, NULL}}},
     {"vipuControllers: pod001:8090:vipu=a,pod002\n",
      {{"pod001:8090", "pod001", 8090, "vipu", "a"}, {"pod002:8090", "pod002", 8090, NULL, NULL}}},
     {"vipuControllers:\n- host: a\n  port: 9000\n  selector: x=y\n- host: b\n- c:7\n",
@@ -154,8 +157,8 @@ static const struct {
     const char *yaml;
     const char *problems[MAX];
 } bad_files[] = {
-    {"- a\n", {"c.yaml: line 1: expected keys such as vipuControllers"}},
-    {"just text\n", {"c.yaml: line 1: expected keys such as vipuControllers"}},
+    {"7\n", {"c.yaml: line 1: vipuControllers must be a text or a list"}},
+    {"just text\n", {"c.yaml: line 1: \"just text\" is no V-IPU controller: expected host:port:label=value"}},
     {"\nvipucontrollers: a\n", {"c.yaml: line 2: unknown key \"vipucontrollers\""}},
     {"vipuControllers: 7\n", {"c.yaml: line 1: vipuControllers must be a text or a list"}},
     {"vipuControllers: {host: a}\n", {"c.yaml: line 1: vipuControllers must be a text or a list"}},
