@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -345,9 +346,11 @@ static void finish(struct app *app)
 {
     loop_timer_stop(&app->drain);
     loop_timer_stop(&app->tidy);
-    reconciler_free(app->reconciler);
-    serving_free(app->serving);
+    /* A server that ends runs the loop, and those that are still there answer: from the rest, which goes
+     * after them. */
     pages_free(app->pages);
+    serving_free(app->serving);
+    reconciler_free(app->reconciler);
     if (app->lease)
         lease_free(app->lease);
     if (app->events)
@@ -415,6 +418,17 @@ static int complain(const struct strv *problems)
     return EXIT_BAD_USAGE;
 }
 
+/* Some nodes let a container begin with fewer than its ports have room for. */
+static void allow_connections(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argc, char **argv)
 {
     struct app app = {0};
@@ -423,6 +437,8 @@ int main(int argc, char **argv)
     int code = EXIT_BAD_USAGE;
 
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)setrlimit(RLIMIT_CORE, &(const struct rlimit){0}); /* keys in memory are to stay there */
+    allow_connections();
     for (size_t i = 0; argc > 1 && i < COUNT_OF(VERBS); i++) {
         if (str_eq(argv[1], VERBS[i].name))
             return VERBS[i].run(argc - 1, argv + 1, env_of);

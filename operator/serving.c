@@ -76,8 +76,8 @@ void serving_free(struct serving *serving)
 {
     if (!serving)
         return;
+    scrape_free(serving->scrape); /* it tells of the webhooks, which tell of nobody */
     webhooks_free(serving->webhooks);
-    scrape_free(serving->scrape);
     kube_free(serving->kube);
     identity_release(&serving->identity);
     strv_release(&serving->webhook_names);
@@ -87,15 +87,15 @@ void serving_free(struct serving *serving)
 
 size_t serving_counters(const struct serving *serving, const struct kube_counter **ret)
 {
-    return kube_counters(serving->kube, ret);
+    return serving ? kube_counters(serving->kube, ret) : 0;
 }
 
 struct webhooks *serving_webhooks(const struct serving *serving)
 {
-    return serving->webhooks;
+    return serving ? serving->webhooks : NULL;
 }
 
 const struct scrape *serving_scrape(const struct serving *serving)
 {
-    return serving->scrape;
+    return serving ? serving->scrape : NULL;
 }

@@ -22,7 +22,8 @@ struct serving_options {
 MUST_USE struct serving *serving_new(struct loop *loop, const struct serving_options *options,
                                      struct err *err);
 void serving_free(struct serving *serving); /* not from inside a callback of the loop */
-/* Of its connection to the API server, as kube_counters. */
+/* The pages may ask while it is being made, and of NULL there is nothing. The first: of its connection to the
+ * API server, as kube_counters. */
 size_t serving_counters(const struct serving *serving, const struct kube_counter **ret);
 struct webhooks *serving_webhooks(const struct serving *serving);   /* NULL without them */
 const struct scrape *serving_scrape(const struct serving *serving); /* likewise */

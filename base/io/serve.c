@@ -13,7 +13,8 @@
 #include "base/io/serve_tls.h"
 
 enum {
-    MAX_CONNECTIONS = 256,
+    /* The library's limit, from which on it takes nobody. Above ours: for those who come within a turn. */
+    MAX_CONNECTIONS = SERVE_CONNECTIONS + 32,
     MAX_HEADER_BYTES = 8 * 1024,
     READ_TIMEOUT_S = 20,      /* for the whole of headers, then between two pieces of a body */
     IDLE_TIMEOUT_S = 120,     /* Go's clients keep a connection for 90: who closes first must not be us */
@@ -48,7 +49,7 @@ static void log_line(int level, const char *line)
 
 static struct lws_context *open_context(struct serve *serve)
 {
-    void *loops[] = {loop_uv(serve->side.loop)};
+    void *loops[] = {loop_uv(serve->side.crowd.loop)};
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
         .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
@@ -106,7 +107,7 @@ static int find_wake_fd(const struct serve *serve)
 {
     int fd = -1;
 
-    uv_walk(loop_uv(serve->side.loop), note_poll, &fd);
+    uv_walk(loop_uv(serve->side.crowd.loop), note_poll, &fd);
     return fd;
 }
 
@@ -114,9 +115,8 @@ struct serve *serve_new(struct loop *loop, const struct serve_options *options, 
 {
     struct serve *serve = NEW(struct serve);
 
-    serve->side = (struct serve_side){.loop = loop, .routes = options->routes};
-    serve->protocols[0] = (struct lws_protocols){
-        .name = "http", .callback = on_event, .per_session_data_size = sizeof(struct serve_session)};
+    serve->side = (struct serve_side){.crowd = {.loop = loop}, .routes = options->routes};
+    serve->protocols[0] = (struct lws_protocols){.name = "http", .callback = on_event};
     serve->context = open_context(serve);
     if (!serve->context) {
         mem_free(serve);
@@ -195,11 +195,12 @@ void serve_free(struct serve *serve)
 {
     if (!serve)
         return;
+    loop_timer_stop(&serve->side.crowd.timer);
     /* The first call begins to close sockets, the second one frees what the loop has let go of meanwhile. */
     lws_context_destroy(serve->context);
     keep_wake_fd(serve);
-    run_until_closed(serve->side.loop);
+    run_until_closed(serve->side.crowd.loop);
     lws_context_destroy(serve->context);
-    run_until_closed(serve->side.loop);
+    run_until_closed(serve->side.crowd.loop);
     mem_free(serve);
 }

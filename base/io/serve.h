@@ -1,6 +1,7 @@
 /* A small HTTP/1.1 server: libwebsockets on the loop. Routes are exact paths; a handler answers at once or
- * later by serve_reply. Request bodies, header sizes, connections and idle times are limited. With a
- * certificate it speaks TLS, and takes another certificate while it runs, without dropping a request. */
+ * later by serve_reply. Request bodies, each and together, header sizes, connections and idle times are
+ * limited. With a certificate it speaks TLS, and takes another certificate while it runs, without dropping a
+ * request. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +30,8 @@ typedef void (*serve_fn)(void *ctx, struct serve_request *request, const struct 
 typedef void (*serve_gone_fn)(void *ctx, struct serve_request *request);
 
 struct serve_route {
-    const char *path; /* exact */
+    const char *path;    /* exact */
+    const char *methods; /* what it takes, as Allow says it; NULL: "GET, HEAD" */
     serve_fn fn;
     serve_gone_fn gone;
     void *ctx;

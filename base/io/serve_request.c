@@ -25,8 +25,9 @@ struct leave_watch {
 };
 
 struct serve_request {
-    struct lws *wsi;
-    struct loop *loop;
+    struct serve_side *side;
+    struct serve_guest *guest;
+    struct lws *wsi; /* the guest's */
     struct loop_timer wait;
     struct leave_watch *watch;       /* while a handler is busy with it */
     const struct serve_route *route; /* NULL: nobody is asked, the answer is an error */
@@ -40,7 +41,8 @@ struct serve_request {
     bool last;    /* close after the answer, because a part of the request will not be read */
     int status;
     char *content_type;
-    char *reply; /* LWS_PRE bytes of room, then the body */
+    const char *allow; /* NULL: the answer says nothing of methods */
+    char *reply;       /* LWS_PRE bytes of room, then the body */
     size_t reply_len;
     size_t sent;
     bool head_sent;
@@ -83,7 +85,7 @@ static void start_watch(struct serve_request *request)
     watch = NEW(struct leave_watch);
     watch->request = request;
     watch->fd = fd;
-    int bad = uv_poll_init(loop_uv(request->loop), &watch->uv, fd);
+    int bad = uv_poll_init(loop_uv(request->side->crowd.loop), &watch->uv, fd);
     assert(!bad);
     (void)bad;
     (void)uv_poll_start(&watch->uv, UV_DISCONNECT, on_leave);
@@ -100,12 +102,19 @@ static void on_wait(struct loop_timer *timer)
     start_watch(request);
 }
 
+static void drop_body(struct serve_request *request)
+{
+    str_release(&request->body);
+    serve_crowd_keep(&request->side->crowd, request->guest, 0);
+}
+
 static void request_free(struct serve_request *request)
 {
     stop_waiting(request);
+    drop_body(request);
+    request->guest->request = NULL;
     mem_free(request->path);
     str_release(&request->query);
-    str_release(&request->body);
     mem_free(request->content_type);
     mem_free(request->reply);
     mem_free(request);
@@ -122,6 +131,7 @@ void serve_reply(struct serve_request *request, int status, const char *content_
     request->reply_len = body.len;
     if (body.len > 0)
         memcpy(request->reply + LWS_PRE, body.ptr, body.len);
+    serve_crowd_idle(&request->side->crowd, request->guest);
     lws_set_timeout(request->wsi, PENDING_TIMEOUT_HTTP_CONTENT, WRITE_TIMEOUT_S);
     (void)lws_callback_on_writable(request->wsi);
 }
@@ -142,6 +152,14 @@ static void refuse(struct serve_request *request, int status, const char *why)
     request->route = NULL;
     request->last = true;
     serve_replyf(request, status, "%s\n", why);
+}
+
+static void refuse_method(struct serve_request *request, const char *methods)
+{
+    AUTO(mem) char *why = mem_printf("this path takes %s", methods);
+
+    request->allow = methods;
+    refuse(request, 405, why);
 }
 
 static const char *method_name(int method)
@@ -181,6 +199,11 @@ static const struct serve_route *find_route(const struct serve_side *side, const
             return route;
     }
     return NULL;
+}
+
+static const char *methods_of(const struct serve_route *route)
+{
+    return route->methods ? route->methods : "GET, HEAD";
 }
 
 static void read_query(struct serve_request *request)
@@ -226,10 +249,12 @@ static void ask(struct serve_request *request, const char *method)
     /* A handler may take its time; what it waits for has limits of its own. */
     lws_set_timeout(request->wsi, NO_PENDING_TIMEOUT, 0);
     request->asked = true;
+    serve_crowd_busy(&request->side->crowd, request->guest);
     request->route->fn(request->route->ctx, request, &view);
     explicit_bzero(authorization, strlen(authorization));
+    drop_body(request);
     if (!request->replied)
-        loop_timer_start(request->loop, &request->wait, 0, on_wait);
+        loop_timer_start(request->side->crowd.loop, &request->wait, 0, on_wait);
 }
 
 /* -1: absent; -2: no number, or several lengths. */
@@ -245,6 +270,18 @@ static int64_t content_length(struct lws *wsi)
     return parse_i64(text, 0, INT64_MAX, &len) ? len : -2;
 }
 
+/* For who asks first whether a body is welcome. */
+static void ask_for_body(struct lws *wsi)
+{
+    static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    unsigned char room[LWS_PRE + sizeof line];
+
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_EXPECT) == 0)
+        return;
+    memcpy(room + LWS_PRE, line, sizeof line);
+    (void)lws_write(wsi, room + LWS_PRE, strlen(line), LWS_WRITE_HTTP_HEADERS);
+}
+
 static void begin(struct serve_request *request)
 {
     struct lws *wsi = request->wsi;
@@ -257,6 +294,8 @@ static void begin(struct serve_request *request)
         refuse(request, 501, "this method is not known here");
     else if (!request->route)
         refuse(request, 404, "nothing is served under this path");
+    else if (!strstr(methods_of(request->route), method)) /* none of ours is a part of another */
+        refuse_method(request, methods_of(request->route));
     else if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 || (sends && len == -1))
         refuse(request, 411, "a body needs a Content-Length");
     else if (len == -2)
@@ -265,19 +304,21 @@ static void begin(struct serve_request *request)
         refuse(request, 413, "the body is larger than this path takes");
     else if (len > 0 && !sends)
         refuse(request, 400, "this method takes no body");
-    else if (len <= 0)
+    else if (len > 0)
+        ask_for_body(wsi);
+    else
         ask(request, method);
 }
 
-static int on_request(const struct serve_side *side, struct lws *wsi, struct serve_session *session,
-                      const char *path)
+static int on_request(struct serve_side *side, struct lws *wsi, const char *path)
 {
     struct serve_request *request = NEW(struct serve_request);
     const char *method = method_of(wsi);
 
-    session->request = request;
+    request->side = side;
+    request->guest = lws_get_opaque_user_data(wsi);
+    request->guest->request = request;
     request->wsi = wsi;
-    request->loop = side->loop;
     request->path = mem_strdup(path);
     request->route = find_route(side, path);
     request->bare = method && strcmp(method, "HEAD") == 0;
@@ -287,23 +328,21 @@ static int on_request(const struct serve_side *side, struct lws *wsi, struct ser
     return 0;
 }
 
-static int on_body(struct serve_session *session, const void *bytes, size_t len)
+static int on_body(struct serve_request *request, const void *bytes, size_t len)
 {
-    struct serve_request *request = session->request;
-
     if (!request || request->replied)
         return 0;
     if (!str_add(&request->body, bytes, len))
         refuse(request, 413, "the body is larger than this path takes");
+    else
+        serve_crowd_keep(&request->side->crowd, request->guest, request->body.len);
     return 0;
 }
 
 /* The library calls this again, for ever and without returning to the loop, when bytes follow a body before
  * its answer is out. Clients do not pipeline behind a body; one that does is dropped. */
-static int on_body_end(struct serve_session *session)
+static int on_body_end(struct serve_request *request)
 {
-    struct serve_request *request = session->request;
-
     if (!request || request->body_ended)
         return -1;
     request->body_ended = true;
@@ -312,17 +351,15 @@ static int on_body_end(struct serve_session *session)
     return 0;
 }
 
-static bool add_close(struct serve_request *request, unsigned char **at, unsigned char *end)
+static bool add_header(struct serve_request *request, enum lws_token_indexes name, const char *value,
+                       unsigned char **at, unsigned char *end)
 {
-    static const char close_word[] = "close";
-
-    return !lws_add_http_header_by_token(request->wsi, WSI_TOKEN_CONNECTION,
-                                         (const unsigned char *)close_word, (int)strlen(close_word), at, end);
+    return !lws_add_http_header_by_token(request->wsi, name, (const unsigned char *)value, (int)strlen(value),
+                                         at, end);
 }
 
 static bool send_head(struct serve_request *request)
 {
-    const struct serve_side *side = lws_context_user(lws_get_context(request->wsi));
     unsigned char room[LWS_PRE + 2048];
     unsigned char *start = room + LWS_PRE;
     unsigned char *at = start;
@@ -331,8 +368,9 @@ static bool send_head(struct serve_request *request)
     if (lws_add_http_common_headers(request->wsi, (unsigned)request->status, request->content_type,
                                     (lws_filepos_t)request->reply_len, &at, end))
         return false;
-    request->last |= side->draining;
-    if ((request->last && !add_close(request, &at, end)) ||
+    request->last |= request->side->draining;
+    if ((request->last && !add_header(request, WSI_TOKEN_CONNECTION, "close", &at, end)) ||
+        (request->allow && !add_header(request, WSI_TOKEN_HTTP_ALLOW, request->allow, &at, end)) ||
         lws_finalize_write_http_header(request->wsi, start, &at, end))
         return false;
     request->head_sent = true;
@@ -352,13 +390,12 @@ static bool send_piece(struct serve_request *request)
 }
 
 /* One write per turn of the socket. Other than 0 closes the connection. */
-static int on_writable(struct serve_session *session)
+static int on_writable(struct serve_request *request)
 {
-    struct serve_request *request = session->request;
-
     if (!request || !request->replied)
         return 0;
     struct lws *wsi = request->wsi;
+    serve_crowd_idle(&request->side->crowd, request->guest);
     if (!(request->head_sent ? send_piece(request) : send_head(request)))
         return -1;
     if (!request->bare && request->sent < request->reply_len) {
@@ -366,41 +403,48 @@ static int on_writable(struct serve_session *session)
         return 0;
     }
     bool last = request->last;
-    session->request = NULL;
     request_free(request);
     return last || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
-static void on_closed(struct serve_session *session)
+static void on_closed(struct serve_request *request)
 {
-    struct serve_request *request = session ? session->request : NULL;
-
     if (!request)
         return;
-    session->request = NULL;
     if (request->asked && !request->replied && request->route->gone)
         request->route->gone(request->route->ctx, request);
     request_free(request);
 }
 
-int serve_request_event(struct lws *wsi, enum lws_callback_reasons reason, struct serve_session *session,
-                        void *in, size_t len)
+int serve_request_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
 {
+    struct serve_side *side = lws_context_user(lws_get_context(wsi));
+    struct serve_guest *guest = lws_get_opaque_user_data(wsi);
+    struct serve_request *request = guest ? guest->request : NULL;
+
     switch ((int)reason) {
-    case LWS_CALLBACK_HTTP:
-        return on_request(lws_context_user(lws_get_context(wsi)), wsi, session, in);
-    case LWS_CALLBACK_HTTP_BODY:
-        return on_body(session, in, len);
-    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
-        return on_body_end(session);
-    case LWS_CALLBACK_HTTP_WRITEABLE:
-        return on_writable(session);
-    case LWS_CALLBACK_CLOSED_HTTP:
-        on_closed(session);
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+        serve_crowd_join(&side->crowd, wsi);
         return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        serve_crowd_part(guest);
+        return 0;
+    case LWS_CALLBACK_HTTP:
+        return on_request(side, wsi, in);
+    case LWS_CALLBACK_HTTP_BODY:
+        return on_body(request, in, len);
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        return on_body_end(request);
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        return on_writable(request);
+    case LWS_CALLBACK_CLOSED_HTTP:
+        on_closed(request);
+        return 0;
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        return -1; /* the library knows WebSocket and h2c, where a peer may stay silent for ever */
     case LWS_CALLBACK_FILTER_HTTP_CONNECTION:
         return 0;
     default:
-        return lws_callback_http_dummy(wsi, reason, session, in, len);
+        return lws_callback_http_dummy(wsi, reason, user, in, len);
     }
 }

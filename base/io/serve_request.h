@@ -5,19 +5,14 @@
 #include <libwebsockets.h>
 
 #include "base/io/serve.h"
+#include "base/io/serve_crowd.h"
 
 /* What a request needs of its server; libwebsockets hands it over as the context's user. */
 struct serve_side {
-    struct loop *loop;
+    struct serve_crowd crowd;
     const struct serve_route *routes;
     bool draining;
 };
 
-/* libwebsockets keeps one per connection. */
-struct serve_session {
-    struct serve_request *request; /* NULL between two requests */
-};
-
 /* What libwebsockets has to say of a connection; other than 0 closes it. */
-int serve_request_event(struct lws *wsi, enum lws_callback_reasons reason, struct serve_session *session,
-                        void *in, size_t len);
+int serve_request_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len);

@@ -204,10 +204,9 @@ static cJSON *make_spec(const struct job *job, uint32_t instance, const cJSON *w
                         const struct podlaunch_host *hosts, const struct podspec_place *place,
                         const struct podspec_options *options)
 {
-    cJSON *spec = podoverlay_spec(worker, json_at(launcher, "template/spec"));
+    cJSON *spec = podoverlay_spec(worker, launcher);
     cJSON *container = json_at_mut(spec, "containers")->child;
 
-    podoverlay_list(podparts_array(container, "env"), json_at(launcher, "env"), "name");
     put_resources(container, json_at(worker, "containers")->child);
     podparts_put_network(spec, options);
     add_env(spec, container, job, instance, hosts, place, options);

@@ -9,6 +9,8 @@
 #include "operator/api/names.h"
 #include "operator/api/podparts.h"
 
+#define OWN_SPEC "template/spec"
+
 static const cJSON *first_container(const cJSON *spec)
 {
     const cJSON *containers = json_at(spec, "containers");
@@ -100,7 +102,7 @@ static cJSON *inherit_container(const cJSON *worker, const cJSON *own)
 
 /* ---- what spec.launcher says differently ---- */
 
-void podoverlay_list(cJSON *onto, const cJSON *from, const char *key)
+static void overlay_list(cJSON *onto, const cJSON *from, const char *key)
 {
     struct map by_key = {0}; /* users write these lists, of thousands of entries if they like */
 
@@ -129,7 +131,7 @@ static void overlay(cJSON *onto, const cJSON *own)
         const char *key = key_of_list(member);
 
         if (key)
-            podoverlay_list(podparts_array(onto, json_key(member)), member, key);
+            overlay_list(podparts_array(onto, json_key(member)), member, key);
         else
             json_push_take(onto, json_dup(member)); /* which has its name with it, and nobody else has it */
     }
@@ -147,12 +149,15 @@ static void put_containers(cJSON *spec, const cJSON *worker, const cJSON *own)
         json_push_take(containers, json_dup(other));
 }
 
-cJSON *podoverlay_spec(const cJSON *workers, const cJSON *own)
+cJSON *podoverlay_spec(const cJSON *workers, const cJSON *launcher)
 {
+    const cJSON *own = json_at(launcher, OWN_SPEC), *env = json_at(launcher, "env");
     AUTO(json) cJSON *rest = cJSON_IsObject(own) ? json_dup(own) : json_object();
     cJSON *spec = inherit_spec(workers, rest);
 
     put_containers(spec, first_container(workers), first_container(own));
+    if (cJSON_IsArray(env))
+        overlay_list(podparts_array(json_at_mut(spec, "containers")->child, "env"), env, "name");
     json_drop(rest, "containers");
     overlay(spec, rest);
     return spec;
@@ -173,29 +178,34 @@ static int index_of(const cJSON *own, const cJSON *entry)
     return -1;
 }
 
-enum podoverlay_source podoverlay_trace(const cJSON *made, const cJSON *own, const char *field,
+enum podoverlay_source podoverlay_trace(const cJSON *made, const cJSON *launcher, const char *field,
                                         char **ret_field)
 {
     static const char container[] = "containers[0].";
+    const cJSON *own = json_at(launcher, OWN_SPEC);
     bool is_containers = str_has_prefix(field, container);
     const char *at = field + (is_containers ? strlen(container) : 0), *end = at + strcspn(at, ".[");
     AUTO(mem) char *name = mem_strndup(at, (size_t)(end - at));
     const cJSON *whole = json_at(is_containers ? first_container(made) : made, name);
     const cJSON *said = json_at(is_containers ? first_container(own) : own, name);
 
-    *ret_field = mem_strdup(field);
-    if (!said)
-        return whole ? PODOVERLAY_TAKEN_OVER : PODOVERLAY_NOBODYS;
-    if (*end == '[' && key_of_list(said)) {
+    *ret_field = mem_printf("template.spec.%s", field);
+    if (*end == '[' && key_of_list(whole)) {
         char *rest;
         long index = strtol(end + 1, &rest, 10);
-        int found =
-            index_of(said, cJSON_GetArrayItem(whole, index >= 0 && index < INT_MAX ? (int)index : -1));
+        const cJSON *entry = cJSON_GetArrayItem(whole, index >= 0 && index < INT_MAX ? (int)index : -1);
+        int in_env = str_eq(name, "env") ? index_of(json_at(launcher, "env"), entry) : -1;
+        int found = in_env < 0 ? index_of(said, entry) : in_env;
 
         if (found < 0)
             return PODOVERLAY_TAKEN_OVER;
         mem_free(*ret_field);
-        *ret_field = mem_printf("%.*s[%d%s", (int)(end - field), field, found, rest);
+        *ret_field = in_env < 0
+                         ? mem_printf("template.spec.%.*s[%d%s", (int)(end - field), field, found, rest)
+                         : mem_printf("env[%d%s", found, rest);
+        return PODOVERLAY_OWN;
     }
-    return PODOVERLAY_OWN;
+    if (said)
+        return PODOVERLAY_OWN;
+    return whole ? PODOVERLAY_TAKEN_OVER : PODOVERLAY_NOBODYS;
 }

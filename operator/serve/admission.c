@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/doc/json_count.h"
 #include "operator/api/advice.h"
 #include "operator/api/defaults.h"
 #include "operator/api/jobspec.h"
@@ -12,8 +13,9 @@
 
 #define API_VERSION "admission.k8s.io/v1"
 #define WORKERS "spec/workers/template"
-#define LAUNCHER "spec/launcher/template"
+#define LAUNCHER "spec/launcher"
 #define STRICT "strict decoding error: "
+#define INTRO "cannot be handled as a PodTemplate: "
 
 /* Of the API server's causes that many are read: a person has read enough, and others wait. */
 enum { HTTP_INVALID = 422, SHOWN_MAX_BYTES = 32 * 1024, CAUSES_MAX = 1000 };
@@ -29,6 +31,12 @@ static const cJSON *object_at(const cJSON *request, const char *key)
 
 bool admission_read(struct slice body, struct admission *ret, struct err *err)
 {
+    size_t values = json_count_values(body);
+
+    if (values > ADMISSION_MAX_VALUES)
+        return err_set(err, ERR_INVALID,
+                       "the job has too many values: %zu are in the question about it, which may have %zu",
+                       values, ADMISSION_MAX_VALUES);
     AUTO(json) cJSON *review = json_parse(body, err);
     const cJSON *request = json_at(review, "request");
     const char *uid = json_str(request, "uid", NULL);
@@ -44,6 +52,19 @@ bool admission_read(struct slice body, struct admission *ret, struct err *err)
                               .old = object_at(request, "oldObject")};
     ret->review = TAKE(review);
     return true;
+}
+
+char *admission_unread(const struct err *why, int http_status)
+{
+    AUTO(json) cJSON *status = json_object();
+
+    json_put_str(status, "apiVersion", "v1");
+    json_put_str(status, "kind", "Status");
+    json_put_str(status, "status", "Failure");
+    json_put_str(status, "reason", "BadRequest");
+    json_put_i64(status, "code", http_status);
+    json_put_str(status, "message", why->msg);
+    return json_print(status);
 }
 
 void admission_release(struct admission *admission)
@@ -222,12 +243,13 @@ static cJSON *workers_template(const cJSON *job)
 
 static cJSON *launcher_template(const cJSON *job)
 {
-    const cJSON *own = json_at(job, LAUNCHER);
+    const cJSON *launcher = json_at(job, LAUNCHER), *own = json_at(launcher, "template");
+    bool has_own = cJSON_IsObject(own) && own->child, has_env = cJSON_IsArray(json_at(launcher, "env"));
 
-    if (!cJSON_IsObject(own) || !own->child)
+    if (!has_own && !has_env)
         return NULL;
-    cJSON *template = json_dup(own);
-    json_put_take(template, "spec", podoverlay_spec(json_at(job, WORKERS "/spec"), json_at(own, "spec")));
+    cJSON *template = has_own ? json_dup(own) : json_object();
+    json_put_take(template, "spec", podoverlay_spec(json_at(job, WORKERS "/spec"), launcher));
     return template;
 }
 
@@ -252,7 +274,7 @@ cJSON *admission_pod_template(const struct admission *admission, enum admission_
 /* An answer about a template that is being read. */
 struct reading {
     enum admission_pods pods;
-    const cJSON *made, *own; /* a launcher's spec as it was asked about, and as spec.launcher has it */
+    const cJSON *made, *launcher; /* a launcher's pod spec as it was asked about, and spec.launcher */
     struct strv *problems;
     size_t causes_left;
 };
@@ -278,21 +300,22 @@ static bool is_said_of_workers(const struct reading *reading, const char *field,
     return strv_has(reading->problems, problem);
 }
 
-/* Where a field of a launcher stands in the job; NULL: whoever has to mend it is told elsewhere. */
-static char *place_of_launchers(const struct reading *reading, const char *field, const char *text)
+/* A mistake in the launcher's pod, with where in the job it stands; NULL: the workers have it as well. */
+static char *problem_of_launcher(const struct reading *reading, const char *field, const char *text)
 {
     static const char in_spec[] = "template.spec.";
     enum podoverlay_source source = PODOVERLAY_OWN;
     AUTO(mem) char *found = NULL;
 
     if (str_has_prefix(field, in_spec))
-        source = podoverlay_trace(reading->made, reading->own, field + strlen(in_spec), &found);
+        source = podoverlay_trace(reading->made, reading->launcher, field + strlen(in_spec), &found);
     else if (str_eq(field, "template"))
         source = PODOVERLAY_NOBODYS;
-    if (source == PODOVERLAY_TAKEN_OVER ||
-        (source == PODOVERLAY_NOBODYS && is_said_of_workers(reading, field, text)))
+    if (source == PODOVERLAY_TAKEN_OVER)
+        return mem_printf("spec.workers.%s: %s (in the launcher's pod, which takes it over)", field, text);
+    if (source == PODOVERLAY_NOBODYS && is_said_of_workers(reading, field, text))
         return NULL;
-    return found ? mem_printf("spec.launcher.%s%s", in_spec, found) : mem_printf("spec.launcher.%s", field);
+    return mem_printf("spec.launcher.%s: %s", found ? found : field, text);
 }
 
 /* The API server leaves a word out of the paths of labels and annotations. */
@@ -314,9 +337,8 @@ static void add_problem(struct reading *reading, const char *from, const char *t
     reading->causes_left--;
     AUTO(mem) char *field = whole_path(from);
     AUTO(mem)
-    char *place = reading->pods == ADMISSION_LAUNCHER ? place_of_launchers(reading, field, text)
-                                                      : mem_printf("spec.workers.%s", field);
-    AUTO(mem) char *problem = place ? mem_printf("%s: %s", place, text) : NULL;
+    char *problem = reading->pods == ADMISSION_LAUNCHER ? problem_of_launcher(reading, field, text)
+                                                        : mem_printf("spec.workers.%s: %s", field, text);
 
     if (problem && !is_known(reading->problems, problem))
         strv_push_take(reading->problems, TAKE(problem));
@@ -334,18 +356,34 @@ bool admission_is_about_unknown_fields(const cJSON *status)
     return strict_part(status) != NULL;
 }
 
+/* A quoted text ends where no backslash stands before the quote. */
+static const char *end_of_quoted(const char *at)
+{
+    while (*at && *at != '"')
+        at += *at == '\\' && at[1] ? 2 : 1;
+    return *at ? at : NULL;
+}
+
 /* unknown field "template.spec.a", unknown field "template.spec.b" */
 static void add_unknown_fields(struct reading *reading, const char *text)
 {
     for (const char *at = strchr(text, '"'); at; at = strchr(at, '"')) {
-        const char *end = strchr(++at, '"');
+        const char *end = end_of_quoted(++at);
 
         if (!end)
             return;
         AUTO(mem) char *field = mem_strndup(at, (size_t)(end - at));
-        add_problem(reading, field, "Forbidden: pods have no such field, or it is given twice");
+        add_problem(reading, field, "Forbidden: pods have no such field");
         at = end + 1;
     }
+}
+
+/* Nobody has asked for a PodTemplate. */
+static const char *without_intro(const char *message)
+{
+    const char *intro = strstr(message, INTRO);
+
+    return intro ? intro + strlen(INTRO) : message;
 }
 
 void admission_add_refusal(const struct admission *admission, enum admission_pods pods, const cJSON *template,
@@ -353,7 +391,7 @@ void admission_add_refusal(const struct admission *admission, enum admission_pod
 {
     struct reading reading = {.pods = pods,
                               .made = json_at(template, "template/spec"),
-                              .own = json_at(admission->object, LAUNCHER "/spec"),
+                              .launcher = json_at(admission->object, LAUNCHER),
                               .problems = problems,
                               .causes_left = CAUSES_MAX};
     const cJSON *causes = json_at(status, "details/causes");
@@ -366,5 +404,6 @@ void admission_add_refusal(const struct admission *admission, enum admission_pod
     JSON_EACH (cause, causes)
         add_problem(&reading, json_str(cause, "field", "template"), json_str(cause, "message", ""));
     if (!causes || !causes->child)
-        add_problem(&reading, "template", json_str(status, "message", "the API server refuses it"));
+        add_problem(&reading, "template",
+                    without_intro(json_str(status, "message", "the API server refuses it")));
 }

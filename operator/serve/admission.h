@@ -13,6 +13,9 @@
 #include "base/doc/json.h"
 
 #define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
+/* A value takes more than a hundred bytes in a tree, and a question may need several copies of its tree: with
+ * so many it takes some 100 MB at most. Jobs have a thousand or two; a change brings the job twice. */
+#define ADMISSION_MAX_VALUES ((size_t)100 * 1000)
 
 struct admission {
     cJSON *review;
@@ -22,8 +25,10 @@ struct admission {
     const cJSON *old;    /* NULL: it is new */
 };
 
-/* ERR_INVALID when it is no AdmissionReview that could be answered. */
+/* ERR_INVALID when it is no AdmissionReview that could be answered, or one of too many values. */
 MUST_USE bool admission_read(struct slice body, struct admission *ret, struct err *err);
+/* The answer to what admission_read could not read: a Status; yours. */
+char *admission_unread(const struct err *why, int http_status);
 void admission_release(struct admission *admission);
 
 static inline void admission_auto(struct admission *admission)
@@ -42,8 +47,8 @@ bool admission_is_judged(const struct admission *admission);
 /* Everything that is wrong with it as far as we can tell. */
 void admission_judge(const struct admission *admission, struct strv *problems);
 
-/* Pods that the API server is asked about: the workers', and their launcher's where spec.launcher.template
- * says something, as the two templates make it. */
+/* Pods that the API server is asked about: the workers', and their launcher's where spec.launcher says
+ * something about it, as the two templates make it. */
 enum admission_pods { ADMISSION_WORKERS, ADMISSION_LAUNCHER, ADMISSION_PODS };
 
 /* The PodTemplate that tells what the API server thinks of such pods, when dry-run; NULL when there are none

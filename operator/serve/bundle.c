@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/pem.h"
+#include "operator/kube/base64.h"
 
 enum { CAS_MAX = 16, PEM_MAX = 64 * 1024 };
 
@@ -91,4 +92,63 @@ char *bundle_next(const char *now_there, const char *own, int64_t now_s, struct 
     if (!is_farewell)
         (void)str_adds(&next, str_text(&others_text));
     return str_take(&next);
+}
+
+static void add_step(cJSON *patch, const char *op, int index, const char *field, const char *value)
+{
+    cJSON *step = json_push_take(patch, json_object());
+
+    json_put_str(step, "op", op);
+    json_put_strf(step, "path", "/webhooks/%d/%s", index, field);
+    json_put_str(step, "value", value);
+}
+
+static void add_steps(cJSON *patch, int index, const cJSON *webhook, const char *own, int64_t now_s,
+                      struct bundle_others *others)
+{
+    AUTO(str) struct str now_there = {0}, encoded = {0};
+    AUTO(mem) char *next = NULL;
+
+    (void)base64_decode(slice_of(json_str(webhook, "clientConfig/caBundle", "")), &now_there);
+    next = bundle_next(str_text(&now_there), own, now_s, others);
+    if (!next)
+        return;
+    base64_encode(slice_of(next), &encoded);
+    add_step(patch, "test", index, "name", json_str(webhook, "name", ""));
+    add_step(patch, "add", index, "clientConfig/caBundle", str_text(&encoded));
+}
+
+cJSON *bundle_patch(const cJSON *webhooks, const char *own, int64_t now_s,
+                    struct bundle_others others[BUNDLE_WEBHOOKS_MAX])
+{
+    cJSON *patch = json_array();
+    int index = 0;
+
+    JSON_EACH (webhook, webhooks) {
+        if (index < BUNDLE_WEBHOOKS_MAX)
+            add_steps(patch, index, webhook, own, now_s, &others[index]);
+        index++;
+    }
+    /* With a webhook go the others in it: who waited for their farewell would wait for ever. */
+    for (; index < BUNDLE_WEBHOOKS_MAX; index++)
+        others[index] = (struct bundle_others){0};
+    return patch;
+}
+
+int64_t bundle_farewell_ms(const struct bundle_others others[BUNDLE_WEBHOOKS_MAX], int64_t now_s)
+{
+    int64_t next_ms = INT64_MAX;
+
+    for (size_t i = 0; i < BUNDLE_WEBHOOKS_MAX; i++) {
+        int64_t left_ms = (others[i].since_s + BUNDLE_FAREWELL_S - now_s) * 1000;
+
+        if (others[i].since_s && left_ms < next_ms)
+            next_ms = left_ms;
+    }
+    return next_ms < 1000 ? 1000 : next_ms;
+}
+
+char *bundle_join(const char *first, const char *second)
+{
+    return mem_printf("%s\n%s", first ? first : "", second ? second : "");
 }

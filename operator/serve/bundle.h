@@ -6,10 +6,13 @@
 #include <stdint.h>
 
 #include "base/core/str.h"
+#include "base/doc/json.h"
 
 /* Others' CAs go when they have stood there, unchanged, for so long: a rollout is over by then. A replica
  * that still needs its own names it again at once. */
 #define BUNDLE_FAREWELL_S 600
+/* Of one configuration; those behind them are not cared for. */
+#define BUNDLE_WEBHOOKS_MAX 8
 
 /* Others' CAs in one bundle. All zero: none. */
 struct bundle_others {
@@ -21,3 +24,12 @@ struct bundle_others {
  * may stay as it is; yours. `own`: PEM of CAs, whose ended ones are left out; with none that lives nothing
  * changes. others: what was seen last, and is seen now. */
 char *bundle_next(const char *now_there, const char *own, int64_t now_s, struct bundle_others *others);
+
+/* What tells `webhooks`, the list of one configuration or NULL, to trust `own`: a JSON patch, empty when they
+ * do; yours. others: one for each, none for those that are not there. */
+cJSON *bundle_patch(const cJSON *webhooks, const char *own, int64_t now_s,
+                    struct bundle_others others[BUNDLE_WEBHOOKS_MAX]);
+/* How long until the first of these others go, no less than a second; INT64_MAX: there are none. */
+int64_t bundle_farewell_ms(const struct bundle_others others[BUNDLE_WEBHOOKS_MAX], int64_t now_s);
+/* PEM texts one behind the other, whether or not the first ends its last line; NULL is none. Yours. */
+char *bundle_join(const char *first, const char *second);

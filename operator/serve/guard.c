@@ -140,10 +140,6 @@ void guard_ask(void *ctx, struct serve_request *request, const struct serve_view
         token ? access_recall(&guard->memory, &digest, loop_clock_ms()) : ACCESS_NOBODY;
     struct visit *visit;
 
-    if (!str_eq(view->method, "GET") && !str_eq(view->method, "HEAD")) {
-        serve_replyf(request, 405, "this page can only be read\n");
-        return;
-    }
     if (known != ACCESS_UNKNOWN) {
         answer(guard, request, known);
         return;

@@ -84,7 +84,7 @@ static void on_stats(void *ctx, struct serve_request *request, const struct serv
     reply_json(pages, request, view, pages->options.stats(pages->options.ctx));
 }
 
-/* {"size": N} in a POST. */
+/* {"size": N} */
 static void on_query(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     struct pages *pages = ctx;
@@ -92,9 +92,8 @@ static void on_query(void *ctx, struct serve_request *request, const struct serv
     AUTO(json) cJSON *body = json_parse(view->body, &err);
     int64_t size = json_i64(body, "size", 0);
 
-    if (!str_eq(view->method, "POST") || size < 1 || size > UINT32_MAX) {
-        serve_replyf(request, str_eq(view->method, "POST") ? 400 : 405,
-                     "POST {\"size\": N} with a number of IPUs of 1 or more\n");
+    if (size < 1 || size > UINT32_MAX) {
+        serve_replyf(request, 400, "POST {\"size\": N} with a number of IPUs of 1 or more\n");
         return;
     }
     reply_json(pages, request, view, pages->options.query(pages->options.ctx, (uint32_t)size));
@@ -129,7 +128,7 @@ static void set_log_level(struct serve_request *request, const struct serve_view
         serve_replyf(request, 400, "PUT one of debug, info, warn, error\n");
     } else {
         log_set_level(level);
-        log_warn("the log level was changed", KV("level", word));
+        log_warn("the log level was changed", KV("least", word));
         serve_replyf(request, 200, "%s\n", word);
     }
 }
@@ -155,18 +154,19 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
     static const struct {
         const char *path;
         serve_fn fn;
+        const char *methods;
         size_t max_body;
     } rows[PAGES] = {
-        {"/healthz", on_healthz, 0},
-        {"/readyz", on_readyz, 0},
-        {"/queue", on_queue, 0},
-        {"/health", on_healthz, 0},
-        {"/controllers", on_controllers, 0},
-        {"/partitions", on_partitions, 0},
-        {"/stats", on_stats, 0},
-        {"/query", on_query, QUERY_MAX},
-        {"/loglevel", on_log_level, WORD_MAX},
-        {"/metrics", on_metrics, 0},
+        {"/healthz", on_healthz, NULL, 0},
+        {"/readyz", on_readyz, NULL, 0},
+        {"/queue", on_queue, NULL, 0},
+        {"/health", on_healthz, NULL, 0},
+        {"/controllers", on_controllers, NULL, 0},
+        {"/partitions", on_partitions, NULL, 0},
+        {"/stats", on_stats, NULL, 0},
+        {"/query", on_query, "POST", QUERY_MAX},
+        {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
+        {"/metrics", on_metrics, NULL, 0},
     };
     struct pages *pages = NEW(struct pages);
     size_t count = options->metrics ? PAGES : PAGES - 1; /* the last one is theirs */
@@ -177,6 +177,7 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
                                                 .fn = rows[i].fn,
                                                 .gone = on_gone,
                                                 .ctx = pages,
+                                                .methods = rows[i].methods,
                                                 .max_body = rows[i].max_body};
     pages->relay = relay_new(loop, err);
     if (pages->relay)

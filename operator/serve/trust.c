@@ -6,22 +6,15 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
-#include "operator/kube/base64.h"
 #include "operator/kube/client.h"
 #include "operator/kube/watch.h"
 #include "operator/serve/bundle.h"
 #include "operator/serve/keeping.h"
 
-enum {
-    CONFIGS = 2,
-    WEBHOOKS_MAX = 8,
-    SOON_MS = 100,
-    HOUR_MS = 3600 * 1000,
-    NOTICE_MS = 5 * 1000,
-    GONE_MS = 10 * 1000
-};
+enum { CONFIGS = 2, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000, GONE_MS = 10 * 1000 };
 
-static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000};
+static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000}; /* with a failure */
+static const struct backoff curiosity = {.first_ms = 100, .max_ms = 60 * 1000}; /* what a success came to */
 
 /* One of the two webhook configurations. */
 struct bundle {
@@ -29,7 +22,7 @@ struct bundle {
     const struct kube_resource *resource;
     struct watch *watch; /* its views are the list of its webhooks */
     struct kube_call *call;
-    struct bundle_others others[WEBHOOKS_MAX];
+    struct bundle_others others[BUNDLE_WEBHOOKS_MAX];
 };
 
 struct trust {
@@ -47,7 +40,7 @@ struct trust {
     struct loop_timer notice; /* while API servers take note of a new CA */
     int64_t gone_ms;          /* since when the Secret is missed; 0: it is not */
     bool is_unasked;          /* it is gone, and so are the configurations: that was logged */
-    unsigned failures;        /* in a row */
+    unsigned tries;           /* writes since all was well */
 };
 
 static void look(struct trust *trust);
@@ -67,18 +60,17 @@ static void look_later(struct trust *trust, int64_t delay_ms)
     loop_timer_start(trust->loop, &trust->timer, delay_ms, on_timer);
 }
 
-/* What was written shows in a watch, maybe before its answer and maybe later. */
+/* What was written shows in a watch, maybe before its answer and maybe later; never in one that died
+ * silently, and then it would be written again and again. */
 static void on_success(struct trust *trust)
 {
-    trust->failures = 0;
-    look_later(trust, SOON_MS);
+    look_later(trust, backoff_delay_ms(&curiosity, ++trust->tries, loop_dice()));
 }
 
 static void on_failure(struct trust *trust, const char *what, const struct kube_response *res)
 {
-    trust->failures++;
     log_warn(what, KV("name", trust->name), KV("cause", res->err.msg));
-    look_later(trust, backoff_delay_ms(&patience, trust->failures, loop_dice()));
+    look_later(trust, backoff_delay_ms(&patience, ++trust->tries, loop_dice()));
 }
 
 /* ---- the Secret ---- */
@@ -132,60 +124,6 @@ static void free_webhooks(void *view)
     cJSON_Delete(view);
 }
 
-static void add_step(cJSON *patch, const char *op, int index, const char *field, const char *value)
-{
-    cJSON *step = json_push_take(patch, json_object());
-
-    json_put_str(step, "op", op);
-    json_put_strf(step, "path", "/webhooks/%d/%s", index, field);
-    json_put_str(step, "value", value);
-}
-
-static void add_steps(cJSON *patch, int index, const cJSON *webhook, const char *ca,
-                      struct bundle_others *others)
-{
-    AUTO(str) struct str now_there = {0}, encoded = {0};
-    AUTO(mem) char *next = NULL;
-
-    (void)base64_decode(slice_of(json_str(webhook, "clientConfig/caBundle", "")), &now_there);
-    next = bundle_next(str_text(&now_there), ca, now_s(), others);
-    if (!next)
-        return;
-    base64_encode(slice_of(next), &encoded);
-    add_step(patch, "test", index, "name", json_str(webhook, "name", ""));
-    add_step(patch, "add", index, "clientConfig/caBundle", str_text(&encoded));
-}
-
-/* Empty when the configuration trusts as it should. */
-static cJSON *bundle_patch(struct bundle *bundle, const cJSON *webhooks, const char *ca)
-{
-    cJSON *patch = json_array();
-    int index = 0;
-
-    JSON_EACH (webhook, webhooks) {
-        if (index < WEBHOOKS_MAX)
-            add_steps(patch, index, webhook, ca, &bundle->others[index]);
-        index++;
-    }
-    return patch;
-}
-
-/* When others' CAs go; INT64_MAX: there are none. */
-static int64_t farewell_s(const struct trust *trust)
-{
-    int64_t next_s = INT64_MAX;
-
-    for (size_t i = 0; i < CONFIGS; i++) {
-        for (size_t n = 0; n < WEBHOOKS_MAX; n++) {
-            int64_t since_s = trust->bundles[i].others[n].since_s;
-
-            if (since_s && since_s + BUNDLE_FAREWELL_S < next_s)
-                next_s = since_s + BUNDLE_FAREWELL_S;
-        }
-    }
-    return next_s;
-}
-
 static void on_bundled(void *ctx, struct kube_response *res)
 {
     struct bundle *bundle = ctx;
@@ -205,7 +143,8 @@ static bool bundle_is_told(struct bundle *bundle, const char *ca)
     if (bundle->call)
         return false;
     AUTO(json)
-    cJSON *patch = bundle_patch(bundle, store_view(watch_store(bundle->watch), NULL, trust->name), ca);
+    cJSON *patch =
+        bundle_patch(store_view(watch_store(bundle->watch), NULL, trust->name), ca, now_s(), bundle->others);
     if (!patch->child)
         return true;
     bundle->call = kube_send(trust->kube,
@@ -266,21 +205,22 @@ static void on_noticed(struct loop_timer *timer)
 
 static void use(struct trust *trust, const struct certificate *certificate)
 {
-    AUTO(str) struct str trusted = {0};
-    int64_t farewell;
+    /* Those that we make know the CAs before them; others' do not. */
+    bool is_first_of_two = trust->given && trust->shown.cert && !str_eq(trust->shown.cert, certificate->cert);
+    AUTO(mem) char *trusted = bundle_join(certificate->ca, is_first_of_two ? trust->shown.ca : NULL);
+    int64_t farewell_ms = INT64_MAX;
     bool told = true;
 
-    (void)str_adds(&trusted, certificate->ca);
-    /* Those that we make know the CAs before them; others' do not. */
-    if (trust->given && trust->shown.cert && !str_eq(trust->shown.cert, certificate->cert))
-        (void)str_adds(&trusted, trust->shown.ca);
-    for (size_t i = 0; i < CONFIGS; i++)
-        told = bundle_is_told(&trust->bundles[i], str_text(&trusted)) && told;
+    for (size_t i = 0; i < CONFIGS; i++) {
+        told = bundle_is_told(&trust->bundles[i], trusted) && told;
+        int64_t next_ms = bundle_farewell_ms(trust->bundles[i].others, now_s());
+        farewell_ms = next_ms < farewell_ms ? next_ms : farewell_ms;
+    }
     if (!told)
         return;
-    farewell = farewell_s(trust);
-    if (farewell != INT64_MAX)
-        look_later(trust, (farewell - now_s()) * 1000 + SOON_MS);
+    trust->tries = 0;
+    if (farewell_ms != INT64_MAX)
+        look_later(trust, farewell_ms);
     if (str_eq(trust->shown.cert, certificate->cert) || loop_timer_is_running(&trust->notice))
         return;
     if (!trust->shown.cert)

@@ -1,11 +1,14 @@
 #include "operator/serve/webhooks.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "base/io/serve.h"
 #include "operator/kube/client.h"
 #include "operator/serve/admission.h"
+#include "operator/serve/mistyped.h"
 #include "operator/serve/trust.h"
 
 #define MUTATE "/mutate-graphcore-ai-v1alpha1-ipujob"
@@ -27,6 +30,7 @@ struct webhooks {
 struct trial {
     struct question *question;
     cJSON *template, *refusals; /* of this one: Statuses in their order; both NULL: nothing to ask */
+    cJSON *readable;            /* the template without what could not be read; NULL: nobody looked */
     struct kube_call *call;
 };
 
@@ -50,6 +54,7 @@ static void question_free(struct question *question)
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
         kube_cancel(question->trials[i].call);
         cJSON_Delete(question->trials[i].template);
+        cJSON_Delete(question->trials[i].readable);
         cJSON_Delete(question->trials[i].refusals);
     }
     strv_release(&question->problems);
@@ -81,14 +86,21 @@ static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t 
     openmetrics_observe(&webhooks->counters.durations[webhook], (uint64_t)(loop_clock_us() - begun_us));
 }
 
+/* Only where: what else a problem says quotes what somebody wrote, perhaps a password in the wrong place. */
+static void log_refusal(const struct question *question)
+{
+    AUTO(mem) char *job = admission_job(&question->admission);
+    const char *first = question->problems.items[0];
+
+    log_info("a job is refused at admission", KV("job", job),
+             KVF("problems", "%zu", question->problems.count),
+             KVF("first", "%.*s", (int)strcspn(first, ":"), first));
+}
+
 static void answer(struct question *question)
 {
-    if (question->problems.count) {
-        AUTO(mem) char *job = admission_job(&question->admission);
-
-        log_info("a job is refused at admission", KV("job", job),
-                 KVF("problems", "%zu", question->problems.count), KV("first", question->problems.items[0]));
-    }
+    if (question->problems.count)
+        log_refusal(question);
     question->webhooks->counters.refused += question->problems.count > 0;
     reply_take(question->webhooks, WEBHOOK_VALIDATE, question->begun_us, question->request,
                admission_verdict(&question->admission, &question->problems));
@@ -125,14 +137,21 @@ static void on_answer(void *ctx, struct kube_response *res)
 {
     struct trial *trial = ctx;
     bool refused = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
+    cJSON *mistyped;
 
     trial->call = NULL;
+    if (refused && !trial->readable)
+        trial->readable = json_dup(trial->template);
+    mistyped = refused ? mistyped_take_out(trial->readable, res->body) : NULL;
     if (refused)
-        json_push_take(trial->refusals, json_dup(res->body));
+        json_push_take(trial->refusals, mistyped ? mistyped : json_dup(res->body));
     else if (res->err.kind != ERR_NONE)
         tell_unknown(trial->question, &res->err);
-    if (refused && admission_is_about_unknown_fields(res->body))
-        ask(trial, "Ignore"); /* what else is wrong with it */
+    /* What else is wrong with it? */
+    if (mistyped)
+        ask(trial, "Strict");
+    else if (refused && admission_is_about_unknown_fields(res->body))
+        ask(trial, "Ignore");
     else
         answer_when_known(trial->question);
 }
@@ -144,14 +163,15 @@ static void ask(struct trial *trial, const char *field_validation)
     const char *const query[] = {"dryRun", "All", "fieldValidation", field_validation, NULL};
     int64_t left_ms = question->deadline_ms - loop_now_ms(kube_loop(kube));
 
-    trial->call = kube_send(kube,
-                            &(struct kube_request){.method = "POST",
-                                                   .resource = &KUBE_POD_TEMPLATES,
-                                                   .ns = question->admission.ns,
-                                                   .query = query,
-                                                   .body = trial->template,
-                                                   .timeout_ms = left_ms > 1 ? left_ms : 1},
-                            on_answer, trial);
+    trial->call =
+        kube_send(kube,
+                  &(struct kube_request){.method = "POST",
+                                         .resource = &KUBE_POD_TEMPLATES,
+                                         .ns = question->admission.ns,
+                                         .query = query,
+                                         .body = trial->readable ? trial->readable : trial->template,
+                                         .timeout_ms = left_ms > 1 ? left_ms : 1},
+                  on_answer, trial);
 }
 
 static void judge(struct question *question)
@@ -171,13 +191,15 @@ static void judge(struct question *question)
 
 /* ---- requests ---- */
 
+/* As a Status, whose message the API server hands on to the user; of a text it says "unknown reason". */
 static bool read_request(struct serve_request *request, const struct serve_view *view, struct admission *ret)
 {
     struct err err;
 
     if (admission_read(view->body, ret, &err))
         return true;
-    serve_replyf(request, BAD_REQUEST, "%s\n", err.msg);
+    AUTO(mem) char *text = admission_unread(&err, BAD_REQUEST);
+    serve_reply(request, BAD_REQUEST, CONTENT_TYPE, slice_of(text));
     return false;
 }
 
@@ -249,8 +271,9 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
 
     webhooks->kube = kube;
     webhooks->routes[WEBHOOK_MUTATE] = (struct serve_route){
-        .path = MUTATE, .fn = on_mutate, .ctx = webhooks, .max_body = ADMISSION_MAX_BYTES};
+        .path = MUTATE, .methods = "POST", .fn = on_mutate, .ctx = webhooks, .max_body = ADMISSION_MAX_BYTES};
     webhooks->routes[WEBHOOK_VALIDATE] = (struct serve_route){.path = VALIDATE,
+                                                              .methods = "POST",
                                                               .fn = on_validate,
                                                               .gone = on_gone,
                                                               .ctx = webhooks,

@@ -18,11 +18,10 @@ struct admin *admin_new(void)
     return NEW(struct admin);
 }
 
-void admin_add(struct admin *admin, const char *path, size_t max_body, serve_fn fn, void *ctx)
+void admin_add(struct admin *admin, const struct serve_route *route)
 {
     assert(!admin->serve && admin->count < MAX_ROUTES);
-    admin->routes[admin->count++] =
-        (struct serve_route){.path = path, .fn = fn, .ctx = ctx, .max_body = max_body};
+    admin->routes[admin->count++] = *route;
 }
 
 /* *ret_host is NULL for all addresses. */

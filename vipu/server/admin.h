@@ -10,9 +10,8 @@
 struct admin;
 
 struct admin *admin_new(void);
-/* path must outlive the admin. A handler answers by serve_reply before it returns; max_body 0 accepts none.
- */
-void admin_add(struct admin *admin, const char *path, size_t max_body, serve_fn fn, void *ctx);
+/* What route points to must outlive the admin. Its handler answers by serve_reply before it returns. */
+void admin_add(struct admin *admin, const struct serve_route *route);
 /* "HOST:PORT", ":PORT" or "[::1]:PORT"; HOST is an address or localhost, and port 0 lets the system choose.
  */
 MUST_USE bool admin_listen(struct admin *admin, struct loop *loop, const char *address, struct err *err);

@@ -56,8 +56,6 @@ void faults_admin_answer(void *ctx, struct serve_request *request, const struct 
 {
     if (str_eq(view->method, "PUT"))
         replace(ctx, request, view->body);
-    else if (str_eq(view->method, "GET") || str_eq(view->method, "HEAD"))
-        show(ctx, request);
     else
-        serve_replyf(request, 405, "GET shows the faults, PUT replaces them\n");
+        show(ctx, request);
 }

@@ -53,20 +53,11 @@ static void on_storage_failure(void *ctx, const struct err *err)
     loop_stop(server->loop);
 }
 
-/* Answers what is no reading of the path. */
-static bool refuse_writing(struct serve_request *request, const struct serve_view *view)
-{
-    if (str_eq(view->method, "GET") || str_eq(view->method, "HEAD"))
-        return false;
-    serve_replyf(request, 405, "only GET is answered here\n");
-    return true;
-}
-
 static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
     (void)ctx;
-    if (!refuse_writing(request, view))
-        serve_replyf(request, 200, "ok\n");
+    (void)view;
+    serve_replyf(request, 200, "ok\n");
 }
 
 static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
@@ -74,8 +65,7 @@ static void on_metrics(void *ctx, struct serve_request *request, const struct se
     struct server *server = ctx;
     AUTO(str) struct str text = {0};
 
-    if (refuse_writing(request, view))
-        return;
+    (void)view;
     metrics_put(&server->metrics, &server->controller, &text);
     serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
 }
@@ -85,9 +75,13 @@ static bool start_admin(struct server *server, struct err *err)
     if (!server->config.admin_listen)
         return true;
     server->admin = admin_new();
-    admin_add(server->admin, "/healthz", 0, on_healthz, NULL);
-    admin_add(server->admin, "/metrics", 0, on_metrics, server);
-    admin_add(server->admin, "/faults", FAULTS_MAX_BYTES, faults_admin_answer, &server->faults);
+    admin_add(server->admin, &(struct serve_route){.path = "/healthz", .fn = on_healthz});
+    admin_add(server->admin, &(struct serve_route){.path = "/metrics", .fn = on_metrics, .ctx = server});
+    admin_add(server->admin, &(struct serve_route){.path = "/faults",
+                                                   .methods = "GET, HEAD, PUT",
+                                                   .fn = faults_admin_answer,
+                                                   .ctx = &server->faults,
+                                                   .max_body = FAULTS_MAX_BYTES});
     if (!admin_listen(server->admin, server->loop, server->config.admin_listen, err))
         return false;
     log_info("serving the admin end-point", KV("listen", server->config.admin_listen),

@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "operator/serve/admission.h"
+#include "operator/serve/mistyped.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -29,6 +30,7 @@ static void answer(const struct admission *admission, struct strv *problems)
         assert(!template || json_at(template, "template"));
         admission_add_refusal(admission, (enum admission_pods)i, template,
                               json_at(admission->review, "status"), problems);
+        cJSON_Delete(mistyped_take_out(template, json_at(admission->review, "status")));
     }
     check_readable(filled);
     check_readable(verdict);

@@ -1,5 +1,9 @@
 #include "base/io/serve.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +14,9 @@
 #include "unit/base/io/exchange.h"
 #include "unit/base/io/peer.h"
 
-enum { BIG_BYTES = 3 * 1000 * 1000, BODY_MAX = 200 * 1000, ANSWER_MAX = 1 << 16 };
+enum { BIG_BYTES = 3 * 1000 * 1000, BODY_MAX = 200 * 1000, ANSWER_MAX = 1 << 16, CROWD = 300 };
+/* Of ten bodies, nine have room. */
+enum { HOLDERS = 10, HELD_BYTES = 7 * 1000 * 1000 };
 
 static struct serve_request *held; /* by the handler of /later */
 static int gone_count;
@@ -60,10 +66,22 @@ static void on_empty(void *ctx, struct serve_request *request, const struct serv
     serve_reply(request, 503, "text/plain", (struct slice){NULL, 0});
 }
 
+static void on_large(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    AUTO(mem) char *bytes = mem_alloc(BIG_BYTES / 10);
+
+    (void)ctx;
+    (void)view;
+    serve_reply(request, 200, "application/octet-stream", (struct slice){bytes, BIG_BYTES / 10});
+}
+
 static const struct serve_route routes[] = {
-    {.path = "/echo", .fn = on_echo, .max_body = BODY_MAX},
+    {.path = "/echo", .methods = "GET, HEAD, POST, PUT, PATCH, DELETE", .fn = on_echo, .max_body = BODY_MAX},
+    {.path = "/post", .methods = "POST", .fn = on_echo, .max_body = BODY_MAX},
+    {.path = "/store", .methods = "POST", .fn = on_echo, .max_body = 8 * 1000 * 1000},
     {.path = "/later", .fn = on_later, .gone = on_gone},
     {.path = "/big", .fn = on_big},
+    {.path = "/large", .fn = on_large},
     {.path = "/empty", .fn = on_empty},
     {0},
 };
@@ -124,7 +142,11 @@ TEST(answers)
         {"GET", "/echo/", NULL, 404, "nothing is served under this path\n"},
         {"GET", "/ech", NULL, 404, "nothing is served under this path\n"},
         {"POST", "/nowhere", "abc", 404, "nothing is served under this path\n"},
-        {"POST", "/big", "abc", 413, "the body is larger than this path takes\n"},
+        {"POST", "/big", "abc", 405, "this path takes GET, HEAD\n"},
+        {"DELETE", "/big", NULL, 405, "this path takes GET, HEAD\n"},
+        {"OPTIONS", "/big", NULL, 405, "this path takes GET, HEAD\n"},
+        {"GET", "/post", NULL, 405, "this path takes POST\n"},
+        {"PUT", "/post", "abc", 405, "this path takes POST\n"},
         {"DELETE", "/echo", "abc", 400, "this method takes no body\n"},
         {"BREW", "/echo", NULL, 403, NULL}, /* the library does not ask us */
         {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
@@ -309,6 +331,30 @@ static bool no_length(int fd)
     return strstr(answer, " 411 ") != NULL;
 }
 
+static bool waits_to_be_asked_for_a_body(int fd)
+{
+    static const char asked[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n"
+                  "Connection: close\r\n\r\n");
+    if (recv(fd, answer, strlen(asked), MSG_WAITALL) != (ssize_t)strlen(asked) ||
+        memcmp(answer, asked, strlen(asked)) != 0)
+        return false;
+    peer_send(fd, "body");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return str_has_prefix(answer, "HTTP/1.1 200 ") && strstr(answer, "POST /echo? 4 body");
+}
+
+static bool wrong_method(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /post HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 405 ") && strstr(answer, "\r\nallow: POST\r\n");
+}
+
 static bool chunked(int fd)
 {
     char answer[ANSWER_MAX];
@@ -351,6 +397,31 @@ static bool rubbish(int fd)
     return strstr(answer, " 200 ") == NULL;
 }
 
+static bool asks_for(int fd, const char *protocol)
+{
+    AUTO(mem)
+    char *request = mem_printf("GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                               "Upgrade: %s\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                               "Sec-WebSocket-Version: 13\r\n\r\n",
+                               protocol);
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, request);
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 101 ") == NULL;
+}
+
+static bool asks_for_websocket(int fd)
+{
+    return asks_for(fd, "websocket");
+}
+
+static bool asks_for_http_2(int fd)
+{
+    return asks_for(fd, "h2c");
+}
+
 static bool leaves_in_the_body(int fd)
 {
     peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart");
@@ -383,10 +454,14 @@ TEST(raw_clients_are_answered_or_dropped)
                                               pipelined_behind_a_refusal,
                                               byte_by_byte,
                                               no_length,
+                                              waits_to_be_asked_for_a_body,
+                                              wrong_method,
                                               chunked,
                                               odd_length,
                                               huge_header,
                                               rubbish,
+                                              asks_for_websocket,
+                                              asks_for_http_2,
                                               leaves_in_the_body,
                                               leaves_by_reset};
     struct bench b;
@@ -492,6 +567,191 @@ TEST(many_at_once)
         CHECK_INT_EQ(x[i].res.status, 200);
         exchange_release(&x[i]);
     }
+    bench_close(&b);
+}
+
+/* Connections that somebody holds open; nobody reads from them, and little fits into them. */
+struct crowd {
+    int fds[CROWD];
+};
+
+static void crowd_come(struct crowd *crowd, const struct bench *b, const char *const says[3])
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(serve_port(b->serve)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int little = 536;
+
+    for (int i = 0; i < CROWD; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        CHECK(fd >= 0);
+        CHECK(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &little, sizeof little) == 0);
+        CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little) == 0);
+        CHECK(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0);
+        peer_send(fd, says[i % 3]);
+        crowd->fds[i] = fd;
+    }
+}
+
+static void crowd_go(struct crowd *crowd)
+{
+    for (int i = 0; i < CROWD; i++)
+        CHECK(close(crowd->fds[i]) == 0);
+}
+
+static bool has_ended(int fd)
+{
+    char byte;
+    ssize_t got = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+    return got == 0 || (got < 0 && errno != EAGAIN);
+}
+
+static bool have_ended(void *ctx)
+{
+    const struct crowd *crowd = ctx;
+
+    for (int i = 0; i < CROWD; i++) {
+        if (!has_ended(crowd->fds[i]))
+            return false;
+    }
+    return true;
+}
+
+/* On a connection of its own. */
+static void check_that_it_answers(struct bench *b)
+{
+    struct exchange x = {0};
+    struct err err;
+
+    http_free(b->http);
+    b->http = http_new(b->loop, &(struct http_options){.user_agent = "late/1"}, &err);
+    CHECK_OK(b->http != NULL, err);
+    bench_send(b, &x, "/echo", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_STR_EQ(x.err.msg, "");
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+}
+
+TEST(a_crowd_of_idle_connections_keeps_nobody_out)
+{
+    static const char *const halves[3] = {
+        "",
+        "GET /echo HTTP/1.1\r\nHost: ", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart"};
+    struct bench b;
+    struct crowd first, second;
+    struct exchange busy = {0};
+
+    bench_open(&b);
+    bench_send(&b, &busy, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    struct http *patient = TAKE(b.http);
+    crowd_come(&first, &b, halves);
+    check_that_it_answers(&b);
+    for (int i = CROWD - 3; i < CROWD; i++)
+        CHECK(!has_ended(first.fds[i]));
+    peer_send(first.fds[CROWD - 2], "x"); /* a slow sender stays as idle as it was */
+    crowd_come(&second, &b, halves);
+    check_that_it_answers(&b);
+    exchange_run_until(b.loop, have_ended, &first);
+    CHECK_INT_EQ(busy.done, 0);
+    serve_replyf(TAKE(held), 202, "what is worked on is not disturbed");
+    exchange_wait(&busy);
+    CHECK_INT_EQ(busy.res.status, 202);
+    http_free(patient);
+    crowd_go(&first);
+    crowd_go(&second);
+    exchange_release(&busy);
+    bench_close(&b);
+}
+
+TEST(a_crowd_that_reads_no_answers_keeps_nobody_out)
+{
+    static const char *const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char *const requests[3] = {request, request, request};
+    struct bench b;
+    struct crowd first, second;
+
+    bench_open(&b);
+    crowd_come(&first, &b, requests);
+    check_that_it_answers(&b);
+    crowd_come(&second, &b, requests);
+    check_that_it_answers(&b);
+    crowd_go(&first);
+    crowd_go(&second);
+    bench_close(&b);
+}
+
+struct holder {
+    int fd;
+    size_t sent;
+};
+
+static void holder_come(struct holder *holder, const struct bench *b)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(serve_port(b->serve)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    holder->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(connect(holder->fd, (const struct sockaddr *)&address, sizeof address) == 0);
+    peer_send(holder->fd, "POST /store HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n");
+}
+
+/* Up to a large part of the body, then a byte each time, so that no silence ends it. */
+static void holder_send(struct holder *holder)
+{
+    static const char bytes[64 * 1024];
+    size_t left = holder->sent < HELD_BYTES ? HELD_BYTES - holder->sent : 1;
+    ssize_t put =
+        send(holder->fd, bytes, left < sizeof bytes ? left : sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    holder->sent += put > 0 ? (size_t)put : 0;
+}
+
+static int count_left(const struct holder *holders)
+{
+    int count = 0;
+
+    for (int i = 0; i < HOLDERS; i++)
+        count += has_ended(holders[i].fd);
+    return count;
+}
+
+static bool one_has_left(void *ctx)
+{
+    struct holder *holders = ctx;
+
+    for (int i = 0; i < HOLDERS; i++)
+        holder_send(&holders[i]);
+    return count_left(holders) > 0;
+}
+
+TEST(bodies_that_never_end_keep_nobody_out)
+{
+    struct bench b;
+    struct holder holders[HOLDERS] = {0};
+    AUTO(mem) char *body = mem_alloc(HELD_BYTES);
+
+    memset(body, 'x', HELD_BYTES);
+    bench_open(&b);
+    for (int i = 0; i < HOLDERS; i++)
+        holder_come(&holders[i], &b);
+    exchange_run_until(b.loop, one_has_left, holders);
+    CHECK_INT_EQ(count_left(holders), 1);
+    for (int i = 0; i < HOLDERS; i++) { /* what was answered takes no room */
+        struct exchange x = {0};
+
+        bench_send(&b, &x, "/store", (struct http_request){.method = "POST", .body = {body, HELD_BYTES}});
+        exchange_wait(&x);
+        CHECK_INT_EQ(x.res.status, 200);
+        exchange_release(&x);
+    }
+    CHECK(count_left(holders) <= 2); /* one more for the first of them */
+    for (int i = 0; i < HOLDERS; i++)
+        CHECK(close(holders[i].fd) == 0);
     bench_close(&b);
 }
 

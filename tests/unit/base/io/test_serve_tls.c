@@ -31,7 +31,7 @@ static void on_gone(void *ctx, struct serve_request *request)
 }
 
 static const struct serve_route routes[] = {
-    {.path = "/length", .fn = on_length, .max_body = BODY_BYTES},
+    {.path = "/length", .methods = "GET, POST", .fn = on_length, .max_body = BODY_BYTES},
     {.path = "/later", .fn = on_later, .gone = on_gone},
     {0},
 };

@@ -19,6 +19,17 @@ static cJSON *parse(const char *text)
     "\"1\"},{\"name\":\"B\",\"value\":\"2\"}],\"volumeMounts\":[{\"name\":\"a\",\"mountPath\":\"/a\"}]},{"   \
     "\"name\":\"beside\"}]}"
 
+/* spec.launcher with such a template. */
+static cJSON *launcher_of(const char *own, const char *env)
+{
+    cJSON *launcher = json_object();
+
+    json_put_take(json_put_object(launcher, "template"), "spec", parse(own));
+    if (env)
+        json_put_take(launcher, "env", parse(env));
+    return launcher;
+}
+
 TEST(what_the_launcher_says_lies_over_what_it_takes_over)
 {
     static const struct {
@@ -47,8 +58,35 @@ TEST(what_the_launcher_says_lies_over_what_it_takes_over)
     };
 
     CHECK_ROWS (row, rows) {
-        AUTO(json) cJSON *workers = parse(row->workers), *own = parse(row->own);
-        AUTO(json) cJSON *made = podoverlay_spec(workers, own);
+        AUTO(json) cJSON *workers = parse(row->workers), *launcher = launcher_of(row->own, NULL);
+        AUTO(json) cJSON *made = podoverlay_spec(workers, launcher);
+        AUTO(mem) char *text = json_print(made);
+
+        CHECK_STR_EQ(text, row->made);
+    }
+}
+
+TEST(variables_of_the_launchers_own_lie_over_both_templates)
+{
+    static const struct {
+        const char *env, *made;
+    } rows[] = {
+        {"[{\"name\":\"C\"},{\"name\":\"A\",\"value\":\"3\"},{\"name\":\"B\",\"value\":\"3\"},7]",
+         "{\"containers\":[{\"env\":[{\"name\":\"A\",\"value\":\"3\"},{\"name\":\"B\",\"value\":\"3\"},{"
+         "\"name\":\"C\"},7],\"name\":\"head\"}]}"},
+        {"\"text\"",
+         "{\"containers\":[{\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"2\"}],"
+         "\"name\":\"head\"}]}"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json)
+        cJSON *workers =
+            parse("{\"containers\":[{\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\"}]}]}");
+        AUTO(json)
+        cJSON *launcher = launcher_of(
+            "{\"containers\":[{\"name\":\"head\",\"env\":[{\"name\":\"B\",\"value\":\"2\"}]}]}", row->env);
+        AUTO(json) cJSON *made = podoverlay_spec(workers, launcher);
         AUTO(mem) char *text = json_print(made);
 
         CHECK_STR_EQ(text, row->made);
@@ -77,36 +115,41 @@ TEST(each_field_is_traced_to_who_says_it)
         enum podoverlay_source source;
         const char *own_field;
     } rows[] = {
-        {"nodeSelector", PODOVERLAY_OWN, "nodeSelector"},
-        {"nodeSelector.a", PODOVERLAY_OWN, "nodeSelector.a"},
-        {"initContainers[0].image", PODOVERLAY_OWN, "initContainers[0].image"},
-        {"dnsPolicy", PODOVERLAY_TAKEN_OVER, "dnsPolicy"},
-        {"dnsConfig.nameservers", PODOVERLAY_NOBODYS, "dnsConfig.nameservers"},
+        {"nodeSelector", PODOVERLAY_OWN, "template.spec.nodeSelector"},
+        {"nodeSelector.a", PODOVERLAY_OWN, "template.spec.nodeSelector.a"},
+        {"initContainers[0].image", PODOVERLAY_OWN, "template.spec.initContainers[0].image"},
+        {"dnsPolicy", PODOVERLAY_TAKEN_OVER, "template.spec.dnsPolicy"},
+        {"dnsConfig.nameservers", PODOVERLAY_NOBODYS, "template.spec.dnsConfig.nameservers"},
         /* volumes: a of the workers, b replaced, c added */
-        {"volumes", PODOVERLAY_OWN, "volumes"},
-        {"volumes[0].name", PODOVERLAY_TAKEN_OVER, "volumes[0].name"},
-        {"volumes[1].hostPath.path", PODOVERLAY_OWN, "volumes[1].hostPath.path"},
-        {"volumes[2]", PODOVERLAY_OWN, "volumes[0]"},
-        {"volumes[3].name", PODOVERLAY_TAKEN_OVER, "volumes[3].name"},
-        {"volumes[99999999999999].name", PODOVERLAY_TAKEN_OVER, "volumes[99999999999999].name"},
-        {"containers[0].image", PODOVERLAY_TAKEN_OVER, "containers[0].image"},
-        {"containers[0].args", PODOVERLAY_NOBODYS, "containers[0].args"},
-        {"containers[0].name", PODOVERLAY_OWN, "containers[0].name"},
-        {"containers[0].env[0].value", PODOVERLAY_OWN, "containers[0].env[2].value"},
-        {"containers[0].env[1].value", PODOVERLAY_TAKEN_OVER, "containers[0].env[1].value"},
-        {"containers[0].env[2].valueFrom", PODOVERLAY_OWN, "containers[0].env[0].valueFrom"},
-        {"containers[0].env[3].name", PODOVERLAY_OWN, "containers[0].env[1].name"},
-        {"containers[0].volumeMounts[0].name", PODOVERLAY_TAKEN_OVER, "containers[0].volumeMounts[0].name"},
-        {"containers[0].volumeMounts[1].name", PODOVERLAY_OWN, "containers[0].volumeMounts[0].name"},
-        {"containers[1].image", PODOVERLAY_OWN, "containers[1].image"},
+        {"volumes", PODOVERLAY_OWN, "template.spec.volumes"},
+        {"volumes[0].name", PODOVERLAY_TAKEN_OVER, "template.spec.volumes[0].name"},
+        {"volumes[1].hostPath.path", PODOVERLAY_OWN, "template.spec.volumes[1].hostPath.path"},
+        {"volumes[2]", PODOVERLAY_OWN, "template.spec.volumes[0]"},
+        {"volumes[3].name", PODOVERLAY_TAKEN_OVER, "template.spec.volumes[3].name"},
+        {"volumes[99999999999999].name", PODOVERLAY_TAKEN_OVER, "template.spec.volumes[99999999999999].name"},
+        {"containers[0].image", PODOVERLAY_TAKEN_OVER, "template.spec.containers[0].image"},
+        {"containers[0].args", PODOVERLAY_NOBODYS, "template.spec.containers[0].args"},
+        {"containers[0].name", PODOVERLAY_OWN, "template.spec.containers[0].name"},
+        {"containers[0].env[0].value", PODOVERLAY_OWN, "template.spec.containers[0].env[2].value"},
+        {"containers[0].env[1].value", PODOVERLAY_TAKEN_OVER, "template.spec.containers[0].env[1].value"},
+        {"containers[0].env[2].valueFrom", PODOVERLAY_OWN, "env[0].valueFrom"},
+        {"containers[0].env[3].name", PODOVERLAY_OWN, "template.spec.containers[0].env[1].name"},
+        {"containers[0].env[4].name", PODOVERLAY_OWN, "env[1].name"},
+        {"containers[0].volumeMounts[0].name", PODOVERLAY_TAKEN_OVER,
+         "template.spec.containers[0].volumeMounts[0].name"},
+        {"containers[0].volumeMounts[1].name", PODOVERLAY_OWN,
+         "template.spec.containers[0].volumeMounts[0].name"},
+        {"containers[1].image", PODOVERLAY_OWN, "template.spec.containers[1].image"},
     };
-    AUTO(json) cJSON *workers = parse(WORKERS), *own = parse(OWN);
-    AUTO(json) cJSON *made = podoverlay_spec(workers, own);
+    AUTO(json)
+    cJSON *workers = parse(WORKERS),
+          *launcher = launcher_of(OWN, "[{\"name\":\"C\",\"value\":\"3\"},{\"value\":\"1\"}]");
+    AUTO(json) cJSON *made = podoverlay_spec(workers, launcher);
 
     CHECK_ROWS (row, rows) {
         AUTO(mem) char *field = NULL;
 
-        CHECK_INT_EQ(podoverlay_trace(made, own, row->field, &field), row->source);
+        CHECK_INT_EQ(podoverlay_trace(made, launcher, row->field, &field), row->source);
         CHECK_STR_EQ(field, row->own_field);
     }
 }

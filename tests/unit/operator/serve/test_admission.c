@@ -58,7 +58,33 @@ TEST(what_is_no_review_is_refused)
 
         CHECK(!admission_read(slice_of(*row), &admission, &err));
         CHECK_INT_EQ(err.kind, ERR_INVALID);
+        AUTO(mem) char *answer = admission_unread(&err, 400);
+        AUTO(json) cJSON *status = parse(answer);
+        CHECK_STR_EQ(json_str(status, "kind", NULL), "Status");
+        CHECK_STR_EQ(json_str(status, "message", NULL), err.msg);
     }
+}
+
+TEST(a_review_of_too_many_values_is_refused_unread)
+{
+    AUTO(str) struct str text = {0};
+    struct admission admission = {0};
+    struct err err = {0};
+
+    str_adds(&text, "{\"args\":[1");
+    for (size_t i = 2; i < ADMISSION_MAX_VALUES; i++)
+        str_adds(&text, ",1");
+    str_adds(&text, "]}");
+    CHECK(!admission_read(str_slice(&text), &admission, &err));
+    CHECK_STR_EQ(err.msg,
+                 "the job has too many values: 100001 are in the question about it, which may have 100000");
+    str_clear(&text);
+    str_adds(&text, "[1");
+    for (size_t i = 2; i < ADMISSION_MAX_VALUES; i++)
+        str_adds(&text, ",1");
+    str_adds(&text, "]");
+    CHECK(!admission_read(str_slice(&text), &admission, &err));
+    CHECK_HAS(err.msg, "this is no AdmissionReview");
 }
 
 TEST(only_a_changed_spec_of_a_living_object_is_judged)
@@ -135,6 +161,11 @@ TEST(the_api_server_is_asked_about_launchers_that_are_not_as_they_were)
         {CREATE(LAUNCHED(POD, "")), false},
         {CREATE(LAUNCHED(POD, OWN("{}"))), false},
         {CREATE(LAUNCHED(POD, OWN("\"text\""))), false},
+        {CREATE(LAUNCHED(POD, ",\"env\":\"text\"")), false},
+        {CREATE(LAUNCHED(POD, ",\"env\":[{\"name\":\"A\"}]")), true},
+        {UPDATE(META, LAUNCHED(POD, ",\"env\":[{\"name\":\"A\"}]"),
+                LAUNCHED(POD, ",\"env\":[{\"name\":\"A\"}],\"command\":[]")),
+         false},
         {CREATE(LAUNCHED(POD, OWN("{\"spec\":{\"dnsPolicy\":\"None\"}}"))), true},
         {CREATE(LAUNCHED("7", OWN("{\"spec\":7}"))), true},
         {UPDATE(META, LAUNCHED(WITH_DATA, OWN(MOUNTING)), LAUNCHED(WITH_DATA, "")), true},
@@ -291,14 +322,21 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
           "spec.workers.template.spec.volumes[0].name: Required value"}},
         {"{\"message\":\"PodTemplate in version \\\"v1\\\" cannot be handled as a PodTemplate: strict "
          "decoding "
-         "error: unknown field \\\"template.spec.imaeg\\\", duplicate field \\\"template.spec.x\\\"\"}",
+         "error: unknown field \\\"template.spec.imaeg\\\", unknown field \\\"template.spec.x\\\"\"}",
          true,
-         {"spec.workers.template.spec.imaeg: Forbidden: pods have no such field, or it is given twice",
-          "spec.workers.template.spec.x: Forbidden: pods have no such field, or it is given twice"}},
-        {"{\"message\":\"json: cannot unmarshal number into Go struct field\"}",
+         {"spec.workers.template.spec.imaeg: Forbidden: pods have no such field",
+          "spec.workers.template.spec.x: Forbidden: pods have no such field"}},
+        {"{\"message\":\"PodTemplate in version \\\"v1\\\" cannot be handled as a PodTemplate: quantities "
+         "must "
+         "match\"}",
          false,
-         {"spec.workers.template: json: cannot unmarshal number into Go struct field"}},
+         {"spec.workers.template: quantities must match"}},
         {"{\"message\":\"strict decoding error: unknown field \\\"open\"}", true, {NULL}},
+        {"{\"message\":\"strict decoding error: unknown field \\\"template.a\\\\\\\"b\\\", unknown field "
+         "\\\"template.c\\\"\"}",
+         true,
+         {"spec.workers.template.a\\\"b: Forbidden: pods have no such field",
+          "spec.workers.template.c: Forbidden: pods have no such field"}},
         {"{\"details\":{\"causes\":[{\"field\":\"template.annotations\",\"message\":\"Too long\"}]}}",
          false,
          {"spec.workers.template.metadata.annotations: Too long"}},
@@ -343,6 +381,12 @@ TEST(mistakes_are_told_where_they_stand_and_once)
                                                                                  "Invalid value")),
          {"spec.workers.template.spec.dnsPolicy: Unsupported value",
           "spec.launcher.template.metadata.labels: Invalid value"}},
+        /* Taken over, and wrong beside what the launcher says. */
+        {REFUSAL(CAUSE("template.spec.volumes[0].name", "Required value")),
+         REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
+         {"spec.workers.template.spec.volumes[0].name: Required value",
+          "spec.workers.template.spec.dnsPolicy: Unsupported value (in the launcher's pod, which takes it "
+          "over)"}},
         /* Missing in both, and missing in the launcher alone. */
         {REFUSAL(CAUSE("template.spec.containers[0].image", "Required value")),
          REFUSAL(CAUSE("template.spec.containers[0].image",
@@ -357,8 +401,8 @@ TEST(mistakes_are_told_where_they_stand_and_once)
          {"spec.workers.template: cannot be read", "spec.launcher.template: nor can this"}},
         {"{\"message\":\"strict decoding error: unknown field \\\"template.spec.volums\\\"\"}",
          "{\"message\":\"strict decoding error: unknown field \\\"template.spec.nodeName\\\"\"}",
-         {"spec.workers.template.spec.volums: Forbidden: pods have no such field, or it is given twice",
-          "spec.launcher.template.spec.nodeName: Forbidden: pods have no such field, or it is given twice"}},
+         {"spec.workers.template.spec.volums: Forbidden: pods have no such field",
+          "spec.launcher.template.spec.nodeName: Forbidden: pods have no such field"}},
     };
 
     CHECK_ROWS (row, rows) {

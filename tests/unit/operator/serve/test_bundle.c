@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "operator/kube/base64.h"
 #include "operator/serve/certificate.h"
 
 enum { DAY_S = 86400 };
@@ -124,4 +125,72 @@ TEST(a_bundle_has_a_limit)
     CHECK(str_has_prefix(second, own));
     CHECK(strlen(second) <= 16 * strlen(own) + 256);
     CHECK(!bundle_next(second, own, NOW, &others));
+}
+
+/* A configuration of one webhook that trusts `ca`. */
+static cJSON *webhooks_with(const char *ca)
+{
+    AUTO(str) struct str encoded = {0};
+    cJSON *webhooks = json_array();
+
+    base64_encode(slice_of(ca), &encoded);
+    cJSON *webhook = json_push_take(webhooks, json_object());
+    json_put_str(webhook, "name", "one");
+    json_put_str(json_put_object(webhook, "clientConfig"), "caBundle", str_text(&encoded));
+    return webhooks;
+}
+
+TEST(others_go_with_the_configuration_that_names_them)
+{
+    AUTO(mem) char *a = ca_of(NOW);
+    AUTO(mem) char *b = ca_of(NOW);
+    AUTO(mem) char *ab = both(a, b);
+    AUTO(json) cJSON *webhooks = webhooks_with(ab);
+    struct bundle_others others[BUNDLE_WEBHOOKS_MAX] = {0};
+    AUTO(json) cJSON *patch = bundle_patch(webhooks, a, NOW, others);
+
+    CHECK(!patch->child);
+    CHECK_INT_EQ(bundle_farewell_ms(others, NOW), BUNDLE_FAREWELL_S * 1000);
+    CHECK_INT_EQ(bundle_farewell_ms(others, NOW + BUNDLE_FAREWELL_S - 2), 2000);
+    CHECK_INT_EQ(bundle_farewell_ms(others, NOW + 2 * BUNDLE_FAREWELL_S),
+                 1000); /* never at once, without end */
+    AUTO(json) cJSON *of_none = bundle_patch(NULL, a, NOW + 1, others);
+    CHECK(!of_none->child);
+    CHECK_INT_EQ(bundle_farewell_ms(others, NOW + 2 * BUNDLE_FAREWELL_S), INT64_MAX);
+}
+
+TEST(a_webhook_is_told_by_its_place_and_name)
+{
+    AUTO(mem) char *a = ca_of(NOW);
+    AUTO(json) cJSON *webhooks = webhooks_with("");
+    struct bundle_others others[BUNDLE_WEBHOOKS_MAX] = {0};
+    AUTO(json) cJSON *patch = bundle_patch(webhooks, a, NOW, others);
+    AUTO(str) struct str told = {0};
+
+    CHECK_INT_EQ(cJSON_GetArraySize(patch), 2);
+    CHECK_STR_EQ(json_str(cJSON_GetArrayItem(patch, 0), "op", ""), "test");
+    CHECK_STR_EQ(json_str(cJSON_GetArrayItem(patch, 0), "path", ""), "/webhooks/0/name");
+    CHECK_STR_EQ(json_str(cJSON_GetArrayItem(patch, 0), "value", ""), "one");
+    CHECK_STR_EQ(json_str(cJSON_GetArrayItem(patch, 1), "path", ""), "/webhooks/0/clientConfig/caBundle");
+    CHECK(base64_decode(slice_of(json_str(cJSON_GetArrayItem(patch, 1), "value", "")), &told));
+    CHECK_STR_EQ(str_text(&told), a);
+}
+
+TEST(cas_are_joined_whether_or_not_their_last_lines_end)
+{
+    AUTO(mem) char *a = ca_of(NOW);
+    AUTO(mem) char *b = ca_of(NOW);
+    AUTO(mem) char *ab = both(a, b);
+    AUTO(mem) char *cut = mem_strndup(a, strlen(a) - 1);
+    const struct {
+        const char *first, *second, *next;
+    } rows[] = {{a, b, ab}, {cut, b, ab}, {cut, NULL, a}, {NULL, b, b}};
+
+    CHECK_ROWS (row, rows) {
+        struct bundle_others others = {0};
+        AUTO(mem) char *own = bundle_join(row->first, row->second);
+        AUTO(mem) char *next = bundle_next("", own, NOW, &others);
+
+        CHECK_STR_EQ(next, row->next);
+    }
 }
