@@ -215,9 +215,9 @@ const struct opts_spec OPTIONS_SPEC = {
              "       ipu-operator partitions | release PARTITION | adopt PARTITION --job NAMESPACE/NAME\n"
              "       ipu-operator self-check | apply-crd | before-uninstall",
     .about = "Runs IPUJobs: gives each instance a partition of IPUs from a V-IPU controller, starts its "
-             "pods, and gives\n"
+             "pods, and gives "
              "the IPUs back when it is over. Needs the IPUJob resource (kubectl apply -f the chart's crds/) "
-             "and, in a\n"
+             "and, in a "
              "cluster, the roles that the chart ipu-operator installs.",
     .rows = ROWS,
 };

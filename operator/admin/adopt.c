@@ -28,8 +28,8 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator adopt",
     .usage = "ipu-operator adopt PARTITION --job NAMESPACE/NAME [options]",
-    .about = "Makes a partition without a record that of an IPUJob of the vendor's operator, if it is what\n"
-             "the job asks for: it counts as the job's, and is given back when the job is deleted. Nothing\n"
+    .about = "Makes a partition without a record that of an IPUJob of the vendor's operator, if it is what "
+             "the job asks for: it counts as the job's, and is given back when the job is deleted. Nothing "
              "that runs is touched. Ends with 0 when the record is there.",
     .rows = ROWS,
 };

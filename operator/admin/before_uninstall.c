@@ -67,8 +67,8 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator before-uninstall",
     .usage = "ipu-operator before-uninstall [options]",
-    .about = "Asks whether the operator may be uninstalled: not while IPUJobs use IPUs or\n"
-             "wait for them. Ends with 0 when it may, and has then taken the operator's\n"
+    .about = "Asks whether the operator may be uninstalled: not while IPUJobs use IPUs or "
+             "wait for them. Ends with 0 when it may, and has then taken the operator's "
              "finalizer off all jobs, and its lease, so that it begins nothing more.",
     .rows = ROWS,
 };
@@ -78,7 +78,7 @@ struct parting {
     struct loop *loop;
     struct kube *kube;
     bool drain;
-    struct watch *jobs; /* NULL at first */
+    struct watch *jobs, *records; /* NULL at first */
     struct fence fence;
     struct loop_timer look, deadline;
     struct map asked; /* uid -> the resource version that the last request was about, owned */
@@ -160,8 +160,14 @@ static void drop_finalizer(struct parting *p, const struct job *job)
 static void on_look(struct loop_timer *timer);
 static void on_deadline(struct loop_timer *timer);
 
+static void count_the_rest(size_t count, struct str *out)
+{
+    if (count > NAMED_MAX)
+        str_addf(out, " and %zu more", count - NAMED_MAX);
+}
+
 /* The jobs of these kinds, the first of them by name; their number. */
-static size_t name_them(const struct parting *p, enum departure from, struct str *out)
+static size_t name_jobs(const struct parting *p, enum departure from, struct str *out)
 {
     size_t count = 0;
 
@@ -172,12 +178,30 @@ static size_t name_them(const struct parting *p, enum departure from, struct str
 
         str_addf(out, "%s%s", count > 1 ? ", " : "", text);
     }
-    if (count > NAMED_MAX)
-        str_addf(out, " and %zu more", count - NAMED_MAX);
+    count_the_rest(count, out);
     return count;
 }
 
-static void refuse(struct parting *p, size_t count, const char *names)
+/* Likewise the partitions that no job of this operator stands for. */
+static size_t name_partitions(const struct parting *p, enum departure from, struct str *out)
+{
+    size_t count = 0;
+
+    for (const struct store_item *i = store_first(watch_store(p->records)); i; i = store_next(i)) {
+        const struct record *record = i->view;
+        const struct job *job = store_view(watch_store(p->jobs), record->job_ns, record->job_name);
+
+        if (departure_of_record(record, job) < from || ++count > NAMED_MAX)
+            continue;
+        AUTO(mem) char *text = departure_describe_record(record);
+
+        str_addf(out, "%s%s", count > 1 ? ", " : "", text);
+    }
+    count_the_rest(count, out);
+    return count;
+}
+
+static void refuse_for_jobs(const struct parting *p, size_t count, const char *names)
 {
     const char *them = count == 1 ? "it" : "them";
 
@@ -190,7 +214,24 @@ static void refuse(struct parting *p, size_t count, const char *names)
                       "; or have %s suspended: kubectl -n %s annotate configmap %s " ANNOTATION_DRAIN "=true",
                       them, p->settings->ns, p->settings->asks);
     (void)fputs(".\n", stderr);
-    end(p, TOOL_REFUSED);
+}
+
+/* Nobody can suspend a job of the vendor's operator that has a partition by a record of this one. */
+static bool refuses(const struct parting *p)
+{
+    AUTO(str) struct str jobs = {0}, partitions = {0};
+    size_t live = p->drain ? 0 : name_jobs(p, DEPARTURE_LIVE, &jobs);
+    size_t adopted = name_partitions(p, DEPARTURE_LIVE, &partitions);
+
+    if (live)
+        refuse_for_jobs(p, live, str_text(&jobs));
+    if (adopted)
+        (void)fprintf(
+            stderr,
+            "ipu-operator: partitions are held for IPUJobs of the vendor's operator, which cannot be "
+            "suspended: %s. Delete these jobs and uninstall again.\n",
+            str_text(&partitions));
+    return live || adopted;
 }
 
 static void may_go(struct parting *p)
@@ -216,7 +257,7 @@ static void settle(struct parting *p)
     fence_raise(&p->fence);
 }
 
-/* A job was begun while the fence was raised: whoever leads next has to end it. */
+/* Something was begun while the fence was raised: whoever leads next has to end it. */
 static void unsettle(struct parting *p)
 {
     if (p->fence.state == FENCE_DOWN)
@@ -243,24 +284,19 @@ static bool is_undefined(const struct parting *p)
     return trouble && trouble->kind == ERR_NOT_FOUND;
 }
 
-static void on_look(struct loop_timer *timer)
+/* What is still to be listed, or NULL. */
+static const struct watch *unlisted(const struct parting *p)
 {
-    struct parting *p = CONTAINER_OF(timer, struct parting, look);
-    AUTO(str) struct str names = {0};
-    size_t live, open = 0;
+    if (!watch_is_synced(p->jobs) && !is_undefined(p))
+        return p->jobs;
+    return watch_is_synced(p->records) ? NULL : p->records;
+}
 
-    if (!watch_is_synced(p->jobs)) {
-        if (is_undefined(p))
-            may_go(p);
-        else
-            loop_timer_start(p->loop, &p->look, AGAIN_MS, on_look);
-        return;
-    }
-    live = name_them(p, DEPARTURE_LIVE, &names);
-    if (live && !p->drain) {
-        refuse(p, live, str_text(&names));
-        return;
-    }
+/* Takes each job a step on; how many are not free. */
+static size_t step_jobs(struct parting *p)
+{
+    size_t open = 0;
+
     for (const struct store_item *i = store_first(watch_store(p->jobs)); i; i = store_next(i)) {
         enum departure departure = departure_of(i->view);
 
@@ -270,10 +306,24 @@ static void on_look(struct loop_timer *timer)
         else if (departure == DEPARTURE_PARKED)
             drop_finalizer(p, i->view);
     }
-    if (open == 0)
+    return open;
+}
+
+static void on_look(struct loop_timer *timer)
+{
+    struct parting *p = CONTAINER_OF(timer, struct parting, look);
+    AUTO(str) struct str names = {0};
+
+    if (unlisted(p))
+        loop_timer_start(p->loop, &p->look, AGAIN_MS, on_look);
+    else if (refuses(p))
+        end(p, TOOL_REFUSED);
+    else if (step_jobs(p) + name_partitions(p, DEPARTURE_ENDING, &names) > 0)
+        unsettle(p);
+    else if (watch_is_synced(p->jobs))
         settle(p);
     else
-        unsettle(p);
+        may_go(p);
 }
 
 static void on_synced(void *ctx)
@@ -289,22 +339,39 @@ static void on_change(void *ctx, const struct store_change *change)
     on_synced(ctx);
 }
 
-static void on_deadline(struct loop_timer *timer)
+/* It has lasted too long. */
+static void name_ending(const struct parting *p)
 {
-    struct parting *p = CONTAINER_OF(timer, struct parting, deadline);
-    AUTO(str) struct str names = {0};
-    const struct err *trouble = p->jobs ? watch_trouble(p->jobs, &(int64_t){0}) : NULL;
-    size_t count = p->jobs ? name_them(p, DEPARTURE_PARKED, &names) : 0;
+    AUTO(str) struct str jobs = {0}, partitions = {0};
+    size_t count = name_jobs(p, DEPARTURE_PARKED, &jobs);
+    size_t held = name_partitions(p, DEPARTURE_ENDING, &partitions);
 
-    if (!p->jobs || !watch_is_synced(p->jobs))
-        (void)fprintf(stderr, "ipu-operator: IPUJobs could not be listed within %u s: %s\n",
-                      p->settings->seconds, trouble ? trouble->msg : "the API server does not answer");
-    else
+    if (count || !held)
         (void)fprintf(stderr,
                       "ipu-operator: after %u s %zu IPUJob%s still being ended: %s. `kubectl describe "
                       "ipujob` says what "
                       "each waits for; see that the operator runs, and uninstall again.\n",
-                      p->settings->seconds, count, count == 1 ? " is" : "s are", str_text(&names));
+                      p->settings->seconds, count, count == 1 ? " is" : "s are", str_text(&jobs));
+    if (held)
+        (void)fprintf(
+            stderr,
+            "ipu-operator: after %u s partitions are still being given back: %s. See that the operator "
+            "runs and what its log says of them, and uninstall again.\n",
+            p->settings->seconds, str_text(&partitions));
+}
+
+static void on_deadline(struct loop_timer *timer)
+{
+    struct parting *p = CONTAINER_OF(timer, struct parting, deadline);
+    const struct watch *missing = p->jobs ? unlisted(p) : NULL;
+    const struct err *trouble = missing ? watch_trouble(missing, &(int64_t){0}) : NULL;
+
+    if (!p->jobs || missing)
+        (void)fprintf(stderr, "ipu-operator: %s could not be listed within %u s: %s\n",
+                      missing && missing == p->records ? "the records of partitions" : "IPUJobs",
+                      p->settings->seconds, trouble ? trouble->msg : "the API server does not answer");
+    else
+        name_ending(p);
     end(p, TOOL_REFUSED);
 }
 
@@ -316,20 +383,39 @@ static bool view_job(void *ctx, const cJSON *item, void **ret)
     return (*ret = job_parse(item)) != NULL;
 }
 
-static void free_view(void *view)
+static void free_job_view(void *view)
 {
     job_free(view);
 }
 
-static void watch_jobs(struct parting *p)
+static bool view_record(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = record_parse(item)) != NULL;
+}
+
+static void free_record_view(void *view)
+{
+    record_free(view);
+}
+
+static void begin_to_look(struct parting *p)
 {
     p->jobs = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
                                                          .ns = p->settings->watch_ns,
                                                          .view = view_job,
-                                                         .view_free = free_view,
+                                                         .view_free = free_job_view,
                                                          .on_change = on_change,
                                                          .on_synced = on_synced,
                                                          .ctx = p});
+    p->records = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_CONFIGMAPS,
+                                                            .ns = p->settings->ns,
+                                                            .label_selector = LABEL_RECORD,
+                                                            .view = view_record,
+                                                            .view_free = free_record_view,
+                                                            .on_change = on_change,
+                                                            .on_synced = on_synced,
+                                                            .ctx = p});
     loop_timer_start(p->loop, &p->look, 0, on_look);
 }
 
@@ -342,7 +428,7 @@ static void on_asked(void *ctx, struct kube_response *res)
         return;
     }
     p->drain = str_eq(json_str(res->body, "metadata/annotations/graphcore.ai~1drain", ""), "true");
-    watch_jobs(p);
+    begin_to_look(p);
 }
 
 /* Who was refused has a way to say it: Helm upgrades no release that it has begun to uninstall. */
@@ -362,14 +448,16 @@ static int part(struct parting *p)
     if (p->settings->asks && !p->drain)
         ask_for_drain(p);
     else
-        watch_jobs(p);
+        begin_to_look(p);
     start_deadline(p);
     loop_run(p->loop);
     fence_give_up(&p->fence);
     loop_timer_stop(&p->look);
     loop_timer_stop(&p->deadline);
-    if (p->jobs)
+    if (p->jobs) {
         watch_free(p->jobs);
+        watch_free(p->records);
+    }
     for (size_t n = 0; map_next(&p->asked, &n, NULL, &value);)
         mem_free(value);
     map_release(&p->asked);

@@ -14,8 +14,8 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator partitions",
     .usage = "ipu-operator partitions [options]",
-    .about = "Lists the partitions of the V-IPU controllers that have no record: the operator counts their\n"
-             "IPUs as taken and never touches them. Where an id tells, the IPUJob it could be of stands\n"
+    .about = "Lists the partitions of the V-IPU controllers that have no record: the operator counts their "
+             "IPUs as taken and never touches them. Where an id tells, the IPUJob it could be of stands "
              "beside it. It changes nothing.",
     .rows = ROWS,
 };

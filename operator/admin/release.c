@@ -34,8 +34,8 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator release",
     .usage = "ipu-operator release PARTITION [options]",
-    .about = "Gives a partition back that has no record, so that its IPUs are free. The operator removes it\n"
-             "at its V-IPU controller. Refused while pods may use it, and for a partition of an IPUJob of\n"
+    .about = "Gives a partition back that has no record, so that its IPUs are free. The operator removes it "
+             "at its V-IPU controller. Refused while pods may use it, and for a partition of an IPUJob of "
              "this operator: delete or suspend the job. Ends with 0 when it is given back.",
     .rows = ROWS,
 };

@@ -55,7 +55,7 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator self-check",
     .usage = "ipu-operator self-check [options]",
-    .about = "Asks the operator, its V-IPU controllers and its admission webhooks, and says which do not\n"
+    .about = "Asks the operator, its V-IPU controllers and its admission webhooks, and says which do not "
              "answer. Ends with 0 when all do. It changes nothing.",
     .rows = ROWS,
 };

@@ -1,8 +1,9 @@
 /* May the operator leave? Only when no job would be left with IPUs that nobody gives back, or with a
- * finalizer that nobody takes away. Pure. */
+ * finalizer that nobody takes away, and no partition with a record that nobody goes on with. Pure. */
 #pragma once
 
 #include "operator/api/job.h"
+#include "operator/api/record.h"
 
 enum departure {
     DEPARTURE_FREE,   /* nothing of the operator hangs on it */
@@ -12,5 +13,10 @@ enum departure {
 };
 
 enum departure departure_of(const struct job *job);
+/* Of what the job itself does not stand for; never parked. job: the one of the record's namespace and name,
+ * whatever its uid; NULL: there is none. */
+enum departure departure_of_record(const struct record *record, const struct job *job);
 /* "team/train (Running)", yours. */
 char *departure_describe(const struct job *job);
+/* "p-train-team-0 (team/train)", yours. */
+char *departure_describe_record(const struct record *record);

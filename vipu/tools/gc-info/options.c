@@ -48,9 +48,9 @@ static const struct opt rows[] = {
 const struct opts_spec gc_info_spec = {
     .program = "gc-info",
     .usage = "gc-info --list-devices [--all-partitions]\n"
-             "gc-info --device-id ID --device-info\n"
-             "gc-info --device-id ID --chip-id | --tile-overview\n"
-             "gc-info [--device-id ID] --ipu-count | --ipu-arch | --tile-clock-speed",
+             "       gc-info --device-id ID --device-info\n"
+             "       gc-info --device-id ID --chip-id | --tile-overview\n"
+             "       gc-info [--device-id ID] --ipu-count | --ipu-arch | --tile-clock-speed",
     .about =
         "Tells about the IPUs of the partition that the environment names: the file IPUOF_CONFIG_PATH, or "
         "the controller and partition of IPUOF_VIPU_API_HOST and IPUOF_VIPU_API_PARTITION_ID, or the files "

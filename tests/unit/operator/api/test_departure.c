@@ -52,6 +52,78 @@ TEST(only_what_holds_nothing_may_be_left)
     }
 }
 
+#define ADOPTED "", false, "\"launcherStatus\":\"Running\",\"startTime\":\"2023-06-01T10:00:00Z\""
+#define OF_JOB "\"jobNamespace\":\"team\",\"jobName\":\"train\",\"jobUid\":\"u1\""
+#define OF_EARLIER "\"jobNamespace\":\"team\",\"jobName\":\"train\",\"jobUid\":\"u0\""
+#define OF_NOBODY "\"jobNamespace\":\"\",\"jobName\":\"\",\"jobUid\":\"nobody\",\"releasing\":\"true\""
+#define RELEASING ",\"releasing\":\"true\""
+#define SPENT RELEASING ",\"spentAt\":\"1767261600\""
+#define DELETED "\"finalizers\":[\"example.com/other\"],\"deletionTimestamp\":\"2026-01-01T10:00:00Z\""
+
+static const struct {
+    const char *record;
+    const char *metadata; /* NULL: there is no job */
+    bool suspend;
+    const char *status;
+    enum departure want;
+} records[] = {
+    {OF_JOB, ADOPTED, DEPARTURE_LIVE},
+    {OF_JOB RELEASING, ADOPTED, DEPARTURE_ENDING},
+    {OF_JOB SPENT, ADOPTED, DEPARTURE_FREE},
+    {OF_EARLIER, ADOPTED, DEPARTURE_ENDING},
+    {OF_NOBODY, ADOPTED, DEPARTURE_ENDING},
+    {OF_JOB, DELETED, false, "\"launcherStatus\":\"Running\"", DEPARTURE_ENDING},
+    {OF_JOB, NULL, false, "", DEPARTURE_ENDING},
+    {OF_JOB SPENT, NULL, false, "", DEPARTURE_FREE},
+    {OF_NOBODY, NULL, false, "", DEPARTURE_ENDING},
+    {OF_JOB, OURS, false, "\"launcherStatus\":\"Running\"", DEPARTURE_FREE},
+    {OF_JOB RELEASING, OURS, false, "\"launcherStatus\":\"Running\"", DEPARTURE_FREE},
+    {OF_EARLIER, OURS, false, "\"launcherStatus\":\"Running\"", DEPARTURE_ENDING},
+    /* Of this operator, and taken over from the vendor's just now. */
+    {OF_JOB, "", false, "\"launcherStatus\":\"Running\",\"observedGeneration\":4", DEPARTURE_ENDING},
+    {OF_JOB, "\"annotations\":{\"graphcore.ai/adopt\":\"true\"}", false, "\"launcherStatus\":\"Running\"",
+     DEPARTURE_ENDING},
+    /* Drained, after an attempt that ended badly. */
+    {OF_JOB RELEASING, "", true, SUSPENDED("4", "0"), DEPARTURE_FREE},
+    {OF_JOB RELEASING, "", true, SUSPENDED("4", "1"), DEPARTURE_ENDING},
+    {OF_JOB RELEASING, "", false, SUSPENDED("4", "0"), DEPARTURE_ENDING},
+    {OF_JOB, "", true, SUSPENDED("4", "0"), DEPARTURE_ENDING},
+};
+
+static struct record *parse_record(const char *data)
+{
+    struct err err = {0};
+    AUTO(mem)
+    char *text = mem_printf("{\"metadata\":{\"name\":\"p-train-team-0\"},"
+                            "\"data\":{\"controller\":\"vipu:8090\",%s}}",
+                            data);
+    AUTO(json) cJSON *object = json_parse(slice_of(text), &err);
+
+    CHECK_OK(object, err);
+    return record_parse(object);
+}
+
+TEST(a_partition_that_no_job_of_ours_stands_for_is_given_back_first)
+{
+    CHECK_ROWS (row, records) {
+        AUTO(record) struct record *record = parse_record(row->record);
+        AUTO(job) struct job *job = row->metadata ? parse(row->metadata, row->suspend, row->status) : NULL;
+
+        CHECK_INT_EQ(departure_of_record(record, job), row->want);
+    }
+}
+
+TEST(a_partition_is_named_with_its_job)
+{
+    AUTO(record) struct record *jobs = parse_record(OF_JOB);
+    AUTO(record) struct record *nobodys = parse_record(OF_NOBODY);
+    AUTO(mem) char *first = departure_describe_record(jobs);
+    AUTO(mem) char *second = departure_describe_record(nobodys);
+
+    CHECK_STR_EQ(first, "p-train-team-0 (team/train)");
+    CHECK_STR_EQ(second, "p-train-team-0");
+}
+
 TEST(a_job_is_named_with_its_state)
 {
     AUTO(job) struct job *fresh = parse("", false, "");
