@@ -147,6 +147,16 @@ static void some_fail_script(struct instance *self)
     play(self, (const part_fn[MEMBERS]){disagree, sum, [MISSED] = miss, sum});
 }
 
+/* Whoever has met the others has read what they said before, such as that they gave up. */
+static void meet_script(struct instance *self)
+{
+    struct member member = {.instance = self, .number = MISSED + 1};
+
+    sum_once(&member, 0, 7);
+    self->status = member.status;
+    self->error = member.error;
+}
+
 static void late_script(struct instance *self)
 {
     struct member member = {.instance = self, .number = MISSED};
@@ -179,6 +189,8 @@ TEST(what_fails_in_one_thread_spoils_no_other)
 
     instances_open(instances, INSTANCES, LONG_MS);
     instances_run(instances, INSTANCES, some_fail_script);
+    instances_expect_good(instances, INSTANCES);
+    instances_run(instances, INSTANCES, meet_script);
     instances_expect_good(instances, INSTANCES);
     instances_run(instances, INSTANCES, late_script);
     instances_expect_good(instances, INSTANCES);
