@@ -71,7 +71,7 @@ def read(path: str) -> bytes:
         return b""
 
 
-def wait_for(what: str, condition, seconds: float = 60):
+def wait_for(what: str, condition, seconds: float = 180):
     deadline = time.monotonic() + seconds
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} seconds"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import support
+from local_cluster import network
 
 pytestmark = pytest.mark.timeout(900)  # a first run builds Kubernetes
 
@@ -38,7 +39,7 @@ def serve(deployment):
                          labels={"app": "web"})
     for made in (service, server):
         deployment.kubectl("apply", "-f", "-", stdin=json.dumps(made))
-    deployment.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+    deployment.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=110s")
     support.wait_for("an endpoint of the service", lambda: deployment.kubectl(
         "get", "endpointslices", "-l", "kubernetes.io/service-name=web", "-o", "jsonpath={.items[*].endpoints[*].addresses}"))
 
@@ -78,9 +79,9 @@ def test_a_service_answers_by_ip_and_by_name(cluster):
 
 
 def test_a_service_answers_its_own_pod_and_the_host(cluster):
-    assert cluster.kubectl("exec", "web", "--", "timeout", "5", "wget", "-q", "-O", "-", "http://web.default") == "hello"
+    assert cluster.kubectl("exec", "web", "--", "timeout", "60", "wget", "-q", "-O", "-", "http://web.default") == "hello"
     ip = cluster.kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
-    with urllib.request.urlopen(f"http://{ip}/", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://{ip}/", timeout=60) as answer:
         assert answer.read() == b"hello\n"
 
 
@@ -101,7 +102,7 @@ def test_exec_cp_and_port_forward(cluster, tmp_path):
                            "port-forward", "pod/web", ":8080"], stdout=subprocess.PIPE, text=True) as forward:
         try:
             port = forward.stdout.readline().split(":")[1].split()[0]
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/copy", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/copy", timeout=60) as answer:
                 assert answer.read() == b"copied\n"
         finally:
             forward.terminate()
@@ -166,6 +167,7 @@ def test_up_brings_back_what_was_killed(cluster, victims):
     for victim in victims:
         for pid in cluster.processes(victim):
             os.kill(pid, signal.SIGKILL)
+    support.wait_for("their end", lambda: not any(map(cluster.processes, victims)))
     support.wait_for("the loss being seen", lambda: cluster.run("status").returncode == 1)
     done = cluster.run("up")
     assert done.returncode == 0, done.stderr
@@ -173,6 +175,13 @@ def test_up_brings_back_what_was_killed(cluster, victims):
     cluster.must("status")
     assert f"kept-{victims[0]}" in cluster.kubectl("get", "configmaps", "-o", "name")
     assert log_of(cluster, support.pod(f"after-{victims[0]}", "echo again")) == "again"
+
+
+def down_leaves_nothing(deployment):
+    slot = deployment.slot
+    with network.slots_being_chosen():  # nobody gets that slot before it is looked at
+        deployment.must("down")
+        assert support.traces(deployment, slot) == {}
 
 
 def test_down_leaves_nothing(tmp_path, image):
@@ -184,12 +193,12 @@ def test_down_leaves_nothing(tmp_path, image):
         namespace = os.readlink(f"/proc/{node}/ns/net")
         deployment.must("load", str(image))
         deployment.kubectl("apply", "-f", "-", stdin=json.dumps(support.pod("stays", "echo begun; exec sleep 3600")))
-        deployment.kubectl("wait", "--for=condition=Ready", "pod/stays", "--timeout=60s")
+        deployment.kubectl("wait", "--for=condition=Ready", "pod/stays", "--timeout=110s")
         assert len(support.traces(deployment, slot)) >= 5  # the search below would see it
         assert support.namespace_members(namespace)
+        down_leaves_nothing(deployment)
     finally:
         deployment.must("down")
-    assert support.traces(deployment, slot) == {}
     assert support.namespace_members(namespace) == []
     after = support.machine()
     assert {kind: after[kind] - before[kind] for kind in after} == {kind: set() for kind in after}
@@ -205,10 +214,9 @@ def test_down_after_up_was_killed_in_the_middle(tmp_path, moment):
         support.wait_for(f"{moment} starting", lambda: deployment.processes(moment), seconds=600)
         up.kill()
         up.wait()
-        slot = deployment.slot
+        down_leaves_nothing(deployment)
     finally:
         deployment.must("down")
-    assert support.traces(deployment, slot) == {}
 
 
 def test_an_interrupted_up_takes_back_what_it_began(tmp_path):
@@ -216,11 +224,14 @@ def test_an_interrupted_up_takes_back_what_it_began(tmp_path):
     up = deployment.start("up", "--name", deployment.name)
     support.wait_for("containerd starting", lambda: deployment.processes("containerd"), seconds=600)
     slot = deployment.slot
-    up.send_signal(signal.SIGINT)
-    _, complaint = up.communicate(timeout=60)
+    up.send_signal(signal.SIGSTOP)  # it goes no further while others choose
+    with network.slots_being_chosen():
+        up.send_signal(signal.SIGINT)
+        up.send_signal(signal.SIGCONT)
+        _, complaint = up.communicate(timeout=180)
+        left = support.traces(deployment, slot)
     assert up.returncode == 130
     assert "interrupted" in complaint
-    left = support.traces(deployment, slot)
     assert set(left) <= {"files"}
     assert all("/logs" in path for path in left.get("files", []))
     deployment.must("down")

@@ -63,6 +63,7 @@ def test_after_a_crash_up_finds_its_data_again(deployment):
     deployment.kubectl("create", "namespace", "kept")
     for pid in deployment.processes():
         os.kill(pid, signal.SIGKILL)
+    support.wait_for("the end of all processes", lambda: not deployment.processes())
     deployment.must("up", "--no-node", "--bare")
     assert "kept" in deployment.kubectl("get", "namespaces")
 

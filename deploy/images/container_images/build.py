@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 from local_cluster.locks import held
@@ -16,6 +17,7 @@ from .recipe import Recipe
 from .tree import Tree
 
 PREFIX = "docker.io/ipu-operator"
+KEPT_S = 3600  # who was told of an archive takes it, whatever is made of another tree meanwhile
 
 
 def version() -> str:
@@ -43,6 +45,7 @@ def _build(recipe: Recipe, build_folder: Path, tag: str, cache: Path) -> Path:
     tree.add_file(sbom.path(recipe.name), sbom.text(recipe.name, tag, materials | dict(packages.versions)).encode())
     target = cache / f"{recipe.name}-{_inputs_hash(recipe, tag, tree, packages)}.tar"
     if target.exists():
+        target.touch()
         _say(recipe, f"unchanged, {_megabytes(target.stat().st_size)}")
         return target
     packages.download(lambda text: _say(recipe, text))
@@ -50,7 +53,8 @@ def _build(recipe: Recipe, build_folder: Path, tag: str, cache: Path) -> Path:
     unfinished = target.with_suffix(".unfinished")
     archive.write(unfinished, tree, recipe, image_name(recipe, tag))
     for old in cache.glob(f"{recipe.name}-*.tar"):
-        old.unlink()
+        if time.time() - old.stat().st_mtime > KEPT_S:
+            old.unlink()
     os.replace(unfinished, target)
     _say(recipe, f"made, {len(tree.entries)} files, {_megabytes(tree.size())}")
     return target

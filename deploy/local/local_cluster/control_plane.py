@@ -13,9 +13,12 @@ from .certificates import Authority, Pair, write_kubeconfig
 from .places import Places
 
 LOOPBACK = "127.0.0.1"
-READY_SECONDS = 60
+READY_SECONDS = 180
 # Who has several nodes wants to see one get lost.
 LOSES_NODES_SOON = ["--node-monitor-grace-period=30s"]
+# Nodes that a test plays have no kubelet that reports every few seconds: after 50 s they would be taken for lost, and their pods
+# for not ready.
+NEVER_LOSES_NODES = ["--node-monitor-grace-period=24h"]
 # Nobody who tries autoscaling here wants to wait for the usual 15 s.
 SCALES_SOON = ["--horizontal-pod-autoscaler-sync-period=2s"]
 # Without a node a cluster serves component tests and benchmarks: the built-in limits
@@ -151,8 +154,13 @@ class ControlPlane:
             "--use-service-account-credentials", f"--root-ca-file={authority.certificate}",
             f"--service-account-private-key-file={self.authority.service_account_key}",
             f"--cluster-signing-cert-file={authority.certificate}", f"--cluster-signing-key-file={authority.key}",
-            *SCALES_SOON, *(LOSES_NODES_SOON if self.nodes > 1 else []),
+            *SCALES_SOON, *self._patience_with_nodes(),
         ]
+
+    def _patience_with_nodes(self) -> list[str]:
+        if self.nodes == 0:
+            return NEVER_LOSES_NODES
+        return LOSES_NODES_SOON if self.nodes > 1 else []
 
     def _scheduler_options(self) -> list[str]:
         kubeconfig = self.kubeconfig_for("kube-scheduler", "system:kube-scheduler")

@@ -20,8 +20,8 @@ from .node_files import NodeFiles
 from .places import Places
 from .problem import Problem
 
-START_SECONDS = 60
-READY_SECONDS = 120
+START_SECONDS = 180
+READY_SECONDS = 180
 SOCKET = "run/containerd/containerd.sock"
 KUBE_PROXY_HEALTH_PORT = 10256
 DNS_PORT = 53
