@@ -19,6 +19,7 @@ MISTAKE = (r"\bfield_(?:invalid|forbidden)\([^;]*?,\s*@(?=\);)", r"\bwhat = mem_
 CALLS = {
     TROUBLE: {
         ("operator", "vipu/client", "vipu/wire", "base"): LOG,
+        ("base/io/serve_request.c",): (r"\brefuse\(request, \d+, @",),
         ("operator/serve",): (r'\bserve_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
         ("operator/options.c", "base/core/opts.c", "base/io", "operator/kube", "operator/serve", "operator/pool/access.c",
@@ -27,7 +28,7 @@ CALLS = {
         ("operator/kube/kubeconfig.c",): (r"\brefuse\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),
         ("base/doc",): (*REFUSAL, r"\bcomplain\([^;]*?, @", r"\bwhat = (?:mem_printf\()?@", r"\bproblem : @"),
         ("operator/admin",): (*REFUSAL, r"\bfprintf\(stderr,\s*@", r"(?<!n)\bprintf\(@", r"\bputs\(@",
-                              r"\bmem_(?:strdup|printf)\(@", r"\bstr_addf\(&out,\s*@"),
+                              r"\bmem_(?:strdup|printf)\(@", r"\bstr_addf\(&(?:out|text),\s*@"),
     },
     ADMISSION: {
         ("operator/api/validate.c", "operator/api/jobspec.c", "operator/api/own_env.c", "operator/api/field.c"): MISTAKE,

@@ -17,6 +17,7 @@ import tree  # noqa: E402
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 ARROW = re.compile(r"    (?:\[\*\]|\w+) --> (?:\[\*\]|\w+): [^;:]+")
+UNFENCED = re.compile(r"~~~| *`{4}|<pre|(?: {4}|\t)\s*[$#] ")  # other ways to write one, which nobody would run
 NAMED_PATH = re.compile(r"(?:\.ci|base|charts|cmake|deploy|docs|launcher|operator|popdist|tests|vipu)/[\w./-]+")
 # What a build or an installation makes has no place in the tree.
 MADE = re.compile(r"operator/(?:ipu-|vipu-)|vipu/(?:ca\.crt|server)")
@@ -82,13 +83,16 @@ def blocks(page):
         if block.language not in pages.COMMANDS + pages.READ_ONLY:
             yield f"{block.where}: a block has a language: {', '.join(pages.COMMANDS + pages.READ_ONLY)}"
         elif (block.mark or block.language in pages.COMMANDS) and not pages.MARK.fullmatch(block.mark):
-            yield f"{block.where}: say where these commands are run, or why not, as tests/lib/pages.py tells"
+            yield f"{block.where}: say where these commands are run, as tests/lib/pages.py tells"
         elif block.place and block.place not in pages.PLACES:
             yield f"{block.where}: there is no place {block.place}; tests/lib/pages.py has them"
         elif block.language == "console" and not block.session:
             yield f"{block.where}: a console block has its commands behind \"$ \""
-        elif block.language == "text" and re.search(r"^[$#] ", block.text, re.MULTILINE):
-            yield f"{block.where}: what has commands is a console block"
+        elif block.language not in (*pages.COMMANDS, "mermaid") and (found := pages.COMMAND.search(block.text)):
+            yield f"{block.where}: what has commands is a block of {' or '.join(pages.COMMANDS)}: {found[0].strip()}"
+    for number, line in lines_of(page):
+        if UNFENCED.match(line):
+            yield f"{page}:{number}: a block stands between lines of ```: {line.strip()}"
 
 
 def terms(page):

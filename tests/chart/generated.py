@@ -13,7 +13,8 @@ from values_table import CHART, VENDOR, described_values
 
 ROOT = CHART.parents[1]
 MANIFEST_HEAD = """\
-# The operator without Helm: what the chart renders with its default values, in namespace ipu-operator.
+# The operator without Helm: what the chart renders with its default values, in namespace ipu-operator, for Kubernetes 1.30
+# or newer.
 #
 #   kubectl apply --server-side -f deploy/manifests/ipu-operator.yaml
 #

@@ -53,4 +53,4 @@ def render(helm, values, *args, release="ipu-operator", namespace="ipus"):
         file.flush()
         return subprocess.run([helm, "template", release, CHART, "--namespace", namespace, "--values", file.name,
                                "--kube-version", "1.34.2", *args],
-                              check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+                              check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout

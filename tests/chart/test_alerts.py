@@ -127,7 +127,7 @@ def ask(tmp_path):
         file = tmp_path / "judged.yaml"
         file.write_text(rules if isinstance(rules, str) else yaml.safe_dump({"groups": rules}))
         asked = {"rules": str(file), "series": history, "minutes": minutes}
-        return subprocess.run([PROMQL.path()], input=json.dumps(asked), capture_output=True, text=True, timeout=120)
+        return subprocess.run([PROMQL.path()], input=json.dumps(asked), capture_output=True, text=True, timeout=300)
 
     return judged
 

@@ -15,11 +15,12 @@ OURS = yaml.safe_load(CRD_FILE.read_text())
 
 
 def apply_crd(api, *flags):
-    return subprocess.run([OPERATOR, "apply-crd", "--kubeconfig", api.kubeconfig, *flags], capture_output=True, text=True, timeout=60)
+    return subprocess.run([OPERATOR, "apply-crd", "--kubeconfig", api.kubeconfig, *flags], capture_output=True, text=True,
+                          timeout=300)
 
 
 @pytest.fixture
-def vendors(api):
+def vendors(api, tmp_path):
     """The vendor's definition in place of this version's: fewer fields, and one that is gone here."""
     definition = copy.deepcopy(OURS)
     definition["metadata"]["annotations"] = {"controller-gen.kubebuilder.io/version": "v0.7.0"}
@@ -31,9 +32,12 @@ def vendors(api):
         spec["properties"].pop(field, None)
         spec.pop(field, None)
     spec["properties"]["old"] = {"type": "string"}
-    api.must("replace", "-f", "-", stdin=yaml.safe_dump(definition))
+    (tmp_path / "vendors.yaml").write_text(yaml.safe_dump(definition))
+    # The API server writes the status of what was changed just now, and may do so between kubectl's look and its change.
+    api.until("replace", "-f", str(tmp_path / "vendors.yaml"))
     yield
-    api.must("replace", "-f", str(CRD_FILE))
+    api.until("replace", "-f", str(CRD_FILE))
+    api.until_defined()
 
 
 def schema(api):
@@ -57,7 +61,7 @@ def test_a_definition_that_was_brought_up_to_date_is_in_no_later_installs_way(ap
     """Helm 4 applies what is in crds/ whenever it installs, and takes nothing from others."""
     def helm(*words):
         done = subprocess.run([programs / "helm", *words, "--no-hooks", "--namespace", namespace], capture_output=True, text=True,
-                              env={**os.environ, "KUBECONFIG": api.kubeconfig}, timeout=120)
+                              env={**os.environ, "KUBECONFIG": api.kubeconfig}, timeout=300)
         assert done.returncode == 0, done.stderr
 
     earlier = copy.deepcopy(OURS)
@@ -74,7 +78,7 @@ def test_a_definition_that_was_brought_up_to_date_is_in_no_later_installs_way(ap
         assert schema(api)[1]["additionalPrinterColumns"] == OURS["spec"]["versions"][0]["additionalPrinterColumns"]
     finally:
         api.must("apply", "--server-side", "--force-conflicts", "-f", str(CRD_FILE))
-        api.until("wait", "--for=condition=Established", f"crd/{OURS['metadata']['name']}", "--timeout=30s")
+        api.until_defined()
 
 
 def test_what_fails_is_told(api, tmp_path):

@@ -443,7 +443,7 @@ LEFT_TO_THE_DRY_RUN = {"value is no string", "bad quantity"}
 def judged(*cases):
     """What the operator has to say: a list of problems for each job, or each pair of a job and what becomes of it."""
     lines = "".join(json.dumps(list(case)) + "\n" for case in cases)
-    done = subprocess.run([JUDGE], input=lines, stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    done = subprocess.run([JUDGE], input=lines, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -52,8 +52,11 @@ def test_hooks_run_as_the_operator_does_and_where_it_may(render, values):
 
 
 def test_fields_of_security_contexts_are_the_restricted_ones_until_told_otherwise(render):
-    pod = manager(render({"controller": LEFT_TO_THE_CLUSTER}))
+    given = {"podSecurityContext": LEFT_TO_THE_CLUSTER["podSecurityContext"]}
+    objects = render({"controller": LEFT_TO_THE_CLUSTER, "vipuServer": {"enabled": True, **given}})
+    pod = manager(objects)
     assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}, "fsGroup": 0}
+    assert manager(objects, "ipu-operator-vipu-server")["securityContext"] == pod["securityContext"]
     assert pod["containers"][0]["securityContext"] == {
         "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": False, "capabilities": {"drop": ["ALL"], "add": ["CHOWN"]}}
 
@@ -70,8 +73,14 @@ def test_replicas_are_spread_over_nodes_unless_told_otherwise(render):
     (spread,) = manager(objects)["topologySpreadConstraints"]
     assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
     assert spread["labelSelector"]["matchLabels"].items() <= labels_of(objects, "ipu-operator").items()
-    told = manager(render(EVERYTHING), "ipu")["topologySpreadConstraints"]
-    assert told == MAXIMAL["controller"]["topologySpreadConstraints"]
+    (told,) = MAXIMAL["controller"]["topologySpreadConstraints"]
+    everything = render(EVERYTHING)
+    (made,) = manager(everything, "ipu")["topologySpreadConstraints"]
+    selector = made.pop("labelSelector")
+    assert made == told, "but for the pods that it counts, without which it would count none"
+    assert selector["matchLabels"].items() <= labels_of(everything, "ipu").items()
+    own = {**told, "labelSelector": {"matchLabels": {"a": "b"}}}
+    assert manager(render({"controller": {"topologySpreadConstraints": [own]}}))["topologySpreadConstraints"] == [own]
 
 
 def test_the_priority_class_is_that_of_the_operators_pods(render):
@@ -145,7 +154,8 @@ def test_network_policies_name_who_may_connect(render):
     of_operator = objects["NetworkPolicy", "ipu-controller-manager"]["spec"]
     senders = [([port["port"] for port in rule["ports"]], rule["from"]) for rule in of_operator["ingress"]]
     asked, others = senders.pop(1)
-    assert senders == [(["health", "metrics"], MAXIMAL["networkPolicy"]["pagesFrom"]), (["webhooks"], nodes)]
+    doors = MAXIMAL["networkPolicy"]
+    assert senders == [(["health"], doors["pagesFrom"]), (["metrics"], doors["metricsFrom"]), (["webhooks"], nodes)]
     assert asked == ["health"], "which every replica and `helm test` ask"
     pods = [objects["Deployment", "ipu"]["spec"]["template"], objects["Pod", "ipu-self-check"]]
     assert len(others) == len(pods)

@@ -1,11 +1,14 @@
 """Which lanes tests/run chooses."""
 
+import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 from conftest import ROOT
+from pages import blocks_at, pages_of
 
 sys.path.append(str(ROOT / "tests"))
 
@@ -41,6 +44,26 @@ def test_a_lane_that_is_named_runs(chosen):
 
 
 def test_the_list_tells_which_run_only_when_named():
-    told = subprocess.run([ROOT / "tests" / "run", "--list"], check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
+    done = subprocess.run([ROOT / "tests" / "run", "--list"], check=True, capture_output=True, text=True, timeout=300)
+    told = done.stdout.splitlines()
     assert [line.split()[0] for line in told] == [lane.name for lane in LANES]
     assert {line.split()[0] for line in told if line.endswith("(only when named)")} == {lane.name for lane in LANES if lane.on_demand}
+
+
+# What a program is asked by whom its words are judged, while nothing is done. What is not here does little, and is done.
+ASKED = {"tests/run": "--list", "tests/bench": "--help", "cmake": "--list-presets"}
+
+
+def commands():
+    """Of the pages that tell how to build, test and measure."""
+    return [shlex.split(line, comments=True) for page in pages_of("lanes") for block in blocks_at(page, "lanes") if block.place
+            for line in block.script.splitlines()]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_a_command_that_builds_and_tests_knows_its_words(words):
+    asked = [ASKED[words[0]]] if words[0] in ASKED else []
+    done = subprocess.run([*words, *asked], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    # cmake lists presets whatever it is told.
+    assert words[0] != "cmake" or re.search(rf'^ *"{words[-1]}"', done.stdout, re.MULTILINE), done.stdout

@@ -21,7 +21,7 @@ MONITORED = {"serviceMonitor": {"enabled": True}, "prometheusRule": {"enabled": 
 
 def families():
     page = (ROOT / "docs" / "monitoring.md").read_text()
-    return re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \| (.+) \|$", page, re.M)
+    return re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \|[^|]*\| (.+) \|$", page, re.M)
 
 
 def things(programs, values):
@@ -205,7 +205,8 @@ def test_the_monitor_finds_the_service_and_no_other(programs):
 
 
 @pytest.mark.parametrize("values, scheme", [({}, "https"), ({"metrics": {"mode": "plain"}}, "http"),
-                                            ({"metrics": {"mode": "off"}}, None), (NAMESPACED, None)])
+                                            ({"metrics": {"mode": "off"}}, None), ({"metrics": {"mode": False}}, None),
+                                            (NAMESPACED, None)])
 def test_metrics_are_told_as_the_values_say(programs, values, scheme):
     made = things(programs, merged(values, {"metrics": MONITORED} if scheme else {}))
     text = json.dumps(list(made.values()))
@@ -214,6 +215,16 @@ def test_metrics_are_told_as_the_values_say(programs, values, scheme):
     assert ("tokenreviews" in text) == ("metrics-reader" in text) == (scheme == "https")
     assert (("ServiceMonitor", "ipu-operator-controller-manager-metrics") in made) == bool(scheme)
     assert (("PrometheusRule", "ipu-operator") in made) == bool(scheme)
+
+
+def test_labels_that_others_select_by_may_replace_the_charts(programs):
+    chosen = {"labels": {"app.kubernetes.io/instance": "prometheus"}}
+    everything = merged(EVERYTHING, {"metrics": {"serviceMonitor": chosen, "prometheusRule": chosen, "dashboard": chosen}})
+    text = render(programs / "helm", everything)
+    assert text.count("app.kubernetes.io/instance: prometheus\n") == 3
+    for thing in text.split("\n---\n"):
+        for metadata in re.findall(r"^metadata:\n((?: .*\n)+)", thing, re.M):
+            assert metadata.count("  app.kubernetes.io/instance:") == 1, "no key is there twice"
 
 
 def test_a_prometheus_sends_its_own_token_unless_told(programs):

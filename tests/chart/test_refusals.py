@@ -1,9 +1,11 @@
 """What the chart refuses, by its schema or with a sentence, and what it must not. No cluster is needed."""
 
 import json
+import subprocess
 
 import pytest
 
+import renders
 import values_table
 from local_cluster.go_programs import kubernetes_api
 
@@ -15,6 +17,7 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
     [
         ({"admissionWebhooks": {"failurePolicy": "Maybe"}}, "failurePolicy"),
         ({"controler": {}}, "controler"),
+        ({"global": {"vipuControlers": ""}}, "global.vipuControlers: there is no such value"),
         ({"controller": {"image": {"repo": "x"}}}, "repo"),
         ({"global": {"vipuControllers": [{"host": "a", "port": 0, "selector": "a=b"}]}}, "vipuControllers"),
         ({"global": {"vipuControllers": "pod1:8090:"}}, "is not host:port:label=value"),
@@ -27,6 +30,8 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
         ({"global": {"vipuControllers": "pod1:8090:a=b,pod2,pod1"}}, "pod1:8090 is there twice"),
         ({"global": {"vipuControllers": "[fd00::1],[fd00::1]:8090:a=b"}}, "fd00::1:8090 is there twice"),
         ({"global": {"vipuControllers": [{"host": "a"}, {"host": "a", "port": 8090}]}}, "a:8090 is there twice"),
+        ({"global": {"vipuControllers": ["pod1:8090:a=b", {"host": "pod1"}]}}, "pod1:8090 is there twice"),
+        ({"global": {"vipuControllers": ["pod1:8090:a=b,pod2"]}}, '"pod1:8090:a=b,pod2" is not host:port:label=value'),
         ({"global": {"vipuControllers": [{"host": "https://a"}]}}, "vipuControllers"),
         ({"global": {"imageRegistry": "https://registry.example.com"}}, "imageRegistry"),
         ({"controller": {"image": {"repository": "registry.example.com/operator:1"}}}, "repository"),
@@ -54,10 +59,21 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
         ({"networkPolicy": {"nodeNetworks": ["fd00::/129"]}}, 'networkPolicy.nodeNetworks: "fd00::/129" is no network'),
         ({"controller": {"tolerations": [{"key": "a", "efect": "NoSchedule"}]}}, "efect"),
         ({"vipuServer": {"tolerations": [{"operator": "exists"}]}}, "tolerations"),
+        ({"controller": {"affinity": {"nodeAfinity": {}}}}, "nodeAfinity"),
+        ({"controller": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}}}, "topologyKey"),
+        ({"controller": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "a"}]}}, "whenUnsatisfiable"),
+        ({"networkPolicy": {"pagesFrom": [{"podSelectr": {}}]}}, "podSelectr"),
+        ({"vipuServer": {"storage": {"hostPth": {"path": "/var/lib/vipu"}}}}, "hostPth"),
         ({"controller": {"podSecurityContext": {"runAsUsr": 1}}}, "runAsUsr"),
         ({"controller": {"securityContext": {"seccompProfile": {"typ": "Unconfined"}}}}, "typ"),
         ({"controller": {"podLabels": {"app.kubernetes.io/instance": "x"}}},
          "controller.podLabels: app.kubernetes.io/instance is a label"),
+        ({"controller": {"podAnnotations": {"checksum/controllers": "x"}}},
+         "controller.podAnnotations: checksum/controllers is an annotation"),
+        ({"vipuServer": {"podAnnotations": {"checksum/config": "x"}}},
+         "vipuServer.podAnnotations: checksum/config is an annotation"),
+        ({"controller": {"extraArgs": ["--lease-name", "x"]}}, "--lease-name is an argument that the chart gives the operator"),
+        ({"controller": {"extraArgs": ["--metrics=off"]}}, "the operator itself; use metrics.mode"),
         ({"controller": {"priorityClassName": "other"}, "priorityClass": {"create": True}},
          "priorityClass.create: nobody would use the class"),
     ],
@@ -71,6 +87,7 @@ def test_wrong_values_are_refused_by_name(helm, values, word):
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
 @pytest.mark.parametrize("values", [
     {"global": {"vipuControllers": [{"host": host} for host in ("pod1", "10.0.0.1", "fd00::1", "::ffff:10.0.0.1", "fe80::1%e0")]}},
+    {"global": {"vipuControllers": ["pod1:8090:a=b", {"host": "pod2"}]}},
     {"worker": {"mpiNetwork": "eth0,10.0.0.0/8,fd00::/64,bond0.100"}},
     {"networkPolicy": {"enabled": True, "nodeNetworks": ["0.0.0.0/0", "::/0", "10.255.0.0/32", "2001:db8:1:2:3:4:5:6/128"]}},
     {"controller": {"podLabels": {"team": "infra"}}},
@@ -88,8 +105,10 @@ def test_a_priority_level_is_refused_where_it_is_not_known(helm, version, taken)
     assert (told in done.stderr) != taken
 
 
-@pytest.mark.parametrize("ours, kubernetes", [("tolerations", "Toleration"), ("podSecurityContext", "PodSecurityContext"),
-                                              ("securityContext", "SecurityContext")])
+@pytest.mark.parametrize("ours, kubernetes", [
+    ("tolerations", "core.v1.Toleration"), ("podSecurityContext", "core.v1.PodSecurityContext"),
+    ("securityContext", "core.v1.SecurityContext"), ("affinity", "core.v1.Affinity"),
+    ("topologySpreadConstraints", "core.v1.TopologySpreadConstraint"), ("peers", "networking.v1.NetworkPolicyPeer")])
 def test_the_schema_has_all_fields_of_kubernetes(ours, kubernetes):
     definitions = json.loads(kubernetes_api().read_text())["definitions"]
 
@@ -99,7 +118,7 @@ def test_the_schema_has_all_fields_of_kubernetes(ours, kubernetes):
         schema = known(schema["items"]) if "items" in schema else schema
         return {name: fields(part, known) for name, part in schema.get("properties", {}).items() if part != POD_ONLY}
 
-    theirs = fields(definitions[f"io.k8s.api.core.v1.{kubernetes}"],
+    theirs = fields(definitions[f"io.k8s.api.{kubernetes}"],
                     lambda part: definitions[part["$ref"].removeprefix("#/definitions/")] if "$ref" in part else part)
     assert fields(values_table.SCHEMA["definitions"][ours], values_table.resolved) == theirs
 
@@ -110,3 +129,34 @@ def test_fields_that_only_pods_have_are_refused_with_their_place(helm):
     assert set(definitions["podSecurityContext"]["properties"]) - set(definitions["securityContext"]["properties"]) == set()
     said = helm("template", {"controller": {"securityContext": dict.fromkeys(fields, 1)}}).stderr
     assert [field for field in fields if f"use controller.podSecurityContext.{field}" not in said] == []
+
+
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_what_the_chart_tells_the_operator_is_not_told_again(helm, render):
+    deployments = [thing for (kind, _), thing in render(renders.EVERYTHING).items() if kind == "Deployment"]
+    (manager,) = [one for made in deployments for one in made["spec"]["template"]["spec"]["containers"] if one["name"] == "manager"]
+    flags = {arg.split("=")[0] for arg in manager["args"]} - {"--some"}
+    assert {"--lease-name", "--metrics-certificate", "--admission-certificate", "--credentials"} <= flags
+    said = helm("template", {"controller": {"extraArgs": [f"{flag}=x" for flag in sorted(flags)]}}).stderr
+    assert [flag for flag in flags if f"controller.extraArgs: {flag} is an argument" not in said] == []
+
+
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_every_value_of_global_is_known(helm):
+    """The schema lets others through, because as part of another chart this one is given the globals of all."""
+    known = values_table.SCHEMA["properties"]["global"]["properties"]
+    said = helm("template", {"global": {key: values_table.VALUES["global"].get(key) for key in known} | {"storageClass": "x"}}).stderr
+    assert "global.storageClass: there is no such value" in said and said.count("there is no such value") == 1
+
+
+@pytest.mark.parametrize("program", ["helm", "helm3"])
+def test_the_chart_may_be_part_of_another(programs, tmp_path, program):
+    (tmp_path / "charts").mkdir()
+    (tmp_path / "charts" / "ipu-operator").symlink_to(values_table.CHART)
+    (tmp_path / "Chart.yaml").write_text("{apiVersion: v2, name: site, version: 1.0.0, dependencies: [{name: ipu-operator, version: '*', "
+                                         "condition: ipu-operator.enabled}]}\n")
+    values = {"global": {"storageClass": "fast", "vipuControllers": "pod1:8090:a=b"}, "ipu-operator": {"enabled": True}}
+    (tmp_path / "values.yaml").write_text(json.dumps(values))
+    done = subprocess.run([programs / program, "template", "release", tmp_path], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "name: ipu-operator-vipu-controllers" in done.stdout and "pod1" in done.stdout

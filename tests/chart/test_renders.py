@@ -42,7 +42,7 @@ def test_every_object_is_valid(programs, schemas, program, values):
 
 def conform(schemas, text):
     return subprocess.run([KUBECONFORM.path(), "-strict", "-schema-location", schemas, "-"], input=text,
-                          stdout=subprocess.PIPE, text=True, timeout=120)
+                          stdout=subprocess.PIPE, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("values, right, wrong", [
@@ -103,11 +103,30 @@ def test_long_names_are_cut_to_what_kubernetes_takes(programs, name):
             assert len(value) <= 63
 
 
+@pytest.mark.parametrize("name", ["123", "0x10", "2026-11-22", "true", "null", "on"])
+def test_names_that_yaml_would_take_for_something_else_stay_names(programs, schemas, name):
+    values = {"nameOverride": name, "global": {"imagePullSecrets": [{"name": name}]}, "metrics": {
+        "certificateSecret": name, "serviceMonitor": {"tokenSecret": name}}, "controller": {
+            "serviceAccount": {"create": True, "name": name}, "priorityClassName": name}, "priorityClass": {"create": False},
+        "vipuServer": {"filesSecret": name, "credentialsSecret": name}}
+    values = merged(EVERYTHING, values | ({"fullnameOverride": name} if name.isalpha() else {}))
+    for each in (values, merged(CERTIFIED, {"nameOverride": name}), merged(NAMESPACED, {"controller": {"watchNamespace": name}})):
+        done = conform(schemas, render(programs / "helm", each, release=name, namespace=name))
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("release, name", [("ipu-operator", "ipu-operator"), ("my-ipu-operator-2", "my-ipu-operator-2"),
+                                           ("ipus", "ipus-ipu-operator")])
+def test_without_a_full_name_the_release_gives_it(programs, release, name):
+    things = named(render(programs / "helm", {"fullnameOverride": ""}, release=release))
+    assert {("Deployment", name), ("Service", f"{name}-vipu-proxy")} <= things
+
+
 @pytest.mark.parametrize("release, override, name", [("r", "My_Op", "r-My_Op"), ("1st.rel", "", "1st.rel-ipu-operator")])
 def test_names_that_services_cannot_have_are_refused(programs, release, override, name):
     def names(*settings):
         return subprocess.run([programs / "helm", "template", release, CHART, f"--set=nameOverride={override}", *settings],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=300)
 
     refused = names("--set=fullnameOverride=")
     assert refused.returncode != 0 and f'fullnameOverride: "{name}" would begin the names' in refused.stderr

@@ -238,8 +238,7 @@ def test_storage_is_an_empty_dir_unless_told(render):
 
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
-    objects = render({
-        **NO_WEBHOOKS, "crds": {"upgrade": False}, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})
+    objects = render({**NO_WEBHOOKS, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})
     assert {kind for kind, _ in objects} == {"ConfigMap", "Deployment", "Job", "Pod", "Service", "PodDisruptionBudget",
                                              "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 
@@ -337,4 +336,7 @@ def test_notes_tell_the_next_step(helm):
     assert re.findall("label node NODE (.*)", several) == ["a.b/c=d", "vipu-ctrl=b"]
     listed = notes({"global": {"vipuControllers": [{"host": "pod1", "selector": "vipu-ctrl=a"}, {"host": "pod2"}]}})
     assert re.findall("label node NODE (.*)", listed) == ["vipu-ctrl=a"]
+    assert "  kubectl apply -f job.yaml\n" in several
+    there = notes({**NO_WEBHOOKS, "controller": {"watchNamespace": "research"}})
+    assert "  kubectl -n research apply -f job.yaml\n  kubectl -n research get ij\n" in there
     assert "NOTE: with controller.replicas=1" in notes({"controller": {"replicas": 1}})

@@ -24,7 +24,7 @@ def refusals(programs, tmp_path_factory):
         values = merged(values, nested(row["value"], {"something": "else"}))
     file = tmp_path_factory.mktemp("values") / "values.yaml"
     file.write_text(yaml.safe_dump(values))
-    done = subprocess.run([programs / "helm", "template", CHART, "--values", file], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([programs / "helm", "template", CHART, "--values", file], capture_output=True, text=True, timeout=300)
     assert done.returncode != 0
     return done.stderr.splitlines()
 
@@ -60,13 +60,22 @@ def test_a_copy_of_the_vendors_defaults_works(helm):
     assert "image: ipu-operator/ipu-operator:" in done.stdout
     assert "--launcher-image=ipu-operator/ipu-launch:" in done.stdout
     assert "graphcore/" not in done.stdout
+    assert "imagePullPolicy: Always" not in done.stdout, "nodes have the images, and may have no registry to ask"
+
+
+@pytest.mark.parametrize("helm", ["helm", "helm3"], indirect=True)
+def test_values_that_are_left_blank_ask_for_nothing(helm):
+    values = {}
+    for row in REFUSED:
+        values = merged(values, nested(row["value"], None))
+    done = helm("template", values)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_stand_in_for_the_vendors_chart_has_its_defaults():
-    """tests/e2e upgrades from it. Tags are unset there, and a node of a local cluster cannot pull what is run."""
+    """tests/e2e upgrades from it. Tags are unset there."""
     values = runpy.run_path(str(ROOT / "tests/e2e/vendor_chart.py"))["VALUES"]
-    run = ("global.launcherImagePullPolicy", "controller.image.pullPolicy")
-    rows = [row for row in ROWS if "vendor" in row and row["value"] not in run and not row["value"].lower().endswith("tag")]
+    rows = [row for row in ROWS if "vendor" in row and not row["value"].lower().endswith("tag")]
     assert [row["value"] for row in rows if value_at(values, row["value"].split(".")) != row["vendor"]] == []
 
 
@@ -83,6 +92,13 @@ def test_versions_of_the_vendors_images_are_refused(helm, image, tag, version):
         done = helm("template", merged(repository, nested(tag, version)))
         assert done.returncode != 0
         assert f"{tag}: {version} is a version of the vendor's image" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["registry.example.com/graphcore/ipu-operator-launcher-site", "graphcore/ipu-operator-controller-debug"])
+@pytest.mark.parametrize("image", [image for image, _ in IMAGES])
+@pytest.mark.parametrize("helm", ["helm"], indirect=True)
+def test_names_of_somebodys_own_images_are_theirs(helm, image, name):
+    assert f"{name}:0.1.0" in helm("template", nested(image, name)).stdout
 
 
 @pytest.mark.parametrize("image, tag", IMAGES)

@@ -5,7 +5,7 @@ import os
 
 import kube
 import pytest
-from jobs import Job
+from jobs import Job, job
 from pages import Reader
 from stack import SYSTEM
 
@@ -14,6 +14,9 @@ from stack import SYSTEM
 def replicas(stack):
     """Two of the operator, with webhooks, for the tests of a file."""
     stack.install("admissionWebhooks.enabled=true", "controller.replicas=2")
+    mistake = json.dumps(job("mistake", "true", container={"imaeg": "typo"}))
+    kube.wait_for("the API server's way to the webhooks is there", lambda: "imaeg: Forbidden" in stack.kubectl.attempt(
+        "create", "--dry-run=server", "-f", "-", stdin=mistake).stderr)
     yield
     stack.install()
     stack.wait_until_leading()
@@ -25,8 +28,8 @@ def nothing_left(stack, request):
     yield
     if request.session.testsfailed:
         return  # what is left of a failed test is no news
-    kube.wait_for(lambda: f"no partition is left: {sorted(stack.partitions())}", lambda: not stack.partitions(), 60)
-    kube.wait_for(lambda: f"no record is left: {stack.records()}", lambda: not stack.records(), 30)
+    kube.wait_for(lambda: f"no partition is left: {sorted(stack.partitions())}", lambda: not stack.partitions())
+    kube.wait_for(lambda: f"no record is left: {stack.records()}", lambda: not stack.records())
 
 
 @pytest.fixture
@@ -59,12 +62,13 @@ def start(namespace):
 
 @pytest.fixture
 def reader(stack, tmp_path):
-    """Makes somebody who types what the documentation says, whose kubectl is set to a namespace and whose vipu asks the V-IPU
-    controller of another."""
+    """Makes somebody who types what the documentation says on a node, whose kubectl is set to a namespace and whose vipu asks the
+    V-IPU controller of another."""
 
     def of(namespace, vipu_namespace, **names):
         kubeconfig, vipu = tmp_path / "kubeconfig", tmp_path / "vipu"
-        environment = os.environ | {"KUBECONFIG": str(kubeconfig), "EDITOR": "true", "PATH": f"{tmp_path}:{stack.path()}"}
+        environment = os.environ | {"KUBECONFIG": str(kubeconfig), "EDITOR": "true", "PATH": f"{tmp_path}:{stack.path()}",
+                                    "CONTAINERD_ADDRESS": stack.containerd()}
         kubeconfig.write_text(stack.kubectl("config", "view", "--raw", "--flatten"))
         kube.run(stack.kubectl.program, "config", "set-context", "--current", "--namespace", namespace, env=environment)
         vipu.write_text(f'#!/bin/sh\nexec kubectl -n {vipu_namespace} exec deployment/ipu-operator-vipu-server -- vipu "$@"\n')

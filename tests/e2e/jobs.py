@@ -133,3 +133,9 @@ class Job:
         """Ends a worker that runs UNTIL_TOLD. With the container goes what was executed in it, touch itself perhaps."""
         done = self.kubectl.attempt("exec", f"{self.name}-worker-{number}", "--", "touch", "/tmp/end")
         assert done.returncode in (0, KILLED), done.stderr
+
+
+def told_as_event(made, reason):
+    kube.wait_for(lambda: f"an event says {reason}; {made.told()}", lambda: any(
+        event["reason"] == reason and event["regarding"]["name"] == made.name
+        for event in made.kubectl.items("events.events.k8s.io")))

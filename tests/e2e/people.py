@@ -61,7 +61,7 @@ class Visitor:
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
             "spec": {"serviceAccountName": name, "terminationGracePeriodSeconds": 0,
                      "containers": [{"name": "main", "image": IMAGE, "command": ["sleep", "infinity"]}]}})
-        kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=60s")
+        kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=110s")
 
     def ask(self, page, body="", token=""):
         """Status and text."""

@@ -20,7 +20,7 @@ NODE_LABEL = "vipu-ctrl=vctl1"
 SECOND = "node2"
 SPARE = {"key": "e2e-spare", "operator": "Exists", "effect": "NoSchedule"}
 IMAGE = "ipu-operator/ipu-examples:0.1.0"
-HOLD_S = 12
+HOLD_S = 20
 HARDENED = ["networkPolicy.enabled=true", "flowSchema.enabled=true", "priorityClass.create=true"]
 # One replica, so that the one that is killed leads; test_replicas.py asks for the webhooks.
 VALUES = ["vipuServer.enabled=true", "vipuServer.ipus=64", f"controller.holdSeconds={HOLD_S}", "controller.replicas=1",
@@ -72,7 +72,9 @@ class Stack:
                  "--kubeconfig", self.kubectl.kubeconfig, "--namespace", SYSTEM, "--create-namespace",
                  *(f"--set={value}" for value in (*VALUES, *values)))
         for deployment in ("ipu-operator-vipu-server", "ipu-operator"):
-            self.system("rollout", "status", f"deployment/{deployment}", "--timeout=90s")
+            self.system("rollout", "status", f"deployment/{deployment}", "--timeout=240s", timeout=250)
+        kube.wait_for("those before are gone", lambda: all(
+            "deletionTimestamp" not in pod["metadata"] for pod in self.system.items("pods")), 120)
 
     def helm(self, *words, **how):
         """What Helm says."""
@@ -166,9 +168,14 @@ class Stack:
         self.system("delete", "lease", "ipu-operator", "--ignore-not-found")
 
     def leading_pod(self):
-        leader = self.leader()
-        pods = self.system.items("pods", "-l", "control-plane=controller-manager")
-        return next((pod for pod in pods if leader.startswith(pod["metadata"]["name"])), None)
+        """Waits for one: after a leader's end there is none for a moment."""
+
+        def leads():
+            leader = self.leader()
+            pods = self.system.items("pods", "-l", "control-plane=controller-manager")
+            return next((pod for pod in pods if leader.startswith(pod["metadata"]["name"])), None)
+
+        return kube.wait_for("a pod leads", leads, 90)
 
     def wait_until_leading(self, other_than=""):
         """Waits until a living pod of the operator leads, and holds the lease under another name than before."""
@@ -207,8 +214,14 @@ class Stack:
         kube.wait_for(f"{pod['metadata']['name']} is back", is_back, 120)
 
     def kill_component(self, component, program):
-        """kill -9 of one of the cluster's own processes."""
-        os.kill(processes.running(Places(self._name), component, program).pid, signal.SIGKILL)
+        """kill -9 of one of the cluster's own processes; what is still dying would look alive to who starts it again."""
+        where = Places(self._name)
+        os.kill(processes.running(where, component, program).pid, signal.SIGKILL)
+        kube.wait_for(f"the end of {component}", lambda: not processes.running(where, component, program))
+
+    def containerd(self):
+        """Where that of the first node answers."""
+        return f"/proc/{processes.running(Places(self._name), 'containerd', 'containerd').pid}/root/run/containerd/containerd.sock"
 
     @contextlib.contextmanager
     def cut_off(self):
@@ -221,9 +234,12 @@ class Stack:
             kube.run("ip", "link", "set", link, "up")
 
     def wait_until_ready(self, node, is_ready=True):
+        """Until what the cluster says of that node is known to all: taints follow its condition seconds later, and evict."""
         def answers():
-            conditions = self.kubectl.get("node", node)["status"]["conditions"]
-            return any(c["type"] == "Ready" and (c["status"] == "True") == is_ready for c in conditions)
+            one = self.kubectl.get("node", node)
+            is_tainted = any(t["key"].startswith("node.kubernetes.io/") for t in one["spec"].get("taints", []))
+            conditions = one["status"]["conditions"]
+            return is_tainted != is_ready and any(c["type"] == "Ready" and (c["status"] == "True") == is_ready for c in conditions)
 
         kube.wait_for(f"{node} is {'' if is_ready else 'not '}ready", answers, 150)
 
@@ -239,7 +255,8 @@ class Stack:
 def send(pod, number):
     """A signal to all processes of a pod's first container."""
     for pid in processes_of(pod["status"]["containerStatuses"][0]["containerID"].split("//")[1]):
-        os.kill(pid, number)
+        with contextlib.suppress(ProcessLookupError):  # a probe or an exec that has just ended
+            os.kill(pid, number)
 
 
 def processes_of(container):

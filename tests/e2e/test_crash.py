@@ -19,7 +19,7 @@ def twenty_jobs():
             for n, script in enumerate(scripts)]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_kill_9_leaves_nothing_behind(stack, namespace, request):
     seed = random.randrange(1 << 32)
     dice = random.Random(seed)

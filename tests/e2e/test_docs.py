@@ -1,7 +1,9 @@
-"""The commands that the documentation says are run: those of people who run jobs, in a namespace of the shared cluster, and
-those of its admin, on the cluster with the release taken away. tests/lib/pages.py tells how a page says so."""
+"""The commands that the documentation says are run: those of people who run jobs, in a namespace of the shared cluster, as are
+those of the examples, and those of its admin, on the cluster with the release taken away. tests/lib/pages.py tells how a page says so."""
 
+import re
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import kube
 import pytest
@@ -24,7 +26,11 @@ spec:
   jobInstances: 1
   ipusPerJobInstance: "4"
   workers: {template: {spec: {containers: [{name: main, imaeg: train, volumeMounts: [{name: data, mountPath: /data}]}]}}}
-END""",
+END
+        # Until the API server's way to the webhooks is there.
+        until { kubectl apply --dry-run=server -f job.yaml 2>&1 || true; } | grep -q imaeg:; do sleep 0.2; done""",
+    "docs/install.md#Without a way to the internet": """
+        for image in ipu-operator ipu-launch; do cp "$(deploy/image build $image)" $image.tar; done""",
     "docs/upgrade.md#Uninstall": """
         kubectl apply -f deploy/examples/interactive.yaml
         kubectl wait --for=condition=Running ipujob/session --timeout=120s""",
@@ -38,7 +44,9 @@ END""",
         kubectl delete ipujob NAME
         sed s/session/NAME/ deploy/examples/interactive.yaml | kubectl apply -f -
         kubectl wait --for=condition=Running ipujob/NAME --timeout=3m""",
+    "docs/jobs.md#How to debug a job": "kubectl wait --for=jsonpath='{.status.currentReplicas}'=2 ipujob/NAME --timeout=3m",
 }
+EXAMPLES = kube.ROOT / "deploy" / "examples"
 VIPU = "vipu"  # the namespace of a V-IPU controller that is no part of the release
 MADE = ["namespace/vipu", "namespace/research", "namespace/research-ipus", "namespace/monitoring",
         "clusterrolebinding/prometheus-reads-ipus", "clusterrolebinding/ipu-operator-metrics-reader"]
@@ -60,6 +68,16 @@ def follow(types, page, place, known=()):
 @pytest.mark.parametrize("page", pages_of("jobs"))
 def test_what_a_page_says_to_who_runs_jobs_works(reader, namespace, page):
     follow(reader(namespace.namespace, SYSTEM, NAME="digits"), page, "jobs")
+
+
+def test_what_the_examples_say_of_themselves_works(reader, namespace):
+    """The commands at their heads, of all of them side by side."""
+    types = reader(namespace.namespace, SYSTEM, **{"namespaces/default": f"namespaces/{namespace.namespace}"})
+    commands = {file.name: "\n".join(re.findall("^#   (.+)", file.read_text(), re.MULTILINE)) for file in EXAMPLES.glob("*.yaml")}
+    assert all(commands.values())
+    with ThreadPoolExecutor() as pool:
+        for name, done in zip(commands, pool.map(types.types, commands.values())):
+            assert done.returncode == 0, f"{name}:\n{done.stdout}{done.stderr}"
 
 
 def free_ports():
@@ -97,7 +115,7 @@ def admin(stack, reader):
         stack.wait_until_leading()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_what_the_pages_say_to_an_admin_works(admin):
     assert sorted(ADMIN_PAGES) == pages_of("admin")
     first, *others = ADMIN_PAGES

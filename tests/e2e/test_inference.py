@@ -25,7 +25,7 @@ def test_a_model_is_served_scaled_and_updated(stack, namespace):
     namespace("apply", "-f", FILE)
     namespace("wait", "--for=condition=PodsReady", "ipujob/inference", "--timeout=120s", timeout=150)
     kube.wait_for("both instances answer", lambda: answering(namespace, "instance") == {0, 1}, SLOW_S)
-    answer = ask(namespace)
+    answer = kube.wait_for("an answer", lambda: ask(namespace))
     assert answer["digit"] == answer["is"] and answer["partition"].startswith("p-inference-")
 
     namespace("scale", "ipujob/inference", "--replicas=3")

@@ -53,7 +53,7 @@ def helm(stack, bare, request):
     """One of the two Helms."""
     yield Helm(stack, request.param)
     bare.attempt("uninstall", RELEASE, "--no-hooks", "--wait")  # after a failure
-    stack.kubectl("delete", "crd", "ipujobs.graphcore.ai", "--ignore-not-found", timeout=60)
+    stack.kubectl("delete", "crd", "ipujobs.graphcore.ai", "--ignore-not-found")
     stack.forget_lease()
 
 
@@ -63,16 +63,19 @@ def team(stack, helm):
     kubectl = stack.kubectl.within("lifecycle")
     stack.kubectl("create", "namespace", kubectl.namespace)
     yield kubectl
-    for name in ("runs", "ended"):
+    for name in ("runs", "ended", "kept"):
         kubectl.attempt("patch", "ipujob", name, "--type=json", "-p", FINALIZERS)  # nobody else would, after a failure
     stack.kubectl("delete", "namespace", kubectl.namespace, "--ignore-not-found", timeout=180)
 
 
 @pytest.fixture
 def migrate(stack, helm, team, reader, tmp_path):
-    """Does a step of docs/migrate.md, in which a reader puts these words: that of the upgrade, or for one of the team's jobs."""
-    assert pages_of("migration") == ["docs/migrate.md"]
-    steps = dict(zip(("upgrade", "release", "take over"), blocks_at("docs/migrate.md", "migration"), strict=True))
+    """Does a step of the documentation, in which a reader puts these words: that of the upgrade, for one of the team's jobs, or
+    for a partition that is nobody's."""
+    pages = pages_of("migration")
+    assert pages == ["docs/migrate.md", "docs/troubleshooting.md"]
+    blocks = [block for page in pages for block in blocks_at(page, "migration")]
+    steps = dict(zip(("upgrade", "adopt", "release", "take over", "give back"), blocks, strict=True))
     types = reader(team.namespace, SYSTEM, NAMESPACE=team.namespace)
     (tmp_path / "helm").symlink_to(helm.program)
 
@@ -102,11 +105,12 @@ def deployments(stack):
     return {each["metadata"]["name"] for each in stack.system.items("deployments")}
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_path):
     stack.kubectl("create", "-f", "-", stdin=json.dumps(vendor_chart.DEFINITION))
-    stack.kubectl("wait", "--for=condition=Established", "crd/ipujobs.graphcore.ai", "--timeout=30s")
-    runs, ended = (begin_as_the_vendor(team, name, state) for name, state in (("runs", "Running"), ("ended", "Completed")))
+    kube.wait_for("IPUJobs are served", lambda: team.attempt("get", "ipujobs").returncode == 0)  # Established comes before that
+    runs, ended, _ = (begin_as_the_vendor(team, name, state)
+                      for name, state in (("runs", "Running"), ("ended", "Completed"), ("kept", "Completed")))
     values = tmp_path / "old-values.yaml"
     values.write_text(json.dumps(vendor_chart.VALUES))
     helm("install", RELEASE, vendor_chart.write(tmp_path / "chart", RELEASE), "--values", values, "--create-namespace")
@@ -125,7 +129,8 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
         assert team.get("pod", "runs-worker-0")["status"]["phase"] == "Running"
 
     # Back and forth again, now without that controller: the test is content.
-    helm("rollback", RELEASE, "1", "--wait", "--timeout=120s")
+    over = ("--force-conflicts",) if helm.is_newest else ()  # the CA of the webhooks is the operator's
+    helm("rollback", RELEASE, "1", "--wait", "--timeout=120s", *over)
     assert deployments(stack) == vendors
     stack.forget_lease()  # with its rights went the operator's way to give it back
     helm("upgrade", RELEASE, CHART, "--values", values, "--set=vipuServer.enabled=true", "--set=global.vipuControllers=", "--wait",
@@ -153,7 +158,8 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
     stack.system("annotate", "configmap", f"{RELEASE}-vipu-controllers", "graphcore.ai/drain=true")
     helm("uninstall", RELEASE, "--wait")
     assert adopted.state() == "Suspended" and adopted.get()["metadata"]["finalizers"] == ["example.com/of-the-vendor"]
-    assert what_is_left(stack) == [f"Pod {RELEASE}-self-check"], "Helm leaves the pod of a test, for its log"
+    # The garbage collector follows. Helm leaves the pod of a test, for its log.
+    kube.wait_for(lambda: f"all but that has gone: {what_is_left(stack)}", lambda: what_is_left(stack) == [f"Pod {RELEASE}-self-check"])
     # Of a partition that has just gone the record may stay: the operator ends with its last job, and the next one tidies up.
     assert stack.records(of_the_released=False) == []
 
@@ -172,19 +178,29 @@ def the_test_names_who_is_dead(helm):
 
 
 def take_over_the_vendors(stack, team, migrate):
-    """One of the vendor's jobs is released, the other taken over, with the commands of docs/migrate.md."""
-    partitions = [f"p-{name}-{team.namespace}-0" for name in ("ended", "runs")]  # of the vendor's operator
-    for partition in partitions:
+    """One of the vendor's jobs is released, one taken over, and one gets its partition, with the commands of docs/migrate.md. A
+    partition that is nobody's goes with those of docs/troubleshooting.md."""
+    partitions = [f"p-{name}-{team.namespace}-0" for name in ("ended", "runs", "kept")]  # of the vendor's operator
+    for partition in (*partitions, "left-behind"):
         stack.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "create", "partition", partition, "--size", "4",
                      "--reconfigurable")
     team.create(job("newer", "true"))  # for its partition the operator looks at all of them
     Job(team, "newer").wait_for_state("Completed")
     verb = "exec", "deployment/ipu-operator", "--", "ipu-operator"
-    kube.wait_for("the operator sees them", lambda: set(partitions) <= set(stack.system(*verb, "partitions").split()), 90)
+    kube.wait_for("the operator sees them",
+                  lambda: {*partitions, "left-behind"} <= set(stack.system(*verb, "partitions").split()), 90)
     refused = stack.system.attempt(*verb, "release", partitions[1])
     assert refused.returncode != 0 and "pod lifecycle/runs-worker-0 may use it" in refused.stderr
     migrate("release", NAME="ended")
     assert team.get("ipujob", "ended") is None and partitions[0] not in stack.partitions()
+    migrate("give back", PARTITION="left-behind")
+    assert "left-behind" not in stack.partitions()
+    migrate("adopt", NAME="kept")
+    assert partitions[2] in stack.partitions()
+    kube.wait_for("the operator sees its record", lambda: partitions[2] not in stack.system(*verb, "partitions").split())
+    team("delete", "ipujob", "kept", "--wait=false")
+    team("patch", "ipujob", "kept", "--type=json", "-p", FINALIZERS)
+    kube.wait_for("its partition goes with it", lambda: partitions[2] not in stack.partitions(), 60)
     migrate("take over", NAME="runs")
 
 

@@ -3,7 +3,7 @@
 import json
 
 import kube
-from jobs import IMAGE, UNTIL_TOLD, Job, job
+from jobs import IMAGE, UNTIL_TOLD, Job, job, told_as_event
 
 EXAMPLES = kube.ROOT / "deploy" / "examples"
 NOWHERE = {"nodeSelector": {"example.org/no-such": "node"}}
@@ -11,12 +11,6 @@ NOWHERE = {"nodeSelector": {"example.org/no-such": "node"}}
 
 def freed(stack, made):
     kube.wait_for("its IPUs are free", lambda: not any(f"-{made.name}-" in name for name in stack.partitions()))
-
-
-def told_as_event(made, reason):
-    kube.wait_for(f"an event says {reason}", lambda: any(
-        event["reason"] == reason and event["regarding"]["name"] == made.name
-        for event in made.kubectl.items("events.events.k8s.io")))
 
 
 # ---- the examples

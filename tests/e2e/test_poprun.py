@@ -68,6 +68,9 @@ def test_deleting_the_job_ends_its_instances(namespace, start):
     made = start(job("stopped", f'exec poprun {patience} --num-instances 2 --num-replicas 2 bash -c "{traps}"', ipus=2,
                      container=MEMORY, pod={"terminationGracePeriodSeconds": 30}))
     kube.wait_for("both instances run", lambda: namespace.attempt("logs", "stopped-worker-0").stdout.count("ready") == 2)
-    follower = namespace.start("logs", "--follow", "stopped-worker-0")
-    namespace("delete", "ipujob", "stopped", "--timeout=60s")
-    assert follower.communicate(timeout=60)[0].count("saved") == 2
+    with namespace.start("logs", "--follow", "stopped-worker-0") as follower:
+        lines = follower.stdout
+        for _ in range(2):  # it reads, before there is nothing more to be read
+            next(line for line in lines if "ready" in line)
+        namespace("delete", "ipujob", "stopped", "--timeout=60s")
+        assert lines.read().count("saved") == 2

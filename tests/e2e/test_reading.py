@@ -2,7 +2,7 @@
 
 import re
 
-from jobs import UNTIL_TOLD, job
+from jobs import UNTIL_TOLD, Job, job, told_as_event
 
 
 def columns(printed):
@@ -44,6 +44,7 @@ def check_logs_by_label(namespace):
 
 
 def check_description(namespace):
+    told_as_event(Job(namespace, "reader"), "Completed")
     told = namespace("describe", "ipujob", "reader")
     assert re.search(r"Last Message: +All instances done", told)
     events = re.findall(r"^ +(Normal|Warning) +(\w+) +\S+(?: \(x\d+ over \S+\))? +\S+ +(.*)$", told.split("Events:")[1], re.M)

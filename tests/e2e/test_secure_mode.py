@@ -69,6 +69,8 @@ def secure(stack, keys, tmp_path_factory):
                   "controller.logLevel=debug")
     stack.system("rollout", "status", "deployment/secure-vipu-server", "--timeout=90s")
     stack.kubectl("label", "nodes", "--all", "--overwrite", LABEL)
+    # The nodes are those of the other controller as well, which serves these jobs until this one has answered.
+    kube.wait_for("the operator knows it", lambda: any(one["up"] and HOST in one["name"] for one in stack.controllers()))
     yield
     stack.kubectl("label", "nodes", "--all", f"{LABEL.split('=')[0]}-")
     stack.install()

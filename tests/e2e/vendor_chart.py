@@ -5,7 +5,6 @@ jobs, with what its operator leaves in them and beside them."""
 import yaml
 
 PAUSE = "ipu-operator.local/pause:1"
-# The vendor's defaults, but for the pull policies: a node here cannot pull.
 VALUES = {
     "nameOverride": "", "fullnameOverride": "ipu-operator",
     "global": {"imagePullSecrets": [], "vipuControllers": "vipu-server:8090:vipu-ctrl=vctl1",
@@ -13,7 +12,7 @@ VALUES = {
                "kubectlVersion": ""},
     "controller": {
         "develLogs": False,
-        "image": {"repository": "graphcore/ipu-operator-controller", "pullPolicy": "IfNotPresent"},
+        "image": {"repository": "graphcore/ipu-operator-controller", "pullPolicy": "Always"},
         "serviceAccount": {"create": True, "annotations": {}, "name": ""},
         "rbac": {"create": True},
         "service": {"type": "ClusterIP", "port": 8443},
@@ -93,9 +92,16 @@ def template(full, release):
             "name": f"{verb[0]}ipujob.graphcore.ai", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 30,
             "admissionReviewVersions": ["v1", "v1beta1"],
             "clientConfig": {"service": {"name": f"{full}-webhook-svc", "namespace": "{{ .Release.Namespace }}",
-                                         "path": f"/{verb}-graphcore-ai-v1alpha1-ipujob"}},
+                                         "path": f"/{verb}-graphcore-ai-v1alpha1-ipujob"},
+                             "caBundle": '{{ (genCA "ca" 365).Cert | b64enc }}'},
             "rules": [{"apiGroups": ["graphcore.ai"], "apiVersions": ["v1alpha1"], "resources": ["ipujobs"],
                        "operations": ["CREATE", "UPDATE"], "scope": "*"}]}])
+
+    def test(name, weight):
+        pod = named("Pod", "v1", f"{full}-test-{name}", spec={
+            "restartPolicy": "Never", "containers": [{"name": "test", "image": PAUSE}]})
+        pod["metadata"]["annotations"] = {"helm.sh/hook": "test", "helm.sh/hook-weight": str(weight)}
+        return pod
 
     return [
         deployment("controller-manager"), deployment("vipu-proxy"),
@@ -108,6 +114,7 @@ def template(full, release):
         *role("manager"), *role("auth-proxy"), *role("vipu-proxy"), *role("leader-election", cluster=""),
         named("ClusterRole", "rbac.authorization.k8s.io/v1", f"{release}-metrics-reader",
               rules=[{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]),
+        *(test(name, weight) for weight, name in enumerate(("connection", "basic-pod", "unannotated-pod"))),
     ]
 
 

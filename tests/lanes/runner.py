@@ -14,7 +14,8 @@ from .table import Compile, Ctest, Lane, Pytest
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 BUILD_LIMIT_S = 30 * 60
-SUITE_LIMIT_S = 45 * 60
+SUITE_LIMIT_S = 70 * 60
+TEST_LIMIT_S = 30 * 60  # a hanging test is named; a first one may build Kubernetes
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -113,7 +114,7 @@ class Runner:
             return ["ctest", "--test-dir", f"build/{suite.preset}", "--label-regex", f"^{suite.label}$",
                     "--no-tests=error", "--output-on-failure", "--parallel", cores(), "--output-junit", str(junit)]
         return [str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
-                "--durations=10", *(f"tests/{path}" for path in suite.paths)]
+                f"--timeout={TEST_LIMIT_S}", "--durations=10", *(f"tests/{path}" for path in suite.paths)]
 
 
 def tracks(lanes: list[Lane]) -> list[list[Lane]]:

@@ -1,6 +1,7 @@
 """What the launcher's tests share. BUILD_DIR names the build whose ipu-launch is tested (build/dev if unset)."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,11 @@ import processes
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "lib"))
+
+# What is started from here begins with no signal ignored, even if this is run by nohup or in the background of a script.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

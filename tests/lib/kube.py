@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = ROOT / "deploy" / "cluster"
-DEADLINE_S = 60
+DEADLINE_S = 120
 
 
 def wait_for(what, condition, seconds=DEADLINE_S, interval_s=0.2):
@@ -23,7 +23,7 @@ def wait_for(what, condition, seconds=DEADLINE_S, interval_s=0.2):
     return value
 
 
-def run(*words, check=True, stdin=None, timeout=120, env=None):
+def run(*words, check=True, stdin=None, timeout=300, env=None):
     """A finished process with its output as text; fails with its complaint."""
     done = subprocess.run([str(word) for word in words], input=stdin, capture_output=True, text=True, timeout=timeout,
                           env=env)
@@ -48,11 +48,11 @@ class Kubectl:
     def within(self, namespace):
         return Kubectl(self.program, self.kubeconfig, namespace)
 
-    def __call__(self, *words, stdin=None, timeout=120):
+    def __call__(self, *words, stdin=None, timeout=300):
         """What kubectl prints; it has to succeed."""
         return self.attempt(*words, stdin=stdin, timeout=timeout, check=True).stdout
 
-    def attempt(self, *words, stdin=None, timeout=120, check=False):
+    def attempt(self, *words, stdin=None, timeout=300, check=False):
         """The finished process, whatever its exit status."""
         return run(self.program, "-n", self.namespace, *words, stdin=stdin, timeout=timeout, check=check, env=self._env)
 

@@ -4,13 +4,13 @@ A block says so behind its language, where readers of the page's source see it:
 
     sh run PLACE          its commands are run there as they stand, and have to succeed
     sh run PLACE fails    the same, but the last of them has to fail
-    sh not run: WHY       nobody runs them
     text shown            what the block before it prints
     yaml file NAME        a file that later commands of the page read
     yaml run PLACE        an object that is applied there
 
 `console` blocks take the marks of `sh`; they show commands behind a "$ " and what they print. What is shown is compared loosely:
-numbers, times and blanks may differ, more may be printed, and in another order, as the API server does with mistakes."""
+numbers, times and blanks may differ, more may be printed, and in another order, as the API server does with mistakes. There is no
+way to say that nobody runs a block: who finds no place for one makes one."""
 
 import re
 import subprocess
@@ -23,9 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACES = {
     "jobs": "tests/e2e/test_docs.py",  # in a namespace of a cluster with the operator, as who runs jobs
     "admin": "tests/e2e/test_docs.py",  # on a cluster without it, as who installs it
-    "migration": "tests/e2e/test_lifecycle.py",
+    "migration": "tests/e2e/test_lifecycle.py",  # where the vendor's operator was
     "quickstart": "tests/e2e/test_quickstart.py",
     "chart": "tests/chart/test_docs.py",  # without a cluster
+    "manifest": "tests/chart/test_install.py",  # where the manifest was applied and edited
+    "machine": "tests/chart/test_machine.py",  # as root, in a copy of machine and tree of which nothing stays
+    "lanes": "tests/chart/test_lanes.py",  # what runs all tests, these too: it is asked whether it knows its words
     "registry": "tests/images/test_push.py",
     "vipu": "tests/vipu/test_guide.py",
     "poprun": "tests/poprun/test_pages.py",
@@ -35,8 +38,12 @@ DEADLINE_S = 300
 FOLDERS = ("charts", "deploy", "docs")
 COMMANDS = ("sh", "console")
 READ_ONLY = ("yaml", "json", "text", "mermaid", "python", "hcl")
+# What begins like this is a command, whatever its block says of itself.
+PROGRAMS = ("kubectl", "helm3?", "ipu-operator", "ipu-launch", "vipu(?:-server)?", "gc-(?:info|monitor)", "poprun", "mpirun", "cmake",
+            "systemctl", "skopeo", "ctr", "curl", "git", "export", r"(?:deploy|tests|build)/[\w./-]+")
+COMMAND = re.compile(rf"^ *(?:\$ .+|(?:# )?(?:{'|'.join(PROGRAMS)})(?: .+|$))", re.MULTILINE)
 FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-MARK = re.compile(r"run (?P<place>[a-z]+)(?P<fails> fails)?|not run: (?P<why>.{10,})|file (?P<file>[\w.-]+)|(?P<shown>shown)")
+MARK = re.compile(r"run (?P<place>[a-z]+)(?P<fails> fails)?|file (?P<file>[\w.-]+)|(?P<shown>shown)")
 
 
 @dataclass(frozen=True)
@@ -63,11 +70,6 @@ class Block:
     @property
     def fails(self):
         return bool(self._marked("fails"))
-
-    @property
-    def why(self):
-        """Why it is not run."""
-        return self._marked("why")
 
     @property
     def file(self):
@@ -136,7 +138,7 @@ def _like(line):
     words = []
     for word in line.removesuffix("...").split():
         number = re.fullmatch(r"[\d.]+(?:[smhd][\dsmhd.]*)?", word)
-        words.append(r"[\d.smhd]+" if number else re.sub(r"\d+(?:\\\.\d+)*", r"\\d+(?:\\.\\d+)*", re.escape(word)))
+        words.append(r"(?:\d+ min )?[\d.smhd]+" if number else re.sub(r"\d+(?:\\\.\d+)*", r"\\d+(?:\\.\\d+)*", re.escape(word)))
     return r"\s+".join(words) + (".*" if line.endswith("...") else "")
 
 
@@ -160,7 +162,7 @@ class Reader:
     def __init__(self, folder, environment, **names):
         """`names` are what stands for a page's NAME, and for whatever else a reader would put in."""
         self.folder, self._environment, self.names, self._printed = Path(folder), environment, names, ""
-        for thing in ("build", "charts", "deploy", "docs"):
+        for thing in ("README.md", "build", "charts", "deploy", "docs"):
             (self.folder / thing).symlink_to(ROOT / thing)
 
     def filled(self, text):

@@ -34,6 +34,8 @@ class Audit:
         self.calls, self.forbidden, self.elsewhere = set(), set(), set()
         with open(log, encoding="utf-8") as lines:
             for line in lines:
+                if not line.endswith("\n"):
+                    break  # it is being written
                 event = json.loads(line)
                 if event["user"]["username"] == user:
                     self._add(event)

@@ -11,18 +11,15 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* Replicas on different nodes, where there are several. */}}
+{{- /* Replicas on different nodes, where there are several. A constraint that names no pods is about the replicas: it would count none. */}}
 {{- define "ipu-operator.topologySpread" -}}
-{{- with .Values.controller.topologySpreadConstraints -}}
-{{- toYaml . -}}
-{{- else -}}
-- maxSkew: 1
-  topologyKey: kubernetes.io/hostname
-  whenUnsatisfiable: ScheduleAnyway
-  labelSelector:
-    matchLabels:
-      {{- include "ipu-operator.selectorLabels" (dict "root" . "component" "controller-manager") | nindent 6 }}
+{{- $replicas := dict "matchLabels" (include "ipu-operator.selectorLabels" (dict "root" . "component" "controller-manager") | fromYaml) -}}
+{{- $spread := list (dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway") -}}
+{{- $constraints := list -}}
+{{- range .Values.controller.topologySpreadConstraints | default $spread -}}
+{{- $constraints = append $constraints (hasKey . "labelSelector" | ternary . (set (deepCopy .) "labelSelector" $replicas)) -}}
 {{- end -}}
+{{- toYaml $constraints -}}
 {{- end -}}
 
 {{- /* The ports of the V-IPU controllers, each once. */}}

@@ -10,8 +10,9 @@
 {{- /* Kept to 36 characters: the longest name made from it, <fullname>-controller-manager-metrics, is a Service, which may have 63.
 The names of Services begin with a letter and have no dot, unlike those of releases: _refusals.tpl holds it to that. */}}
 {{- define "ipu-operator.fullname" -}}
-{{- $name := .Values.fullnameOverride | default (printf "%s-%s" .Release.Name (include "ipu-operator.name" .)) -}}
-{{- include "ipu-operator.cut" (list $name 36) -}}
+{{- $name := include "ipu-operator.name" . -}}
+{{- $long := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- include "ipu-operator.cut" (list (.Values.fullnameOverride | default $long) 36) -}}
 {{- end -}}
 
 {{- /* Objects without a namespace carry it in their name, so that two installations do not collide. */}}
@@ -35,9 +36,10 @@ The names of Services begin with a letter and have no dot, unlike those of relea
 {{- include "ipu-operator.fullname" . }}-admission
 {{- end -}}
 
+{{- /* Names may look like numbers and the like to YAML: here and elsewhere toYaml puts those in quotes. */}}
 {{- define "ipu-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "ipu-operator.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "ipu-operator.name" .root | toYaml }}
+app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
@@ -47,6 +49,11 @@ helm.sh/chart: {{ include "ipu-operator.cut" (list (printf "%s-%s" .root.Chart.N
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/part-of: ipu-operator
+{{- end -}}
+
+{{- /* And a user's of {more}, which may replace them: nothing is found by these. */}}
+{{- define "ipu-operator.labelsAnd" -}}
+{{- mustMergeOverwrite (include "ipu-operator.labels" . | fromYaml) (.more | default dict) | toYaml -}}
 {{- end -}}
 
 {{- define "ipu-operator.serviceAccountName" -}}
@@ -66,12 +73,19 @@ default
 {{- /* Of what has an image: {root, image}. An old values file may name the vendor's images, as its chart did by default:
 this project's stand in for them. */}}
 {{- define "ipu-operator.image" -}}
-{{ include "ipu-operator.registry" .root }}{{ .image.repository | replace "graphcore/ipu-operator-controller" "ipu-operator/ipu-operator" }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{ include "ipu-operator.registry" .root }}{{ ternary "ipu-operator/ipu-operator" .image.repository (eq .image.repository "graphcore/ipu-operator-controller") }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{- end -}}
+
+{{- /* As with the name: "Always" beside the vendor's image is its chart's default, and a node that has this project's image may have
+no registry to ask for it. */}}
+{{- define "ipu-operator.pullPolicy" -}}
+{{- $vendors := and (eq .repository "graphcore/ipu-operator-controller") (eq .pullPolicy "Always") -}}
+{{- ternary "IfNotPresent" .pullPolicy $vendors -}}
 {{- end -}}
 
 {{- define "ipu-operator.launcherImage" -}}
 {{- with .Values.global -}}
-{{ include "ipu-operator.registry" $ }}{{ .launcherImage | replace "graphcore/ipu-operator-launcher" "ipu-operator/ipu-launch" }}:{{ .launcherImageTag | default $.Chart.AppVersion }}
+{{ include "ipu-operator.registry" $ }}{{ ternary "ipu-operator/ipu-launch" .launcherImage (eq .launcherImage "graphcore/ipu-operator-launcher") }}:{{ .launcherImageTag | default $.Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 

@@ -1,6 +1,7 @@
-{{- /* How the metrics are told: secure, plain or off. */}}
+{{- /* How the metrics are told: secure, plain or off, which YAML takes for false when it has no quotes. */}}
 {{- define "ipu-operator.metricsMode" -}}
-{{- if and (eq .Values.metrics.mode "secure") .Values.controller.watchNamespace }}off{{ else }}{{ .Values.metrics.mode }}{{ end -}}
+{{- $mode := .Values.metrics.mode | default "off" -}}
+{{- if and (eq $mode "secure") .Values.controller.watchNamespace }}off{{ else }}{{ $mode }}{{ end -}}
 {{- end -}}
 
 {{- define "ipu-operator.metricsService" -}}

@@ -49,7 +49,7 @@ securityContext:
 {{- /* And their containers. */}}
 {{- define "ipu-operator.ownContainer" -}}
 image: {{ include "ipu-operator.image" (dict "root" . "image" .Values.controller.image) }}
-imagePullPolicy: {{ .Values.controller.image.pullPolicy }}
+imagePullPolicy: {{ include "ipu-operator.pullPolicy" .Values.controller.image }}
 command: [/usr/bin/ipu-operator]
 securityContext:
   {{- include "ipu-operator.securityContext" (dict

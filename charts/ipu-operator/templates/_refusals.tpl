@@ -1,18 +1,21 @@
 {{- /* What is wrong with the values beyond their schema: one line for each mistake, so that all are told at once. */}}
 {{- define "ipu-operator.refusals" -}}
 {{- include "ipu-operator.refusedVendorValues" . -}}
+{{- include "ipu-operator.refusedGlobals" . -}}
 {{- include "ipu-operator.refusedNames" . -}}
 {{- include "ipu-operator.refusedImages" . -}}
 {{- include "ipu-operator.refusedControllers" . -}}
 {{- include "ipu-operator.refusedPodFields" . -}}
+{{- include "ipu-operator.refusedArguments" . -}}
 {{- include "ipu-operator.refusedNetworks" . -}}
 {{- include "ipu-operator.refusedPorts" . -}}
 {{- include "ipu-operator.refusedNamespaced" . -}}
 {{- include "ipu-operator.refusedIdle" . -}}
 {{- include "ipu-operator.refusedSecond" . -}}
+{{- include "ipu-operator.refusedMove" . -}}
 {{- end -}}
 
-{{- /* A value that the vendor's chart had at that default asks for nothing. */}}
+{{- /* A value that the vendor's chart had at that default asks for nothing, nor does one that is left blank. */}}
 {{- define "ipu-operator.refusedVendorValues" -}}
 {{- range $row := .Files.Get "vendor-values.yaml" | fromYamlArray -}}
 {{- $given := $.Values -}}
@@ -21,8 +24,21 @@
 {{- $asked = and $asked (kindIs "map" $given) (hasKey $given $key) -}}
 {{- if $asked }}{{ $given = get $given $key }}{{ end -}}
 {{- end -}}
-{{- if and $asked (not (and (hasKey $row "vendor") (eq (toJson $row.vendor) (toJson $given)))) }}
+{{- if and $asked (not (kindIs "invalid" $given)) (not (and (hasKey $row "vendor") (eq (toJson $row.vendor) (toJson $given)))) }}
   {{ $row.value }}: {{ $row.refused }}{{ with $row.use }}; use {{ . }}{{ end }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* As part of another chart it is given the globals of all. */}}
+{{- define "ipu-operator.refusedGlobals" -}}
+{{- $known := list "imageRegistry" "imagePullSecrets" "kubectlVersion" "laucherImagePullPolicy" "launcherImage"
+  "launcherImagePullPolicy" "launcherImageTag" "vipuControllers" -}}
+{{- if .Chart.IsRoot -}}
+{{- range $key := keys .Values.global | sortAlpha -}}
+{{- if not (has $key $known) }}
+  global.{{ $key }}: there is no such value
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -90,6 +106,33 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
   controller.podLabels: {{ $label }} is a label that the chart gives the pods itself, for others to find them by; leave it out
 {{- end -}}
 {{- end -}}
+{{- range $part, $annotations := dict "controller" (list "kubectl.kubernetes.io/default-container" "checksum/controllers") "vipuServer" (list "checksum/config") -}}
+{{- range $annotation := $annotations -}}
+{{- if hasKey ((get $.Values $part).podAnnotations | default dict) $annotation }}
+  {{ $part }}.podAnnotations: {{ $annotation }} is an annotation that the chart gives the pods itself; leave it out
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* What the chart tells the operator, other objects rely on; here it would come last, and change the operator alone. */}}
+{{- define "ipu-operator.refusedArguments" -}}
+{{- $values := dict "config" "global.vipuControllers" "credentials" "global.vipuControllers" "namespace" "" "health-port" ""
+  "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
+  "hold-seconds" "controller.holdSeconds" "trouble-seconds" "controller.troubleSeconds" "log-level" "controller.logLevel"
+  "log-format" "controller.logFormat" "launcher-image" "global.launcherImage"
+  "launcher-pull-policy" "global.launcherImagePullPolicy" "pull-secrets" "global.imagePullSecrets"
+  "host-network" "worker.hostNetwork" "network-policy" "worker.networkPolicy" "mpi-network" "worker.mpiNetwork"
+  "metrics" "metrics.mode" "metrics-port" "" "metrics-hosts" "" "metrics-certificate" "metrics.certificateSecret"
+  "admission" "admissionWebhooks.enabled" "admission-port" "admissionWebhooks.port" "admission-hosts" ""
+  "admission-certificate" "admissionWebhooks.certManager" -}}
+{{- range .Values.controller.extraArgs -}}
+{{- $flag := regexFind "^--[a-z-]+" . -}}
+{{- $name := trimPrefix "--" $flag -}}
+{{- if hasKey $values $name }}
+  controller.extraArgs: {{ $flag }} is an argument that the chart gives the operator itself; {{ with get $values $name }}use {{ . }}{{ else }}leave it out{{ end }}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "ipu-operator.isNetwork" -}}
@@ -128,7 +171,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- define "ipu-operator.refusedIdle" -}}
 {{- $metrics := include "ipu-operator.metricsMode" . -}}
 {{- if eq $metrics "off" -}}
-{{- $why := ternary "with controller.watchNamespace there are no metrics but with metrics.mode=plain" "there are no metrics with metrics.mode=off" (ne .Values.metrics.mode "off") -}}
+{{- $why := ternary "with controller.watchNamespace there are no metrics but with metrics.mode=plain" "there are no metrics with metrics.mode=off" (eq (toString .Values.metrics.mode) "secure") -}}
 {{- range $value := list "serviceMonitor" "prometheusRule" "dashboard" -}}
 {{- if (get $.Values.metrics $value).enabled }}
   metrics.{{ $value }}.enabled: {{ $why }}
@@ -149,19 +192,44 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* Two operators for all namespaces would both run all jobs. Each is known by the binding of its cluster role; without a cluster,
-as in `helm template`, none is found. */}}
+{{- /* Two operators for one namespace would both run its jobs. Each is known by the binding of its role for jobs; without a cluster,
+as in `helm template`, none is found. Who installs for one namespace may not be able to look beyond it. */}}
 {{- define "ipu-operator.refusedSecond" -}}
-{{- if include "ipu-operator.clusterWide" . -}}
-{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items -}}
+{{- $watched := .Values.controller.watchNamespace | default "" -}}
+{{- $bindings := (lookup "rbac.authorization.k8s.io/v1" "RoleBinding" $watched "").items | default list -}}
+{{- if not $watched -}}
+{{- $bindings = concat $bindings ((lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items | default list) -}}
+{{- end -}}
+{{- range $bindings -}}
 {{- $labels := .metadata.labels | default dict -}}
+{{- $theirs := .metadata.namespace | default "" -}}
 {{- if and (eq (get $labels "app.kubernetes.io/part-of") "ipu-operator")
-  (eq (get $labels "app.kubernetes.io/component") "controller-manager") -}}
+  (eq (get $labels "app.kubernetes.io/component") "controller-manager") (or (not $theirs) (hasSuffix "-jobs" .metadata.name)) -}}
 {{- $release := get $labels "app.kubernetes.io/instance" -}}
 {{- $namespace := (first .subjects).namespace -}}
 {{- if or (ne $release $.Release.Name) (ne $namespace $.Release.Namespace) }}
-  controller.watchNamespace: release {{ $release }} in namespace {{ $namespace }} runs the jobs of all namespaces already, and two would both run each job; uninstall that one first, or give each a namespace of its own
+  controller.watchNamespace: release {{ $release }} in namespace {{ $namespace }} runs the jobs of {{ with $theirs }}namespace {{ . }}{{ else }}all namespaces{{ end }} already, and two would both run each job; uninstall that one first, or give each a namespace of its own
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Records of partitions lie in the operator's namespace, and whoever runs there takes them all for its own. And who looks at other
+jobs than before leaves some with IPUs that nobody gives back, and with a finalizer. */}}
+{{- define "ipu-operator.refusedMove" -}}
+{{- $watched := .Values.controller.watchNamespace | default "" -}}
+{{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items | default list -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- if and (eq (get $labels "app.kubernetes.io/part-of") "ipu-operator") (eq (get $labels "app.kubernetes.io/component") "controller-manager") -}}
+{{- $was := "" -}}
+{{- range (first .spec.template.spec.containers).args -}}
+{{- if hasPrefix "--watch-namespace=" . }}{{ $was = trimPrefix "--watch-namespace=" . }}{{ end -}}
+{{- end -}}
+{{- $release := get $labels "app.kubernetes.io/instance" -}}
+{{- if ne $release $.Release.Name }}
+  namespace {{ $.Release.Namespace }}: release {{ $release }} is there already, and two operators would take each other's partitions for their own; give each a namespace
+{{- else if and $watched (ne $was $watched) }}
+  controller.watchNamespace: this release runs the jobs of {{ with $was }}namespace {{ . }}{{ else }}all namespaces{{ end }}, and nobody would give back the IPUs of those in others than {{ $watched }}; uninstall it, and install it anew
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -33,7 +33,8 @@ GROUPS = {
     "endpointslices": "apis/discovery.k8s.io/v1",
     "rolebindings": "apis/rbac.authorization.k8s.io/v1",
 }
-TIMEOUT_S = 20
+TIMEOUT_S = 60
+IDLE_S = 60  # the API server ends connections that are idle for 90 s: maybe when a request is under way
 TOO_MANY_REQUESTS = 429
 PAUSE_S = 0.1
 
@@ -87,10 +88,17 @@ class Api:
                 raise Refused(status, answer)
             time.sleep(PAUSE_S)
 
+    def _connection(self):
+        """That of this thread."""
+        local, now = self._local, time.monotonic()
+        if not getattr(local, "connection", None) or now - local.used > IDLE_S:
+            local.connection = self.server.connect(self.server.admin)
+        local.used = now
+        return local.connection
+
     def _exchange(self, method, path, data, content_type):
         for is_last in (False, True):
-            connection = getattr(self._local, "connection", None) or self.server.connect(self.server.admin)
-            self._local.connection = connection
+            connection = self._connection()
             try:
                 connection.request(method, path, data, {"Content-Type": content_type, "Accept": JSON})
                 response = connection.getresponse()

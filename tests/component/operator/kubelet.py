@@ -132,6 +132,9 @@ class Automatic:
                         self._step(pod)
             except (OSError, HTTPException):
                 continue  # the API server is away for a moment
+            except Refused as refused:
+                if refused.status < 500:
+                    raise
 
     def _step(self, pod):
         phase, node = pod["status"]["phase"], pod["spec"].get("nodeName")

@@ -1,5 +1,6 @@
 """ipu-operator as a process. IPU_OPERATOR names the program; else it is that of BUILD_DIR, or of build/asan."""
 
+import http.client
 import os
 import re
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-from waiting import until
+from waiting import DEADLINE_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
 SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|Assertion .* failed")
@@ -26,7 +27,7 @@ def environment():
     return {**kept, "HOME": "/nonexistent", "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
-def run(*words, seconds=20):
+def run(*words, seconds=DEADLINE_S):
     """Runs it to its end: what a mistake on the command line comes to."""
     return subprocess.run([program(), *map(str, words)], capture_output=True, text=True, timeout=seconds, env=environment())
 
@@ -53,6 +54,10 @@ class Operator:
     def log_of_this_start(self):
         return self.log_path.read_bytes()[self._from:].decode(errors="replace")
 
+    def of_process(self, file):
+        """What the system knows of it."""
+        return Path(f"/proc/{self.process.pid}/{file}").read_text(errors="replace")
+
     def tail(self):
         return "\n".join(self.log().splitlines()[-25:])
 
@@ -61,7 +66,7 @@ class Operator:
 
     def page(self, path):
         """Its address; "" before there is one."""
-        port = re.search(r"health_port\W+(\d+)", self.log_of_this_start())
+        port = re.search(r"health_port\W+(\d+)\D", self.log_of_this_start())
         return f"http://127.0.0.1:{port[1]}{path}" if port else ""
 
     def ask(self, path, body=None):
@@ -70,20 +75,20 @@ class Operator:
         if not page:
             return 0, ""
         try:
-            with urllib.request.urlopen(page, body and body.encode(), timeout=5) as answer:
+            with urllib.request.urlopen(page, body and body.encode(), timeout=30) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return 0, ""
 
     def health(self, path):
         return self.ask(path)[0]
 
-    def until_logged(self, pattern, seconds=30):
+    def until_logged(self, pattern, seconds=DEADLINE_S):
         until(lambda: re.search(pattern, self.log_of_this_start()), f"a log line {pattern!r}", seconds, self.tail)
 
-    def until_working(self, seconds=30):
+    def until_working(self, seconds=DEADLINE_S):
         """It leads, and knows the world."""
         def works():
             assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.tail()}"
@@ -93,15 +98,16 @@ class Operator:
 
     def kill(self):
         """As a crash does."""
-        if self.process:
-            self.process.kill()
-            self.process.wait()
+        process = self.process  # another thread may start the next one as soon as this one is dead
+        if process:
+            process.kill()
+            process.wait()
 
     def end(self):
         """As a rolling update does; its exit code."""
         if self.is_alive():
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(DEADLINE_S)
 
     def check_sanitizers(self):
         found = SANITIZER.search(self.log())

@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import signal
 import sys
 from pathlib import Path
 
@@ -40,8 +39,7 @@ class SecureVipu(VipuServer):
 
     def change_key(self, user, key):
         self.keys[user] = key
-        (self.folder / "config.yaml").write_text(self._text())
-        self.process.send_signal(signal.SIGHUP)
+        self.read_again(self._text())
 
 
 class Mounted:

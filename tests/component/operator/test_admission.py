@@ -4,7 +4,6 @@ import base64
 import contextlib
 import http.client
 import json
-import socket
 import ssl
 import threading
 
@@ -12,6 +11,7 @@ import pytest
 
 from kube_api import Refused
 from operator_program import Operator
+from ports import free_port
 from waiting import until
 from world import OPERATOR_NS, container, pod_template
 
@@ -20,12 +20,6 @@ WITH_WEBHOOKS = ("--set", "admissionWebhooks.enabled=true")
 CONFIGS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 VALIDATE = "/validate-graphcore-ai-v1alpha1-ipujob"
 LOADERS = 8
-
-
-def free_port():
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
 
 
 class Webhooks:
@@ -43,6 +37,7 @@ class Webhooks:
                     hook["clientConfig"]["url"] = f"https://localhost:{self.port}{path}"
                 self.api.apply(item["kind"].lower() + "s", None, item)
         world.start_operator([], *self.flags(self.port), *flags, proxy=proxy)
+        self.until_asked()
 
     @staticmethod
     def flags(port):
@@ -55,6 +50,21 @@ class Webhooks:
             self.api.delete(config, None, NAME)
         self.api.delete("secrets", OPERATOR_NS, NAME)
         self.world.cluster.grant()
+        until(lambda: self._says() == "", "nobody is asked any more", tell=self._says)
+
+    def _says(self, **spec):
+        """What the API server says to a new job; "" if it is not even filled in."""
+        try:
+            filled = create(self, job("trial-of-webhooks", **spec), "?dryRun=All")["spec"].get("cleanPodPolicy")
+        except Refused as refused:
+            return refused.body["message"]
+        return "filled in" if filled else ""
+
+    def until_asked(self):
+        """The API server learns of a changed configuration, and of a changed CA, in its own time."""
+        wrong = {"template": pod_template({"name": "train"})}
+        until(lambda: self._says() == "filled in" and "denied the request" in self._says(**wrong), "both webhooks are asked",
+              tell=lambda: f"{self._says()}\n{self._says(**wrong)}\n{self.world.tell()}")
 
     def bundles(self):
         return [hook["clientConfig"].get("caBundle") for config in CONFIGS
@@ -112,13 +122,29 @@ def create(webhooks, body, query=""):
     return webhooks.api.request("POST", webhooks.api.path("ipujobs", webhooks.world.ns) + query, body)
 
 
+CANNOT_SAY = "the API server cannot say"
+
+
+def well_judged(operator, judge):
+    """The judgement. Who has no answer of the API server within a second lets pass what it could not judge: then once more."""
+    def in_time():
+        before = operator.log().count(CANNOT_SAY)
+        found = judge()
+        return operator.log().count(CANNOT_SAY) == before and [found]
+    return until(in_time, "a judgement", tell=operator.tail)[0]
+
+
 def causes(webhooks, body):
     """What is wrong with it, by field."""
-    with pytest.raises(Refused) as refused:
-        create(webhooks, body)
-    assert refused.value.status == 422
-    assert 'admission webhook "vipujob.graphcore.ai" denied the request' in refused.value.body["message"]
-    return {cause["field"]: cause["message"] for cause in refused.value.body["details"]["causes"]}
+    def refusal():
+        try:
+            return create(webhooks, body, "?dryRun=All") and None
+        except Refused as refused:
+            return refused
+    refused = well_judged(webhooks.world.operator, refusal)
+    assert refused and refused.status == 422
+    assert 'admission webhook "vipujob.graphcore.ai" denied the request' in refused.body["message"]
+    return {cause["field"]: cause["message"] for cause in refused.body["details"]["causes"]}
 
 
 def test_defaults_are_filled_in_and_given_values_stay(webhooks):
@@ -148,6 +174,21 @@ def test_every_mistake_in_the_template_is_named_at_once(webhooks):
     assert "Required value" in found[f"{template}.containers[0].image"]
 
 
+def test_values_of_wrong_types_are_named_beside_other_mistakes(webhooks):
+    bad = pod_template(container(volumeMounts=[{"name": "data", "mountPath": "/a", "readOnly": "true"}]),
+                       {"name": "beside", "ports": [{"containerPort": 1}, {"containerPort": "80"}], "stdni": True},
+                       volumes=[{"name": "data", "emptyDir": {}}], hostNetwork="yes")
+    found = causes(webhooks, job(template=bad))
+    template = "spec.workers.template.spec"
+    assert set(found) == {f"{template}.{field}" for field in (
+        "hostNetwork", "containers[0].volumeMounts[0].readOnly", "containers[1].ports[1].containerPort", "containers[1].stdni",
+        "containers[1].image")}
+    assert found[f"{template}.hostNetwork"] == 'Invalid value: "yes": must be true or false'
+    own = pod_template({"name": "head", "tty": "no", "volumeMounts": [{"name": "data", "mountPath": "/b", "readOnly": "true"}]})
+    assert set(causes(webhooks, led(pod_template(volumes=[{"name": "data", "emptyDir": {}}]), own))) == {
+        f"spec.launcher.template.spec.containers[0].{field}" for field in ("tty", "volumeMounts[0].readOnly")}
+
+
 def led(template, own, name="led"):
     """A job with a launcher that has a template of its own."""
     return job(name, template, launcher={"command": ["mpirun", "train"], "template": own})
@@ -167,7 +208,7 @@ def test_every_mistake_in_a_launchers_template_is_named_at_once(webhooks):
 
 def test_mistakes_of_both_templates_are_named_at_once_and_none_twice(webhooks):
     """The launcher takes the workers' volumes, their network and the missing image over; its own mistakes are like theirs."""
-    workers = pod_template({"name": "train", **BAD_CONTAINER}, hostNetwork="yes")
+    workers = pod_template(container(), volumes=[{"name": "data", "emptyDir": {"sizeLimit": "large"}}])
     found = causes(webhooks, led(workers, {"metadata": {"labels": {"a b": "c"}}}))
     assert list(found) == ["spec.workers.template"], "what cannot be read hides all else, and is told once"
     workers = pod_template({"name": "train", **BAD_CONTAINER}, **BAD_POD, volumes=[{"name": "Data", "emptyDri": {}}])
@@ -192,14 +233,35 @@ def test_a_launchers_template_may_count_on_the_workers(webhooks):
         "containers[0]", "dnsConfig"]
 
 
+def test_mistakes_in_the_launchers_variables_are_named(webhooks):
+    with_env = led(pod_template(container(env=[{"name": "C", "value": "1"}])), {})
+    with_env["spec"]["launcher"]["env"] = [{"name": "A", "valueFrom": {"secretKeyRf": {"name": "x"}}},
+                                           {"name": "B", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "spec.nope"}}},
+                                           {"name": "C", "vlaue": "2"}]
+    assert set(causes(webhooks, with_env)) == {f"spec.launcher.env[{field}" for field in (
+        "0].valueFrom", "0].valueFrom.secretKeyRf", "1].valueFrom", "1].valueFrom.fieldRef.fieldPath", "2].vlaue")}
+
+
+def test_what_fits_the_workers_and_not_their_launcher_is_told(webhooks):
+    workers = pod_template(container(volumeDevices=[{"name": "disk", "devicePath": "/data"}]),
+                           volumes=[{"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}], hostNetwork=True)
+    own = pod_template({"name": "head", "volumeMounts": [{"name": "x", "mountPath": "/data"}]},
+                       volumes=[{"name": "x", "emptyDir": {}}], hostUsers=False)
+    assert create(webhooks, job("fits", workers), "?dryRun=All")
+    found = causes(webhooks, led(workers, own))
+    assert {"spec.workers.template.spec.hostNetwork", "spec.workers.template.spec.containers[0].volumeDevices[0].devicePath"} <= set(found)
+    assert all("(in the launcher's pod, which takes it over)" in found[field] for field in found if "workers" in field)
+
+
 def test_a_changed_launchers_template_is_judged(webhooks):
     was = led(pod_template(), {"spec": {"dnsPolicy": "Default"}})
-    told = webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "Sometimes"}}), old=was)
+    operator = webhooks.world.operator
+    told = well_judged(operator, lambda: webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "Sometimes"}}), old=was))
     assert [cause["field"] for cause in told["status"]["details"]["causes"]] == ["spec.launcher.template.spec.dnsPolicy"]
     assert webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "ClusterFirst"}}), old=was)["allowed"] is True
     mounting = pod_template({"name": "head", "volumeMounts": [{"name": "data", "mountPath": "/data"}]})
     was = led(pod_template(volumes=[{"name": "data", "emptyDir": {}}]), mounting)
-    told = webhooks.verdict(led(pod_template(), mounting), old=was)
+    told = well_judged(operator, lambda: webhooks.verdict(led(pod_template(), mounting), old=was))
     assert [cause["field"] for cause in told["status"]["details"]["causes"]] == [
         "spec.launcher.template.spec.containers[0].volumeMounts[0].name"], "the workers' volume has gone under it"
 
@@ -226,23 +288,38 @@ def test_what_is_no_review_is_refused(webhooks, length, body, status):
     assert webhooks.verdict({})["allowed"] is False
 
 
+def test_a_job_that_is_nested_too_deep_is_refused_with_the_reason(webhooks, monkeypatch):
+    text = json.dumps(job(template=pod_template(more="deep"))).replace('"deep"', '{"in":' * 1100 + "1" + "}" * 1100)
+    monkeypatch.setattr(json, "dumps", lambda body: text)  # which does not go so deep itself
+    with pytest.raises(Refused) as refused:
+        create(webhooks, {})
+    assert "or nested more than 1000 deep" in refused.value.body["message"]
+
+
+def test_a_job_of_too_many_values_is_refused_with_their_number(webhooks):
+    with pytest.raises(Refused) as refused:
+        create(webhooks, job("many", pod_template(container(args=[""] * 100_000))), "?dryRun=All")
+    assert "the job has too many values: 100" in refused.value.body["message"]
+    assert create(webhooks, job("some", pod_template(container(args=[""] * 20_000))), "?dryRun=All")
+
+
 def test_pods_are_not_judged_when_the_api_server_cannot_say(webhooks):
     bad = job(template=pod_template({"name": "train"}))
-    assert webhooks.verdict(bad)["allowed"] is False
+    assert well_judged(webhooks.world.operator, lambda: webhooks.verdict(bad))["allowed"] is False
     assert webhooks.verdict(bad, ns="no-such-namespace")["allowed"] is True
     assert webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "Sometimes"}}), ns="no-such-namespace")["allowed"] is True
-    webhooks.world.operator.until_logged("the API server cannot say")
+    webhooks.world.operator.until_logged(CANNOT_SAY)
 
 
 def test_a_changed_ca_is_put_right(webhooks):
     good, other = webhooks.bundles(), base64.b64encode(base64.b64decode(webhooks.api.server.ca)).decode()
     webhooks.trust(base64.b64encode(b"rubbish").decode())
-    until(lambda: webhooks.bundles() == good, "the CA is put right", 60, webhooks.world.tell)
+    until(lambda: webhooks.bundles() == good, "the CA is put right", tell=webhooks.world.tell)
     webhooks.trust(other)
-    until(lambda: all(bundle != other for bundle in webhooks.bundles()), "the CA is there again", 60, webhooks.world.tell)
+    until(lambda: all(bundle != other for bundle in webhooks.bundles()), "the CA is there again", tell=webhooks.world.tell)
     for bundle in webhooks.bundles():
         assert base64.b64decode(bundle).startswith(base64.b64decode(good[0])), "another's goes later"
-    assert create(webhooks, job("trusted"), "?dryRun=All")
+    webhooks.until_asked()
     webhooks.trust(good[0])
 
 
@@ -251,10 +328,11 @@ def test_a_standby_answers_with_the_same_certificate(webhooks, tmp_path):
     first = webhooks.world.operator
     standby = Operator(tmp_path, *first.flags[:-6], *Webhooks.flags(port), "--pod-name", "standby").start()
     try:
-        until(lambda: standby.health("/readyz") == 200, "the standby is ready", 60, standby.tail)
+        until(lambda: standby.health("/readyz") == 200, "the standby is ready", tell=standby.tail)
         assert "leading" not in standby.log()
         assert webhooks.shown(port) == webhooks.shown() == webhooks.kept()
-        assert webhooks.verdict(job(template=pod_template({"name": "train"})), port=port)["allowed"] is False
+        wrong = job(template=pod_template({"name": "train"}))
+        assert well_judged(standby, lambda: webhooks.verdict(wrong, port=port))["allowed"] is False
         assert webhooks.verdict(job(), port=port)["allowed"] is True
         code = standby.end()
     finally:
@@ -287,7 +365,7 @@ class Load:
     def until_all_answered(self):
         so_far = list(self.answers)
         until(lambda: all(now > then + 5 for now, then in zip(self.answers, so_far)) or self.wrong,
-              "every connection is answered", 60, self._webhooks.world.tell)
+              "every connection is answered", tell=self._webhooks.world.tell)
 
     def __exit__(self, *_):
         self._end.set()
@@ -301,7 +379,7 @@ def test_a_rotation_under_load_drops_no_request(webhooks):
             load.until_all_answered()
             old = webhooks.shown()
             webhooks.empty_secret()
-            until(lambda old=old: webhooks.shown() not in ("", old), "a new certificate is shown", 90, webhooks.world.tell)
+            until(lambda old=old: webhooks.shown() not in ("", old), "a new certificate is shown", tell=webhooks.world.tell)
             load.until_all_answered()
             assert webhooks.shown() == webhooks.kept()
             assert webhooks.bundles() == [webhooks.secret()["ca.crt"]] * 2
@@ -322,20 +400,21 @@ def test_a_secret_that_goes_with_its_release_is_not_made_again(webhooks):
     assert api.get("secrets", OPERATOR_NS, NAME) is None
     for config, was in configurations.items():
         api.create(config, None, {"metadata": {"name": NAME}, "webhooks": was["webhooks"]})
-    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made again where nobody ends", 120, world.tell)
-    until(lambda: webhooks.shown() == webhooks.kept(), "and shown", 90, world.tell)
+    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made again where nobody ends", tell=world.tell)
+    until(lambda: webhooks.shown() == webhooks.kept(), "and shown", tell=world.tell)
     api.delete("secrets", OPERATOR_NS, NAME)
     world.operator.end()
     assert api.get("secrets", OPERATOR_NS, NAME) is None
     world.start_operator([], *webhooks.flags(webhooks.port))
-    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made by who begins without one", 90, world.tell)
-    until(lambda: webhooks.shown() == webhooks.kept(), "and shown", 90, world.tell)
+    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made by who begins without one", tell=world.tell)
+    until(lambda: webhooks.shown() == webhooks.kept(), "and shown", tell=world.tell)
     world.cluster.grant(*WITH_WEBHOOKS)
 
 
 def test_without_an_operator_nothing_but_ipujobs_waits(webhooks):
     """It is dead, and the CA is another's."""
     api, ns = webhooks.api, webhooks.world.ns
+    webhooks.until_asked()
     made = create(webhooks, job("going"))
     api.patch("ipujobs", ns, "going", {"metadata": {"finalizers": ["example.com/held"]}})
     webhooks.world.operator.kill()
@@ -351,4 +430,5 @@ def test_without_an_operator_nothing_but_ipujobs_waits(webhooks):
     api.patch("ipujobs", ns, "going", {"metadata": {"finalizers": None}})
     assert api.get("ipujobs", ns, "going") is None
     webhooks.world.restart_operator()
+    webhooks.until_asked()
     assert create(webhooks, job("again"))

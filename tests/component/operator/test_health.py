@@ -1,8 +1,14 @@
 """What a kubelet is told by the chart's probes: a loop that is stuck and a lease that is lost are seen."""
 
+import concurrent.futures
+import contextlib
+import itertools
 import os
 import re
+import resource
+import socket
 import subprocess
+import threading
 import urllib.request
 from datetime import datetime, timezone
 
@@ -10,11 +16,13 @@ import pytest
 
 from api_proxy import FORBIDDEN
 from operator_program import Operator
-from waiting import until
-from world import LEASE, OPERATOR_NS
+from test_admission import Webhooks, job, well_judged
+from waiting import DEADLINE_S, until
+from world import LEASE, OPERATOR_NS, pod_template
 
 LOST_LEASE = 1
 RENEW_DEADLINE_S = 10
+READYZ = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -70,31 +78,31 @@ def test_a_stuck_loop_is_seen_and_costs_the_lease(world, vipu, probes):
     certificate = make_certificate(world.folder / "tls")
     operator = world.start_operator(vipu.address, "--metrics", "secure", "--metrics-port", "0", "--metrics-certificate", certificate)
     kubelet = Kubelet(operator, probes)
-    assert kubelet.sees() == ALL_WELL
+    until(lambda: kubelet.sees() == ALL_WELL, "all is well", tell=world.tell)
     os.link(certificate / "tls.crt", certificate / "before")
     os.mkfifo(certificate / "pipe")
     os.replace(certificate / "pipe", certificate / "tls.crt")
-    until(lambda: kubelet.sees() == NOTHING_WELL, "neither page is answered", 60, world.tell)
-    until(lambda: seconds_since_renewal(world) > RENEW_DEADLINE_S, "it may lead no more", 60, world.tell)
+    until(lambda: kubelet.sees() == NOTHING_WELL, "neither page is answered", tell=world.tell)
+    until(lambda: seconds_since_renewal(world) > RENEW_DEADLINE_S, "it may lead no more", tell=world.tell)
     assert operator.is_alive()
     with open(certificate / "tls.crt", "w"):
         pass  # its end is what the reader waits for
-    until(lambda: not operator.is_alive(), "it ends, to be started again", 60, world.tell)
+    until(lambda: not operator.is_alive(), "it ends, to be started again", tell=world.tell)
     assert operator.process.returncode == LOST_LEASE
     os.replace(certificate / "before", certificate / "tls.crt")
     operator.start()
-    until(lambda: kubelet.sees() == ALL_WELL, "it is well again", 60, world.tell)
+    until(lambda: kubelet.sees() == ALL_WELL, "it is well again", tell=world.tell)
 
 
 def test_a_lease_that_another_took_is_seen(world, vipu, probes):
     operator = world.start_operator(vipu.address)
     kubelet = Kubelet(operator, probes)
-    assert kubelet.sees() == ALL_WELL
+    until(lambda: kubelet.sees() == ALL_WELL, "all is well", tell=world.tell)
     world.api.patch("leases", OPERATOR_NS, LEASE, {"spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600}})
-    until(lambda: kubelet.sees() == NOTHING_WELL, "neither page is answered", 60, world.tell)
-    assert operator.process.wait(60) == LOST_LEASE
+    until(lambda: kubelet.sees() == NOTHING_WELL, "neither page is answered", tell=world.tell)
+    assert operator.process.wait(DEADLINE_S) == LOST_LEASE
     operator.start()
-    until(lambda: kubelet.sees() == ALL_WELL, "it stands by", 60, world.tell)
+    until(lambda: kubelet.sees() == ALL_WELL, "it stands by", tell=world.tell)
     assert "leading" not in operator.log_of_this_start()
 
 
@@ -108,10 +116,10 @@ def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path
     until(lambda: second.ask("/readyz") == (200, "ok\n"), "it stands by", tell=second.tail)
     api.refuses = lambda seen: seen.is_lease
     unknown = (503, "it is not known who leads: the lease could not be read or taken\n")
-    until(lambda: second.ask("/readyz") == unknown, "it is not ready", 60, second.tail)
+    until(lambda: second.ask("/readyz") == unknown, "it is not ready", tell=second.tail)
     assert second.health("/healthz") == first.health("/readyz") == 200, "to start it again would not help"
     api.refuses = lambda seen: False
-    until(lambda: second.ask("/readyz") == (200, "ok\n"), "it is ready again", 60, second.tail)
+    until(lambda: second.ask("/readyz") == (200, "ok\n"), "it is ready again", tell=second.tail)
     log = second.log()
     assert log.count("lease is in trouble") == log.count("lease is well again") == 1, "once for each"
     assert FORBIDDEN in log
@@ -131,12 +139,11 @@ def test_a_leader_that_sees_no_changes_tells_it_and_stays_ready(world, vipu):
     assert seconds_blind(operator, "nodes") == 0
     api.refuses = lambda seen: seen.path.endswith("/nodes")
     api.hang_up_streams()
-    until(lambda: seconds_blind(operator, "nodes") > 0, "its age is told", 60, world.tell)
+    until(lambda: seconds_blind(operator, "nodes") > 0, "its age is told", tell=world.tell)
     assert operator.health("/readyz") == 200
     operator.until_logged("watch is in trouble resource=nodes")
     api.refuses = lambda seen: False
-    world.make_node("another")
-    operator.until_logged("watch is well again resource=nodes", 60)
+    operator.until_logged("watch is well again resource=nodes")
     assert seconds_blind(operator, "nodes") == 0
 
 
@@ -145,7 +152,91 @@ def test_a_leader_that_begins_blind_says_of_what(world, vipu):
     api.refuses = lambda seen: seen.path.endswith("/nodes")
     operator = world.make_operator(vipu.address, proxy=api).start()
     told = rf"jobs, pods, .* not all known yet; the watch of nodes has been in trouble for \d+ s: .*{FORBIDDEN}.*\n"
-    until(lambda: re.fullmatch(told, operator.ask("/readyz")[1]), "it is named, with the cause", 30, world.tell)
+    until(lambda: re.fullmatch(told, operator.ask("/readyz")[1]), "it is named, with the cause", tell=world.tell)
     assert operator.health("/readyz") == 503
     api.refuses = lambda seen: False
-    operator.until_working(60)
+    operator.until_working()
+
+
+class Crowd:
+    """Connections that somebody holds open, more than a port has room for; each says no more than a part of a request."""
+
+    COUNT = 300
+
+    def __init__(self, port, *parts):
+        self._sockets = [socket.create_connection(("127.0.0.1", port), 30) for _ in range(self.COUNT)]
+        for one, part in zip(self._sockets, itertools.cycle(parts)):
+            with contextlib.suppress(OSError):  # it has been closed already
+                one.sendall(part)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for one in self._sockets:
+            one.close()
+
+
+HALVES = b"", b"GET /healthz HTTP/1.1\r\nHost: ", b"POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
+HALF_HELLO = b"\x16\x03\x01\x02\x00\x01"
+
+
+def test_a_crowd_keeps_nobody_out_and_disturbs_no_request(world):
+    api = world.make_api_proxy()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))  # as some nodes have it
+    webhooks = Webhooks(world, proxy=api)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert re.search(rf"Max open files +{hard} ", world.operator.of_process("limits"))
+    health = int(world.operator.page("").rpartition(":")[2])
+    asked, answered = threading.Event(), threading.Event()
+
+    def before(seen):
+        """A webhook waits for the API server's opinion while the crowds come."""
+        if seen.path.endswith("/podtemplates"):
+            asked.set()
+            answered.wait(DEADLINE_S)
+        return True
+
+    api.before = before
+    try:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            verdict = pool.submit(webhooks.verdict, job())
+            assert asked.wait(DEADLINE_S)
+            for _ in range(3):
+                with Crowd(health, *HALVES), Crowd(webhooks.port, b"", HALF_HELLO):
+                    assert world.operator.health("/healthz") == 200
+            answered.set()
+            assert verdict.result(DEADLINE_S)  # allowed, if the API server's opinion came too late
+            with Crowd(webhooks.port, b"", HALF_HELLO):
+                wrong = job(template=pod_template({"name": "train"}))
+                assert well_judged(world.operator, lambda: webhooks.verdict(wrong))["allowed"] is False
+    finally:
+        answered.set()
+        webhooks.remove()
+
+
+def test_who_asks_until_the_end_disturbs_no_end(world):
+    """Each server ends in turns of the loop in which the others still answer."""
+    webhooks = Webhooks(world)
+    operator, over = world.operator, threading.Event()
+
+    def asks():
+        while not over.is_set():
+            with contextlib.suppress(OSError, ValueError):  # it is not there, and has no port
+                port = int((operator.page("") or "").rpartition(":")[2])
+                with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as it:
+                    it.sendall(READYZ)
+                    while it.recv(4096) and not over.is_set():
+                        it.sendall(READYZ)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as askers:
+        try:
+            for _ in range(4):
+                askers.submit(asks)
+            for _ in range(4):
+                assert operator.end() == 0, operator.tail()
+                world.restart_operator()
+        finally:
+            over.set()
+            webhooks.remove()

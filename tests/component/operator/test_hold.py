@@ -7,7 +7,7 @@ import pytest
 from kubelet import now
 from waiting import until
 
-HOLD_S = 6
+HOLD_S = 10  # and seen before it is over
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 RELEASE = "graphcore.ai/release"
 
@@ -16,6 +16,7 @@ def lose_the_pod(world, job):
     """It runs, and is then removed from the API by force; its partition."""
     pod = job.run_pods(1)[f"{job.name}-worker-0"]
     job.wait("Running")
+    job.lost_at = time.monotonic()
     world.kubelet.vanish(pod)
     return pod["metadata"]["annotations"]["graphcore.ai/partition"]
 
@@ -34,7 +35,7 @@ def new_partition(job, old):
             if name != old:
                 return name
         return None
-    return until(started, f"{job.name} has another partition", 60, job.world.tell)
+    return until(started, f"{job.name} has another partition", tell=job.world.tell)
 
 
 def finish(world, vipu, job):
@@ -68,19 +69,18 @@ def test_a_force_deleted_pod_holds_its_partition(world, vipu, front):
     world.start_operator(front.address, "--hold-seconds", HOLD_S)
     job = world.job("lost", ipusPerJobInstance="64")
     old = lose_the_pod(world, job)
-    lost_at = time.monotonic()
     wait_held(world, job, old)
     assert old in vipu.partitions()
     other = world.job("other")
     other.wait("Pending", "InsufficientIPUs")
-    until(lambda: old not in vipu.partitions(), "the partition is removed", 30, world.tell)
-    assert min(when(front, "RemovePartition")) >= lost_at + HOLD_S - 1
+    until(lambda: old not in vipu.partitions(), "the partition is removed", tell=world.tell)
+    assert min(when(front, "RemovePartition")) >= job.lost_at + HOLD_S - 0.1
     assert when(front, "ResetPartition") == [], "never reset"
-    new = until(lambda: set(vipu.partitions()) - {old}, "the next attempt", 30, world.tell)
+    new = until(lambda: set(vipu.partitions()) - {old}, "the next attempt", tell=world.tell)
     assert old not in new, "the id is not used again"
     world.automatic(lambda pod: 0)
     for waiting in (job, other):
-        waiting.wait("Completed", seconds=40)
+        waiting.wait("Completed")
         waiting.wait_released()
     assert vipu.partitions() == {}
 
@@ -135,13 +135,12 @@ def test_deletion_of_a_job_whose_pod_is_lost_waits_too(world, vipu, front):
     world.start_operator(front.address, "--hold-seconds", HOLD_S)
     job = world.job("gone")
     old = lose_the_pod(world, job)
-    lost_at = time.monotonic()
     wait_held(world, job, old)
     job.delete()
     told = job.wait("Terminating")["lastMessage"]
     assert old in told and "may still run" in told
-    job.wait_gone(60)
-    assert min(when(front, "RemovePartition")) >= lost_at + HOLD_S - 1
+    job.wait_gone()
+    assert min(when(front, "RemovePartition")) >= job.lost_at + HOLD_S - 0.1
     assert vipu.partitions() == {} and world.records() == {}
     assert set(world.spent()) == {old}
     again = world.job("gone")
@@ -160,10 +159,10 @@ def test_a_spent_id_is_free_when_its_pod_has_ended(world, vipu):
     pod = job.run_pods(1)["stuck-worker-0"]
     job.wait("Running")
     job.delete()  # its kubelet does not answer
-    job.wait_gone(60)
-    until(lambda: set(world.spent()) == {f"p-stuck-{world.ns}-0"}, "the id is kept", 30, world.tell)
+    job.wait_gone()
+    until(lambda: set(world.spent()) == {f"p-stuck-{world.ns}-0"}, "the id is kept", tell=world.tell)
     world.kubelet.end_deleted(pod)
-    until(lambda: world.spent() == {}, "the id is free again, and nothing is on its way to it", 90, world.tell)
+    until(lambda: world.spent() == {}, "the id is free again, and nothing is on its way to it", tell=world.tell)
 
 
 def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vipu):
@@ -206,7 +205,7 @@ def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):
     first = job.wait_pods(1)["unbound-worker-0"]
     world.kubelet.vanish(first)
     until(lambda: (pod := job.pods().get("unbound-worker-0")) and pod["metadata"]["uid"] != first["metadata"]["uid"],
-          "it comes back", 20, world.tell)
+          "it comes back", tell=world.tell)
     assert list(vipu.partitions()) == [f"p-unbound-{world.ns}-0"]
 
 
@@ -227,7 +226,7 @@ def test_a_pod_that_gets_its_node_while_it_is_deleted_is_heard_out(world, vipu):
     proxy.before = bind_first
     job.patch({"spec": {"suspend": True}})
     until(lambda: bound and job.pods()["late-worker-0"]["metadata"].get("deletionTimestamp"),
-          "its node is asked to end it", 30, world.tell)
+          "its node is asked to end it", tell=world.tell)
     world.kubelet.end_deleted(job.pods()["late-worker-0"])
     job.wait("Suspended")
     job.wait_released()
@@ -241,6 +240,6 @@ def test_a_namespace_that_goes_takes_its_job_along_and_the_ipus_come_back(world,
     job = world.job("inside", ns=ns)
     job.wait("Running")
     world.api.delete("namespaces", None, ns)
-    job.wait_gone(60)
-    until(lambda: world.api.get("namespaces", None, ns) is None, "the namespace has gone", 60, world.tell)
+    job.wait_gone()
+    until(lambda: world.api.get("namespaces", None, ns) is None, "the namespace has gone", tell=world.tell)
     assert vipu.partitions() == {} and world.records() == {}

@@ -78,9 +78,7 @@ def test_conditions_are_those_of_kubernetes(world, vipu):
     world.kubelet.succeed(job.pods()["told-worker-0"])
     job.wait("Completed")
     assert job.condition("Completed")["status"] == "True" and job.condition("Running")["status"] == "False"
-    reasons = until(lambda: (seen := [event["reason"] for event in job.events()]) and "Completed" in seen and seen,
-                    "the end is told as an event", tell=world.tell)
-    assert "Running" in reasons
+    until(lambda: {"Running", "Completed"} <= job.reasons_told(), "both are told as events", tell=world.tell)
     for event in job.events():
         assert event["metadata"]["namespace"] == world.ns and event["regarding"]["kind"] == "IPUJob"
         assert event["reportingController"] == "graphcore.ai/ipu-operator"
@@ -191,7 +189,7 @@ def test_exit_code_policy_restarts_on_the_same_partition(world, vipu):
     world.kubelet.fail(first, 4, "try again")
     job.wait("Restarting", "Restarting")
     second = until(lambda: (pod := job.pods().get("retry-worker-0"))
-                   and pod["metadata"]["uid"] != first["metadata"]["uid"] and pod, "a new pod", 40, world.tell)
+                   and pod["metadata"]["uid"] != first["metadata"]["uid"] and pod, "a new pod", tell=world.tell)
     assert second["metadata"]["annotations"]["graphcore.ai/partition"] == f"p-retry-{world.ns}-0"
     assert second["metadata"]["annotations"]["graphcore.ai/run"] == "1"
     assert list(vipu.partitions()) == [f"p-retry-{world.ns}-0"]
@@ -236,7 +234,7 @@ def test_a_service_that_was_deleted_comes_back(world, vipu):
 
 def names_of(world, job):
     """Slice -> host name -> addresses, as DNS has them; nothing while the slices are not there."""
-    return {found["metadata"]["name"]: {one["hostname"]: one["addresses"] for one in found["endpoints"]}
+    return {found["metadata"]["name"]: {one["hostname"]: one["addresses"] for one in found["endpoints"] or []}
             for found in world.api.list("endpointslices", world.ns)
             if found["metadata"]["labels"].get("kubernetes.io/service-name") == f"{job.name}-workers"}
 
@@ -265,7 +263,7 @@ def test_workers_are_found_by_name(world, vipu):
 
     world.kubelet.fail(pods["found-worker-1"], 1)
     world.automatic()
-    until(lambda: job.status.get("restartCount") == 1 and job.is_in("Running"), "it is started again", 90, world.tell)
+    until(lambda: job.status.get("restartCount") == 1 and job.is_in("Running"), "it is started again", tell=world.tell)
     again = {"found-workers-0-ipv4": addresses(job.pods())}
     assert again != wanted
     until(lambda: names_of(world, job) == again, "the names of the new pods", tell=world.tell)
@@ -288,7 +286,7 @@ def test_labels_and_annotations_of_others_stay(world, vipu):
 
     world.kubelet.fail(pods["marked-worker-1"], 1)
     world.automatic()
-    until(lambda: job.status.get("restartCount") == 1 and job.is_in("Running"), "it is started again", 90, world.tell)
+    until(lambda: job.status.get("restartCount") == 1 and job.is_in("Running"), "it is started again", tell=world.tell)
     again = {"marked-workers-0-ipv4": addresses(job.pods())}
     until(lambda: names_of(world, job) == again, "the names of the new pods", tell=world.tell)
     assert again != first and job.records()[partition]["run"] == "1"
@@ -398,6 +396,6 @@ def test_jobs_of_the_vendors_operator_are_left_alone_until_adopted(world, vipu):
     assert "\nipu_operator_unadopted_jobs 2\n" in operator.ask("/metrics")[1]
     runs.patch({"metadata": {"annotations": {"graphcore.ai/adopt": "true"}}})
     runs.wait_pods(1)
-    until(lambda: runs.status.get("observedGeneration"), "its status is ours", 30, world.tell)
+    until(lambda: runs.status.get("observedGeneration"), "its status is ours", tell=world.tell)
     ended.delete()
     ended.wait_gone()

@@ -140,10 +140,10 @@ def test_a_restart_has_new_keys(world, vipu):
     pods = running(world, job)
     world.automatic(starts=lambda pod: True)
     world.kubelet.fail(pods["again-launcher"], 7)
-    job.wait("Restarting", seconds=30)
+    job.wait("Restarting")
     second = until(lambda: (pod := job.pods().get("again-launcher"))
-                   and pod["metadata"]["uid"] != pods["again-launcher"]["metadata"]["uid"] and pod, "a new launcher", 60,
-                   world.tell)
+                   and pod["metadata"]["uid"] != pods["again-launcher"]["metadata"]["uid"] and pod, "a new launcher",
+                   tell=world.tell)
     assert env_of(second)["IPU_JOB_ATTEMPT"] == "1"
     assert list(secrets(world)) == [f"again-mpi-{job.uid[:8]}-1"]
     assert list(vipu.partitions()) == [f"p-again-{world.ns}-0"]
@@ -157,7 +157,7 @@ def test_a_worker_deleted_by_hand_starts_all_again(world, vipu):
     world.automatic()
     world.api.delete("pods", world.ns, "back-worker-1")
     until(lambda: len(job.pods()) == 3 and not before & {pod["metadata"]["uid"] for pod in job.pods().values()},
-          "all three pods are new", 60, world.tell)
+          "all three pods are new", tell=world.tell)
     assert job.wait("Running", "Running")["restartCount"] == 0
 
 
@@ -188,7 +188,7 @@ def test_keys_that_a_worker_still_waits_for_are_missed(world, vipu):
     for pod in pods.values():
         world.kubelet.bind(pod)
         world.kubelet.report(pod, "Pending", statuses(pod, {"waiting": {"reason": "ContainerCreating"}}))
-    job.wait("Restarting", "KeysLost", seconds=60)
+    job.wait("Restarting", "KeysLost")
     world.automatic()
     pod = launcher(world, job)
     assert env_of(pod)["IPU_JOB_ATTEMPT"] == "1"

@@ -21,7 +21,6 @@ def is_free(operator, job):
 
 def test_a_job_that_runs_too_long_fails(operator):
     job = operator.job("endless", activeDeadlineSeconds=3)
-    job.wait("Running")
     failed = job.wait("Failed", "DeadlineExceeded")
     assert "3 seconds of spec.activeDeadlineSeconds" in failed["lastMessage"]
     assert failed["currentReplicas"] == 0 and job.condition("Failed")["reason"] == "DeadlineExceeded"
@@ -30,8 +29,9 @@ def test_a_job_that_runs_too_long_fails(operator):
 
 
 def test_a_deadline_survives_the_operator(operator):
-    job = operator.job("outlived", activeDeadlineSeconds=5)
+    job = operator.job("outlived")
     job.wait("Running")
+    job.patch({"spec": {"activeDeadlineSeconds": 5}})
     operator.operator.kill()
     operator.restart_operator()
     job.wait("Failed", "DeadlineExceeded")
@@ -39,11 +39,12 @@ def test_a_deadline_survives_the_operator(operator):
 
 
 def test_an_interactive_job_is_held_and_ends_well(operator):
-    job = operator.job("session", interactive={"ttl": 3}, workers={"template": {"spec": {"containers": [
+    job = operator.job("session", interactive={"ttl": 600}, workers={"template": {"spec": {"containers": [
         {"name": "shell", "image": "docker.io/library/train:1"}]}}})
     pod = job.wait_pods(1)["session-worker-0"]
     assert pod["spec"]["containers"][0]["command"] == ["/opt/ipu-launcher/ipu-launch", "hold"]
     job.wait("Running")
+    job.patch({"spec": {"interactive": {"ttl": 3}}})
     done = job.wait("Completed", "InteractiveTimeOver")
     assert (done["lastMessage"], done["currentReplicas"]) == ("All instances done", 0)
     until(lambda: not job.pods(), "its pods have gone", tell=operator.tell)
@@ -55,7 +56,7 @@ def test_an_interactive_job_is_held_and_ends_well(operator):
     ("stuck-node", "Unschedulable", "Unschedulable: 0/1 nodes are available"),
 ])
 def test_pods_that_are_stuck_give_the_ipus_back(operator, name, reason, message):
-    job = operator.job(name, startDeadlineSeconds=3)
+    job = operator.job(name, startDeadlineSeconds=600)
     until(lambda: job.wait_pods(1)[f"{name}-worker-0"]["spec"].get("nodeName"), "its pod has a node", tell=operator.tell)
     pod = job.pods()[f"{name}-worker-0"]
     if reason == "ImagePullFailed":
@@ -68,6 +69,7 @@ def test_pods_that_are_stuck_give_the_ipus_back(operator, name, reason, message)
     stuck = job.wait("Starting", reason)
     assert f"Pod {name}-worker-0 waits: {message}" in stuck["lastMessage"] and stuck["stuckSince"]
     until(lambda: reason in job.reasons_told(), "an event tells it", tell=operator.tell)
+    job.patch({"spec": {"startDeadlineSeconds": 3}})
     failed = job.wait("Failed", "StartDeadlineExceeded")
     assert message in failed["lastMessage"] and "stuckSince" not in failed
     assert is_free(operator, job)

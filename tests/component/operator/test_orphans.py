@@ -7,7 +7,7 @@ import pytest
 
 import operator_program
 from test_job_life import VENDORS
-from test_verbs import pages_of
+from test_verbs import before_uninstall, pages_of
 from waiting import until
 from world import OPERATOR_NS, container
 
@@ -31,7 +31,7 @@ def seen(world, partition):
 
 def wait_seen(world, *ids):
     """The operator looks at what it does not use once a minute, at the least."""
-    until(lambda: all(seen(world, name) for name in ids), "the operator has seen them", 90, world.tell)
+    until(lambda: all(seen(world, name) for name in ids), "the operator has seen them", tell=world.tell)
 
 
 def vendors_job(world, name, **spec):
@@ -81,13 +81,14 @@ def test_its_end_is_awaited_through_an_answer_that_is_lost_and_a_new_leader(worl
         return method != "RemovePartition"
     proxy.before = lose
     waits = verb(world, "release", "left-behind", "--seconds", "3")
-    assert waits.returncode == 1 and "not given back after 3 s" in waits.stderr and removals
+    assert waits.returncode == 1 and "not given back after 3 s" in waits.stderr
+    until(lambda: removals, "its removal is tried", tell=world.tell)
     again = verb(world, "release", "left-behind")
     assert again.returncode == 1 and "is being given back already" in again.stderr
     operator.kill()
     proxy.before = lambda method, request: True
     world.restart_operator()
-    until(lambda: not vipu.partitions() and not world.records(), "it is given back by the next leader", 90, world.tell)
+    until(lambda: not vipu.partitions() and not world.records(), "it is given back by the next leader", tell=world.tell)
 
 
 def test_pods_that_may_use_it_are_waited_for(world, vipu):
@@ -95,7 +96,7 @@ def test_pods_that_may_use_it_are_waited_for(world, vipu):
     make(vipu, partition)
     job = vendors_job(world, "theirs")
     world.start_operator(vipu.address)
-    until(lambda: (seen(world, partition) or {}).get("couldBeOf") == [f"{world.ns}/theirs"], "whose it could be is told", 90, world.tell)
+    until(lambda: (seen(world, partition) or {}).get("couldBeOf") == [f"{world.ns}/theirs"], "whose it could be is told", tell=world.tell)
     world.api.create("pods", world.ns, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "theirs-worker-0"},
                                         "spec": {"nodeName": "ipu-node", "containers": [container()]}})
     pod = world.api.get("pods", world.ns, "theirs-worker-0")
@@ -116,6 +117,7 @@ def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
     job = vendors_job(world, "theirs", jobInstances=2)
     world.start_operator(vipu.address)
     own = world.job("own")
+    own.wait_pods(1)
     wait_seen(world, fits, small)
     refused = verb(world, "adopt", small, "--job", f"{world.ns}/theirs")
     assert refused.returncode == 1 and "it has 2 IPUs, and an instance of the job 4" in refused.stderr
@@ -123,20 +125,19 @@ def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
     assert refused.returncode == 1 and "is this operator's own" in refused.stderr and "its id is not of the form" in refused.stderr
     assert verb(world, "adopt", fits, "--job", f"{world.ns}/nobody").returncode == 1
     assert verb(world, "adopt", fits, "--job", "nobody").returncode == 1
-    own.wait_pods(1)
     tried = verb(world, "adopt", fits, "--job", f"{world.ns}/theirs", "--dry-run")
     assert tried.returncode == 0 and not job.records()
     done = verb(world, "adopt", fits, "--job", f"{world.ns}/theirs")
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    until(lambda: seen(world, fits).get("job") == f"{world.ns}/theirs", "it is the job's", 30, world.tell)
+    until(lambda: seen(world, fits).get("job") == f"{world.ns}/theirs", "it is the job's", tell=world.tell)
     assert verb(world, "release", fits).returncode == 1
     job.patch({"spec": {"jobInstances": 0}})
     world.operator.kill()
     world.restart_operator()
-    until(lambda: (seen(world, fits) or {}).get("job") == f"{world.ns}/theirs", "the next leader knows it", 90, world.tell)
+    until(lambda: (seen(world, fits) or {}).get("job") == f"{world.ns}/theirs", "the next leader knows it", tell=world.tell)
     assert job.status == VENDORS and fits in vipu.partitions(), "nothing of it is touched while it lives"
     job.delete()
-    until(lambda: fits not in vipu.partitions(), "it is given back with its job", 60, world.tell)
+    until(lambda: fits not in vipu.partitions(), "it is given back with its job", tell=world.tell)
     assert small in vipu.partitions()
 
 
@@ -150,8 +151,34 @@ def test_an_adopted_job_starts_anew_on_another(world, vipu):
     job.annotate(**{"graphcore.ai/adopt": "true"})
     job.run_pods(1)
     job.wait("Running")
-    until(lambda: partition not in vipu.partitions(), "the old one is given back", 60, world.tell)
+    until(lambda: partition not in vipu.partitions(), "the old one is given back", tell=world.tell)
     assert len(vipu.partitions()) == 1
+
+
+def test_the_operator_is_needed_until_an_adopted_one_is_given_back(world, vipu):
+    partition = f"p-theirs-{world.ns}-0"
+    make(vipu, partition)
+    job = vendors_job(world, "theirs")
+    world.start_operator(vipu.address)
+    wait_seen(world, partition)
+    assert verb(world, "adopt", partition, "--job", f"{world.ns}/theirs").returncode == 0
+    for flags in ((), ("--drain",)):
+        refused = before_uninstall(world, *flags)
+        assert refused.returncode == 1 and refused.stdout == ""
+        assert refused.stderr == ("ipu-operator: partitions are held for IPUJobs of the vendor's operator, which cannot be suspended: "
+                                  f"{partition} ({world.ns}/theirs). Delete these jobs and uninstall again.\n")
+    assert job.status == VENDORS and "suspend" not in job.get()["spec"]
+    world.operator.end()
+    job.delete()
+    job.wait_gone()
+    late = before_uninstall(world, "--seconds", "10")
+    assert late.returncode == 1
+    assert f"after 10 s partitions are still being given back: {partition} ({world.ns}/theirs). See" in late.stderr
+    world.operator.start().until_working()
+    done = before_uninstall(world, "--seconds", "120")
+    assert (done.returncode, done.stderr) == (0, "") and "may be uninstalled" in done.stdout
+    assert not vipu.partitions()
+    world.restart_operator()
 
 
 @pytest.mark.parametrize("words, complaint", [

@@ -20,27 +20,29 @@ def break_partition(vipu):
 
 
 def test_an_error_fails_a_job_that_does_not_restart(world, brittle):
-    world.start_operator(brittle.address, "--trouble-seconds", 1)
+    world.start_operator(brittle.address, "--trouble-seconds", 3)  # time to ask V-IPU why
     job = world.job("fragile")
     world.automatic()
     job.wait("Running")
     break_partition(brittle)
-    told = job.wait("Failed", "PartitionError", seconds=40)["lastMessage"]
+    told = job.wait("Failed", "PartitionError")["lastMessage"]
     assert f"p-fragile-{world.ns}-0 is in error" in told and "its fans stand still" in told
     brittle.fail("{}")
-    job.wait_released(60)
+    job.wait_released()
     assert brittle.partitions() == {}
 
 
 def test_an_error_resets_the_partition_of_a_job_that_restarts(world, brittle):
-    world.start_operator(brittle.address, "--trouble-seconds", 1)
+    world.start_operator(brittle.address, "--trouble-seconds", 3)
     job = world.job("tough", **RESTARTS)
     world.automatic()
     job.wait("Running")
     brittle.fail("{partitions: [{on: now, error: a link was down}]}")
-    until(lambda: job.status["restartCount"] == 1 and job.is_in("Running"), "it runs again", 60, world.tell)
-    told = [event["note"] for event in job.events() if event["reason"] == "PartitionError"]
-    assert any("a link was down" in note and "(1 of at most 2)" in note for note in told), told
+    until(lambda: job.status["restartCount"] == 1 and job.is_in("Running"), "it runs again", tell=world.tell)
+
+    def notes():
+        return [event["note"] for event in job.events() if event["reason"] == "PartitionError"]
+    until(lambda: any("a link was down" in note and "(1 of at most 2)" in note for note in notes()), "an event tells", tell=notes)
     assert [part["id"] for part in job.status["partitions"]] == [f"p-tough-{world.ns}-0"], "reset, not replaced"
 
 
@@ -56,7 +58,7 @@ def test_who_has_broken_ipus_gets_others(world, brittle):
     job.wait("Running")
     before = agents(brittle, job)
     break_partition(brittle)
-    until(lambda: job.status["restartCount"] == 1 and job.is_in("Running"), "it runs elsewhere", 60, world.tell)
+    until(lambda: job.status["restartCount"] == 1 and job.is_in("Running"), "it runs elsewhere", tell=world.tell)
     now = agents(brittle, job)
     assert now and not now & before
 
@@ -71,29 +73,31 @@ def test_tries_that_are_in_vain_are_few(world):
     proxy = world.make_vipu_proxy(vipu)
     writes = []
     proxy.before = lambda method, request: method.startswith(("Get", "List")) or not writes.append(method)
-    operator = world.start_operator(proxy.address)
+    operator = world.start_operator(proxy.address, "--trouble-seconds", 600)  # it is not given up meanwhile
     vipu.fail("{partitions: [{on: create, error: its fans stand still}, {on: reset, error: its fans stand still}]}")
     job = world.job("stuck", **RESTARTS)
     world.automatic()
-    job.wait("Starting", "PartitionError")
+    told = "is being reset: its fans stand still"
+    until(lambda: job.is_in("Starting", "PartitionError") and told in job.status["lastMessage"], "it is told", tell=world.tell)
     writes.clear()
     before = status_writes(operator)
-    until(lambda: writes.count("ResetPartition") == 4, "it is reset again and again", 60, world.tell)
-    assert writes == ["ResetPartition"] * 4
-    assert job.is_in("Starting", "PartitionError") and "is being reset: its fans stand still" in job.status["lastMessage"]
+    until(lambda: len(writes) >= 4, "it is reset again and again", tell=world.tell)
+    assert set(writes) == {"ResetPartition"}
+    assert job.is_in("Starting", "PartitionError") and told in job.status["lastMessage"]
     assert status_writes(operator) == before, "it does not come and go with every try"
     vipu.fail("{}")
-    assert job.wait("Running", seconds=60)["restartCount"] == 0
+    assert job.wait("Running")["restartCount"] == 0
 
 
 def test_a_partition_removed_behind_our_back_is_made_again(world, vipu):
     world.start_operator(vipu.address, "--trouble-seconds", 1)
     job = world.job("robbed", **RESTARTS)
-    world.automatic()
+    job.run_pods(1)
     job.wait("Running")
     vipu.client.remove(f"p-robbed-{world.ns}-0")
-    job.wait("Restarting", "PartitionMissing", seconds=40)
-    assert job.wait("Running", seconds=60)["restartCount"] == 1
+    job.wait("Restarting", "PartitionMissing")  # until its pod has ended
+    world.automatic()
+    assert job.wait("Running")["restartCount"] == 1
     assert list(vipu.partitions()) == [f"p-robbed-{world.ns}-0"]
 
 
@@ -105,14 +109,14 @@ def test_what_is_made_anew_in_time_is_no_trouble(world, vipu):
     job.wait("Running")
     name = f"p-poprun-{world.ns}-0"
     vipu.client.remove(name)
-    until(lambda: job.status["partitions"][0]["state"] == "Missing", "its absence shows", 30, world.tell)
+    until(lambda: job.status["partitions"][0]["state"] == "Missing", "its absence shows", tell=world.tell)
     assert job.status["launcherStatus"] == "Running"
     vipu.client.create(name, size=4, reconfigurable=True)
-    until(lambda: job.status["partitions"][0]["state"] == "Active", "it is back", 30, world.tell)
+    until(lambda: job.status["partitions"][0]["state"] == "Active", "it is back", tell=world.tell)
     assert job.status["restartCount"] == 0
     world.kubelet.succeed(pod)
     job.wait("Completed")
-    job.wait_released(60)
+    job.wait_released()
     assert vipu.partitions() == {}
 
 
@@ -128,10 +132,10 @@ def test_a_silent_controller_shows_in_the_condition_and_ends_nothing(world, vipu
     job.wait("Running")
     assert ready(job) == ("True", "AllActive")
     vipu.kill()
-    until(lambda: ready(job) == ("Unknown", "ControllerUnavailable"), "the silence is told", 40, world.tell)
+    until(lambda: ready(job) == ("Unknown", "ControllerUnavailable"), "the silence is told", tell=world.tell)
     assert job.status["launcherStatus"] == "Running"
     vipu.start()
-    until(lambda: ready(job) == ("True", "AllActive"), "its return is told", 40, world.tell)
+    until(lambda: ready(job) == ("True", "AllActive"), "its return is told", tell=world.tell)
     world.kubelet.succeed(pod)
     job.wait("Completed")
 
@@ -141,17 +145,17 @@ def test_a_job_whose_controller_is_dead_can_be_let_go_and_its_record_is_swept(wo
     job = world.job("stuck")
     world.automatic()
     job.wait("Running")
-    vipu.kill()
-    until(lambda: "is not available" in world.operator.log(), "the loss is noticed", 20, world.tell)
-    job.delete()
     name = f"p-stuck-{world.ns}-0"
+    assert list(vipu.partitions()) == [name]
+    vipu.kill()  # it remembers what it had
+    until(lambda: "is not available" in world.operator.log(), "the loss is noticed", tell=world.tell)
+    job.delete()
     way_out = f"kubectl annotate -n {world.ns} ipujob stuck graphcore.ai/release={name}"
-    until(lambda: job.is_in("Terminating") and way_out in job.status["lastMessage"], "the way out is told", 40, world.tell)
+    until(lambda: job.is_in("Terminating") and way_out in job.status["lastMessage"], "the way out is told", tell=world.tell)
     assert vipu.address in job.status["lastMessage"]
     world.api.patch("ipujobs", world.ns, "stuck", {"metadata": {"annotations": {"graphcore.ai/release": name}}})
     job.wait_gone()
     assert list(job.records()) == [name], "the record stays"
     vipu.start()
-    assert list(vipu.partitions()) == [name]
-    job.wait_released(60)
+    job.wait_released()
     assert vipu.partitions() == {}

@@ -41,7 +41,7 @@ def test_nothing_passes_the_head(world, vipu):
     pod = head.run_pods(1)["head-worker-0"]
     head.wait("Running")
     until(lambda: waits(small) and small.status["reason"] == "InsufficientIPUs", "the small one is the head now",
-          20, world.tell)
+          tell=world.tell)
     told = small.status["lastMessage"]
     assert "0 of 64 free" in told and not small.pods()
     assert f"{world.ns}/head (64)" in told or "64 have just been granted to jobs before it" in told
@@ -115,7 +115,7 @@ def test_a_job_of_many_instances_takes_what_it_gets(world, vipu):
     job = world.job("many", jobInstances=5, ipusPerJobInstance="16")
     job.wait_pods(4)
     world.automatic(lambda pod: 0)
-    done = job.wait("Completed", seconds=40)
+    done = job.wait("Completed")
     assert done["completedInstances"] == "0-4"
     job.wait_released()
     assert vipu.partitions() == {}
@@ -143,9 +143,9 @@ def test_a_job_of_higher_priority_goes_first(world, vipu):
         urgent.wait_pods(1)
         assert not patient.pods()
         urgent.patch({"spec": {"jobInstances": 2}})
-        until(lambda: priorities(operator) == [1000, 0], "its next instance stands before the patient one", 30, world.tell)
+        until(lambda: priorities(operator) == [1000, 0], "its next instance stands before the patient one", tell=world.tell)
         assert operator.end() == 0
         operator = world.start_operator(vipu.address)
-        until(lambda: priorities(operator) == [1000, 0], "and still does, though a pod of that name exists", 60, world.tell)
+        until(lambda: priorities(operator) == [1000, 0], "and still does, though a pod of that name exists", tell=world.tell)
     finally:
         world.api.delete("priorityclasses", None, name)

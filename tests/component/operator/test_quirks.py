@@ -11,7 +11,7 @@ from waiting import until
 from world import pod_template
 
 LABEL = "vipu-ctrl"
-LONG_S = 90  # a request of unknown outcome is remembered for 34 s
+LONG_S = 180  # a request of unknown outcome is remembered for 34 s
 
 
 def readable(job, ns="{ns}"):

@@ -2,15 +2,18 @@
 
 import base64
 import json
+import re
 
 import pytest
 
 import generic
 import planted
 from certificates import Authority
+from kube_api import Refused
 from secure_vipu import Mounted, SecureVipu, new_key
+from test_admission import Webhooks
 from waiting import until
-from world import OPERATOR_NS, pod_template
+from world import OPERATOR_NS, container, pod_template
 
 LABEL = "vipu-ctrl"
 
@@ -60,10 +63,33 @@ def check_nothing_told(world, keys):
     texts = {kind: json.dumps(world.api.list(kind, ns)) for kind, ns in
              (("ipujobs", world.ns), ("pods", world.ns), ("events", world.ns), ("configmaps", OPERATOR_NS))}
     texts["log"] = world.operator.log()
-    texts |= {page: world.operator.ask(page)[1] for page in ("/metrics", "/queue", "/stats")}
+    texts |= {page: world.operator.ask(page)[1] for page in ("/metrics", "/queue", "/stats", "/controllers", "/partitions")}
+    texts |= {file: world.operator.of_process(file) for file in ("cmdline", "environ")}
     assert '"ops":' in texts["log"] or "ops=" in texts["log"], "the log is at its most talkative"
     assert all(texts.values()), "there is something to look at"
-    assert planted.found(texts, keys) == []
+    assert planted.found(texts, [*keys, world.token]) == []
+
+
+def test_its_memory_is_not_dumped(world, vipu):
+    assert re.search(r"^Max core file size +0 +0 ", world.start_operator(vipu.address).of_process("limits"), re.M)
+
+
+def test_no_key_of_the_webhooks_and_no_variable_of_a_job_is_told(world):
+    planted_value, webhooks = new_key(), Webhooks(world, "--log-level", "debug")
+
+    def job(name, variable):
+        env = [{"name": variable, "value": planted_value}]
+        return world.job(name, workers={"template": pod_template(container(env=env))})
+    try:
+        job("fine", "PASSWORD").wait("Pending")
+        with pytest.raises(Refused):
+            job("bad", "IPUOF_VIPU_API_PARTITION_ID")
+        key = base64.b64decode(webhooks.secret()["tls.key"]).decode().splitlines()
+        check_nothing_told(world, [line for line in key if not line.startswith("--")])
+        assert planted.found({"log": world.operator.log(), "events": json.dumps(world.api.list("events", world.ns))},
+                             [planted_value]) == []
+    finally:
+        webhooks.remove()
 
 
 def launch_keys(world):
@@ -87,7 +113,7 @@ def test_no_key_of_a_launch_is_told(world, vipu, form):
     check_nothing_told(world, keys)
     world.automatic()
     world.kubelet.fail(launcher, 3)
-    until(lambda: launch_keys(world) - keys, "there are keys for the next start", 60, world.tell)
+    until(lambda: launch_keys(world) - keys, "there are keys for the next start", tell=world.tell)
     check_nothing_told(world, keys | launch_keys(world))
 
 
@@ -116,7 +142,7 @@ def test_a_job_runs_on_a_controller_in_secure_mode(world, mounted, make_secure, 
     world.kubelet.succeed(pod)
     job.wait("Completed")
     job.wait_released()
-    assert secrets_of(world) == {}, "keys end with what they were for"
+    until(lambda: secrets_of(world) == {}, "keys end with what they were for", tell=world.tell)
     check_nothing_told(world, server.keys.values())
 
 
@@ -159,9 +185,10 @@ def test_who_is_not_let_in_is_told_the_secret_and_goes_on_when_it_is_mended(worl
                  "wrong-ca": "look at ca.crt in Secret wrong-ca",
                  "no-secret": "Secret no-secret: it is not there"}
     for name in names:
+        until(lambda name=name: sentences[name] in jobs[name].status["lastMessage"], sentences[name], tell=world.tell)
         told = jobs[name].wait("Pending", "ControllerUnavailable")["lastMessage"]
         assert sentences[name] in told and servers[name].address in told
-        assert "ControllerUnavailable" in jobs[name].reasons_told()
+        until(lambda name=name: "ControllerUnavailable" in jobs[name].reasons_told(), "an event tells", tell=world.tell)
         assert f'ipu_operator_controller_up{{controller="{servers[name].address}"}} 0\n' in world.operator.ask("/metrics")[1]
     assert f'ipu_operator_controller_up{{controller="{vipu.address}"}} 1\n' in world.operator.ask("/metrics")[1]
     for name in names:

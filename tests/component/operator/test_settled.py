@@ -28,7 +28,7 @@ def until_quiet(world, proxy, count=RENEWALS):
         seen = proxy.since(0)
         last = [n for n, request in enumerate(seen) if request in unwanted(seen)]
         return len(renewals(seen[last[-1] + 1 if last else 0:])) >= count
-    until(quiet, "the operator falls silent", 60, lambda: told(proxy.since(0)[-30:]))
+    until(quiet, "the operator falls silent", tell=lambda: told(proxy.since(0)[-30:]))
 
 
 def settled_jobs(world):
@@ -47,14 +47,16 @@ def settled_jobs(world):
     world.kubelet.fail(failed.run_pods(1)["failed-worker-0"], 9, "the end")
     refused = world.job("refused", workers={"template": pod_template(container(image=" "))})
     starting = world.job("starting")
-    starting.wait_pods(1)
-    waiting = world.job("waiting", ipusPerJobInstance="64")
-    suspended = world.job("suspended", suspend=True)
     running.wait("Running")
     launched.wait("Running")
     done.wait("Completed")
     failed.wait("Failed", "ContainerFailed")
     refused.wait("Failed", "PodTemplateRefused")
+    starting.wait("Starting", "StartingPods")
+    # How many IPUs are free is told to who waits for them, once a minute.
+    until(lambda: len(world.records()) == 3, "what is over has been given back", tell=world.tell)
+    waiting = world.job("waiting", ipusPerJobInstance="64")
+    suspended = world.job("suspended", suspend=True)
     waiting.wait("Pending", "InsufficientIPUs")
     suspended.wait("Suspended")
     return [running, launched, done, failed, refused, starting, waiting, suspended]
@@ -103,7 +105,7 @@ def test_who_comes_after_a_crash_waits_for_the_lease(world, vipu):
     before = world.lease()["spec"]["holderIdentity"]
     world.operator.kill()
     world.operator.start()
-    until(lambda: world.lease()["spec"]["holderIdentity"] != before, "the lease changes hands", 25, world.tell)
+    until(lambda: world.lease()["spec"]["holderIdentity"] != before, "the lease changes hands", tell=world.tell)
     world.operator.until_working()
     world.kubelet.succeed(job.pods()["kept-worker-0"])
     job.wait("Completed")
@@ -115,7 +117,7 @@ def test_a_clean_end_hands_the_lease_over_at_once(world, vipu):
     world.start_operator(vipu.address)
     assert world.operator.end() == 0
     assert world.lease()["spec"]["holderIdentity"] == ""
-    world.operator.start().until_working(5)
+    world.operator.start().until_working(12)  # a lease that was not given back lasts for 15 s
 
 
 def test_many_lives_leave_nothing_open(world, vipu):
@@ -125,10 +127,10 @@ def test_many_lives_leave_nothing_open(world, vipu):
     def live(generation, lives=20):
         jobs = [world.job(f"life-{generation}-{n}") for n in range(lives)]
         for job in jobs:
-            job.wait("Completed", seconds=120)
+            job.wait("Completed")
             job.delete()
         for job in jobs:
-            job.wait_gone(120)
+            job.wait_gone()
 
     def open_files():
         return len(list(Path(f"/proc/{operator.process.pid}/fd").iterdir()))
@@ -137,5 +139,5 @@ def test_many_lives_leave_nothing_open(world, vipu):
     settled = open_files()
     for generation in (1, 2):
         live(generation)
-    until(lambda: open_files() <= settled + 2, "no more files are open than after the first of them", 30, world.tell)
+    until(lambda: open_files() <= settled + 2, "no more files are open than after the first of them", tell=world.tell)
     assert vipu.partitions() == {} and world.records() == {}

@@ -13,7 +13,7 @@ STEPS = 150
 
 
 def run(program, *words):
-    done = subprocess.run([PROGRAMS / program, *map(str, words)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([PROGRAMS / program, *map(str, words)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

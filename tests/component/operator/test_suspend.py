@@ -76,7 +76,7 @@ def test_what_is_changed_while_suspended_is_on_the_pods_afterwards(operator):
 
 def test_a_scheduling_gate_of_the_template_holds_the_pod(operator):
     gates = [{"name": "example.org/quota"}]
-    job = operator.job("gated", startDeadlineSeconds=1,
+    job = operator.job("gated", startDeadlineSeconds=600,
                        workers={"template": pod_template(schedulingGates=gates)})
     pod = job.wait_pods(1)["gated-worker-0"]
     assert pod["spec"]["schedulingGates"] == gates
@@ -96,7 +96,7 @@ def test_many_times_leave_nothing_behind(operator, vipu):
         job.wait("Suspended")
         suspend(job, False)
     job.wait("Running", "Running")
-    assert len(job.records()) == 2 and len(vipu.partitions()) == 2
+    until(lambda: len(job.records()) == 2 and len(vipu.partitions()) == 2, "what it held before has gone", tell=operator.tell)
     assert job.status["restartCount"] == 0
     suspend(job, True)
     until(lambda: not vipu.partitions() and not job.pods(), "nothing runs", tell=operator.tell)

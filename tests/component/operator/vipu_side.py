@@ -1,7 +1,6 @@
 """The V-IPU side: the real vipu-server, a generic client of it, and a proxy between it and the operator."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import grpc
 
+from ports import free_port
 from waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,20 +41,21 @@ class VipuServer:
         self.folder.mkdir(exist_ok=True)
         self._config = config
         (self.folder / "config.yaml").write_text(config)
-        self.port = 0
+        self.port = free_port()
         self.client = None
         self.start()
 
     def start(self):
-        log = self.folder / "vipu-server.log"
-        with open(log, "wb") as out:
+        with open(self._log, "wb") as out:
             self.process = subprocess.Popen(
                 [program(), "--config", str(self.folder / "config.yaml"), "--storage", str(self.folder / "state.db"),
                  "--listen", f"127.0.0.1:{self.port}"], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        found = until(lambda: re.search(r"serving the V-IPU user API.* port=(\d+)", log.read_text()),
-                      "vipu-server serves", tell=log.read_text)
-        self.port = int(found[1])
+        until(lambda: "serving the V-IPU user API" in self._log.read_text(), "vipu-server serves", tell=self._log.read_text)
         self.client = self.client or generic.Client(self.address)
+
+    @property
+    def _log(self):
+        return self.folder / "vipu-server.log"
 
     @property
     def address(self):
@@ -65,8 +66,15 @@ class VipuServer:
 
     def fail(self, faults):
         """What goes wrong from now on, as in the configuration's `faults`; {} ends it."""
-        (self.folder / "config.yaml").write_text(f"{self._config}faults: {faults}\n")
+        self.read_again(f"{self._config}faults: {faults}\n")
+
+    def read_again(self, config):
+        def times():
+            return self._log.read_text().count("the configuration was read again")
+        before = times()
+        (self.folder / "config.yaml").write_text(config)
         self.process.send_signal(signal.SIGHUP)
+        until(lambda: times() > before, "vipu-server reads its configuration again", tell=self._log.read_text)
 
     def kill(self):
         self.process.kill()
@@ -82,7 +90,7 @@ class VipuServer:
             self.client.close()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            assert self.process.wait(20) == 0, (self.folder / "vipu-server.log").read_text()
+            assert self.process.wait(60) == 0, self._log.read_text()
 
 
 class Forward(grpc.GenericRpcHandler):

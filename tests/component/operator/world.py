@@ -18,7 +18,7 @@ from kubelet import Automatic, Kubelet
 from operator_program import ROOT, Operator
 from tcp_proxy import TcpProxy
 from vipu_side import VipuProxy, VipuServer
-from waiting import until
+from waiting import DEADLINE_S, until
 
 sys.path += [str(ROOT / "deploy/local"), str(ROOT / "tests/lib")]
 
@@ -32,6 +32,7 @@ LEASE = "ipu-operator"
 FINALIZER = "graphcore.ai/ipu-partitions"
 RECORD = "graphcore.ai/partition-record"
 NAME = "graphcore.ai/job-name"
+INVALID = 422
 CHART = ROOT / "charts/ipu-operator"
 numbers = itertools.count(1)
 # What the chart makes to give the operator its rights, and to hold it to what they are for.
@@ -47,6 +48,7 @@ class Cluster:
 
     def __init__(self, name):
         self.name = name
+        self.down()  # that of a run that was killed
         self.up()
         self.kubeconfig = self._say("kubeconfig")
         self.api = Api(self.kubeconfig)
@@ -67,6 +69,8 @@ class Cluster:
 
     def up(self):
         self._say("up", "--no-node", "--audit")
+        # Who plays a node binds its pods. What a scheduler says about a pod could come at any time after that.
+        os.kill(self._component("kube-scheduler"), signal.SIGKILL)
 
     def down(self):
         self._say("down")
@@ -146,22 +150,23 @@ class Lenient:
         old = loose[0]["schema"]["openAPIV3Schema"]
         loose[0]["schema"]["openAPIV3Schema"] = {"type": "object", "properties": {
             "spec": {"type": "object", **anything}, "status": old["properties"]["status"]}}
-        self._set(loose, lambda: self._takes({"ipusPerJobInstance": "any"}))
+        self._set(loose, lambda: self._refusal() is None)
 
     def __exit__(self, *_):
-        self._set(self._versions, lambda: not self._takes({"ipusPerJobInstance": "any"}))
+        self._set(self._versions, lambda: self._refusal() == INVALID)
 
     def _set(self, versions, is_in_force):
         self._api.patch("customresourcedefinitions", None, self.NAME, {"spec": {"versions": versions}})
         until(is_in_force, "the changed definition is in force")
 
-    def _takes(self, spec):
+    def _refusal(self):
         try:
             self._api.request("POST", self._api.path("ipujobs", self._ns) + "?dryRun=All", {
-                "apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "metadata": {"name": "x"}, "spec": spec})
-        except Refused:
-            return False
-        return True
+                "apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "metadata": {"name": "x"},
+                "spec": {"ipusPerJobInstance": "any"}})
+        except Refused as refused:
+            return refused.status
+        return None
 
 
 class Job:
@@ -188,7 +193,7 @@ class Job:
         status = self.status
         return status.get("launcherStatus") == state and reason in (None, status.get("reason")) and status
 
-    def wait(self, state, reason=None, seconds=30):
+    def wait(self, state, reason=None, seconds=DEADLINE_S):
         """Its status, once it says that."""
         return until(lambda: self.is_in(state, reason), f"{self.name} is {state} {reason or ''}", seconds,
                      lambda: json.dumps(self.status, indent=1) + "\n" + self.world.tell())
@@ -197,7 +202,7 @@ class Job:
         pods = self.world.api.list("pods", self.ns, f"{NAME}={self.name}")
         return {pod["metadata"]["name"]: pod for pod in pods}
 
-    def wait_pods(self, count, seconds=30):
+    def wait_pods(self, count, seconds=DEADLINE_S):
         """Its pods, once that many are there and none of them is going."""
         def there():
             pods = self.pods()
@@ -224,11 +229,11 @@ class Job:
     def delete(self):
         self.world.api.delete("ipujobs", self.ns, self.name, propagationPolicy="Background")
 
-    def wait_gone(self, seconds=30):
+    def wait_gone(self, seconds=DEADLINE_S):
         until(lambda: self.get() is None, f"{self.name} has gone", seconds,
               lambda: json.dumps(self.status, indent=1) + "\n" + self.world.tell())
 
-    def wait_released(self, seconds=30):
+    def wait_released(self, seconds=DEADLINE_S):
         """Neither a record nor a partition of it is left."""
         until(lambda: not self.records(), f"no record of {self.name} is left", seconds, self.world.tell)
 
