@@ -95,13 +95,13 @@ class Job:
         self._started.append(client)
         return client
 
-    def call(self, *words, input=b"", timeout=120, **options):
+    def call(self, *words, input=b"", timeout=processes.DEADLINE_S, **options):
         """(exit status, standard output, standard error) of a remote command."""
         client = self.remote(*words, **options)
         out, err = client.communicate(input, timeout=timeout)
         return client.returncode, out.decode(), err.decode()
 
-    def run(self, *words, timeout=120, within=(), **env):
+    def run(self, *words, timeout=processes.DEADLINE_S, within=(), **env):
         """`ipu-launch run -- WORDS` in the launcher pod, to its end; `within` is a command that runs it."""
         return subprocess.run([*within, str(self.launcher), "run", "--", *words], env=self.launcher_env(**env),
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)  # fmt: skip
@@ -116,7 +116,7 @@ class Job:
     def stop_agent(self, index=0):
         """(exit status, standard error) after SIGTERM."""
         os.kill(self.agent_pid(index), 15)
-        _, err = self.agents[index].communicate(timeout=60)
+        _, err = self.agents[index].communicate(timeout=processes.DEADLINE_S)
         return self.agents[index].returncode, err
 
     def destroy(self):

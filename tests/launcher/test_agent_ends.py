@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from agents import ATTEMPT, descendants, kill, marked, sleeper
-from processes import await_until, children
+from processes import DEADLINE_S, await_until, children
 
 # A command of three: one in its group, one that has left group and session, and itself.
 TREE = "{a} & setsid sh -c '{b}' & echo up; exec {c}"
@@ -64,7 +64,7 @@ def test_a_worker_that_dies_ends_its_client_and_its_commands(job, tree, mode):
     client = begin(one, line)
     await_until(lambda: running() == 3, "the whole tree")
     kill(one.agent_pid())
-    assert client.wait(60) == 255
+    assert client.wait(DEADLINE_S) == 255
     said = client.stderr.read().decode()
     assert said.startswith("ipu-launch: worker job-worker-0 is lost: ") and said.count("\n") == 1
     await_until(lambda: running() == 0, "the end of the whole tree")
@@ -77,7 +77,7 @@ def test_a_keeper_that_is_killed_leaves_nothing(job, tree):
     client = begin(one, line)
     await_until(lambda: running() == 3, "the whole tree")
     kill(next(iter(children(one.agent_pid()))))
-    assert client.wait(60) == 255
+    assert client.wait(DEADLINE_S) == 255
     await_until(lambda: running() == 0, "the end of the whole tree")
     assert one.call("echo next")[1] == "next\n"
 
@@ -97,7 +97,7 @@ def test_a_silent_link_ends_both_sides(job, tmp_path):
     kill(keeper, signal.SIGCONT)
     await_until(lambda: not marked(marks[1]), "the end of the other command")
     clients[0].send_signal(signal.SIGCONT)
-    assert clients[0].wait(60) == 255
+    assert clients[0].wait(DEADLINE_S) == 255
 
 
 def test_what_the_command_leaves_behind_lives_on_until_the_worker_ends(job, tree):
@@ -105,7 +105,7 @@ def test_what_the_command_leaves_behind_lives_on_until_the_worker_ends(job, tree
     one = job()
     one.start_agent()
     client = one.remote(without_itself(line))
-    assert (client.stdout.readline(), client.wait(60)) == (b"up\n", 0)
+    assert (client.stdout.readline(), client.wait(DEADLINE_S)) == (b"up\n", 0)
     await_until(lambda: running() == 2, "the two that it has left")
     assert one.stop_agent() == (0, "")
     assert running() == 0
@@ -131,7 +131,7 @@ os.write(1, b"saved\\n")
     client.stdin.write(b"\n")
     client.stdin.flush()
     assert client.stdout.read() == b"saved\n"
-    assert (client.wait(60), one.agents[0].wait(60)) == (0, 0)
+    assert (client.wait(DEADLINE_S), one.agents[0].wait(DEADLINE_S)) == (0, 0)
 
 
 def test_a_newer_attempt_ends_all_of_the_older(job, tree):
@@ -140,7 +140,7 @@ def test_a_newer_attempt_ends_all_of_the_older(job, tree):
     one.start_agent()
     older = begin(one, line)
     daemons = one.remote(without_itself(line))
-    assert daemons.wait(60) == 0
+    assert daemons.wait(DEADLINE_S) == 0
     await_until(lambda: running() == 5, "two trees, of the second all but itself")
     newer = one.launcher_env(IPU_JOB_ATTEMPT=str(ATTEMPT + 1))
     # When the newer command runs, nothing of the older one does.
@@ -148,7 +148,7 @@ def test_a_newer_attempt_ends_all_of_the_older(job, tree):
     assert status == 0 and not any(line.split()[-1].endswith(("-a", "-b", "-c")) and "s.pause" in line
                                    and f"-{os.getpid()}-" in line for line in out.splitlines())  # fmt: skip
     assert running() == 0
-    assert older.wait(60) == 255
+    assert older.wait(DEADLINE_S) == 255
     status, _, err = one.call("true")
     assert status == 255 and "belongs to another job or to an attempt that is over" in err
 

@@ -10,7 +10,7 @@ import planted
 import pytest
 
 from agents import address, descendants, kill, marked, sleeper
-from processes import await_until, children
+from processes import DEADLINE_S, await_until, children
 
 WORKERS = 3
 
@@ -48,7 +48,7 @@ def test_ranks_talk_to_each_other(cluster, tmp_path):
         "#include <mpi.h>\n#include <stdio.h>\n"
         "int main(int argc, char **argv) { int rank, sum; MPI_Init(&argc, &argv); MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
         "MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); printf(\"sum %d\\n\", sum); return MPI_Finalize(); }\n")  # fmt: skip
-    subprocess.run(["mpicc", "-o", tmp_path / "sum", program], check=True, timeout=120)
+    subprocess.run(["mpicc", "-o", tmp_path / "sum", program], check=True, timeout=DEADLINE_S)
     # Pods have a /dev/shm each, which these workers share: no shared memory.
     done = cluster.run("mpirun", "--tag-output", str(tmp_path / "sum"), OMPI_MCA_btl="self,tcp", IPU_JOB_NETWORK="127.0.0.0/8")
     assert done.returncode == 0, done.stderr
@@ -82,14 +82,14 @@ def test_a_rank_that_is_killed_ends_the_job(cluster, running):
     launch, mark = running
     own = set(everything_below(cluster)) & set(marked(mark))
     kill(next(iter(own)))
-    assert launch.wait(60) == 128 + signal.SIGKILL
+    assert launch.wait(DEADLINE_S) == 128 + signal.SIGKILL
     await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of the other ranks")
 
 
 def test_a_worker_that_is_killed_ends_the_job(cluster, running):
     launch, mark = running
     kill(cluster.agent_pid(1))
-    assert launch.wait(60) not in (0, None)
+    assert launch.wait(DEADLINE_S) not in (0, None)
     assert b"job-worker-1" in launch.stdout.read()
     await_until(lambda: not marked(mark), "the end of all ranks")
 
@@ -107,7 +107,7 @@ def test_a_daemon_of_mpirun_that_dies_at_its_start_ends_the_job(job):
 def test_an_mpirun_that_is_killed_leaves_no_rank(cluster, running):
     launch, mark = running
     kill(next(iter(children(launch.pid))))
-    assert launch.wait(60) == 128 + signal.SIGKILL
+    assert launch.wait(DEADLINE_S) == 128 + signal.SIGKILL
     await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
 
 
@@ -116,14 +116,14 @@ def test_a_launcher_pod_that_is_killed_leaves_no_rank(cluster, tmp_path):
     launch = cluster.start_run("mpirun", "sh", "-c", sleeper(mark), mode="init")
     await_until(lambda: len(everything_below(cluster)) >= 3 * WORKERS and marked(mark), "six ranks")
     kill(next(iter(children(launch.pid))))
-    assert launch.wait(60) != 0
+    assert launch.wait(DEADLINE_S) != 0
     await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
 
 
 def test_sigterm_reaches_every_rank(cluster, running):
     launch, mark = running
     launch.send_signal(signal.SIGTERM)
-    assert launch.wait(60) != 0
+    assert launch.wait(DEADLINE_S) != 0
     await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
 
 
@@ -158,7 +158,7 @@ def test_no_key_is_told(cluster, tmp_path):
     told = shown_by_processes([launch.pid, *descendants(launch.pid), *agents, *everything_below(cluster)])
     assert len(told) >= 2 * (2 + 2 * WORKERS)
     launch.send_signal(signal.SIGTERM)
-    told["the launcher's log"] = launch.communicate(timeout=60)[0]
+    told["the launcher's log"] = launch.communicate(timeout=DEADLINE_S)[0]
     assert b"plm:" in told["the launcher's log"], "Open MPI is at its most talkative"
     told["a refused client"] = refused[2]
     told |= {f"log of agent {i}": cluster.stop_agent(i)[1] for i in range(WORKERS)}

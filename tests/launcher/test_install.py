@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from processes import as_init
+from processes import DEADLINE_S, as_init
 
 NOBODY = 65534
 TOOLS = "ipu-tools"
@@ -45,7 +45,7 @@ def mounted(tmp_path, options, script):
     volume = tmp_path / "volume"
     volume.mkdir()
     mount = f"mount -t tmpfs -o {options} tmpfs {volume} && {script}"
-    return subprocess.run(as_init(["sh", "-c", mount]), capture_output=True, text=True, timeout=20)
+    return subprocess.run(as_init(["sh", "-c", mount]), capture_output=True, text=True, timeout=DEADLINE_S)
 
 
 def test_the_copy_is_whole_and_for_everybody(call, launcher, tmp_path):
@@ -58,23 +58,25 @@ def test_the_copy_is_whole_and_for_everybody(call, launcher, tmp_path):
 def test_each_name_is_the_program_of_that_name(call, launcher, tmp_path):
     call("install", str(tmp_path))
     for name in LINKS - {"poprun_numa_wrapper"}:
-        printed = subprocess.run([tmp_path / name, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+        printed = subprocess.run([tmp_path / name, "--version"], capture_output=True, text=True, timeout=DEADLINE_S,
+                                 check=True).stdout
         alone = {"poprun": launcher.parent}.get(name, launcher.parents[1] / "vipu") / name
-        assert printed == subprocess.run([alone, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
-        assert printed == subprocess.run([tmp_path / TOOLS, name, "--version"], capture_output=True, text=True, timeout=20,
+        assert printed == subprocess.run([alone, "--version"], capture_output=True, text=True, timeout=DEADLINE_S,
                                          check=True).stdout
-    wrapped = subprocess.run([tmp_path / "poprun_numa_wrapper", "echo", "x"], capture_output=True, text=True, timeout=20)
+        assert printed == subprocess.run([tmp_path / TOOLS, name, "--version"], capture_output=True, text=True, timeout=DEADLINE_S,
+                                         check=True).stdout
+    wrapped = subprocess.run([tmp_path / "poprun_numa_wrapper", "echo", "x"], capture_output=True, text=True, timeout=DEADLINE_S)
     assert (wrapped.returncode, wrapped.stdout) == (0, "x\n")
 
 
 def test_a_name_of_none_is_told_which_there_are(call, tmp_path):
     call("install", str(tmp_path))
-    done = subprocess.run([tmp_path / TOOLS], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([tmp_path / TOOLS], capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.returncode == 127
     said = re.fullmatch(r"ipu-tools: call it by the name of what it is to be, or with that as first word:(.*)\n", done.stderr)
     assert set(said[1].split()) == LINKS
     (tmp_path / "other").symlink_to(TOOLS)
-    assert subprocess.run([tmp_path / "other", "--help"], capture_output=True, text=True, timeout=20).stderr == done.stderr
+    assert subprocess.run([tmp_path / "other", "--help"], capture_output=True, text=True, timeout=DEADLINE_S).stderr == done.stderr
 
 
 def test_the_copy_runs_as_any_user(call, tmp_path_factory):
@@ -82,13 +84,13 @@ def test_the_copy_runs_as_any_user(call, tmp_path_factory):
     script = 'd=$(mktemp -d) && chmod 755 $d && "$0" install $d && setpriv --reuid 65534 --clear-groups $d/ipu-launch run -- id -u; rm -r $d'
     done = call("run", "--", "true")
     assert done.returncode == 0
-    done = subprocess.run(["sh", "-c", script, done.args[0]], capture_output=True, text=True, timeout=20)
+    done = subprocess.run(["sh", "-c", script, done.args[0]], capture_output=True, text=True, timeout=DEADLINE_S)
     assert (done.stdout, done.stderr) == (f"{NOBODY}\n", "")
 
 
 def test_many_at_once(launcher, tmp_path):
     running = [subprocess.Popen([launcher, "install", tmp_path]) for _ in range(20)]
-    assert [process.wait(60) for process in running] == [0] * 20
+    assert [process.wait(DEADLINE_S) for process in running] == [0] * 20
     assert read(tmp_path) == whole(launcher)
 
 
@@ -104,14 +106,14 @@ def test_a_killed_one_leaves_nothing_half(launcher, tmp_path):
         found = {name: content for name, content in read_installed(tmp_path).items()}
         assert found.items() <= wanted.items()
         assert "ipu-launch" not in found or found == wanted
-    subprocess.run([launcher, "install", tmp_path], check=True, timeout=60)
+    subprocess.run([launcher, "install", tmp_path], check=True, timeout=DEADLINE_S)
     assert read_installed(tmp_path) == wanted
 
 
 def test_an_older_installation_is_replaced(launcher, tmp_path):
     for name in INSTALLED:
         (tmp_path / name).write_text("old")
-    subprocess.run([launcher, "install", tmp_path], check=True, timeout=60)
+    subprocess.run([launcher, "install", tmp_path], check=True, timeout=DEADLINE_S)
     assert read(tmp_path) == whole(launcher)
 
 
@@ -120,7 +122,7 @@ def test_companions_that_are_not_there_are_named(launcher, tmp_path):
     alone.mkdir()
     volume.mkdir()
     shutil.copy(launcher, alone)
-    done = subprocess.run([alone / "ipu-launch", "install", volume], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([alone / "ipu-launch", "install", volume], capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.returncode == 125
     assert done.stderr == f"ipu-launch: cannot read {alone}/ipu-tools: No such file or directory\n"
     assert os.listdir(volume) == []
@@ -131,7 +133,7 @@ def test_a_running_copy_can_be_replaced(call, tmp_path):
     with subprocess.Popen([tmp_path / "ipu-launch", "run", "--", "cat"], stdin=subprocess.PIPE) as running:
         assert call("install", str(tmp_path)).returncode == 0
         running.stdin.close()
-        assert running.wait(20) == 0
+        assert running.wait(DEADLINE_S) == 0
 
 
 def test_a_missing_directory(call, tmp_path):
@@ -163,7 +165,7 @@ def test_a_directory_of_somebody_else(launcher, tmp_path):
         ["sh", "-c", f'c=$(mktemp) && cp "$0" $c && chmod 755 $c && set -- $c && {script.replace("$0", "$1")}', readable],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=DEADLINE_S,
     )
     assert done.returncode == 125
     assert done.stderr.endswith(f"Permission denied; let uid {NOBODY} write there\n")
@@ -180,7 +182,7 @@ def test_a_container_with_nothing_else(call, launcher, tmp_path):
         f"mount --bind {root} {root} && mount -o remount,bind,ro {root} && "
         f"exec env -i $(command -v chroot) --userspec=12345:12345 {root} /ipu/ipu-launch run -- ipu-launch run -- /ipu/ipu-launch env <&-"
     )
-    done = subprocess.run(as_init(["sh", "-c", enter]), capture_output=True, text=True, timeout=20)
+    done = subprocess.run(as_init(["sh", "-c", enter]), capture_output=True, text=True, timeout=DEADLINE_S)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -193,7 +195,8 @@ def test_companions_in_a_container_with_nothing_else(call, launcher, tmp_path):
 
     def enter(*words):
         command = ["chroot", "--userspec=12345:12345", tmp_path, *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=20, env={"PATH": f"{os.environ['PATH']}:/ipu"})
+        return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S,
+                              env={"PATH": f"{os.environ['PATH']}:/ipu"})
 
     tmp_path.chmod(0o755)
     for name in LINKS - {"poprun_numa_wrapper"}:

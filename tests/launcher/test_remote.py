@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from agents import rss_kib
-from processes import await_until, children
+from processes import DEADLINE_S, await_until, children
 
 MIB = 1 << 20
 
@@ -41,7 +41,7 @@ def test_streams_are_kept_apart(worker):
 def test_any_bytes_in_any_number(worker):
     sent = bytes(range(256)) * 8192 + os.urandom(6 * MIB)
     client = worker.remote("tee /dev/stderr")
-    out, err = client.communicate(sent, timeout=120)
+    out, err = client.communicate(sent, timeout=DEADLINE_S)
     assert client.returncode == 0
     assert hashlib.sha256(out).digest() == hashlib.sha256(err).digest() == hashlib.sha256(sent).digest()
 
@@ -54,7 +54,7 @@ def test_input_ends_nothing(worker):
     client = worker.remote("cat >/dev/null; echo ended; read x < /dev/null; echo more")
     client.stdin.close()
     assert client.stdout.read() == b"ended\nmore\n"
-    assert client.wait(60) == 0
+    assert client.wait(DEADLINE_S) == 0
 
 
 def test_a_slow_reader_stops_its_writer_and_nothing_else(worker):
@@ -69,14 +69,14 @@ def test_a_slow_reader_stops_its_writer_and_nothing_else(worker):
     assert client.stderr.readline() == b"over\n"
     assert all(rss_kib(pid) < 24 * 1024 for pid in (client.pid, agent, *keepers))
     assert client.stdout.read().strip(b"\0") == b""
-    assert client.wait(60) == 0
+    assert client.wait(DEADLINE_S) == 0
 
 
 def test_a_reader_that_goes_ends_the_writer(worker):
     client = worker.remote("yes")
     assert client.stdout.read(2) == b"y\n"
     client.stdout.close()
-    assert client.wait(60) == 128 + signal.SIGPIPE
+    assert client.wait(DEADLINE_S) == 128 + signal.SIGPIPE
 
 
 def test_input_that_nobody_wants(worker):
@@ -86,7 +86,7 @@ def test_input_that_nobody_wants(worker):
             client.stdin.write(b"x" * MIB)
     assert client.stdout.read() == b"done\n"
     client.stdin = None
-    assert client.wait(60) == 0
+    assert client.wait(DEADLINE_S) == 0
 
 
 def test_the_last_output_is_not_lost(worker):
@@ -94,12 +94,12 @@ def test_the_last_output_is_not_lost(worker):
     client = worker.remote("head -c 1000000 /dev/zero; exit 3")
     await_until(lambda: client.poll() is None, "the client")
     assert len(client.stdout.read()) == 1000000
-    assert client.wait(60) == 3
+    assert client.wait(DEADLINE_S) == 3
 
 
 def test_closed_standard_streams(worker):
     script = 'exec 0<&- 1>&-; exec "$0" remote job-worker-0 "cat; echo out; echo err >&2; exit 4"'
-    done = subprocess.run(["sh", "-c", script, worker.launcher], env=worker.launcher_env(), capture_output=True, timeout=60)
+    done = subprocess.run(["sh", "-c", script, worker.launcher], env=worker.launcher_env(), capture_output=True, timeout=DEADLINE_S)
     assert (done.returncode, done.stdout, done.stderr) == (4, b"", b"err\n")
 
 
@@ -124,7 +124,7 @@ def test_signals_reach_the_remote_group(worker, name):
     assert [client.stdout.readline() for _ in range(2)] == [b"up\n"] * 2
     client.send_signal(number)
     assert [client.stdout.readline() for _ in range(2)] == [b"%d\n" % number] * 2
-    assert client.wait(60) == 5
+    assert client.wait(DEADLINE_S) == 5
 
 
 def test_the_environment_is_the_workers(job):

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from processes import await_until, is_running, python, stat
+from processes import DEADLINE_S, await_until, is_running, python, stat
 
 # Prints the name of every signal it gets, in two processes of one group, and ends at the end of stdin. Through a wake-up
 # descriptor, since a Python handler would wait for a blocking read that began just after the signal.
@@ -50,7 +50,7 @@ def test_the_command_dies_of_its_signal(start, number):
     launch = start("sh", "-c", "echo ready; exec cat")
     assert launch.line() == "ready"
     launch.signal(number)
-    assert launch.process.wait(20) == 128 + number
+    assert launch.process.wait(DEADLINE_S) == 128 + number
 
 
 MASKS = ["Blk", "Ign", "Cgt"]
@@ -111,7 +111,7 @@ def test_a_stopped_command_can_be_ended(start):
     os.kill(command, signal.SIGSTOP)
     await_until(lambda: stat(command)[0] == "T", "the command to stop")
     launch.signal(signal.SIGTERM)
-    assert launch.process.wait(20) == 128 + signal.SIGTERM
+    assert launch.process.wait(DEADLINE_S) == 128 + signal.SIGTERM
     assert not is_running(command)
 
 

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from processes import python
+from processes import DEADLINE_S, python
 
 LIST = """
 import os
@@ -36,7 +36,8 @@ def test_a_handed_down_descriptor_arrives(start, mode):
 
 def closed(launcher, which, words):
     closing = " ".join(f"{fd}>&-" for fd in which)
-    return subprocess.run(["sh", "-c", f'exec "$@" {closing}', "sh", str(launcher), *words], capture_output=True, timeout=20)
+    return subprocess.run(["sh", "-c", f'exec "$@" {closing}', "sh", str(launcher), *words], capture_output=True,
+                          timeout=DEADLINE_S)
 
 
 def test_closed_streams_stay_closed(launcher, tmp_path):

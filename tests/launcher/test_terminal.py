@@ -9,7 +9,7 @@ import termios
 
 import pytest
 
-from processes import Launch, await_until, only_child, python, stat
+from processes import DEADLINE_S, Launch, await_until, only_child, python, stat
 
 
 class Terminal:
@@ -74,7 +74,7 @@ def test_the_command_is_in_the_foreground(at_terminal, terminal):
     terminal.await_text(b"front True True True")
     terminal.type(b"\n")
     terminal.await_text(b"read")
-    assert launch.process.wait(20) == 0
+    assert launch.process.wait(DEADLINE_S) == 0
 
 
 def test_the_interrupt_key_reaches_the_command(at_terminal, terminal):
@@ -86,14 +86,14 @@ def test_the_interrupt_key_reaches_the_command(at_terminal, terminal):
     terminal.await_text(b"ready")
     terminal.type(b"\x03")
     terminal.await_text(b"got SIGINT set()")
-    assert launch.process.wait(20) == 0
+    assert launch.process.wait(DEADLINE_S) == 0
 
 
 def test_an_interrupted_command_ends_with_130(at_terminal, terminal):
     launch = at_terminal("run", "--", "sh", "-c", "echo ready; exec cat")
     terminal.await_text(b"ready")
     terminal.type(b"\x03")
-    assert launch.process.wait(20) == 128 + signal.SIGINT
+    assert launch.process.wait(DEADLINE_S) == 128 + signal.SIGINT
 
 
 def test_a_new_window_size_reaches_the_command(at_terminal, terminal):
@@ -105,7 +105,7 @@ def test_a_new_window_size_reaches_the_command(at_terminal, terminal):
     terminal.await_text(b"ready")
     fcntl.ioctl(terminal.ours, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
     terminal.await_text(b"columns=77, lines=33")
-    assert launch.process.wait(20) == 0
+    assert launch.process.wait(DEADLINE_S) == 0
 
 
 def test_a_hung_up_terminal_ends_the_command(launcher):
@@ -113,7 +113,7 @@ def test_a_hung_up_terminal_ends_the_command(launcher):
     launch = Launch(launcher, "child", "run", "--", "sh", "-c", "echo ready; exec sleep 1000", **terminal.options())
     terminal.await_text(b"ready")
     terminal.close()
-    assert launch.process.wait(20) == 128 + signal.SIGHUP
+    assert launch.process.wait(DEADLINE_S) == 128 + signal.SIGHUP
 
 
 def test_the_stop_key_does_not_hang_where_nobody_could_go_on(at_terminal, terminal):
@@ -124,7 +124,7 @@ def test_the_stop_key_does_not_hang_where_nobody_could_go_on(at_terminal, termin
     terminal.await_text(b"^Z")
     terminal.type(b"on\n")
     terminal.await_text(b"read on")
-    assert launch.process.wait(20) == 0
+    assert launch.process.wait(DEADLINE_S) == 0
 
 
 def test_job_control_of_a_shell(at_terminal, terminal, launcher):
@@ -163,4 +163,4 @@ def test_a_script_gets_its_terminal_back(at_terminal, terminal, launcher):
     terminal.await_text(b"no such program")
     terminal.type(b"line\n")
     terminal.await_text(b"got line")
-    assert shell.process.wait(20) == 0
+    assert shell.process.wait(DEADLINE_S) == 0

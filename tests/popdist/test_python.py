@@ -86,13 +86,13 @@ def test_collectives_under_mpirun(site, instances):
 
 
 def test_a_stopped_instance_is_named(site):
-    printed = runs.mpirun(3, [sys.executable, MAIN / "absent.py"], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=2)
+    printed = runs.mpirun(3, [sys.executable, MAIN / "absent.py"], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=5)
     lines = sorted(printed.splitlines())
     assert lines[-1] == "back"
-    assert 'all-reduce "step": instance 2 did not take part within 2 s' in lines[:2]
+    assert 'all-reduce "step": instance 2 did not take part within 5 s' in lines[:2]
     for line in lines[:2]:
         assert re.fullmatch(
-            r'all-reduce "step": (instance 2 did not take part within 2 s|instance [01] gave up waiting for others)', line
+            r'all-reduce "step": (instance 2 did not take part within 5 s|instance [01] gave up waiting for others)', line
         )
 
 
@@ -105,7 +105,7 @@ def test_data_goes_through_shared_memory_and_tcp(site, transport):
 @pytest.mark.parametrize("how,seconds,says", [
     ("exception", 3600, "ZeroDivisionError"),
     ("SIGKILL", 3600, "signal 9"),
-    ("SIGSTOP", 2, 'all-reduce "step": instance 1 '),
+    ("SIGSTOP", 5, 'all-reduce "step": instance 1 '),
 ])  # fmt: skip
 def test_an_instance_that_ends_in_the_middle_ends_the_run(site, how, seconds, says):
     done = subprocess.run(

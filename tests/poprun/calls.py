@@ -8,7 +8,7 @@ from pathlib import Path
 
 import programs
 
-DEADLINE_S = 120
+DEADLINE_S = 300  # reached only when something is wrong, however busy the machine
 
 
 def program(name, room="launcher"):
@@ -115,5 +115,6 @@ class Site:
 
 
 def untag(out):
-    """The lines without mpirun's tags, behind which version 5 has a blank; sorted: instances print when they like."""
-    return sorted(re.sub(r"^\[1,\d+\]<stdout>: ?", "", line) for line in out.splitlines())
+    """The lines without mpirun's tags, behind which version 5 has a blank; sorted: instances print when they like. What mpirun
+    reads apart, as a line and its end now and then, has a tag each."""
+    return sorted(re.sub(r"\[1,\d+\]<stdout>: ?", "", line) for line in out.splitlines())

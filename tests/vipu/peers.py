@@ -52,8 +52,13 @@ class Probe:
             return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) << 10
 
     def rest(self):
-        out, problems = self.process.communicate(timeout=DEADLINE_S)
-        assert self.process.returncode == 0, problems
+        """The calls that no gate has shown. Not by communicate(), which knows nothing of what was read ahead at a gate."""
+        late = threading.Timer(DEADLINE_S, self.process.kill)
+        late.start()
+        self.process.stdin.close()
+        out, problems = self.process.stdout.read(), self.process.stderr.read()
+        late.cancel()
+        assert self.process.wait() == 0, problems
         return sorted((parse(line) for line in out.splitlines()), key=lambda line: line.number)
 
 

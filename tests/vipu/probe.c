@@ -4,10 +4,10 @@
  *
  * Steps: version, list, whole (a list, all of its first partition), attrs, count, status:ID, create:ID:SIZE,
  * request:ID (a create with every field), huge:BYTES (a create with so long an id), remove:ID, force:ID,
- * reset:ID, relocate:ID, ipuof:ID, ipuof:ID:GCD, each with @MS for its deadline; wait (for all calls), gate
- * (for a line on stdin), abort, cancel (the last call), deny and allow (writes), to:PORT (another controller
- * from here on). N*STEP repeats a call. Before all others may stand in-flight:N, user:ID, key:KEY, tls, and
- * ca:FILE. */
+ * reset:ID, relocate:ID, ipuof:ID, ipuof:ID:GCD, each with @MS for a deadline that is to be met; wait (for
+ * all calls), gate (for a line on stdin), abort, cancel (the last call), deny and allow (writes), to:PORT
+ * (another controller from here on). N*STEP repeats a call. Before all others may stand in-flight:N, user:ID,
+ * key:KEY, tls, and ca:FILE. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,7 +395,8 @@ int main(int argc, char **argv)
     uint32_t port;
     int first = 3;
 
-    probe.options = (struct vipu_client_options){.may_send = may_send, .may_send_ctx = &probe};
+    probe.options = (struct vipu_client_options){
+        .may_send = may_send, .may_send_ctx = &probe, .default_deadline_ms = 100000};
     if (argc < 3 || !parse_u32(argv[2], 1, 65535, &port))
         return 2;
     probe.options.endpoint.host = argv[1];

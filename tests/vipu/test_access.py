@@ -6,7 +6,7 @@ import pytest
 import rawh2
 from generic import pb
 from peers import probe
-from programs import Answerer
+from programs import DEADLINE_S, Answerer
 
 KEY = "685X_K4uCzN-planted"
 
@@ -58,10 +58,10 @@ def test_a_key_is_kept_in_no_table(raw):
                 peer.send(rawh2.response(stream, b""))
 
     server = raw(script)
-    lines = probe(server.port, "user:alice", f"key:{KEY * 10}", "remove:p1@20000", "wait", "remove:p1@20000")
+    lines = probe(server.port, "user:alice", f"key:{KEY * 10}", "remove:p1", "wait", "remove:p1")
     assert [line.kind for line in lines] == ["ok", "ok"] and server.connections == 1
     assert len(blocks) == 2 and all(len(block) > 5 * len(KEY) for block in blocks)
-    probe(raw(script).port, "user:" + "alice" * 20, "remove:p1@20000", "wait", "remove:p1@20000")
+    probe(raw(script).port, "user:" + "alice" * 20, "remove:p1", "wait", "remove:p1")
     assert len(blocks) == 4 and len(blocks[3]) < 50, "a user id is no secret"
 
 
@@ -87,7 +87,7 @@ def test_the_server_hears_who_calls(answerer, dial):
 def test_credentials_that_cannot_be(answerer, dial, metadata):
     client = dial(answerer.target)
     with pytest.raises(grpc.RpcError) as caught:
-        client.versions.GetVersion(pb.VersionRequest(), metadata=metadata, timeout=10)
+        client.versions.GetVersion(pb.VersionRequest(), metadata=metadata, timeout=DEADLINE_S)
     assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
     assert "vipu-user-id" in caught.value.details()
     assert client.version() == "user= key="
@@ -97,7 +97,7 @@ def test_each_call_says_it_for_itself(answerer, dial):
     """One connection carries calls of several users, and none inherits from another."""
     client = dial(answerer.target)
     calls = [client.versions.GetVersion.future(
-        pb.VersionRequest(), metadata=[("vipu-user-id", f"u{i}")] if i % 2 else [], timeout=30) for i in range(200)]
+        pb.VersionRequest(), metadata=[("vipu-user-id", f"u{i}")] if i % 2 else [], timeout=DEADLINE_S) for i in range(200)]
     assert [call.result().version for call in calls] == [f"user={f'u{i}' if i % 2 else ''} key=" for i in range(200)]
 
 
@@ -108,7 +108,7 @@ def test_a_key_is_logged_nowhere(serve, dial):
     client.create("p1", 4)
     answers = [client.version()]
     for call in (lambda: client.create("p1", 4), lambda: client.status("p9"), lambda: client.create("no good", 3),
-                 lambda: client.versions.GetVersion(pb.VersionRequest(), metadata=[("vipu-access-key", KEY)], timeout=10)):
+                 lambda: client.versions.GetVersion(pb.VersionRequest(), metadata=[("vipu-access-key", KEY)], timeout=DEADLINE_S)):
         with pytest.raises(grpc.RpcError) as caught:
             call()
         answers.append(caught.value.details())

@@ -4,7 +4,7 @@ import grpc
 import pytest
 
 from generic import pb
-from programs import until
+from programs import DEADLINE_S, until
 
 TWO_RACKS = """
 create-ms: 0
@@ -253,7 +253,7 @@ def test_ipuof_config(quick):
 
 
 def test_a_thousand_calls_in_flight(quick):
-    calls = [quick.user.GetPartitionStatus.future(pb.GetPartitionStatusRequest(partition_id=f"p{i}"), timeout=20)
+    calls = [quick.user.GetPartitionStatus.future(pb.GetPartitionStatusRequest(partition_id=f"p{i}"), timeout=DEADLINE_S)
              for i in range(1000)]
     codes = {call.exception().code() for call in calls}
     assert codes == {grpc.StatusCode.NOT_FOUND}
@@ -268,13 +268,13 @@ def test_large_requests(quick):
 
 def test_an_unknown_method(quick):
     call = quick.channel.unary_unary("/virmgrpc.UserService/Nothing")
-    refused(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=5)
+    refused(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
 
 
 def test_what_is_no_message(quick):
     for method in ("CreatePartition", "ListPartitions", "GetPartitionStatus"):
         call = quick.channel.unary_unary(f"/virmgrpc.UserService/{method}")
-        refused(grpc.StatusCode.INVALID_ARGUMENT, call, b"\xff\xff\xff\xff", timeout=5)
+        refused(grpc.StatusCode.INVALID_ARGUMENT, call, b"\xff\xff\xff\xff", timeout=DEADLINE_S)
     assert quick.version() == "1.18.0"
 
 
@@ -282,5 +282,5 @@ def test_unknown_fields_are_ignored(quick):
     create = quick.channel.unary_unary("/virmgrpc.UserService/CreatePartition")
     requirements = pb.PartitionRequirements(id="p1", size=4).SerializeToString() + b"\xf8\x07\x01"
     request = b"\x12" + bytes([len(requirements)]) + requirements + b"\xfa\x07\x03abc"
-    reply = pb.CreatePartitionReply.FromString(create(request, timeout=5))
+    reply = pb.CreatePartitionReply.FromString(create(request, timeout=DEADLINE_S))
     assert reply.partition_id == "p1"

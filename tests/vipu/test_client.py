@@ -62,7 +62,7 @@ def test_a_late_answer_is_a_time_out_and_disturbs_nobody(generic):
         return pb.CreatePartitionReply(partition_id=request.requirements.id)
 
     generic.answers["CreatePartition"] = late
-    lines = probe(generic.port, "version", "wait", "create:p1:4@200", "version", "wait", "version")
+    lines = probe(generic.port, "version", "wait", "create:p1:4@1000", "version", "wait", "version")
     hold.set()
     assert [line.kind for line in lines] == ["ok", "timeout", "ok", "ok"]
     assert lines[1].sent and lines[1].unknown and lines[1].code == 4
@@ -90,7 +90,7 @@ def test_many_partitions(generic, count, size):
             ipus=[pb.PartitionIpu(topology_id=j, routing_id=j) for j in range(size)]))
         for i in range(count)])
     generic.answers["ListPartitions"] = lambda *_: reply
-    line, taken = memory_of(generic.port, "list@60000")
+    line, taken = memory_of(generic.port, "list")
     assert (line.kind, line.text) == ("ok", f"{count} partitions " + " ".join(f"p-{i}:{size}:ACTIVE" for i in range(3)))
     assert taken is None or taken < 2 * reply.ByteSize() + count * (320 + 16 * size)
 
@@ -103,10 +103,10 @@ def test_the_attributes_of_many_ipus(generic):
             ipu: pb.ListIPUAttributesReply.Attributes(attributes=attributes) for ipu in range(4)})
         for agent in range(4096)])
     generic.answers["ListIPUAttributes"] = lambda *_: reply
-    line, taken = memory_of(generic.port, "attrs@60000")
+    line, taken = memory_of(generic.port, "attrs")
     assert (line.kind, line.text) == ("ok", "4096 agents 16384 IPUs")
     assert taken is None or taken < 2 * reply.ByteSize() + 4096 * 4 * len(attributes) * 96
-    line, taken = memory_of(generic.port, "count@60000")
+    line, taken = memory_of(generic.port, "count")
     assert (line.kind, line.text) == ("ok", "16384 IPUs")
     assert taken is None or taken < 2 * reply.ByteSize()
 
@@ -114,7 +114,7 @@ def test_the_attributes_of_many_ipus(generic):
 def test_more_than_is_taken(generic):
     generic.answers["ListPartitions"] = lambda *_: pb.ListPartitionsReply(partitions=[pb.Partition(id="x" * (65 << 20))])
     generic.answers["CreatePartition"] = lambda *_: pb.CreatePartitionReply(partition_id="x" * (5 << 20))
-    lines = probe(generic.port, "list@20000", "create:p1:4", "version")
+    lines = probe(generic.port, "list", "create:p1:4", "version")
     assert [(line.kind, line.code) for line in lines] == [("io", 8), ("io", 8), ("ok", 0)]
     assert lines[1].unknown and "larger" in lines[1].text
 
@@ -122,7 +122,7 @@ def test_more_than_is_taken(generic):
 def test_little_bytes_that_want_much_memory(generic):
     """Sixty megabytes of empty sub-messages would be gigabytes of structs."""
     server, port = listen_bytes(ListPartitions=b"\x0a\x00" * (30 << 20))
-    (line,) = probe(port, "list@20000")
+    (line,) = probe(port, "list")
     server.stop(0)
     assert line.kind == "io" and "memory" in line.text
 
@@ -136,13 +136,13 @@ def test_calls_in_flight_share_a_connection(raw):
         peer.until_closed()
 
     server = raw(script)
-    *lines, late = probe(server.port, "1000*remove:p1@30000", "version")
+    *lines, late = probe(server.port, "1000*remove:p1", "version")
     assert {line.kind for line in lines} == {"ok"} and server.connections == 1
     assert (late.kind, late.sent) == ("busy", False)
 
 
 def test_a_thousand_calls_on_a_generic_server(generic):
-    lines = probe(generic.port, "1000*remove:p1@30000")
+    lines = probe(generic.port, "1000*remove:p1")
     assert len(lines) == 1000 and {line.kind for line in lines} == {"ok"}
 
 
@@ -154,7 +154,7 @@ def test_more_calls_than_streams(raw):
             peer.send(rawh2.response(peer.request(), b""))
         peer.until_closed()
 
-    lines = probe(raw(script).port, "20*remove:p1@20000")
+    lines = probe(raw(script).port, "20*remove:p1")
     assert {line.kind for line in lines} == {"ok"} and len(lines) == 20
 
 
@@ -302,7 +302,7 @@ def test_bytes_and_a_reset_at_once(raw):
         closed.set()
 
     requested, stopped, closed = threading.Event(), threading.Event(), threading.Event()
-    running = Probe(raw(script).port, "create:p1:4@25000")
+    running = Probe(raw(script).port, "create:p1:4")
     assert requested.wait(DEADLINE_S)
     running.process.send_signal(signal.SIGSTOP)
     os.waitpid(running.process.pid, os.WUNTRACED)
@@ -322,7 +322,7 @@ def test_a_peer_that_never_speaks(raw):
     lines = probe(server.port, "create:p1:4@200", "wait", "version@200")
     assert [(line.kind, line.code) for line in lines] == [("timeout", 4)] * 2
     # The silent connection is given up, not used again.
-    assert server.connections == 2
+    until(lambda: server.connections == 2, "the second call had a connection of its own")
 
 
 @pytest.mark.parametrize("has_spoken", [False, True])
@@ -346,8 +346,8 @@ def test_an_impatient_call_ends_alone(raw, has_spoken):
 
     closed = threading.Event()
     server = raw(script)
-    lines = probe(server.port, *["version@25000", "wait"] * has_spoken, "version@25000", "create:p1:4@1000", "wait",
-                  "version@25000", "wait")
+    lines = probe(server.port, *["version", "wait"] * has_spoken, "version", "create:p1:4@1000", "wait",
+                  "version", "wait")
     assert closed.wait(DEADLINE_S)
     assert [line.text for line in lines if line.kind == "ok"] == ["before"] * has_spoken + ["first", "second"]
     assert [(line.what, line.code) for line in lines if line.kind != "ok"] == [("create:p1:4", 4)]
@@ -385,7 +385,7 @@ def test_a_connection_that_hangs():
         filler.setblocking(False)
         filler.connect_ex(listener.getsockname())
         fillers.append(filler)
-        filler.settimeout(0.2)
+        filler.settimeout(1)
         try:
             filler.send(b"x")
         except (TimeoutError, OSError):
@@ -406,7 +406,7 @@ def test_names_that_are_none(host):
 
 def test_it_reconnects(generic):
     server, port = listen_generic(Generic())
-    running = Probe(port, "version", "wait", "gate", "10*version", "wait", "gate", "version@20000", "wait")
+    running = Probe(port, "version", "wait", "gate", "10*version", "wait", "gate", "version", "wait")
     assert running.read_gate()[0].kind == "ok"
     server.stop(0).wait()
     running.open()

@@ -54,11 +54,12 @@ def test_no_faults_at_first(server):
 def test_latency_by_method_and_partition(server, client):
     set_faults(server, "calls: [{method: Get*Status, partition: slow-*, latency-ms: 300}]")
     assert elapsed(refused, NOT_FOUND, client.status, "slow-1") > 0.29
+    set_faults(server, "calls: [{method: Get*Status, partition: slow-*, latency-ms: 600000}]")
     # Other calls go on meanwhile, on the same connection.
     slow = status_of(client, "slow-2", DEADLINE_S)
     refused(NOT_FOUND, client.status, "quick")
     client.list()
-    assert not slow.done() and slow.exception().code() == NOT_FOUND
+    assert not slow.done()
 
 
 def test_latency_in_a_range_repeats_with_the_seed(server, client):
@@ -81,15 +82,17 @@ def test_latency_in_a_range_repeats_with_the_seed(server, client):
 
 def test_a_call_that_takes_effect_and_is_answered_too_late(server, client):
     set_faults(server, "calls: [{method: CreatePartition, times: 1, late-ms: 600000}]")
-    late = create_of(client, "p1", timeout=1)
+    late = create_of(client, "p1", DEADLINE_S)
     until(lambda: has(client, "p1"), "it took effect")
-    assert late.exception().code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert not late.done() and late.cancel()
     client.create("p2", 1)  # the rule is used up
 
 
-def test_a_call_that_takes_effect_only_after_its_deadline(server, client):
-    set_faults(server, "calls: [{method: CreatePartition, latency-ms: 2000}]")
-    assert create_of(client, "p1", timeout=0.2).exception().code() == grpc.StatusCode.DEADLINE_EXCEEDED
+def test_a_call_that_takes_effect_only_when_nobody_waits_for_it(server, client):
+    set_faults(server, "calls: [{method: CreatePartition, times: 1, latency-ms: 2000}]")
+    call = create_of(client, "p1", DEADLINE_S)
+    until(lambda: not shown(server), "the call is on its way")
+    call.cancel()
     until(lambda: has(client, "p1"), "it took effect all the same")
 
 
@@ -125,9 +128,10 @@ def test_a_method_that_does_not_exist_is_no_way_around(server, client):
 
 
 def test_a_controller_that_stalls_until_told(server, client):
+    client.version()  # the connection stands, so that a call is on its way at once
     set_faults(server, "stall: true")
     waiting = [create_of(client, f"p{i}", DEADLINE_S) for i in range(20)]
-    given_up = create_of(client, "late", timeout=0.2)
+    given_up = create_of(client, "late", timeout=2)
     assert given_up.exception().code() == grpc.StatusCode.DEADLINE_EXCEEDED
     assert not any(call.done() for call in waiting)
     set_faults(server, "")

@@ -23,7 +23,7 @@ def test_the_guide(tmp_path):
     script = "set -eo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "\n".join(blocks)
     script = script.replace("| head", "2>/dev/null | head").replace("18090", str(free_port())).replace("18091", str(free_port()))
     binaries = os.path.dirname(program("vipu"))
-    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=900,
                             env={"PATH": f"{binaries}:{os.environ['PATH']}", "HOME": str(tmp_path)})
     assert result.returncode == 0, result.stdout + result.stderr
     assert "no mistakes" in result.stdout

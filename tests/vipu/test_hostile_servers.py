@@ -36,7 +36,7 @@ def flood(piece, count, reads=True):
 
 def call_flooded(raw, script):
     """One call, and how much memory it took more than an earlier connection."""
-    running = Probe(raw(script).port, "version@25000", "wait", "gate")
+    running = Probe(raw(script).port, "version", "wait", "gate")
     (line,) = running.read_gate()
     peak = running.peak_bytes()
     script.is_over()
@@ -120,7 +120,7 @@ def test_answers_that_never_end(raw):
                 peer.send_data(stream, b"x" * 16000)
         peer.until_closed()
 
-    running = Probe(raw(script).port, "50*version@25000", "gate")
+    running = Probe(raw(script).port, "50*version", "gate")
     assert running.read_gate() == []
     failed = [running.read_line() for _ in range(15)]
     assert {(line.kind, line.code) for line in failed} == {("io", 8)}
@@ -140,7 +140,7 @@ def test_a_server_that_resets_every_call(raw):
         peer.until_closed()
 
     server = raw(script)
-    lines = probe(server.port, *["1000*remove:p1@25000", "wait"] * 3)
+    lines = probe(server.port, *["1000*remove:p1", "wait"] * 3)
     assert len(lines) == 3000 and {(line.kind, line.code, line.unknown) for line in lines} == {("io", 14, True)}
     assert server.connections == 1
 
@@ -187,7 +187,7 @@ def test_breaches_of_http2(raw, breach):
         peer.until_closed()
 
     server = raw(script)
-    first, second = probe(server.port, "create:p1:4@25000", "wait", "version@25000")
+    first, second = probe(server.port, "create:p1:4", "wait", "version")
     assert (first.kind, first.code, first.unknown) == ("io", 14, True), first
     assert (second.kind, second.text) == ("ok", "v"), second
     assert server.connections == 2
@@ -218,7 +218,7 @@ def test_breaches_of_one_answer(raw, pairs):
         peer.until_closed()
 
     server = raw(script)
-    bad, good = probe(server.port, "remove:p1@25000", "version@25000")
+    bad, good = probe(server.port, "remove:p1", "version")
     assert bad.kind == "io" and bad.unknown, bad
     assert (good.kind, good.text) == ("ok", "v") and server.connections == 1
 
@@ -232,7 +232,7 @@ def test_an_answer_byte_by_byte(raw):
             peer.send_slowly(response(peer.request(), b"\x0a\x061.18.0"))
         peer.until_closed()
 
-    lines = probe(raw(script).port, *["version@25000", "wait"] * 3)
+    lines = probe(raw(script).port, *["version", "wait"] * 3)
     assert [(line.kind, line.text) for line in lines] == [("ok", "1.18.0")] * 3
 
 
@@ -248,8 +248,8 @@ def test_half_an_answer_and_no_more(raw, part):
         peer.until_closed()
 
     server = raw(script)
-    first, half, next_, last = probe(server.port, "version@25000", *["wait", "create:p1:4@300"] * 2, "wait",
-                                     "version@25000")
+    first, half, next_, last = probe(server.port, "version", *["wait", "create:p1:4@1000"] * 2, "wait",
+                                     "version")
     assert first.kind == last.kind == "ok" and server.connections == 2
     assert (half.kind, half.code, half.unknown) == ("timeout", 4, True)
     assert next_.kind in ("timeout", "ok")
@@ -280,7 +280,7 @@ def test_goaway_in_two_steps(raw):
         peer.until_closed()
 
     server = raw(script)
-    lines = probe(server.port, *["version@25000", "wait"] * 5)
+    lines = probe(server.port, *["version", "wait"] * 5)
     assert [line.text for line in lines] == ["v"] * 5 and server.connections == 5
 
 
@@ -311,7 +311,7 @@ def test_more_goaways_than_connections_are_kept(raw):
 
     told, go_on = threading.Semaphore(0), threading.Event()
     server = raw(script)
-    running = Probe(server.port, *["remove:p1@25000", "gate"] * 5, "3*remove:p2@25000", "gate", "wait")
+    running = Probe(server.port, *["remove:p1", "gate"] * 5, "3*remove:p2", "gate", "wait")
     for _ in range(5):
         assert running.read_gate() == []
         assert told.acquire(timeout=DEADLINE_S)
@@ -335,8 +335,8 @@ def test_several_controllers_in_one_process(raw, generic):
 
     flooding = endless(lambda s: headers(s, OPEN), lambda s: headers(s, [("x", "y" * 100)] * 100))
     ports = [raw(script).port for script in (silent, flooding, hangs_up)]
-    lines = probe(generic.port, "100*version@25000", f"to:{ports[0]}", "5*remove:p1@700", f"to:{ports[1]}", "remove:p2@25000",
-                  f"to:{ports[2]}", "remove:p3@25000", "to:1", "remove:p4@25000", f"to:{generic.port}", "100*version@25000")
+    lines = probe(generic.port, "100*version", f"to:{ports[0]}", "5*remove:p1@700", f"to:{ports[1]}", "remove:p2",
+                  f"to:{ports[2]}", "remove:p3", "to:1", "remove:p4", f"to:{generic.port}", "100*version")
     kinds = [(line.kind, line.unknown) for line in lines]
     assert kinds[:100] == kinds[108:] == [("ok", False)] * 100
     assert {kind for kind, _ in kinds[100:105]} == {"timeout"}
@@ -346,7 +346,7 @@ def test_several_controllers_in_one_process(raw, generic):
 def test_one_controller_does_not_wait_for_another(raw, generic):
     """While one is silent, the other answers call after call."""
     held = threading.Event()
-    running = Probe(raw(lambda peer: held.wait(DEADLINE_S)).port, "remove:p1@25000", f"to:{generic.port}",
+    running = Probe(raw(lambda peer: held.wait(DEADLINE_S)).port, "remove:p1", f"to:{generic.port}",
                     *["version", "gate"] * 20)
     for _ in range(20):
         assert running.read_gate() == []

@@ -6,7 +6,7 @@ import pytest
 
 from generic import pb
 from peers import listen_bytes, probe
-from programs import until
+from programs import DEADLINE_S, until
 
 LARGEST = 4 << 20
 
@@ -156,13 +156,13 @@ def test_replies_with_hostile_lengths(reply):
 def test_the_largest_messages_of_our_client(generic):
     """A list may be larger, every other reply may have four MiB. What we ask has no limit of ours."""
     generic.answers["CreatePartition"] = lambda request, _: pb.CreatePartitionReply(partition_id=request.requirements.id)
-    (line,) = probe(generic.port, f"huge:{LARGEST - 100}@30000")
+    (line,) = probe(generic.port, f"huge:{LARGEST - 100}")
     assert (line.kind, line.text) == ("ok", str(LARGEST - 100))
     for size, kind, code in ((LARGEST, "ok", 0), (LARGEST + 1, "io", 8)):
         server, port = listen_bytes(GetVersion=padded(b"\x0a\x01v", size),
                                     GetPartitionStatus=padded(pb.GetPartitionStatusReply(
                                         status=pb.PartitionStatus()).SerializeToString(), size))
-        lines = probe(port, "version@30000", "status:p1@30000")
+        lines = probe(port, "version", "status:p1")
         server.stop(0)
         assert [(line.kind, line.code) for line in lines] == [(kind, code)] * 2
 
@@ -171,7 +171,7 @@ def test_the_largest_messages_of_our_client(generic):
 
 def bytes_call(client, method, service="UserService"):
     call = client.channel.unary_unary(f"/virmgrpc.{service}/{method}")
-    return lambda request: call(request, timeout=30)
+    return lambda request: call(request, timeout=DEADLINE_S)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from generic import Client, pb
-from programs import program, until
+from programs import DEADLINE_S, program, until
 
 CONFIG = "create-ms: 3\nremove-ms: 3\nreset-ms: 3\nclusters: [{id: cl1, ipulink-domains: 2}]\n"
 
@@ -55,7 +55,7 @@ def test_kill_at_random_moments(serve, seed):
         # Several requests are on their way when it dies.
         ids = [f"q{dice.randrange(1000)}" for _ in range(10)]
         late = [client.user.CreatePartition.future(
-            pb.CreatePartitionRequest(requirements=pb.PartitionRequirements(id=id, size=1)), timeout=10) for id in ids]
+            pb.CreatePartitionRequest(requirements=pb.PartitionRequirements(id=id, size=1)), timeout=DEADLINE_S) for id in ids]
         server.kill()
         for id, call in zip(ids, late):
             error = call.exception()
@@ -119,7 +119,7 @@ def test_hardware_that_is_no_longer_configured(serve, dial):
 def test_one_storage_serves_one_server(serve, tmp_path):
     server = serve()
     second = subprocess.run([program("vipu-server"), "--listen", "127.0.0.1:0", "--storage",
-                             str(server.folder / "state.db")], capture_output=True, text=True, timeout=20)
+                             str(server.folder / "state.db")], capture_output=True, text=True, timeout=DEADLINE_S)
     assert second.returncode == 1 and "state.db" in second.stderr and "locked" in second.stderr
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_is_no_storage(tmp_path):
     path = tmp_path / "state.db"
     path.write_bytes(b"this is no database, and long enough to be taken for one by its size" * 20)
     run = subprocess.run([program("vipu-server"), "--listen", "127.0.0.1:0", "--storage", str(path)],
-                         capture_output=True, text=True, timeout=20)
+                         capture_output=True, text=True, timeout=DEADLINE_S)
     assert run.returncode == 1 and str(path) in run.stderr and "not a database" in run.stderr
 
 
@@ -144,5 +144,5 @@ def test_a_storage_that_makes_no_sense(serve, dial, harm, why):
     database.execute(harm)
     database.commit()
     database.close()
-    run = subprocess.run(server.args, capture_output=True, text=True, timeout=30)
+    run = subprocess.run(server.args, capture_output=True, text=True, timeout=DEADLINE_S)
     assert run.returncode == 1 and str(server.folder / "state.db") in run.stderr and why in run.stderr

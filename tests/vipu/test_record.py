@@ -37,7 +37,7 @@ def test_the_calls_of_the_user_end_point(quick):
         for method in methods:
             call = quick.channel.unary_unary(f"/{service}/{method}")
             try:
-                call(b"", timeout=5)
+                call(b"", timeout=DEADLINE_S)
             except grpc.RpcError as error:
                 assert error.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND), method
 
@@ -48,7 +48,8 @@ def test_a_partition_cannot_be_changed(quick):
     wait_active(quick, "p1")
     before = quick.list()
     for method in ("UpdatePartition", "ModifyPartition", "ApplyPartition"):
-        refused(grpc.StatusCode.UNIMPLEMENTED, quick.channel.unary_unary(f"/virmgrpc.UserService/{method}"), b"", timeout=5)
+        call = quick.channel.unary_unary(f"/virmgrpc.UserService/{method}")
+        refused(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
     refused(grpc.StatusCode.ALREADY_EXISTS, quick.create, "p1", 8)
     assert quick.list() == before
 

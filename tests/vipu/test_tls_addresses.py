@@ -106,7 +106,7 @@ def ask(tmp_path, authority):
 def test_the_next_address_is_tried_when_tls_fails_at_one(ask, keep, authority, deal):
     bad = keep(Bad(deal))
     keep(Good("127.0.0.2", bad.port, authority.sign("good", f"DNS:{NAME}")))
-    lines = ask(bad.port, "version@30000", "list@30000")
+    lines = ask(bad.port, "version", "list")
     assert [line.kind for line in lines] == ["ok", "ok"], lines
     assert bad.seen == 1
 
@@ -114,7 +114,7 @@ def test_the_next_address_is_tried_when_tls_fails_at_one(ask, keep, authority, d
 def test_the_next_address_is_tried_when_one_is_not_believed(ask, keep, authority, stranger):
     bad = keep(Good("127.0.0.1", 0, stranger.sign("bad", f"DNS:{NAME}")))
     good = keep(Good("127.0.0.2", bad.port, authority.sign("good", f"DNS:{NAME}")))
-    (line,) = ask(bad.port, "user:alice", "key:secret-of-alice", "list@30000")
+    (line,) = ask(bad.port, "user:alice", "key:secret-of-alice", "list")
     assert line.kind == "ok", line
     assert good.servicer.metadata["vipu-access-key"] == "secret-of-alice"
     assert bad.servicer.metadata == {}, "nothing was sent to who is not believed"
@@ -122,6 +122,6 @@ def test_the_next_address_is_tried_when_one_is_not_believed(ask, keep, authority
 
 def test_what_is_wrong_with_a_peer_is_told_rather_than_that_another_is_not_there(ask, keep, stranger):
     bad = keep(Good("127.0.0.1", 0, stranger.sign("lonely", f"DNS:{NAME}")))
-    (line,) = ask(bad.port, "create:p1:4@30000")
+    (line,) = ask(bad.port, "create:p1:4")
     assert (line.kind, line.sent) == ("denied", False) and "unknown authority" in line.text
     assert line.text.count(NAME) == 1

@@ -40,7 +40,7 @@ def test_a_generic_client_that_knows_another_authority(answerer, stranger, autho
 
 def test_a_thousand_calls_in_flight(answerer, authority, dial):
     client = dial(answerer.target, authority=authority.pem.read_bytes())
-    calls = [client.versions.GetVersion.future(pb.VersionRequest(), timeout=30) for _ in range(1000)]
+    calls = [client.versions.GetVersion.future(pb.VersionRequest(), timeout=DEADLINE_S) for _ in range(1000)]
     assert {call.result().version for call in calls} == {"user= key="}
 
 
