@@ -13,7 +13,8 @@ from pages import blocks_at, pages_of
 sys.path.append(str(ROOT / "tests"))
 
 from lanes import command  # noqa: E402
-from lanes.runner import Results  # noqa: E402
+from lanes.results import read_junit  # noqa: E402
+from lanes.runner import AGAIN, Results  # noqa: E402
 from lanes.table import LANES  # noqa: E402
 
 
@@ -48,6 +49,40 @@ def test_the_list_tells_which_run_only_when_named():
     told = done.stdout.splitlines()
     assert [line.split()[0] for line in told] == [lane.name for lane in LANES]
     assert {line.split()[0] for line in told if line.endswith("(only when named)")} == {lane.name for lane in LANES if lane.on_demand}
+
+
+TRIED = """
+import pathlib
+
+import pytest
+
+seen = pathlib.Path(__file__).with_suffix(".seen")
+
+
+def test_steady():
+    pass
+
+
+@pytest.mark.parametrize("of", ["one word", "two::words"])
+def test_unsteady(of):
+    was_there = seen.exists()
+    seen.touch()
+    assert was_there
+
+
+def test_broken():
+    raise AssertionError("always")
+"""
+
+
+def test_what_passes_only_when_it_is_run_again_is_told(tmp_path):
+    (tmp_path / "test_tried.py").write_text(TRIED)
+    subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml=found.xml", *AGAIN, "test_tried.py"],
+                   cwd=tmp_path, check=False, capture_output=True, timeout=300)
+    found = read_junit(tmp_path / "found.xml")
+    assert found.unsteady == ["test_tried::test_unsteady[one word]"]
+    assert [str(failure) for failure in found.failed] == ["test_tried::test_broken: AssertionError: always"]
+    assert str(found) == "3 passed, 1 of them only when run again, 1 failed"
 
 
 # What a program is asked by whom its words are judged, while nothing is done. What is not here does little, and is done.

@@ -77,9 +77,10 @@ def _list(lanes: list[Lane]) -> int:
 def _run(lanes: list[Lane]) -> int:
     begun = time.monotonic()
     total = Results()
-    failures = []
+    failures, unsteady = [], []
     for name, found in Runner(_install()).lanes(lanes).items():
         failures += [f"{name}: {failure}" for failure in found.failed]
+        unsteady += [f"{name}: {test}" for test in found.unsteady]
         total.add(found)
     print(f"== over after {steps.spent(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
     # The first ones tell most: what follows is often their consequence.
@@ -87,6 +88,8 @@ def _run(lanes: list[Lane]) -> int:
         print(f"failed: {failure}")
     if len(failures) > FAILURES_TOLD:
         print(f"failed: {len(failures) - FAILURES_TOLD} more; the logs name them")
+    for test in unsteady:
+        print(f"passed only when it was run again: {test}")
     print(total, flush=True)
     return 1 if total.failed else 0
 

@@ -22,11 +22,13 @@ class Results:
     passed: int = 0
     skipped: int = 0
     failed: list[Failure] = field(default_factory=list)
+    unsteady: list[str] = field(default_factory=list)  # of the passed: they failed, and did not when they were run again
 
     def add(self, other: "Results") -> None:
         self.passed += other.passed
         self.skipped += other.skipped
         self.failed += other.failed
+        self.unsteady += other.unsteady
 
     @property
     def total(self) -> int:
@@ -34,7 +36,8 @@ class Results:
 
     def __str__(self) -> str:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        return f"{self.passed} passed, {len(self.failed)} failed{skipped}"
+        unsteady = f", {len(self.unsteady)} of them only when run again" if self.unsteady else ""
+        return f"{self.passed} passed{unsteady}, {len(self.failed)} failed{skipped}"
 
 
 def figures(log: Path) -> list[str]:
@@ -53,11 +56,15 @@ def read_junit(path: Path) -> Results:
     except (OSError, ElementTree.ParseError) as error:
         raise Unreadable(f"{path.name} with the results cannot be read: {error}") from error
     found = Results()
-    # A test that passed and whose teardown failed stands there twice; it failed.
+    # A test that passed and whose teardown failed stands there twice; it failed. So does one that was run again: as what it was
+    # in the end, and as nothing that failed before.
     cases: dict[str, str] = {}
     reasons: dict[str, str] = {}
+    twice: set[str] = set()
     for case in root.iter("testcase"):
         name = _name(case)
+        if name in cases:
+            twice.add(name)
         cases[name] = max(cases.get(name, ""), _outcome(case), key=["", "passed", "skipped", "failed"].index)
         reasons[name] = reasons.get(name) or _reason(case)
     for name, outcome in cases.items():
@@ -65,6 +72,7 @@ def read_junit(path: Path) -> Results:
             found.failed.append(Failure(name, reasons[name]))
         else:
             setattr(found, outcome, getattr(found, outcome) + 1)
+            found.unsteady += [name] if name in twice else []
     return found
 
 

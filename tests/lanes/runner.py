@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 BUILD_LIMIT_S = 30 * 60
 SUITE_LIMIT_S = 70 * 60
+# Two tests of a suite: what fails more of them is no matter of time.
+AGAIN = ("--reruns=1", "--max-suite-reruns=2", "--rerun-show-tracebacks")
 TEST_LIMIT_S = 30 * 60  # a hanging test is named; a first one may build Kubernetes
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
@@ -92,7 +94,7 @@ class Runner:
     def _tests(self, suite: Ctest | Pytest, lane: Lane, name: str) -> Results:
         log, junit = LOGS / f"{name}.log", LOGS / f"{name}.xml"
         junit.unlink(missing_ok=True)
-        command = self._command(suite, junit)
+        command = self._command(suite, lane, junit)
         print(f"{indent(lane)}testing; {log.relative_to(ROOT)} tells more", flush=True)
         status = self._step(lane, command, log, SUITE_LIMIT_S, environment=environment(suite))
         try:
@@ -105,16 +107,17 @@ class Runner:
             found.failed.append(Failure(name, "there is not one test"))
         for figure in figures(log):
             print(f"{indent(lane)}{figure}", flush=True)
-        if found.failed:
+        if found.failed or found.unsteady:
             steps.show_end(log, 60, indent(lane))
         return found
 
-    def _command(self, suite: Ctest | Pytest, junit: Path) -> list[str]:
+    def _command(self, suite: Ctest | Pytest, lane: Lane, junit: Path) -> list[str]:
         if isinstance(suite, Ctest):
             return ["ctest", "--test-dir", f"build/{suite.preset}", "--label-regex", f"^{suite.label}$",
                     "--no-tests=error", "--output-on-failure", "--parallel", cores(), "--output-junit", str(junit)]
         return [str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
-                f"--timeout={TEST_LIMIT_S}", "--durations=10", *(f"tests/{path}" for path in suite.paths)]
+                f"--timeout={TEST_LIMIT_S}", "--durations=10", *(AGAIN if lane.track else ()),
+                *(f"tests/{path}" for path in suite.paths)]
 
 
 def tracks(lanes: list[Lane]) -> list[list[Lane]]:

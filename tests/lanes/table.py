@@ -45,7 +45,8 @@ class Lane:
     suites: tuple[Compile | Ctest | Pytest, ...]
     minutes: int  # what it usually takes on two cores, everything cached
     # Lanes with a track spend much of their time on waiting for other programs: tracks run side by side, after all other
-    # lanes.
+    # lanes. How long those programs take is nobody's to say on a busy machine: a test that fails there is run once more, and
+    # the end of the run tells its name.
     track: str = ""
     # Runs only when it is named: it takes what nobody needs who does not change its subject, such as other projects' programs.
     on_demand: bool = False
