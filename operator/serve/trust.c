@@ -37,7 +37,8 @@ struct trust {
     struct bundle bundles[CONFIGS];
     struct certificate shown; /* what on_certificate had last */
     struct loop_timer timer;  /* the next look without a cause */
-    struct loop_timer notice; /* while API servers take note of a new CA */
+    char *announced;          /* the certificate whose CA API servers are taking note of */
+    struct loop_timer notice; /* while they do */
     int64_t gone_ms;          /* since when the Secret is missed; 0: it is not */
     bool is_unasked;          /* it is gone, and so are the configurations: that was logged */
     unsigned tries;           /* writes since all was well */
@@ -199,8 +200,17 @@ static void on_noticed(struct loop_timer *timer)
     struct trust *trust = CONTAINER_OF(timer, struct trust, notice);
     const struct keeping *keeping = kept(trust);
 
-    if (!fault_of(trust, keeping))
+    /* Another one since then is announced for itself. */
+    if (!fault_of(trust, keeping) && str_eq(keeping->certificate.cert, trust->announced))
         show(trust, &keeping->certificate);
+    mem_set_str(&trust->announced, NULL);
+    look(trust);
+}
+
+static void announce(struct trust *trust, const struct certificate *certificate)
+{
+    mem_set_str(&trust->announced, certificate->cert);
+    loop_timer_start(trust->loop, &trust->notice, NOTICE_MS, on_noticed);
 }
 
 static void use(struct trust *trust, const struct certificate *certificate)
@@ -221,12 +231,12 @@ static void use(struct trust *trust, const struct certificate *certificate)
     trust->tries = 0;
     if (farewell_ms != INT64_MAX)
         look_later(trust, farewell_ms);
-    if (str_eq(trust->shown.cert, certificate->cert) || loop_timer_is_running(&trust->notice))
+    if (str_eq(trust->shown.cert, certificate->cert))
         return;
     if (!trust->shown.cert)
         show(trust, certificate);
-    else
-        loop_timer_start(trust->loop, &trust->notice, NOTICE_MS, on_noticed);
+    else if (!str_eq(trust->announced, certificate->cert))
+        announce(trust, certificate);
 }
 
 static bool is_synced(const struct trust *trust)
@@ -357,5 +367,6 @@ void trust_free(struct trust *trust)
     mem_free(trust->ns);
     mem_free(trust->name);
     mem_free(trust->given);
+    mem_free(trust->announced);
     mem_free(trust);
 }

@@ -2,6 +2,7 @@
 
 import base64
 import subprocess
+import time
 
 import pytest
 
@@ -45,6 +46,9 @@ def given(world, tmp_path):
     world.api.delete("secrets", OPERATOR_NS, GIVEN)
 
 
+NOTICE_S = 5  # so long API servers have known its CA when a certificate is shown
+
+
 def test_a_certificate_of_others_is_shown_and_follows_theirs(given):
     webhooks, issuer, first = given
     assert webhooks.shown() == first
@@ -58,3 +62,22 @@ def test_a_certificate_of_others_is_shown_and_follows_theirs(given):
     webhooks.world.operator.until_logged("which others keep, cannot be used.*its CA is not there")
     assert webhooks.shown() == second and webhooks.secret()["ca.crt"] == ""
     assert create(webhooks, job("still"), "?dryRun=All")["spec"]["cleanPodPolicy"] == "None"
+
+
+def until_its_ca_is_known(webhooks):
+    own = base64.b64decode(webhooks.secret()["ca.crt"]).decode()
+    until(lambda: all(own in base64.b64decode(bundle).decode() for bundle in webhooks.bundles()), "its CA is known",
+          tell=webhooks.world.tell)
+
+
+def test_one_that_comes_soon_after_another_is_not_shown_before_its_ca_is_known(given):
+    webhooks, issuer, _ = given
+    until_its_ca_is_known(webhooks)
+    issuer.issue()
+    until_its_ca_is_known(webhooks)
+    time.sleep(NOTICE_S - 2)
+    third = issuer.issue()
+    until_its_ca_is_known(webhooks)
+    known_s = time.monotonic()
+    until(lambda: webhooks.shown() == third, "the third one is shown", tell=webhooks.world.tell)
+    assert time.monotonic() - known_s > NOTICE_S - 1
