@@ -119,6 +119,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while data := response.read1(65536):
                 if b'"code":410' in data:
                     proxy.expired.append(seen)
+                if proxy.withholds(seen):
+                    continue
                 kept = proxy.cut(seen, data)
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(kept), kept))
                 self.wfile.flush()
@@ -151,6 +153,7 @@ class ApiProxy:
         self.refuses = lambda seen: False  # True: it is answered with 403, and goes no further
         self.before = lambda seen: True  # False: the request never arrives
         self.after = lambda seen: True   # False: done, and its answer is lost
+        self.withholds = lambda seen: False  # True: what a watch would tell does not arrive, and it stays open
         self._streams = set()
         self.expired = []  # watches that the API server answered with 410
         self._cuts = set()  # parts of paths: watches of them are to be cut in the middle of their next line

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from test_admission import CONFIGS, Webhooks
 from waiting import until
 from world import NAME
 
@@ -176,3 +177,23 @@ def test_an_api_server_that_crashes_and_forgets(world, vipu):
     assert vipu.partitions() == {} and made_once(proxy)
     assert sorted(pod["metadata"]["name"] for pod in world.api.list("pods", world.ns)) == [
         "running-worker-0", "starting-worker-0"]
+
+
+def test_what_a_dead_watch_does_not_show_is_written_more_and_more_seldom(world):
+    proxy = world.make_api_proxy()
+    webhooks = Webhooks(world, proxy=proxy)
+    try:
+        before, mark = webhooks.shown(), proxy.mark()
+        proxy.withholds = lambda seen: CONFIGS[0] in seen.path
+        webhooks.empty_secret()
+
+        def writes():
+            return [seen.at for seen in proxy.since(mark) if seen.is_write and CONFIGS[0] in seen.path]
+
+        until(lambda: len(writes()) >= 7, "a configuration is written again and again", tell=world.tell)
+        assert writes()[6] - writes()[0] > 2, "0.1 s after the first, and twice as long each time, or a little less"
+        proxy.withholds = lambda seen: False
+        proxy.hang_up_streams()
+        until(lambda: webhooks.shown() == webhooks.kept() != before, "the new certificate is shown", tell=world.tell)
+    finally:
+        webhooks.remove()
