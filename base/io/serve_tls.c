@@ -7,12 +7,27 @@
 
 enum { CHAIN_MAX = 8 };
 
+/* A context keeps one certificate of each key type and lets the client choose: what came last is to be shown,
+ * and a predecessor of another type no more. */
+static int show_last(SSL *ssl, void *ctx)
+{
+    SSL_CTX *context = SSL_get_SSL_CTX(ssl);
+    STACK_OF(X509) *chain = NULL;
+
+    (void)ctx;
+    (void)SSL_CTX_get0_chain_certs(context, &chain);
+    SSL_certs_clear(ssl);
+    return SSL_use_cert_and_key(ssl, SSL_CTX_get0_certificate(context), SSL_CTX_get0_privatekey(context),
+                                chain, 1);
+}
+
 void serve_tls_setup(SSL_CTX *ssl)
 {
     (void)SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
     (void)SSL_CTX_set_options(ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
     (void)SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
     (void)SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_cert_cb(ssl, show_last, NULL);
 }
 
 /* The certificates in their order, the server's own first. */

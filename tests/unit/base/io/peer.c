@@ -188,9 +188,8 @@ static void copy_out(BIO *bio, char *out, size_t size)
     BIO_free(bio);
 }
 
-void peer_identity_make(struct peer_identity *identity, const char *name)
+static void make_identity_take(struct peer_identity *identity, const char *name, EVP_PKEY *key)
 {
-    EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *cert = X509_new();
     BIO *cert_bio = BIO_new(BIO_s_mem());
     BIO *key_bio = BIO_new(BIO_s_mem());
@@ -210,6 +209,16 @@ void peer_identity_make(struct peer_identity *identity, const char *name)
     copy_out(key_bio, identity->key_pem, sizeof identity->key_pem);
     X509_free(cert);
     EVP_PKEY_free(key);
+}
+
+void peer_identity_make(struct peer_identity *identity, const char *name)
+{
+    make_identity_take(identity, name, EVP_EC_gen("P-256"));
+}
+
+void peer_identity_make_rsa(struct peer_identity *identity, const char *name)
+{
+    make_identity_take(identity, name, EVP_RSA_gen(2048));
 }
 
 SSL *peer_tls(int fd, const struct peer_identity *identity, bool ask_client)

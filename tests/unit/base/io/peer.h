@@ -30,13 +30,14 @@ size_t peer_read_request(int fd, char *out, size_t size); /* head and body, by C
 size_t peer_read_all(int fd, char *out, size_t size);     /* until the end or a reset; terminated */
 void peer_reset(int fd);                                  /* closes with a reset */
 
-/* A self-signed EC certificate for the DNS name (or address, when it is one) and its key, as PEM in static
+/* A self-signed certificate for the DNS name (or address, when it is one) and its key, as PEM in static
  * memory. */
 struct peer_identity {
     char cert_pem[4096];
     char key_pem[4096];
 };
-void peer_identity_make(struct peer_identity *identity, const char *name);
+void peer_identity_make(struct peer_identity *identity, const char *name); /* with an EC key */
+void peer_identity_make_rsa(struct peer_identity *identity, const char *name);
 /* Server side of TLS on an accepted connection; NULL when the handshake fails. With ask_client, a certificate
  * of the same identity is demanded. */
 SSL *peer_tls(int fd, const struct peer_identity *identity, bool ask_client);

@@ -155,6 +155,29 @@ TEST(another_certificate_drops_no_request)
     bench_close(&b);
 }
 
+TEST(a_certificate_with_another_type_of_key_takes_the_place_of_the_one_before)
+{
+    struct bench b;
+    struct peer_identity rsa;
+    struct err err;
+
+    bench_open(&b);
+    peer_identity_make_rsa(&rsa, "127.0.0.1");
+    const struct peer_identity *turns[] = {&rsa, &b.second, &rsa};
+    CHECK_ROWS (turn, turns) {
+        struct serve_tls tls = tls_of(*turn);
+
+        CHECK_OK(serve_set_tls(b.serve, &tls, &err), err);
+        for (size_t i = 0; i < COUNT_OF(turns); i++) {
+            struct http *client = client_of(&b, turns[i]);
+
+            CHECK_INT_EQ(ask(&b, client), turns[i] == *turn ? ERR_NONE : ERR_DENIED);
+            http_free(client);
+        }
+    }
+    bench_close(&b);
+}
+
 TEST(a_bad_certificate_changes_nothing)
 {
     struct bench b;
