@@ -49,20 +49,30 @@ bool admission_read(struct slice body, struct admission *ret, struct err *err)
     *ret = (struct admission){.uid = uid,
                               .ns = json_str(request, "namespace", ""),
                               .object = object_at(request, "object"),
-                              .old = object_at(request, "oldObject")};
+                              .old = object_at(request, "oldObject"),
+                              .weight = body.len + values * sizeof(cJSON)};
     ret->review = TAKE(review);
     return true;
 }
 
-char *admission_unread(const struct err *why, int http_status)
+bool admission_has_room(const struct admission *admission, size_t others, struct err *err)
+{
+    return others + admission->weight <= ADMISSION_MAX_WEIGHT ||
+           err_set(err, ERR_BUSY, "too many large jobs are being judged; try again");
+}
+
+char *admission_unjudged(const struct err *why, int *ret_http_status)
 {
     AUTO(json) cJSON *status = json_object();
+    bool is_busy = why->kind == ERR_BUSY;
+
+    *ret_http_status = is_busy ? 429 : 400;
 
     json_put_str(status, "apiVersion", "v1");
     json_put_str(status, "kind", "Status");
     json_put_str(status, "status", "Failure");
-    json_put_str(status, "reason", "BadRequest");
-    json_put_i64(status, "code", http_status);
+    json_put_str(status, "reason", is_busy ? "TooManyRequests" : "BadRequest");
+    json_put_i64(status, "code", *ret_http_status);
     json_put_str(status, "message", why->msg);
     return json_print(status);
 }

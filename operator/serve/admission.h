@@ -13,9 +13,11 @@
 #include "base/doc/json.h"
 
 #define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
-/* A value takes more than a hundred bytes in a tree, and a question may need several copies of its tree: with
- * so many it takes some 100 MB at most. Jobs have a thousand or two; a change brings the job twice. */
+/* Jobs have a thousand or two; a change brings the job twice. */
 #define ADMISSION_MAX_VALUES ((size_t)100 * 1000)
+/* Of all questions that are being judged. A tree and the copies that are made of it take some four times as
+ * much. It is enough for a thousand usual jobs and two of the largest at a time. */
+#define ADMISSION_MAX_WEIGHT ((size_t)32 * 1024 * 1024)
 
 struct admission {
     cJSON *review;
@@ -23,12 +25,15 @@ struct admission {
     const char *ns;
     const cJSON *object; /* NULL: nothing to judge */
     const cJSON *old;    /* NULL: it is new */
+    size_t weight;       /* bytes of its text, and of a tree's nodes */
 };
 
 /* ERR_INVALID when it is no AdmissionReview that could be answered, or one of too many values. */
 MUST_USE bool admission_read(struct slice body, struct admission *ret, struct err *err);
-/* The answer to what admission_read could not read: a Status; yours. */
-char *admission_unread(const struct err *why, int http_status);
+/* Beside others that are being judged and have this weight together: ERR_BUSY when it is too much. */
+MUST_USE bool admission_has_room(const struct admission *admission, size_t others, struct err *err);
+/* The answer to what is not judged, for one of these reasons: a Status; yours. */
+char *admission_unjudged(const struct err *why, int *ret_http_status);
 void admission_release(struct admission *admission);
 
 static inline void admission_auto(struct admission *admission)

@@ -23,6 +23,7 @@ struct webhooks {
     struct serve *serve;
     struct trust *trust;
     struct question *questions;
+    size_t weight; /* of all of them */
     struct webhooks_counters counters;
 };
 
@@ -57,17 +58,22 @@ static void question_free(struct question *question)
         cJSON_Delete(question->trials[i].readable);
         cJSON_Delete(question->trials[i].refusals);
     }
+    question->webhooks->weight -= question->admission.weight;
     strv_release(&question->problems);
     admission_release(&question->admission);
     mem_free(question);
 }
 
-static struct question *question_new(struct webhooks *webhooks, struct serve_request *request)
+static struct question *question_new_take(struct webhooks *webhooks, struct serve_request *request,
+                                          struct admission *admission)
 {
     struct question *question = NEW(struct question);
 
     question->webhooks = webhooks;
     question->request = request;
+    question->admission = *admission;
+    *admission = (struct admission){0};
+    webhooks->weight += question->admission.weight;
     question->begun_us = loop_clock_us();
     question->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + ASK_MS;
     question->next = webhooks->questions;
@@ -192,14 +198,16 @@ static void judge(struct question *question)
 /* ---- requests ---- */
 
 /* As a Status, whose message the API server hands on to the user; of a text it says "unknown reason". */
-static bool read_request(struct serve_request *request, const struct serve_view *view, struct admission *ret)
+static bool read_request(const struct webhooks *webhooks, struct serve_request *request,
+                         const struct serve_view *view, struct admission *ret)
 {
     struct err err;
+    int status;
 
-    if (admission_read(view->body, ret, &err))
+    if (admission_read(view->body, ret, &err) && admission_has_room(ret, webhooks->weight, &err))
         return true;
-    AUTO(mem) char *text = admission_unread(&err, BAD_REQUEST);
-    serve_reply(request, BAD_REQUEST, CONTENT_TYPE, slice_of(text));
+    AUTO(mem) char *text = admission_unjudged(&err, &status);
+    serve_reply(request, status, CONTENT_TYPE, slice_of(text));
     return false;
 }
 
@@ -208,19 +216,18 @@ static void on_mutate(void *ctx, struct serve_request *request, const struct ser
     AUTO(admission) struct admission admission = {0};
     int64_t begun_us = loop_clock_us();
 
-    if (read_request(request, view, &admission))
+    if (read_request(ctx, request, view, &admission))
         reply_take(ctx, WEBHOOK_MUTATE, begun_us, request, admission_fill(&admission));
 }
 
 static void on_validate(void *ctx, struct serve_request *request, const struct serve_view *view)
 {
-    struct admission admission = {0};
+    AUTO(admission) struct admission admission = {0};
 
-    if (!read_request(request, view, &admission))
+    if (!read_request(ctx, request, view, &admission))
         return;
-    struct question *question = question_new(ctx, request);
-    question->admission = admission;
-    if (admission_is_judged(&admission))
+    struct question *question = question_new_take(ctx, request, &admission);
+    if (admission_is_judged(&question->admission))
         judge(question);
     answer_when_known(question);
 }

@@ -58,7 +58,9 @@ TEST(what_is_no_review_is_refused)
 
         CHECK(!admission_read(slice_of(*row), &admission, &err));
         CHECK_INT_EQ(err.kind, ERR_INVALID);
-        AUTO(mem) char *answer = admission_unread(&err, 400);
+        int http_status;
+        AUTO(mem) char *answer = admission_unjudged(&err, &http_status);
+        CHECK_INT_EQ(http_status, 400);
         AUTO(json) cJSON *status = parse(answer);
         CHECK_STR_EQ(json_str(status, "kind", NULL), "Status");
         CHECK_STR_EQ(json_str(status, "message", NULL), err.msg);
@@ -85,6 +87,36 @@ TEST(a_review_of_too_many_values_is_refused_unread)
     str_adds(&text, "]");
     CHECK(!admission_read(str_slice(&text), &admission, &err));
     CHECK_HAS(err.msg, "this is no AdmissionReview");
+}
+
+static unsigned judged_at_a_time(const char *review)
+{
+    AUTO(admission) struct admission admission = {0};
+    struct err err = {0};
+    unsigned count = 0;
+    int http_status;
+
+    read(review, &admission);
+    while (admission_has_room(&admission, count * admission.weight, &err))
+        count++;
+    AUTO(mem) char *answer = admission_unjudged(&err, &http_status);
+    AUTO(json) cJSON *status = parse(answer);
+    CHECK_INT_EQ(http_status, 429);
+    CHECK_STR_EQ(json_str(status, "reason", NULL), "TooManyRequests");
+    CHECK_STR_EQ(json_str(status, "message", NULL), "too many large jobs are being judged; try again");
+    return count;
+}
+
+TEST(many_usual_reviews_are_judged_at_a_time_and_a_few_large_ones)
+{
+    AUTO(str) struct str values = {0};
+    AUTO(mem) char *large = NULL;
+
+    CHECK(judged_at_a_time(CREATE(SPEC)) > 1000);
+    for (size_t i = 100; i < ADMISSION_MAX_VALUES; i++)
+        str_adds(&values, "1,");
+    large = mem_printf(REVIEW("\"object\":{\"spec\":[%s1]}"), str_text(&values));
+    CHECK_INT_EQ(judged_at_a_time(large), 5);
 }
 
 TEST(only_a_changed_spec_of_a_living_object_is_judged)
