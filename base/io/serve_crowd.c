@@ -29,7 +29,6 @@ static struct serve_guest *longest_idle(const struct serve_crowd *crowd, bool wi
 static void make_room(struct loop_timer *timer)
 {
     struct serve_crowd *crowd = CONTAINER_OF(timer, struct serve_crowd, timer);
-
     struct serve_guest *guest;
 
     while ((keeps_too_much(crowd) || is_full(crowd)) &&

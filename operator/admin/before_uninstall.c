@@ -377,42 +377,20 @@ static void on_deadline(struct loop_timer *timer)
 
 /* ---- life ---- */
 
-static bool view_job(void *ctx, const cJSON *item, void **ret)
-{
-    (void)ctx;
-    return (*ret = job_parse(item)) != NULL;
-}
-
-static void free_job_view(void *view)
-{
-    job_free(view);
-}
-
-static bool view_record(void *ctx, const cJSON *item, void **ret)
-{
-    (void)ctx;
-    return (*ret = record_parse(item)) != NULL;
-}
-
-static void free_record_view(void *view)
-{
-    record_free(view);
-}
-
 static void begin_to_look(struct parting *p)
 {
     p->jobs = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
                                                          .ns = p->settings->watch_ns,
-                                                         .view = view_job,
-                                                         .view_free = free_job_view,
+                                                         .view = job_view_item,
+                                                         .view_free = job_free_item,
                                                          .on_change = on_change,
                                                          .on_synced = on_synced,
                                                          .ctx = p});
     p->records = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_CONFIGMAPS,
                                                             .ns = p->settings->ns,
                                                             .label_selector = LABEL_RECORD,
-                                                            .view = view_record,
-                                                            .view_free = free_record_view,
+                                                            .view = record_view_item,
+                                                            .view_free = record_free_item,
                                                             .on_change = on_change,
                                                             .on_synced = on_synced,
                                                             .ctx = p});

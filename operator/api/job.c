@@ -108,3 +108,14 @@ void job_free(struct job *job)
     mem_free(job->status_pack);
     mem_free(job);
 }
+
+bool job_view_item(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = job_parse(item)) != NULL;
+}
+
+void job_free_item(void *view)
+{
+    job_free(view);
+}

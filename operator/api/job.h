@@ -85,6 +85,9 @@ struct job {
  * uid. */
 struct job *job_parse(const cJSON *object);
 void job_free(struct job *job);
+/* The same, for a watch; ctx is not used. */
+bool job_view_item(void *ctx, const cJSON *item, void **ret);
+void job_free_item(void *view);
 
 static inline void job_auto(struct job **job)
 {

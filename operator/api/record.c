@@ -87,6 +87,17 @@ void record_free(struct record *record)
     mem_free(record);
 }
 
+bool record_view_item(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = record_parse(item)) != NULL;
+}
+
+void record_free_item(void *view)
+{
+    record_free(view);
+}
+
 struct record *record_copy(const struct record *from)
 {
     struct record *copy = mem_dup(from, sizeof(*from));

@@ -48,6 +48,9 @@ bool record_can_have_name(const char *id);
 
 struct record *record_parse(const cJSON *configmap); /* NULL when it is no record */
 void record_free(struct record *record);
+/* The same, for a watch; ctx is not used. */
+bool record_view_item(void *ctx, const cJSON *item, void **ret);
+void record_free_item(void *view);
 
 static inline void record_auto(struct record **record)
 {

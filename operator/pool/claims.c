@@ -189,13 +189,11 @@ static void say_what_it_has(const struct claims_controller *c, struct str *text)
 static void say_too_large(const struct claim *claim, const struct claims_controller *controllers,
                           size_t count, struct str *text)
 {
+    str_addf(text, "No V-IPU controller can ever give %u IPUs to one instance:", claim->size);
     if (!vipu_is_power_of_two(claim->size)) {
-        str_addf(text,
-                 "No V-IPU controller can ever give %u IPUs to one instance: a partition has a power of two",
-                 claim->size);
+        str_adds(text, " a partition has a power of two");
         return;
     }
-    str_addf(text, "No V-IPU controller can ever give %u IPUs to one instance:", claim->size);
     for (size_t i = 0; i < count; i++) {
         str_adds(text, i ? "," : "");
         if (is_eligible(claim, i))

@@ -5,17 +5,6 @@
 
 /* ---- jobs ---- */
 
-static bool view_job(void *ctx, const cJSON *item, void **ret)
-{
-    (void)ctx;
-    return (*ret = job_parse(item)) != NULL;
-}
-
-static void free_job_view(void *view)
-{
-    job_free(view);
-}
-
 /* Once each: nobody else says why nothing happens to it. */
 static void tell_of_vendors(const struct job *before, const struct job *now)
 {
@@ -79,17 +68,6 @@ static void count_pod(struct reconciler *r, const struct store_change *change)
 }
 
 /* ---- records ---- */
-
-static bool view_record(void *ctx, const cJSON *item, void **ret)
-{
-    (void)ctx;
-    return (*ret = record_parse(item)) != NULL;
-}
-
-static void free_record_view(void *view)
-{
-    record_free(view);
-}
 
 static const char *record_index(const void *view)
 {
@@ -300,8 +278,8 @@ void watches_start(struct reconciler *r)
 {
     struct watch_options jobs = {.resource = &KUBE_IPUJOBS,
                                  .ns = r->options.watch_ns,
-                                 .view = view_job,
-                                 .view_free = free_job_view,
+                                 .view = job_view_item,
+                                 .view_free = job_free_item,
                                  .on_change = on_job};
     struct watch_options pods = {.resource = &KUBE_PODS,
                                  .ns = r->options.watch_ns,
@@ -313,8 +291,8 @@ void watches_start(struct reconciler *r)
     struct watch_options records = {.resource = &KUBE_CONFIGMAPS,
                                     .ns = r->options.operator_ns,
                                     .label_selector = LABEL_RECORD,
-                                    .view = view_record,
-                                    .view_free = free_record_view,
+                                    .view = record_view_item,
+                                    .view_free = record_free_item,
                                     .index_key = record_index,
                                     .on_change = on_record};
     struct watch_options nodes = {

@@ -192,6 +192,14 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
+{{- /* Of an object of any release: the name of the one whose operator it belongs to, or nothing. */}}
+{{- define "ipu-operator.releaseOf" -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- if and (eq (get $labels "app.kubernetes.io/part-of") "ipu-operator") (eq (get $labels "app.kubernetes.io/component") "controller-manager") -}}
+{{- get $labels "app.kubernetes.io/instance" -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* Two operators for one namespace would both run its jobs. Each is known by the binding of its role for jobs; without a cluster,
 as in `helm template`, none is found. Who installs for one namespace may not be able to look beyond it. */}}
 {{- define "ipu-operator.refusedSecond" -}}
@@ -201,11 +209,9 @@ as in `helm template`, none is found. Who installs for one namespace may not be 
 {{- $bindings = concat $bindings ((lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items | default list) -}}
 {{- end -}}
 {{- range $bindings -}}
-{{- $labels := .metadata.labels | default dict -}}
+{{- $release := include "ipu-operator.releaseOf" . -}}
 {{- $theirs := .metadata.namespace | default "" -}}
-{{- if and (eq (get $labels "app.kubernetes.io/part-of") "ipu-operator")
-  (eq (get $labels "app.kubernetes.io/component") "controller-manager") (or (not $theirs) (hasSuffix "-jobs" .metadata.name)) -}}
-{{- $release := get $labels "app.kubernetes.io/instance" -}}
+{{- if and $release (or (not $theirs) (hasSuffix "-jobs" .metadata.name)) -}}
 {{- $namespace := (first .subjects).namespace -}}
 {{- if or (ne $release $.Release.Name) (ne $namespace $.Release.Namespace) }}
   controller.watchNamespace: release {{ $release }} in namespace {{ $namespace }} runs the jobs of {{ with $theirs }}namespace {{ . }}{{ else }}all namespaces{{ end }} already, and two would both run each job; uninstall that one first, or give each a namespace of its own
@@ -219,13 +225,12 @@ jobs than before leaves some with IPUs that nobody gives back, and with a finali
 {{- define "ipu-operator.refusedMove" -}}
 {{- $watched := .Values.controller.watchNamespace | default "" -}}
 {{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items | default list -}}
-{{- $labels := .metadata.labels | default dict -}}
-{{- if and (eq (get $labels "app.kubernetes.io/part-of") "ipu-operator") (eq (get $labels "app.kubernetes.io/component") "controller-manager") -}}
+{{- $release := include "ipu-operator.releaseOf" . -}}
+{{- if $release -}}
 {{- $was := "" -}}
 {{- range (first .spec.template.spec.containers).args -}}
 {{- if hasPrefix "--watch-namespace=" . }}{{ $was = trimPrefix "--watch-namespace=" . }}{{ end -}}
 {{- end -}}
-{{- $release := get $labels "app.kubernetes.io/instance" -}}
 {{- if ne $release $.Release.Name }}
   namespace {{ $.Release.Namespace }}: release {{ $release }} is there already, and two operators would take each other's partitions for their own; give each a namespace
 {{- else if and $watched (ne $was $watched) }}

@@ -460,27 +460,25 @@ TEST(more_than_any_controller_has_is_told_at_once)
     check_granted(&s, "ns/small", 0);
 }
 
-TEST(ipus_beyond_the_largest_partition_are_no_use)
+TEST(sizes_that_no_partition_has_are_told)
 {
-    AUTO(scene) struct scene s = {0};
+    static const struct {
+        uint32_t has, wanted;
+        const char *says;
+    } rows[] = {
+        {96, 128, "128 IPUs to one instance: a:1 has 96, in partitions of at most 64"},
+        {256, 192, "192 IPUs to one instance: a partition has a power of two"},
+    };
 
-    add_controller(&s, "a:1", 96, NULL);
-    add_claim(&s, "ns/large", 1, 128);
-    decide(&s);
-    check_waits(&s, "ns/large", "ExceedsCapacity",
-                "No V-IPU controller can ever give 128 IPUs to one instance: a:1 has 96, in partitions of at "
-                "most 64");
-}
+    CHECK_ROWS (row, rows) {
+        AUTO(scene) struct scene s = {0};
+        AUTO(mem) char *says = mem_printf("No V-IPU controller can ever give %s", row->says);
 
-TEST(a_number_that_is_no_power_of_two_is_never_had)
-{
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 256, NULL);
-    add_claim(&s, "ns/odd", 1, 192);
-    decide(&s);
-    check_waits(&s, "ns/odd", "ExceedsCapacity",
-                "No V-IPU controller can ever give 192 IPUs to one instance: a partition has a power of two");
+        add_controller(&s, "a:1", row->has, NULL);
+        add_claim(&s, "ns/job", 1, row->wanted);
+        decide(&s);
+        check_waits(&s, "ns/job", "ExceedsCapacity", says);
+    }
 }
 
 TEST(a_job_for_nodes_that_nobody_serves_is_told_which_are_served)
