@@ -10,7 +10,8 @@ enum { COLUMN_VALUE, COLUMN_FIRST_NAME, COLUMN_COUNT = COLUMN_FIRST_NAME + 2 };
 /* Workers never start anything on each other: they have no keys for that. Each daemon of mpirun stays the
  * agent's foreground: one that ended before it had called back would be awaited for ever otherwise. Workers'
  * names are for the agent alone: mpirun need not look them up, waits long where no DNS answers, and would
- * take a worker for its own host that shares its node's address. */
+ * take a worker for its own host that shares its node's address. A daemon that starts ranks in threads of
+ * their own may miss the end of a short one, and wait for it for ever (PRRTE's pull request 2713). */
 static const char *const constants[][COLUMN_COUNT] = {
     {"1", "OMPI_MCA_plm_rsh_no_tree_spawn", "PRTE_MCA_plm_ssh_no_tree_spawn"},
     {"1", "OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached"},
@@ -19,6 +20,7 @@ static const char *const constants[][COLUMN_COUNT] = {
     {"3", "OMPI_MCA_oob_tcp_keepalive_time", "PRTE_MCA_oob_tcp_keepalive_time"},
     {"1", "OMPI_MCA_oob_tcp_keepalive_intvl", "PRTE_MCA_oob_tcp_keepalive_intvl"},
     {"3", "OMPI_MCA_oob_tcp_keepalive_probes", "PRTE_MCA_oob_tcp_keepalive_probes"},
+    {"0", "OMPI_MCA_odls_base_max_threads", "PRTE_MCA_odls_base_max_threads"},
     {"1", "OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"},
     {"1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"},
 };

@@ -11,10 +11,14 @@
 /* So many agents Open MPI runs at a time, unless it is told otherwise. */
 #define AGENTS_DEFAULT ((size_t)128)
 
-/* Permit more instances than CPUs; one version leaves the other's variable alone. */
-static const char *const permits[][2] = {
+/* More instances than CPUs are permitted. And a daemon starts instances in its main thread: from another one,
+ * it may see the end of a short one before it knows its number, and waits for it for ever (PRRTE's pull
+ * request 2713). One version leaves the other's variables alone. */
+static const char *const always[][2] = {
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
     {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+    {"OMPI_MCA_odls_base_max_threads", "0"},
+    {"PRTE_MCA_odls_base_max_threads", "0"},
 };
 
 /* What one instance's part of the command is made from. */
@@ -317,9 +321,9 @@ static void add_variables(const struct plan_input *in, struct strv *variables)
 {
     static const char *const forwarded[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};
 
-    for (size_t i = 0; i < COUNT_OF(permits); i++)
-        if (!in->env(permits[i][0]))
-            strv_pushf(variables, "%s=%s", permits[i][0], permits[i][1]);
+    for (size_t i = 0; i < COUNT_OF(always); i++)
+        if (!in->env(always[i][0]))
+            strv_pushf(variables, "%s=%s", always[i][0], always[i][1]);
     for (size_t i = 0; i < COUNT_OF(forwarded); i++)
         if (!in->env(forwarded[i]))
             strv_pushf(variables, "%s=", forwarded[i]);

@@ -62,6 +62,12 @@ def test_one_to_eight_instances(lan, instances):
     assert said == (["host2"] if count == 1 else ["host0"] * (instances // 2) + ["host1"] * (instances // 2))
 
 
+def test_a_daemon_has_no_threads_of_their_own_for_starting_instances(lan):
+    """With them it sometimes missed the end of an instance that was shorter than the start, and mpirun waited for ever."""
+    said = spread(lan, SUBNET, "--host=host1", instances=2, script="grep Threads: /proc/$PPID/status")
+    assert len(said) == 2 and all(int(line.split()[1]) < 10 for line in said), said
+
+
 def test_three_hosts(lan):
     assert spread(lan, SUBNET, "--host=host[0-2]", instances=6, script="hostname") == [
         name for name in lan.hosts.names for _ in range(2)

@@ -22,6 +22,8 @@ TEST(both_generations_of_open_mpi_are_told)
         {"PRTE_MCA_plm_ssh_num_concurrent", "200"},
         {"OMPI_MCA_oob_tcp_keepalive_time", "3"},
         {"OMPI_MCA_if_base_do_not_resolve", "1"},
+        {"OMPI_MCA_odls_base_max_threads", "0"},
+        {"PRTE_MCA_odls_base_max_threads", "0"},
         {"OMPI_MCA_orte_tag_output", "1"},
         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
         {"OMPI_MCA_btl_tcp_if_include", NULL},
