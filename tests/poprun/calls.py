@@ -73,7 +73,11 @@ class Poprun:
 
     def __call__(self, *words, expect=0, environment=None, **options):
         process = self.start(*words, environment=environment, **options)
-        out, err = process.communicate(timeout=DEADLINE_S)
+        try:
+            out, err = process.communicate(timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # it ends what it has started, which the tests behind this one would stumble over
+            raise
         assert process.returncode == expect, f"status {process.returncode}\n{out}\n{err}"
         return out, err
 
