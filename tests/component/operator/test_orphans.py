@@ -141,13 +141,19 @@ def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
     assert small in vipu.partitions()
 
 
-def test_an_adopted_job_starts_anew_on_another(world, vipu):
+def adopted(world, vipu):
+    """A job of the vendor's operator and the partition that was made its."""
     partition = f"p-theirs-{world.ns}-0"
     make(vipu, partition)
     job = vendors_job(world, "theirs")
     world.start_operator(vipu.address)
     wait_seen(world, partition)
     assert verb(world, "adopt", partition, "--job", f"{world.ns}/theirs").returncode == 0
+    return job, partition
+
+
+def test_an_adopted_job_starts_anew_on_another(world, vipu):
+    job, partition = adopted(world, vipu)
     job.annotate(**{"graphcore.ai/adopt": "true"})
     job.run_pods(1)
     job.wait("Running")
@@ -156,12 +162,7 @@ def test_an_adopted_job_starts_anew_on_another(world, vipu):
 
 
 def test_the_operator_is_needed_until_an_adopted_one_is_given_back(world, vipu):
-    partition = f"p-theirs-{world.ns}-0"
-    make(vipu, partition)
-    job = vendors_job(world, "theirs")
-    world.start_operator(vipu.address)
-    wait_seen(world, partition)
-    assert verb(world, "adopt", partition, "--job", f"{world.ns}/theirs").returncode == 0
+    job, partition = adopted(world, vipu)
     for flags in ((), ("--drain",)):
         refused = before_uninstall(world, *flags)
         assert refused.returncode == 1 and refused.stdout == ""
