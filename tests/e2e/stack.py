@@ -244,9 +244,14 @@ class Stack:
         kube.wait_for(f"{node} is {'' if is_ready else 'not '}ready", answers, 150)
 
     def controllers(self):
-        """What the leader knows of V-IPU controllers."""
-        page = self.system("get", "--raw", f"/api/v1/namespaces/{SYSTEM}/services/ipu-operator-vipu-proxy:http/proxy/controllers")
-        return json.loads(page)["controllers"]
+        """What the leader knows of V-IPU controllers; the way to it takes a moment after an installation."""
+        path = f"/api/v1/namespaces/{SYSTEM}/services/ipu-operator-vipu-proxy:http/proxy/controllers"
+
+        def page():
+            told = self.system.attempt("get", "--raw", path)
+            return told.stdout if told.returncode == 0 else ""
+
+        return json.loads(kube.wait_for("the leader tells", page, 90))["controllers"]
 
     def operator_log(self):
         return self.system("logs", "deployment/ipu-operator", "--tail=200")
