@@ -11,17 +11,13 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from conftest import CHART, ROOT
+from pages import metrics
 from renders import EVERYTHING, NAMESPACED, render
 from values_table import merged
 
 # What a family of this type puts behind its name.
 SUFFIXES = {"gauge": [""], "counter": ["_total"], "info": ["_info"], "histogram": ["_bucket", "_sum", "_count"]}
 MONITORED = {"serviceMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
-
-
-def families():
-    page = (ROOT / "docs" / "monitoring.md").read_text()
-    return re.findall(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \|[^|]*\| (.+) \|$", page, re.M)
 
 
 def things(programs, values):
@@ -66,7 +62,7 @@ def parsed(query):
 
 
 def test_every_query_asks_for_what_there_is(programs):
-    known = {name + suffix for name, kind, _ in families() for suffix in SUFFIXES[kind]}
+    known = {name + suffix for name, kind, _, _ in metrics() for suffix in SUFFIXES[kind]}
     asked = set()
     for query in queries(programs):
         found = list(selectors(parsed(query)))
@@ -79,21 +75,21 @@ def test_every_query_asks_for_what_there_is(programs):
 
 
 def test_rates_are_of_counters_alone(programs):
-    counted = {name + suffix for name, kind, _ in families() for suffix in SUFFIXES[kind] if kind in ("counter", "histogram")}
+    counted = {name + suffix for name, kind, _, _ in metrics() for suffix in SUFFIXES[kind] if kind in ("counter", "histogram")}
     for query in queries(programs):
         assert set(re.findall(r"rate\((\w+)", query)) <= counted, query
         assert not set(re.findall(r"(?<!rate\()\b(\w+_(?:total|bucket))\b", query)), f"a bare counter: {query}"
 
 
 def test_names_follow_the_conventions():
-    for name, kind, text in families():
+    for name, kind, _, text in metrics():
         assert re.fullmatch("(ipu_operator|process)(_[a-z0-9]+)+", name)
         assert not name.endswith(("_total", "_info", "_count", "_sum", "_bucket")), "the type adds it"
         assert kind in SUFFIXES and not text[0].islower() and not text.endswith(".")
         assert not re.search("_(ms|millis|minutes|hours|kb|mb|percent)(_|$)", name), "base units"
         if kind == "histogram":
             assert name.endswith("_seconds")
-    names = [name for name, _, _ in families()]
+    names = [name for name, _, _, _ in metrics()]
     assert len(names) == len(set(names)) > 25
 
 

@@ -43,6 +43,7 @@ PROGRAMS = ("kubectl", "helm3?", "ipu-operator", "ipu-launch", "vipu(?:-server)?
             "systemctl", "skopeo", "ctr", "curl", "git", "export", r"(?:deploy|tests|build)/[\w./-]+")
 COMMAND = re.compile(rf"^ *(?:\$ .+|(?:# )?(?:{'|'.join(PROGRAMS)})(?: .+|$))", re.MULTILINE)
 FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+METRIC = re.compile(r"^\| `((?:ipu_operator|process)_\w+)` \| (\w+) \|([^|]*)\| (.+) \|$", re.MULTILINE)
 MARK = re.compile(r"run (?P<place>[a-z]+)(?P<fails> fails)?|file (?P<file>[\w.-]+)|(?P<shown>shown)")
 
 
@@ -187,3 +188,9 @@ class Reader:
         script = f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{self.filled(commands)}"
         return subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", script], cwd=self.folder, env=self._environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S)
+
+
+def metrics():
+    """The table of docs/monitoring.md, in its order: name, type, set of labels, text."""
+    found = METRIC.findall((ROOT / "docs" / "monitoring.md").read_text())
+    return [(name, kind, set(re.findall(r"\w+", labels)), text) for name, kind, labels, text in found]
