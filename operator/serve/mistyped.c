@@ -51,14 +51,13 @@ static void add_cause(struct search *search, const char *place, const cJSON *val
 /* True: there was something. */
 static bool add_values(struct search *search, const char *place, const cJSON *value)
 {
-    bool found = false;
+    bool found = !search->is_inside && is_of_kind(search, value);
     size_t n = 0;
 
-    if (!search->is_inside) {
-        if (is_of_kind(search, value))
-            add_cause(search, place, value);
-        return is_of_kind(search, value);
-    }
+    if (found)
+        add_cause(search, place, value);
+    if (!search->is_inside)
+        return found;
     JSON_EACH (item, value) {
         AUTO(mem)
         char *inner =
