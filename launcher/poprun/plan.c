@@ -287,6 +287,14 @@ static bool add_head(const struct plan_input *in, struct strv *argv, struct err 
     return true;
 }
 
+/* What the user has set stays. */
+static void add_default(const struct plan_input *in, struct strv *variables, const char *name,
+                        const char *value)
+{
+    if (!in->env(name))
+        strv_pushf(variables, "%s=%s", name, value);
+}
+
 /* Users may know the agent by another version's name. */
 static void add_agent(const struct plan_input *in, struct strv *variables)
 {
@@ -294,8 +302,8 @@ static void add_agent(const struct plan_input *in, struct strv *variables)
 
     if (in->topology->hosts->count == 0)
         agent = given ? NULL : in->dialect->local_agent;
-    if (agent && !in->env(in->dialect->agent))
-        strv_pushf(variables, "%s=%s", in->dialect->agent, agent);
+    if (agent)
+        add_default(in, variables, in->dialect->agent, agent);
 }
 
 /* A daemon that left its session and ended before it had called back would be awaited for ever. One that
@@ -307,13 +315,12 @@ static void add_sessions(const struct plan_input *in, struct strv *variables)
     static const char *const agents[] = {"OMPI_MCA_plm_rsh_num_concurrent",
                                          "PRTE_MCA_plm_ssh_num_concurrent"};
     size_t hosts = in->topology->hosts->count;
+    AUTO(mem) char *at_a_time = mem_printf("%zu", hosts > AGENTS_DEFAULT ? hosts : AGENTS_DEFAULT);
 
     for (size_t i = 0; hosts && i < COUNT_OF(attached); i++)
-        if (!in->env(attached[i]))
-            strv_pushf(variables, "%s=1", attached[i]);
+        add_default(in, variables, attached[i], "1");
     for (size_t i = 0; hosts && i < COUNT_OF(agents); i++)
-        if (!in->env(agents[i]))
-            strv_pushf(variables, "%s=%zu", agents[i], hosts > AGENTS_DEFAULT ? hosts : AGENTS_DEFAULT);
+        add_default(in, variables, agents[i], at_a_time);
 }
 
 /* mpirun warns when a variable that it shall forward is not there; an empty one means the same. */
@@ -322,11 +329,9 @@ static void add_variables(const struct plan_input *in, struct strv *variables)
     static const char *const forwarded[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};
 
     for (size_t i = 0; i < COUNT_OF(always); i++)
-        if (!in->env(always[i][0]))
-            strv_pushf(variables, "%s=%s", always[i][0], always[i][1]);
+        add_default(in, variables, always[i][0], always[i][1]);
     for (size_t i = 0; i < COUNT_OF(forwarded); i++)
-        if (!in->env(forwarded[i]))
-            strv_pushf(variables, "%s=", forwarded[i]);
+        add_default(in, variables, forwarded[i], "");
     add_agent(in, variables);
     add_sessions(in, variables);
 }
