@@ -52,5 +52,5 @@ def render(helm, values, *args, release="ipu-operator", namespace="ipus"):
         yaml.safe_dump(values, file)
         file.flush()
         return subprocess.run([helm, "template", release, CHART, "--namespace", namespace, "--values", file.name,
-                               "--kube-version", "1.34.2", *args],
+                               "--kube-version", "1.37.2", *args],
                               check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout

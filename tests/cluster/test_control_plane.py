@@ -117,6 +117,8 @@ def test_what_is_not_known_is_refused_in_one_sentence(deployment):
     assert "no cluster 'nowhere'" in refused(deployment, "load", "x.tar", "--name", "nowhere")
     assert "cannot name a cluster" in refused(deployment, "up", "--name", "../etc")
     assert "--no-node" in refused(deployment, "up", "--bare")
+    assert "'1.29' is not a Kubernetes version: expected one such as v1.29.6" in refused(
+        deployment, "build", "--kubernetes", "1.29")
 
 
 def test_logs_of_an_unknown_component_name_the_known_ones(deployment):

