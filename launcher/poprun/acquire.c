@@ -9,7 +9,7 @@
 /* An acquisition under way. */
 struct step {
     const struct acquisition *a;
-    struct session *session;
+    struct vipu_sync_client *client;
     char *id; /* of the partition that is wanted */
 };
 
@@ -90,8 +90,8 @@ static bool create_once(const struct step *step, const struct vipu_requirements 
                 requirements->size, requirements->num_gcds, requirements->num_replicas,
                 requirements->num_ilds);
     leftovers_note(left->partition, sizeof(left->partition), step->id);
-    if (session_create(step->session, requirements, err))
-        return session_wait_active(step->session, step->id, err);
+    if (vipu_sync_create(step->client, requirements, err))
+        return vipu_sync_wait_active(step->client, step->id, err);
     /* Refused: nothing was made, and one of that name is somebody else's. */
     if (err->kind != ERR_TIMEOUT && err->kind != ERR_IO && err->kind != ERR_INTERNAL)
         left->partition[0] = '\0';
@@ -101,7 +101,7 @@ static bool create_once(const struct step *step, const struct vipu_requirements 
 static bool remove_whole(const struct step *step, struct err *err)
 {
     journal_add(step->a->journal, JOURNAL_DEBUG, "Removing partition %s", step->id);
-    return session_remove_whole(step->session, step->id, err);
+    return vipu_sync_remove_and_wait(step->client, step->id, err);
 }
 
 static bool find(const struct step *step, struct vipu_partition *ret, struct err *err)
@@ -109,7 +109,7 @@ static bool find(const struct step *step, struct vipu_partition *ret, struct err
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
     const struct vipu_partition *found;
 
-    if (!session_partitions(step->session, NULL, &list, err))
+    if (!vipu_sync_partitions(step->client, NULL, &list, err))
         return false;
     found = vipu_partitions_find(&list, step->id);
     if (!found)
@@ -157,8 +157,8 @@ static bool ready(const struct step *step, const struct vipu_partition *partitio
     if (step->a->dry)
         return true;
     for (uint32_t attempt = 1;; attempt++) {
-        if ((!reset || session_reset(step->session, step->id, false, err)) &&
-            session_wait_active(step->session, step->id, err))
+        if ((!reset || vipu_sync_reset(step->client, step->id, false, err)) &&
+            vipu_sync_wait_active(step->client, step->id, err))
             return true;
         if (attempt >= options->vipu_partition_attempts)
             return err_wrap(err, "partition %s does not become active%s", step->id,
@@ -207,7 +207,7 @@ static bool acquire(struct step *step, struct vipu_partition *ret, struct err *e
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
     const struct vipu_partition *found;
 
-    if (!session_partitions(step->session, NULL, &list, err) || !choose(step, &list, err))
+    if (!vipu_sync_partitions(step->client, NULL, &list, err) || !choose(step, &list, err))
         return false;
     story_connecting(a->journal, endpoint->host, endpoint->port);
     found = vipu_partitions_find(&list, step->id);
@@ -228,12 +228,12 @@ bool acquire_partition(const struct acquisition *a, struct vipu_partition *ret, 
 
     if (!a->access->is_given)
         story_address(a->journal, a->access->endpoint.host, a->access->endpoint.port);
-    step.session =
-        session_new(&a->access->endpoint, "poprun/" IPU_OPERATOR_VERSION, a->options->vipu_server_timeout_s);
+    step.client = vipu_sync_new(&a->access->endpoint, "poprun/" IPU_OPERATOR_VERSION,
+                                a->options->vipu_server_timeout_s);
     good = acquire(&step, ret, err);
     if (good)
         story_partition(a->journal, ret);
-    session_free(step.session);
+    vipu_sync_free(step.client);
     mem_free(step.id);
     return good;
 }

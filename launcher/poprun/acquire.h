@@ -8,7 +8,7 @@
 #include "launcher/poprun/journal.h"
 #include "launcher/poprun/leftovers.h"
 #include "launcher/poprun/options.h"
-#include "vipu/client/session.h"
+#include "vipu/client/sync_client.h"
 
 struct acquisition {
     const struct poprun_options *options;

@@ -7,7 +7,7 @@
 #include "launcher/poprun/plan.h"
 #include "launcher/poprun/session_dir.h"
 #include "launcher/poprun/tree.h"
-#include "vipu/client/session.h"
+#include "vipu/client/sync_client.h"
 
 struct leftovers *leftovers_new(void)
 {
@@ -44,14 +44,14 @@ static void remove_cache(struct leftovers *left, const struct journal *journal)
 static void remove_partition(char *id, const struct vipu_endpoint *endpoint, uint32_t timeout_s,
                              const struct journal *journal)
 {
-    struct session *session = session_new(endpoint, "poprun/" IPU_OPERATOR_VERSION, timeout_s);
+    struct vipu_sync_client *client = vipu_sync_new(endpoint, "poprun/" IPU_OPERATOR_VERSION, timeout_s);
     struct err err = {0};
 
     journal_add(journal, JOURNAL_DEBUG, "Removing partition %s", id);
-    if (!session_remove_whole(session, id, &err))
+    if (!vipu_sync_remove_and_wait(client, id, &err))
         journal_add(journal, JOURNAL_ERROR, "Partition %s could not be removed: %s; vipu remove partition %s",
                     id, err.msg, id);
-    session_free(session);
+    vipu_sync_free(client);
     id[0] = '\0';
 }
 

@@ -49,7 +49,7 @@ static bool could_ever_hold(const struct claims_controller *c, uint32_t size)
 /* A controller that does not tell its size is asked; its answer decides. */
 static bool take(const struct claims_controller *c, struct outlook *outlook, uint32_t size)
 {
-    return !size_is_known(c) || vipu_pool_take(&outlook->left, size);
+    return !size_is_known(c) || vipu_pool_reserve(&outlook->left, size);
 }
 
 /* ---- the decision ---- */

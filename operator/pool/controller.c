@@ -188,10 +188,11 @@ static void let_in(struct controller *c)
 {
     bool is_tls = c->face.config->tls;
 
-    vipu_client_set_access(c->client, &(struct vipu_endpoint){.user_id = c->access.user_id,
-                                                              .access_key = c->access.key,
-                                                              .tls = is_tls,
-                                                              .ca_file = is_tls ? c->access.ca_file : NULL});
+    vipu_client_set_credentials(c->client,
+                                &(struct vipu_endpoint){.user_id = c->access.user_id,
+                                                        .access_key = c->access.key,
+                                                        .tls = is_tls,
+                                                        .ca_file = is_tls ? c->access.ca_file : NULL});
     c->is_let_in = true;
     log_info("V-IPU credentials are in use", KV("controller", c->face.config->name),
              KV("secret", c->face.config->secret));
@@ -211,7 +212,7 @@ static void refresh_access(struct controller *c)
     folder = mem_printf("%s/%s", c->pool->options.credentials, secret);
     if (!access_read(folder, &fresh, &err)) {
         err_wrap(&err, "%s: Secret %s", c->face.config->name, secret);
-        vipu_client_refuse(c->client, &err);
+        vipu_client_reject_calls(c->client, &err);
         c->is_let_in = false;
     } else if (!c->is_let_in || !access_equal(&fresh, &c->access)) {
         access_release(&c->access);

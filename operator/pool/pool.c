@@ -185,7 +185,7 @@ struct vipu_pool_view pool_room(const struct pool *pool, size_t index)
         const struct tracked *tracked = value;
 
         if (tracked->reserves && !map_get(&c->listed_by_id, id))
-            vipu_pool_take(&view, tracked->size);
+            vipu_pool_reserve(&view, tracked->size);
     }
     return view;
 }

@@ -70,7 +70,7 @@ static void give(struct bench *b, size_t index)
 {
     struct held *held = &b->held[index];
 
-    vipu_allocator_give(&b->a, held->at.cluster, held->at.ipus, held->size);
+    vipu_allocator_unreserve(&b->a, held->at.cluster, held->at.ipus, held->size);
     b->taken -= held->size;
     vipu_placement_release(&held->at);
     *held = b->held[--b->count];
@@ -84,7 +84,7 @@ static bool take(struct bench *b, uint32_t size, uint32_t ilds)
 
     if (!vipu_allocator_find(&b->a, &r, &held->at, &err))
         return false;
-    if (!vipu_allocator_take(&b->a, held->at.cluster, held->at.ipus, size))
+    if (!vipu_allocator_reserve(&b->a, held->at.cluster, held->at.ipus, size))
         return false;
     held->size = size;
     b->taken += size;

@@ -75,7 +75,7 @@ void invariants_request(struct world *world, const struct api_request *request)
 {
     struct err err = {0};
     AUTO(json) cJSON *body = NULL;
-    const struct held *held;
+    const struct controller_partition *entry;
     const char *id;
 
     if (str_eq(request->method, "DELETE"))
@@ -84,13 +84,13 @@ void invariants_request(struct world *world, const struct api_request *request)
         return;
     body = json_parse(request->body, &err);
     id = json_str(body, "metadata/annotations/graphcore.ai~1partition", "");
-    held = records_find_held(world, id);
+    entry = records_find_partition(world, id);
     if (str_eq(json_str(body, "metadata/labels/graphcore.ai~1role", ""), "launcher"))
         check_noted(world, id);
-    if (!held || held->partition.ready_state != VIPU_READY_ACTIVE)
+    if (!entry || entry->partition.ready_state != VIPU_READY_ACTIVE)
         world_break(world, NO_IPU_TWICE, "pod %s is created on partition %s, which is %s",
                     json_str(body, "metadata/name", ""), id,
-                    held ? vipu_ready_state_name(held->partition.ready_state) : "not there");
+                    entry ? vipu_ready_state_name(entry->partition.ready_state) : "not there");
 }
 
 /* ---- all others ---- */

@@ -94,9 +94,9 @@ static uint32_t room_left(const struct world *world, const struct vipu_side *sid
         uint32_t size = 0;
 
         if (str_eq(json_str(record->doc, "data/controller", ""), side->name) && records_reserve(record) &&
-            !records_find_held(world, record->name) &&
+            !records_find_partition(world, record->name) &&
             parse_u32(json_str(record->doc, "data/size", ""), 1, UINT32_MAX, &size))
-            (void)!vipu_pool_take(&room, size);
+            (void)!vipu_pool_reserve(&room, size);
     }
     return vipu_pool_largest_free(&room);
 }

@@ -49,10 +49,10 @@ static void reach(struct world *world, const struct vipu_side *side, const struc
                   const struct sitting **users)
 {
     struct err err = {0};
-    const struct held *held = controller_find(&side->core, s->partition, &err);
+    const struct controller_partition *entry = controller_find(&side->core, s->partition, &err);
 
-    for (uint32_t i = 0; held && i < held->partition.size; i++) {
-        const struct vipu_ipu *ipu = &held->partition.ipus[i];
+    for (uint32_t i = 0; entry && i < entry->partition.size; i++) {
+        const struct vipu_ipu *ipu = &entry->partition.ipus[i];
         const struct sitting **user = &users[ipu->domain_topology_id * VIPU_ILD_IPUS + ipu->topology_id];
 
         if (*user && !is_one_crew(*user, s))

@@ -10,15 +10,15 @@ static struct map *all(const struct world *world)
     return api_objects((struct api *)&world->api, "configmaps");
 }
 
-const struct held *records_find_held(const struct world *world, const char *id)
+const struct controller_partition *records_find_partition(const struct world *world, const char *id)
 {
     struct err err = {0};
 
     for (size_t i = 0; i < world->net.side_count; i++) {
-        const struct held *held = controller_find(&world->sides[i].core, id, &err);
+        const struct controller_partition *entry = controller_find(&world->sides[i].core, id, &err);
 
-        if (held)
-            return held;
+        if (entry)
+            return entry;
     }
     return NULL;
 }
@@ -110,11 +110,11 @@ void records_ordered(struct world *world, const struct vipu_side *side, const st
 {
     struct err err = {0};
     const char *id = order->id;
-    const struct held *held = controller_find(&side->core, id, &err);
+    const struct controller_partition *entry = controller_find(&side->core, id, &err);
     const struct sitting *living = programs_on(world, id);
     const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
     bool has_record = record && !is_spent(record);
-    bool is_made = order->write == VIPU_CREATE && !held;
+    bool is_made = order->write == VIPU_CREATE && !entry;
     /* What somebody removed may be made again, for its job, by a request of long ago. */
     bool may_be_late = !world_is_prompt(world) && world->is_tampered;
 
@@ -125,13 +125,13 @@ void records_ordered(struct world *world, const struct vipu_side *side, const st
                      "made again");
     if (order->write == VIPU_RESET)
         check_unused(world, order, NULL, "reset");
-    if (order->write == VIPU_REMOVE && held && living && has_record)
+    if (order->write == VIPU_REMOVE && entry && living && has_record)
         check_hold(world, living, record);
-    if (order->write == VIPU_REMOVE && held && !has_record)
+    if (order->write == VIPU_REMOVE && entry && !has_record)
         world_break(world, OWNED, "partition %s is removed, and has no record", id);
     if (is_made && !has_record)
         world_break(world, OWNED, "partition %s is made, and has no record", id);
-    if (is_made || (held && order->write != VIPU_CREATE))
+    if (is_made || (entry && order->write != VIPU_CREATE))
         check_meant(world, order, record);
     if (is_made || order->write == VIPU_RESET)
         programs_cleaned(world, id);
@@ -205,7 +205,7 @@ static void check_record(struct world *world, const struct api_object *record)
         world_break(world, OWNED, "record %s is of a job that has gone", record->name);
     else if (outcome_is_end(state) && !outcome_is_refusal(job->doc))
         world_break(world, OWNED, "record %s is of job %s, which is %s", record->name, name, state);
-    else if (!is_releasing(record) && !records_find_held(world, record->name))
+    else if (!is_releasing(record) && !records_find_partition(world, record->name))
         world_break(world, OWNED, "record %s of job %s has no partition", record->name, name);
 }
 

@@ -6,7 +6,7 @@
 #include "world.h"
 
 /* The partition with that id, wherever it is; NULL: there is none. */
-const struct held *records_find_held(const struct world *world, const char *id);
+const struct controller_partition *records_find_partition(const struct world *world, const char *id);
 /* It stands for IPUs that a job has, or is about to get. */
 bool records_reserve(const struct api_object *record);
 /* Partitions that a job has, by its uid, and that are not on their way out. */

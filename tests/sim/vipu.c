@@ -226,12 +226,12 @@ static void create(struct parcel *parcel)
 
 static void tell_status(struct parcel *parcel)
 {
-    const struct held *held = controller_find(&parcel->side->core, parcel->id, &parcel->err);
+    const struct controller_partition *entry = controller_find(&parcel->side->core, parcel->id, &parcel->err);
     struct vipu_status status;
 
-    if (!held)
+    if (!entry)
         return;
-    status = controller_status(&parcel->side->core, held);
+    status = controller_status(&parcel->side->core, entry);
     vipu_status_release(&parcel->status);
     parcel->status = status;
     parcel->status.partition_id = mem_strdup(status.partition_id);
@@ -505,13 +505,13 @@ void vipu_client_free(struct vipu_client *client)
 }
 
 /* Controllers of these worlds have no secure mode. */
-void vipu_client_set_access(struct vipu_client *client, const struct vipu_endpoint *endpoint)
+void vipu_client_set_credentials(struct vipu_client *client, const struct vipu_endpoint *endpoint)
 {
     (void)client;
     (void)endpoint;
 }
 
-void vipu_client_refuse(struct vipu_client *client, const struct err *why)
+void vipu_client_reject_calls(struct vipu_client *client, const struct err *why)
 {
     (void)client;
     (void)why;

@@ -38,14 +38,14 @@ void vipu_side_release(struct vipu_side *side)
     mem_free(side->name);
 }
 
-static bool is_foreign(const struct held *held)
+static bool is_foreign(const struct controller_partition *entry)
 {
-    return str_has_prefix(held->partition.id, "foreign");
+    return str_has_prefix(entry->partition.id, "foreign");
 }
 
-static void remove_one(struct vipu_side *side, const struct held *held)
+static void remove_one(struct vipu_side *side, const struct controller_partition *entry)
 {
-    AUTO(mem) char *id = mem_strdup(held->partition.id);
+    AUTO(mem) char *id = mem_strdup(entry->partition.id);
     struct err err = {0};
 
     (void)!controller_remove(&side->core, id, true, clock_now_ms(), &err);
@@ -53,11 +53,11 @@ static void remove_one(struct vipu_side *side, const struct held *held)
 
 void vipu_side_rob(struct vipu_side *side)
 {
-    const struct held *held =
+    const struct controller_partition *entry =
         side->core.count ? side->core.list[dice_below((uint32_t)side->core.count)] : NULL;
 
-    if (held && !is_foreign(held))
-        remove_one(side, held);
+    if (entry && !is_foreign(entry))
+        remove_one(side, entry);
 }
 
 void vipu_side_forget(struct vipu_side *side)

@@ -11,7 +11,7 @@ static bool list_partitions(struct command_context *c, struct err *err)
 {
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
 
-    if (!session_partitions(c->session, c->options->allocation, &list, err))
+    if (!vipu_sync_partitions(c->client, c->options->allocation, &list, err))
         return false;
     if (c->options->showjson)
         show_partitions_json(&list, c->out);
@@ -24,7 +24,7 @@ static bool list_ipu_attrs(struct command_context *c, struct err *err)
 {
     AUTO(vipu_agents) struct vipu_agents agents = {0};
 
-    if (!session_agents(c->session, &agents, err))
+    if (!vipu_sync_agents(c->client, &agents, err))
         return false;
     show_agents(&agents, c->options->showjson, c->out);
     return true;
@@ -37,15 +37,15 @@ static void succeed(struct command_context *c, const char *verb)
 
 static bool fail(struct command_context *c, const char *verb, struct err *err)
 {
-    if (*session_reason(c->session))
-        str_addf(c->failure, "%s partition (%s): failed: %s", verb, c->id, session_reason(c->session));
+    if (*vipu_sync_reason(c->client))
+        str_addf(c->failure, "%s partition (%s): failed: %s", verb, c->id, vipu_sync_reason(c->client));
     return err_wrap(err, "%s partition (%s): failed", verb, c->id);
 }
 
 /* Of what changes something: a failure may say nothing about whether it was done. */
 static bool fail_change(struct command_context *c, const char *verb, struct err *err)
 {
-    bool is_unknown = session_is_unknown(c->session);
+    bool is_unknown = vipu_sync_is_unknown(c->client);
 
     (void)fail(c, verb, err);
     if (!is_unknown)
@@ -65,7 +65,7 @@ static void write_conf(struct command_context *c)
 
     if (!c->home)
         strv_push(c->remarks, "HOME is not set, so no IPUoF files were written");
-    else if (!session_ipuof(c->session, c->id, -1, &config, &err) ||
+    else if (!vipu_sync_ipuof(c->client, c->id, -1, &config, &err) ||
              !confdir_write(c->home, c->id, &config, &err))
         strv_pushf(c->remarks, "The IPUoF files were not written: %s", err.msg);
 }
@@ -79,7 +79,7 @@ static bool choose_place(struct command_context *c, struct vipu_requirements *r,
 
     if (c->index < 0)
         return true;
-    return inventory_cluster_of(c->session, r->cluster_id, r->allocation_id, &clusters, &cluster, err) &&
+    return inventory_cluster_of(c->client, r->cluster_id, r->allocation_id, &clusters, &cluster, err) &&
            place_at(cluster, (uint32_t)c->index, r, ret_ipus, err);
 }
 
@@ -88,8 +88,8 @@ static bool create(struct command_context *c, struct err *err)
     struct vipu_requirements wanted = *c->requirements;
     AUTO(mem) struct vipu_ipu *ipus = NULL;
 
-    if (!choose_place(c, &wanted, &ipus, err) || !session_create(c->session, &wanted, err) ||
-        !session_wait_active(c->session, c->id, err))
+    if (!choose_place(c, &wanted, &ipus, err) || !vipu_sync_create(c->client, &wanted, err) ||
+        !vipu_sync_wait_active(c->client, c->id, err))
         return fail_change(c, "create", err);
     succeed(c, "create");
     write_conf(c);
@@ -100,8 +100,8 @@ static bool remove_partition(struct command_context *c, struct err *err)
 {
     struct err local;
 
-    if (!session_remove(c->session, c->id, c->options->force, err) ||
-        !session_wait_gone(c->session, c->id, err))
+    if (!vipu_sync_remove(c->client, c->id, c->options->force, err) ||
+        !vipu_sync_wait_gone(c->client, c->id, err))
         return fail_change(c, "remove", err);
     succeed(c, "remove");
     if (c->home && !confdir_remove(c->home, c->id, &local))
@@ -111,8 +111,8 @@ static bool remove_partition(struct command_context *c, struct err *err)
 
 static bool reset(struct command_context *c, struct err *err)
 {
-    if (!session_reset(c->session, c->id, c->options->relocatable, err) ||
-        !session_wait_active(c->session, c->id, err))
+    if (!vipu_sync_reset(c->client, c->id, c->options->relocatable, err) ||
+        !vipu_sync_wait_active(c->client, c->id, err))
         return fail_change(c, "reset", err);
     succeed(c, "reset");
     return true;
@@ -122,7 +122,7 @@ static bool get_configs(struct command_context *c, struct err *err)
 {
     AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
 
-    if (!session_ipuof(c->session, c->id, c->gcd, &config, err))
+    if (!vipu_sync_ipuof(c->client, c->id, c->gcd, &config, err))
         return fail(c, "get", err);
     for (size_t i = 0; i < config.gcd_count; i++) {
         /* One GCD's output is a file as it stands; of all of them each has a heading. */
@@ -141,7 +141,8 @@ static bool get_partition(struct command_context *c, struct err *err)
 
     if (c->options->ipuof_configs || c->gcd >= 0)
         return get_configs(c, err);
-    if (!session_status(c->session, c->id, &status, err) || !session_partitions(c->session, NULL, &list, err))
+    if (!vipu_sync_status(c->client, c->id, &status, err) ||
+        !vipu_sync_partitions(c->client, NULL, &list, err))
         return fail(c, "get", err);
     partition = vipu_partitions_find(&list, c->id);
     if (!partition) {
@@ -157,15 +158,15 @@ bool command_server_version(struct command_context *c, struct err *err)
     AUTO(mem) char *version = NULL;
     cJSON *object;
 
-    if (!session_version(c->session, &version, err))
+    if (!vipu_sync_version(c->client, &version, err))
         return false;
     if (!c->options->showjson) {
-        str_addf(c->out, "version: %s\nhost: %s\n", version, session_target(c->session));
+        str_addf(c->out, "version: %s\nhost: %s\n", version, vipu_sync_target(c->client));
         return true;
     }
     object = json_object();
     json_put_str(object, "version", version);
-    json_put_str(object, "host", session_target(c->session));
+    json_put_str(object, "host", vipu_sync_target(c->client));
     show_document_take(object, c->out);
     return true;
 }

@@ -8,7 +8,7 @@
 #include "vipu/cli/grammar.h"
 #include "vipu/cli/options.h"
 #include "vipu/cli/requirements.h"
-#include "vipu/client/session.h"
+#include "vipu/client/sync_client.h"
 
 struct command_context {
     const struct options *options;
@@ -17,7 +17,7 @@ struct command_context {
     const struct vipu_requirements *requirements; /* of create */
     int64_t index;                                /* of create; -1: any place */
     int64_t gcd;                                  /* of get partition; -1: all */
-    struct session *session;
+    struct vipu_sync_client *client;
     struct str *out;
     struct strv *remarks; /* sentences for people, beside the output */
     struct str *failure;  /* what to print instead of err, when it is longer than err can be */

@@ -29,15 +29,15 @@ static void named_allocations(const struct vipu_partitions *partitions, struct v
     map_release(&seen);
 }
 
-bool inventory_allocations(struct session *session, struct vipu_allocation_list *ret, bool *ret_partial,
-                           struct err *err)
+bool inventory_allocations(struct vipu_sync_client *client, struct vipu_allocation_list *ret,
+                           bool *ret_partial, struct err *err)
 {
     AUTO(vipu_partitions) struct vipu_partitions partitions = {0};
 
     *ret_partial = false;
-    if (extension_allocations(session, ret, err))
+    if (extension_allocations(client, ret, err))
         return true;
-    if (!extension_is_missing(err) || !session_partitions(session, NULL, &partitions, err))
+    if (!extension_is_missing(err) || !vipu_sync_partitions(client, NULL, &partitions, err))
         return false;
     *ret_partial = true;
     named_allocations(&partitions, ret);
@@ -60,15 +60,15 @@ static void named_clusters(const struct vipu_partitions *partitions, struct vipu
     map_release(&seen);
 }
 
-bool inventory_clusters(struct session *session, struct vipu_cluster_list *ret, bool *ret_partial,
+bool inventory_clusters(struct vipu_sync_client *client, struct vipu_cluster_list *ret, bool *ret_partial,
                         struct err *err)
 {
     AUTO(vipu_partitions) struct vipu_partitions partitions = {0};
 
     *ret_partial = false;
-    if (extension_clusters(session, ret, err))
+    if (extension_clusters(client, ret, err))
         return true;
-    if (!extension_is_missing(err) || !session_partitions(session, NULL, &partitions, err))
+    if (!extension_is_missing(err) || !vipu_sync_partitions(client, NULL, &partitions, err))
         return false;
     *ret_partial = true;
     named_clusters(&partitions, ret);
@@ -91,20 +91,20 @@ static const char *cluster_id_of(const struct vipu_allocation_list *list, const 
     return "";
 }
 
-bool inventory_cluster_of(struct session *session, const char *id, const char *allocation_id,
+bool inventory_cluster_of(struct vipu_sync_client *client, const char *id, const char *allocation_id,
                           struct vipu_cluster_list *ret_list, const struct vipu_cluster_entry **ret,
                           struct err *err)
 {
     AUTO(vipu_allocation_list) struct vipu_allocation_list allocations = {0};
 
     *ret = NULL;
-    if (!extension_clusters(session, ret_list, err))
+    if (!extension_clusters(client, ret_list, err))
         return extension_is_missing(err);
     if (id) {
         *ret = find_cluster(ret_list, id);
         return true;
     }
-    if (!extension_allocations(session, &allocations, err))
+    if (!extension_allocations(client, &allocations, err))
         return false;
     *ret = find_cluster(ret_list, cluster_id_of(&allocations, allocation_id));
     return true;
@@ -124,7 +124,7 @@ bool inventory_list_allocations(struct command_context *c, struct err *err)
     AUTO(vipu_allocation_list) struct vipu_allocation_list list = {0};
     bool partial;
 
-    if (!inventory_allocations(c->session, &list, &partial, err))
+    if (!inventory_allocations(c->client, &list, &partial, err))
         return false;
     if (partial)
         remark(c, "allocation");
@@ -137,7 +137,7 @@ bool inventory_list_clusters(struct command_context *c, struct err *err)
     AUTO(vipu_cluster_list) struct vipu_cluster_list list = {0};
     bool partial;
 
-    if (!inventory_clusters(c->session, &list, &partial, err))
+    if (!inventory_clusters(c->client, &list, &partial, err))
         return false;
     if (partial)
         remark(c, "cluster");
@@ -149,8 +149,8 @@ static bool fail(struct command_context *c, const char *kind, struct err *err)
 {
     if (extension_is_missing(err))
         err_set(err, ERR_INVALID, "this controller cannot tell, the public V-IPU API has no call for it");
-    else if (*session_reason(c->session))
-        str_addf(c->failure, "get %s (%s): failed: %s", kind, c->id, session_reason(c->session));
+    else if (*vipu_sync_reason(c->client))
+        str_addf(c->failure, "get %s (%s): failed: %s", kind, c->id, vipu_sync_reason(c->client));
     return err_wrap(err, "get %s (%s): failed", kind, c->id);
 }
 
@@ -159,8 +159,8 @@ bool inventory_get_allocation(struct command_context *c, struct err *err)
     AUTO(vipu_allocation_list) struct vipu_allocation_list list = {0};
     AUTO(vipu_capacity) struct vipu_capacity capacity = {0};
 
-    if (!extension_allocations(c->session, &list, err) ||
-        !extension_capacity(c->session, NULL, c->id, &capacity, err))
+    if (!extension_allocations(c->client, &list, err) ||
+        !extension_capacity(c->client, NULL, c->id, &capacity, err))
         return fail(c, "allocation", err);
     for (size_t i = 0; i < list.count; i++) {
         if (!str_eq(list.items[i].id, c->id))
@@ -178,8 +178,8 @@ bool inventory_get_cluster(struct command_context *c, struct err *err)
     AUTO(vipu_capacity) struct vipu_capacity capacity = {0};
     const struct vipu_cluster_entry *cluster;
 
-    if (!extension_clusters(c->session, &list, err) ||
-        !extension_capacity(c->session, c->id, NULL, &capacity, err))
+    if (!extension_clusters(c->client, &list, err) ||
+        !extension_capacity(c->client, c->id, NULL, &capacity, err))
         return fail(c, "cluster", err);
     cluster = find_cluster(&list, c->id);
     if (cluster) {

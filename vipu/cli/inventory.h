@@ -14,12 +14,12 @@ MUST_USE bool inventory_get_allocation(struct command_context *c, struct err *er
 MUST_USE bool inventory_get_cluster(struct command_context *c, struct err *err);
 
 /* With the fall-back; `ret_partial` tells whether it was needed. */
-MUST_USE bool inventory_allocations(struct session *session, struct vipu_allocation_list *ret,
+MUST_USE bool inventory_allocations(struct vipu_sync_client *client, struct vipu_allocation_list *ret,
                                     bool *ret_partial, struct err *err);
-MUST_USE bool inventory_clusters(struct session *session, struct vipu_cluster_list *ret, bool *ret_partial,
-                                 struct err *err);
+MUST_USE bool inventory_clusters(struct vipu_sync_client *client, struct vipu_cluster_list *ret,
+                                 bool *ret_partial, struct err *err);
 /* The cluster of this id, or else of this allocation; it borrows from `ret_list`. NULL without an error: the
  * controller cannot tell, or has none such. */
-MUST_USE bool inventory_cluster_of(struct session *session, const char *id, const char *allocation_id,
+MUST_USE bool inventory_cluster_of(struct vipu_sync_client *client, const char *id, const char *allocation_id,
                                    struct vipu_cluster_list *ret_list, const struct vipu_cluster_entry **ret,
                                    struct err *err);

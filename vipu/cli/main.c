@@ -70,7 +70,7 @@ static int print(const char *text)
     return EXIT_FAILURE;
 }
 
-static struct session *session_of(const struct options *options, uint32_t timeout_s)
+static struct vipu_sync_client *client_of(const struct options *options, uint32_t timeout_s)
 {
     struct vipu_endpoint endpoint = {.host = options->api_host,
                                      .port = options->api_port,
@@ -79,7 +79,7 @@ static struct session *session_of(const struct options *options, uint32_t timeou
                                      .tls = options->api_tls,
                                      .ca_file = options->api_ca_cert};
 
-    return session_new(&endpoint, "vipu/" IPU_OPERATOR_VERSION, timeout_s);
+    return vipu_sync_new(&endpoint, "vipu/" IPU_OPERATOR_VERSION, timeout_s);
 }
 
 static void prepare_for_interrupt(const struct command *command, const char *id)
@@ -106,8 +106,8 @@ static bool ask(const struct command *command, struct command_context *context, 
     struct progress progress = progress_new();
     bool ok;
 
-    session_watch(context->session, progress_show, &progress);
-    ok = session_connect(context->session, CONNECT_PATIENCE_MS, err);
+    vipu_sync_watch(context->client, progress_show, &progress);
+    ok = vipu_sync_connect(context->client, CONNECT_PATIENCE_MS, err);
     if (ok && command)
         prepare_for_interrupt(command, context->id);
     if (ok)
@@ -131,9 +131,9 @@ static int run(const struct options *options, const struct command *command,
     context.out = &out;
     context.remarks = &remarks;
     context.failure = &failure;
-    context.session = session_of(options, options->api_timeout_s);
+    context.client = client_of(options, options->api_timeout_s);
     ok = ask(command, &context, &err);
-    session_free(context.session);
+    vipu_sync_free(context.client);
     for (size_t i = 0; i < remarks.count; i++)
         (void)fprintf(stderr, "%s\n", remarks.items[i]);
     if (ok)
@@ -167,7 +167,7 @@ static int begin(const struct options *options, const struct strv *words, struct
     return run(options, command, &context);
 }
 
-static void add_ids(struct completion *completion, struct session *session)
+static void add_ids(struct completion *completion, struct vipu_sync_client *client)
 {
     AUTO(vipu_partitions) struct vipu_partitions partitions = {0};
     AUTO(vipu_allocation_list) struct vipu_allocation_list allocations = {0};
@@ -175,13 +175,13 @@ static void add_ids(struct completion *completion, struct session *session)
     struct err err;
     bool partial;
 
-    if (completion->ids == WORD_PARTITION && session_partitions(session, NULL, &partitions, &err))
+    if (completion->ids == WORD_PARTITION && vipu_sync_partitions(client, NULL, &partitions, &err))
         for (size_t i = 0; i < partitions.count; i++)
             completion_add_id(completion, partitions.items[i].id);
-    if (completion->ids == WORD_ALLOCATION && inventory_allocations(session, &allocations, &partial, &err))
+    if (completion->ids == WORD_ALLOCATION && inventory_allocations(client, &allocations, &partial, &err))
         for (size_t i = 0; i < allocations.count; i++)
             completion_add_id(completion, allocations.items[i].id);
-    if (completion->ids == WORD_CLUSTER && inventory_clusters(session, &clusters, &partial, &err))
+    if (completion->ids == WORD_CLUSTER && inventory_clusters(client, &clusters, &partial, &err))
         for (size_t i = 0; i < clusters.count; i++)
             completion_add_id(completion, clusters.items[i].id);
 }
@@ -193,7 +193,7 @@ static int complete(int argc, char **argv)
     AUTO(completion) struct completion completion = {0};
     AUTO(str) struct str out = {0};
     struct options options = {0};
-    struct session *session;
+    struct vipu_sync_client *client;
 
     for (int i = 2; i < argc; i++)
         strv_push(&words, argv[i]);
@@ -201,9 +201,9 @@ static int complete(int argc, char **argv)
     if (completion.ids != WORD_NONE) {
         /* The word being typed is no option yet. */
         parse(argc - 2, argv + 1, &options, &ignored_words, &ignored);
-        session = session_of(&options, COMPLETE_TIMEOUT_S);
-        add_ids(&completion, session);
-        session_free(session);
+        client = client_of(&options, COMPLETE_TIMEOUT_S);
+        add_ids(&completion, client);
+        vipu_sync_free(client);
         opts_release(&options_spec, &options);
     }
     for (size_t i = 0; i < completion.candidates.count; i++)

@@ -11,7 +11,7 @@ struct progress {
 };
 
 struct progress progress_new(void);
-/* A session_watch_fn; ctx is the struct progress. */
+/* A vipu_sync_watch_fn; ctx is the struct progress. */
 void progress_show(void *ctx, const char *id, const char *what, int64_t waited_ms);
 void progress_end(struct progress *progress); /* takes the line away */
 

@@ -82,14 +82,14 @@ void vipu_client_abort(struct vipu_client *client)
     channel_abort(client->channel);
 }
 
-void vipu_client_set_access(struct vipu_client *client, const struct vipu_endpoint *endpoint)
+void vipu_client_set_credentials(struct vipu_client *client, const struct vipu_endpoint *endpoint)
 {
     const struct channel_access access = access_of(endpoint);
 
     channel_set_access(client->channel, &access);
 }
 
-void vipu_client_refuse(struct vipu_client *client, const struct err *why)
+void vipu_client_reject_calls(struct vipu_client *client, const struct err *why)
 {
     channel_refuse(client->channel, why);
 }

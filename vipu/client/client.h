@@ -72,9 +72,9 @@ void vipu_client_abort(struct vipu_client *client);
 
 /* Who asks, and how the controller is known, when that changes; the endpoint's host and port are not looked
  * at. Calls are made with it from now on, connections with its CA file. */
-void vipu_client_set_access(struct vipu_client *client, const struct vipu_endpoint *endpoint);
+void vipu_client_set_credentials(struct vipu_client *client, const struct vipu_endpoint *endpoint);
 /* Every call fails with this, unsent, until there is access again. */
-void vipu_client_refuse(struct vipu_client *client, const struct err *why);
+void vipu_client_reject_calls(struct vipu_client *client, const struct err *why);
 
 const char *vipu_client_target(const struct vipu_client *client); /* "host:port", for messages */
 

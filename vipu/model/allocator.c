@@ -3,19 +3,20 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/choice.h"
+#include "vipu/model/placement_candidates.h"
 #include "vipu/model/ledger.h"
-#include "vipu/model/owners.h"
+#include "vipu/model/eviction_set.h"
 
 static struct vipu_ledger *ledger_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster)
 {
     return &a->ledgers[cluster - a->clusters->items];
 }
 
-static const struct vipu_share *share_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                                         const struct vipu_allocation *allocation)
+static const struct vipu_allocation_state *allocation_state_of(const struct vipu_allocator *a,
+                                                               const struct vipu_cluster *cluster,
+                                                               const struct vipu_allocation *allocation)
 {
-    return &ledger_of(a, cluster)->shares[allocation - cluster->allocations];
+    return &ledger_of(a, cluster)->allocations[allocation - cluster->allocations];
 }
 
 void vipu_allocator_init(struct vipu_allocator *a, const struct vipu_clusters *clusters)
@@ -59,20 +60,20 @@ static struct vipu_ipu *block_ipus(const struct vipu_requirements *r, const stru
 bool vipu_allocator_check(const struct vipu_allocator *a, const struct vipu_requirements *r,
                           struct strv *problems)
 {
-    return vipu_choice_check(a->clusters, r, problems);
+    return vipu_candidates_check(a->clusters, r, problems);
 }
 
 /* ---- room ---- */
 
-struct vipu_room vipu_allocator_room(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                                     const struct vipu_allocation *allocation)
+struct vipu_usage vipu_allocator_usage(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                                       const struct vipu_allocation *allocation)
 {
     const struct vipu_ledger *ledger = ledger_of(a, cluster);
-    const struct vipu_share *share = share_of(a, cluster, allocation);
-    struct vipu_room room = {
-        .total = share->total,
-        .free = vipu_blocks_free(&share->blocks),
-        .largest = vipu_blocks_largest(&share->blocks),
+    const struct vipu_allocation_state *state = allocation_state_of(a, cluster, allocation);
+    struct vipu_usage room = {
+        .total = state->total,
+        .free = vipu_blocks_free(&state->blocks),
+        .largest = vipu_blocks_largest(&state->blocks),
     };
 
     for (size_t d = 0; d < cluster->domain_count; d++)
@@ -85,15 +86,16 @@ struct vipu_room vipu_allocator_room(const struct vipu_allocator *a, const struc
 static bool no_room(const struct vipu_allocator *a, const struct vipu_requirements *r, struct err *err)
 {
     uint32_t total = 0, free = 0, largest = 0;
-    struct vipu_choice choice;
+    struct vipu_candidate candidate;
     struct err room;
 
-    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
-        const struct vipu_share *share = share_of(a, choice.cluster, choice.allocation);
-        uint32_t here = vipu_blocks_largest(&share->blocks);
+    for (size_t pos = 0; vipu_candidate_next(a->clusters, r, &pos, &candidate);) {
+        const struct vipu_allocation_state *state =
+            allocation_state_of(a, candidate.cluster, candidate.allocation);
+        uint32_t here = vipu_blocks_largest(&state->blocks);
 
-        total += share->total;
-        free += vipu_blocks_free(&share->blocks);
+        total += state->total;
+        free += vipu_blocks_free(&state->blocks);
         largest = here > largest ? here : largest;
     }
     err_set(err, ERR_BUSY, "no room for %u IPU%s over %u IPU-Link domain%s", r->size, r->size == 1 ? "" : "s",
@@ -119,12 +121,12 @@ static bool find_listed(const struct vipu_allocator *a, const struct vipu_requir
                         struct vipu_placement *ret, struct err *err)
 {
     const struct vipu_ledger *ledger;
-    struct vipu_choice choice;
+    struct vipu_candidate candidate;
     size_t pos = 0;
 
-    if (!vipu_choice_next(a->clusters, r, &pos, &choice))
+    if (!vipu_candidate_next(a->clusters, r, &pos, &candidate))
         return no_room(a, r, err);
-    ledger = ledger_of(a, choice.cluster);
+    ledger = ledger_of(a, candidate.cluster);
     for (size_t i = 0; i < r->ipu_count; i++) {
         const struct vipu_ipu *ipu = &r->ipus[i];
 
@@ -132,7 +134,7 @@ static bool find_listed(const struct vipu_allocator *a, const struct vipu_requir
             return err_set(err, ERR_BUSY, "IPU %u of IPU-Link domain %u is taken", ipu->topology_id,
                            ipu->domain_topology_id);
     }
-    *ret = (struct vipu_placement){choice.cluster, choice.allocation,
+    *ret = (struct vipu_placement){candidate.cluster, candidate.allocation,
                                    mem_dup(r->ipus, r->ipu_count * sizeof(*r->ipus))};
     qsort(ret->ipus, r->ipu_count, sizeof(*ret->ipus), by_routing);
     return true;
@@ -141,18 +143,20 @@ static bool find_listed(const struct vipu_allocator *a, const struct vipu_requir
 bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requirements *r,
                          struct vipu_placement *ret, struct err *err)
 {
-    struct vipu_place best = {.broken = UINT32_MAX}, place;
-    struct vipu_choice choice, chosen = {0};
+    struct vipu_place best = {.parent_block_size = UINT32_MAX}, place;
+    struct vipu_candidate candidate, chosen = {0};
 
     if (r->ipu_count)
         return find_listed(a, r, ret, err);
-    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
-        const struct vipu_share *share = share_of(a, choice.cluster, choice.allocation);
+    for (size_t pos = 0; vipu_candidate_next(a->clusters, r, &pos, &candidate);) {
+        const struct vipu_allocation_state *state =
+            allocation_state_of(a, candidate.cluster, candidate.allocation);
 
-        if (vipu_blocks_find(&share->blocks, r->size, r->num_ilds, &place) && place.broken < best.broken) {
+        if (vipu_blocks_find(&state->blocks, r->size, r->num_ilds, &place) &&
+            place.parent_block_size < best.parent_block_size) {
             best = place;
-            best.domain += share->first;
-            chosen = choice;
+            best.domain += state->first;
+            chosen = candidate;
         }
     }
     if (!chosen.cluster)
@@ -163,16 +167,16 @@ bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requi
 
 /* ---- take and give ---- */
 
-bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                         const struct vipu_ipu *ipus, size_t count)
+bool vipu_allocator_reserve(struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                            const struct vipu_ipu *ipus, size_t count)
 {
-    return vipu_ledger_take(ledger_of(a, cluster), ipus, count);
+    return vipu_ledger_reserve(ledger_of(a, cluster), ipus, count);
 }
 
-void vipu_allocator_give(struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                         const struct vipu_ipu *ipus, size_t count)
+void vipu_allocator_unreserve(struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                              const struct vipu_ipu *ipus, size_t count)
 {
-    vipu_ledger_give(ledger_of(a, cluster), ipus, count);
+    vipu_ledger_unreserve(ledger_of(a, cluster), ipus, count);
 }
 
 bool vipu_allocator_relocate(struct vipu_allocator *a, const struct vipu_requirements *r,
@@ -186,9 +190,9 @@ bool vipu_allocator_relocate(struct vipu_allocator *a, const struct vipu_require
     wanted.allocation_id = placement->allocation->id;
     wanted.ipus = NULL;
     wanted.ipu_count = 0;
-    vipu_allocator_give(a, placement->cluster, placement->ipus, r->size);
+    vipu_allocator_unreserve(a, placement->cluster, placement->ipus, r->size);
     ok = vipu_allocator_find(a, &wanted, &found, err);
-    if (!vipu_allocator_take(a, placement->cluster, found.ipus, r->size))
+    if (!vipu_allocator_reserve(a, placement->cluster, found.ipus, r->size))
         return err_set(err, ERR_INTERNAL, "the place that was found is taken");
     if (ok) {
         mem_free(placement->ipus);
@@ -220,7 +224,7 @@ uint64_t vipu_allocator_taken(const struct vipu_allocator *a, const struct vipu_
 uint32_t vipu_allocator_count(const struct vipu_allocator *a, const struct vipu_requirements *r)
 {
     uint32_t count = 0;
-    struct vipu_choice choice;
+    struct vipu_candidate candidate;
 
     if (r->ipu_count) {
         struct vipu_placement placement = {0};
@@ -230,53 +234,54 @@ uint32_t vipu_allocator_count(const struct vipu_allocator *a, const struct vipu_
         vipu_placement_release(&placement);
         return count;
     }
-    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);)
-        count +=
-            vipu_blocks_count(&share_of(a, choice.cluster, choice.allocation)->blocks, r->size, r->num_ilds);
+    for (size_t pos = 0; vipu_candidate_next(a->clusters, r, &pos, &candidate);)
+        count += vipu_blocks_count(&allocation_state_of(a, candidate.cluster, candidate.allocation)->blocks,
+                                   r->size, r->num_ilds);
     return count;
 }
 
 /* What the partitions of one cluster hold, and what of the allocation could be had if they went. */
-static struct vipu_owners owners_of(const struct vipu_allocator *a, const struct vipu_requirements *r,
-                                    const struct vipu_choice *choice, const struct vipu_holder *holders,
-                                    size_t count)
+static struct vipu_eviction_set eviction_set_of(const struct vipu_allocator *a,
+                                                const struct vipu_requirements *r,
+                                                const struct vipu_candidate *candidate,
+                                                const struct vipu_holder *holders, size_t count)
 {
-    const struct vipu_ledger *ledger = ledger_of(a, choice->cluster);
-    struct vipu_owners owners;
+    const struct vipu_ledger *ledger = ledger_of(a, candidate->cluster);
+    struct vipu_eviction_set set;
 
-    vipu_owners_init(&owners, choice->cluster->domain_count, count);
-    for (size_t d = 0; d < owners.domain_count; d++)
-        owners.usable[d] = choice->allocation->usable[d] & ~ledger->taken[d];
+    vipu_eviction_set_init(&set, candidate->cluster->domain_count, count);
+    for (size_t d = 0; d < set.domain_count; d++)
+        set.usable[d] = candidate->allocation->usable[d] & ~ledger->taken[d];
     for (size_t h = 0; h < count; h++) {
-        for (uint32_t i = 0; holders[h].cluster == choice->cluster && i < holders[h].size; i++) {
+        for (uint32_t i = 0; holders[h].cluster == candidate->cluster && i < holders[h].size; i++) {
             const struct vipu_ipu *ipu = &holders[h].ipus[i];
 
-            vipu_owners_set(&owners, ipu->domain_topology_id, ipu->topology_id, h);
-            owners.usable[ipu->domain_topology_id] |=
-                choice->allocation->usable[ipu->domain_topology_id] & vipu_ipu_bit(ipu);
+            vipu_eviction_set_add(&set, ipu->domain_topology_id, ipu->topology_id, h);
+            set.usable[ipu->domain_topology_id] |=
+                candidate->allocation->usable[ipu->domain_topology_id] & vipu_ipu_bit(ipu);
         }
     }
-    for (size_t d = 0; d < owners.domain_count && !r->ipu_count; d++)
-        owners.usable[d] &= ~ledger->failed[d];
-    return owners;
+    for (size_t d = 0; d < set.domain_count && !r->ipu_count; d++)
+        set.usable[d] &= ~ledger->failed[d];
+    return set;
 }
 
-static size_t blockers_of_listed(const struct vipu_owners *owners, const struct vipu_requirements *r,
+static size_t blockers_of_listed(const struct vipu_eviction_set *set, const struct vipu_requirements *r,
                                  size_t *blocker)
 {
-    AUTO(mem) bool *is_hit = mem_alloc((owners->count + 1) * sizeof(*is_hit));
+    AUTO(mem) bool *is_hit = mem_alloc((set->count + 1) * sizeof(*is_hit));
     size_t found = 0;
 
     for (size_t i = 0; i < r->ipu_count; i++) {
         uint32_t d = r->ipus[i].domain_topology_id;
-        uint32_t owner = owners->owner[d * VIPU_ILD_IPUS + r->ipus[i].topology_id];
+        uint32_t owner = set->owner[d * VIPU_ILD_IPUS + r->ipus[i].topology_id];
 
-        if (!(owners->usable[d] & vipu_ipu_bit(&r->ipus[i])))
+        if (!(set->usable[d] & vipu_ipu_bit(&r->ipus[i])))
             return 0;
         if (owner)
             is_hit[owner - 1] = true;
     }
-    for (size_t h = 0; h < owners->count; h++)
+    for (size_t h = 0; h < set->count; h++)
         if (is_hit[h])
             blocker[found++] = h;
     return found;
@@ -287,15 +292,16 @@ size_t vipu_allocator_blockers(const struct vipu_allocator *a, const struct vipu
 {
     AUTO(mem) size_t *scratch = mem_alloc((count + 1) * sizeof(*scratch));
     uint64_t best = UINT64_MAX, cost;
-    struct vipu_choice choice;
+    struct vipu_candidate candidate;
     size_t found, best_found = 0;
 
-    for (size_t pos = 0; vipu_choice_next(a->clusters, r, &pos, &choice);) {
-        AUTO(vipu_owners) struct vipu_owners owners = owners_of(a, r, &choice, holders, count);
+    for (size_t pos = 0; vipu_candidate_next(a->clusters, r, &pos, &candidate);) {
+        AUTO(vipu_eviction_set)
+        struct vipu_eviction_set set = eviction_set_of(a, r, &candidate, holders, count);
 
         if (r->ipu_count)
-            return blockers_of_listed(&owners, r, blocker);
-        if (vipu_owners_cheapest(&owners, r->size, r->num_ilds, scratch, &found, &cost) && cost < best) {
+            return blockers_of_listed(&set, r, blocker);
+        if (vipu_eviction_set_cheapest(&set, r->size, r->num_ilds, scratch, &found, &cost) && cost < best) {
             best = cost;
             best_found = found;
             memcpy(blocker, scratch, found * sizeof(*blocker));

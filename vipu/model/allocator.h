@@ -29,7 +29,7 @@ struct vipu_placement {
 };
 
 /* What a cluster or an allocation has. Free, taken and failed add up to total. */
-struct vipu_room {
+struct vipu_usage {
     uint32_t total;
     uint32_t free;
     uint32_t taken;   /* in partitions, whatever became of them */
@@ -58,10 +58,10 @@ MUST_USE bool vipu_allocator_find(const struct vipu_allocator *a, const struct v
                                   struct vipu_placement *ret, struct err *err);
 /* Takes these IPUs, failed ones too. False when one does not exist or is taken already; then nothing is
  * taken. */
-MUST_USE bool vipu_allocator_take(struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                                  const struct vipu_ipu *ipus, size_t count);
-void vipu_allocator_give(struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                         const struct vipu_ipu *ipus, size_t count);
+MUST_USE bool vipu_allocator_reserve(struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                                     const struct vipu_ipu *ipus, size_t count);
+void vipu_allocator_unreserve(struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                              const struct vipu_ipu *ipus, size_t count);
 /* Gives the IPUs of `placement` back, finds a place for `r` (cluster and allocation are the placement's own,
  * its listed IPUs do not count) where none is out of order, takes it, and changes `placement`. ERR_BUSY:
  * nothing has changed. */
@@ -79,8 +79,8 @@ uint64_t vipu_allocator_taken(const struct vipu_allocator *a, const struct vipu_
 /* How many more such partitions fit now, side by side; of one that lists its IPUs, 0 or 1. */
 uint32_t vipu_allocator_count(const struct vipu_allocator *a, const struct vipu_requirements *r);
 /* Room of an allocation; each cluster's first one is the whole cluster. */
-struct vipu_room vipu_allocator_room(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
-                                     const struct vipu_allocation *allocation);
+struct vipu_usage vipu_allocator_usage(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
+                                       const struct vipu_allocation *allocation);
 /* Fills `blocker` (`count` entries) with the indices of the holders whose removal would make room at the
  * least cost in IPUs, ascending, and returns how many. 0: it fits already, or never will. */
 size_t vipu_allocator_blockers(const struct vipu_allocator *a, const struct vipu_requirements *r,

@@ -214,7 +214,7 @@ static bool find_in_parts(const struct vipu_blocks *b, unsigned want, struct vip
         for (uint32_t free = 1u << order; free < VIPU_ILD_IPUS; free++) {
             if (first_of_both(b, SET_LONE + order, SET_FREE + free, &ret->domain)) {
                 ret->start = lone_start(b->free[ret->domain], order);
-                ret->broken = 1u << order;
+                ret->parent_block_size = 1u << order;
                 return true;
             }
         }
@@ -285,7 +285,7 @@ static bool find_in_whole(const struct vipu_blocks *b, const uint64_t *runs, uns
         memcpy(larger, set_of(b, WHOLE), b->words * sizeof(*larger));
         vipu_runs_keep_long(larger, b->words, 2 * span);
         if (find_at_order(b, runs, want, TOP_ORDER, larger, ret)) {
-            ret->broken = span * VIPU_ILD_IPUS;
+            ret->parent_block_size = span * VIPU_ILD_IPUS;
             return true;
         }
     }
@@ -363,8 +363,8 @@ uint32_t vipu_blocks_largest(const struct vipu_blocks *blocks)
     return largest;
 }
 
-void vipu_blocks_take(struct vipu_blocks *blocks, const struct vipu_place *place, uint32_t size,
-                      uint32_t num_ilds)
+void vipu_blocks_reserve(struct vipu_blocks *blocks, const struct vipu_place *place, uint32_t size,
+                         uint32_t num_ilds)
 {
     uint64_t block = vipu_block_mask(place->start, size / num_ilds);
 

@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 struct vipu_place {
-    size_t domain;  /* the first one */
-    uint32_t start; /* topology id of the block's first IPU, the same in each domain */
-    uint32_t
-        broken; /* size of the free block that it is cut from: in each domain, or of whole domains in all */
+    size_t domain;              /* the first one */
+    uint32_t start;             /* topology id of the block's first IPU, the same in each domain */
+    uint32_t parent_block_size; /* size of the free block that it is cut from: in each domain, or of whole
+                                   domains in all */
 };
 
 struct vipu_blocks {
@@ -56,5 +56,5 @@ uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint
 /* Size of the largest partition that fits, over any number of domains; 0 when nothing is free. */
 uint32_t vipu_blocks_largest(const struct vipu_blocks *blocks);
 /* Takes the place out of what is free. */
-void vipu_blocks_take(struct vipu_blocks *blocks, const struct vipu_place *place, uint32_t size,
-                      uint32_t num_ilds);
+void vipu_blocks_reserve(struct vipu_blocks *blocks, const struct vipu_place *place, uint32_t size,
+                         uint32_t num_ilds);

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/choice.h"
+#include "vipu/model/placement_candidates.h"
 
 #define CHUNK 64u
 
@@ -14,52 +14,53 @@ static void refresh(struct vipu_ledger *ledger, size_t first, size_t count)
 
     for (size_t a = 0; a < ledger->cluster->allocation_count; a++) {
         const uint64_t *usable = ledger->cluster->allocations[a].usable;
-        struct vipu_share *share = &ledger->shares[a];
-        size_t d = first > share->first ? first : share->first;
-        size_t end = share->first + share->blocks.domain_count;
+        struct vipu_allocation_state *state = &ledger->allocations[a];
+        size_t d = first > state->first ? first : state->first;
+        size_t end = state->first + state->blocks.domain_count;
 
         for (size_t n; d < end && d < first + count; d += n) {
             for (n = 0; n < CHUNK && d + n < end && d + n < first + count; n++)
                 free[n] = usable[d + n] & ~ledger->taken[d + n] & ~ledger->failed[d + n];
-            vipu_blocks_set_run(&share->blocks, d - share->first, n, free);
+            vipu_blocks_set_run(&state->blocks, d - state->first, n, free);
         }
     }
 }
 
 /* From the first domain that the allocation has a part of to the last one. */
-static void share_init(struct vipu_share *share, const uint64_t *usable, size_t domain_count)
+static void allocation_state_init(struct vipu_allocation_state *state, const uint64_t *usable,
+                                  size_t domain_count)
 {
     size_t end = domain_count;
 
     while (end > 0 && !usable[end - 1])
         end--;
-    while (share->first < end && !usable[share->first])
-        share->first++;
-    vipu_blocks_init(&share->blocks, end - share->first);
+    while (state->first < end && !usable[state->first])
+        state->first++;
+    vipu_blocks_init(&state->blocks, end - state->first);
 }
 
 void vipu_ledger_init(struct vipu_ledger *ledger, const struct vipu_cluster *cluster)
 {
-    size_t domains = cluster->domain_count, allocations = cluster->allocation_count;
+    size_t domains = cluster->domain_count, allocation_count = cluster->allocation_count;
 
     *ledger = (struct vipu_ledger){.cluster = cluster};
     ledger->taken = mem_alloc((domains + 1) * sizeof(*ledger->taken));
     ledger->failed = mem_alloc((domains + 1) * sizeof(*ledger->failed));
-    ledger->shares = mem_alloc((allocations + 1) * sizeof(*ledger->shares));
-    for (size_t a = 0; a < allocations; a++)
-        share_init(&ledger->shares[a], cluster->allocations[a].usable, domains);
+    ledger->allocations = mem_alloc((allocation_count + 1) * sizeof(*ledger->allocations));
+    for (size_t a = 0; a < allocation_count; a++)
+        allocation_state_init(&ledger->allocations[a], cluster->allocations[a].usable, domains);
     refresh(ledger, 0, domains);
-    for (size_t a = 0; a < allocations; a++)
-        ledger->shares[a].total = vipu_blocks_free(&ledger->shares[a].blocks);
+    for (size_t a = 0; a < allocation_count; a++)
+        ledger->allocations[a].total = vipu_blocks_free(&ledger->allocations[a].blocks);
 }
 
 void vipu_ledger_release(struct vipu_ledger *ledger)
 {
     for (size_t a = 0; ledger->cluster && a < ledger->cluster->allocation_count; a++)
-        vipu_blocks_release(&ledger->shares[a].blocks);
+        vipu_blocks_release(&ledger->allocations[a].blocks);
     mem_free(ledger->taken);
     mem_free(ledger->failed);
-    mem_free(ledger->shares);
+    mem_free(ledger->allocations);
     *ledger = (struct vipu_ledger){0};
 }
 
@@ -110,7 +111,7 @@ static void give(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t
     }
 }
 
-bool vipu_ledger_take(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count)
+bool vipu_ledger_reserve(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count)
 {
     const struct vipu_cluster *cluster = ledger->cluster;
     struct span span = {.first = cluster->domain_count};
@@ -132,7 +133,7 @@ bool vipu_ledger_take(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, s
     return true;
 }
 
-void vipu_ledger_give(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count)
+void vipu_ledger_unreserve(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count)
 {
     struct span span = {.first = ledger->cluster->domain_count};
 

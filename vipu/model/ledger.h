@@ -12,7 +12,7 @@
 #include "vipu/model/cluster.h"
 
 /* What an allocation has of its cluster. */
-struct vipu_share {
+struct vipu_allocation_state {
     struct vipu_blocks blocks; /* what of it is free; its domain 0 is domain `first` of the cluster */
     size_t first;
     uint32_t total; /* IPUs */
@@ -20,14 +20,14 @@ struct vipu_share {
 
 struct vipu_ledger {
     const struct vipu_cluster *cluster;
-    uint64_t *taken, *failed;  /* per domain; to look at */
-    struct vipu_share *shares; /* per allocation; to look at */
+    uint64_t *taken, *failed;                  /* per domain; to look at */
+    struct vipu_allocation_state *allocations; /* per allocation; to look at */
 };
 
 void vipu_ledger_init(struct vipu_ledger *ledger, const struct vipu_cluster *cluster);
 void vipu_ledger_release(struct vipu_ledger *ledger);
 
 /* Failed ones too. False when an IPU does not exist or is taken already; then nothing is taken. */
-MUST_USE bool vipu_ledger_take(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count);
-void vipu_ledger_give(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count);
+MUST_USE bool vipu_ledger_reserve(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count);
+void vipu_ledger_unreserve(struct vipu_ledger *ledger, const struct vipu_ipu *ipus, size_t count);
 void vipu_ledger_set_failed(struct vipu_ledger *ledger, size_t domain, uint64_t ipus);

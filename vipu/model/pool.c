@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/choice.h"
-#include "vipu/model/owners.h"
+#include "vipu/model/placement_candidates.h"
+#include "vipu/model/eviction_set.h"
 #include "vipu/model/shape.h"
 
 /* Clusters of one controller lie behind each other in one row of domains, with an empty domain between them,
@@ -273,27 +273,28 @@ void vipu_pool_view_release(struct vipu_pool_view *view)
     *view = (struct vipu_pool_view){0};
 }
 
-bool vipu_pool_take(struct vipu_pool_view *view, uint32_t size)
+bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size)
 {
     struct vipu_place at;
 
     if (vipu_pool_fit_count(view, size) == 0)
         return false;
     if (view->placed && vipu_blocks_find(&view->blocks, size, domains_for(size), &at))
-        vipu_blocks_take(&view->blocks, &at, size, domains_for(size));
+        vipu_blocks_reserve(&view->blocks, &at, size, domains_for(size));
     view->used_ipus += size;
     view->free_ipus -= size;
     return true;
 }
 
 /* Who has what, and what could be had if they went. */
-static struct vipu_owners owners_of(const struct vipu_pool_view *view, const struct vipu_partitions *list)
+static struct vipu_eviction_set eviction_set_of(const struct vipu_pool_view *view,
+                                                const struct vipu_partitions *list)
 {
-    struct vipu_owners owners;
+    struct vipu_eviction_set set;
 
-    vipu_owners_init(&owners, view->blocks.domain_count, list->count);
-    for (size_t d = 0; d < owners.domain_count; d++)
-        owners.usable[d] = view->blocks.free[d];
+    vipu_eviction_set_init(&set, view->blocks.domain_count, list->count);
+    for (size_t d = 0; d < set.domain_count; d++)
+        set.usable[d] = view->blocks.free[d];
     for (size_t p = 0; p < list->count; p++) {
         const struct vipu_partition *partition = &list->items[p];
         size_t first = holds_ipus(partition) ? first_domain(view, partition->cluster_id) : 0;
@@ -302,22 +303,22 @@ static struct vipu_owners owners_of(const struct vipu_pool_view *view, const str
             const struct vipu_ipu *ipu = &partition->ipus[i];
             size_t d = first + ipu->domain_topology_id;
 
-            vipu_owners_set(&owners, d, ipu->topology_id, p);
-            owners.usable[d] |= vipu_ipu_bit(ipu);
+            vipu_eviction_set_add(&set, d, ipu->topology_id, p);
+            set.usable[d] |= vipu_ipu_bit(ipu);
         }
     }
-    return owners;
+    return set;
 }
 
 size_t vipu_pool_blockers(const struct vipu_pool_view *view, const struct vipu_partitions *list,
                           uint32_t size, size_t *blocker)
 {
-    AUTO(vipu_owners) struct vipu_owners owners = {0};
+    AUTO(vipu_eviction_set) struct vipu_eviction_set set = {0};
     size_t count;
     uint64_t cost;
 
     if (!view->placed || domains_for(size) == 0)
         return 0;
-    owners = owners_of(view, list);
-    return vipu_owners_cheapest(&owners, size, domains_for(size), blocker, &count, &cost) ? count : 0;
+    set = eviction_set_of(view, list);
+    return vipu_eviction_set_cheapest(&set, size, domains_for(size), blocker, &count, &cost) ? count : 0;
 }

@@ -50,7 +50,7 @@ uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);
 bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size);
 /* Takes room for one, where vipu-server would: for looking ahead over several
  * requests. False, and no change, when it does not fit. */
-bool vipu_pool_take(struct vipu_pool_view *view, uint32_t size);
+bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size);
 /* The largest size that fits now; 0 when full. */
 uint32_t vipu_pool_largest_free(const struct vipu_pool_view *view);
 /* The largest size that would fit if the controller were empty: more than this is ExceedsCapacity. */

@@ -38,9 +38,9 @@ void blockers_explain(const struct controller *c, const struct user *user,
     size_t count;
 
     for (size_t i = 0; i < c->count; i++) {
-        const struct held *held = c->list[i];
+        const struct controller_partition *entry = c->list[i];
 
-        holders[i] = (struct vipu_holder){held->cluster, held->partition.ipus, held->partition.size};
+        holders[i] = (struct vipu_holder){entry->cluster, entry->partition.ipus, entry->partition.size};
     }
     count = vipu_allocator_blockers(&c->allocator, &r, holders, c->count, blocker);
     if (count == 0 || !may_see_all(c, user, blocker, count))

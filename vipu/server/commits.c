@@ -19,7 +19,7 @@ struct commits {
     size_t count;
 };
 
-static const struct held *held_of(const struct commits *c, const char *id)
+static const struct controller_partition *held_of(const struct commits *c, const char *id)
 {
     struct err err;
 
@@ -28,12 +28,12 @@ static const struct held *held_of(const struct commits *c, const char *id)
 
 static void answer_one(const struct commits *c, struct waiting *waiting, const struct err *err)
 {
-    const struct held *held = held_of(c, waiting->until);
+    const struct controller_partition *entry = held_of(c, waiting->until);
 
     if (err)
         rpc_refuse(waiting->rpc, grpc_status_of_kind(err->kind), err->msg);
-    else if (held && held->errors.count > 0)
-        rpc_refuse(waiting->rpc, GRPC_INTERNAL, held->errors.items[0]);
+    else if (entry && entry->errors.count > 0)
+        rpc_refuse(waiting->rpc, GRPC_INTERNAL, entry->errors.items[0]);
     else
         rpc_reply(waiting->rpc, str_slice(&waiting->reply));
     str_release(&waiting->reply);
@@ -46,9 +46,9 @@ static void answer_waiting(struct commits *c, const struct err *err, bool all)
     size_t kept = 0;
 
     for (size_t i = 0; i < c->count; i++) {
-        const struct held *held = held_of(c, c->waiting[i].until);
+        const struct controller_partition *entry = held_of(c, c->waiting[i].until);
 
-        if (!err && !all && held && held_is_under_way(held))
+        if (!err && !all && entry && controller_partition_is_under_way(entry))
             c->waiting[kept++] = c->waiting[i];
         else
             answer_one(c, &c->waiting[i], err);

@@ -23,7 +23,7 @@ void controller_init(struct controller *c, const struct vipu_clusters *clusters,
 void controller_release(struct controller *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        held_free(c->list[i]);
+        controller_partition_free(c->list[i]);
     mem_free(c->list);
     map_release(&c->by_id);
     strv_release(&c->removed);
@@ -31,11 +31,11 @@ void controller_release(struct controller *c)
     *c = (struct controller){0};
 }
 
-static void add_take(struct controller *c, struct held *held)
+static void add_take(struct controller *c, struct controller_partition *entry)
 {
     c->list = mem_grow(c->list, c->count + 1, sizeof(*c->list));
-    c->list[c->count++] = held;
-    map_set(&c->by_id, held->partition.id, held);
+    c->list[c->count++] = entry;
+    map_set(&c->by_id, entry->partition.id, entry);
 }
 
 static uint32_t duration_of(const struct controller *c, enum vipu_operation_state operation)
@@ -62,39 +62,40 @@ static uint32_t removed_ms(const struct controller *c)
     return linger_ms > c->times.removed_ms ? linger_ms : c->times.removed_ms;
 }
 
-static void begin(struct controller *c, struct held *held, enum vipu_operation_state operation,
-                  enum fault_moment moment, int64_t now_ms)
+static void begin(struct controller *c, struct controller_partition *entry,
+                  enum vipu_operation_state operation, enum fault_moment moment, int64_t now_ms)
 {
-    held_begin(held, operation, now_ms + duration_of(c, operation));
+    controller_partition_begin(entry, operation, now_ms + duration_of(c, operation));
     if (c->faults)
-        held->doom = faults_on_operation(c->faults, held->partition.id, moment);
+        entry->planned_error = faults_on_operation(c->faults, entry->partition.id, moment);
 }
 
-static void lose_hardware(struct held *held)
+static void lose_hardware(struct controller_partition *entry)
 {
-    held->cluster = NULL;
-    if (held->operation == VIPU_OPERATION_REMOVING || held_is_removed(held))
+    entry->cluster = NULL;
+    if (entry->operation == VIPU_OPERATION_REMOVING || controller_partition_is_removed(entry))
         return;
-    strv_release(&held->errors);
-    strv_push(&held->errors, "its IPUs are no longer in the controller's configuration");
-    held_fail(held);
+    strv_release(&entry->errors);
+    strv_push(&entry->errors, "its IPUs are no longer in the controller's configuration");
+    controller_partition_fail(entry);
 }
 
 /* What a restart finds half done begins anew. */
-static void resume(const struct controller *c, struct held *held, int64_t now_ms)
+static void resume(const struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
-    held->due_ms = now_ms;
-    if (held_is_under_way(held))
-        held->due_ms += duration_of(c, held->operation);
-    else if (held_is_removed(held))
-        held->due_ms += removed_ms(c);
-    else if (held_waits_for_reset(held))
-        held->due_ms += c->times.auto_reset_ms;
+    entry->due_ms = now_ms;
+    if (controller_partition_is_under_way(entry))
+        entry->due_ms += duration_of(c, entry->operation);
+    else if (controller_partition_is_removed(entry))
+        entry->due_ms += removed_ms(c);
+    else if (controller_partition_waits_for_reset(entry))
+        entry->due_ms += c->times.auto_reset_ms;
 }
 
-bool controller_restore_take(struct controller *c, struct held *held, int64_t now_ms, struct err *err)
+bool controller_restore_take(struct controller *c, struct controller_partition *entry, int64_t now_ms,
+                             struct err *err)
 {
-    const struct vipu_partition *p = &held->partition;
+    const struct vipu_partition *p = &entry->partition;
     const struct vipu_cluster *cluster = vipu_clusters_find(c->clusters, p->cluster_id);
     bool is_known = cluster != NULL;
 
@@ -103,21 +104,21 @@ bool controller_restore_take(struct controller *c, struct held *held, int64_t no
             p->ipus[i].domain_topology_id < cluster->domain_count && p->ipus[i].topology_id < VIPU_ILD_IPUS &&
             (vipu_domain_ipus(&cluster->domains[p->ipus[i].domain_topology_id]) >> p->ipus[i].topology_id &
              1);
-    held->cluster = cluster;
+    entry->cluster = cluster;
     if (map_get(&c->by_id, p->id))
         err_set(err, ERR_INVALID, "partition %s is there twice", p->id);
-    else if (is_known && !vipu_allocator_take(&c->allocator, cluster, p->ipus, p->size))
+    else if (is_known && !vipu_allocator_reserve(&c->allocator, cluster, p->ipus, p->size))
         err_set(err, ERR_INVALID, "partition %s has IPUs that another partition has", p->id);
     else {
         if (!is_known)
-            lose_hardware(held);
-        resume(c, held, now_ms);
-        if (held->number >= c->next_number)
-            c->next_number = held->number + 1;
-        add_take(c, held);
+            lose_hardware(entry);
+        resume(c, entry, now_ms);
+        if (entry->number >= c->next_number)
+            c->next_number = entry->number + 1;
+        add_take(c, entry);
         return true;
     }
-    held_free(held);
+    controller_partition_free(entry);
     return false;
 }
 
@@ -146,7 +147,7 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
 {
     struct vipu_requirements r = vipu_requirements_with_defaults(given);
     struct vipu_placement place;
-    struct held *held;
+    struct controller_partition *entry;
     /* Both always look: a caller learns every reason at once. */
     bool is_sound = vipu_requirements_check(&r, problems);
     bool is_free = vipu_allocator_check(&c->allocator, &r, problems);
@@ -157,54 +158,56 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
         return err_set(err, ERR_EXISTS, "partition %s exists already", r.id);
     if (!vipu_allocator_find(&c->allocator, &r, &place, err))
         return false;
-    held = NEW(struct held);
-    held->partition = describe(&r, &place);
-    held->cluster = place.cluster;
-    held->number = c->next_number++;
-    held->disable_auto_reset = r.disable_auto_reset;
-    held->relocatable = r.relocatable;
-    if (!vipu_allocator_take(&c->allocator, held->cluster, held->partition.ipus, held->partition.size)) {
-        held_free(held);
+    entry = NEW(struct controller_partition);
+    entry->partition = describe(&r, &place);
+    entry->cluster = place.cluster;
+    entry->number = c->next_number++;
+    entry->disable_auto_reset = r.disable_auto_reset;
+    entry->relocatable = r.relocatable;
+    if (!vipu_allocator_reserve(&c->allocator, entry->cluster, entry->partition.ipus,
+                                entry->partition.size)) {
+        controller_partition_free(entry);
         return err_set(err, ERR_INTERNAL, "the place that was found is taken");
     }
-    begin(c, held, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
-    add_take(c, held);
+    begin(c, entry, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
+    add_take(c, entry);
     return true;
 }
 
-static struct held *find(const struct controller *c, const char *id, struct err *err)
+static struct controller_partition *find(const struct controller *c, const char *id, struct err *err)
 {
-    struct held *held = map_get(&c->by_id, id);
+    struct controller_partition *entry = map_get(&c->by_id, id);
 
-    if (!held)
+    if (!entry)
         err_set(err, ERR_NOT_FOUND, "there is no partition \"%s\"", id);
-    return held;
+    return entry;
 }
 
-const struct held *controller_find(const struct controller *c, const char *id, struct err *err)
+const struct controller_partition *controller_find(const struct controller *c, const char *id,
+                                                   struct err *err)
 {
     return find(c, id, err);
 }
 
 bool controller_remove(struct controller *c, const char *id, bool force, int64_t now_ms, struct err *err)
 {
-    struct held *held = find(c, id, err);
+    struct controller_partition *entry = find(c, id, err);
 
-    if (!held)
+    if (!entry)
         return false;
-    if (held_is_removed(held))
+    if (controller_partition_is_removed(entry))
         return true;
-    if (held->operation != VIPU_OPERATION_REMOVING)
-        begin(c, held, VIPU_OPERATION_REMOVING, FAULT_REMOVE, now_ms);
-    held->is_forced = held->is_forced || force;
+    if (entry->operation != VIPU_OPERATION_REMOVING)
+        begin(c, entry, VIPU_OPERATION_REMOVING, FAULT_REMOVE, now_ms);
+    entry->is_forced = entry->is_forced || force;
     return true;
 }
 
 /* Moves it to IPUs that work. It stays where it is when there is no room: the IPUs may be back before its
  * reset ends. */
-static void relocate(struct controller *c, struct held *held)
+static void relocate(struct controller *c, struct controller_partition *entry)
 {
-    struct vipu_partition *p = &held->partition;
+    struct vipu_partition *p = &entry->partition;
     struct vipu_requirements r = {.id = p->id,
                                   .size = p->size,
                                   .routing = p->routing,
@@ -219,59 +222,61 @@ static void relocate(struct controller *c, struct held *held)
 
     place.allocation = vipu_clusters_allocation(c->clusters, p->allocation_id, &place.cluster);
     /* A restart with another configuration may have moved the allocation elsewhere. */
-    if (place.allocation && place.cluster == held->cluster &&
+    if (place.allocation && place.cluster == entry->cluster &&
         vipu_allocator_relocate(&c->allocator, &r, &place, &err))
         p->ipus = place.ipus;
 }
 
-static void begin_reset(struct controller *c, struct held *held, bool relocatable, int64_t now_ms)
+static void begin_reset(struct controller *c, struct controller_partition *entry, bool relocatable,
+                        int64_t now_ms)
 {
-    if (relocatable && health_fails(&c->health, held->cluster, &held->partition))
-        relocate(c, held);
-    begin(c, held, VIPU_OPERATION_RESETTING, FAULT_RESET, now_ms);
+    if (relocatable && health_fails(&c->health, entry->cluster, &entry->partition))
+        relocate(c, entry);
+    begin(c, entry, VIPU_OPERATION_RESETTING, FAULT_RESET, now_ms);
 }
 
 bool controller_reset(struct controller *c, const char *id, bool relocatable, int64_t now_ms, struct err *err)
 {
-    struct held *held = find(c, id, err);
+    struct controller_partition *entry = find(c, id, err);
 
-    if (!held)
+    if (!entry)
         return false;
-    if (held_is_under_way(held) || held_is_removed(held))
+    if (controller_partition_is_under_way(entry) || controller_partition_is_removed(entry))
         return err_set(err, ERR_CONFLICT, "partition %s cannot be reset while it is %s", id,
-                       held_is_removed(held) ? "REMOVED" : vipu_operation_state_name(held->operation));
-    if (!held->cluster)
-        return err_set(err, ERR_CONFLICT, "partition %s cannot be reset: %s", id, held->errors.items[0]);
-    held->auto_resets = 0;
-    begin_reset(c, held, relocatable || held->relocatable, now_ms);
+                       controller_partition_is_removed(entry) ? "REMOVED"
+                                                              : vipu_operation_state_name(entry->operation));
+    if (!entry->cluster)
+        return err_set(err, ERR_CONFLICT, "partition %s cannot be reset: %s", id, entry->errors.items[0]);
+    entry->auto_resets = 0;
+    begin_reset(c, entry, relocatable || entry->relocatable, now_ms);
     return true;
 }
 
-struct vipu_status controller_status(const struct controller *c, const struct held *held)
+struct vipu_status controller_status(const struct controller *c, const struct controller_partition *entry)
 {
     return (struct vipu_status){
-        .partition_id = held->partition.id,
-        .ready_state = held->partition.ready_state,
-        .operation_state = held->operation,
-        .errors = held->errors.items,
-        .error_count = held->errors.count,
-        .max_auto_reset_retries = held->disable_auto_reset ? 0 : c->max_auto_reset_retries,
-        .auto_reset_retry_count = held->auto_resets,
-        .last_auto_reset_unix_s = held->last_auto_reset_unix_s,
+        .partition_id = entry->partition.id,
+        .ready_state = entry->partition.ready_state,
+        .operation_state = entry->operation,
+        .errors = entry->errors.items,
+        .error_count = entry->errors.count,
+        .max_auto_reset_retries = entry->disable_auto_reset ? 0 : c->max_auto_reset_retries,
+        .auto_reset_retry_count = entry->auto_resets,
+        .last_auto_reset_unix_s = entry->last_auto_reset_unix_s,
     };
 }
 
 static void drop(struct controller *c, size_t index)
 {
-    struct held *held = c->list[index];
+    struct controller_partition *entry = c->list[index];
 
-    if (held->cluster)
-        vipu_allocator_give(&c->allocator, held->cluster, held->partition.ipus, held->partition.size);
-    strv_push(&c->removed, held->partition.id);
-    map_remove(&c->by_id, held->partition.id);
+    if (entry->cluster)
+        vipu_allocator_unreserve(&c->allocator, entry->cluster, entry->partition.ipus, entry->partition.size);
+    strv_push(&c->removed, entry->partition.id);
+    map_remove(&c->by_id, entry->partition.id);
     memmove(&c->list[index], &c->list[index + 1], (c->count - index - 1) * sizeof(*c->list));
     c->count--;
-    held_free(held);
+    controller_partition_free(entry);
 }
 
 void controller_forget(struct controller *c)
@@ -281,76 +286,76 @@ void controller_forget(struct controller *c)
 }
 
 /* Does what it went through fail? Then its errors say why. */
-static bool goes_wrong(const struct controller *c, struct held *held)
+static bool goes_wrong(const struct controller *c, struct controller_partition *entry)
 {
-    bool fails = health_fails(&c->health, held->cluster, &held->partition);
+    bool fails = health_fails(&c->health, entry->cluster, &entry->partition);
 
-    if (!held->doom && !fails)
+    if (!entry->planned_error && !fails)
         return false;
-    strv_release(&held->errors);
-    if (held->doom)
-        strv_push(&held->errors, held->doom);
+    strv_release(&entry->errors);
+    if (entry->planned_error)
+        strv_push(&entry->errors, entry->planned_error);
     if (fails)
-        health_explain(&c->health, held->cluster, &held->partition, &held->errors);
+        health_explain(&c->health, entry->cluster, &entry->partition, &entry->errors);
     return true;
 }
 
-static void fail(struct controller *c, struct held *held, int64_t now_ms)
+static void fail(struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
-    if (!held->disable_auto_reset && held->auto_resets < c->max_auto_reset_retries)
-        held_await_reset(held, now_ms + c->times.auto_reset_ms);
+    if (!entry->disable_auto_reset && entry->auto_resets < c->max_auto_reset_retries)
+        controller_partition_await_reset(entry, now_ms + c->times.auto_reset_ms);
     else
-        held_fail(held);
+        controller_partition_fail(entry);
 }
 
-static void auto_reset(struct controller *c, struct held *held, int64_t now_ms)
+static void auto_reset(struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
-    held->auto_resets++;
-    held->last_auto_reset_unix_s = (now_ms + c->unix_offset_ms) / 1000;
-    begin_reset(c, held, held->relocatable, now_ms);
+    entry->auto_resets++;
+    entry->last_auto_reset_unix_s = (now_ms + c->unix_offset_ms) / 1000;
+    begin_reset(c, entry, entry->relocatable, now_ms);
 }
 
 /* What was due with it. True when it is gone. */
 static bool finish(struct controller *c, size_t index, int64_t now_ms)
 {
-    struct held *held = c->list[index];
+    struct controller_partition *entry = c->list[index];
 
-    if (held_waits_for_reset(held)) {
-        auto_reset(c, held, now_ms);
-    } else if (held->operation == VIPU_OPERATION_REMOVING) {
-        if (!held->is_forced && goes_wrong(c, held)) {
-            held_fail(held);
+    if (controller_partition_waits_for_reset(entry)) {
+        auto_reset(c, entry, now_ms);
+    } else if (entry->operation == VIPU_OPERATION_REMOVING) {
+        if (!entry->is_forced && goes_wrong(c, entry)) {
+            controller_partition_fail(entry);
         } else if (removed_ms(c) > 0) {
-            held_leave(held, now_ms + removed_ms(c));
+            controller_partition_leave(entry, now_ms + removed_ms(c));
         } else {
             drop(c, index);
             return true;
         }
-    } else if (held_is_removed(held)) {
+    } else if (controller_partition_is_removed(entry)) {
         drop(c, index);
         return true;
-    } else if (!goes_wrong(c, held)) {
-        held_settle(held);
-    } else if (held->auto_resets > 0) {
-        fail(c, held, now_ms);
+    } else if (!goes_wrong(c, entry)) {
+        controller_partition_settle(entry);
+    } else if (entry->auto_resets > 0) {
+        fail(c, entry, now_ms);
     } else {
-        held_fail(held);
+        controller_partition_fail(entry);
     }
     return false;
 }
 
 /* An active partition fails: the automatic resets that it may have are counted from here. */
-static void strike(struct controller *c, struct held *held, int64_t now_ms)
+static void strike(struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
-    if (!goes_wrong(c, held))
+    if (!goes_wrong(c, entry))
         return;
-    held->auto_resets = 0;
-    fail(c, held, now_ms);
+    entry->auto_resets = 0;
+    fail(c, entry, now_ms);
 }
 
-static bool is_active(const struct held *held)
+static bool is_active(const struct controller_partition *entry)
 {
-    return held->partition.ready_state == VIPU_READY_ACTIVE;
+    return entry->partition.ready_state == VIPU_READY_ACTIVE;
 }
 
 void controller_set_faults(struct controller *c, struct faults *faults, int64_t now_ms)
@@ -358,14 +363,14 @@ void controller_set_faults(struct controller *c, struct faults *faults, int64_t 
     c->faults = faults;
     health_look(&c->health, faults, now_ms);
     for (size_t i = 0; faults && i < c->count; i++) {
-        struct held *held = c->list[i];
-        bool may_fail = is_active(held) || held_is_under_way(held);
+        struct controller_partition *entry = c->list[i];
+        bool may_fail = is_active(entry) || controller_partition_is_under_way(entry);
 
-        if (!may_fail || held->doom)
+        if (!may_fail || entry->planned_error)
             continue;
-        held->doom = faults_on_operation(faults, held->partition.id, FAULT_NOW);
-        if (is_active(held))
-            strike(c, held, now_ms);
+        entry->planned_error = faults_on_operation(faults, entry->partition.id, FAULT_NOW);
+        if (is_active(entry))
+            strike(c, entry, now_ms);
     }
 }
 
@@ -382,17 +387,17 @@ int64_t controller_step(struct controller *c, int64_t now_ms)
     health_step(&c->health, now_ms);
     next = c->health.next_ms;
     for (size_t i = 0; i < c->count;) {
-        struct held *held = c->list[i];
+        struct controller_partition *entry = c->list[i];
         bool gone = false;
 
-        if (is_active(held))
-            strike(c, held, now_ms);
-        while (!gone && held_is_timed(held) && held->due_ms <= now_ms)
+        if (is_active(entry))
+            strike(c, entry, now_ms);
+        while (!gone && controller_partition_is_timed(entry) && entry->due_ms <= now_ms)
             gone = finish(c, i, now_ms);
         if (gone)
             continue;
-        if (held_is_timed(held))
-            sooner(held->due_ms, &next);
+        if (controller_partition_is_timed(entry))
+            sooner(entry->due_ms, &next);
         i++;
     }
     return next;

@@ -18,7 +18,7 @@
 #include "vipu/model/partition.h"
 #include "vipu/server/faults.h"
 #include "vipu/server/health.h"
-#include "vipu/server/held.h"
+#include "vipu/server/controller_partition.h"
 
 struct controller_times {
     uint32_t create_ms;
@@ -37,7 +37,7 @@ struct controller {
     struct health health;
     struct vipu_allocator allocator;
     struct map by_id;
-    struct held **list; /* in order of creation */
+    struct controller_partition **list; /* in order of creation */
     size_t count;
     uint64_t next_number;
     struct strv removed; /* ids gone since the last controller_saved */
@@ -55,8 +55,8 @@ void controller_forget(struct controller *c);
 
 /* A partition as it was saved, moved in. One whose hardware is gone is kept in error; ERR_INVALID when two
  * share an IPU or an id. What was under way begins anew at now_ms. */
-MUST_USE bool controller_restore_take(struct controller *c, struct held *held, int64_t now_ms,
-                                      struct err *err);
+MUST_USE bool controller_restore_take(struct controller *c, struct controller_partition *entry,
+                                      int64_t now_ms, struct err *err);
 
 /* ERR_INVALID adds every reason to `problems`; also ERR_EXISTS, ERR_BUSY (no room). */
 MUST_USE bool controller_create(struct controller *c, const struct vipu_requirements *given, int64_t now_ms,
@@ -69,10 +69,11 @@ MUST_USE bool controller_remove(struct controller *c, const char *id, bool force
 MUST_USE bool controller_reset(struct controller *c, const char *id, bool relocatable, int64_t now_ms,
                                struct err *err);
 /* NULL with ERR_NOT_FOUND. */
-const struct held *controller_find(const struct controller *c, const char *id, struct err *err);
+const struct controller_partition *controller_find(const struct controller *c, const char *id,
+                                                   struct err *err);
 
 /* Borrowed from held. */
-struct vipu_status controller_status(const struct controller *c, const struct held *held);
+struct vipu_status controller_status(const struct controller *c, const struct controller_partition *entry);
 
 /* Does all that is due; returns when the next thing is, or -1. */
 int64_t controller_step(struct controller *c, int64_t now_ms);

@@ -112,11 +112,11 @@ bool extension_put_capacity(const struct controller *c, const struct user *user,
     const struct vipu_allocation *allocation = meant_by(c, user, place, &cluster, err);
     struct vipu_fit fits[32];
     struct vipu_capacity capacity = {.fits = fits};
-    struct vipu_room room;
+    struct vipu_usage room;
 
     if (!allocation)
         return false;
-    room = vipu_allocator_room(&c->allocator, cluster, allocation);
+    room = vipu_allocator_usage(&c->allocator, cluster, allocation);
     capacity.total_ipus = room.total;
     capacity.free_ipus = room.free;
     for (uint32_t size = 1; size && size <= room.total; size *= 2) {

@@ -7,11 +7,12 @@
 #include "vipu/wire/replies.h"
 
 /* The record leaves open what a partition says while it is being reset. */
-enum vipu_ready_state listing_state(const struct held *held, const struct fault_quirks *quirks)
+enum vipu_ready_state listing_state(const struct controller_partition *entry,
+                                    const struct fault_quirks *quirks)
 {
-    if (held->operation == VIPU_OPERATION_RESETTING && quirks->reset_stays_active)
+    if (entry->operation == VIPU_OPERATION_RESETTING && quirks->reset_stays_active)
         return VIPU_READY_ACTIVE;
-    return held->partition.ready_state;
+    return entry->partition.ready_state;
 }
 
 void listing_put_partitions(const struct controller *c, const struct user *user,

@@ -8,7 +8,8 @@
 #include "vipu/wire/requests.h"
 
 /* The ready state as the controller tells it, now and with these quirks. */
-enum vipu_ready_state listing_state(const struct held *held, const struct fault_quirks *quirks);
+enum vipu_ready_state listing_state(const struct controller_partition *entry,
+                                    const struct fault_quirks *quirks);
 /* Those in the allocation; "" for all that the user may see. */
 void listing_put_partitions(const struct controller *c, const struct user *user,
                             const struct fault_quirks *quirks, const char *allocation_id, struct str *out);

@@ -168,27 +168,27 @@ static bool get_status(struct methods *m, struct rpc *rpc, struct slice message,
     AUTO(str) struct str out = {0};
     struct wire_partition_request request;
     struct vipu_status status;
-    const struct held *held;
+    const struct controller_partition *entry;
 
     if (!wire_get_status_request(message, arena, &request, err) ||
-        !(held = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
+        !(entry = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
         return false;
-    status = controller_status(m->controller, held);
-    status.ready_state = listing_state(held, quirks_of(m));
+    status = controller_status(m->controller, entry);
+    status.ready_state = listing_state(entry, quirks_of(m));
     wire_put_status(&status, &out);
     reply(rpc, &out);
     return true;
 }
 
-static bool refuse_inactive(const struct held *held, struct err *err)
+static bool refuse_inactive(const struct controller_partition *entry, struct err *err)
 {
-    const char *id = held->partition.id;
+    const char *id = entry->partition.id;
 
-    if (held->errors.count == 0)
+    if (entry->errors.count == 0)
         return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE", id,
-                       vipu_ready_state_name(held->partition.ready_state));
+                       vipu_ready_state_name(entry->partition.ready_state));
     return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE: %s; try \"vipu reset partition %s\"",
-                   id, vipu_ready_state_name(held->partition.ready_state), held->errors.items[0], id);
+                   id, vipu_ready_state_name(entry->partition.ready_state), entry->errors.items[0], id);
 }
 
 static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
@@ -197,15 +197,15 @@ static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, 
     AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
     AUTO(str) struct str out = {0};
     struct wire_ipuof_request request;
-    const struct held *held;
+    const struct controller_partition *entry;
 
     if (!wire_get_ipuof_request(message, arena, &request, err) ||
-        !(held = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
+        !(entry = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
         return false;
-    if (held->partition.ready_state != VIPU_READY_ACTIVE)
-        return refuse_inactive(held, err);
-    if (!hardware_ipuof(held->cluster, &held->partition, request.has_gcd ? (int64_t)request.gcd : -1, &config,
-                        err))
+    if (entry->partition.ready_state != VIPU_READY_ACTIVE)
+        return refuse_inactive(entry, err);
+    if (!hardware_ipuof(entry->cluster, &entry->partition, request.has_gcd ? (int64_t)request.gcd : -1,
+                        &config, err))
         return false;
     wire_put_ipuof(&config, &out);
     reply(rpc, &out);

@@ -46,9 +46,9 @@ static void put_partitions(const void *ctx, const char *name, struct str *out)
     }
 }
 
-static struct vipu_room room_of(const struct view *v, const struct vipu_cluster *cluster)
+static struct vipu_usage room_of(const struct view *v, const struct vipu_cluster *cluster)
 {
-    return vipu_allocator_room(&v->controller->allocator, cluster, &cluster->allocations[0]);
+    return vipu_allocator_usage(&v->controller->allocator, cluster, &cluster->allocations[0]);
 }
 
 static void put_ipus(const void *ctx, const char *name, struct str *out)
@@ -56,7 +56,7 @@ static void put_ipus(const void *ctx, const char *name, struct str *out)
     const struct view *v = ctx;
     for (size_t c = 0; c < v->controller->clusters->count; c++) {
         const struct vipu_cluster *cluster = &v->controller->clusters->items[c];
-        struct vipu_room room = room_of(v, cluster);
+        struct vipu_usage room = room_of(v, cluster);
 
         str_addf(out, "%s{cluster=\"%s\",state=\"free\"} %u\n", name, cluster->id, room.free);
         str_addf(out, "%s{cluster=\"%s\",state=\"partitioned\"} %u\n", name, cluster->id, room.taken);

@@ -25,12 +25,12 @@ static bool is_same_machine(const struct vipu_machine *a, const struct vipu_mach
 }
 
 /* The first agent that the partition would lose, or NULL. */
-static const char *lost_agent(const struct held *held, const struct vipu_cluster *next)
+static const char *lost_agent(const struct controller_partition *entry, const struct vipu_cluster *next)
 {
-    for (uint32_t i = 0; i < held->partition.size; i++) {
-        const struct vipu_machine *machine = machine_of(held->cluster, &held->partition.ipus[i]);
+    for (uint32_t i = 0; i < entry->partition.size; i++) {
+        const struct vipu_machine *machine = machine_of(entry->cluster, &entry->partition.ipus[i]);
 
-        if (!is_same_machine(machine, machine_of(next, &held->partition.ipus[i])))
+        if (!is_same_machine(machine, machine_of(next, &entry->partition.ipus[i])))
             return machine->name;
     }
     return NULL;
@@ -45,10 +45,10 @@ static bool is_inside(const struct vipu_allocation *allocation, const struct vip
 }
 
 /* NULL when the partition can stay as it is; yours. */
-static char *why_not(const struct held *held, const struct vipu_clusters *clusters)
+static char *why_not(const struct controller_partition *entry, const struct vipu_clusters *clusters)
 {
-    const struct vipu_partition *p = &held->partition;
-    const struct vipu_cluster *cluster = held->cluster, *next = vipu_clusters_find(clusters, p->cluster_id);
+    const struct vipu_partition *p = &entry->partition;
+    const struct vipu_cluster *cluster = entry->cluster, *next = vipu_clusters_find(clusters, p->cluster_id);
     const struct vipu_cluster *of_allocation = NULL;
     const struct vipu_allocation *allocation =
         vipu_clusters_allocation(clusters, p->allocation_id, &of_allocation);
@@ -60,7 +60,7 @@ static char *why_not(const struct held *held, const struct vipu_clusters *cluste
         next->switched != cluster->switched)
         return mem_printf("partition %s is in cluster \"%s\", which has another topology", p->id,
                           p->cluster_id);
-    if ((agent = lost_agent(held, next)))
+    if ((agent = lost_agent(entry, next)))
         return mem_printf("partition %s has IPUs of agent \"%s\", which is gone or elsewhere", p->id, agent);
     if (!allocation || of_allocation != next || !is_inside(allocation, p))
         return mem_printf("partition %s is in allocation \"%s\", which is gone or smaller", p->id,
@@ -95,17 +95,17 @@ static const struct vipu_cluster *settle(struct controller *c, const struct vipu
     for (uint32_t i = 0; cluster && i < p->size; i++)
         if (!machine_of(cluster, &p->ipus[i]))
             return NULL;
-    return cluster && vipu_allocator_take(&c->allocator, cluster, p->ipus, p->size) ? cluster : NULL;
+    return cluster && vipu_allocator_reserve(&c->allocator, cluster, p->ipus, p->size) ? cluster : NULL;
 }
 
 static void settle_all(struct controller *c, bool is_homeless)
 {
     for (size_t i = 0; i < c->count; i++) {
-        struct held *held = c->list[i];
+        struct controller_partition *entry = c->list[i];
 
-        if ((held->cluster == NULL) == is_homeless) {
-            held->cluster = settle(c, &held->partition);
-            assert(held->cluster || is_homeless);
+        if ((entry->cluster == NULL) == is_homeless) {
+            entry->cluster = settle(c, &entry->partition);
+            assert(entry->cluster || is_homeless);
         }
     }
 }

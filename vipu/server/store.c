@@ -108,7 +108,7 @@ void store_close(struct store *store)
     mem_free(store);
 }
 
-static bool read_status(sqlite3_stmt *row, struct held *held, struct err *err)
+static bool read_status(sqlite3_stmt *row, struct controller_partition *entry, struct err *err)
 {
     const char *blob = sqlite3_column_blob(row, 5);
     struct slice bytes = {blob, (size_t)sqlite3_column_bytes(row, 5)};
@@ -119,13 +119,13 @@ static bool read_status(sqlite3_stmt *row, struct held *held, struct err *err)
     if (!wire_get_status(bytes, &status, err))
         return false;
     for (size_t i = 0; i < status.error_count; i++)
-        strv_push(&held->errors, status.errors[i]);
-    held->auto_resets = status.auto_reset_retry_count;
-    held->last_auto_reset_unix_s = status.last_auto_reset_unix_s;
+        strv_push(&entry->errors, status.errors[i]);
+    entry->auto_resets = status.auto_reset_retry_count;
+    entry->last_auto_reset_unix_s = status.last_auto_reset_unix_s;
     return true;
 }
 
-static bool read_row(sqlite3_stmt *row, struct held **ret, struct err *err)
+static bool read_row(sqlite3_stmt *row, struct controller_partition **ret, struct err *err)
 {
     const char *blob = sqlite3_column_blob(row, 4);
     struct slice bytes = {blob, (size_t)sqlite3_column_bytes(row, 4)};
@@ -136,7 +136,7 @@ static bool read_row(sqlite3_stmt *row, struct held **ret, struct err *err)
         return false;
     if (list.count != 1)
         return err_set(err, ERR_INVALID, "a row holds %zu partitions", list.count);
-    *ret = NEW(struct held);
+    *ret = NEW(struct controller_partition);
     (*ret)->partition = list.items[0];
     list.items[0] = (struct vipu_partition){0};
     (*ret)->number = (uint64_t)sqlite3_column_int64(row, 1);
@@ -146,7 +146,7 @@ static bool read_row(sqlite3_stmt *row, struct held **ret, struct err *err)
     (*ret)->is_forced = flags & FLAG_FORCED;
     if (read_status(row, *ret, err))
         return true;
-    held_free(*ret);
+    controller_partition_free(*ret);
     return false;
 }
 
@@ -161,12 +161,12 @@ bool store_load(struct store *store, struct controller *controller, int64_t now_
                  &query, err))
         return false;
     while (ok && (step = sqlite3_step(query)) != SQLITE_DONE) {
-        struct held *held = NULL;
+        struct controller_partition *entry = NULL;
 
         if (step != SQLITE_ROW)
             ok = failed(store, "storage", err);
         else
-            ok = read_row(query, &held, err) && controller_restore_take(controller, held, now_ms, err);
+            ok = read_row(query, &entry, err) && controller_restore_take(controller, entry, now_ms, err);
     }
     sqlite3_finalize(query);
     return ok;
@@ -181,20 +181,20 @@ static bool execute(struct store *store, sqlite3_stmt *statement, struct err *er
     return ok;
 }
 
-static bool put(struct store *store, const struct controller *controller, const struct held *held,
-                struct err *err)
+static bool put(struct store *store, const struct controller *controller,
+                const struct controller_partition *entry, struct err *err)
 {
-    struct vipu_status status = controller_status(controller, held);
+    struct vipu_status status = controller_status(controller, entry);
     AUTO(str) struct str blob = {0};
     AUTO(str) struct str status_blob = {0};
-    int flags = (held->disable_auto_reset ? FLAG_DISABLE_AUTO_RESET : 0) |
-                (held->relocatable ? FLAG_RELOCATABLE : 0) | (held->is_forced ? FLAG_FORCED : 0);
+    int flags = (entry->disable_auto_reset ? FLAG_DISABLE_AUTO_RESET : 0) |
+                (entry->relocatable ? FLAG_RELOCATABLE : 0) | (entry->is_forced ? FLAG_FORCED : 0);
 
-    wire_put_partition(&held->partition, &blob);
+    wire_put_partition(&entry->partition, &blob);
     wire_put_status(&status, &status_blob);
-    sqlite3_bind_text(store->put, 1, held->partition.id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(store->put, 2, (sqlite3_int64)held->number);
-    sqlite3_bind_int(store->put, 3, (int)held->operation);
+    sqlite3_bind_text(store->put, 1, entry->partition.id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(store->put, 2, (sqlite3_int64)entry->number);
+    sqlite3_bind_int(store->put, 3, (int)entry->operation);
     sqlite3_bind_int(store->put, 4, flags);
     sqlite3_bind_blob64(store->put, 5, blob.ptr, blob.len, SQLITE_STATIC);
     sqlite3_bind_blob64(store->put, 6, status_blob.ptr, status_blob.len, SQLITE_STATIC);

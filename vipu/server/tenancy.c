@@ -3,13 +3,13 @@
 #include "vipu/model/shape.h"
 #include "vipu/server/blockers.h"
 
-const struct held *tenancy_find(const struct controller *c, const struct user *user, const char *id,
-                                struct err *err)
+const struct controller_partition *tenancy_find(const struct controller *c, const struct user *user,
+                                                const char *id, struct err *err)
 {
-    const struct held *held = controller_find(c, id, err);
+    const struct controller_partition *entry = controller_find(c, id, err);
 
-    if (!held || user_may(user, held->partition.allocation_id))
-        return held;
+    if (!entry || user_may(user, entry->partition.allocation_id))
+        return entry;
     err_set(err, ERR_NOT_FOUND, "there is no partition \"%s\"", id);
     return NULL;
 }

@@ -11,8 +11,8 @@
 #include "vipu/server/users.h"
 
 /* NULL with ERR_NOT_FOUND. */
-const struct held *tenancy_find(const struct controller *c, const struct user *user, const char *id,
-                                struct err *err);
+const struct controller_partition *tenancy_find(const struct controller *c, const struct user *user,
+                                                const char *id, struct err *err);
 /* ERR_NOT_FOUND when there is no such allocation for this user. */
 MUST_USE bool tenancy_check_allocation(const struct controller *c, const struct user *user, const char *id,
                                        struct err *err);

@@ -1,7 +1,7 @@
 #include "vipu/tools/discover_controller.h"
 
 #include "base/core/mem.h"
-#include "vipu/client/session.h"
+#include "vipu/client/sync_client.h"
 #include "vipu/tools/names.h"
 
 static bool is_given(const char *text)
@@ -9,7 +9,7 @@ static bool is_given(const char *text)
     return text && *text;
 }
 
-static struct session *connect_to(const struct source *source, const struct discovery_wish *wish)
+static struct vipu_sync_client *connect_to(const struct source *source, const struct discovery_wish *wish)
 {
     const struct vipu_endpoint endpoint = {
         .host = is_given(source->host) ? source->host : SOURCE_DEFAULT_HOST,
@@ -20,17 +20,17 @@ static struct session *connect_to(const struct source *source, const struct disc
         .ca_file = source->ca_file,
     };
 
-    return session_new(&endpoint, wish->user_agent, source->timeout_s);
+    return vipu_sync_new(&endpoint, wish->user_agent, source->timeout_s);
 }
 
-static void session_auto(struct session **session)
+static void client_auto(struct vipu_sync_client **client)
 {
-    session_free(*session);
+    vipu_sync_free(*client);
 }
 
 /* The partition that the environment names, or the only one. */
-static bool choose(const struct source *source, struct session *session, const struct vipu_partitions *list,
-                   const char **ret, struct err *err)
+static bool choose(const struct source *source, struct vipu_sync_client *client,
+                   const struct vipu_partitions *list, const char **ret, struct err *err)
 {
     AUTO(strv) struct strv names = {0};
     AUTO(str) struct str text = {0};
@@ -46,13 +46,13 @@ static bool choose(const struct source *source, struct session *session, const s
     if (list->count == 0)
         return err_set(err, ERR_NOT_FOUND,
                        "the controller at %s has no partition; \"vipu create partition\" makes one",
-                       session_target(session));
+                       vipu_sync_target(client));
     for (size_t i = 0; i < list->count; i++)
         strv_push(&names, list->items[i].id);
     names_join(&names, &text);
     return err_set(err, ERR_INVALID,
                    "no partition is named: set IPUOF_VIPU_API_PARTITION_ID to one of those at %s: %s",
-                   session_target(session), str_text(&text));
+                   vipu_sync_target(client), str_text(&text));
 }
 
 /* Why nobody may use the partition's devices now; NULL when nothing is wrong. Yours. */
@@ -89,7 +89,7 @@ static void add_troubled(struct discovery *ret, const char *id, const struct sou
 
 struct asking {
     const struct source *source;
-    struct session *session;
+    struct vipu_sync_client *client;
     const struct vipu_partitions *list;
     const char *active; /* id of the active partition, or NULL */
 };
@@ -123,7 +123,7 @@ static bool ask_config(const struct asking *asking, const char *id, int64_t gcd,
 {
     AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
 
-    if (session_ipuof(asking->session, id, gcd, &config, err)) {
+    if (vipu_sync_ipuof(asking->client, id, gcd, &config, err)) {
         add_gcds(asking, id, gcd, &config, ret);
         return check_sizes(ret, err);
     }
@@ -131,7 +131,7 @@ static bool ask_config(const struct asking *asking, const char *id, int64_t gcd,
         return err_wrap(err, "partition %s", id);
     add_troubled(ret, id, asking->source, str_eq(id, asking->active),
                  mem_printf("partition %s has no devices now: %s; try \"vipu reset partition %s\"", id,
-                            session_reason(asking->session), id));
+                            vipu_sync_reason(asking->client), id));
     return true;
 }
 
@@ -141,13 +141,13 @@ static bool ask_partition(const struct asking *asking, const char *id, int64_t g
     AUTO(vipu_status) struct vipu_status status = {0};
     char *trouble;
 
-    if (!session_status(asking->session, id, &status, err)) {
+    if (!vipu_sync_status(asking->client, id, &status, err)) {
         if (err->kind != ERR_NOT_FOUND)
             return false;
         return err_set(
             err, ERR_NOT_FOUND,
             "the controller at %s has no partition \"%s\"; \"vipu list partitions\" shows what it has",
-            session_target(asking->session), id);
+            vipu_sync_target(asking->client), id);
     }
     trouble = trouble_of(id, &status);
     if (!trouble)
@@ -176,7 +176,7 @@ static bool complete_from_list(const struct asking *asking, struct discovery *re
 
         if (ret->views[i].num_replicas || ret->views[i].trouble)
             continue;
-        if (!list.count && !session_partitions(asking->session, NULL, &list, err))
+        if (!list.count && !vipu_sync_partitions(asking->client, NULL, &list, err))
             return false;
         partition = vipu_partitions_find(&list, ret->views[i].partition);
         if (partition)
@@ -189,7 +189,7 @@ static bool add_attributes(const struct asking *asking, struct discovery *ret, s
 {
     AUTO(ipu_index) struct ipu_index index = {0};
 
-    if (!complete_from_list(asking, ret, err) || !session_agents(asking->session, &ret->agents, err))
+    if (!complete_from_list(asking, ret, err) || !vipu_sync_agents(asking->client, &ret->agents, err))
         return false;
     ipu_index_init(&index, &ret->agents);
     for (size_t i = 0; i < ret->count; i++)
@@ -200,16 +200,16 @@ static bool add_attributes(const struct asking *asking, struct discovery *ret, s
 bool discover_controller(const struct source *source, const struct discovery_wish *wish,
                          struct discovery *ret, struct err *err)
 {
-    AUTO(session) struct session *session = connect_to(source, wish);
+    AUTO(client) struct vipu_sync_client *client = connect_to(source, wish);
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
-    struct asking asking = {.source = source, .session = session, .list = &list};
+    struct asking asking = {.source = source, .client = client, .list = &list};
     struct err none;
     bool ok;
 
     /* A controller may have very many: only whoever needs the list asks for it. */
-    if ((wish->all || !is_given(source->partition)) && !session_partitions(session, NULL, &list, err))
+    if ((wish->all || !is_given(source->partition)) && !vipu_sync_partitions(client, NULL, &list, err))
         return false;
-    if (!choose(source, session, &list, &asking.active, wish->all ? &none : err) && !wish->all)
+    if (!choose(source, client, &list, &asking.active, wish->all ? &none : err) && !wish->all)
         return false;
     ok = wish->all ? ask_all(&asking, ret, err)
                    : ask_partition(&asking, asking.active, (int64_t)source->gcd, ret, err);

@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     for (int64_t next = now; next >= 0; now = next >= 0 ? next : now)
         next = controller_step(&c, now);
     for (size_t i = 0; i < c.count; i++)
-        assert(!held_is_timed(c.list[i]));
+        assert(!controller_partition_is_timed(c.list[i]));
     check(&c);
     controller_release(&c);
     faults_release(&faults);

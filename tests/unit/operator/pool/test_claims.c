@@ -48,7 +48,7 @@ static struct claims_controller *add_controller(struct scene *s, const char *nam
 
     s->pools[i] = vipu_pool_view_of(&none, (struct vipu_pool_shape){.total_ipus = total});
     for (; taken && *taken; taken++)
-        CHECK(vipu_pool_take(&s->pools[i], *taken));
+        CHECK(vipu_pool_reserve(&s->pools[i], *taken));
     s->controllers[i] =
         (struct claims_controller){.name = name, .is_known = true, .has_nodes = true, .pool = &s->pools[i]};
     return &s->controllers[i];
@@ -561,7 +561,7 @@ static void check_order(const struct scene *s)
 
         for (size_t i = 0; i < s->claim_count; i++) {
             if (s->verdicts[i].controller == (int)c)
-                CHECK(vipu_pool_take(&left, s->claims[i].size));
+                CHECK(vipu_pool_reserve(&left, s->claims[i].size));
         }
     }
 }

@@ -210,7 +210,7 @@ static void check_books(const struct world *w)
             CHECK(vipu_allocator_failed(&w->a, cluster, d) == w->failed[c][d]);
         }
         for (size_t i = 0; i < ALLOCATIONS; i++) {
-            struct vipu_room room = vipu_allocator_room(&w->a, cluster, &cluster->allocations[i]);
+            struct vipu_usage room = vipu_allocator_usage(&w->a, cluster, &cluster->allocations[i]);
             struct row row = row_of(w, c, i, 0);
             uint32_t free = 0, taken = 0, total = 0, smallest = UINT32_MAX;
 
@@ -357,13 +357,13 @@ static void create(struct world *w, struct partition *p)
     check_question(w, &p->r);
     if (!vipu_allocator_find(&w->a, &p->r, &p->at, &err))
         return;
-    CHECK(vipu_allocator_take(&w->a, p->at.cluster, p->at.ipus, p->r.size));
-    CHECK(!vipu_allocator_take(&w->a, p->at.cluster, p->at.ipus, p->r.size));
+    CHECK(vipu_allocator_reserve(&w->a, p->at.cluster, p->at.ipus, p->r.size));
+    CHECK(!vipu_allocator_reserve(&w->a, p->at.cluster, p->at.ipus, p->r.size));
 }
 
 static void remove_it(struct world *w, struct partition *p)
 {
-    vipu_allocator_give(&w->a, p->at.cluster, p->at.ipus, p->r.size);
+    vipu_allocator_unreserve(&w->a, p->at.cluster, p->at.ipus, p->r.size);
     vipu_placement_release(&p->at);
 }
 
@@ -441,7 +441,7 @@ TEST(a_count_is_how_often_it_can_be_taken)
             CHECK_INT_EQ(vipu_allocator_count(&w.a, &r), left);
             if (!vipu_allocator_find(&w.a, &r, &at, &err))
                 break;
-            CHECK(vipu_allocator_take(&w.a, at.cluster, at.ipus, r.size));
+            CHECK(vipu_allocator_reserve(&w.a, at.cluster, at.ipus, r.size));
             vipu_placement_release(&at);
         }
         tear_down(&w);
@@ -549,7 +549,7 @@ static void check_list(struct world *w, const struct list *list, struct partitio
     p->r = list->r;
     for (uint32_t i = 0; i < list->r.size; i++)
         CHECK_INT_EQ(p->at.ipus[list->ipus[i].routing_id].topology_id, list->ipus[i].topology_id);
-    CHECK(vipu_allocator_take(&w->a, p->at.cluster, p->at.ipus, p->r.size));
+    CHECK(vipu_allocator_reserve(&w->a, p->at.cluster, p->at.ipus, p->r.size));
 }
 
 TEST(listed_ipus_are_taken_as_listed_or_not_at_all)
@@ -585,7 +585,7 @@ TEST(the_blockers_of_a_list_are_those_who_have_its_ipus)
     set_up(&w, 1);
     holder = (struct vipu_holder){&w.clusters.items[0], mine, 2};
     CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, NULL, 0, blocker), 0);
-    CHECK(vipu_allocator_take(&w.a, holder.cluster, mine, 2));
+    CHECK(vipu_allocator_reserve(&w.a, holder.cluster, mine, 2));
     CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 1);
     CHECK_INT_EQ(blocker[0], 0);
     CHECK_INT_EQ(vipu_allocator_count(&w.a, &r), 0);
@@ -604,9 +604,9 @@ TEST(what_nobody_could_remove_is_not_in_the_way)
     for (size_t d = 0; d < w.clusters.items[0].domain_count; d++)
         vipu_allocator_set_failed(&w.a, &w.clusters.items[0], d, d == 0 ? ~(uint64_t)0xff : UINT64_MAX);
     holder = (struct vipu_holder){&w.clusters.items[0], &theirs, 1};
-    CHECK(vipu_allocator_take(&w.a, holder.cluster, &theirs, 1));
+    CHECK(vipu_allocator_reserve(&w.a, holder.cluster, &theirs, 1));
     CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 1);
-    CHECK(vipu_allocator_take(&w.a, holder.cluster, &unknown, 1));
+    CHECK(vipu_allocator_reserve(&w.a, holder.cluster, &unknown, 1));
     CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 0);
     tear_down(&w);
 }
@@ -623,10 +623,10 @@ TEST(what_cannot_be_taken_leaves_no_trace)
     struct world w;
 
     set_up(&w, 1);
-    CHECK(vipu_allocator_take(&w.a, &w.clusters.items[0], rows[0], 0));
-    vipu_allocator_give(&w.a, &w.clusters.items[0], rows[0], 0);
+    CHECK(vipu_allocator_reserve(&w.a, &w.clusters.items[0], rows[0], 0));
+    vipu_allocator_unreserve(&w.a, &w.clusters.items[0], rows[0], 0);
     CHECK_ROWS (row, rows) {
-        CHECK(!vipu_allocator_take(&w.a, &w.clusters.items[0], *row, 3));
+        CHECK(!vipu_allocator_reserve(&w.a, &w.clusters.items[0], *row, 3));
         check_books(&w);
     }
     tear_down(&w);

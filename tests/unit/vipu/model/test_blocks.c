@@ -73,8 +73,8 @@ static int free_ipus(const struct model *m, size_t domain)
 static bool is_better(const struct model *m, const struct vipu_place *a, const struct vipu_place *b,
                       uint32_t ilds)
 {
-    if (a->broken != b->broken)
-        return a->broken < b->broken;
+    if (a->parent_block_size != b->parent_block_size)
+        return a->parent_block_size < b->parent_block_size;
     if (ilds == 1 && free_ipus(m, a->domain) != free_ipus(m, b->domain))
         return free_ipus(m, a->domain) < free_ipus(m, b->domain);
     return a->domain != b->domain ? a->domain < b->domain : a->start < b->start;
@@ -92,7 +92,7 @@ static bool plain_find(const struct model *m, uint32_t size, uint32_t ilds, stru
 
             if (splits_a_run(m, first, ilds, start, block) || !fits_at(m, first, ilds, start, block))
                 continue;
-            place.broken = broken(m, first, ilds, start, block);
+            place.parent_block_size = broken(m, first, ilds, start, block);
             if (!found || is_better(m, &place, ret, ilds))
                 *ret = place;
             found = true;
@@ -136,7 +136,7 @@ static void check_shape(const struct model *m, const struct vipu_blocks *blocks,
     CHECK_INT_EQ(vipu_blocks_count(blocks, size, ilds), plain_count(m, size, ilds));
     CHECK_INT_EQ(vipu_blocks_count(blocks, size, ilds) > 0, fits);
     if (fits) {
-        CHECK_INT_EQ(got.broken, want.broken);
+        CHECK_INT_EQ(got.parent_block_size, want.parent_block_size);
         CHECK_INT_EQ(got.domain, want.domain);
         CHECK_INT_EQ(got.start, want.start);
     }
@@ -220,7 +220,7 @@ TEST(a_count_is_how_often_one_can_be_taken)
             CHECK_INT_EQ(vipu_blocks_count(&left, size, ilds), count);
             if (!vipu_blocks_find(&left, size, ilds, &place))
                 break;
-            vipu_blocks_take(&left, &place, size, ilds);
+            vipu_blocks_reserve(&left, &place, size, ilds);
         }
         for (size_t d = 0; d < m.count; d++)
             CHECK(full.free[d] == m.free[d]); /* the copy was one */
@@ -258,7 +258,7 @@ TEST(partitions_come_and_go_without_overlap_or_loss)
         } else if (vipu_blocks_find(&blocks, ilds * block, ilds, &held[slot].at)) {
             held[slot].block = block;
             held[slot].ilds = ilds;
-            vipu_blocks_take(&blocks, &held[slot].at, ilds * block, ilds);
+            vipu_blocks_reserve(&blocks, &held[slot].at, ilds * block, ilds);
             for (size_t d = held[slot].at.domain; d < held[slot].at.domain + ilds; d++) {
                 CHECK(is_whole(&m, d, held[slot].at.start, block));
                 m.free[d] &= ~vipu_block_mask(held[slot].at.start, block);
@@ -350,7 +350,8 @@ TEST(a_run_is_set_as_its_domains_are)
                              vipu_blocks_count(&single, ilds * block, ilds));
                 CHECK_INT_EQ(vipu_blocks_find(&runs, ilds * block, ilds, &a),
                              vipu_blocks_find(&single, ilds * block, ilds, &b));
-                CHECK(a.domain == b.domain && a.start == b.start && a.broken == b.broken);
+                CHECK(a.domain == b.domain && a.start == b.start &&
+                      a.parent_block_size == b.parent_block_size);
             }
         }
     }
@@ -367,7 +368,7 @@ TEST(a_small_partition_does_not_break_up_a_large_block)
     CHECK(vipu_blocks_find(&blocks, 4, 1, &place));
     CHECK_INT_EQ(place.domain, 1);
     CHECK_INT_EQ(place.start, 0);
-    CHECK_INT_EQ(place.broken, 16);
+    CHECK_INT_EQ(place.parent_block_size, 16);
     vipu_blocks_release(&blocks);
 }
 
@@ -391,14 +392,14 @@ TEST(a_run_of_domains_is_kept_for_what_needs_it)
         .count = 9};
     struct vipu_blocks blocks = index_of(&m);
     static const struct {
-        uint32_t size, ilds, domain, broken;
+        uint32_t size, ilds, domain, parent_block_size;
     } rows[] = {{64, 1, 8, 64}, {4, 1, 8, 64}, {128, 2, 5, 128}, {32, 2, 5, 128}, {256, 4, 0, 256}};
     struct vipu_place place;
 
     CHECK_ROWS (row, rows) {
         CHECK(vipu_blocks_find(&blocks, row->size, row->ilds, &place));
         CHECK_INT_EQ(place.domain, row->domain);
-        CHECK_INT_EQ(place.broken, row->broken);
+        CHECK_INT_EQ(place.parent_block_size, row->parent_block_size);
     }
     vipu_blocks_release(&blocks);
 }

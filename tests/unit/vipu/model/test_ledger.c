@@ -40,23 +40,23 @@ static void tear_down(struct bench *b)
     mem_free(b->cluster.domains);
 }
 
-static void check_shares(const struct bench *b)
+static void check_allocations(const struct bench *b)
 {
     for (size_t a = 0; a < ALLOCATIONS; a++) {
-        const struct vipu_share *share = &b->ledger.shares[a];
+        const struct vipu_allocation_state *state = &b->ledger.allocations[a];
         uint32_t total = 0;
 
         for (size_t d = 0; d < DOMAINS; d++) {
             uint64_t usable = b->allocations[a].usable[d];
-            bool is_inside = d >= share->first && d < share->first + share->blocks.domain_count;
+            bool is_inside = d >= state->first && d < state->first + state->blocks.domain_count;
 
             CHECK(is_inside || !usable);
             if (is_inside)
-                CHECK(share->blocks.free[d - share->first] ==
+                CHECK(state->blocks.free[d - state->first] ==
                       (usable & ~b->ledger.taken[d] & ~b->ledger.failed[d]));
             total += (uint32_t)__builtin_popcountll(usable);
         }
-        CHECK_INT_EQ(share->total, total);
+        CHECK_INT_EQ(state->total, total);
     }
 }
 
@@ -71,26 +71,26 @@ static size_t some_ipus(uint64_t *seed, struct vipu_ipu *ipus)
     return count;
 }
 
-TEST(every_share_follows)
+TEST(every_allocation_follows)
 {
     struct vipu_ipu *ipus = mem_alloc((size_t)100 * 32 * sizeof(*ipus));
     uint64_t seed = 5;
     struct bench b;
 
     set_up(&b);
-    check_shares(&b);
+    check_allocations(&b);
     for (int round = 0; round < 60; round++) {
         size_t count = some_ipus(&seed, ipus), failing = dice(&seed) % DOMAINS;
         uint64_t before = b.ledger.taken[ipus[0].domain_topology_id];
 
         vipu_ledger_set_failed(&b.ledger, failing, dice(&seed) & dice(&seed));
-        CHECK(vipu_ledger_take(&b.ledger, ipus, count));
-        check_shares(&b);
-        CHECK(!vipu_ledger_take(&b.ledger, ipus, count));
-        check_shares(&b);
-        vipu_ledger_give(&b.ledger, ipus, count);
+        CHECK(vipu_ledger_reserve(&b.ledger, ipus, count));
+        check_allocations(&b);
+        CHECK(!vipu_ledger_reserve(&b.ledger, ipus, count));
+        check_allocations(&b);
+        vipu_ledger_unreserve(&b.ledger, ipus, count);
         CHECK(b.ledger.taken[ipus[0].domain_topology_id] == before);
-        check_shares(&b);
+        check_allocations(&b);
     }
     tear_down(&b);
     mem_free(ipus);

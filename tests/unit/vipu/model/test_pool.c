@@ -235,7 +235,7 @@ static void come_or_go(struct controller *c, uint64_t *seed)
     struct err err;
 
     if (p->size) {
-        vipu_allocator_give(&c->a, &c->cluster, p->ipus, p->size);
+        vipu_allocator_unreserve(&c->a, &c->cluster, p->ipus, p->size);
         mem_free(p->ipus);
         *p = (struct vipu_partition){0};
         return;
@@ -243,7 +243,7 @@ static void come_or_go(struct controller *c, uint64_t *seed)
     r.num_ilds = r.size > VIPU_ILD_IPUS ? r.size / VIPU_ILD_IPUS : 1;
     if (!vipu_allocator_find(&c->a, &r, &at, &err))
         return;
-    CHECK(vipu_allocator_take(&c->a, at.cluster, at.ipus, r.size));
+    CHECK(vipu_allocator_reserve(&c->a, at.cluster, at.ipus, r.size));
     *p = (struct vipu_partition){
         .cluster_id = cl1, .size = r.size, .ready_state = VIPU_READY_ACTIVE, .ipus = at.ipus};
 }

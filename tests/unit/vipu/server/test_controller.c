@@ -36,7 +36,7 @@ static bool create(struct bench *b, const char *id, uint32_t size, int64_t now)
                              &b->err);
 }
 
-static const struct held *find(struct bench *b, const char *id)
+static const struct controller_partition *find(struct bench *b, const char *id)
 {
     return controller_find(&b->c, id, &b->err);
 }
@@ -206,7 +206,7 @@ TEST(random_requests_and_faults_keep_the_books)
     for (int64_t next = now; next >= 0; now = next >= 0 ? next : now)
         next = controller_step(&b.c, now);
     for (size_t i = 0; i < b.c.count; i++)
-        CHECK(!held_is_under_way(b.c.list[i]));
+        CHECK(!controller_partition_is_under_way(b.c.list[i]));
     CHECK(states[VIPU_READY_ERROR][VIPU_OPERATION_IDLE] && states[VIPU_READY_ERROR][VIPU_OPERATION_FAILED] &&
           states[VIPU_READY_REMOVED][VIPU_OPERATION_IDLE] &&
           states[VIPU_READY_PENDING][VIPU_OPERATION_RESETTING]);
@@ -410,20 +410,20 @@ TEST(a_controller_that_forgets)
     tear_down(&b);
 }
 
-static struct held *saved(const char *id, uint32_t first)
+static struct controller_partition *saved(const char *id, uint32_t first)
 {
-    struct held *held = NEW(struct held);
+    struct controller_partition *entry = NEW(struct controller_partition);
 
-    held->partition = (struct vipu_partition){.id = mem_strdup(id),
-                                              .cluster_id = mem_strdup("a"),
-                                              .size = 2,
-                                              .ready_state = VIPU_READY_PENDING,
-                                              .ipus = mem_alloc(2 * sizeof(struct vipu_ipu))};
-    held->partition.ipus[0].topology_id = first;
-    held->partition.ipus[1].topology_id = first + 1;
-    held->operation = VIPU_OPERATION_CREATING;
-    held->number = first + 1;
-    return held;
+    entry->partition = (struct vipu_partition){.id = mem_strdup(id),
+                                               .cluster_id = mem_strdup("a"),
+                                               .size = 2,
+                                               .ready_state = VIPU_READY_PENDING,
+                                               .ipus = mem_alloc(2 * sizeof(struct vipu_ipu))};
+    entry->partition.ipus[0].topology_id = first;
+    entry->partition.ipus[1].topology_id = first + 1;
+    entry->operation = VIPU_OPERATION_CREATING;
+    entry->number = first + 1;
+    return entry;
 }
 
 TEST(what_was_saved_comes_back)
@@ -455,13 +455,13 @@ TEST(an_allocation_that_went_elsewhere_takes_no_partition_along)
     struct bench b;
     struct fault_hardware hardware = broken("ag1", FAULTS_ALWAYS, FAULTS_ALWAYS);
     struct faults faults = {.hardware = &hardware, .hardware_count = 1};
-    struct held *held = saved("p", 0);
+    struct controller_partition *entry = saved("p", 0);
 
     set_up(&b, "{create-ms: 0, reset-ms: 0, auto-reset-retries: 0, clusters: [{id: a, agents: 2}, "
                "{id: b, agents: 2, allocations: [{id: x, agents: [ag3]}]}]}");
-    held->partition.allocation_id = mem_strdup("x");
-    held->partition.num_ilds = held->partition.num_gcds = held->partition.num_replicas = 1;
-    CHECK_OK(controller_restore_take(&b.c, held, 0, &b.err), b.err);
+    entry->partition.allocation_id = mem_strdup("x");
+    entry->partition.num_ilds = entry->partition.num_gcds = entry->partition.num_replicas = 1;
+    CHECK_OK(controller_restore_take(&b.c, entry, 0, &b.err), b.err);
     controller_step(&b.c, 0);
     fail(&b, &faults, 0);
     CHECK_OK(controller_reset(&b.c, "p", true, 0, &b.err), b.err);

@@ -51,11 +51,11 @@ static void tear_down(struct bench *b)
         server_config_release(&b->configs[i]);
 }
 
-static const struct vipu_machine *machine_of(const struct held *held, uint32_t n)
+static const struct vipu_machine *machine_of(const struct controller_partition *entry, uint32_t n)
 {
-    const struct vipu_ipu *ipu = &held->partition.ipus[n];
+    const struct vipu_ipu *ipu = &entry->partition.ipus[n];
 
-    return &held->cluster->domains[ipu->domain_topology_id].machines[ipu->topology_id / VIPU_AGENT_IPUS];
+    return &entry->cluster->domains[ipu->domain_topology_id].machines[ipu->topology_id / VIPU_AGENT_IPUS];
 }
 
 /* What is taken is what the partitions have, and no IPU is in two of them. */
@@ -66,10 +66,10 @@ static void check_taken(const struct bench *b)
         uint64_t taken = 0;
 
         for (size_t i = 0; i < b->c.count; i++) {
-            const struct held *held = b->c.list[i];
+            const struct controller_partition *entry = b->c.list[i];
 
-            for (uint32_t n = 0; held->cluster == cluster && n < held->partition.size; n++) {
-                uint64_t bit = (uint64_t)1 << held->partition.ipus[n].topology_id;
+            for (uint32_t n = 0; entry->cluster == cluster && n < entry->partition.size; n++) {
+                uint64_t bit = (uint64_t)1 << entry->partition.ipus[n].topology_id;
 
                 CHECK(!(taken & bit));
                 taken |= bit;
@@ -85,12 +85,12 @@ static char *describe(const struct bench *b)
     struct str out = {0};
 
     for (size_t i = 0; i < b->c.count; i++) {
-        const struct held *held = b->c.list[i];
+        const struct controller_partition *entry = b->c.list[i];
 
-        str_addf(&out, "%s %s", held->partition.id, held->partition.allocation_id);
-        for (uint32_t n = 0; held->cluster && n < held->partition.size; n++)
-            str_addf(&out, " %s %s %u", machine_of(held, n)->name, machine_of(held, n)->ipuof_ip,
-                     held->partition.ipus[n].topology_id);
+        str_addf(&out, "%s %s", entry->partition.id, entry->partition.allocation_id);
+        for (uint32_t n = 0; entry->cluster && n < entry->partition.size; n++)
+            str_addf(&out, " %s %s %u", machine_of(entry, n)->name, machine_of(entry, n)->ipuof_ip,
+                     entry->partition.ipus[n].topology_id);
         str_adds(&out, "\n");
     }
     return str_take(&out);

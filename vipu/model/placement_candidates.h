@@ -9,20 +9,20 @@
 #include "vipu/model/cluster.h"
 #include "vipu/model/partition.h"
 
-struct vipu_choice {
+struct vipu_candidate {
     const struct vipu_cluster *cluster;
     const struct vipu_allocation *allocation;
 };
 
 /* Adds what is wrong with the cluster, allocation, routing and IPUs that a request names; true when nothing
  * is. */
-bool vipu_choice_check(const struct vipu_clusters *clusters, const struct vipu_requirements *r,
-                       struct strv *problems);
-/* for (size_t pos = 0; vipu_choice_next(clusters, r, &pos, &choice);) walks the allocations that a request
- * may go to. Without names these are whole clusters; one that lacks the cables for its routing is passed
- * over. */
-bool vipu_choice_next(const struct vipu_clusters *clusters, const struct vipu_requirements *r, size_t *pos,
-                      struct vipu_choice *ret);
+bool vipu_candidates_check(const struct vipu_clusters *clusters, const struct vipu_requirements *r,
+                           struct strv *problems);
+/* for (size_t pos = 0; vipu_candidate_next(clusters, r, &pos, &candidate);) walks the allocations that a
+ * request may go to. Without names these are whole clusters; one that lacks the cables for its routing is
+ * passed over. */
+bool vipu_candidate_next(const struct vipu_clusters *clusters, const struct vipu_requirements *r, size_t *pos,
+                         struct vipu_candidate *ret);
 
 /* The IPU in the mask of its domain; 0 when its number is none of a domain's. */
 static inline uint64_t vipu_ipu_bit(const struct vipu_ipu *ipu)

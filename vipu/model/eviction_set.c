@@ -1,30 +1,30 @@
-#include "vipu/model/owners.h"
+#include "vipu/model/eviction_set.h"
 
 #include "base/core/mem.h"
 #include "vipu/model/blocks.h"
 #include "vipu/model/partition.h"
 #include "vipu/model/shape.h"
 
-void vipu_owners_init(struct vipu_owners *owners, size_t domain_count, size_t count)
+void vipu_eviction_set_init(struct vipu_eviction_set *set, size_t domain_count, size_t count)
 {
-    *owners = (struct vipu_owners){.domain_count = domain_count, .count = count};
-    owners->usable = mem_alloc((domain_count + 1) * sizeof(*owners->usable));
-    owners->owner = mem_alloc((domain_count + 1) * VIPU_ILD_IPUS * sizeof(*owners->owner));
-    owners->sizes = mem_alloc((count + 1) * sizeof(*owners->sizes));
+    *set = (struct vipu_eviction_set){.domain_count = domain_count, .count = count};
+    set->usable = mem_alloc((domain_count + 1) * sizeof(*set->usable));
+    set->owner = mem_alloc((domain_count + 1) * VIPU_ILD_IPUS * sizeof(*set->owner));
+    set->sizes = mem_alloc((count + 1) * sizeof(*set->sizes));
 }
 
-void vipu_owners_release(struct vipu_owners *owners)
+void vipu_eviction_set_release(struct vipu_eviction_set *set)
 {
-    mem_free(owners->usable);
-    mem_free(owners->owner);
-    mem_free(owners->sizes);
-    *owners = (struct vipu_owners){0};
+    mem_free(set->usable);
+    mem_free(set->owner);
+    mem_free(set->sizes);
+    *set = (struct vipu_eviction_set){0};
 }
 
-void vipu_owners_set(struct vipu_owners *owners, size_t domain, uint32_t ipu, size_t number)
+void vipu_eviction_set_add(struct vipu_eviction_set *set, size_t domain, uint32_t ipu, size_t number)
 {
-    owners->owner[domain * VIPU_ILD_IPUS + ipu] = (uint32_t)number + 1;
-    owners->sizes[number]++;
+    set->owner[domain * VIPU_ILD_IPUS + ipu] = (uint32_t)number + 1;
+    set->sizes[number]++;
 }
 
 /* The same block in consecutive domains. */
@@ -34,7 +34,7 @@ struct window {
     uint32_t domains;
 };
 
-static bool is_usable(const struct vipu_owners *o, const struct window *w)
+static bool is_usable(const struct vipu_eviction_set *o, const struct window *w)
 {
     uint64_t block = vipu_block_mask(w->start, w->length);
 
@@ -46,8 +46,8 @@ static bool is_usable(const struct vipu_owners *o, const struct window *w)
 
 /* The IPUs of all partitions that touch the window. Those have `turn` in `seen`, a number that no earlier
  * window had; more than `limit` is as good as too much. */
-static uint64_t cost_of(const struct vipu_owners *o, const struct window *w, uint64_t limit, uint64_t *seen,
-                        uint64_t turn)
+static uint64_t cost_of(const struct vipu_eviction_set *o, const struct window *w, uint64_t limit,
+                        uint64_t *seen, uint64_t turn)
 {
     uint64_t cost = 0;
 
@@ -64,10 +64,10 @@ static uint64_t cost_of(const struct vipu_owners *o, const struct window *w, uin
     return cost;
 }
 
-bool vipu_owners_cheapest(const struct vipu_owners *owners, uint32_t size, uint32_t num_ilds, size_t *blocker,
-                          size_t *ret_count, uint64_t *ret_cost)
+bool vipu_eviction_set_cheapest(const struct vipu_eviction_set *set, uint32_t size, uint32_t num_ilds,
+                                size_t *blocker, size_t *ret_count, uint64_t *ret_cost)
 {
-    AUTO(mem) uint64_t *seen = mem_alloc((owners->count + 1) * sizeof(*seen));
+    AUTO(mem) uint64_t *seen = mem_alloc((set->count + 1) * sizeof(*seen));
     struct window w = {.domains = num_ilds}, best = {0};
     uint64_t best_cost = UINT64_MAX, turn = 0;
 
@@ -75,9 +75,9 @@ bool vipu_owners_cheapest(const struct vipu_owners *owners, uint32_t size, uint3
         size / num_ilds > VIPU_ILD_IPUS)
         return false;
     w.length = size / num_ilds;
-    for (; w.domain + w.domains <= owners->domain_count; w.domain++) {
+    for (; w.domain + w.domains <= set->domain_count; w.domain++) {
         for (w.start = 0; w.start < VIPU_ILD_IPUS; w.start += w.length) {
-            uint64_t cost = is_usable(owners, &w) ? cost_of(owners, &w, best_cost, seen, ++turn) : UINT64_MAX;
+            uint64_t cost = is_usable(set, &w) ? cost_of(set, &w, best_cost, seen, ++turn) : UINT64_MAX;
 
             if (cost < best_cost) {
                 best_cost = cost;
@@ -87,9 +87,9 @@ bool vipu_owners_cheapest(const struct vipu_owners *owners, uint32_t size, uint3
     }
     if (best_cost == UINT64_MAX)
         return false;
-    cost_of(owners, &best, best_cost, seen, ++turn);
+    cost_of(set, &best, best_cost, seen, ++turn);
     *ret_count = 0;
-    for (size_t p = 0; p < owners->count; p++)
+    for (size_t p = 0; p < set->count; p++)
         if (seen[p] == turn)
             blocker[(*ret_count)++] = p;
     *ret_cost = best_cost;

@@ -1,4 +1,4 @@
-#include "vipu/client/session.h"
+#include "vipu/client/sync_client.h"
 
 #include <string.h>
 
@@ -11,21 +11,22 @@
 #define POLL_MS 50
 #define AWAY_MS 5000
 
-struct session {
+struct vipu_sync_client {
     struct loop *loop;
     struct vipu_client *client;
     int64_t timeout_ms;
     struct loop_timer pause;
     struct vipu_result result;
     struct str reason;
-    session_watch_fn watch;
+    vipu_sync_watch_fn watch;
     void *watch_ctx;
     void *ret; /* where the answer of the call in flight goes */
 };
 
-struct session *session_new(const struct vipu_endpoint *endpoint, const char *user_agent, uint32_t timeout_s)
+struct vipu_sync_client *vipu_sync_new(const struct vipu_endpoint *endpoint, const char *user_agent,
+                                       uint32_t timeout_s)
 {
-    struct session *s = NEW(struct session);
+    struct vipu_sync_client *s = NEW(struct vipu_sync_client);
     struct vipu_client_options options = {.endpoint = *endpoint, .user_agent = user_agent};
 
     s->loop = loop_new();
@@ -34,7 +35,7 @@ struct session *session_new(const struct vipu_endpoint *endpoint, const char *us
     return s;
 }
 
-void session_free(struct session *s)
+void vipu_sync_free(struct vipu_sync_client *s)
 {
     if (!s)
         return;
@@ -44,35 +45,35 @@ void session_free(struct session *s)
     mem_free(s);
 }
 
-const char *session_target(const struct session *s)
+const char *vipu_sync_target(const struct vipu_sync_client *s)
 {
     return vipu_client_target(s->client);
 }
 
-const char *session_reason(const struct session *s)
+const char *vipu_sync_reason(const struct vipu_sync_client *s)
 {
     return str_text(&s->reason);
 }
 
-bool session_is_unknown(const struct session *s)
+bool vipu_sync_is_unknown(const struct vipu_sync_client *s)
 {
     return vipu_result_is_unknown(&s->result);
 }
 
 /* The text after the controller's address, which the client puts first. */
-static const char *cause_of(const struct session *s, const struct err *err)
+static const char *cause_of(const struct vipu_sync_client *s, const struct err *err)
 {
-    size_t len = strlen(session_target(s));
+    size_t len = strlen(vipu_sync_target(s));
 
     if (err->kind == ERR_TIMEOUT)
         return "context deadline exceeded";
-    if (strncmp(err->msg, session_target(s), len) == 0 && str_has_prefix(err->msg + len, ": "))
+    if (strncmp(err->msg, vipu_sync_target(s), len) == 0 && str_has_prefix(err->msg + len, ": "))
         return err->msg + len + 2;
     return err->msg;
 }
 
 /* Runs the call that was just started to its end. */
-static bool finish(struct session *s, struct err *err)
+static bool finish(struct vipu_sync_client *s, struct err *err)
 {
     const struct err *why = &s->result.err;
 
@@ -84,11 +85,11 @@ static bool finish(struct session *s, struct err *err)
         *err = *why;
     else
         err_set_code(err, why->kind, why->code, "unable to connect to VIRM/V-IPU Controller at %s: %s",
-                     session_target(s), cause_of(s, why));
+                     vipu_sync_target(s), cause_of(s, why));
     return false;
 }
 
-static void over(struct session *s, const struct vipu_result *result)
+static void over(struct vipu_sync_client *s, const struct vipu_result *result)
 {
     s->result = *result;
     str_clear(&s->reason);
@@ -98,7 +99,7 @@ static void over(struct session *s, const struct vipu_result *result)
 
 static void on_text(void *ctx, const struct vipu_result *result, const char *text)
 {
-    struct session *s = ctx;
+    struct vipu_sync_client *s = ctx;
 
     if (s->ret && result->err.kind == ERR_NONE)
         *(char **)s->ret = mem_strdup(text);
@@ -112,7 +113,7 @@ static void on_done(void *ctx, const struct vipu_result *result)
 
 static void on_partitions(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
 {
-    struct session *s = ctx;
+    struct vipu_sync_client *s = ctx;
 
     *(struct vipu_partitions *)s->ret = *list;
     *list = (struct vipu_partitions){0};
@@ -121,7 +122,7 @@ static void on_partitions(void *ctx, const struct vipu_result *result, struct vi
 
 static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
 {
-    struct session *s = ctx;
+    struct vipu_sync_client *s = ctx;
 
     *(struct vipu_agents *)s->ret = *agents;
     *agents = (struct vipu_agents){0};
@@ -130,7 +131,7 @@ static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_a
 
 static void on_status(void *ctx, const struct vipu_result *result, struct vipu_status *status)
 {
-    struct session *s = ctx;
+    struct vipu_sync_client *s = ctx;
 
     *(struct vipu_status *)s->ret = *status;
     *status = (struct vipu_status){0};
@@ -139,63 +140,64 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
 
 static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config)
 {
-    struct session *s = ctx;
+    struct vipu_sync_client *s = ctx;
 
     *(struct vipu_ipuof_config *)s->ret = *config;
     *config = (struct vipu_ipuof_config){0};
     over(s, result);
 }
 
-bool session_version(struct session *s, char **ret, struct err *err)
+bool vipu_sync_version(struct vipu_sync_client *s, char **ret, struct err *err)
 {
     s->ret = ret;
     vipu_get_version(s->client, s->timeout_ms, on_text, s);
     return finish(s, err);
 }
 
-bool session_partitions(struct session *s, const char *allocation, struct vipu_partitions *ret,
-                        struct err *err)
+bool vipu_sync_partitions(struct vipu_sync_client *s, const char *allocation, struct vipu_partitions *ret,
+                          struct err *err)
 {
     s->ret = ret;
     vipu_list_partitions(s->client, allocation, s->timeout_ms, on_partitions, s);
     return finish(s, err);
 }
 
-bool session_agents(struct session *s, struct vipu_agents *ret, struct err *err)
+bool vipu_sync_agents(struct vipu_sync_client *s, struct vipu_agents *ret, struct err *err)
 {
     s->ret = ret;
     vipu_list_ipu_attributes(s->client, s->timeout_ms, on_agents, s);
     return finish(s, err);
 }
 
-bool session_create(struct session *s, const struct vipu_requirements *requirements, struct err *err)
+bool vipu_sync_create(struct vipu_sync_client *s, const struct vipu_requirements *requirements,
+                      struct err *err)
 {
     s->ret = NULL;
     vipu_create_partition(s->client, requirements, s->timeout_ms, on_text, s);
     return finish(s, err);
 }
 
-bool session_remove(struct session *s, const char *id, bool force, struct err *err)
+bool vipu_sync_remove(struct vipu_sync_client *s, const char *id, bool force, struct err *err)
 {
     vipu_remove_partition(s->client, id, force, s->timeout_ms, on_done, s);
     return finish(s, err);
 }
 
-bool session_reset(struct session *s, const char *id, bool relocatable, struct err *err)
+bool vipu_sync_reset(struct vipu_sync_client *s, const char *id, bool relocatable, struct err *err)
 {
     vipu_reset_partition(s->client, id, relocatable, s->timeout_ms, on_done, s);
     return finish(s, err);
 }
 
-bool session_status(struct session *s, const char *id, struct vipu_status *ret, struct err *err)
+bool vipu_sync_status(struct vipu_sync_client *s, const char *id, struct vipu_status *ret, struct err *err)
 {
     s->ret = ret;
     vipu_get_partition_status(s->client, id, s->timeout_ms, on_status, s);
     return finish(s, err);
 }
 
-bool session_ipuof(struct session *s, const char *id, int64_t gcd, struct vipu_ipuof_config *ret,
-                   struct err *err)
+bool vipu_sync_ipuof(struct vipu_sync_client *s, const char *id, int64_t gcd, struct vipu_ipuof_config *ret,
+                     struct err *err)
 {
     s->ret = ret;
     vipu_get_ipuof_config(s->client, id, gcd, s->timeout_ms, on_ipuof, s);
@@ -204,14 +206,14 @@ bool session_ipuof(struct session *s, const char *id, int64_t gcd, struct vipu_i
 
 static void on_message(void *ctx, const struct vipu_result *result, struct slice message)
 {
-    struct session *s = ctx;
+    struct vipu_sync_client *s = ctx;
 
     str_add(s->ret, message.ptr, message.len);
     over(s, result);
 }
 
-bool session_read_message(struct session *s, const char *path, struct slice message, struct str *ret,
-                          struct err *err)
+bool vipu_sync_read_message(struct vipu_sync_client *s, const char *path, struct slice message,
+                            struct str *ret, struct err *err)
 {
     s->ret = ret;
     vipu_read_message(s->client, path, message, s->timeout_ms, on_message, s);
@@ -220,16 +222,16 @@ bool session_read_message(struct session *s, const char *path, struct slice mess
 
 static void on_pause_over(struct loop_timer *timer)
 {
-    loop_stop(CONTAINER_OF(timer, struct session, pause)->loop);
+    loop_stop(CONTAINER_OF(timer, struct vipu_sync_client, pause)->loop);
 }
 
-static void pause_a_moment(struct session *s)
+static void pause_a_moment(struct vipu_sync_client *s)
 {
     loop_timer_start(s->loop, &s->pause, POLL_MS, on_pause_over);
     loop_run(s->loop);
 }
 
-bool session_connect(struct session *s, int64_t patience_ms, struct err *err)
+bool vipu_sync_connect(struct vipu_sync_client *s, int64_t patience_ms, struct err *err)
 {
     int64_t now = loop_clock_ms(), end = now + (patience_ms < s->timeout_ms ? patience_ms : s->timeout_ms);
     const struct err *why = &s->result.err;
@@ -250,17 +252,18 @@ bool session_connect(struct session *s, int64_t patience_ms, struct err *err)
     if (cause && (why->kind == ERR_IO || why->kind == ERR_TIMEOUT))
         err_set_code(err, why->kind, why->code,
                      "unable to connect to VIRM/V-IPU Controller at %s: context deadline exceeded (%s)",
-                     session_target(s), cause);
+                     vipu_sync_target(s), cause);
     return false;
 }
 
-void session_watch(struct session *s, session_watch_fn fn, void *ctx)
+void vipu_sync_watch(struct vipu_sync_client *s, vipu_sync_watch_fn fn, void *ctx)
 {
     s->watch = fn;
     s->watch_ctx = ctx;
 }
 
-static void tell(const struct session *s, int64_t end_ms, const char *id, const struct vipu_status *status)
+static void tell(const struct vipu_sync_client *s, int64_t end_ms, const char *id,
+                 const struct vipu_status *status)
 {
     if (s->watch)
         s->watch(s->watch_ctx, id, vipu_operation_state_name(status->operation_state),
@@ -268,11 +271,11 @@ static void tell(const struct session *s, int64_t end_ms, const char *id, const 
 }
 
 /* A look does no harm, so it is tried again while the controller is restarted. */
-static bool look(struct session *s, const char *id, struct vipu_status *ret, struct err *err)
+static bool look(struct vipu_sync_client *s, const char *id, struct vipu_status *ret, struct err *err)
 {
     int64_t end_ms = loop_clock_ms() + AWAY_MS;
 
-    while (!session_status(s, id, ret, err)) {
+    while (!vipu_sync_status(s, id, ret, err)) {
         if (err->code != GRPC_UNAVAILABLE || loop_clock_ms() >= end_ms)
             return false;
         pause_a_moment(s);
@@ -280,7 +283,8 @@ static bool look(struct session *s, const char *id, struct vipu_status *ret, str
     return true;
 }
 
-static bool pause_until(struct session *s, int64_t end_ms, const char *id, const char *what, struct err *err)
+static bool pause_until(struct vipu_sync_client *s, int64_t end_ms, const char *id, const char *what,
+                        struct err *err)
 {
     if (loop_clock_ms() >= end_ms)
         return err_set(err, ERR_TIMEOUT, "partition %s is not %s after %lld s", id, what,
@@ -299,7 +303,7 @@ static bool failure_of(const struct vipu_status *status, const char *id, struct 
                    vipu_ready_state_name(status->ready_state), reasons.len ? ": " : "", str_text(&reasons));
 }
 
-bool session_wait_active(struct session *s, const char *id, struct err *err)
+bool vipu_sync_wait_active(struct vipu_sync_client *s, const char *id, struct err *err)
 {
     int64_t end_ms = loop_clock_ms() + s->timeout_ms;
 
@@ -319,12 +323,12 @@ bool session_wait_active(struct session *s, const char *id, struct err *err)
 }
 
 /* The controller says so; a host name that is not found is another matter. */
-static bool is_gone(const struct session *s, const struct err *err)
+static bool is_gone(const struct vipu_sync_client *s, const struct err *err)
 {
     return s->result.sent && err->kind == ERR_NOT_FOUND;
 }
 
-bool session_wait_gone(struct session *s, const char *id, struct err *err)
+bool vipu_sync_wait_gone(struct vipu_sync_client *s, const char *id, struct err *err)
 {
     int64_t end_ms = loop_clock_ms() + s->timeout_ms;
 
@@ -339,16 +343,16 @@ bool session_wait_gone(struct session *s, const char *id, struct err *err)
     }
 }
 
-bool session_remove_whole(struct session *s, const char *id, struct err *err)
+bool vipu_sync_remove_and_wait(struct vipu_sync_client *s, const char *id, struct err *err)
 {
     int64_t end_ms = loop_clock_ms() + AWAY_MS;
 
-    while (!session_remove(s, id, false, err)) {
+    while (!vipu_sync_remove(s, id, false, err)) {
         if (is_gone(s, err))
             return true;
         if (err->kind != ERR_IO || loop_clock_ms() >= end_ms)
             return false;
         pause_a_moment(s);
     }
-    return session_wait_gone(s, id, err);
+    return vipu_sync_wait_gone(s, id, err);
 }

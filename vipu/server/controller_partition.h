@@ -17,11 +17,11 @@
 #include "vipu/model/cluster.h"
 #include "vipu/model/partition.h"
 
-struct held {
+struct controller_partition {
     struct vipu_partition partition;
     const struct vipu_cluster *cluster; /* NULL: its hardware is no longer configured */
     enum vipu_operation_state operation;
-    int64_t due_ms;  /* when what it is timed for happens; see held_is_timed */
+    int64_t due_ms;  /* when what it is timed for happens; see controller_partition_is_timed */
     uint64_t number; /* in order of creation */
     bool disable_auto_reset;
     bool relocatable;
@@ -29,22 +29,25 @@ struct held {
     bool is_changed;      /* since it was saved */
     uint32_t auto_resets; /* since it failed; 0 again with a reset that was asked for */
     int64_t last_auto_reset_unix_s;
-    struct strv errors; /* why it is in error; kept until a reset succeeds */
-    char *doom;         /* why the operation under way is going to fail, or NULL */
+    struct strv errors;  /* why it is in error; kept until a reset succeeds */
+    char *planned_error; /* why the operation under way is going to fail, or NULL */
 };
 
-void held_free(struct held *held);
+void controller_partition_free(struct controller_partition *entry);
 
 /* Something is being done with it. */
-bool held_is_under_way(const struct held *held);
+bool controller_partition_is_under_way(const struct controller_partition *entry);
 /* Something happens to it at due_ms: an operation ends, an automatic reset begins, or it is gone. */
-bool held_is_timed(const struct held *held);
-bool held_waits_for_reset(const struct held *held);
-bool held_is_removed(const struct held *held);
+bool controller_partition_is_timed(const struct controller_partition *entry);
+bool controller_partition_waits_for_reset(const struct controller_partition *entry);
+bool controller_partition_is_removed(const struct controller_partition *entry);
 
-void held_begin(struct held *held, enum vipu_operation_state operation, int64_t due_ms);
-void held_settle(struct held *held); /* active, and nothing is wrong with it */
+void controller_partition_begin(struct controller_partition *entry, enum vipu_operation_state operation,
+                                int64_t due_ms);
+void controller_partition_settle(
+    struct controller_partition *entry); /* active, and nothing is wrong with it */
 /* Both end what was under way; errors say why already. */
-void held_fail(struct held *held);
-void held_await_reset(struct held *held, int64_t due_ms);
-void held_leave(struct held *held, int64_t gone_ms); /* removed, but still to be seen */
+void controller_partition_fail(struct controller_partition *entry);
+void controller_partition_await_reset(struct controller_partition *entry, int64_t due_ms);
+void controller_partition_leave(struct controller_partition *entry,
+                                int64_t gone_ms); /* removed, but still to be seen */

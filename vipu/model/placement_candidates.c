@@ -1,4 +1,4 @@
-#include "vipu/model/choice.h"
+#include "vipu/model/placement_candidates.h"
 
 #include "base/core/mem.h"
 
@@ -119,37 +119,37 @@ static void check_cabling(const struct vipu_clusters *clusters, const struct vip
     }
 }
 
-bool vipu_choice_check(const struct vipu_clusters *clusters, const struct vipu_requirements *r,
-                       struct strv *problems)
+bool vipu_candidates_check(const struct vipu_clusters *clusters, const struct vipu_requirements *r,
+                           struct strv *problems)
 {
     const struct vipu_cluster *cluster;
     const struct vipu_allocation *allocation;
     size_t before = problems->count, pos = 0;
-    struct vipu_choice choice;
+    struct vipu_candidate candidate;
 
     if (!named_place(clusters, r, &cluster, &allocation, problems))
         return false;
     if (cluster && r->ipu_count)
         check_listed(cluster, allocation, r, problems);
     check_cabling(clusters, cluster, r, problems);
-    if (problems->count == before && !vipu_choice_next(clusters, r, &pos, &choice))
+    if (problems->count == before && !vipu_candidate_next(clusters, r, &pos, &candidate))
         strv_pushf(problems, "no cluster has the links for routing %s and gateway routing %s both",
                    vipu_routing_name(r->routing), vipu_gateway_routing_name(r->gateway_routing));
     return problems->count == before;
 }
 
-bool vipu_choice_next(const struct vipu_clusters *clusters, const struct vipu_requirements *r, size_t *pos,
-                      struct vipu_choice *ret)
+bool vipu_candidate_next(const struct vipu_clusters *clusters, const struct vipu_requirements *r, size_t *pos,
+                         struct vipu_candidate *ret)
 {
     AUTO(strv) struct strv problems = {0};
-    struct vipu_choice named;
+    struct vipu_candidate named;
 
     if (!named_place(clusters, r, &named.cluster, &named.allocation, &problems))
         return false;
     while (*pos < (named.cluster ? 1 : clusters->count)) {
         const struct vipu_cluster *any = &clusters->items[(*pos)++];
 
-        *ret = named.cluster ? named : (struct vipu_choice){any, &any->allocations[0]};
+        *ret = named.cluster ? named : (struct vipu_candidate){any, &any->allocations[0]};
         if (is_cabled_for(ret->cluster, r))
             return true;
     }

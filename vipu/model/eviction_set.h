@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct vipu_owners {
+struct vipu_eviction_set {
     size_t domain_count;
     size_t count;
     uint64_t
@@ -16,16 +16,16 @@ struct vipu_owners {
     uint32_t *sizes; /* per partition: its IPUs */
 };
 
-void vipu_owners_init(struct vipu_owners *owners, size_t domain_count, size_t count);
-void vipu_owners_release(struct vipu_owners *owners);
-void vipu_owners_set(struct vipu_owners *owners, size_t domain, uint32_t ipu, size_t number);
+void vipu_eviction_set_init(struct vipu_eviction_set *set, size_t domain_count, size_t count);
+void vipu_eviction_set_release(struct vipu_eviction_set *set);
+void vipu_eviction_set_add(struct vipu_eviction_set *set, size_t domain, uint32_t ipu, size_t number);
 
-static inline void vipu_owners_auto(struct vipu_owners *owners)
+static inline void vipu_eviction_set_auto(struct vipu_eviction_set *set)
 {
-    vipu_owners_release(owners);
+    vipu_eviction_set_release(set);
 }
 
 /* Fills `blocker` (`count` entries) with the numbers of the cheapest set, ascending, and says how many and
  * what they cost in IPUs: none and 0 when it fits as it is. False when no removal makes room. */
-bool vipu_owners_cheapest(const struct vipu_owners *owners, uint32_t size, uint32_t num_ilds, size_t *blocker,
-                          size_t *ret_count, uint64_t *ret_cost);
+bool vipu_eviction_set_cheapest(const struct vipu_eviction_set *set, uint32_t size, uint32_t num_ilds,
+                                size_t *blocker, size_t *ret_count, uint64_t *ret_cost);
