@@ -28,11 +28,11 @@ PLACES = {
     "chart": "tests/chart/test_docs.py",  # without a cluster
     "manifest": "tests/chart/test_install.py",  # where the manifest was applied and edited
     "machine": "tests/chart/test_machine.py",  # as root, in a copy of machine and tree of which nothing stays
-    "lanes": "tests/chart/test_lanes.py",  # what runs all tests, these too: it is asked whether it knows its words
+    "suites": "tests/chart/test_suites.py",  # what runs all tests, these too: it is asked whether it knows its words
     "registry": "tests/images/test_push.py",
     "vipu": "tests/vipu/test_guide.py",
     "poprun": "tests/poprun/test_pages.py",
-    "others": "tests/others/test_cert_manager.py",  # where the real cert-manager runs
+    "interop": "tests/interop/test_cert_manager.py",  # where the real cert-manager runs
 }
 DEADLINE_S = 300
 FOLDERS = ("charts", "deploy", "docs")

@@ -1,4 +1,4 @@
-"""Fixtures of the V-IPU lane: a server of ours and a generic client."""
+"""Fixtures of the V-IPU suite: a server of ours and a generic client."""
 
 import sys
 from pathlib import Path

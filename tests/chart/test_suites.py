@@ -1,4 +1,4 @@
-"""Which lanes tests/run chooses."""
+"""Which suites tests/run chooses."""
 
 import re
 import shlex
@@ -12,18 +12,18 @@ from pages import blocks_at, pages_of
 
 sys.path.append(str(ROOT / "tests"))
 
-from lanes import command  # noqa: E402
-from lanes.results import read_junit  # noqa: E402
-from lanes.runner import AGAIN, Results  # noqa: E402
-from lanes.table import LANES  # noqa: E402
+from suites import command  # noqa: E402
+from suites.results import read_junit  # noqa: E402
+from suites.runner import AGAIN, Results  # noqa: E402
+from suites.table import SUITES  # noqa: E402
 
 
 @pytest.fixture
 def chosen(monkeypatch):
-    """The names of the lanes that a command line would run."""
+    """The names of the suites that a command line would run."""
     ran = []
     monkeypatch.setattr(command, "_install", lambda: None)
-    monkeypatch.setattr(command.Runner, "lanes", lambda _, lanes: ran.extend(lane.name for lane in lanes) or {"": Results(passed=1)})
+    monkeypatch.setattr(command.Runner, "suites", lambda _, suites: ran.extend(suite.name for suite in suites) or {"": Results(passed=1)})
 
     def of(*words):
         ran.clear()
@@ -34,21 +34,21 @@ def chosen(monkeypatch):
 
 
 def test_without_a_name_all_lanes_run_that_need_none(chosen):
-    assert chosen() == [lane.name for lane in LANES if not lane.on_demand]
-    assert set(chosen()) < {lane.name for lane in LANES}
+    assert chosen() == [suite.name for suite in SUITES if not suite.on_demand]
+    assert set(chosen()) < {suite.name for suite in SUITES}
 
 
 def test_a_lane_that_is_named_runs(chosen):
-    for lane in LANES:
-        assert chosen(lane.name) == [lane.name]
-    assert chosen("unit", "others", "arch") == ["arch", "unit", "others"], "in the order of the table"
+    for suite in SUITES:
+        assert chosen(suite.name) == [suite.name]
+    assert chosen("unit", "interop", "arch") == ["arch", "unit", "interop"], "in the order of the table"
 
 
 def test_the_list_tells_which_run_only_when_named():
     done = subprocess.run([ROOT / "tests" / "run", "--list"], check=True, capture_output=True, text=True, timeout=300)
     told = done.stdout.splitlines()
-    assert [line.split()[0] for line in told] == [lane.name for lane in LANES]
-    assert {line.split()[0] for line in told if line.endswith("(only when named)")} == {lane.name for lane in LANES if lane.on_demand}
+    assert [line.split()[0] for line in told] == [suite.name for suite in SUITES]
+    assert {line.split()[0] for line in told if line.endswith("(only when named)")} == {suite.name for suite in SUITES if suite.on_demand}
 
 
 TRIED = """
@@ -91,7 +91,7 @@ ASKED = {"tests/run": "--list", "tests/bench": "--help", "cmake": "--list-preset
 
 def commands():
     """Of the pages that tell how to build, test and measure."""
-    return [shlex.split(line, comments=True) for page in pages_of("lanes") for block in blocks_at(page, "lanes") if block.place
+    return [shlex.split(line, comments=True) for page in pages_of("suites") for block in blocks_at(page, "suites") if block.place
             for line in block.script.splitlines()]
 
 

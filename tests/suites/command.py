@@ -12,11 +12,11 @@ import steps
 
 from .results import Results
 from .runner import LOGS, ROOT, Runner
-from .table import LANES, Lane
+from .table import SUITES, Suite
 
-DESCRIPTION = "Installs what the tests need, builds, runs the lanes, and ends with the count of tests."
+DESCRIPTION = "Installs what the tests need, builds, runs the suites, and ends with the count of tests."
 EPILOG = """\
-Without a LANE, all of them run, but for those that --list calls "only when named". Logs are in build/test-logs. Exit status 0 only if no test failed.
+Without a SUITE, all of them run, but for those that --list calls "only when named". Logs are in build/test-logs. Exit status 0 only if no test failed.
 """
 
 
@@ -38,8 +38,8 @@ def main(arguments: list[str]) -> int:
     try:
         chosen = _parser().parse_args(arguments)
         if chosen.list:
-            return _list(_named(chosen.lanes) or LANES)
-        return _run(_named(chosen.lanes) or [lane for lane in LANES if not lane.on_demand])
+            return _list(_named(chosen.suites) or SUITES)
+        return _run(_named(chosen.suites) or [suite for suite in SUITES if not suite.on_demand])
     except Refused as problem:
         print(f"tests/run: {problem}", file=sys.stderr)
         return 2
@@ -55,30 +55,30 @@ def _interrupt(_number, _frame):
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="tests/run", description=DESCRIPTION, epilog=EPILOG,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print the lanes, run none")
-    parser.add_argument("lanes", metavar="LANE", nargs="*", help=", ".join(lane.name for lane in LANES))
+    parser.add_argument("--list", action="store_true", help="print the suites, run none")
+    parser.add_argument("suites", metavar="SUITE", nargs="*", help=", ".join(suite.name for suite in SUITES))
     return parser
 
 
-def _named(names: list[str]) -> list[Lane]:
-    known = {lane.name: lane for lane in LANES}
+def _named(names: list[str]) -> list[Suite]:
+    known = {suite.name: suite for suite in SUITES}
     for name in names:
         if name not in known:
-            raise Refused(f"There is no lane '{name}': there is {', '.join(known)}.")
-    return [lane for lane in LANES if lane.name in names]
+            raise Refused(f"There is no suite '{name}': there is {', '.join(known)}.")
+    return [suite for suite in SUITES if suite.name in names]
 
 
-def _list(lanes: list[Lane]) -> int:
-    for lane in lanes:
-        print(f"{lane.name:10} {lane.minutes:2} min  {lane.about}{' (only when named)' if lane.on_demand else ''}")
+def _list(suites: list[Suite]) -> int:
+    for suite in suites:
+        print(f"{suite.name:10} {suite.minutes:2} min  {suite.about}{' (only when named)' if suite.on_demand else ''}")
     return 0
 
 
-def _run(lanes: list[Lane]) -> int:
+def _run(suites: list[Suite]) -> int:
     begun = time.monotonic()
     total = Results()
     failures, unsteady = [], []
-    for name, found in Runner(_install()).lanes(lanes).items():
+    for name, found in Runner(_install()).suites(suites).items():
         failures += [f"{name}: {failure}" for failure in found.failed]
         unsteady += [f"{name}: {test}" for test in found.unsteady]
         total.add(found)
@@ -95,7 +95,7 @@ def _run(lanes: list[Lane]) -> int:
 
 
 def _install() -> Path:
-    """What the lanes call is there afterwards; the Python that runs the tests."""
+    """What the suites call is there afterwards; the Python that runs the tests."""
     print("== installing what is missing (usually a second, 1 min the first time)", flush=True)
     done = subprocess.run(["deploy/prerequisites"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                           check=False)

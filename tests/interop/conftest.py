@@ -23,7 +23,7 @@ from stack import brought_up  # noqa: E402
 
 @pytest.fixture(scope="session")
 def stack():
-    with brought_up("others") as made:
+    with brought_up("interop") as made:
         yield made
 
 

@@ -99,7 +99,7 @@ def test_an_uninstall_leaves_what_the_page_says(stack, kept, reader):
         assert stack.system("get", "secrets", "-o", "name").split() == [f"secret/{AUTHORITY}", f"secret/{GIVEN}"]
         assert kept.trusted() == []
         types = reader("default", SYSTEM)
-        for block in blocks_at(PAGE, "others"):
+        for block in blocks_at(PAGE, "interop"):
             types(block)
         assert stack.system("get", "secrets", "-o", "name") == ""
     finally:

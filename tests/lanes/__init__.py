@@ -1,1 +1,0 @@
-"""The test lanes: what there is (table), how one runs (runner), what it found (results)."""

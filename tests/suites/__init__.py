@@ -1,0 +1,1 @@
+"""The test suites: what there is (table), how one runs (runner), what it found (results)."""
