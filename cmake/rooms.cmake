@@ -23,6 +23,7 @@ function(room_lib)
     add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
     set_property(GLOBAL APPEND PROPERTY ROOM_LIBS ${ARG_NAME})
     set(view ${PROJECT_BINARY_DIR}/rooms/${ARG_NAME})
+    file(REMOVE_RECURSE ${view}) # DIR may have been another one when this build was configured before
     get_filename_component(parent ${view}/${ARG_DIR} DIRECTORY)
     file(MAKE_DIRECTORY ${parent})
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${ARG_DIR} ${view}/${ARG_DIR} SYMBOLIC)

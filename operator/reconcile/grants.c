@@ -3,8 +3,8 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/pool/claims.h"
-#include "operator/reconcile/status.h"
-#include "operator/reconcile/state.h"
+#include "operator/reconcile/decide/status/status.h"
+#include "operator/reconcile/state/reconciler_state.h"
 
 #define CLAIMS_PER_MS 10       /* a line of 5,000 is looked at twice a second */
 #define RETELL_MS 5000         /* a changed sentence with the same reason is not urgent */

@@ -3,8 +3,8 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/decide.h"
-#include "operator/reconcile/state.h"
+#include "operator/reconcile/decide/decide.h"
+#include "operator/reconcile/state/reconciler_state.h"
 
 /* A watch that was silent and goes on is in trouble until its first word, or its end: for up to 71 s. */
 #define BLIND_MS ((int64_t)120000)

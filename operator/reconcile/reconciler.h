@@ -6,7 +6,7 @@
 #include "base/doc/openmetrics.h"
 #include "operator/api/podspec.h"
 #include "operator/pool/config.h"
-#include "operator/reconcile/phases.h"
+#include "operator/reconcile/state/phases.h"
 
 enum { WATCHES_MAX = 7 }; /* kinds of objects that it follows */
 

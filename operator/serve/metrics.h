@@ -7,7 +7,7 @@
 #include "base/core/str.h"
 #include "operator/kube/client.h"
 #include "operator/reconcile/reconciler.h"
-#include "operator/reconcile/survey.h"
+#include "operator/reconcile/report/metrics_snapshot.h"
 #include "operator/serve/footprint.h"
 #include "operator/serve/webhooks.h"
 

@@ -2,7 +2,7 @@
  * told alike do the same thing; when they do it is not part of it. */
 #pragma once
 
-#include "operator/reconcile/plan.h"
+#include "operator/reconcile/decide/model/plan.h"
 
 /* All ops but claims, which are no requests: they say who waits. */
 void plan_tell(const struct plan *plan, struct strv *out);

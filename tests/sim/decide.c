@@ -3,8 +3,8 @@
  * stays as it is. In every third world jobs are looked at again for no reason, right after the requests of a
  * plan have been answered. */
 #include "invariants.h"
-#include "operator/reconcile/decide.h"
-#include "operator/reconcile/state.h"
+#include "operator/reconcile/decide/decide.h"
+#include "operator/reconcile/state/reconciler_state.h"
 #include "records.h"
 
 /* All would cost a fifth of the run. */

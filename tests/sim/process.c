@@ -8,7 +8,7 @@
 #include "operator/kube/events.h"
 #include "operator/kube/identity.h"
 #include "operator/kube/lease.h"
-#include "operator/reconcile/state.h"
+#include "operator/reconcile/state/reconciler_state.h"
 #include "world.h"
 
 struct process {

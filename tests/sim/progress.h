@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/core/map.h"
-#include "operator/reconcile/plan.h"
-#include "operator/reconcile/view.h"
+#include "operator/reconcile/decide/model/plan.h"
+#include "operator/reconcile/decide/model/view.h"
 
 struct world;
 

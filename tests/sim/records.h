@@ -2,7 +2,7 @@
  * (invariants 1, 2 and 6). */
 #pragma once
 
-#include "operator/reconcile/view.h"
+#include "operator/reconcile/decide/model/view.h"
 #include "world.h"
 
 /* The partition with that id, wherever it is; NULL: there is none. */

@@ -8,7 +8,7 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 #include "operator/api/podspec.h"
-#include "operator/reconcile/decide.h"
+#include "operator/reconcile/decide/decide.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -1,4 +1,4 @@
-#include "operator/reconcile/admitted.h"
+#include "operator/reconcile/state/dry_run_cache.h"
 
 #include "lib/check.h"
 

@@ -1,4 +1,4 @@
-#include "operator/reconcile/failure.h"
+#include "operator/reconcile/decide/model/failure.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "operator/reconcile/memory.h"
+#include "operator/reconcile/state/job_cache.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

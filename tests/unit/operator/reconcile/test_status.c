@@ -1,4 +1,4 @@
-#include "operator/reconcile/status.h"
+#include "operator/reconcile/decide/status/status.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "lib/check.h"
 #include "lib/golden.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/conditions.h"
+#include "operator/reconcile/decide/status/conditions.h"
 
 #define NOW_S 1790000000 /* 2026-09-21T14:13:20Z */
 #define NOW "2026-09-21T14:13:20Z"

@@ -7,7 +7,7 @@
  * reports late or never, only a list tells what became of a write. */
 #pragma once
 
-#include "operator/reconcile/decide.h"
+#include "operator/reconcile/decide/decide.h"
 
 #define WORLD_START_MS 1000000
 #define WORLD_HOLD_MS 300000

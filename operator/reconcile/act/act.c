@@ -1,0 +1,397 @@
+#include <assert.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/act/launcher_requests.h"
+#include "vipu/model/shape.h"
+
+static void send(struct work *work, struct op *op, const struct kube_request *http)
+{
+    work_send(work, op, http, answer_op);
+}
+
+static void send_finalizers(struct work *work, struct op *op, const struct job *job)
+{
+    AUTO(json) cJSON *body = json_object();
+    cJSON *metadata = json_put_object(body, "metadata");
+    cJSON *finalizers = json_put_array(metadata, "finalizers");
+
+    json_put_str(metadata, "uid", job->uid);
+    json_put_str(metadata, "resourceVersion", job->resource_version);
+    for (size_t i = 0; i < job->finalizers.count; i++) {
+        if (!str_eq(job->finalizers.items[i], API_FINALIZER))
+            json_push_str(finalizers, job->finalizers.items[i]);
+    }
+    if (op->kind == OP_FINALIZER_ADD)
+        json_push_str(finalizers, API_FINALIZER);
+    send(work, op,
+         &(struct kube_request){.method = "PATCH",
+                                .resource = &KUBE_IPUJOBS,
+                                .ns = job->ns,
+                                .name = job->name,
+                                .body = body,
+                                .content_type = KUBE_MERGE_PATCH});
+}
+
+static void send_status(struct work *work, struct op *op, const struct job *job)
+{
+    AUTO(json) cJSON *body = json_object();
+    cJSON *metadata = json_put_object(body, "metadata");
+
+    json_put_str(metadata, "uid", job->uid);
+    json_put_str(metadata, "resourceVersion", job->resource_version);
+    json_put_take(body, "status", TAKE(op->body));
+    send(work, op,
+         &(struct kube_request){.method = "PATCH",
+                                .resource = &KUBE_IPUJOBS,
+                                .ns = job->ns,
+                                .name = job->name,
+                                .sub = "status",
+                                .body = body,
+                                .content_type = KUBE_MERGE_PATCH});
+}
+
+/* The log has it for longer than the cluster does; not its words: they may be a program's last lines. */
+static void send_event(const struct work *work, const struct op *op, const struct job *job)
+{
+    log_info("event of a job", KV("job", work->key), KV("reason", op->reason));
+    events_send(work->r->events, &(struct event){
+                                     .regarding = {.api_version = API_GROUP_VERSION,
+                                                   .kind = API_KIND,
+                                                   .ns = job->ns,
+                                                   .name = job->name,
+                                                   .uid = job->uid},
+                                     .type = op->warning ? "Warning" : "Normal",
+                                     .reason = op->reason,
+                                     .action = "Reconcile",
+                                     .note = op->text,
+                                 });
+}
+
+/* Where an instance's pods are told their partition is. */
+static bool find_place(const struct reconciler *r, const struct record *record, struct podspec_place *ret,
+                       char **ret_options)
+{
+    int index = pool_find(r->pool, record->controller);
+    const struct vipu_controller_config *config =
+        index < 0 ? NULL : pool_controller(r->pool, (size_t)index)->config;
+    const struct vipu_partition *listed = pool_listed(r->pool, record->controller, record->name);
+    struct podaccess_vipu access = vipu_access(r, record->controller);
+
+    if (!config)
+        return false;
+    if (listed)
+        *ret_options = vipu_target_options(listed->size, listed->num_ilds, listed->num_gcds, listed->routing);
+    *ret = (struct podspec_place){
+        .partition = record->name,
+        .run = record->run,
+        .vipu_host = config->host,
+        .vipu_port = config->port,
+        .node_label = config->node_label,
+        .node_value = config->node_value,
+        .reconfigurable = record->reconfigurable,
+        .target_options = *ret_options,
+        .start = record->start,
+        .vipu_tls = config->tls,
+        .has_vipu_user = access.user_id != NULL,
+        .has_vipu_ca = access.ca_pem != NULL,
+    };
+    return true;
+}
+
+static void send_pod(struct work *work, struct op *op, const struct job *job)
+{
+    struct reconciler *r = work->r;
+    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, op->name);
+    bool is_worker = op->worker < job->spec.workers_per_instance;
+    AUTO(mem) char *target_options = NULL;
+    AUTO(json) cJSON *pod = NULL;
+    struct podspec_place place;
+    struct err err = {0};
+
+    if (!record || !find_place(r, record, &place, &target_options))
+        return;
+    if (job->spec.has_launcher && is_worker)
+        place.agent_port = launch_port(r, job, record, op->worker);
+    pod = is_worker ? podspec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err)
+                    : launch_make_pod(r, job, op->instance, &place, &err);
+    if (!pod) {
+        log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
+        return;
+    }
+    op->text = mem_strdup(json_str(pod, "metadata/name", ""));
+    send(work, op,
+         &(struct kube_request){
+             .method = "POST", .resource = &KUBE_PODS, .ns = job->ns, .body = pod, .retry_post = true});
+}
+
+static void await_dry_run(const struct work *work)
+{
+    struct job_memory *memory = work_memory(work);
+
+    if (!memory)
+        return;
+    memory->dry_run = DRY_RUN_AWAITED;
+    memory->dry_run_generation = work->generation;
+}
+
+static void leave_name_open(cJSON *metadata)
+{
+    json_put_strf(metadata, "generateName", "%s-", json_str(metadata, "name", ""));
+    json_drop(metadata, "name");
+}
+
+/* A pod that differs from the later one in nothing that the API server judges. */
+void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
+{
+    static const char *const query[] = {"dryRun", "All", NULL};
+    const struct podspec_place place = {
+        .partition = "dry-run", .vipu_host = "dry-run", .vipu_port = 1, .agent_port = AGENT_HOST_PORT_FIRST};
+    bool is_launcher = op->worker > 0;
+    AUTO(json) cJSON *pod = NULL;
+    struct err err = {0};
+
+    pod = is_launcher ? launch_make_trial(work->r, job, &place, &err)
+                      : podspec_worker(job, 0, 0, &place, &work->r->options.pods, &err);
+    if (!pod) {
+        log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
+        return;
+    }
+    if (!is_launcher && !op->ready && !admitted_ask(&work->r->admitted, job)) {
+        await_dry_run(work);
+        return;
+    }
+    if (op->ready)
+        leave_name_open(json_at_mut(pod, "metadata"));
+    mem_free(op->text);
+    op->text = admitted_fingerprint(job);
+    send(work, op,
+         &(struct kube_request){.method = "POST",
+                                .resource = &KUBE_PODS,
+                                .ns = job->ns,
+                                .query = query,
+                                .body = pod,
+                                .retry_post = true});
+}
+
+static void send_service(struct work *work, struct op *op, const struct job *job)
+{
+    AUTO(json) cJSON *service = podspec_service(job);
+
+    op->text = mem_strdup(json_str(service, "metadata/name", ""));
+    send(work, op,
+         &(struct kube_request){.method = "POST",
+                                .resource = &KUBE_SERVICES,
+                                .ns = job->ns,
+                                .body = service,
+                                .retry_post = true});
+}
+
+static void send_names(struct work *work, struct op *op, const struct job *job)
+{
+    AUTO(json) cJSON *slice = TAKE(op->body);
+
+    if (op->uid)
+        json_put_str(json_at_mut(slice, "metadata"), "uid", op->uid);
+    send(work, op,
+         &(struct kube_request){.method = op->uid ? "PATCH" : "POST",
+                                .resource = &KUBE_ENDPOINT_SLICES,
+                                .ns = job->ns,
+                                .name = op->uid ? op->name : NULL,
+                                .body = slice,
+                                .content_type = op->uid ? KUBE_MERGE_PATCH : NULL,
+                                .retry_post = true});
+}
+
+static void send_record(struct work *work, struct op *op)
+{
+    const struct reconciler *r = work->r;
+    struct job_memory *memory = work_memory(work);
+    AUTO(json) cJSON *body = NULL;
+
+    if (op->kind == OP_RECORD_PATCH) {
+        body = record_patch(op->record);
+        send(work, op,
+             &(struct kube_request){.method = "PATCH",
+                                    .resource = &KUBE_CONFIGMAPS,
+                                    .ns = r->options.operator_ns,
+                                    .name = op->record->name,
+                                    .body = body,
+                                    .content_type = KUBE_MERGE_PATCH});
+        return;
+    }
+    if (memory) { /* before the watch can show it */
+        memory_part(memory, op->record->name, loop_now_ms(r->loop))->is_ours_fresh = true;
+        grants_note_record(memory, op->record);
+    }
+    if (!op->record->job_key)
+        op->record->job_key = mem_strdup(work->key);
+    body = record_build(op->record, r->options.operator_ns);
+    send(work, op,
+         &(struct kube_request){.method = "POST",
+                                .resource = &KUBE_CONFIGMAPS,
+                                .ns = r->options.operator_ns,
+                                .body = body,
+                                .retry_post = true});
+}
+
+static void send_delete(struct work *work, struct op *op, const struct kube_resource *resource,
+                        const char *ns)
+{
+    AUTO(json) cJSON *body = json_object();
+    cJSON *preconditions = json_put_object(body, "preconditions");
+
+    json_put_str(body, "apiVersion", "v1");
+    json_put_str(body, "kind", "DeleteOptions");
+    json_put_str(preconditions, "uid", op->uid);
+    json_put_str(preconditions, "resourceVersion", op->version);
+    if (op->now)
+        json_put_i64(body, "gracePeriodSeconds", 0);
+    json_put_str(body, "propagationPolicy", "Background");
+    send(work, op,
+         &(struct kube_request){
+             .method = "DELETE", .resource = resource, .ns = ns, .name = op->name, .body = body});
+}
+
+static void create_partition(const struct work *work, const struct op *op, const struct job *job)
+{
+    const struct record *record = op->record;
+    struct vipu_requirements want = {
+        .id = record->name,
+        .size = record->size,
+        .num_gcds = record->gcds,
+        .num_replicas = record->replicas,
+        .reconfigurable = record->reconfigurable,
+        .allocation_id = job->spec.allocation,
+        .num_ilds = record->size > VIPU_ILD_IPUS ? record->size / VIPU_ILD_IPUS : 0,
+    };
+
+    if (job->spec.sync_type)
+        vipu_sync_type_parse(job->spec.sync_type, &want.sync_type);
+    if (job->spec.routing)
+        vipu_routing_parse(job->spec.routing, &want.routing);
+    pool_create(work->r->pool, record->controller, &want);
+}
+
+/* The controller of a partition stands in its record. */
+static const char *controller_of(const struct reconciler *r, const char *id)
+{
+    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+
+    return record ? record->controller : "";
+}
+
+/* What is left of a job that has gone is given back without it. */
+static bool needs_job(enum op_kind kind)
+{
+    return kind != OP_RECORD_PATCH && kind != OP_RECORD_DELETE && kind != OP_PARTITION_REMOVE &&
+           kind != OP_POD_DELETE;
+}
+
+static void perform(struct work *work, struct op *op, const struct job *job)
+{
+    struct reconciler *r = work->r;
+
+    assert(job || !needs_job(op->kind));
+
+    switch (op->kind) {
+    case OP_CLAIM:
+        return;
+    case OP_EVENT:
+        send_event(work, op, job);
+        return;
+    case OP_PARTITION_CREATE:
+        create_partition(work, op, job);
+        return;
+    case OP_PARTITION_RESET:
+        pool_reset(r->pool, controller_of(r, op->name), op->name);
+        return;
+    case OP_PARTITION_REMOVE:
+        pool_remove(r->pool, controller_of(r, op->name), op->name);
+        return;
+    case OP_FINALIZER_ADD:
+    case OP_FINALIZER_REMOVE:
+        send_finalizers(work, op, job);
+        return;
+    case OP_JOB_DELETE:
+        send_delete(work, op, &KUBE_IPUJOBS, job->ns);
+        return;
+    case OP_STATUS:
+        send_status(work, op, job);
+        return;
+    case OP_DRY_RUN:
+        act_send_dry_run(work, op, job);
+        return;
+    case OP_SERVICE_CREATE:
+        send_service(work, op, job);
+        return;
+    case OP_NAMES_WRITE:
+        send_names(work, op, job);
+        return;
+    case OP_POLICY_CREATE:
+        launch_send_policy(work, op, job);
+        return;
+    case OP_KEYS_CREATE:
+        launch_send_keys(work, op, job);
+        return;
+    case OP_KEYS_DELETE:
+        send_delete(work, op, &KUBE_SECRETS, job->ns);
+        return;
+    case OP_RECORD_CREATE:
+    case OP_RECORD_PATCH:
+        send_record(work, op);
+        return;
+    case OP_RECORD_DELETE:
+        send_delete(work, op, &KUBE_CONFIGMAPS, r->options.operator_ns);
+        return;
+    case OP_POD_CREATE:
+        send_pod(work, op, job);
+        return;
+    case OP_POD_DELETE: {
+        AUTO(mem) char *ns = work_ns(work);
+
+        send_delete(work, op, &KUBE_PODS, ns);
+        return;
+    }
+    }
+}
+
+void act(struct reconciler *r, const char *key, const struct job *job, struct job_memory *memory,
+         struct plan *plan)
+{
+    struct work *work = work_new(r, key, memory ? memory->uid : "");
+
+    work->generation = job ? job->generation : 0;
+    work->again_at_ms = plan->again_at_ms;
+    if (log_enabled(LOG_DEBUG) && plan->count) {
+        AUTO(str) struct str text = {0};
+
+        plan_print(plan, &text);
+        log_debug("plan", KV("job", key), KV("ops", str_text(&text)));
+    }
+    for (size_t i = 0; i < plan->count; i++)
+        perform(work, &plan->ops[i], job);
+    work_put(work);
+}
+
+void act_confirm_gone(struct reconciler *r, const char *key, const char *uid)
+{
+    struct work *work = work_new(r, key, uid);
+    struct op op = {.kind = OP_RECORD_DELETE, .uid = mem_strdup(uid)};
+    AUTO(mem) char *ns = work_ns(work);
+    struct kube_request http = {
+        .method = "GET", .resource = &KUBE_IPUJOBS, .ns = ns, .name = strchr(key, '/') + 1};
+
+    work_send(work, &op, &http, answer_look);
+    work_put(work);
+}
+
+void act_cancel_all(struct reconciler *r)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&r->works, &i, NULL, &value);)
+        work_free(value);
+}

@@ -1,0 +1,20 @@
+/* The requests that only jobs with a launcher need: keys, network policy, launcher pod; and the ports of
+ * their agents, of which no two pods on a node may have the same. For act.c. */
+#pragma once
+
+#include "operator/reconcile/act/execution.h"
+
+/* Where the worker's agent listens in this run: chosen once, and told by its pod afterwards. */
+uint16_t launch_port(struct reconciler *r, const struct job *job, const struct record *record,
+                     uint32_t worker);
+/* The launcher pod of the instance; NULL when a worker that should be there is not, or with err. Yours. */
+cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32_t instance,
+                       const struct podspec_place *place, struct err *err);
+/* One that differs from the later one in nothing that the API server judges. Yours. */
+cJSON *launch_make_trial(const struct reconciler *r, const struct job *job, const struct podspec_place *place,
+                         struct err *err);
+void launch_send_keys(struct work *work, struct op *op, const struct job *job);
+void launch_send_policy(struct work *work, struct op *op, const struct job *job);
+
+/* Answers. */
+void launch_on_keys_created(struct request *request, struct kube_response *res);

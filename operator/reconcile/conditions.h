@@ -1,7 +1,0 @@
-/* The conditions of a job, as Kubernetes keeps them. Pure. */
-#pragma once
-
-#include "operator/reconcile/status.h"
-
-void conditions_put(cJSON *status, const cJSON *before, const struct verdict *verdict,
-                    const struct job_view *view);

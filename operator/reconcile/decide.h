@@ -1,9 +1,0 @@
-/* The heart: what is, and what should be, gives what to do. Pure: same view, same plan; no clock, no dice, no
- * requests. Level-triggered: it never asks what just happened. Applying a plan and deciding again leads to
- * the empty plan. */
-#pragma once
-
-#include "operator/reconcile/plan.h"
-#include "operator/reconcile/view.h"
-
-void job_decide(const struct job_view *view, struct plan *plan);

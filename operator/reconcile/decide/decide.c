@@ -1,0 +1,343 @@
+#include "operator/reconcile/decide/decide.h"
+
+#include "base/core/mem.h"
+#include "operator/api/ended.h"
+#include "operator/api/names.h"
+#include "operator/api/reasons.h"
+#include "operator/reconcile/decide/inactive.h"
+#include "operator/reconcile/decide/instance/instance.h"
+#include "operator/reconcile/decide/instance/instance_parts.h"
+#include "operator/reconcile/decide/lifetime.h"
+#include "operator/reconcile/decide/rollout.h"
+#include "operator/reconcile/decide/status/status_events.h"
+
+static bool is_ours(const struct job *job)
+{
+    return !job->is_vendors && job_is_managed_by_us(&job->spec);
+}
+
+/* ---- the ordinary course ---- */
+
+struct tally {
+    uint32_t phases[INSTANCE_FAILED + 1];
+    struct instance_result
+        first[INSTANCE_FAILED + 1]; /* of each phase, for its reason and text; texts owned */
+    bool fatal, unanswered, step;
+};
+
+/* What only another spec can mend speaks first, then who has something to say at all. */
+static bool says_more(const struct instance_result *result, const struct instance_result *than)
+{
+    if (result->is_fatal != than->is_fatal)
+        return result->is_fatal;
+    return result->text && !than->text;
+}
+
+static void tally_add(struct tally *tally, struct instance_result *result)
+{
+    enum instance_phase phase = result->phase;
+
+    tally->unanswered = tally->unanswered || result->is_unanswered;
+    tally->step = tally->step || result->is_step;
+    tally->fatal = tally->fatal || (phase == INSTANCE_FAILED && result->is_fatal);
+    if (tally->phases[phase]++ == 0 || says_more(result, &tally->first[phase])) {
+        mem_free(tally->first[phase].text);
+        tally->first[phase] = *result;
+    } else {
+        mem_free(result->text);
+    }
+}
+
+static void tally_release(struct tally *tally)
+{
+    for (size_t i = 0; i < COUNT_OF(tally->first); i++)
+        mem_free(tally->first[i].text);
+}
+
+static void add_result(const struct instance_view *inst, struct instance_result *result, struct verdict *v)
+{
+    if (result->is_stuck && !v->stuck_at)
+        v->stuck_at = mem_strdup(result->text);
+    v->has_begun = v->has_begun || (inst->record && result->phase != INSTANCE_WAITING);
+    v->with_partition += result->has_partition;
+    v->has_silent_controller = v->has_silent_controller || result->has_silent_controller;
+    v->active += result->active;
+    v->succeeded += result->succeeded;
+    v->failed += result->failed;
+}
+
+static enum turnover turnover_of(const struct rollout *rollout, uint32_t index)
+{
+    if (!indexset_has(&rollout->replace, index))
+        return TURNOVER_NONE;
+    return rollout->may_start ? TURNOVER_REPLACE : TURNOVER_STOP;
+}
+
+/* Pods that the operator itself was still ending for a suspension are nobody's doing. */
+static void tell_resumption(const cJSON *status, struct instance_result *result)
+{
+    bool was_suspended = str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
+                         str_eq(json_str(status, "reason", ""), "StoppingOldPods");
+
+    if (was_suspended && str_eq(result->reason, "PodGone"))
+        instance_say(result, INSTANCE_STARTING, "StoppingOldPods",
+                     "Pods from before the job was suspended are still ending; then it is started again");
+}
+
+static void decide_instances(const struct job_view *view, const struct rollout *rollout, const cJSON *status,
+                             struct verdict *v, struct plan *plan, struct tally *tally)
+{
+    v->all_partitions = view->instance_count > 0;
+    for (size_t i = 0; i < view->instance_count; i++) {
+        const struct instance_view *inst = &view->instances[i];
+        struct instance_result result = {0};
+
+        if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
+            mem_free(instance_stop(view, inst, KEEP_FINISHED, RELEASE_FOR_GOOD, plan));
+            instance_count_pods(view, inst, &result);
+            result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
+        } else {
+            instance_decide(view, inst, turnover_of(rollout, inst->index), plan, &result);
+            tell_resumption(status, &result);
+            if (result.phase == INSTANCE_DONE)
+                indexset_add(&v->done, inst->index);
+            if (result.phase == INSTANCE_FAILED && !result.is_fatal)
+                indexset_add(&v->broken, inst->index);
+            if (result.failure.reason)
+                verdict_add_failure(v, &result.failure);
+            if (inst->record && inst->record->restarts > v->restarts)
+                v->restarts = inst->record->restarts;
+        }
+        add_result(inst, &result, v);
+        if (!result.has_partition && result.phase != INSTANCE_DONE)
+            v->all_partitions = false;
+        tally_add(tally, &result);
+    }
+}
+
+/* Those that run beside while a template is rolled out. How they end says nothing about the job. Returns why
+ * there is no room for them (owned), or NULL. */
+static char *decide_surge(const struct job_view *view, const struct rollout *rollout, struct verdict *v,
+                          struct plan *plan)
+{
+    char *waits = NULL;
+
+    for (size_t i = view->instance_count; i < view_all(view); i++) {
+        const struct instance_view *inst = &view->instances[i];
+        struct instance_result result = {0};
+
+        if (i - view->instance_count < rollout->surge)
+            instance_decide(view, inst, turnover_of(rollout, inst->index), plan, &result);
+        else
+            result.text = instance_stop(view, inst, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
+        add_result(inst, &result, v);
+        if (result.phase == INSTANCE_WAITING && result.wait && !waits)
+            waits = TAKE(result.text);
+        mem_free(result.text);
+    }
+    return waits;
+}
+
+/* Which phase speaks for the whole job: what keeps it from running first. */
+static const struct instance_result *spokesman(const struct tally *tally, enum job_state *ret_state)
+{
+    static const struct {
+        enum instance_phase phase;
+        enum job_state state;
+    } order[] = {
+        {INSTANCE_HOLDING, JOB_RESTARTING}, {INSTANCE_RESTARTING, JOB_RESTARTING},
+        {INSTANCE_STARTING, JOB_STARTING},  {INSTANCE_WAITING, JOB_PENDING},
+        {INSTANCE_ENDING, JOB_RUNNING},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        if (tally->phases[order[i].phase] == 0)
+            continue;
+        *ret_state = order[i].state;
+        return &tally->first[order[i].phase];
+    }
+    return NULL;
+}
+
+/* One that failed long before the others ended is known by the status alone. */
+static char *name_broken(const cJSON *status, const struct indexset *broken)
+{
+    JSON_EACH (item, json_at(status, "failure")) {
+        if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
+            return mem_printf("; pod %s: %s; see status.failure", json_str(item, "pod", ""),
+                              json_str(item, "reason", ""));
+    }
+    return mem_strdup("; see status.failure");
+}
+
+static void conclude_end(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                         struct verdict *v)
+{
+    AUTO(mem) char *known = name_broken(status, &v->broken);
+    const struct instance_result *failed = &tally->first[INSTANCE_FAILED];
+
+    if (tally->phases[INSTANCE_FAILED] == 0) {
+        v->state = JOB_COMPLETED;
+        v->reason = "Completed";
+        v->message = mem_strdup("All instances done");
+        return;
+    }
+    v->state = JOB_FAILED;
+    v->reason = failed->reason ? failed->reason : "InstanceFailed";
+    if (failed->text && view->instance_count == 1)
+        v->message = mem_strdup(failed->text);
+    else
+        v->message =
+            mem_printf("%u of %zu instances failed%s%s", tally->phases[INSTANCE_FAILED], view->instance_count,
+                       failed->text ? "; " : "", failed->text ? failed->text : known);
+}
+
+static uint32_t count_running(const struct tally *tally)
+{
+    return tally->phases[INSTANCE_RUNNING] + tally->phases[INSTANCE_ENDING];
+}
+
+static char *tell_progress(const struct job_view *view, const struct tally *tally)
+{
+    struct str out = {0};
+
+    str_addf(&out, "%u of %zu instances running, %u done", count_running(tally), view->instance_count,
+             tally->phases[INSTANCE_DONE]);
+    if (tally->phases[INSTANCE_FAILED])
+        str_addf(&out, ", %u failed", tally->phases[INSTANCE_FAILED]);
+    return str_take(&out);
+}
+
+static void conclude(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                     struct verdict *v)
+{
+    uint32_t ended = tally->phases[INSTANCE_DONE] + tally->phases[INSTANCE_FAILED];
+    const struct instance_result *speaker = spokesman(tally, &v->state);
+    AUTO(mem) char *progress = tell_progress(view, tally);
+
+    v->running = count_running(tally);
+    v->wait = tally->first[INSTANCE_WAITING].wait;
+    if (view->instance_count == 0) {
+        v->state = JOB_PENDING;
+        v->reason = "NoInstances";
+        v->message = mem_strdup("spec.jobInstances is 0; scale the job up to start it");
+    } else if (tally->fatal) {
+        v->state = JOB_FAILED;
+        v->reason = tally->first[INSTANCE_FAILED].reason;
+        v->message = mem_strdup(tally->first[INSTANCE_FAILED].text);
+    } else if (ended == view->instance_count) {
+        conclude_end(view, status, tally, v);
+    } else if (speaker) {
+        v->reason = speaker->reason;
+        v->message = view->instance_count == 1 ? mem_strdup(speaker->text)
+                                               : mem_printf("%s; %s", progress, speaker->text);
+        if (v->running && v->state != JOB_RESTARTING)
+            v->state = JOB_RUNNING;
+    } else {
+        v->all_pods = true;
+        v->state = JOB_RUNNING;
+        v->reason = "Running";
+        v->message = mem_strdup(view->instance_count == 1 ? "Running on its IPUs" : progress);
+    }
+}
+
+static void tell_rollout(const struct job_view *view, const struct rollout *rollout, const char *waits,
+                         struct verdict *v)
+{
+    char *before = v->message;
+
+    if (rollout->outdated == 0 || v->state == JOB_COMPLETED || v->state == JOB_FAILED)
+        return;
+    if (view->job->spec.has_launcher)
+        v->message =
+            mem_printf("%s; the template has changed: to use it, suspend the job and resume it", before);
+    else
+        v->message = mem_printf("%s; %u of %u instances have the changed template%s%s", before,
+                                rollout->updated, rollout->updated + rollout->outdated,
+                                waits ? "; no spare partition for maxSurge: " : "", waits ? waits : "");
+    mem_free(before);
+}
+
+/* That a job is starting can wait for what comes next. Nothing else can. */
+static bool is_mere_step(const struct tally *tally, const struct verdict *v)
+{
+    const struct reason *reason = reason_find(v->reason);
+
+    return tally->step && v->state == JOB_STARTING && reason && reason->kind == REASON_STEP &&
+           v->failure_count == 0;
+}
+
+static bool is_time_to_tell(const struct tally *tally, const struct verdict *v)
+{
+    return !tally->unanswered && !is_mere_step(tally, v);
+}
+
+static void decide_course(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {0};
+    struct tally tally = {0};
+    AUTO(rollout) struct rollout rollout = {0};
+    AUTO(mem) char *waits = NULL;
+    bool is_hindered;
+    char *text = NULL;
+
+    if (!view->job->has_finalizer) {
+        plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before anything outside is touched */
+        for (size_t i = 0; i < view->instance_count; i++)
+            plan_claim(plan, view->instances[i].index, false);
+        v.message = mem_strdup("Nothing is started before the job has its finalizer");
+        if (telling_of_refused_write(view, plan, &v))
+            status_decide(view, status, &v, plan);
+        verdict_release(&v);
+        return;
+    }
+    read_ended(status, &v);
+    decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
+    mem_free(text);
+    rollout_decide(view, &v.done, &v.broken, &rollout);
+    decide_instances(view, &rollout, status, &v, plan, &tally);
+    waits = decide_surge(view, &rollout, &v, plan);
+    if (v.active)
+        decide_shared(view, plan);
+    conclude(view, status, &tally, &v);
+    tell_rollout(view, &rollout, waits, &v);
+    is_hindered = telling_of_refused_write(view, plan, &v);
+    if (view->job->overrides_restart_policy &&
+        json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_tell(&tally, &v))
+        plan_event(plan, "RestartPolicyOverridden",
+                   "spec.workers.template.spec.restartPolicy does not count: the pods get Never, and "
+                   "spec.restartPolicy says whether the job is started again",
+                   true);
+    if (lifetime_limit(view, status, &v, plan) || is_hindered || is_time_to_tell(&tally, &v))
+        status_decide(view, status, &v, plan);
+    tally_release(&tally);
+    verdict_release(&v);
+}
+
+void job_decide(const struct job_view *view, struct plan *plan)
+{
+    const struct job *job = view->job;
+    char *text = NULL;
+
+    if (!job || !is_ours(job)) {
+        decide_leftovers(view, NULL, KEEP_FINISHED, plan, &text);
+        mem_free(text);
+        return;
+    }
+
+    struct err err = {0};
+    AUTO(json) cJSON *status = job_status(job, &err);
+
+    if (job->deleting) {
+        if (job->has_finalizer)
+            decide_deletion(view, status, plan);
+    } else if (status_is_finished(status) && !status_is_stale_refusal(status, job->generation)) {
+        decide_finished(view, status, plan);
+    } else if (job->problems.count) {
+        decide_invalid(view, status, plan);
+    } else if (job->spec.suspend) {
+        decide_suspended(view, status, plan);
+    } else {
+        decide_course(view, status, plan);
+    }
+}

@@ -1,0 +1,283 @@
+#include "operator/reconcile/decide/inactive.h"
+
+#include "base/core/mem.h"
+#include "operator/api/ended.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/decide/lifetime.h"
+#include "operator/reconcile/decide/status/status_events.h"
+
+/* ---- what is left ---- */
+
+/* The record of an attempt that ended badly stays until a later attempt has one: it keeps the id from being
+ * used again, by which a process that lives on could find the way back, and it counts attempts and restarts.
+ */
+static bool keeps_id(const struct job_view *view, const struct record *record, const struct verdict *going_on)
+{
+    bool has_successor = record->instance < view_all(view) && view->instances[record->instance].record;
+    bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_GIVEN_BACK);
+
+    return record->releasing && !ended_well && !has_successor &&
+           !indexset_has(&going_on->done, record->instance) &&
+           !indexset_has(&going_on->broken, record->instance);
+}
+
+enum release release_of(const struct job_view *view, const struct record *record,
+                        const struct verdict *going_on)
+{
+    if (!going_on || !str_eq(record->job_uid, view->job->uid))
+        return RELEASE_FOR_GOOD;
+    return keeps_id(view, record, going_on) ? RELEASE_KEEPS_ID : RELEASE_FOR_NOW;
+}
+
+/* An admin has said that the partition is this job's: it goes when the job does. What its pods do is not ours
+ * to judge before. */
+static bool is_kept_for_vendors(const struct job *job, const struct record *record)
+{
+    return job && job->is_vendors && str_eq(record->job_uid, job->uid);
+}
+
+void decide_leftovers(const struct job_view *view, const struct verdict *going_on, enum keep keep,
+                      struct plan *plan, char **ret_text)
+{
+    for (size_t i = 0; i < view->extra_count; i++) {
+        if (!keeps_pod(view, keep, view->extra_pods[i]))
+            plan_pod_delete(plan, view->extra_pods[i]);
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (is_kept_for_vendors(view->job, tomb->record))
+            continue;
+        char *text = tombstone_decide(view, tomb, release_of(view, tomb->record, going_on), plan);
+
+        if (*ret_text)
+            mem_free(text);
+        else
+            *ret_text = text;
+    }
+}
+
+/* ---- nothing more is to run ---- */
+
+/* Stops all instances; returns what is still to be done, or NULL. */
+static char *stop_all(const struct job_view *view, enum keep keep, enum release release, struct plan *plan)
+{
+    char *first = NULL;
+
+    for (size_t i = 0; i < view_all(view); i++) {
+        char *text = instance_stop(view, &view->instances[i], keep, release, plan);
+
+        if (first)
+            mem_free(text);
+        else
+            first = text;
+    }
+    return first;
+}
+
+static void count_pods(const struct job_view *view, struct verdict *v)
+{
+    for (size_t i = 0; i < view_all(view); i++) {
+        struct instance_result result = {0};
+
+        instance_count_pods(view, &view->instances[i], &result);
+        v->active += result.active;
+        v->succeeded += result.succeeded;
+        v->failed += result.failed;
+    }
+}
+
+void read_ended(const cJSON *status, struct verdict *v)
+{
+    indexset_parse(&v->done, json_str(status, "completedInstances", ""));
+    indexset_parse(&v->broken, json_str(status, "failedInstances", ""));
+    v->restarts = (uint32_t)json_i64(status, "restartCount", 0);
+}
+
+static bool has_records(const struct job_view *view)
+{
+    for (size_t i = 0; i < view_all(view); i++) {
+        if (view->instances[i].record)
+            return true;
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        if (!view->tombstones[i].record->spent_s)
+            return true;
+    }
+    return false;
+}
+
+/* Every partition that is left stands in the admin's annotation, and its controller could not be asked. The
+ * records stay, and are swept when their controllers answer. */
+static bool is_let_go(const struct job_view *view)
+{
+    for (size_t i = 0; i < view_all(view); i++) {
+        const struct instance_view *inst = &view->instances[i];
+
+        if (inst->record && (!inst->released_by_admin || !inst->part.trouble))
+            return false;
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (!tomb->record->spent_s && (!tomb->released_by_admin || !tomb->part.trouble))
+            return false;
+    }
+    return true;
+}
+
+/* The ids that are left, for the annotation that lets go of them, when no controller could be asked. */
+static char *how_to_let_go(const struct job_view *view)
+{
+    AUTO(str) struct str ids = {0};
+
+    for (size_t i = 0; i < view_all(view); i++) {
+        const struct instance_view *inst = &view->instances[i];
+
+        if (inst->record && !inst->released_by_admin && inst->part.trouble)
+            str_addf(&ids, "%s%s", ids.len ? "," : "", inst->record->name);
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (!tomb->record->spent_s && !tomb->released_by_admin && tomb->part.trouble)
+            str_addf(&ids, "%s%s", ids.len ? "," : "", tomb->record->name);
+    }
+    if (ids.len == 0)
+        return mem_strdup("");
+    return mem_printf(". To let the job go now and its partitions later: kubectl annotate -n %s ipujob "
+                      "%s " ANNOTATION_RELEASE "=%s",
+                      view->ns, view->name, str_text(&ids));
+}
+
+void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
+    char *text = stop_all(view, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
+
+    decide_leftovers(view, NULL, KEEP_NOTHING, plan, &text);
+    if (!has_records(view) || is_let_go(view)) {
+        plan_add(plan, OP_FINALIZER_REMOVE);
+    } else {
+        AUTO(mem) char *way_out = how_to_let_go(view);
+
+        if (*way_out)
+            v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
+        read_ended(status, &v);
+        count_pods(view, &v);
+        v.message = mem_printf("Being deleted: %s%s", text, way_out);
+        telling_of_refused_write(view, plan, &v);
+        status_decide(view, status, &v, plan);
+    }
+    mem_free(text);
+    verdict_release(&v);
+}
+
+static bool waits_for_controller(const struct job_view *view)
+{
+    for (size_t i = 0; i < view_all(view); i++) {
+        if (view->instances[i].record && view->instances[i].part.trouble)
+            return true;
+    }
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        if (!view->tombstones[i].record->spent_s && view->tombstones[i].part.trouble)
+            return true;
+    }
+    return false;
+}
+
+void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
+    char *text = stop_all(view, KEEP_FINISHED, RELEASE_FOR_NOW, plan);
+
+    read_ended(status, &v);
+    decide_leftovers(view, &v, KEEP_FINISHED, plan, &text);
+    count_pods(view, &v);
+    if (text && waits_for_controller(view))
+        v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
+    v.message = text ? mem_printf("Suspended: %s", text)
+                     : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    telling_of_refused_write(view, plan, &v);
+    status_decide(view, status, &v, plan);
+    mem_free(text);
+    verdict_release(&v);
+}
+
+static enum keep keep_by_policy(enum clean_policy clean)
+{
+    switch (clean) {
+    case CLEAN_NONE:
+        return KEEP_FINISHED;
+    case CLEAN_WORKERS:
+        return KEEP_LAUNCHERS;
+    case CLEAN_ALL:
+        break;
+    }
+    return KEEP_NOTHING;
+}
+
+/* Its finalizer goes as with any deletion. */
+static void plan_job_delete(const struct job *job, struct plan *plan)
+{
+    struct op *op = plan_add(plan, OP_JOB_DELETE);
+
+    op->name = mem_strdup(job->name);
+    op->uid = mem_strdup(job->uid);
+}
+
+/* Status follows, so that each change is told once. */
+static void tell_change_after_end(const struct job *job, const cJSON *status, struct plan *plan)
+{
+    if (json_i64(status, "desiredReplicas", 0) != job->spec.instances)
+        plan_event(plan, "ScaledAfterEnd",
+                   "The job has ended; scaling it changes nothing. Create it anew to run it again", true);
+    else if (json_i64(status, "observedGeneration", 0) != job->generation)
+        plan_event(
+            plan, "ChangedAfterEnd",
+            "The job has ended; of its spec only ttlSecondsAfterFinished and cleanPodPolicy still count. "
+            "Create it anew to run it again",
+            false);
+}
+
+void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    bool is_expired = lifetime_is_expired(view, status, plan);
+    bool may_be_mended = status_is_refusal(status);
+    enum keep keep = keep_by_policy(view->job->spec.clean);
+    struct verdict v = {.reason = json_str(status, "reason", "Completed")};
+    char *text = stop_all(view, keep, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
+
+    read_ended(status, &v);
+    decide_leftovers(view, may_be_mended ? &v : NULL, keep, plan, &text);
+    mem_free(text);
+    if (is_expired)
+        plan_job_delete(view->job, plan);
+    else if (!has_records(view) && view->job->has_finalizer)
+        plan_add(plan, OP_FINALIZER_REMOVE);
+    v.state = str_eq(json_str(status, "launcherStatus", ""), "Completed") ? JOB_COMPLETED : JOB_FAILED;
+    v.message = mem_strdup(json_str(status, "lastMessage", ""));
+    v.succeeded = (uint32_t)json_i64(status, "workersStatus/succeeded", 0);
+    v.failed = (uint32_t)json_i64(status, "workersStatus/failed", 0);
+    tell_change_after_end(view->job, status, plan);
+    status_decide(view, status, &v, plan);
+    verdict_release(&v);
+}
+
+static char *join(const struct strv *lines)
+{
+    struct str out = {0};
+
+    for (size_t i = 0; i < lines->count; i++)
+        str_addf(&out, "%s%s", i ? "; " : "", lines->items[i]);
+    return str_take(&out);
+}
+
+void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    struct verdict v = {.state = JOB_FAILED, .reason = "InvalidSpec"};
+
+    v.message = join(&view->job->problems);
+    status_decide(view, status, &v, plan);
+    verdict_release(&v);
+}

@@ -1,0 +1,24 @@
+/* A job that nothing more is to run of: deleted, suspended, finished or refused. Pure parts of decide, each
+ * of which plans what is still to be done and what status says. */
+#pragma once
+
+#include "operator/reconcile/decide/instance/instance.h"
+#include "operator/reconcile/decide/status/status.h"
+
+void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan);
+void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan);
+/* Its story is told; what it still holds goes back, and at last it goes itself. */
+void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan);
+/* Nothing is created, and nothing that an earlier spec made is touched. */
+void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan);
+
+/* What is left of earlier attempts, removed instances and jobs that are gone. going_on: which instances have
+ * ended, when the others are to run (again); NULL: nothing will. *ret_text, if NULL, becomes what is still to
+ * be done (owned). */
+void decide_leftovers(const struct job_view *view, const struct verdict *going_on, enum keep keep,
+                      struct plan *plan, char **ret_text);
+/* What becomes of a record of an earlier attempt. going_on: as above. */
+enum release release_of(const struct job_view *view, const struct record *record,
+                        const struct verdict *going_on);
+/* Which instances have ended, and how often any was restarted, as status tells. */
+void read_ended(const cJSON *status, struct verdict *verdict);

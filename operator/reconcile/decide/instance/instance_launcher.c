@@ -1,0 +1,196 @@
+#include "base/core/mem.h"
+#include "operator/reconcile/decide/instance/instance_parts.h"
+
+/* A launcher misses a dead worker before the worker's kubelet has told of it. */
+#define CAUSE_SHOWS_S 5
+/* A launcher that has lost a worker ends by itself, and its log says how; then it is made to. */
+#define LAUNCHER_ENDS_S 30
+
+/* A pod that its node has prepared for so long may wait for a Secret that somebody has deleted. */
+#define KEYS_PATIENCE_MS 20000
+
+/* ---- keys, policy, service ---- */
+
+static void create_keys(const struct job_view *view, const struct instance_view *inst,
+                        const struct crew *crew, struct plan *plan)
+{
+    struct op *op;
+
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+        return;
+    op = plan_add(plan, OP_KEYS_CREATE);
+    op->instance = inst->index;
+    op->name = mem_strdup(inst->record->name);
+    op->ready = view->job->spec.has_launcher && crew->present > 0; /* other pods can do with a new one */
+}
+
+/* The operator must not read a Secret; that it is gone shows when it can be made again. */
+void look_for_keys(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
+                   struct plan *plan)
+{
+    int64_t since = inst->keys == KEYS_THERE ? inst->keys_at_ms : inst->part_since_ms;
+    int64_t until = since + KEYS_PATIENCE_MS;
+
+    if (!crew->unbegun)
+        return;
+    if (view->now_ms < until)
+        plan_again_at(plan, until);
+    else
+        create_keys(view, inst, crew, plan);
+}
+
+/* Some pods have keys that others cannot get any more. */
+void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                      struct plan *plan, struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_RESTARTING, "KeysLost",
+                 "The Secret with the keys of instance %u was deleted; its pods are being started again",
+                 inst->index);
+    crew_delete(view, inst, plan);
+    if (crew_is_over(view, inst, crew, plan))
+        crew_begin_next_run(inst, crew, plan);
+}
+
+static void create_once(struct plan *plan, enum op_kind kind)
+{
+    if (!plan_has(plan, kind))
+        plan_add(plan, kind);
+}
+
+bool decide_shared(const struct job_view *view, struct plan *plan)
+{
+    bool needs_service = job_meets_by_name(&view->job->spec) && !view->has_service;
+
+    if (!needs_service && !view->needs_policy)
+        return false;
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+        return true;
+    if (needs_service)
+        create_once(plan, OP_SERVICE_CREATE);
+    if (view->needs_policy)
+        create_once(plan, OP_POLICY_CREATE);
+    return true;
+}
+
+bool decide_surroundings(const struct job_view *view, const struct instance_view *inst,
+                         const struct crew *crew, struct plan *plan)
+{
+    bool needs_shared = decide_shared(view, plan);
+    bool needs_keys = (view->job->spec.has_launcher || inst->needs_vipu_access) && inst->keys == KEYS_UNKNOWN;
+    bool has_old_names = decide_names_are_old(view, inst, plan);
+
+    if (needs_keys)
+        create_keys(view, inst, crew, plan);
+    return !needs_shared && !needs_keys && !has_old_names;
+}
+
+/* ---- the launch ---- */
+
+/* Told only when it takes its time: the pod itself is seen within milliseconds. */
+static void say_launcher_starts(const struct job_view *view, struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_STARTING, "StartingLauncher",
+                 "All workers are ready; the launcher is being started");
+    ret->is_unanswered = !view->create_refused;
+    if (view->create_refused)
+        instance_say(ret, INSTANCE_STARTING, view->create_reason,
+                     "The API server does not take the launcher pod: %s", view->create_text);
+}
+
+/* The note comes first, so that whoever comes after this process does not start the program a second time,
+ * beside a launcher that may live on unseen. */
+static void create_launcher(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                            struct plan *plan)
+{
+    struct op *op;
+
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+        return;
+    if (!inst->record->launched) {
+        crew_change_record(inst, crew, plan)->launched = true;
+        return;
+    }
+    op = plan_add(plan, OP_POD_CREATE);
+    op->instance = inst->index;
+    op->worker = view->job->spec.workers_per_instance;
+    op->name = mem_strdup(inst->record->name);
+}
+
+static void launch_when_ready(const struct job_view *view, const struct instance_view *inst,
+                              struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    uint32_t workers = view->job->spec.workers_per_instance;
+
+    instance_say(ret, INSTANCE_STARTING, "WaitingForWorkers",
+                 "%u of %u workers are ready, on partition %s; the launcher starts when all are", crew->ready,
+                 workers, inst->record->name);
+    say_waiting(view, crew, plan, ret);
+    instance_note_step(view, inst, plan, ret);
+    if (crew->ready < workers || inst->part.state != PART_ACTIVE || inst->part.busy)
+        return;
+    say_launcher_starts(view, ret);
+    if (decide_surroundings(view, inst, crew, plan))
+        create_launcher(view, inst, crew, plan);
+}
+
+void decide_launch(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                   struct plan *plan, struct instance_result *ret)
+{
+    const struct pod *launcher = crew->launcher;
+
+    look_for_keys(view, inst, crew, plan);
+    if (!launcher) {
+        launch_when_ready(view, inst, crew, plan, ret);
+    } else if (launcher->phase == POD_RUNNING) {
+        say_running(inst, launcher->lingering ? launcher : NULL, ret);
+    } else {
+        instance_say(ret, INSTANCE_STARTING, "StartingLauncher", "Launcher pod %s is starting",
+                     launcher->name);
+        say_waiting(view, crew, plan, ret);
+    }
+}
+
+/* ---- the end ---- */
+
+/* Clocks of nodes differ; what lies in the future is not waited for. */
+bool decide_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan)
+{
+    int64_t rest_s = from_s + length_s - view->now_unix_s;
+
+    if (!from_s || rest_s <= 0 || rest_s > length_s)
+        return false;
+    plan_again_at(plan, view->now_ms + rest_s * 1000);
+    return true;
+}
+
+bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,
+                       struct instance_result *ret)
+{
+    const struct pod *launcher = crew->launcher;
+    bool is_alone = launcher && (crew->failure.pod == launcher || crew->failure.witness == launcher) &&
+                    !crew->failure.is_disruption;
+
+    if (!launcher || launcher->deleting)
+        return false;
+    if (is_alone && !crew->gone && decide_is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
+        instance_say(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s has failed", launcher->name);
+        ret->failure = (struct failure){0};
+        return true;
+    }
+    if (launcher->phase == POD_RUNNING && decide_is_within(view, crew->failure.at_s, LAUNCHER_ENDS_S, plan)) {
+        instance_say(ret, INSTANCE_ENDING, "Ending", "Pod %s has ended; so will the launcher that misses it",
+                     crew->failure.pod_name);
+        return true;
+    }
+    return false;
+}
+
+/* Whatever the workers are doing; they are stopped when this has been told. */
+void decide_launcher_done(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                          struct plan *plan, struct instance_result *ret)
+{
+    if (wants_restart(&view->job->spec, inst->record, NULL))
+        decide_restart(view, inst, crew, crew->launcher_done->finished_s, plan, ret);
+    else
+        instance_say(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
+}

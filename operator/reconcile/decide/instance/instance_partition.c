@@ -1,0 +1,319 @@
+#include "base/core/mem.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/decide/instance/instance_parts.h"
+
+/* How long a controller that was chosen is asked for room that it does not have after all. */
+#define NO_ROOM_MS 10000
+
+/* A kubelet that answers has told by then that a program's time is over. */
+#define GRACE_PASSED_S 5
+
+/* ---- before there is a partition ---- */
+
+/* Restarts and starts count over all attempts of an instance. */
+static const struct record *latest_record(const struct job_view *view, uint32_t instance)
+{
+    const struct record *latest = NULL;
+
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct record *record = view->tombstones[i].record;
+
+        if (str_eq(record->job_uid, view->job->uid) && record->instance == instance &&
+            (!latest || record->attempt > latest->attempt))
+            latest = record;
+    }
+    return latest;
+}
+
+static struct record *new_record(const struct job_view *view, const struct instance_view *inst)
+{
+    const struct job *job = view->job;
+    const struct record *latest = latest_record(view, inst->index);
+    struct record *record = NEW(struct record);
+    char *id = inst->readable_taken || inst->next_attempt > 0
+                   ? NULL
+                   : name_partition(view->partition_prefix, job->name, job->ns, inst->index);
+
+    if (!id)
+        id = name_partition_hashed(view->partition_prefix, job->name, job->uid, inst->index,
+                                   inst->next_attempt);
+    record->name = id;
+    record->controller = mem_strdup(inst->granted);
+    record->job_ns = mem_strdup(job->ns);
+    record->job_name = mem_strdup(job->name);
+    record->job_uid = mem_strdup(job->uid);
+    record->instance = inst->index;
+    record->attempt = inst->next_attempt;
+    record->start = latest ? latest->start + 1 : 0;
+    record->restarts = latest ? latest->restarts : 0;
+    record->workers = job->spec.workers_per_instance;
+    record->has_launcher = job->spec.has_launcher;
+    record->size = job->spec.ipus_per_instance;
+    record->gcds = job_gcds(&job->spec);
+    record->replicas = job_vipu_replicas(&job->spec);
+    record->reconfigurable = job_is_reconfigurable(&job->spec);
+    return record;
+}
+
+static void claim_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                            struct instance_result *ret)
+{
+    plan_claim(plan, inst->index, true);
+    switch (inst->claim) {
+    case CLAIM_GRANTED:
+        plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
+        ret->is_unanswered = true;
+        instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
+                     "Creating a partition of %u IPUs on V-IPU controller %s",
+                     view->job->spec.ipus_per_instance, inst->granted);
+        return;
+    case CLAIM_WAITING:
+        instance_say(ret, INSTANCE_WAITING, inst->wait->reason, "%s", inst->wait->text);
+        ret->wait = inst->wait;
+        return;
+    case CLAIM_NONE:
+        ret->is_unanswered = true;
+        instance_say(ret, INSTANCE_WAITING, "Queued", "Waiting for its turn");
+        return;
+    }
+}
+
+/* The partition a pod was started on has been taken away. Where its record was taken away by somebody it may
+ * be there: then its program has the time that it was given. */
+static bool is_cut_off(const struct job_view *view, const struct pod *pod, struct plan *plan)
+{
+    int64_t left_s = pod->grace_ends_s + GRACE_PASSED_S - view->now_unix_s;
+
+    for (size_t i = 0; i < view->tombstone_count; i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (str_eq(tomb->record->name, pod->partition))
+            return tomb->part.state == PART_ABSENT && !tomb->part.busy;
+    }
+    return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
+}
+
+/* Whatever runs there has no partition that we could vouch for. A pod that does not end although its
+ * partition went, which comes after all patience, stands on a node that does not answer: only its name is in
+ * the way. */
+static void stop_stale(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+{
+    for (size_t i = 0; i < inst->stale_count; i++) {
+        const struct pod *pod = inst->stale_pods[i];
+
+        if (pod->deleting && !pod_is_quiet(pod, false, false) && is_cut_off(view, pod, plan))
+            plan_pod_drop(plan, pod);
+        else
+            plan_pod_delete(plan, pod);
+    }
+}
+
+void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                           struct instance_result *ret)
+{
+    if (inst->stale_count) {
+        stop_stale(view, inst, plan);
+        instance_say(ret, INSTANCE_STARTING, "StoppingOldPods",
+                     "Pods of an earlier attempt are being stopped");
+        return;
+    }
+    if (instance_was_refused(view) && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms)) {
+        instance_say_refused(view, inst, INSTANCE_WAITING, plan, ret);
+        return;
+    }
+    switch (view->dry_run) {
+    case DRY_RUN_NEEDED:
+    case DRY_RUN_AWAITED:
+        if (view->dry_run == DRY_RUN_NEEDED && !plan_has(plan, OP_DRY_RUN))
+            plan_add(plan, OP_DRY_RUN);
+        plan_claim(plan, inst->index, false);
+        ret->is_unanswered = true;
+        instance_say(ret, INSTANCE_WAITING, "CheckingTemplate",
+                     "Asking the API server whether it would take the pods");
+        return;
+    case DRY_RUN_FORBIDDEN:
+        if (view->now_ms < view->dry_run_retry_at_ms)
+            plan_again_at(plan, view->dry_run_retry_at_ms);
+        else if (!plan_has(plan, OP_DRY_RUN))
+            plan_add(plan, OP_DRY_RUN);
+        instance_say(ret, INSTANCE_WAITING, view->dry_run_reason,
+                     "The API server does not admit the pods yet: %s", view->dry_run_text);
+        ret->is_stuck = true;
+        return;
+    case DRY_RUN_REFUSED:
+        instance_say(ret, INSTANCE_FAILED, view->dry_run_reason, "%s", view->dry_run_text);
+        ret->is_fatal = true;
+        return;
+    case DRY_RUN_PASSED:
+        claim_partition(view, inst, plan, ret);
+        return;
+    }
+}
+
+/* ---- from record to active partition ---- */
+
+/* The room that was seen is not there for us. It may be elsewhere: back into the queue. */
+static bool is_in_vain(const struct job_view *view, const struct instance_view *inst)
+{
+    return inst->part.refusal == PART_REFUSED_ROOM && !inst->part.unsettled && inst->record->run == 0 &&
+           view->now_ms >= inst->part_since_ms + NO_ROOM_MS;
+}
+
+static void decide_absent(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                          struct instance_result *ret)
+{
+    const struct record *record = inst->record;
+    const struct part_view *part = &inst->part;
+
+    if (part->refusal == PART_REFUSED_INVALID) {
+        instance_say(ret, INSTANCE_FAILED, "PartitionRefused",
+                     "V-IPU controller %s refuses the partition: %s", record->controller, part->trouble);
+        ret->is_fatal = true;
+        ret->is_unanswered = false; /* this is the answer; unsaid, it would be asked for again */
+        plan_record_delete(plan, record);
+        return;
+    }
+    if (!plan_is_due(plan, view->now_ms, part->retry_at_ms))
+        return;
+    if (is_in_vain(view, inst)) {
+        /* Nothing was ever made under its first id: it goes at once, and is free for the next try. */
+        mem_free(instance_stop(view, inst, KEEP_FINISHED,
+                               record->attempt ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan));
+        return;
+    }
+    struct op *op = plan_add(plan, OP_PARTITION_CREATE);
+    op->name = mem_strdup(record->name);
+    op->record = record_copy(record);
+    if (!part->trouble && !part->unsettled) { /* the first try, however long the job stood in line for it */
+        ret->is_unanswered = true;
+        plan_again_at(plan, view->now_ms + TELL_AFTER_MS);
+    }
+}
+
+static bool has_other_shape(const struct instance_view *inst)
+{
+    const struct part_view *part = &inst->part;
+
+    return part->state == PART_ACTIVE && part->size &&
+           (part->size != inst->record->size || (part->gcds && part->gcds != inst->record->gcds));
+}
+
+bool has_foreign_partition(const struct instance_view *inst, const struct crew *crew)
+{
+    if (inst->part.refusal == PART_REFUSED_FOREIGN)
+        return true;
+    return !inst->part.made && inst->record->run == 0 && !inst->record->started && crew->present == 0 &&
+           has_other_shape(inst);
+}
+
+void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                    struct instance_result *ret)
+{
+    instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
+                 "Partition id %s is somebody else's; another is chosen", inst->record->name);
+    if (!plan_is_due(plan, view->now_ms, inst->part_since_ms + TELL_AFTER_MS))
+        ret->is_unanswered = true;
+    if (begins_too_soon(view, inst, plan))
+        return;
+    plan_record_delete(plan, inst->record)->ready = true;
+}
+
+/* V-IPU makes the next one of other IPUs if it has some that work. */
+static bool is_beyond_repair(const struct job_view *view, const struct part_view *part)
+{
+    return part->in_vain_ms && view->now_ms >= part->in_vain_ms + view->trouble_ms;
+}
+
+static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+{
+    if (plan_is_due(plan, view->now_ms, inst->part.retry_at_ms))
+        plan_add(plan, OP_PARTITION_RESET)->name = mem_strdup(inst->record->name);
+}
+
+static void create_pods(const struct job_view *view, const struct instance_view *inst,
+                        const struct crew *crew, struct plan *plan, struct instance_result *ret)
+{
+    uint32_t workers = view->job->spec.workers_per_instance;
+
+    instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u %s being started on partition %s", workers,
+                 workers == 1 ? "pod is" : "pods are", inst->record->name);
+    if (instance_was_refused(view))
+        instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
+    else if (view->create_refused)
+        instance_say(ret, INSTANCE_STARTING, view->create_reason, "The API server does not take the pods: %s",
+                     view->create_text);
+    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+        return;
+    if (!decide_surroundings(view, inst, crew, plan))
+        return;
+    for (uint32_t w = 0; w < workers; w++) {
+        if (inst->workers[w].state != WORKER_NEVER_SEEN)
+            continue;
+        struct op *op = plan_add(plan, OP_POD_CREATE);
+        op->instance = inst->index;
+        op->worker = w;
+        op->name = mem_strdup(inst->record->name);
+    }
+}
+
+/* The last trouble is told until it is over: it does not come and go with every new try. */
+static void say_where_partition_stands(const struct job_view *view, const struct instance_view *inst,
+                                       struct plan *plan, struct instance_result *ret)
+{
+    const struct record *record = inst->record;
+    const struct part_view *part = &inst->part;
+    bool is_there = part->state == PART_PENDING || part->state == PART_ACTIVE || part->state == PART_ERROR;
+
+    if (part->is_broken)
+        instance_say(ret, INSTANCE_STARTING, "PartitionError",
+                     "Partition %s is in error and is being reset: %s", record->name,
+                     part->trouble ? part->trouble : "no reason given");
+    else if (part->refusal == PART_REFUSED_ROOM && !is_there)
+        instance_say(ret, INSTANCE_WAITING, "InsufficientIPUs",
+                     "V-IPU controller %s has no room for %u IPUs: %s", record->controller, record->size,
+                     part->trouble ? part->trouble : "no reason given");
+    else if (part->trouble && !is_there)
+        instance_say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s",
+                     record->controller, part->trouble);
+    else if (controller_is_silent(view, inst, plan))
+        instance_say(ret, INSTANCE_STARTING, "ControllerUnavailable",
+                     "V-IPU controller %s, which makes partition %s, does not answer: %s", record->controller,
+                     record->name, inst->controller_trouble);
+    else if (part->in_vain_ms)
+        instance_say(ret, INSTANCE_STARTING, "PartitionError",
+                     "Partition %s has to be reset before its pods start: %s", record->name,
+                     part->trouble ? part->trouble : "no reason given");
+    else if (instance_was_refused(view))
+        instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
+    else
+        instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
+                     "Partition %s of %u IPUs is being made by V-IPU controller %s", record->name,
+                     record->size, record->controller);
+}
+
+void decide_starting(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+                     struct plan *plan, struct instance_result *ret)
+{
+    const struct part_view *part = &inst->part;
+
+    say_where_partition_stands(view, inst, plan, ret);
+    instance_note_step(view, inst, plan, ret);
+    if (!plan_is_due(plan, view->now_ms, inst->part_since_ms + TELL_AFTER_MS))
+        ret->is_unanswered = true;
+    for (size_t i = 0; i < inst->stale_count; i++)
+        plan_pod_delete(plan, inst->stale_pods[i]);
+    if (part->busy || inst->stale_count || part->state == PART_UNKNOWN || part->state == PART_PENDING)
+        return;
+    if (part->state == PART_ACTIVE && part->fresh && !has_other_shape(inst))
+        create_pods(view, inst, crew, plan, ret);
+    else if (crew->present || has_other_shape(inst))
+        decide_partition_lost(view, inst, crew, plan, ret);
+    else if (view->now_ms < part->pods_until_ms) /* no reset, and no new partition, under its feet */
+        plan_again_at(plan, part->pods_until_ms);
+    else if (part->state == PART_ABSENT)
+        decide_absent(view, inst, plan, ret);
+    else if (is_beyond_repair(view, part))
+        crew_begin_next_attempt(inst, "PartitionError", crew, plan);
+    else
+        reset_partition(view, inst, plan);
+}

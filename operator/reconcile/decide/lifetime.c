@@ -1,0 +1,83 @@
+#include "operator/reconcile/decide/lifetime.h"
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+
+/* Has the time passed that the limit gives from `since`, a time in status? Without it the clock starts now.
+ */
+static bool has_passed(const struct job_view *view, const cJSON *status, const char *since, uint32_t limit_s,
+                       struct plan *plan)
+{
+    int64_t from_s = view->now_unix_s, left_s;
+
+    timefmt_parse_rfc3339(json_str(status, since, ""), &from_s);
+    left_s = from_s + limit_s - view->now_unix_s;
+    if (left_s > 0)
+        plan_again_at(plan, view->now_ms + left_s * 1000);
+    return left_s <= 0;
+}
+
+static void end(struct verdict *v, enum job_state state, const char *reason, char *message_take)
+{
+    mem_free(v->message);
+    v->state = state;
+    v->reason = reason;
+    v->message = message_take;
+    v->running = v->active = 0;
+    v->all_pods = false;
+}
+
+/* Whatever has not ended by itself ends with the job. */
+static void close_rest(const struct job_view *view, struct verdict *v, struct indexset *into)
+{
+    for (size_t i = 0; i < view->instance_count; i++) {
+        uint32_t index = view->instances[i].index;
+
+        if (!indexset_has(&v->done, index) && !indexset_has(&v->broken, index))
+            indexset_add(into, index);
+    }
+}
+
+static bool end_at_limit(const struct job_view *view, const cJSON *status, struct verdict *v,
+                         struct plan *plan)
+{
+    const struct job_spec *spec = &view->job->spec;
+    bool has_begun = v->has_begun || json_at(status, "startTime");
+
+    if (spec->interactive_ttl_s && has_begun &&
+        has_passed(view, status, "startTime", spec->interactive_ttl_s, plan)) {
+        end(v, JOB_COMPLETED, "InteractiveTimeOver", mem_strdup("All instances done"));
+        return true;
+    }
+    if (spec->active_deadline_s && has_begun &&
+        has_passed(view, status, "startTime", spec->active_deadline_s, plan)) {
+        end(v, JOB_FAILED, "DeadlineExceeded",
+            mem_printf("The job ran for the %u seconds of spec.activeDeadlineSeconds and was stopped",
+                       spec->active_deadline_s));
+        return true;
+    }
+    if (spec->start_deadline_s && v->stuck_at &&
+        has_passed(view, status, "stuckSince", spec->start_deadline_s, plan)) {
+        end(v, JOB_FAILED, "StartDeadlineExceeded",
+            mem_printf("Pods were stuck for the %u seconds of spec.startDeadlineSeconds. %s",
+                       spec->start_deadline_s, v->stuck_at));
+        return true;
+    }
+    return false;
+}
+
+bool lifetime_limit(const struct job_view *view, const cJSON *status, struct verdict *v, struct plan *plan)
+{
+    if (v->state == JOB_COMPLETED || v->state == JOB_FAILED || !end_at_limit(view, status, v, plan))
+        return false;
+    close_rest(view, v, v->state == JOB_COMPLETED ? &v->done : &v->broken);
+    plan_release(plan);
+    return true;
+}
+
+bool lifetime_is_expired(const struct job_view *view, const cJSON *status, struct plan *plan)
+{
+    uint32_t ttl_s = view->job->spec.ttl_after_finished_s;
+
+    return ttl_s != JOB_NO_TTL && has_passed(view, status, "completionTime", ttl_s, plan);
+}

@@ -1,0 +1,307 @@
+#include "operator/reconcile/decide/model/failure.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/api/exit_codes.h"
+#include "operator/api/lastwords.h"
+
+struct failure failure_of_pod(const struct pod *pod)
+{
+    return (struct failure){
+        .reason = pod->trouble ? pod->trouble : "PodFailed",
+        .pod_name = pod->name,
+        .pod = pod,
+        .at_s = pod->failed_s ? pod->failed_s : pod->started_s,
+        .instance = pod->instance,
+    };
+}
+
+struct failure failure_of_disruption(const struct pod *pod)
+{
+    return (struct failure){
+        .reason = pod->disruption,
+        .pod_name = pod->name,
+        .pod = pod,
+        .is_disruption = true,
+        .at_s = pod->disrupted_s,
+        .instance = pod->instance,
+    };
+}
+
+/* A worker whose node or network has gone shows nothing itself, and its node is given up only minutes later.
+ */
+struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
+                                      uint32_t count)
+{
+    uint32_t first = launcher->instance * count;
+    struct lost_worker lost;
+    const struct pod *pod;
+
+    if (!lastwords_lost_worker(launcher->message, &lost) || lost.number < first ||
+        lost.number - first >= count)
+        return (struct failure){0};
+    pod = workers[lost.number - first].pod;
+    if (!pod || pod_is_terminal(pod))
+        return (struct failure){0};
+    return (struct failure){
+        .reason = "WorkerLost",
+        .pod_name = pod->name,
+        .pod = pod,
+        .witness = launcher,
+        .at_s = launcher->failed_s,
+        .instance = launcher->instance,
+    };
+}
+
+struct failure failure_of_record(const struct record *record)
+{
+    return (struct failure){
+        .reason = record->disruption,
+        .pod_name = record->disrupted_pod,
+        .is_disruption = true,
+        .at_s = record->disrupted_s,
+        .instance = record->instance,
+    };
+}
+
+/* Somebody told it to end, or its peer's pipe broke: it is no cause if another failed within the same second.
+ */
+static bool looks_like_a_victim(const struct failure *failure)
+{
+    static const int codes[] = {128 + SIGTERM, 128 + SIGKILL, 128 + SIGPIPE};
+
+    if (!failure->pod || failure->is_disruption || !str_eq(failure->reason, "ContainerFailed"))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(codes); i++) {
+        if (failure->pod->exit_code == codes[i])
+            return true;
+    }
+    return false;
+}
+
+void failure_take_first(struct failure *first, const struct failure *other)
+{
+    bool is_earlier = other->at_s && other->at_s < first->at_s;
+    bool is_likelier =
+        other->at_s == first->at_s && looks_like_a_victim(first) && !looks_like_a_victim(other);
+
+    if (!first->reason || is_earlier || is_likelier)
+        *first = *other;
+}
+
+bool failure_calls_for_restart(const struct job_spec *spec, const struct failure *failure)
+{
+    switch (spec->restart) {
+    case RESTART_NEVER:
+        return false;
+    case RESTART_ALWAYS:
+    case RESTART_ON_FAILURE:
+        return true;
+    case RESTART_EXIT_CODE: /* a pod that was taken away has no exit code of its own */
+        return failure->pod && !failure->is_disruption && failure->pod->failed_container &&
+               exit_codes_match(spec->exit_codes, failure->pod->exit_code);
+    }
+    return false;
+}
+
+/* ---- in words ---- */
+
+static const char *taken_how(const char *reason)
+{
+    if (str_eq(reason, "Preempted"))
+        return "had to make room for a pod of higher priority";
+    if (str_eq(reason, "NodeLost"))
+        return "was given up, because its node does not answer, has gone or was tainted";
+    return "was evicted from its node";
+}
+
+static char *lost_sentence(const struct failure *failure)
+{
+    struct lost_worker lost = {0};
+
+    (void)lastwords_lost_worker(failure->witness->message, &lost);
+    return mem_printf("Launcher pod %s lost worker pod %s: %.*s", failure->witness->name, failure->pod_name,
+                      (int)lost.why.len, lost.why.ptr);
+}
+
+char *failure_sentence(const struct failure *failure)
+{
+    const struct pod *pod = failure->pod;
+
+    if (failure->witness)
+        return lost_sentence(failure);
+    if (failure->is_disruption || !pod)
+        return mem_printf("Pod %s %s", failure->pod_name, taken_how(failure->reason));
+    if (str_eq(failure->reason, "WorkerEnded"))
+        return mem_printf("Worker pod %s ended by itself, before its launcher did", pod->name);
+    if (pod->oom_killed && str_eq(failure->reason, "OOMKilled"))
+        return mem_printf("Container %s of pod %s ran out of memory (exit code %d)", pod->failed_container,
+                          pod->name, pod->exit_code);
+    if (str_eq(failure->reason, "ContainerFailed"))
+        return mem_printf("Container %s of pod %s ended with exit code %d", pod->failed_container, pod->name,
+                          pod->exit_code);
+    return mem_printf("Pod %s failed: %s%s%s", pod->name, pod->reason ? pod->reason : failure->reason,
+                      pod->message ? ": " : "", pod->message ? pod->message : "");
+}
+
+static const char *last_words(const struct failure *failure)
+{
+    const struct pod *speaker = failure->witness ? failure->witness : failure->pod;
+
+    return speaker ? speaker->message : NULL;
+}
+
+struct slice failure_last_line(const struct failure *failure)
+{
+    return lastwords_last_line(str_eq(failure->reason, "ContainerFailed") ? last_words(failure) : NULL);
+}
+
+char *failure_story(const struct failure *failure)
+{
+    const struct pod *pod = failure->pod;
+    AUTO(mem) char *sentence = failure_sentence(failure);
+    const char *words = last_words(failure);
+    bool has_words = words && *words && !strstr(sentence, words);
+
+    return mem_printf("%s%s%s%s%s", sentence, pod && pod->node ? "; node " : "",
+                      pod && pod->node ? pod->node : "", has_words ? "; last lines: " : "",
+                      has_words ? words : "");
+}
+
+/* ---- in status ---- */
+
+/* Shells and runtimes tell a signal as 128 more than its number; what is higher is a code of the program's
+ * own, such as the 255 of exit(-1). */
+static int signal_of(const struct pod *pod)
+{
+    bool tells_signal = pod->exit_code > 128 && pod->exit_code < 128 + NSIG;
+
+    if (pod->exit_signal)
+        return pod->exit_signal;
+    return tells_signal ? pod->exit_code - 128 : 0;
+}
+
+static void put_container(cJSON *item, const struct pod *pod)
+{
+    if (!pod->failed_container)
+        return;
+    json_put_str(item, "container", pod->failed_container);
+    json_put_i64(item, "exitCode", pod->exit_code);
+    if (signal_of(pod))
+        json_put_i64(item, "signal", signal_of(pod));
+    if (pod->oom_killed)
+        json_put_bool(item, "outOfMemory", true);
+}
+
+static cJSON *entry_of(const struct failure *failure)
+{
+    cJSON *item = json_object();
+    char when[TIMEFMT_RFC3339_SIZE];
+
+    json_put_i64(item, "instance", failure->instance);
+    json_put_i64(item, "attempt", failure->attempt);
+    json_put_str(item, "pod", failure->pod_name);
+    if (failure->pod) {
+        json_put_str(item, "node", failure->pod->node);
+        if (!failure->is_disruption)
+            put_container(item, failure->pod);
+        json_put_str(item, "message", last_words(failure));
+    }
+    json_put_str(item, "reason", failure->reason);
+    if (failure->at_s)
+        json_put_str(item, "time", timefmt_rfc3339(failure->at_s, when));
+    return item;
+}
+
+static int64_t time_of(const cJSON *item)
+{
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(item, "time", ""), &at);
+    return at;
+}
+
+static bool is_same_attempt(const cJSON *item, const struct failure *failure, int64_t start_s)
+{
+    int64_t at = time_of(item);
+    /* The clock of its node may be behind ours. */
+    bool is_itself = at == failure->at_s && str_eq(json_str(item, "pod", ""), failure->pod_name);
+
+    return json_i64(item, "instance", -1) == failure->instance &&
+           json_i64(item, "attempt", -1) == failure->attempt && (!at || at >= start_s || is_itself);
+}
+
+/* A worker that fails later is a victim; one that failed earlier and is heard of later is the cause. */
+static bool is_told(const cJSON *item, const struct failure *failure)
+{
+    return !failure->at_s || time_of(item) <= failure->at_s;
+}
+
+bool failures_tell(const cJSON *failures, const struct failure *failure, int64_t start_s)
+{
+    JSON_EACH (item, failures) {
+        if (is_same_attempt(item, failure, start_s) && is_told(item, failure))
+            return true;
+    }
+    return false;
+}
+
+/* Entries on their way into a list. */
+struct entries {
+    cJSON **items; /* owned */
+    size_t count;
+};
+
+static void add(struct entries *entries, const struct failure *failure, int64_t start_s)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        if (!is_same_attempt(entries->items[i], failure, start_s))
+            continue;
+        if (!is_told(entries->items[i], failure)) {
+            cJSON_Delete(entries->items[i]);
+            entries->items[i] = entry_of(failure);
+        }
+        return;
+    }
+    entries->items[entries->count++] = entry_of(failure);
+}
+
+/* Of equal times those stay in front that were there before. */
+static void sort_newest_first(struct entries *entries)
+{
+    for (size_t i = 1; i < entries->count; i++) {
+        cJSON *item = entries->items[i];
+        size_t at = i;
+
+        for (; at > 0 && time_of(entries->items[at - 1]) < time_of(item); at--)
+            entries->items[at] = entries->items[at - 1];
+        entries->items[at] = item;
+    }
+}
+
+cJSON *failures_merge(const cJSON *before, const struct failure *failures, size_t count, int64_t start_s)
+{
+    size_t most = (size_t)cJSON_GetArraySize(before) + count;
+    AUTO(mem) cJSON **items = mem_alloc((most + 1) * sizeof(*items));
+    struct entries entries = {.items = items};
+    cJSON *list;
+
+    if (most == 0)
+        return NULL;
+    JSON_EACH (item, before)
+        entries.items[entries.count++] = json_dup(item);
+    for (size_t i = 0; i < count; i++)
+        add(&entries, &failures[i], start_s);
+    sort_newest_first(&entries);
+    list = json_array();
+    for (size_t i = 0; i < entries.count; i++) {
+        if (i < STATUS_FAILURES_MAX)
+            json_push_take(list, entries.items[i]);
+        else
+            cJSON_Delete(entries.items[i]);
+    }
+    return list;
+}

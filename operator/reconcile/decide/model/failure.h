@@ -1,0 +1,51 @@
+/* The root cause: what failed first in an attempt of an instance, whom to name for it, and what of it stays
+ * in status when its pod has gone. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "operator/api/job.h"
+#include "operator/api/pod.h"
+#include "operator/api/record.h"
+#include "operator/reconcile/decide/model/view.h"
+
+#define STATUS_FAILURES_MAX 3
+
+/* One failure. Everything in it is borrowed. */
+struct failure {
+    const char *reason; /* of reasons.h; NULL: nothing has failed */
+    const char *pod_name;
+    const struct pod *pod; /* NULL when it has gone */
+    const struct pod
+        *witness;       /* the launcher that tells it in its last lines; NULL: the pod shows it itself */
+    bool is_disruption; /* somebody took the pod away; how its containers took that says nothing */
+    int64_t at_s;       /* 0: unknown */
+    uint32_t instance;
+    uint32_t attempt; /* the restarts before it */
+};
+
+struct failure failure_of_pod(const struct pod *pod);
+struct failure failure_of_disruption(const struct pod *pod);
+/* The launcher has failed; NULL reason when its last lines blame no worker of this instance that still runs.
+ */
+struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
+                                      uint32_t count);
+struct failure failure_of_record(const struct record *record); /* a disruption that was noted there */
+/* Keeps the earlier of the two in *first. */
+void failure_take_first(struct failure *first, const struct failure *other);
+/* Does the policy restart it, as long as there are restarts left? */
+bool failure_calls_for_restart(const struct job_spec *spec, const struct failure *failure);
+char *failure_sentence(const struct failure *failure); /* without period, yours */
+/* The last line that the program wrote, where the sentence does not say why it ended; or empty. Borrowed. */
+struct slice failure_last_line(const struct failure *failure);
+/* The sentence with its node and the last lines that were written: for an event. Yours. */
+char *failure_story(const struct failure *failure);
+
+/* status.failure: those of before and these, the newest first, each attempt once with what failed first in
+ * it. start_s: entries from before it belong to an earlier life of the job, and are not compared. NULL when
+ * there are none. Yours. */
+cJSON *failures_merge(const cJSON *before, const struct failure *failures, size_t count, int64_t start_s);
+bool failures_tell(const cJSON *failures, const struct failure *failure,
+                   int64_t start_s); /* is it among them? */

@@ -1,0 +1,121 @@
+#include "operator/reconcile/decide/rollout.h"
+
+static bool is_outdated(const struct job_view *view, const struct instance_view *inst)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        uint64_t revision = inst->workers[w].revision;
+
+        if (revision && revision != view->job->revision)
+            return true;
+    }
+    return false;
+}
+
+static bool is_up(const struct job_view *view, const struct instance_view *inst)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+
+        if (worker->state != WORKER_PRESENT || worker->pod->phase != POD_RUNNING || worker->pod->deleting)
+            return false;
+    }
+    return true;
+}
+
+static bool is_quiet(const struct job_view *view, const struct instance_view *inst)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+
+        if (worker->state == WORKER_PRESENT && !pod_is_quiet(worker->pod, false, worker->node_fenced))
+            return false;
+    }
+    return true;
+}
+
+/* What there is, before anything is decided. */
+struct census {
+    uint32_t wanted; /* instances that should run */
+    uint32_t up;     /* those that do, with those beside */
+    bool all_up, all_stopped;
+};
+
+static struct census take_census(const struct job_view *view, const struct indexset *done,
+                                 const struct indexset *broken, struct rollout *ret)
+{
+    struct census census = {.all_up = true, .all_stopped = true};
+
+    for (size_t i = 0; i < view_all(view); i++) {
+        const struct instance_view *inst = &view->instances[i];
+        bool up = is_up(view, inst);
+
+        census.up += up;
+        if (i >= view->instance_count)
+            continue;
+        if (indexset_has(done, inst->index) || indexset_has(broken, inst->index))
+            continue;
+        census.wanted++;
+        census.all_up = census.all_up && up;
+        if (is_outdated(view, inst)) {
+            ret->outdated++;
+            census.all_stopped = census.all_stopped && is_quiet(view, inst);
+        } else if (inst->record && inst->record->started) {
+            ret->updated++;
+        }
+    }
+    return census;
+}
+
+static uint32_t allowed_down(const struct job_view *view, const struct census *census)
+{
+    const struct job_spec *spec = &view->job->spec;
+    uint32_t down = share_of(&spec->max_unavailable, census->wanted, false);
+
+    if (spec->strategy == STRATEGY_RECREATE)
+        return census->wanted;
+    return down || view->surge_count ? down : 1; /* percentages of a few may both come to nothing */
+}
+
+/* Those beside stay until everybody runs again. */
+static uint32_t wanted_surge(const struct job_view *view, const struct census *census, uint32_t outdated)
+{
+    uint32_t wanted = 0;
+
+    for (uint32_t s = 0; s < view->surge_count; s++) {
+        bool is_there = view->instances[view->instance_count + s].record != NULL;
+
+        if (is_there ? outdated > 0 || !census->all_up : s < outdated)
+            wanted = s + 1;
+    }
+    return wanted;
+}
+
+void rollout_decide(const struct job_view *view, const struct indexset *done, const struct indexset *broken,
+                    struct rollout *ret)
+{
+    struct census census;
+    int64_t spare;
+
+    *ret = (struct rollout){0};
+    census = take_census(view, done, broken, ret);
+    if (view->job->spec.has_launcher) /* its ranks run together or not at all */
+        return;
+    ret->surge = wanted_surge(view, &census, ret->outdated);
+    ret->may_start = view->job->spec.strategy != STRATEGY_RECREATE || census.all_stopped;
+    spare = (int64_t)census.up + allowed_down(view, &census) - census.wanted;
+    for (size_t i = 0; i < view_all(view); i++) {
+        const struct instance_view *inst = &view->instances[i];
+        bool is_beside = i >= view->instance_count;
+
+        if (indexset_has(done, inst->index) || indexset_has(broken, inst->index) || !is_outdated(view, inst))
+            continue;
+        if (!is_beside && is_up(view, inst) && spare-- <= 0)
+            continue;
+        indexset_add(&ret->replace, inst->index);
+    }
+}
+
+void rollout_release(struct rollout *rollout)
+{
+    indexset_release(&rollout->replace);
+}

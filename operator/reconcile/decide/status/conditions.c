@@ -1,0 +1,73 @@
+#include "operator/reconcile/decide/status/conditions.h"
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/api/ended.h"
+
+enum holds { NO, YES, UNKNOWN };
+
+struct condition {
+    const char *type;
+    enum holds holds;
+    const char *reason;
+    const char *message;
+};
+
+static void put_condition(cJSON *conditions, const cJSON *before, const struct condition *want,
+                          const struct job_view *view)
+{
+    const cJSON *old = status_condition(before, want->type);
+    static const char *const names[] = {[NO] = "False", [YES] = "True", [UNKNOWN] = "Unknown"};
+    const char *status = names[want->holds];
+    bool same_status = str_eq(json_str(old, "status", ""), status);
+    bool same = same_status && str_eq(json_str(old, "reason", ""), want->reason) &&
+                str_eq(json_str(old, "message", ""), want->message);
+    cJSON *condition = json_push_take(conditions, json_object());
+    char now[TIMEFMT_RFC3339_SIZE];
+
+    timefmt_rfc3339(view->now_unix_s, now);
+    json_put_str(condition, "type", want->type);
+    json_put_str(condition, "status", status);
+    json_put_str(condition, "reason", want->reason);
+    json_put_str(condition, "message", want->message);
+    json_put_i64(condition, "observedGeneration", view->job->generation);
+    json_put_str(condition, "lastTransitionTime",
+                 same_status ? json_str(old, "lastTransitionTime", now) : now);
+    json_put_str(condition, "lastUpdateTime", same ? json_str(old, "lastUpdateTime", now) : now);
+}
+
+static struct condition partitions_ready(const struct verdict *v, const char *why, const char *text)
+{
+    if (verdict_has_ended(v) || !v->all_partitions)
+        return (struct condition){"PartitionsReady", NO, why, text};
+    if (v->has_silent_controller)
+        return (struct condition){"PartitionsReady", UNKNOWN, "ControllerUnavailable",
+                                  "A V-IPU controller has not answered for long; what runs goes on"};
+    return (struct condition){"PartitionsReady", YES, "AllActive", "Every instance has its partition"};
+}
+
+void conditions_put(cJSON *status, const cJSON *before, const struct verdict *v, const struct job_view *view)
+{
+    cJSON *conditions = json_put_array(status, "conditions");
+    bool ended = verdict_has_ended(v), running = v->all_pods;
+    const char *why = ended ? "JobEnded" : v->reason;
+    const char *text = ended ? "The job has ended" : v->message;
+    const struct condition rows[] = {
+        partitions_ready(v, why, text),
+        {"PodsReady", running ? YES : NO, running ? "AllRunning" : why,
+         running ? "All pods are running" : text},
+        {"Running", v->running > 0 ? YES : NO, v->running > 0 ? "InstancesRunning" : why,
+         v->running > 0 ? "At least one instance is running" : text},
+        {"Completed", v->state == JOB_COMPLETED ? YES : NO,
+         v->state == JOB_COMPLETED ? "Completed" : "NotCompleted",
+         v->state == JOB_COMPLETED ? v->message : ""},
+        {"Failed", v->state == JOB_FAILED ? YES : NO, v->state == JOB_FAILED ? v->reason : "NotFailed",
+         v->state == JOB_FAILED ? v->message : ""},
+        {"Suspended", v->state == JOB_SUSPENDED ? YES : NO,
+         v->state == JOB_SUSPENDED ? "Suspended" : "NotSuspended",
+         v->state == JOB_SUSPENDED ? v->message : ""},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        put_condition(conditions, before, &rows[i], view);
+}

@@ -1,0 +1,374 @@
+#include "operator/reconcile/decide/status/status.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/decide/status/conditions.h"
+#include "operator/reconcile/decide/inactive.h"
+#include "operator/reconcile/decide/status/status_events.h"
+
+const char *job_state_name(enum job_state state)
+{
+    static const char *const names[] = {
+        [JOB_PENDING] = "Pending",       [JOB_STARTING] = "Starting",       [JOB_RUNNING] = "Running",
+        [JOB_RESTARTING] = "Restarting", [JOB_SUSPENDED] = "Suspended",     [JOB_COMPLETED] = "Completed",
+        [JOB_FAILED] = "Failed",         [JOB_TERMINATING] = "Terminating",
+    };
+
+    return names[state];
+}
+
+int64_t status_start_s(const cJSON *status)
+{
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(status, "startTime", ""), &at);
+    return at;
+}
+
+bool verdict_has_ended(const struct verdict *v)
+{
+    return v->state == JOB_COMPLETED || v->state == JOB_FAILED;
+}
+
+/* ---- lists ---- */
+
+/* What a user should know of it: the steps in between are no news. */
+static const char *part_state_name(const struct instance_view *inst)
+{
+    bool started = inst->record->started;
+
+    if (inst->part.is_broken && !started) /* also while it is being reset */
+        return "Error";
+    switch (inst->part.state) {
+    case PART_ACTIVE:
+        return "Active";
+    case PART_ERROR:
+        return "Error";
+    case PART_PENDING:
+        return started ? "Resetting" : "Creating";
+    case PART_ABSENT:
+        return started ? "Missing" : "Creating";
+    case PART_UNKNOWN:
+        break;
+    }
+    return started ? "Active" : "Creating";
+}
+
+static void put_partition(cJSON *list, const struct record *record, const char *state)
+{
+    cJSON *item;
+
+    if (cJSON_GetArraySize(list) >= STATUS_PARTITIONS_MAX)
+        return;
+    item = json_push_take(list, json_object());
+    json_put_str(item, "id", record->name);
+    json_put_str(item, "controller", record->controller);
+    json_put_i64(item, "instance", record->instance);
+    json_put_i64(item, "attempt", record->attempt);
+    json_put_i64(item, "ipus", record->size);
+    json_put_i64(item, "gcds", record->gcds);
+    json_put_str(item, "state", state);
+}
+
+/* Right after a start nothing is known of it yet; a controller that does not answer gives it trouble soon. */
+static bool is_only_a_record(const struct part_view *part)
+{
+    return !part->busy && (part->state == PART_ABSENT || (part->state == PART_UNKNOWN && !part->trouble));
+}
+
+/* A suspended job is done with a partition when its record has gone, too: then the operator may be taken
+ * away. One that keeps an id from use stays. */
+static bool is_still_held(const struct job_view *view, const struct verdict *v,
+                          const struct tombstone_view *tomb)
+{
+    if (tomb->record->spent_s)
+        return false;
+    if (!is_only_a_record(&tomb->part))
+        return true;
+    return v->state == JOB_SUSPENDED && tomb->part.state == PART_ABSENT &&
+           release_of(view, tomb->record, v) != RELEASE_KEEPS_ID;
+}
+
+static void put_partitions(cJSON *status, const struct verdict *v, const struct job_view *view)
+{
+    cJSON *list = json_put_array(status, "partitions");
+    cJSON *counts = json_put_object(status, "partitionCounts");
+    int64_t total = 0;
+
+    for (size_t i = 0; i < view_all(view); i++) {
+        const struct instance_view *inst = &view->instances[i];
+        bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
+
+        if (!inst->record ||
+            verdict_has_ended(v)) /* an end is told once; what goes back afterwards is no news */
+            continue;
+        total++;
+        put_partition(list, inst->record,
+                      is_over || v->state == JOB_TERMINATING || v->state == JOB_SUSPENDED
+                          ? "Removing"
+                          : part_state_name(inst));
+    }
+    for (size_t i = 0; i < view->tombstone_count && !verdict_has_ended(v); i++) {
+        const struct tombstone_view *tomb = &view->tombstones[i];
+
+        if (!is_still_held(view, v, tomb))
+            continue;
+        total++;
+        put_partition(list, tomb->record, tomb->held && !tomb->record->releasing ? "Held" : "Removing");
+    }
+    json_put_i64(counts, "total", total);
+    json_put_i64(counts, "active", verdict_has_ended(v) ? 0 : v->with_partition);
+}
+
+/* Who stands far back in a line is not told what changes with every step of it. */
+static void put_queue(cJSON *status, const struct verdict *v, const struct job *job)
+{
+    const struct claim_wait *wait = v->wait;
+    cJSON *queue, *blockers;
+
+    if (!wait || !wait->controller || verdict_has_ended(v))
+        return;
+    queue = json_put_object(status, "queue");
+    json_put_str(queue, "controller", wait->controller);
+    json_put_i64(queue, "ipus", job->spec.ipus_per_instance);
+    if (wait->place > CLAIMS_PLACES)
+        return;
+    json_put_i64(queue, "place", wait->place);
+    json_put_i64(queue, "freeIPUs", wait->free_ipus);
+    json_put_i64(queue, "totalIPUs", wait->total_ipus);
+    json_put_i64(queue, "fitting", wait->fitting);
+    blockers = json_put_array(queue, "blockedBy");
+    for (size_t i = 0; i < wait->blockers.count; i++)
+        json_push_str(blockers, wait->blockers.items[i]);
+}
+
+static void put_set(cJSON *status, const char *key, const struct indexset *set)
+{
+    AUTO(mem) char *text = indexset_print(set);
+
+    if (*text)
+        json_put_str(status, key, text);
+}
+
+/* ---- the whole ---- */
+
+static void put_failures(cJSON *status, const cJSON *before, const struct verdict *v)
+{
+    cJSON *list =
+        failures_merge(json_at(before, "failure"), v->failures, v->failure_count, status_start_s(before));
+
+    if (list)
+        json_put_take(status, "failure", list);
+}
+
+static bool had_partitions(const cJSON *before, const struct verdict *v)
+{
+    if (!verdict_has_ended(v))
+        return v->all_partitions;
+    return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
+}
+
+/* What lifetime.c counts from. A suspended job starts anew. */
+static void put_clocks(cJSON *status, const cJSON *before, const struct verdict *v, const char *now)
+{
+    if (v->state != JOB_SUSPENDED)
+        json_put_str(status, "startTime", json_str(before, "startTime", v->has_begun ? now : NULL));
+    if (v->stuck_at && !verdict_has_ended(v))
+        json_put_str(status, "stuckSince", json_str(before, "stuckSince", now));
+    if (verdict_has_ended(v))
+        json_put_str(status, "completionTime", json_str(before, "completionTime", now));
+}
+
+static cJSON *build(const struct job_view *view, const cJSON *before, const struct verdict *v)
+{
+    const struct job *job = view->job;
+    cJSON *status = json_object(), *workers;
+    char now[TIMEFMT_RFC3339_SIZE];
+
+    timefmt_rfc3339(view->now_unix_s, now);
+    json_put_str(status, "launcherStatus", job_state_name(v->state));
+    json_put_str(status, "lastMessage", v->message);
+    json_put_str(status, "reason", v->reason);
+    json_put_i64(status, "observedGeneration", job->generation);
+    json_put_i64(status, "currentReplicas", v->running);
+    json_put_i64(status, "desiredReplicas", job->spec.instances);
+    json_put_strf(status, "selector", "%s=%s,%s=0", LABEL_JOB_NAME, job->name, LABEL_WORKER);
+    json_put_bool(status, "iPUPartitionCreated", had_partitions(before, v));
+    put_partitions(status, v, view);
+    workers = json_put_object(status, "workersStatus");
+    json_put_i64(workers, "active", v->active);
+    json_put_i64(workers, "succeeded", v->succeeded);
+    json_put_i64(workers, "failed", v->failed);
+    json_put_i64(status, "restartCount", v->restarts);
+    put_clocks(status, before, v, now);
+    put_set(status, "completedInstances", &v->done);
+    put_set(status, "failedInstances", &v->broken);
+    put_queue(status, v, job);
+    put_failures(status, before, v);
+    conditions_put(status, before, v, view);
+    json_put_str(status, "lastReconcileTime", now);
+    return status;
+}
+
+static bool is_named(const char *const *names, const char *name)
+{
+    for (; *names; names++) {
+        if (str_eq(*names, name))
+            return true;
+    }
+    return false;
+}
+
+/* Is every member the same, but for those of these names? */
+static bool alike(const cJSON *a, const cJSON *b, const char *const *free)
+{
+    JSON_EACH (member, a) {
+        if (!is_named(free, json_key(member)) &&
+            !json_equal(member, cJSON_GetObjectItemCaseSensitive(b, json_key(member))))
+            return false;
+    }
+    JSON_EACH (member, b) {
+        if (!is_named(free, json_key(member)) && !cJSON_GetObjectItemCaseSensitive(a, json_key(member)))
+            return false;
+    }
+    return true;
+}
+
+static bool conditions_alike(const cJSON *a, const cJSON *b, const char *const *free)
+{
+    const cJSON *left = a ? a->child : NULL, *right = b ? b->child : NULL;
+
+    for (; left && right; left = left->next, right = right->next) {
+        if (!alike(left, right, free))
+            return false;
+    }
+    return !left && !right;
+}
+
+/* A status and its conditions: which members may differ. */
+struct freedom {
+    const char *const *status, *const *condition;
+};
+
+static bool statuses_alike(const cJSON *a, const cJSON *b, const struct freedom *freedom)
+{
+    return alike(a, b, freedom->status) &&
+           conditions_alike(json_at(a, "conditions"), json_at(b, "conditions"), freedom->condition);
+}
+
+#define TIMES "lastReconcileTime", "conditions"
+static const char *const TIMES_ALONE[] = {TIMES, NULL};
+static const char *const CONDITION_TIMES[] = {"lastUpdateTime", NULL};
+/* What changes with every pod and with every step of a line. It travels with what is news, and by itself once
+ * a minute: a write for each pod would be most of what a job costs the API server. A deletion is watched by
+ * somebody who waits for it, so its steps are news. */
+static const char *const DETAILS[] = {TIMES, "lastMessage", "queue", "workersStatus", NULL};
+static const char *const DETAILS_OF_DELETION[] = {TIMES, "lastMessage", "queue", NULL};
+static const char *const CONDITION_DETAILS[] = {"lastUpdateTime", "message", NULL};
+
+enum difference { SAME, ONLY_DETAILS, DIFFERENT };
+
+static enum difference compare(const cJSON *before, const cJSON *after)
+{
+    bool is_deletion = str_eq(json_str(after, "launcherStatus", ""), job_state_name(JOB_TERMINATING));
+
+    if (statuses_alike(before, after, &(struct freedom){TIMES_ALONE, CONDITION_TIMES}))
+        return SAME;
+    if (statuses_alike(before, after,
+                       &(struct freedom){is_deletion ? DETAILS_OF_DELETION : DETAILS, CONDITION_DETAILS}))
+        return ONLY_DETAILS;
+    return DIFFERENT;
+}
+
+/* A merge patch keeps what it does not name: what is gone has to be named. */
+static void name_what_is_gone(const cJSON *before, cJSON *patch)
+{
+    JSON_EACH (member, before) {
+        cJSON *now = cJSON_GetObjectItemCaseSensitive(patch, json_key(member));
+
+        if (!now)
+            json_put_take(patch, json_key(member), cJSON_CreateNull());
+        else if (cJSON_IsObject(member) && cJSON_IsObject(now))
+            name_what_is_gone(member, now);
+    }
+}
+
+/* The API server's own words have no limit; the status has one. */
+static char *bounded(const char *text)
+{
+    size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
+
+    if (len <= STATUS_MESSAGE_MAX)
+        return mem_strdup(text);
+    for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+        len--; /* never cut inside a UTF-8 sequence */
+    return mem_printf("%.*s...", (int)len, text);
+}
+
+/* When details may be written that nothing else comes with. A clock that went back does not silence them. */
+static int64_t details_due_ms(const struct job_view *view, const cJSON *before)
+{
+    int64_t since_ms = view->details_since_ms ? view->details_since_ms : view->now_ms;
+    int64_t settled_ms = since_ms + STATUS_SETTLE_MS, quiet_ms = 0, written_s = 0;
+
+    timefmt_parse_rfc3339(json_str(before, "lastReconcileTime", ""), &written_s);
+    if (view->now_unix_s >= written_s)
+        quiet_ms = view->now_ms + (written_s + STATUS_QUIET_S - view->now_unix_s) * 1000;
+    return quiet_ms > settled_ms ? quiet_ms : settled_ms;
+}
+
+static bool must_wait(const struct job_view *view, const cJSON *before, enum difference difference,
+                      struct plan *plan)
+{
+    int64_t due_ms = difference == ONLY_DETAILS ? details_due_ms(view, before) : 0;
+
+    if (view->now_ms >= due_ms)
+        return false;
+    plan->holds_details = true;
+    plan_again_at(plan, due_ms);
+    return true;
+}
+
+static void decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
+                   struct plan *plan)
+{
+    cJSON *after = build(view, before, v);
+    enum difference difference = compare(before, after);
+
+    if (difference == SAME || must_wait(view, before, difference, plan)) {
+        cJSON_Delete(after);
+        return;
+    }
+    telling_add(before, after, v, plan);
+    name_what_is_gone(before, after);
+    plan_add(plan, OP_STATUS)->body = after;
+}
+
+void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
+                   struct plan *plan)
+{
+    AUTO(mem) char *message = bounded(v->message);
+    struct verdict told = *v;
+
+    told.message = message;
+    decide(view, before, &told, plan);
+}
+
+void verdict_add_failure(struct verdict *v, const struct failure *failure)
+{
+    v->failures = mem_grow(v->failures, v->failure_count + 1, sizeof(*v->failures));
+    v->failures[v->failure_count++] = *failure;
+}
+
+void verdict_release(struct verdict *v)
+{
+    mem_free(v->failures);
+    mem_free(v->message);
+    mem_free(v->stuck_at);
+    indexset_release(&v->done);
+    indexset_release(&v->broken);
+    *v = (struct verdict){0};
+}

@@ -1,0 +1,435 @@
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "operator/api/endpoints.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/decide/instance/instance.h"
+#include "operator/reconcile/state/reconciler_state.h"
+
+const struct node *node_seen(const struct reconciler *r, const char *name)
+{
+    return r->nodes && name ? store_view(watch_store(r->nodes), NULL, name) : NULL;
+}
+
+uint64_t node_boot(const struct node *node)
+{
+    return node && *node->boot_id ? str_hash(node->boot_id) | 1 : 0;
+}
+
+bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot)
+{
+    const struct node *seen = node_seen(r, node);
+
+    if (!seen)
+        return false;
+    return seen->out_of_service || (boot && node_boot(seen) && node_boot(seen) != boot);
+}
+
+struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller)
+{
+    int index = pool_find(r->pool, controller);
+    const struct pool_controller *c = index < 0 ? NULL : pool_controller(r->pool, (size_t)index);
+
+    if (!c)
+        return (struct podaccess_vipu){0};
+    return (struct podaccess_vipu){.user_id = c->access->job_user_id,
+                                   .key = c->access->job_key,
+                                   .ca_pem = c->config->tls ? c->access->ca_pem : NULL};
+}
+
+static bool has_vipu_access(const struct reconciler *r, const struct record *record)
+{
+    struct podaccess_vipu access = vipu_access(r, record->controller);
+
+    return access.user_id || access.ca_pem;
+}
+
+static void *own(struct observation *o, size_t count, size_t size)
+{
+    o->owned = mem_grow(o->owned, o->owned_count + 1, sizeof(*o->owned));
+    return o->owned[o->owned_count++] = mem_alloc((count + 1) * size);
+}
+
+void observation_release(struct observation *o)
+{
+    for (size_t i = 0; i < o->owned_count; i++)
+        mem_free(o->owned[i]);
+    mem_free(o->owned);
+    *o = (struct observation){0};
+}
+
+/* ---- workers ---- */
+
+static bool is_released_by_admin(const struct job *job, const char *partition)
+{
+    const char *at = job ? job->release : NULL;
+
+    while (at && *at) {
+        size_t len = strcspn(at, ", ");
+
+        if (strlen(partition) == len && strncmp(at, partition, len) == 0)
+            return true;
+        at += len + (at[len] != '\0');
+    }
+    return false;
+}
+
+/* A worker that is not there: what this process remembers of it, and whether its node has been fenced since.
+ */
+static void recall(const struct reconciler *r, const struct job *job, const struct record *record,
+                   const struct part_memory *part, uint32_t w, struct worker_view *ret)
+{
+    bool is_this_run = record && part && part->run == record->run;
+    const struct worker_memory *memory = is_this_run && w < part->worker_count ? &part->workers[w] : NULL;
+
+    *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = part ? part->since_ms : 0};
+    if (!memory || memory->state == WORKER_NEVER_SEEN) {
+        ret->is_unsure = record && record_has_started(record, w) &&
+                         !(w == record->workers && is_this_run && part->launch_is_ours);
+        if (ret->is_unsure && is_released_by_admin(job, record->name))
+            *ret = (struct worker_view){.state = WORKER_GONE_QUIET, .since_ms = ret->since_ms};
+        return;
+    }
+    ret->state = memory->state;
+    ret->pod_name = memory->pod;
+    ret->node = memory->node;
+    ret->revision = memory->revision;
+    ret->disruption = memory->disruption;
+    ret->disrupted_s = memory->disrupted_s;
+    if (memory->since_ms)
+        ret->since_ms = memory->since_ms;
+    if (ret->state == WORKER_PRESENT) { /* not as one of this run any more: see note_missing */
+        ret->state = WORKER_GONE_UNKNOWN;
+        ret->since_ms = loop_now_ms(r->loop);
+    }
+    if (ret->state == WORKER_GONE_UNKNOWN &&
+        (node_is_fenced(r, memory->node, memory->boot) || is_released_by_admin(job, record->name)))
+        ret->state = WORKER_GONE_QUIET;
+}
+
+static void see_pod(const struct reconciler *r, const struct job *job, const struct part_memory *part,
+                    const struct pod *pod, struct worker_view *ret)
+{
+    const struct worker_memory *memory =
+        part && pod->worker < part->worker_count ? &part->workers[pod->worker] : NULL;
+
+    *ret = (struct worker_view){
+        .state = WORKER_PRESENT,
+        .pod = pod,
+        .pod_name = pod->name,
+        .node = pod->node,
+        .revision = pod->revision,
+        .since_ms = memory ? memory->since_ms : 0,
+        .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot : 0) ||
+                       is_released_by_admin(job, pod->partition),
+    };
+}
+
+/* Pods that were there and are not, and nobody has told how they went: such as those of which somebody has
+ * changed what says whose they are. From now on they are waited for, no longer than for others. */
+static void note_missing(struct part_memory *part, const struct worker_view *workers, uint32_t count)
+{
+    for (uint32_t w = 0; part && w < count && w < part->worker_count; w++) {
+        struct worker_memory *memory = &part->workers[w];
+
+        if (memory->state != WORKER_PRESENT || workers[w].state != WORKER_GONE_UNKNOWN)
+            continue;
+        memory->state = WORKER_GONE_UNKNOWN;
+        memory->since_ms = workers[w].since_ms;
+    }
+}
+
+static bool is_of_run(const struct pod *pod, const struct record *record)
+{
+    return record && pod->partition && str_eq(pod->partition, record->name) && pod->run == record->run;
+}
+
+/* ---- tombstones ---- */
+
+static void add_tombstone(struct reconciler *r, const struct job *job, const struct record *record,
+                          struct observation *o)
+{
+    struct job_memory *memory = map_get(&r->memories, record->job_uid);
+    struct part_memory *part = memory ? map_get(&memory->parts, record->name) : NULL;
+    struct tombstone_view *tomb = &o->view.tombstones[o->view.tombstone_count++];
+    AUTO(mem) struct worker_view *workers = mem_alloc((record_seats(record) + 1) * sizeof(*workers));
+
+    *tomb = (struct tombstone_view){
+        .record = record,
+        .part = pool_part(r->pool, record->controller, record->name),
+        .released_by_admin = is_released_by_admin(job, record->name),
+        .has_vipu_access = has_vipu_access(r, record),
+    };
+    for (uint32_t w = 0; w < record_seats(record); w++)
+        recall(r, job, record, part, w, &workers[w]);
+    for (const struct store_item *item = store_first_of(watch_store(r->pods), record->job_key); item;
+         item = store_next_of(item)) {
+        const struct pod *pod = item->view;
+
+        if (str_eq(pod->job_uid, record->job_uid) && is_of_run(pod, record) &&
+            pod->worker < record_seats(record))
+            see_pod(r, job, part, pod, &workers[pod->worker]);
+    }
+    note_missing(part, workers, record_seats(record));
+    tombstone_sum_up(workers, tomb);
+}
+
+/* ---- instances ---- */
+
+/* The record in use of each instance, which is the newest that is not on its way out, and what ids come after
+ * all of them. One look at the records, because there are as many of them as instances. */
+static void view_attempts(const struct reconciler *r, const struct job *job, struct job_view *view)
+{
+    for (const struct store_item *item = store_first_of(watch_store(r->records), job->key); item;
+         item = store_next_of(item)) {
+        const struct record *record = item->view;
+        struct instance_view *inst;
+
+        if (!str_eq(record->job_uid, job->uid) || record->instance >= view_all(view))
+            continue;
+        inst = &view->instances[record->instance];
+        if (record->attempt >= inst->next_attempt)
+            inst->next_attempt = record->attempt + 1;
+        if (!record->releasing && (!inst->record || record->attempt > inst->record->attempt))
+            inst->record = record;
+    }
+}
+
+static void choose_next_id(struct reconciler *r, const struct job *job, const struct job_memory *memory,
+                           struct instance_view *inst)
+{
+    AUTO(mem) char *id = name_partition(r->options.partition_prefix, job->name, job->ns, inst->index);
+
+    if (id) {
+        inst->readable_taken = map_get(&memory->taken, id) ||
+                               store_view(watch_store(r->records), r->options.operator_ns, id) ||
+                               (inst->granted && pool_listed(r->pool, inst->granted, id));
+    }
+    for (;;) { /* also past hashed ids that are somebody else's, or nobody's */
+        AUTO(mem)
+        char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
+                                             inst->next_attempt);
+        if (!map_get(&memory->taken, hashed) &&
+            !(inst->granted && pool_listed(r->pool, inst->granted, hashed)))
+            return;
+        inst->next_attempt++;
+    }
+}
+
+/* What pods of this job share, by its name; NULL: it is not there, or not this job's. */
+static const struct owned *find_owned(const struct watch *watch, const struct job *job, char *name_take)
+{
+    AUTO(mem) char *name = name_take;
+    const struct owned *owned = store_view(watch_store(watch), job->ns, name);
+
+    return owned && str_eq(owned->job_uid, job->uid) ? owned : NULL;
+}
+
+static void view_slices(const struct reconciler *r, const struct job *job, struct instance_view *inst,
+                        struct observation *o)
+{
+    uint32_t count = endpoints_slices(job->spec.workers_per_instance);
+
+    if (!job_meets_by_name(&job->spec))
+        return;
+    inst->slices = own(o, count, sizeof(*inst->slices));
+    for (uint32_t i = 0; i < count; i++)
+        inst->slices[i] = find_owned(r->slices, job, endpoints_slice_name(job, inst->index, i));
+}
+
+static void view_claim(const struct job_memory *memory, struct instance_view *inst)
+{
+    const struct claim_memory *claim = memory_claim(memory, inst->index);
+
+    if (!claim)
+        return;
+    inst->claim = claim->granted ? CLAIM_GRANTED : claim->wait.text ? CLAIM_WAITING : CLAIM_NONE;
+    inst->granted = claim->granted;
+    inst->wait = &claim->wait;
+}
+
+static void view_part(const struct reconciler *r, const struct job *job, struct instance_view *inst)
+{
+    const struct record *record = inst->record;
+    int index = pool_find(r->pool, record->controller);
+    const struct pool_controller *c = index >= 0 ? pool_controller(r->pool, (size_t)index) : NULL;
+
+    inst->part = pool_part(r->pool, record->controller, record->name);
+    inst->released_by_admin = is_released_by_admin(job, record->name);
+    if (c && c->trouble) {
+        inst->controller_trouble = c->trouble;
+        inst->controller_trouble_ms = c->trouble_since_ms;
+    }
+}
+
+static void view_instance(struct reconciler *r, const struct job *job, struct job_memory *memory,
+                          uint32_t index, struct observation *o)
+{
+    struct instance_view *inst = &o->view.instances[index];
+    uint32_t seats = job_seats(&job->spec);
+    const struct part_memory *part;
+
+    inst->index = index;
+    part = inst->record ? map_get(&memory->parts, inst->record->name) : NULL;
+    if (inst->record)
+        view_part(r, job, inst);
+    inst->needs_vipu_access = inst->record && has_vipu_access(r, inst->record);
+    inst->workers = own(o, seats, sizeof(*inst->workers));
+    for (uint32_t w = 0; w < seats; w++)
+        recall(r, job, inst->record, part, w, &inst->workers[w]);
+    inst->part_since_ms = part ? part->since_ms : 0;
+    inst->run_since_ms = part ? part->run_since_ms : 0;
+    inst->keys = part && part->run == inst->record->run ? part->keys : KEYS_UNKNOWN;
+    inst->keys_at_ms = part ? part->keys_at_ms : 0;
+    inst->is_refused = part && part->run == inst->record->run && part->is_refused;
+    view_slices(r, job, inst, o);
+    view_claim(memory, inst);
+    if (!inst->record)
+        choose_next_id(r, job, memory, inst);
+}
+
+static void add_stale(struct instance_view *inst, struct pod *pod, size_t limit, struct observation *o)
+{
+    if (!inst->stale_pods)
+        inst->stale_pods = own(o, limit, sizeof(*inst->stale_pods));
+    inst->stale_pods[inst->stale_count++] = pod;
+}
+
+static void view_pods(struct reconciler *r, const struct job *job, struct job_memory *memory,
+                      struct observation *o)
+{
+    const struct store *pods = watch_store(r->pods);
+    size_t total = 0;
+
+    for (const struct store_item *i = store_first_of(pods, job->key); i; i = store_next_of(i))
+        total++;
+    o->view.extra_pods = own(o, total, sizeof(*o->view.extra_pods));
+    for (const struct store_item *i = store_first_of(pods, job->key); i; i = store_next_of(i)) {
+        struct pod *pod = (struct pod *)(uintptr_t)i->view;
+        struct instance_view *inst;
+
+        if (!str_eq(pod->job_uid, job->uid))
+            continue;
+        if (pod->instance >= view_all(&o->view) || pod->worker >= job_seats(&job->spec)) {
+            o->view.extra_pods[o->view.extra_count++] = pod;
+            continue;
+        }
+        inst = &o->view.instances[pod->instance];
+        if (is_of_run(pod, inst->record))
+            see_pod(r, job, map_get(&memory->parts, inst->record->name), pod, &inst->workers[pod->worker]);
+        else
+            add_stale(inst, pod, total, o);
+    }
+    for (size_t i = 0; i < view_all(&o->view); i++) {
+        const struct instance_view *inst = &o->view.instances[i];
+
+        if (inst->record)
+            note_missing(map_get(&memory->parts, inst->record->name), inst->workers, job_seats(&job->spec));
+    }
+}
+
+static void view_records(struct reconciler *r, const char *key, const struct job *job, struct observation *o)
+{
+    const struct store *records = watch_store(r->records);
+    size_t total = 0;
+
+    for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i))
+        total++;
+    o->view.tombstones = own(o, total, sizeof(*o->view.tombstones));
+    for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i)) {
+        const struct record *record = i->view;
+        bool is_in_use = job && str_eq(record->job_uid, job->uid) && record->instance < view_all(&o->view) &&
+                         o->view.instances[record->instance].record == record;
+
+        if (!is_in_use)
+            add_tombstone(r, job && str_eq(record->job_uid, job->uid) ? job : NULL, record, o);
+    }
+}
+
+/* What was just said of a job like this one holds for it, too. */
+static void share_answer(const struct reconciler *r, const struct job *job, struct job_memory *memory)
+{
+    int64_t now = loop_now_ms(r->loop);
+    bool is_judged = memory->dry_run_generation == job->generation;
+    bool asks_again = memory->dry_run == DRY_RUN_FORBIDDEN && now >= memory->dry_run_retry_at_ms;
+    const struct judgement *judgement =
+        !is_judged || asks_again ? admitted_judgement(&r->admitted, job, now) : NULL;
+
+    if (judgement)
+        memory_take_judgement(memory, job->generation, judgement);
+}
+
+static void view_answers(const struct job *job, const struct job_memory *memory, struct job_view *view)
+{
+    view->dry_run = memory->dry_run_generation == job->generation ? memory->dry_run : DRY_RUN_NEEDED;
+    view->dry_run_text = memory->dry_run_text;
+    view->dry_run_reason = memory->dry_run_reason;
+    view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
+    view->create_refused = memory->create_refused && memory->create_generation == job->generation;
+    view->names_refused = memory->names_refused;
+    view->create_reason = memory->create_reason;
+    view->create_text = memory->create_text;
+    view->create_refused_ms = memory->create_refused_ms;
+    view->create_retry_at_ms = memory->create_retry_at_ms;
+    view->write_refused = memory->write_refused;
+    view->write_refused_op = memory->write_refused_op;
+    view->details_since_ms = memory->details_since_ms;
+}
+
+static void view_owned(const struct reconciler *r, const struct job *job, struct job_view *view)
+{
+    const struct owned *service = find_owned(r->services, job, name_worker_service(job->name, job->uid));
+
+    view->has_service = service != NULL;
+    view->service_has_selector = service && service->has_selector;
+    view->needs_policy = r->policies && job->spec.has_launcher &&
+                         !find_owned(r->policies, job, name_network_policy(job->name));
+}
+
+void observe(struct reconciler *r, const char *key, struct observation *o)
+{
+    const struct store_item *item = store_get(watch_store(r->jobs), key);
+    const struct job *job = item ? item->view : NULL;
+    struct job_view *view = &o->view;
+
+    *o = (struct observation){0};
+    view->job = job;
+    view->is_busy = r->requests > REQUESTS_MAX / 2;
+    view->partition_prefix = r->options.partition_prefix;
+    view->hold_ms = r->options.hold_ms;
+    view->trouble_ms = r->options.trouble_ms;
+    view->now_ms = loop_now_ms(r->loop);
+    view->now_unix_s = loop_unix_micros() / 1000000;
+    if (job) {
+        struct job_memory *memory = reconciler_memory(r, job->key, job->uid);
+
+        view->ns = job->ns;
+        view->name = job->name;
+        view->instance_count = job->problems.count ? 0 : job->spec.instances;
+        view->surge_count = job->problems.count ? 0 : job_surge(&job->spec);
+        view->instances = own(o, view_all(view), sizeof(*view->instances));
+        share_answer(r, job, memory);
+        view_answers(job, memory, view);
+        view_owned(r, job, view);
+        view_attempts(r, job, view);
+        for (uint32_t i = 0; i < view_all(view); i++)
+            view_instance(r, job, memory, i, o);
+        view_pods(r, job, memory, o);
+    }
+    view_records(r, key, job, o);
+}
+
+const char *observe_unconfirmed(const struct reconciler *r, const char *key)
+{
+    const struct store_item *item = store_get(watch_store(r->jobs), key);
+    const struct job *job = item ? item->view : NULL;
+
+    for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
+        const struct record *record = i->view;
+
+        if (!record->spent_s && !record_is_of_nobody(record) &&
+            (!job || !str_eq(job->uid, record->job_uid)) && !map_get(&r->gone, record->job_uid))
+            return record->job_uid;
+    }
+    return NULL;
+}

@@ -1,0 +1,346 @@
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "operator/api/names.h"
+#include "operator/reconcile/state/reconciler_state.h"
+
+/* ---- jobs ---- */
+
+/* Once each: nobody else says why nothing happens to it. */
+static void tell_of_vendors(const struct job *before, const struct job *now)
+{
+    if (now->is_vendors && (!before || !before->is_vendors))
+        log_info("a job of the vendor's operator is left alone; to have it taken over, annotate it with "
+                 "graphcore.ai/adopt=true",
+                 KV("job", now->key));
+    else if (before && before->is_vendors && !now->is_vendors)
+        log_info("a job of the vendor's operator is taken over", KV("job", now->key));
+}
+
+static void on_job(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct job *job = change->new ? change->new : change->old;
+    struct job_memory *memory = map_get(&r->memories, job->uid);
+
+    if (memory)
+        memory_saw_version(memory, job->resource_version);
+    if (!change->new)
+        memories_forget(r, job->key, job->uid);
+    else
+        tell_of_vendors(change->old, change->new);
+    reconciler_enqueue(r, job->key);
+}
+
+/* ---- how long things take ---- */
+
+static void count_phases(struct reconciler *r, const struct phase_ends *ends)
+{
+    for (size_t i = 0; i < PHASES; i++) {
+        if (ends->seconds[i] != PHASE_GOES_ON)
+            openmetrics_observe(&r->counters.phases[i], (uint64_t)ends->seconds[i] * 1000000);
+    }
+}
+
+/* What the first list shows has ended before this process led, and was counted by another one. */
+static void count_record(struct reconciler *r, const struct record *record, const struct job_memory *memory)
+{
+    const struct claim_memory *claim = memory_claim(memory, record->instance);
+    struct phase_ends ends;
+
+    if (!watch_is_synced(r->records))
+        return;
+    phases_of_record(record, claim ? claim->since_s : 0, &ends);
+    count_phases(r, &ends);
+}
+
+static void count_pod(struct reconciler *r, const struct store_change *change)
+{
+    const struct pod *pod = change->new;
+    const struct record *record =
+        pod && pod->partition ? store_view(watch_store(r->records), r->options.operator_ns, pod->partition)
+                              : NULL;
+    struct phase_ends ends;
+
+    if (!pod || !watch_is_synced(r->pods))
+        return;
+    phases_of_pod(change->old, pod, record, &ends);
+    count_phases(r, &ends);
+}
+
+/* ---- records ---- */
+
+static const char *record_index(const void *view)
+{
+    return ((const struct record *)view)->job_key;
+}
+
+void reconciler_follow(struct reconciler *r, const struct record *record)
+{
+    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
+    struct part_memory *part = memory_part(memory, record->name, loop_now_ms(r->loop));
+
+    if (part->run != record->run) { /* also when the answer to our own patch was lost */
+        part_begin_run(part, record->run, loop_now_ms(r->loop));
+        pool_begin_run(r->pool, record->controller, record->name);
+    }
+    pool_follow(r->pool, &(struct pool_track){
+                             .controller = record->controller,
+                             .id = record->name,
+                             .size = record->size,
+                             .is_ours_fresh = part->is_ours_fresh,
+                             .started = record->started,
+                             .is_unsettled = !part->is_ours_fresh && (record->unsettled || !record->started),
+                             .may_be_reset = record->run > 0 && !record->started,
+                             .reserves = !record->releasing,
+                         });
+}
+
+/* ---- news of records ---- */
+
+static void on_record(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct record *record = change->new ? change->new : change->old;
+    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
+
+    memory_saw_version(memory, record->resource_version);
+    if (!change->old && record_is_of_nobody(record))
+        log_info("a partition that is nobody's is given back, as an admin asked",
+                 KV("partition", record->name), KV("controller", record->controller));
+    else if (!change->old && !record->spent_s)
+        count_record(r, record, memory);
+    if (change->new && record->spent_s) {
+        pool_forget(r->pool, record->controller, record->name);
+    } else if (change->new) {
+        reconciler_follow(r, record);
+        if (!change->old)
+            memories_see_pods_of(r, record);
+    } else {
+        const struct store_item *item = store_get(watch_store(r->jobs), record->job_key);
+        const struct job *job = item ? item->view : NULL;
+
+        pool_forget(r->pool, record->controller, record->name);
+        memory_forget_part(memory, record->name);
+        if (watch_is_synced(r->jobs) && (!job || !str_eq(job->uid, record->job_uid)))
+            memories_forget(r, record->job_key, record->job_uid);
+    }
+    reconciler_claims_changed(r);
+    reconciler_enqueue(r, record->job_key);
+}
+
+/* ---- pods ---- */
+
+static bool view_pod(void *ctx, const cJSON *item, void **ret)
+{
+    const struct reconciler *r = ctx;
+    struct pod *pod = pod_parse(item);
+    const struct pod *before = pod ? store_view(watch_store(r->pods), pod->ns, pod->name) : NULL;
+
+    if (before)
+        pod_recall(pod, before);
+    if (pod && !pod->job_uid) { /* somebody else's, with our label */
+        pod_free(pod);
+        return false;
+    }
+    return (*ret = pod) != NULL;
+}
+
+static void free_pod_view(void *view)
+{
+    pod_free(view);
+}
+
+static const char *pod_index(const void *view)
+{
+    return ((const struct pod *)view)->job_key;
+}
+
+/* A pod of an earlier job of the same name stands in the way of ours until it has gone. */
+static void free_name(struct reconciler *r, const struct pod *gone)
+{
+    const struct store_item *item = store_get(watch_store(r->jobs), gone->job_key);
+    const struct job *job = item ? item->view : NULL;
+    struct job_memory *memory = job ? map_get(&r->memories, job->uid) : NULL;
+
+    if (memory && !str_eq(job->uid, gone->job_uid))
+        memory->create_refused = false;
+}
+
+static void on_pod(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct pod *pod = change->new ? change->new : change->old;
+
+    memories_see_pod(r, change, pod);
+    count_pod(r, change);
+    if (!change->new)
+        free_name(r, pod);
+    reconciler_enqueue(r, pod->job_key);
+}
+
+/* ---- Services, EndpointSlices and NetworkPolicies ---- */
+
+static bool view_owned(void *ctx, const cJSON *item, void **ret)
+{
+    const struct reconciler *r = ctx;
+    struct owned *owned = owned_parse(item);
+
+    if (owned)
+        owned->written_ms = loop_now_ms(r->loop);
+    return (*ret = owned) != NULL;
+}
+
+static void free_owned_view(void *view)
+{
+    owned_free(view);
+}
+
+static void on_owned(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct owned *owned = change->new ? change->new : change->old;
+    struct job_memory *memory = map_get(&r->memories, owned->job_uid);
+
+    if (memory)
+        memory_saw_version(memory, owned->resource_version);
+    reconciler_enqueue(r, owned->job_key);
+}
+
+/* ---- nodes ---- */
+
+static bool view_node(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = node_parse(item)) != NULL;
+}
+
+static void free_node_view(void *view)
+{
+    node_free(view);
+}
+
+static void wake_jobs_on(struct reconciler *r, const char *node)
+{
+    for (const struct store_item *i = store_first(watch_store(r->pods)); i; i = store_next(i)) {
+        const struct pod *pod = i->view;
+
+        if (pod->node && str_eq(pod->node, node))
+            queue_add(r->queue, pod->job_key);
+    }
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i))
+        queue_add(r->queue, ((const struct record *)i->view)->job_key);
+}
+
+/* Heartbeats change nodes all the time; only what decisions are made of counts. */
+static bool node_matters(const struct store_change *change)
+{
+    const struct node *old = change->old, *new = change->new;
+
+    return !old || !new || old->out_of_service != new->out_of_service || !str_eq(old->boot_id, new->boot_id);
+}
+
+static void on_node(void *ctx, const struct store_change *change)
+{
+    struct reconciler *r = ctx;
+    const struct node *old = change->old, *new = change->new;
+
+    if (!old || !new || !json_equal(old->labels, new->labels))
+        r->claims_changed = true;
+    if (watch_is_synced(r->nodes) && node_matters(change))
+        wake_jobs_on(r, new ? new->name : old->name);
+    reconciler_wake(r);
+}
+
+/* ---- all is listed ---- */
+
+static void on_synced(void *ctx)
+{
+    struct reconciler *r = ctx;
+
+    if (!reconciler_is_synced(r))
+        return;
+    memories_forget_strangers(r);
+    log_info("jobs, pods, records and nodes are known", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
+             KVF("records", "%zu", store_count(watch_store(r->records))));
+    reconciler_wake(r);
+}
+
+/* ---- all of them ---- */
+
+static bool is_wanted(const struct reconciler *r, const struct kube_resource *resource)
+{
+    if (resource == &KUBE_NODES)
+        return !r->options.watch_ns;
+    return resource != &KUBE_NETWORK_POLICIES || r->options.pods.network_policy;
+}
+
+void watches_start(struct reconciler *r)
+{
+    struct watch_options jobs = {.resource = &KUBE_IPUJOBS,
+                                 .ns = r->options.watch_ns,
+                                 .view = job_view_item,
+                                 .view_free = job_free_item,
+                                 .on_change = on_job};
+    struct watch_options pods = {.resource = &KUBE_PODS,
+                                 .ns = r->options.watch_ns,
+                                 .label_selector = LABEL_JOB_NAME,
+                                 .view = view_pod,
+                                 .view_free = free_pod_view,
+                                 .index_key = pod_index,
+                                 .on_change = on_pod};
+    struct watch_options records = {.resource = &KUBE_CONFIGMAPS,
+                                    .ns = r->options.operator_ns,
+                                    .label_selector = LABEL_RECORD,
+                                    .view = record_view_item,
+                                    .view_free = record_free_item,
+                                    .index_key = record_index,
+                                    .on_change = on_record};
+    struct watch_options nodes = {
+        .resource = &KUBE_NODES, .view = view_node, .view_free = free_node_view, .on_change = on_node};
+    struct watch_options services = {.resource = &KUBE_SERVICES,
+                                     .ns = r->options.watch_ns,
+                                     .label_selector = LABEL_JOB_NAME,
+                                     .view = view_owned,
+                                     .view_free = free_owned_view,
+                                     .on_change = on_owned};
+    struct watch_options slices = services, policies = services;
+    struct watch_options *all[] = {&nodes, &jobs, &records, &pods, &services, &slices, &policies};
+    struct watch **slots[] = {&r->nodes,    &r->jobs,   &r->records, &r->pods,
+                              &r->services, &r->slices, &r->policies};
+
+    slices.resource = &KUBE_ENDPOINT_SLICES;
+    slices.label_selector =
+        LABEL_SLICE_WRITER "=" API_FIELD_MANAGER; /* earlier versions' are the cluster's */
+    policies.resource = &KUBE_NETWORK_POLICIES;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (!is_wanted(r, all[i]->resource))
+            continue;
+        all[i]->ctx = r;
+        all[i]->on_synced = on_synced;
+        *slots[i] = watch_new(r->kube, all[i]);
+    }
+}
+
+size_t watches_all(const struct reconciler *r, const struct watch *ret[WATCHES_MAX])
+{
+    const struct watch *const all[WATCHES_MAX] = {r->jobs,     r->pods,   r->records, r->nodes,
+                                                  r->services, r->slices, r->policies};
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (all[i])
+            ret[count++] = all[i];
+    }
+    return count;
+}
+
+void watches_stop(struct reconciler *r)
+{
+    watch_free(r->jobs);
+    watch_free(r->pods);
+    watch_free(r->records);
+    watch_free(r->nodes);
+    watch_free(r->services);
+    watch_free(r->slices);
+    watch_free(r->policies);
+}

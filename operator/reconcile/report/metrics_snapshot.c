@@ -1,0 +1,114 @@
+#include "operator/reconcile/report/metrics_snapshot.h"
+
+#include "base/core/mem.h"
+#include "operator/reconcile/state/reconciler_state.h"
+
+/* The state that users see; a job without one has just been made. */
+static enum job_state state_of(const struct job *job)
+{
+    for (size_t i = 0; i < SURVEY_STATES; i++) {
+        if (str_eq(job_state_name((enum job_state)i), job->state))
+            return (enum job_state)i;
+    }
+    return JOB_PENDING;
+}
+
+static void note_age(int64_t now_s, int64_t since_s, int64_t *oldest)
+{
+    if (since_s && now_s - since_s > *oldest)
+        *oldest = now_s - since_s;
+}
+
+void survey_count_job(const struct job *job, int64_t now_s, struct survey *ret)
+{
+    if (job->is_vendors) {
+        ret->vendors++;
+        return;
+    }
+    ret->jobs[state_of(job)]++;
+    note_age(now_s, job->deleted_s, &ret->terminating_s);
+}
+
+static bool is_ours(const struct reconciler *r, const char *controller, const char *id)
+{
+    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+
+    return record && !record->spent_s && !record_is_of_nobody(record) &&
+           str_eq(record->controller, controller);
+}
+
+static uint32_t count_partitions(const struct reconciler *r)
+{
+    uint32_t count = 0;
+
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i))
+        count += ((const struct record *)i->view)->spent_s == 0;
+    return count;
+}
+
+static void look_at(const struct reconciler *r, size_t index, struct survey_controller *ret)
+{
+    const struct pool_controller *c = pool_controller(r->pool, index);
+    struct vipu_pool_view room = pool_room(r->pool, index);
+
+    *ret = (struct survey_controller){
+        .name = c->config->name, .is_up = c->is_known, .total = c->total_ipus, .calls = c->calls};
+    for (size_t i = 0; i < c->listed->count; i++) {
+        const struct vipu_partition *partition = &c->listed->items[i];
+        bool ours = is_ours(r, c->config->name, partition->id);
+
+        *(ours ? &ret->held : &ret->foreign) += partition->size;
+        ret->foreign_partitions += !ours;
+    }
+    if (c->total_ipus) {
+        ret->free = room.free_ipus;
+        ret->largest_free = vipu_pool_largest_free(&room);
+    }
+    vipu_pool_view_release(&room);
+}
+
+static void count_claims(const struct job_memory *memory, int64_t now_s, struct survey *ret)
+{
+    ret->waiting += (uint32_t)memory->claim_count;
+    for (size_t i = 0; i < memory->claim_count; i++)
+        note_age(now_s, memory->claims[i].since_s, &ret->waiting_s);
+}
+
+static void look_at_watches(const struct reconciler *r, struct survey *ret)
+{
+    const struct watch *watches[WATCHES_MAX];
+    int64_t since_ms;
+
+    ret->watch_count = watches_all(r, watches);
+    for (size_t i = 0; i < ret->watch_count; i++) {
+        ret->watches[i].resource = watch_resource(watches[i]);
+        if (watch_trouble(watches[i], &since_ms))
+            ret->watches[i].trouble_s = (loop_now_ms(r->loop) - since_ms) / 1000;
+    }
+}
+
+void survey_take(const struct reconciler *r, int64_t now_s, struct survey *ret)
+{
+    void *value;
+
+    *ret = (struct survey){0};
+    for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
+        survey_count_job(i->view, now_s, ret);
+    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
+        count_claims(value, now_s, ret);
+    ret->records = count_partitions(r);
+    ret->pods = (uint32_t)store_count(watch_store(r->pods));
+    ret->due = (uint32_t)queue_ready(r->queue);
+    ret->in_work = (uint32_t)r->works.count;
+    ret->controller_count = pool_count(r->pool);
+    ret->controllers = mem_alloc((ret->controller_count + 1) * sizeof(*ret->controllers));
+    for (size_t i = 0; i < ret->controller_count; i++)
+        look_at(r, i, &ret->controllers[i]);
+    look_at_watches(r, ret);
+}
+
+void survey_release(struct survey *survey)
+{
+    mem_free(survey->controllers);
+    *survey = (struct survey){0};
+}

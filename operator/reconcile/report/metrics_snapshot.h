@@ -1,0 +1,53 @@
+/* How things stand in the whole, for metrics: counted when somebody asks, from what the reconciler knows
+ * anyway. Its size follows the number of V-IPU controllers, never that of jobs. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "operator/pool/pool.h"
+#include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/decide/status/status.h"
+
+struct job;
+
+#define SURVEY_STATES (JOB_TERMINATING + 1)
+
+struct survey_controller {
+    const char *name; /* borrowed from the configuration */
+    bool is_up;
+    uint32_t total;               /* IPUs; 0: it does not tell */
+    uint32_t free, held, foreign; /* by nobody, by jobs, by partitions that are not the operator's */
+    uint32_t largest_free;        /* the largest partition that fits now */
+    uint32_t foreign_partitions;
+    const struct pool_counter *calls; /* POOL_CALLS of them; borrowed from the pool */
+};
+
+struct survey_watch {
+    const char *resource; /* borrowed */
+    int64_t trouble_s;    /* for how long it has been in trouble; 0: it is well */
+};
+
+struct survey {
+    uint32_t jobs[SURVEY_STATES];
+    uint32_t vendors;      /* of the vendor's operator, left alone; in no state above */
+    uint32_t waiting;      /* instances in line for IPUs */
+    int64_t waiting_s;     /* how long the first of them has waited; 0: nobody does */
+    int64_t terminating_s; /* how long the first job that is being deleted has been; 0: none is */
+    uint32_t records, pods;
+    uint32_t due;                          /* jobs that are to be looked at now */
+    uint32_t in_work;                      /* jobs with requests in flight */
+    struct survey_controller *controllers; /* owned */
+    size_t controller_count;
+    struct survey_watch watches[WATCHES_MAX];
+    size_t watch_count;
+};
+
+void survey_take(const struct reconciler *reconciler, int64_t now_unix_s, struct survey *ret);
+void survey_count_job(const struct job *job, int64_t now_unix_s, struct survey *survey); /* pure */
+void survey_release(struct survey *survey);
+
+static inline void survey_auto(struct survey *survey)
+{
+    survey_release(survey);
+}

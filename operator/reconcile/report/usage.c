@@ -1,0 +1,108 @@
+#include "operator/reconcile/report/usage.h"
+
+#include "base/core/mem.h"
+#include "operator/reconcile/state/reconciler_state.h"
+
+static void put_usage(cJSON *out, const char *name, int64_t used, int64_t available)
+{
+    cJSON *item = json_put_object(out, name);
+
+    json_put_i64(item, "used", used);
+    json_put_i64(item, "available", available);
+}
+
+static int64_t available(const struct reconciler *r)
+{
+    int64_t free_ipus = 0;
+
+    for (size_t i = 0; i < pool_count(r->pool); i++) {
+        AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, i);
+
+        if (pool_controller(r->pool, i)->is_known)
+            free_ipus += room.free_ipus;
+    }
+    return free_ipus;
+}
+
+cJSON *usage_stats(const struct reconciler *r)
+{
+    int64_t free_ipus = available(r), total = 0;
+    cJSON *out = json_object();
+
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
+        const struct record *record = i->view;
+        int64_t used = json_i64(cJSON_GetObjectItemCaseSensitive(out, record->job_ns), "used", 0);
+
+        if (record->spent_s || record_is_of_nobody(record))
+            continue;
+        json_drop(out, record->job_ns);
+        put_usage(out, record->job_ns, used + record->size, free_ipus);
+        total += record->size;
+    }
+    put_usage(out, "total", total, free_ipus);
+    return out;
+}
+
+cJSON *usage_query(const struct reconciler *r, uint32_t size)
+{
+    uint32_t count = 0, largest = 0;
+    bool answers = false;
+    cJSON *out = json_object();
+
+    for (size_t i = 0; i < pool_count(r->pool); i++) {
+        AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, i);
+        uint32_t fits = vipu_pool_largest_free(&room);
+
+        if (!pool_controller(r->pool, i)->is_known)
+            continue;
+        answers = true;
+        count += vipu_pool_fit_count(&room, size);
+        largest = fits > largest ? fits : largest;
+    }
+    json_put_bool(out, "available", answers);
+    json_put_i64(out, "numOfPartitions", count);
+    if (!answers)
+        json_put_str(out, "message", "no V-IPU controller answers");
+    else
+        json_put_str(out, "message", "");
+    json_put_i64(out, "largestPartition", largest);
+    return out;
+}
+
+static void put_room(cJSON *item, const struct reconciler *r, size_t index)
+{
+    AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, index);
+    uint32_t total = pool_controller(r->pool, index)->total_ipus;
+
+    if (!total) /* it does not tell */
+        return;
+    json_put_i64(item, "ipus", total);
+    json_put_i64(item, "freeIpus", room.free_ipus);
+    json_put_i64(item, "largestPartition", vipu_pool_largest_free(&room));
+}
+
+static void put_trouble(cJSON *item, const struct pool_controller *controller, int64_t now_ms)
+{
+    if (!controller->trouble)
+        return; /* it was not asked yet */
+    json_put_str(item, "trouble", controller->trouble);
+    json_put_i64(item, "downSeconds", (now_ms - controller->trouble_since_ms) / 1000);
+}
+
+cJSON *usage_controllers(const struct reconciler *r)
+{
+    cJSON *out = json_object(), *list = json_put_array(out, "controllers");
+
+    for (size_t i = 0; i < pool_count(r->pool); i++) {
+        const struct pool_controller *controller = pool_controller(r->pool, i);
+        cJSON *item = json_push_take(list, json_object());
+
+        json_put_str(item, "name", controller->config->name);
+        json_put_bool(item, "up", controller->is_known);
+        if (controller->is_known)
+            put_room(item, r, i);
+        else
+            put_trouble(item, controller, loop_now_ms(r->loop));
+    }
+    return out;
+}
