@@ -2,8 +2,8 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
-#include "vipu/cli/hcl.h"
-#include "vipu/cli/options.h"
+#include "vipu/cli/args/hcl.h"
+#include "vipu/cli/args/options.h"
 
 static const char *text_of(const char *(*env)(const char *), const char *name)
 {

@@ -1,7 +1,7 @@
 #include "launcher/poprun/claim.h"
 
 #include "vipu/model/shape.h"
-#include "vipu/tools/attach.h"
+#include "vipu/tools/devices/attach.h"
 
 static bool try_device(const struct attach_request *request, const struct journal *journal, struct err *err)
 {

@@ -6,8 +6,8 @@
 #include "base/core/mem.h"
 #include "loop.h"
 #include "net.h"
-#include "vipu/server/hardware.h"
-#include "vipu/server/tenancy.h"
+#include "vipu/server/controller/hardware.h"
+#include "vipu/server/controller/tenancy.h"
 
 enum method { LIST, AGENTS, CREATE, REMOVE, RESET, STATUS };
 

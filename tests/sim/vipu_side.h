@@ -3,9 +3,9 @@
  * all it knows. */
 #pragma once
 
-#include "vipu/server/config.h"
-#include "vipu/server/controller.h"
-#include "vipu/server/faults_doc.h"
+#include "vipu/server/config/config.h"
+#include "vipu/server/controller/controller.h"
+#include "vipu/server/config/faults_doc.h"
 
 enum vipu_write { VIPU_CREATE, VIPU_RESET, VIPU_REMOVE };
 

@@ -11,33 +11,35 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "vipu/wire/replies.h"
-#include "vipu/wire/service.h"
-#include "vipu/wire/tls_context.h"
+#include "vipu/wire/messages/replies.h"
+#include "vipu/wire/grpc/grpc_server.h"
+#include "vipu/wire/transport/tls_context.h"
 
 struct answerer {
     struct loop *loop;
-    struct service *service;
+    struct grpc_server *service;
     const char *certificate, *key;
-    struct service_call *held;
+    struct grpc_server_call *held;
 };
 
-static void answer(struct service_call *call)
+static void answer(struct grpc_server_call *call)
 {
     AUTO(str) struct str reply = {0};
-    AUTO(mem) char *text = mem_printf("user=%s key=%s", service_user_id(call), service_access_key(call));
+    AUTO(mem)
+    char *text =
+        mem_printf("user=%s key=%s", grpc_server_call_user_id(call), grpc_server_call_access_key(call));
 
     wire_put_version(text, &reply);
-    service_reply(call, str_slice(&reply));
+    grpc_server_reply(call, str_slice(&reply));
 }
 
-static void on_call(void *ctx, struct service_call *call, struct slice path, struct slice message)
+static void on_call(void *ctx, struct grpc_server_call *call, struct slice path, struct slice message)
 {
     struct answerer *a = ctx;
 
     (void)path;
     (void)message;
-    if (!a->held && str_eq(service_user_id(call), "hold"))
+    if (!a->held && str_eq(grpc_server_call_user_id(call), "hold"))
         a->held = call;
     else
         answer(call);
@@ -49,7 +51,7 @@ static bool load(struct answerer *a)
     struct tls_context *context = tls_context_server(a->certificate, a->key, &problems);
 
     if (context)
-        service_tls_take(a->service, context);
+        grpc_server_set_tls_take(a->service, context);
     for (size_t i = 0; i < problems.count; i++)
         puts(problems.items[i]);
     return context != NULL;
@@ -74,21 +76,21 @@ int main(int argc, char **argv)
     struct err err;
     int status = 1;
 
-    a.service = service_new(a.loop, &(struct service_options){0}, on_call, &a);
+    a.service = grpc_server_new(a.loop, &(struct grpc_server_options){0}, on_call, &a);
     a.certificate = argc > 2 ? argv[1] : NULL;
     a.key = argc > 2 ? argv[2] : NULL;
     loop_on_signal(a.loop, SIGTERM, on_signal, &a);
     loop_on_signal(a.loop, SIGHUP, on_signal, &a);
     loop_on_signal(a.loop, SIGUSR1, on_signal, &a);
-    if ((!a.certificate || load(&a)) && service_listen(a.service, "127.0.0.1:0", &err)) {
-        printf("%u\n", service_port(a.service));
+    if ((!a.certificate || load(&a)) && grpc_server_listen(a.service, "127.0.0.1:0", &err)) {
+        printf("%u\n", grpc_server_port(a.service));
         fflush(stdout);
         loop_run(a.loop);
         status = 0;
     }
     if (a.held)
         answer(a.held);
-    service_free(a.service);
+    grpc_server_free(a.service);
     loop_free(a.loop);
     return status;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/core/str.h"
-#include "vipu/tools/attach.h"
+#include "vipu/tools/devices/attach.h"
 
 static int attach_and_wait(const struct attach_request *request)
 {

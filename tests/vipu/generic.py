@@ -24,7 +24,7 @@ import virmgrpc_pb2_grpc as services  # noqa: E402
 
 
 class Caller(grpc.UnaryUnaryClientInterceptor):
-    """Sends who calls with every call; these names are the ones of vipu/wire/credentials.h."""
+    """Sends who calls with every call; these names are the ones of vipu/wire/grpc/credentials.h."""
 
     def __init__(self, user_id, access_key):
         self.metadata = [("vipu-user-id", user_id), ("vipu-access-key", access_key)]

@@ -8,13 +8,13 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
-#include "vipu/cli/commands.h"
-#include "vipu/cli/completion.h"
-#include "vipu/cli/hcl.h"
-#include "vipu/cli/help.h"
-#include "vipu/cli/inventory.h"
-#include "vipu/cli/options.h"
-#include "vipu/cli/progress.h"
+#include "vipu/cli/commands/commands.h"
+#include "vipu/cli/args/completion.h"
+#include "vipu/cli/args/hcl.h"
+#include "vipu/cli/args/help.h"
+#include "vipu/cli/commands/inventory.h"
+#include "vipu/cli/args/options.h"
+#include "vipu/cli/output/progress.h"
 
 #define EXIT_USAGE 2
 #define CONNECT_PATIENCE_MS 5000

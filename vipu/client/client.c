@@ -1,10 +1,10 @@
 #include "vipu/client/client.h"
 
 #include "base/core/mem.h"
-#include "vipu/wire/channel.h"
-#include "vipu/wire/grpc.h"
-#include "vipu/wire/replies.h"
-#include "vipu/wire/requests.h"
+#include "vipu/wire/grpc/channel.h"
+#include "vipu/wire/grpc/grpc.h"
+#include "vipu/wire/messages/replies.h"
+#include "vipu/wire/messages/requests.h"
 
 #define SILENCE_MS 4000u
 #define MAX_LIST_BYTES ((size_t)64 << 20)
@@ -39,9 +39,9 @@ bool vipu_result_is_unknown(const struct vipu_result *result)
     return result->sent && (kind == ERR_TIMEOUT || kind == ERR_IO || kind == ERR_INTERNAL);
 }
 
-static struct channel_access access_of(const struct vipu_endpoint *endpoint)
+static struct channel_credentials access_of(const struct vipu_endpoint *endpoint)
 {
-    return (struct channel_access){
+    return (struct channel_credentials){
         .user_id = endpoint->user_id,
         .access_key = endpoint->access_key,
         .tls = endpoint->tls,
@@ -57,7 +57,7 @@ struct vipu_client *vipu_client_new(struct loop *loop, const struct vipu_client_
         .port = options->endpoint.port ? options->endpoint.port : VIPU_DEFAULT_PORT,
         .user_agent = options->user_agent ? options->user_agent : "ipu-operator/" IPU_OPERATOR_VERSION,
         .max_in_flight = options->max_in_flight ? options->max_in_flight : VIPU_CLIENT_MAX_IN_FLIGHT,
-        .silence_ms = SILENCE_MS,
+        .idle_timeout_ms = SILENCE_MS,
         .access = access_of(&options->endpoint),
         .may_send = options->may_send,
         .may_send_ctx = options->may_send_ctx,
@@ -84,14 +84,14 @@ void vipu_client_abort(struct vipu_client *client)
 
 void vipu_client_set_credentials(struct vipu_client *client, const struct vipu_endpoint *endpoint)
 {
-    const struct channel_access access = access_of(endpoint);
+    const struct channel_credentials access = access_of(endpoint);
 
-    channel_set_access(client->channel, &access);
+    channel_set_credentials(client->channel, &access);
 }
 
 void vipu_client_reject_calls(struct vipu_client *client, const struct err *why)
 {
-    channel_refuse(client->channel, why);
+    channel_reject_calls(client->channel, why);
 }
 
 const char *vipu_client_target(const struct vipu_client *client)
@@ -227,7 +227,7 @@ static struct vipu_call *start_call(struct vipu_client *client, const struct met
         .message = message,
         .max_reply = method->max_reply,
         .deadline_ms = deadline_ms > 0 ? deadline_ms : client->deadline_ms,
-        .fenced = method->writes,
+        .gated = method->writes,
         .ctx = call,
         .ctx_bytes = sizeof(*call),
     };

@@ -107,7 +107,7 @@ struct vipu_call *vipu_get_partition_status(struct vipu_client *client, const ch
 struct vipu_call *vipu_get_ipuof_config(struct vipu_client *client, const char *id, int64_t gcd,
                                         int64_t deadline_ms, vipu_ipuof_fn done, void *ctx);
 /* A call of another service, for vipu/client/extension.h: "/package.Service/Method" (it outlives the call),
- * and the messages as bytes. Only for calls that change nothing: it is not fenced. */
+ * and the messages as bytes. Only for calls that change nothing: it is not gated. */
 struct vipu_call *vipu_read_message(struct vipu_client *client, const char *path, struct slice message,
                                     int64_t deadline_ms, vipu_message_fn done, void *ctx);
 

@@ -1,4 +1,4 @@
-/* What our own extension service (vipu/wire/extension.proto) tells beyond the public user API. Only
+/* What our own extension service (vipu/wire/messages/extension.proto) tells beyond the public user API. Only
  * vipu-server has it: with any other controller extension_is_missing says so of the error. */
 #pragma once
 

@@ -6,7 +6,7 @@
 #include "base/core/str.h"
 #include "base/io/loop.h"
 #include "vipu/client/client.h"
-#include "vipu/wire/grpc.h"
+#include "vipu/wire/grpc/grpc.h"
 
 #define POLL_MS 50
 #define AWAY_MS 5000

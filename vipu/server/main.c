@@ -8,10 +8,10 @@
 #include "base/core/opts.h"
 #include "base/core/opts_man.h"
 #include "base/io/log.h"
-#include "vipu/server/config.h"
-#include "vipu/server/keys.h"
+#include "vipu/server/config/config.h"
+#include "vipu/server/config/access_keys.h"
 #include "vipu/server/server.h"
-#include "vipu/server/setup.h"
+#include "vipu/server/config/setup.h"
 
 #define EXIT_USAGE 2
 
@@ -102,14 +102,14 @@ static void report(const struct strv *problems)
 /* Reads no further than the first line, and leaves no copy of it behind. */
 static int hash_key(void)
 {
-    char line[KEYS_MAX_BYTES + 2] = "";
+    char line[ACCESS_KEY_MAX_BYTES + 2] = "";
     AUTO(str) struct str hash = {0};
     struct err err = {0};
     bool ok;
 
     if (fgets(line, sizeof(line), stdin))
         line[strcspn(line, "\r\n")] = '\0';
-    ok = keys_hash(line, &hash, &err);
+    ok = access_key_hash(line, &hash, &err);
     explicit_bzero(line, sizeof(line));
     if (ok)
         (void)puts(str_text(&hash));

@@ -6,16 +6,16 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
-#include "vipu/server/admin.h"
-#include "vipu/server/controller.h"
-#include "vipu/server/faults_admin.h"
-#include "vipu/server/faults_doc.h"
-#include "vipu/server/methods.h"
-#include "vipu/server/metrics.h"
-#include "vipu/server/reconfigure.h"
-#include "vipu/server/store.h"
-#include "vipu/wire/service.h"
-#include "vipu/wire/tls_context.h"
+#include "vipu/server/api/admin.h"
+#include "vipu/server/controller/controller.h"
+#include "vipu/server/api/faults_admin.h"
+#include "vipu/server/config/faults_doc.h"
+#include "vipu/server/api/methods.h"
+#include "vipu/server/calls/metrics.h"
+#include "vipu/server/controller/reconfigure.h"
+#include "vipu/server/storage/store.h"
+#include "vipu/wire/grpc/grpc_server.h"
+#include "vipu/wire/transport/tls_context.h"
 
 #define OTHER_DESCRIPTORS 320u /* storage, signals, and the admin end-point's own connections */
 
@@ -23,13 +23,13 @@ struct server {
     const struct setup_source *source;
     struct server_config config;    /* without the clusters */
     struct vipu_clusters *clusters; /* where they are stays as it is: the controller points there */
-    struct tls_context *tls;        /* until the service has it */
+    struct tls_context *tls;        /* until the gRPC server has it */
     struct loop *loop;
     struct controller controller;
     struct store *store;
     struct metrics metrics;
     struct methods *methods;
-    struct service *service;
+    struct grpc_server *grpc;
     struct admin *admin; /* NULL when it is off */
     struct faults_admin faults;
     bool is_ending;
@@ -113,7 +113,7 @@ static void allow_connections(uint32_t count)
 static bool start_service(struct server *server, struct err *err)
 {
     const struct server_limits *limits = &server->config.limits;
-    const struct service_options options = {
+    const struct grpc_server_options options = {
         .max_request = limits->request_bytes,
         .max_connections = limits->connections,
         .max_calls = limits->calls,
@@ -123,16 +123,15 @@ static bool start_service(struct server *server, struct err *err)
     allow_connections(limits->connections);
     server->methods = methods_new(server->loop, &server->config, &server->controller, server->store,
                                   &server->metrics, on_storage_failure, server);
-    server->service = service_new(server->loop, &options, methods_answer, server->methods);
+    server->grpc = grpc_server_new(server->loop, &options, methods_answer, server->methods);
     if (server->tls)
-        service_tls_take(server->service, TAKE(server->tls));
-    server->faults =
-        (struct faults_admin){server->loop, &server->controller, server->methods, server->service};
+        grpc_server_set_tls_take(server->grpc, TAKE(server->tls));
+    server->faults = (struct faults_admin){server->loop, &server->controller, server->methods, server->grpc};
     faults_admin_set_take(&server->faults, &server->config.faults);
-    if (!service_listen(server->service, server->config.listen, err))
+    if (!grpc_server_listen(server->grpc, server->config.listen, err))
         return false;
     log_info("serving the V-IPU user API", KV("listen", server->config.listen),
-             KVF("port", "%u", service_port(server->service)),
+             KVF("port", "%u", grpc_server_port(server->grpc)),
              KV("transport", server->config.tls_certificate ? "TLS" : "cleartext"),
              KV("users", server->config.secure ? "secure mode" : "everybody"),
              KVF("partitions", "%zu", server->controller.count));
@@ -194,7 +193,7 @@ static void take_setup(struct server *server, struct setup *setup)
 {
     keep_fixed(server, &setup->config);
     change_clusters(server, &setup->config);
-    service_tls_take(server->service, TAKE(setup->tls));
+    grpc_server_set_tls_take(server->grpc, TAKE(setup->tls));
     server_config_release(&server->config);
     server->config = setup->config;
     setup->config = (struct server_config){0};
@@ -233,7 +232,7 @@ static void stop(struct server *server)
     /* Calls that wait for a transaction are answered first: what they changed is lost or saved, and they were
      * told. */
     methods_free(server->methods);
-    service_free(server->service);
+    grpc_server_free(server->grpc);
     controller_release(&server->controller);
     store_close(server->store);
     loop_free(server->loop);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "vipu/server/setup.h"
+#include "vipu/server/config/setup.h"
 
 /* Serves what `setup` says, which is moved in. The source is borrowed. False when it could not start, or
  * ended because it could not go on; the reason has been logged. */

@@ -4,7 +4,7 @@
 
 #include "base/core/opts.h"
 #include "base/core/str.h"
-#include "vipu/tools/attach.h"
+#include "vipu/tools/devices/attach.h"
 
 #define PROGRAM_USAGE 2 /* exit status of a wrong command line */
 

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/core/mem.h"
-#include "vipu/tools/attach.h"
-#include "vipu/tools/attributes.h"
-#include "vipu/tools/listing.h"
+#include "vipu/tools/devices/attach.h"
+#include "vipu/tools/display/attributes.h"
+#include "vipu/tools/display/listing.h"
 
 bool query_needs_device(enum query_kind kind)
 {
@@ -51,14 +51,14 @@ static bool find_device(const struct query *query, const struct gcd_view *view, 
 static void answer_attributes(const struct gcd_view *view, const struct device *device, const char *folder,
                               struct str *out)
 {
-    AUTO(holders) struct holders holders = {0};
-    const struct holder *attached = NULL;
+    AUTO(lock_records) struct lock_records holders = {0};
+    const struct lock_record *attached = NULL;
     struct err ignored;
 
     /* Attributes are known without locks; who is attached is a bonus. */
     if (attach_holders(folder, view->partition, view->gcd, view->ipu_count, &holders, &ignored))
         for (size_t i = 0; i < holders.count && !attached; i++) {
-            const struct holder *holder = &holders.items[i];
+            const struct lock_record *holder = &holders.items[i];
 
             if (holder->pid && holder->first < device->first + device->count &&
                 device->first < holder->first + holder->count)

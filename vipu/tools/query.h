@@ -6,7 +6,7 @@
 
 #include "base/core/err.h"
 #include "base/core/str.h"
-#include "vipu/tools/discovery.h"
+#include "vipu/tools/discovery/discovery.h"
 
 #define QUERY_MAX_DEVICE (2 * GCD_VIEW_MAX_IPUS)
 

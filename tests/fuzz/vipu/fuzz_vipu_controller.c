@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/core/mem.h"
-#include "vipu/server/config.h"
-#include "vipu/server/controller.h"
+#include "vipu/server/config/config.h"
+#include "vipu/server/controller/controller.h"
 
 static void check(const struct controller *c)
 {

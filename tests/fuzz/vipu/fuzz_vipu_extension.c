@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/cli/show_inventory.h"
-#include "vipu/wire/extension.h"
+#include "vipu/cli/output/show_inventory.h"
+#include "vipu/wire/messages/extension.h"
 
 #define BUDGET ((size_t)4 * 1024 * 1024)
 

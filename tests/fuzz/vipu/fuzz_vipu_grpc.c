@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/wire/grpc.h"
+#include "vipu/wire/grpc/grpc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

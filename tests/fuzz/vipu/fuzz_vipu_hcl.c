@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vipu/cli/hcl.h"
+#include "vipu/cli/args/hcl.h"
 
 static void count(void *ctx, const char *key, const char *value, unsigned line)
 {

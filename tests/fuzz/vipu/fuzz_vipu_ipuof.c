@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "vipu/tools/attributes.h"
-#include "vipu/tools/listing.h"
-#include "vipu/tools/monitor.h"
+#include "vipu/tools/display/attributes.h"
+#include "vipu/tools/display/listing.h"
+#include "vipu/tools/display/monitor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

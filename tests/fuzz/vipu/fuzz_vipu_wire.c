@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/wire/replies.h"
-#include "vipu/wire/requests.h"
+#include "vipu/wire/messages/replies.h"
+#include "vipu/wire/messages/requests.h"
 
 #define BUDGET ((size_t)4 * 1024 * 1024)
 

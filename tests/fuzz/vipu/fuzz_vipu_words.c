@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/cli/completion.h"
-#include "vipu/cli/requirements.h"
+#include "vipu/cli/args/completion.h"
+#include "vipu/cli/commands/requirements.h"
 
 #define MAX_WORDS 64
 

@@ -3,10 +3,10 @@
 
 #include "base/core/opts.h"
 #include "vipu/tools/query.h"
-#include "vipu/tools/source.h"
+#include "vipu/tools/discovery/partition_source.h"
 
 struct options {
-    struct source source;
+    struct partition_source source;
     bool commands[QUERY_KINDS]; /* by enum query_kind */
     char *device;
     bool all_partitions;

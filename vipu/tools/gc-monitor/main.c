@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include "base/core/mem.h"
-#include "vipu/tools/attach.h"
-#include "vipu/tools/discovery.h"
+#include "vipu/tools/devices/attach.h"
+#include "vipu/tools/discovery/discovery.h"
 #include "vipu/tools/gc-monitor/options.h"
-#include "vipu/tools/monitor.h"
+#include "vipu/tools/display/monitor.h"
 #include "vipu/tools/program.h"
 
 static const char *environment(const char *name)
@@ -24,7 +24,7 @@ struct monitored {
 static void monitored_auto(struct monitored *monitored)
 {
     for (size_t i = 0; i < monitored->count; i++)
-        holders_release(&monitored->gcds[i].holders);
+        lock_records_release(&monitored->gcds[i].holders);
     mem_free(monitored->gcds);
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/core/opts.h"
-#include "vipu/tools/source.h"
+#include "vipu/tools/discovery/partition_source.h"
 
 struct options {
-    struct source source;
+    struct partition_source source;
     bool no_card_info;
     bool all_partitions;
     bool json;

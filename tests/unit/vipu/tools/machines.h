@@ -1,7 +1,7 @@
 /* Views of partitions over made-up IPU-Machines, for the tests of the device tools. */
 #pragma once
 
-#include "vipu/tools/gcd_view.h"
+#include "vipu/tools/devices/gcd_view.h"
 
 struct machine_row {
     const char *ip;

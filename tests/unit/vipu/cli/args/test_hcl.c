@@ -1,0 +1,61 @@
+#include "lib/check.h"
+
+#include "vipu/cli/args/hcl.h"
+
+static void note(void *ctx, const char *key, const char *value, unsigned line)
+{
+    str_addf(ctx, "%u %s=%s;", line, key, value);
+}
+
+TEST(files_that_are_read)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"", ""},
+        {"api-host=\"a\"", "1 api-host=a;"},
+        {"a = \"x y\"\n\n# c\nb=1 // d\nc /* e\n*/ = true", "1 a=x y;4 b=1;5 c=true;"},
+        {"a = \"q\\\"\\\\\\n\"\r\nb = \"\"", "1 a=q\"\\\n;2 b=;"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct strv problems = {0};
+        struct str seen = {0};
+
+        CHECK(hcl_parse(slice_of(row->text), "f", note, &seen, &problems));
+        CHECK_STR_EQ(str_text(&seen), row->want);
+        str_release(&seen);
+        strv_release(&problems);
+    }
+}
+
+TEST(files_that_are_not)
+{
+    static const struct {
+        const char *text, *problem;
+    } rows[] = {
+        {"a", "f: line 1: the key is not followed"},
+        {"\na = ", "f: line 2: a value is"},
+        {"a = \"x", "f: line 1: the text has no closing quote"},
+        {"a = \"x\ny\"", "f: line 1: the text has no closing quote"},
+        {"a = \"\\x\"", "f: line 1: after a backslash"},
+        {"a = \"${b}\"", "f: line 1: expressions"},
+        {"a = 1 b = 2", "f: line 1: something follows"},
+        {"/* a", "f: line 1: the comment has no end"},
+        {"block {", "f: line 1: the key is not followed"},
+        {"= 1", "f: line 1: a setting has the form"},
+        {"a = [1]", "f: line 1: a value is"},
+        {"a = vipu", "f: line 1: a value is"},
+        {"a = 5s", "f: line 1: a value is"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct strv problems = {0};
+        struct str seen = {0};
+
+        CHECK(!hcl_parse(slice_of(row->text), "f", note, &seen, &problems));
+        CHECK_HAS(problems.items[0], row->problem);
+        str_release(&seen);
+        strv_release(&problems);
+    }
+}

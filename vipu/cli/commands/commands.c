@@ -1,0 +1,201 @@
+#include "vipu/cli/commands/commands.h"
+
+#include "base/core/mem.h"
+#include "base/doc/json.h"
+#include "vipu/cli/commands/ipuof_dir.h"
+#include "vipu/cli/commands/inventory.h"
+#include "vipu/cli/commands/partition_index.h"
+#include "vipu/cli/output/show.h"
+
+static bool list_partitions(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_partitions) struct vipu_partitions list = {0};
+
+    if (!vipu_sync_partitions(c->client, c->options->allocation, &list, err))
+        return false;
+    if (c->options->showjson)
+        show_partitions_json(&list, c->out);
+    else
+        show_partitions(&list, (enum show_layout)c->options->table_layout, c->out);
+    return true;
+}
+
+static bool list_ipu_attrs(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_agents) struct vipu_agents agents = {0};
+
+    if (!vipu_sync_agents(c->client, &agents, err))
+        return false;
+    show_agents(&agents, c->options->showjson, c->out);
+    return true;
+}
+
+static void succeed(struct command_context *c, const char *verb)
+{
+    str_addf(c->out, "%s partition (%s): success.\n", verb, c->id);
+}
+
+static bool fail(struct command_context *c, const char *verb, struct err *err)
+{
+    if (*vipu_sync_reason(c->client))
+        str_addf(c->failure, "%s partition (%s): failed: %s", verb, c->id, vipu_sync_reason(c->client));
+    return err_wrap(err, "%s partition (%s): failed", verb, c->id);
+}
+
+/* Of what changes something: a failure may say nothing about whether it was done. */
+static bool fail_change(struct command_context *c, const char *verb, struct err *err)
+{
+    bool is_unknown = vipu_sync_is_unknown(c->client);
+
+    (void)fail(c, verb, err);
+    if (!is_unknown)
+        return false;
+    if (!c->failure->len)
+        str_adds(c->failure, err->msg);
+    str_addf(c->failure, "; it may be done all the same: vipu get partition %s tells", c->id);
+    return false;
+}
+
+/* Programs on this host find the partition by these files; that they cannot be written does not undo the
+ * partition. */
+static void write_conf(struct command_context *c)
+{
+    AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
+    struct err err;
+
+    if (!c->home)
+        strv_push(c->remarks, "HOME is not set, so no IPUoF files were written");
+    else if (!vipu_sync_ipuof(c->client, c->id, -1, &config, &err) ||
+             !ipuof_dir_write(c->home, c->id, &config, &err))
+        strv_pushf(c->remarks, "The IPUoF files were not written: %s", err.msg);
+}
+
+/* What --index means is known once the cluster is. */
+static bool choose_place(struct command_context *c, struct vipu_requirements *r, struct vipu_ipu **ret_ipus,
+                         struct err *err)
+{
+    AUTO(vipu_cluster_list) struct vipu_cluster_list clusters = {0};
+    const struct vipu_cluster_entry *cluster;
+
+    if (c->index < 0)
+        return true;
+    return inventory_cluster_of(c->client, r->cluster_id, r->allocation_id, &clusters, &cluster, err) &&
+           partition_index_resolve(cluster, (uint32_t)c->index, r, ret_ipus, err);
+}
+
+static bool create(struct command_context *c, struct err *err)
+{
+    struct vipu_requirements wanted = *c->requirements;
+    AUTO(mem) struct vipu_ipu *ipus = NULL;
+
+    if (!choose_place(c, &wanted, &ipus, err) || !vipu_sync_create(c->client, &wanted, err) ||
+        !vipu_sync_wait_active(c->client, c->id, err))
+        return fail_change(c, "create", err);
+    succeed(c, "create");
+    write_conf(c);
+    return true;
+}
+
+static bool remove_partition(struct command_context *c, struct err *err)
+{
+    struct err local;
+
+    if (!vipu_sync_remove(c->client, c->id, c->options->force, err) ||
+        !vipu_sync_wait_gone(c->client, c->id, err))
+        return fail_change(c, "remove", err);
+    succeed(c, "remove");
+    if (c->home && !ipuof_dir_remove(c->home, c->id, &local))
+        strv_pushf(c->remarks, "The IPUoF files were not removed: %s", local.msg);
+    return true;
+}
+
+static bool reset(struct command_context *c, struct err *err)
+{
+    if (!vipu_sync_reset(c->client, c->id, c->options->relocatable, err) ||
+        !vipu_sync_wait_active(c->client, c->id, err))
+        return fail_change(c, "reset", err);
+    succeed(c, "reset");
+    return true;
+}
+
+static bool get_configs(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
+
+    if (!vipu_sync_ipuof(c->client, c->id, c->gcd, &config, err))
+        return fail(c, "get", err);
+    for (size_t i = 0; i < config.gcd_count; i++) {
+        /* One GCD's output is a file as it stands; of all of them each has a heading. */
+        if (c->gcd < 0)
+            str_addf(c->out, "IPUoF configuration of GCD %zu:\n", i);
+        show_ipuof_gcd(&config.gcds[i], c->out);
+    }
+    return true;
+}
+
+static bool get_partition(struct command_context *c, struct err *err)
+{
+    AUTO(vipu_partitions) struct vipu_partitions list = {0};
+    AUTO(vipu_status) struct vipu_status status = {0};
+    const struct vipu_partition *partition;
+
+    if (c->options->ipuof_configs || c->gcd >= 0)
+        return get_configs(c, err);
+    if (!vipu_sync_status(c->client, c->id, &status, err) ||
+        !vipu_sync_partitions(c->client, NULL, &list, err))
+        return fail(c, "get", err);
+    partition = vipu_partitions_find(&list, c->id);
+    if (!partition) {
+        err_set(err, ERR_NOT_FOUND, "the controller does not list it");
+        return fail(c, "get", err);
+    }
+    show_partition(partition, &status, c->options->showjson, c->out);
+    return true;
+}
+
+bool command_server_version(struct command_context *c, struct err *err)
+{
+    AUTO(mem) char *version = NULL;
+    cJSON *object;
+
+    if (!vipu_sync_version(c->client, &version, err))
+        return false;
+    if (!c->options->showjson) {
+        str_addf(c->out, "version: %s\nhost: %s\n", version, vipu_sync_target(c->client));
+        return true;
+    }
+    object = json_object();
+    json_put_str(object, "version", version);
+    json_put_str(object, "host", vipu_sync_target(c->client));
+    show_document_take(object, c->out);
+    return true;
+}
+
+bool command_run(enum command_name name, struct command_context *c, struct err *err)
+{
+    switch (name) {
+    case COMMAND_LIST_PARTITIONS:
+        return list_partitions(c, err);
+    case COMMAND_LIST_ALLOCATIONS:
+        return inventory_list_allocations(c, err);
+    case COMMAND_LIST_CLUSTERS:
+        return inventory_list_clusters(c, err);
+    case COMMAND_LIST_IPU_ATTRS:
+        return list_ipu_attrs(c, err);
+    case COMMAND_CREATE_PARTITION:
+        return create(c, err);
+    case COMMAND_GET_PARTITION:
+        return get_partition(c, err);
+    case COMMAND_GET_ALLOCATION:
+        return inventory_get_allocation(c, err);
+    case COMMAND_GET_CLUSTER:
+        return inventory_get_cluster(c, err);
+    case COMMAND_RESET_PARTITION:
+        return reset(c, err);
+    case COMMAND_REMOVE_PARTITION:
+        return remove_partition(c, err);
+    case COMMAND_COMPLETION: /* asks no controller: main prints it */
+        break;
+    }
+    return err_set(err, ERR_INTERNAL, "command %d has no code", (int)name);
+}

@@ -1,0 +1,18 @@
+/* What the options of create and get mean to the controller. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+#include "vipu/cli/args/options.h"
+#include "vipu/model/partition.h"
+
+/* The part of a create request that the options hold; borrows from them. `ret_ipus` gets the IPUs that
+ * --ipus lists, and is yours. Problems are sentences. */
+bool requirements_of(const struct options *options, const char *id, struct vipu_requirements *ret,
+                     struct vipu_ipu **ret_ipus, struct strv *problems);
+/* --gcd as a number; -1 when it is not given. */
+bool requirements_gcd(const struct options *options, int64_t *ret, struct strv *problems);
+/* --index as a number; -1 when it is not given. */
+bool requirements_index(const struct options *options, int64_t *ret, struct strv *problems);

@@ -1,0 +1,61 @@
+#include "vipu/server/api/faults_admin.h"
+
+#include <string.h>
+
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "vipu/server/config/faults_doc.h"
+
+static bool is_nothing(const struct faults *f)
+{
+    static const struct fault_quirks none;
+
+    return !f->stall && !f->stall_ms && !f->linger_ms && !f->forget && !f->drop_connections &&
+           memcmp(&f->quirks, &none, sizeof(none)) == 0 &&
+           f->call_count + f->partition_count + f->hardware_count == 0;
+}
+
+void faults_admin_set_take(struct faults_admin *admin, struct faults *faults)
+{
+    bool drops = faults->drop_connections;
+
+    if (!is_nothing(faults))
+        log_warn("faults on demand are in force", KVF("call_rules", "%zu", faults->call_count),
+                 KVF("partition_rules", "%zu", faults->partition_count),
+                 KVF("hardware_rules", "%zu", faults->hardware_count));
+    methods_set_faults_take(admin->methods, faults);
+    if (drops)
+        grpc_server_drop_all(admin->grpc);
+}
+
+static void show(const struct faults_admin *admin, struct serve_request *request)
+{
+    AUTO(str) struct str text = {0};
+
+    faults_print(methods_faults(admin->methods), loop_now_ms(admin->loop), &text);
+    serve_reply(request, 200, "application/json", str_slice(&text));
+}
+
+static void replace(struct faults_admin *admin, struct serve_request *request, struct slice body)
+{
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str text = {0};
+    struct faults faults;
+
+    if (faults_read(body, "faults", admin->controller->clusters, &faults, &problems)) {
+        faults_admin_set_take(admin, &faults);
+        show(admin, request);
+        return;
+    }
+    for (size_t i = 0; i < problems.count; i++)
+        str_addf(&text, "%s\n", problems.items[i]);
+    serve_reply(request, 400, "text/plain", str_slice(&text));
+}
+
+void faults_admin_answer(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    if (str_eq(view->method, "PUT"))
+        replace(ctx, request, view->body);
+    else
+        show(ctx, request);
+}

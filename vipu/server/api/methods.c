@@ -1,0 +1,394 @@
+#include "vipu/server/api/methods.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "vipu/server/storage/group_commit.h"
+#include "vipu/server/api/extension.h"
+#include "vipu/server/config/faults_doc.h"
+#include "vipu/server/calls/fault_injector.h"
+#include "vipu/server/controller/hardware.h"
+#include "vipu/server/config/access_keys.h"
+#include "vipu/server/api/listing.h"
+#include "vipu/server/calls/rpc.h"
+#include "vipu/server/controller/tenancy.h"
+#include "vipu/wire/grpc/grpc.h"
+#include "vipu/wire/messages/replies.h"
+#include "vipu/wire/messages/requests.h"
+
+#define DENIAL_PAUSE_MS 10000
+#define LIST_MAX_BYTES ((size_t)64 << 20)
+
+struct methods {
+    struct loop *loop;
+    const struct server_config *config;
+    struct controller *controller;
+    struct metrics *metrics;
+    struct fault_injector *injector;
+    struct group_commit *commit;
+    int64_t next_denial_ms; /* when a stranger's call may be logged again */
+};
+
+static void refuse(struct rpc *rpc, const struct err *err)
+{
+    rpc_refuse(rpc, grpc_status_of_kind(err->kind), err->msg);
+}
+
+static const struct fault_quirks *quirks_of(const struct methods *m)
+{
+    return &fault_injector_faults(m->injector)->quirks;
+}
+
+/* The reply goes out when the change is on disk. */
+static void answer_when_saved(struct methods *m, struct rpc *rpc, const char *id, struct str *reply_take)
+{
+    bool blocks = quirks_of(m)->blocking_operations;
+
+    group_commit_reply_take(m->commit, rpc, blocks ? id : NULL, reply_take);
+}
+
+static void reply(struct rpc *rpc, const struct str *message)
+{
+    if (message->full)
+        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "the reply would be too large");
+    else
+        rpc_reply(rpc, str_slice(message));
+}
+
+static bool get_version(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                        struct err *err)
+{
+    AUTO(str) struct str out = {0};
+
+    if (!wire_get_version_request(message, arena, err))
+        return false;
+    wire_put_version(m->config->version, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool list_partitions(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                            struct err *err)
+{
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+    const char *allocation_id;
+
+    if (!wire_get_list(message, arena, &allocation_id, err))
+        return false;
+    if (*allocation_id && !tenancy_check_allocation(m->controller, rpc->user, allocation_id, err))
+        return false;
+    listing_put_partitions(m->controller, rpc->user, quirks_of(m), allocation_id, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool list_ipu_attributes(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                                struct err *err)
+{
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+    struct wire_names names;
+
+    if (!wire_get_attributes_request(message, arena, &names, err))
+        return false;
+    listing_put_agents(m->controller, rpc->user, &names, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool refuse_create(struct rpc *rpc, const struct strv *problems, const struct err *err)
+{
+    AUTO(str) struct str all = {.max = GRPC_TEXT_MAX};
+
+    for (size_t i = 0; i < problems->count; i++)
+        str_addf(&all, "%s%s", i ? "; " : "", problems->items[i]);
+    rpc_refuse(rpc, grpc_status_of_kind(err->kind), problems->count ? str_text(&all) : err->msg);
+    return true;
+}
+
+static bool create_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                             struct err *err)
+{
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str out = {0};
+    struct vipu_requirements requirements;
+
+    if (!wire_get_create(message, arena, &requirements, err))
+        return false;
+    wire_put_partition_id(requirements.id, &out);
+    if (tenancy_create(m->controller, rpc->user, &requirements, loop_now_ms(m->loop), &problems, err)) {
+        log_info("partition is being created", KV("partition", requirements.id),
+                 KVF("ipus", "%u", requirements.size));
+        answer_when_saved(m, rpc, requirements.id, &out);
+        return true;
+    }
+    if (err->kind != ERR_EXISTS || !quirks_of(m)->create_existing_succeeds)
+        return refuse_create(rpc, &problems, err);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                             struct err *err)
+{
+    struct wire_partition_request request;
+
+    if (!wire_get_remove(message, arena, &request, err))
+        return false;
+    if (!tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
+        !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err)) {
+        if (!quirks_of(m)->remove_unknown_succeeds)
+            return false;
+        reply(rpc, &(struct str){0});
+        return true;
+    }
+    log_info("partition is being removed", KV("partition", request.partition_id));
+    answer_when_saved(m, rpc, request.partition_id, &(struct str){0});
+    return true;
+}
+
+static bool reset_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                            struct err *err)
+{
+    struct wire_partition_request request;
+
+    if (!wire_get_reset(message, arena, &request, err) ||
+        !tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
+        !controller_reset(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
+        return false;
+    log_info("partition is being reset", KV("partition", request.partition_id));
+    answer_when_saved(m, rpc, request.partition_id, &(struct str){0});
+    return true;
+}
+
+static bool get_status(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                       struct err *err)
+{
+    AUTO(str) struct str out = {0};
+    struct wire_partition_request request;
+    struct vipu_status status;
+    const struct controller_partition *entry;
+
+    if (!wire_get_status_request(message, arena, &request, err) ||
+        !(entry = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
+        return false;
+    status = controller_status(m->controller, entry);
+    status.ready_state = listing_state(entry, quirks_of(m));
+    wire_put_status(&status, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool refuse_inactive(const struct controller_partition *entry, struct err *err)
+{
+    const char *id = entry->partition.id;
+
+    if (entry->errors.count == 0)
+        return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE", id,
+                       vipu_ready_state_name(entry->partition.ready_state));
+    return err_set(err, ERR_CONFLICT, "partition %s is %s, not ACTIVE: %s; try \"vipu reset partition %s\"",
+                   id, vipu_ready_state_name(entry->partition.ready_state), entry->errors.items[0], id);
+}
+
+static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                      struct err *err)
+{
+    AUTO(vipu_ipuof_config) struct vipu_ipuof_config config = {0};
+    AUTO(str) struct str out = {0};
+    struct wire_ipuof_request request;
+    const struct controller_partition *entry;
+
+    if (!wire_get_ipuof_request(message, arena, &request, err) ||
+        !(entry = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
+        return false;
+    if (entry->partition.ready_state != VIPU_READY_ACTIVE)
+        return refuse_inactive(entry, err);
+    if (!hardware_ipuof(entry->cluster, &entry->partition, request.has_gcd ? (int64_t)request.gcd : -1,
+                        &config, err))
+        return false;
+    wire_put_ipuof(&config, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool list_allocations(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                             struct err *err)
+{
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+
+    if (!wire_get_nothing(message, arena, err))
+        return false;
+    extension_put_allocations(m->controller->clusters, rpc->user, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool list_clusters(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                          struct err *err)
+{
+    AUTO(str) struct str out = {.max = LIST_MAX_BYTES};
+
+    if (!wire_get_nothing(message, arena, err))
+        return false;
+    extension_put_clusters(m->controller->clusters, rpc->user, &out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool get_capacity(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                         struct err *err)
+{
+    AUTO(str) struct str out = {0};
+    struct wire_place place;
+
+    if (!wire_get_capacity_request(message, arena, &place, err) ||
+        !extension_put_capacity(m->controller, rpc->user, &place, &out, err))
+        return false;
+    reply(rpc, &out);
+    return true;
+}
+
+/* False, with nothing answered, when err says why the call is refused. */
+typedef bool (*method_fn)(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                          struct err *err);
+
+static const struct {
+    const char *path;
+    method_fn fn;
+} table[] = {
+    {"/virmgrpc.VersionService/GetVersion", get_version},
+    {"/virmgrpc.UserService/ListPartitions", list_partitions},
+    {"/virmgrpc.UserService/ListIPUAttributes", list_ipu_attributes},
+    {"/virmgrpc.UserService/CreatePartition", create_partition},
+    {"/virmgrpc.UserService/RemovePartition", remove_partition},
+    {"/virmgrpc.UserService/ResetPartition", reset_partition},
+    {"/virmgrpc.UserService/GetPartitionIpuofConfig", get_ipuof},
+    {"/virmgrpc.UserService/GetPartitionStatus", get_status},
+    {WIRE_EXTENSION "ListAllocations", list_allocations},
+    {WIRE_EXTENSION "ListClusters", list_clusters},
+    {WIRE_EXTENSION "GetCapacity", get_capacity},
+};
+
+static size_t find_method(struct slice path)
+{
+    size_t i = 0;
+
+    while (i < COUNT_OF(table) && !slice_eq(path, table[i].path))
+        i++;
+    return i;
+}
+
+/* At most once in a while: strangers do not fill the log. */
+static void log_denial(struct methods *m, const struct rpc *rpc)
+{
+    int64_t now = loop_now_ms(m->loop);
+
+    if (now < m->next_denial_ms)
+        return;
+    m->next_denial_ms = now + DENIAL_PAUSE_MS;
+    log_warn("calls are refused: no such user, or not that user's access key",
+             KV("user", grpc_server_call_user_id(rpc->call)));
+}
+
+/* The user is looked up right before the call is carried out: a reload may have changed them since it came
+ * in. */
+static bool authenticate(struct methods *m, struct rpc *rpc)
+{
+    const struct user *user;
+
+    if (!m->config->secure)
+        return true;
+    user = users_find(&m->config->users, grpc_server_call_user_id(rpc->call));
+    if (!user || !access_key_matches(user, grpc_server_call_access_key(rpc->call))) {
+        log_denial(m, rpc);
+        return false;
+    }
+    rpc->user = user;
+    return true;
+}
+
+/* A fault_injector_fn. */
+static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
+{
+    AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
+    struct methods *m = ctx;
+    struct err err;
+
+    if (rpc->method == COUNT_OF(table))
+        rpc_refuse(rpc, GRPC_UNIMPLEMENTED, "this server has no such method");
+    else if (!authenticate(m, rpc))
+        rpc_refuse(rpc, GRPC_UNAUTHENTICATED,
+                   "this controller is in secure mode: a call needs a user id and that user's access key");
+    else if (!table[rpc->method].fn(m, rpc, message, &arena, &err))
+        refuse(rpc, &err);
+}
+
+static const char *name_of(size_t method)
+{
+    return method < COUNT_OF(table) ? strrchr(table[method].path, '/') + 1 : "other";
+}
+
+void methods_answer(void *ctx, struct grpc_server_call *call, struct slice path, struct slice message)
+{
+    struct methods *m = ctx;
+    size_t method = find_method(path);
+
+    fault_injector_handle(m->injector, call, m->metrics, method, name_of(method), message);
+}
+
+void methods_set_faults_take(struct methods *m, struct faults *faults)
+{
+    struct faults *in_force = fault_injector_set_faults_take(m->injector, faults);
+
+    if (in_force->forget)
+        controller_forget(m->controller);
+    in_force->forget = in_force->drop_connections = false;
+    controller_set_faults(m->controller, in_force, loop_now_ms(m->loop));
+    fault_injector_step(m->injector);
+    group_commit_step(m->commit);
+}
+
+const struct faults *methods_faults(const struct methods *m)
+{
+    return fault_injector_faults(m->injector);
+}
+
+static void on_time(void *ctx)
+{
+    fault_injector_step(((struct methods *)ctx)->injector);
+}
+
+struct methods *methods_new(struct loop *loop, const struct server_config *config,
+                            struct controller *controller, struct store *store, struct metrics *metrics,
+                            void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx)
+{
+    struct methods *m = NEW(struct methods);
+    const struct group_commit_owner owner = {.loop = loop,
+                                             .controller = controller,
+                                             .store = store,
+                                             .metrics = metrics,
+                                             .on_failure = on_storage_failure,
+                                             .failure_ctx = ctx,
+                                             .on_time = on_time,
+                                             .time_ctx = m};
+
+    *m = (struct methods){.loop = loop, .config = config, .controller = controller, .metrics = metrics};
+    m->injector = fault_injector_new(loop, carry_out, m);
+    m->commit = group_commit_new(&owner);
+    for (size_t i = 0; i <= COUNT_OF(table); i++) {
+        assert(i == COUNT_OF(table) || faults_know_method(name_of(i)));
+        metrics_add_method(metrics, name_of(i));
+    }
+    group_commit_step(m->commit);
+    return m;
+}
+
+void methods_free(struct methods *m)
+{
+    if (!m)
+        return;
+    group_commit_free(m->commit);
+    fault_injector_free(m->injector);
+    mem_free(m);
+}

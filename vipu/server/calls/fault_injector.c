@@ -1,0 +1,198 @@
+#include "vipu/server/calls/fault_injector.h"
+
+#include <sys/queue.h>
+
+#include "base/core/mem.h"
+#include "vipu/server/calls/delayed_calls.h"
+#include "vipu/wire/grpc/grpc.h"
+#include "vipu/wire/messages/requests.h"
+
+#define STALLED_MAX_BYTES ((size_t)128 << 20)
+
+/* A call that was not carried out yet. */
+struct delayed_call {
+    TAILQ_ENTRY(delayed_call) entry;
+    struct fault_injector *injector;
+    struct rpc *rpc;
+    const char *name; /* of the method; static */
+    char *message;
+    size_t len;
+};
+
+TAILQ_HEAD(delayed_call_list, delayed_call);
+
+struct fault_injector {
+    struct loop *loop;
+    fault_injector_fn fn;
+    void *ctx;
+    struct faults faults;
+    struct delayed_calls *delayed;
+    struct delayed_call_list stalled;
+    size_t stalled_bytes;
+    bool is_ending;
+};
+
+struct fault_injector *fault_injector_new(struct loop *loop, fault_injector_fn fn, void *ctx)
+{
+    struct fault_injector *injector = NEW(struct fault_injector);
+
+    *injector =
+        (struct fault_injector){.loop = loop, .fn = fn, .ctx = ctx, .delayed = delayed_calls_new(loop)};
+    TAILQ_INIT(&injector->stalled);
+    return injector;
+}
+
+static struct delayed_call *delayed_call_new(struct fault_injector *injector, struct rpc *rpc,
+                                             const char *name, struct slice message)
+{
+    struct delayed_call *delayed_call = NEW(struct delayed_call);
+
+    *delayed_call = (struct delayed_call){.injector = injector,
+                                          .rpc = rpc,
+                                          .name = name,
+                                          .message = mem_dup(message.ptr, message.len),
+                                          .len = message.len};
+    return delayed_call;
+}
+
+static void delayed_call_free(struct delayed_call *delayed_call)
+{
+    mem_free(delayed_call->message);
+    mem_free(delayed_call);
+}
+
+static size_t cost_of(const struct delayed_call *delayed_call)
+{
+    return sizeof(*delayed_call) + sizeof(*delayed_call->rpc) + delayed_call->len;
+}
+
+static void carry_out(struct fault_injector *injector, struct rpc *rpc, struct slice message)
+{
+    if (injector->is_ending)
+        rpc_refuse(rpc, GRPC_UNAVAILABLE, "the controller is ending");
+    else
+        injector->fn(injector->ctx, rpc, message);
+}
+
+static void on_waited(void *ctx)
+{
+    struct delayed_call *delayed_call = ctx;
+
+    carry_out(delayed_call->injector, delayed_call->rpc,
+              (struct slice){delayed_call->message, delayed_call->len});
+    delayed_call_free(delayed_call);
+}
+
+/* The id of the partition that the call is about, "" when it is about none. Kept in the arena. */
+static const char *partition_of(const char *method, struct slice message, struct arena *arena)
+{
+    static const char *const about_one[] = {"RemovePartition", "ResetPartition", "GetPartitionStatus",
+                                            "GetPartitionIpuofConfig"};
+    struct wire_partition_request request;
+    struct vipu_requirements requirements;
+    struct err err;
+
+    if (str_eq(method, "CreatePartition"))
+        return wire_get_create(message, arena, &requirements, &err) ? requirements.id : "";
+    /* All of them have the id as their first field. */
+    for (size_t i = 0; i < COUNT_OF(about_one); i++)
+        if (str_eq(method, about_one[i]))
+            return wire_get_status_request(message, arena, &request, &err) ? request.partition_id : "";
+    return "";
+}
+
+static void wait_and_carry_out(struct fault_injector *injector, struct rpc *rpc, const char *name,
+                               struct slice message, uint32_t latency_ms)
+{
+    struct delayed_call *delayed_call = delayed_call_new(injector, rpc, name, message);
+
+    if (delayed_calls_add(injector->delayed, latency_ms, cost_of(delayed_call), on_waited, delayed_call))
+        return;
+    delayed_call_free(delayed_call);
+    rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many calls wait already");
+}
+
+static void judge(struct fault_injector *injector, struct rpc *rpc, const char *name, struct slice message)
+{
+    AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
+    struct fault_verdict verdict;
+
+    rpc->unknown_refusal = injector->faults.quirks.unknown_status;
+    if (injector->faults.call_count == 0) {
+        carry_out(injector, rpc, message);
+        return;
+    }
+    verdict = faults_on_call(&injector->faults, name, partition_of(name, message, &arena));
+    rpc_judge(rpc, &verdict);
+    if (!verdict.takes_effect) {
+        rpc->late_ms += verdict.latency_ms;
+        rpc_refuse(rpc, (int)verdict.status, verdict.message);
+    } else if (verdict.latency_ms > 0) {
+        wait_and_carry_out(injector, rpc, name, message, verdict.latency_ms);
+    } else {
+        carry_out(injector, rpc, message);
+    }
+}
+
+static void stall(struct fault_injector *injector, struct rpc *rpc, const char *name, struct slice message)
+{
+    struct delayed_call *delayed_call = delayed_call_new(injector, rpc, name, message);
+
+    if (injector->stalled_bytes + cost_of(delayed_call) > STALLED_MAX_BYTES) {
+        delayed_call_free(delayed_call);
+        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many calls wait already");
+        return;
+    }
+    injector->stalled_bytes += cost_of(delayed_call);
+    TAILQ_INSERT_TAIL(&injector->stalled, delayed_call, entry);
+}
+
+void fault_injector_handle(struct fault_injector *injector, struct grpc_server_call *call,
+                           struct metrics *metrics, size_t method, const char *name, struct slice message)
+{
+    struct rpc *rpc = rpc_new(call, metrics, injector->delayed, method);
+
+    if (faults_is_stalled(&injector->faults, loop_now_ms(injector->loop)))
+        stall(injector, rpc, name, message);
+    else
+        judge(injector, rpc, name, message);
+}
+
+void fault_injector_step(struct fault_injector *injector)
+{
+    struct delayed_call *delayed_call;
+
+    while (!faults_is_stalled(&injector->faults, loop_now_ms(injector->loop)) &&
+           (delayed_call = TAILQ_FIRST(&injector->stalled))) {
+        TAILQ_REMOVE(&injector->stalled, delayed_call, entry);
+        injector->stalled_bytes -= cost_of(delayed_call);
+        judge(injector, delayed_call->rpc, delayed_call->name,
+              (struct slice){delayed_call->message, delayed_call->len});
+        delayed_call_free(delayed_call);
+    }
+}
+
+struct faults *fault_injector_set_faults_take(struct fault_injector *injector, struct faults *faults)
+{
+    faults_release(&injector->faults);
+    injector->faults = *faults;
+    *faults = (struct faults){0};
+    faults_begin(&injector->faults, loop_now_ms(injector->loop));
+    return &injector->faults;
+}
+
+const struct faults *fault_injector_faults(const struct fault_injector *injector)
+{
+    return &injector->faults;
+}
+
+void fault_injector_free(struct fault_injector *injector)
+{
+    if (!injector)
+        return;
+    injector->is_ending = true;
+    faults_release(&injector->faults);
+    fault_injector_step(injector);
+    delayed_calls_free(injector->delayed);
+    mem_free(injector);
+}

@@ -1,0 +1,28 @@
+/* Where calls come in: the faults decide whether a call waits before it is carried out, is not carried out at
+ * all, and what becomes of its answer. Owns the faults that are in force. */
+#pragma once
+
+#include "base/core/str.h"
+#include "base/io/loop.h"
+#include "vipu/server/controller/faults.h"
+#include "vipu/server/calls/metrics.h"
+#include "vipu/server/calls/rpc.h"
+
+struct fault_injector;
+
+/* Answers the call. The message is borrowed for the call. */
+typedef void (*fault_injector_fn)(void *ctx, struct rpc *rpc, struct slice message);
+
+struct fault_injector *fault_injector_new(struct loop *loop, fault_injector_fn fn, void *ctx);
+/* Calls that were not carried out are refused, answers that wait go out now. NULL is fine. */
+void fault_injector_free(struct fault_injector *injector);
+
+/* `name` is the method's, without its service. */
+void fault_injector_handle(struct fault_injector *injector, struct grpc_server_call *call,
+                           struct metrics *metrics, size_t method, const char *name, struct slice message);
+/* Carries out what a stall held up, when it is over. */
+void fault_injector_step(struct fault_injector *injector);
+
+/* They come into force; the struct is emptied. Borrowed results change with the next time. */
+struct faults *fault_injector_set_faults_take(struct fault_injector *injector, struct faults *faults);
+const struct faults *fault_injector_faults(const struct fault_injector *injector);

@@ -1,0 +1,141 @@
+#include "vipu/server/calls/metrics.h"
+
+#include <assert.h>
+
+#include "base/core/mem.h"
+#include "vipu/wire/grpc/grpc.h"
+
+struct view {
+    const struct metrics *metrics;
+    const struct controller *controller;
+};
+
+size_t metrics_add_method(struct metrics *metrics, const char *name)
+{
+    assert(metrics->method_count < METRICS_METHODS);
+    metrics->methods[metrics->method_count].name = name;
+    return metrics->method_count++;
+}
+
+void metrics_count_call(struct metrics *metrics, size_t method, int status, uint64_t duration_us)
+{
+    struct metrics_method *m = &metrics->methods[method];
+
+    m->calls[status >= 0 && status < (int)METRICS_STATUSES ? status : GRPC_UNKNOWN]++;
+    openmetrics_observe(&m->durations, duration_us);
+}
+
+static void put_build(const void *ctx, const char *name, struct str *out)
+{
+    (void)ctx;
+    str_addf(out, "%s_info{version=\"%s\"} 1\n", name, IPU_OPERATOR_VERSION);
+}
+
+static void put_partitions(const void *ctx, const char *name, struct str *out)
+{
+    const struct view *v = ctx;
+    static const enum vipu_ready_state states[] = {VIPU_READY_PENDING, VIPU_READY_ACTIVE, VIPU_READY_ERROR,
+                                                   VIPU_READY_REMOVED};
+
+    for (size_t s = 0; s < COUNT_OF(states); s++) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < v->controller->count; i++)
+            count += v->controller->list[i]->partition.ready_state == states[s];
+        str_addf(out, "%s{state=\"%s\"} %zu\n", name, vipu_ready_state_name(states[s]), count);
+    }
+}
+
+static struct vipu_usage room_of(const struct view *v, const struct vipu_cluster *cluster)
+{
+    return vipu_allocator_usage(&v->controller->allocator, cluster, &cluster->allocations[0]);
+}
+
+static void put_ipus(const void *ctx, const char *name, struct str *out)
+{
+    const struct view *v = ctx;
+    for (size_t c = 0; c < v->controller->clusters->count; c++) {
+        const struct vipu_cluster *cluster = &v->controller->clusters->items[c];
+        struct vipu_usage room = room_of(v, cluster);
+
+        str_addf(out, "%s{cluster=\"%s\",state=\"free\"} %u\n", name, cluster->id, room.free);
+        str_addf(out, "%s{cluster=\"%s\",state=\"partitioned\"} %u\n", name, cluster->id, room.taken);
+        str_addf(out, "%s{cluster=\"%s\",state=\"failed\"} %u\n", name, cluster->id, room.failed);
+    }
+}
+
+static uint32_t largest_of(const struct view *v, const struct vipu_cluster *cluster)
+{
+    struct vipu_requirements r = {.cluster_id = cluster->id, .size = VIPU_ILD_IPUS, .num_ilds = 1};
+
+    while (r.size > 0 && vipu_allocator_count(&v->controller->allocator, &r) == 0)
+        r.size /= 2;
+    return r.size;
+}
+
+static void put_largest(const void *ctx, const char *name, struct str *out)
+{
+    const struct view *v = ctx;
+    for (size_t c = 0; c < v->controller->clusters->count; c++) {
+        const struct vipu_cluster *cluster = &v->controller->clusters->items[c];
+
+        str_addf(out, "%s{cluster=\"%s\"} %u\n", name, cluster->id, largest_of(v, cluster));
+    }
+}
+
+static void put_calls(const void *ctx, const char *name, struct str *out)
+{
+    const struct view *v = ctx;
+    for (size_t m = 0; m < v->metrics->method_count; m++) {
+        const struct metrics_method *method = &v->metrics->methods[m];
+
+        for (int s = 0; s < (int)METRICS_STATUSES; s++)
+            if (method->calls[s] || s == GRPC_OK)
+                str_addf(out, "%s_total{method=\"%s\",status=\"%s\"} %llu\n", name, method->name,
+                         grpc_status_name(s), (unsigned long long)method->calls[s]);
+    }
+}
+
+static void put_durations(const void *ctx, const char *name, struct str *out)
+{
+    const struct view *v = ctx;
+
+    for (size_t m = 0; m < v->metrics->method_count; m++) {
+        AUTO(mem) char *labels = mem_printf("method=\"%s\"", v->metrics->methods[m].name);
+
+        openmetrics_put_histogram(name, labels, &v->metrics->methods[m].durations, out);
+    }
+}
+
+static void put_commits(const void *ctx, const char *name, struct str *out)
+{
+    const struct view *v = ctx;
+    str_addf(out, "%s_total %llu\n", name, (unsigned long long)v->metrics->storage_commits);
+}
+
+static void put_reloads(const void *ctx, const char *name, struct str *out)
+{
+    const struct view *v = ctx;
+    str_addf(out, "%s_total{result=\"taken\"} %llu\n", name, (unsigned long long)v->metrics->reloads);
+    str_addf(out, "%s_total{result=\"refused\"} %llu\n", name,
+             (unsigned long long)v->metrics->refused_reloads);
+}
+
+static const struct openmetrics_family families[] = {
+    {"vipu_build", "info", "The version of vipu-server", put_build},
+    {"vipu_partitions", "gauge", "Partitions by ready state", put_partitions},
+    {"vipu_ipus", "gauge", "IPUs of a cluster, free, in a partition, or failed", put_ipus},
+    {"vipu_largest_free_block_ipus", "gauge",
+     "IPUs of the largest partition that fits into one IPU-Link domain of a cluster", put_largest},
+    {"vipu_calls", "counter", "Calls answered, by method and gRPC status", put_calls},
+    {"vipu_call_duration_seconds", "histogram", "From a whole request to its answer", put_durations},
+    {"vipu_storage_commits", "counter", "Transactions written to the storage", put_commits},
+    {"vipu_config_reloads", "counter", "Configurations read again on SIGHUP", put_reloads},
+};
+
+void metrics_put(const struct metrics *metrics, const struct controller *controller, struct str *out)
+{
+    const struct view view = {metrics, controller};
+
+    openmetrics_put(families, COUNT_OF(families), &view, out);
+}

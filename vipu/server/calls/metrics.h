@@ -1,0 +1,35 @@
+/* What vipu-server counts, and its text for /metrics (OpenMetrics 1.0). What can be read off the controller
+ * is not kept twice: it is looked up when somebody asks. One table in metrics.c has every family; the one in
+ * docs/vipu.md is compared with it by a test. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+#include "base/doc/openmetrics.h"
+#include "vipu/server/controller/controller.h"
+
+#define METRICS_METHODS 16u
+#define METRICS_STATUSES 17u /* of gRPC, 0 to 16 */
+
+struct metrics_method {
+    const char *name;
+    uint64_t calls[METRICS_STATUSES];
+    struct openmetrics_histogram durations;
+};
+
+struct metrics {
+    struct metrics_method methods[METRICS_METHODS];
+    size_t method_count;
+    uint64_t storage_commits;
+    uint64_t reloads;
+    uint64_t refused_reloads;
+};
+
+/* The place of a method in later calls; the name is borrowed and outlives the metrics. */
+size_t metrics_add_method(struct metrics *metrics, const char *name);
+/* A status that gRPC does not have counts as UNKNOWN. */
+void metrics_count_call(struct metrics *metrics, size_t method, int status, uint64_t duration_us);
+/* The whole of /metrics. */
+void metrics_put(const struct metrics *metrics, const struct controller *controller, struct str *out);

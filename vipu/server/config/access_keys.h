@@ -1,0 +1,25 @@
+/* Access keys: their form, salted hashes of them, and the comparison. A key is random, not a password that a
+ * person made up, so one round of a keyed hash is enough, and cheap enough for every call. Keys are never
+ * part of an error. The form is checked by pure code; hashes are OpenSSL's (access_key_hash.c). */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "vipu/server/controller/users.h"
+
+#define ACCESS_KEY_MIN_BYTES 8u
+#define ACCESS_KEY_MAX_BYTES 512u
+#define ACCESS_KEY_RULE "8 to 512 printable ASCII characters and no blanks"
+
+bool access_key_is_well_formed(const char *key);
+/* "hmac-sha256:SALT:HASH", both in hexadecimal digits. */
+bool access_key_is_hash(const char *text);
+
+/* What goes into the configuration in place of the key; with a fresh random salt. ERR_INVALID: not sound. */
+MUST_USE bool access_key_hash(const char *key, struct str *ret, struct err *err);
+/* In a time that says nothing about where the two differ. A user without a key in memory matches nothing. */
+bool access_key_matches(const struct user *user, const char *key);
+/* Reads the files that users' keys stand in. `name` is the configuration's, for the messages. */
+bool access_keys_load(struct users *users, const char *name, struct strv *problems);

@@ -1,0 +1,245 @@
+#include "vipu/server/config/config.h"
+
+#include "base/core/mem.h"
+#include "vipu/server/config/config_users.h"
+#include "vipu/server/config/faults_doc.h"
+#include "vipu/server/config/faults_settings.h"
+#include "vipu/server/config/settings.h"
+
+#define MAX_DURATION_MS 600000u
+#define MAX_REQUEST_BYTES (64u << 20)
+#define MAX_UNREAD_BYTES (1u << 30)
+
+static const struct setting server_settings[] = {
+    {.key = "listen",
+     .kind = SETTING_ADDRESS,
+     .offset = offsetof(struct server_config, listen),
+     .fallback = ":8090",
+     .help = "where to serve the user API, [ADDRESS]:PORT; without an address, on all"},
+    {.key = "admin-listen",
+     .kind = SETTING_ADDRESS,
+     .offset = offsetof(struct server_config, admin_listen),
+     .help = "where to serve /metrics, /healthz and /faults, such as 127.0.0.1:2112; off unless given"},
+    {.key = "storage",
+     .kind = SETTING_TEXT,
+     .offset = offsetof(struct server_config, storage),
+     .fallback = "vipu-server.db",
+     .help = "SQLite file that keeps the partitions"},
+    {.key = "version",
+     .kind = SETTING_TEXT,
+     .offset = offsetof(struct server_config, version),
+     .fallback = "1.18.0",
+     .help = "version of the user API that callers are told"},
+    {.key = "tls",
+     .kind = SETTING_OTHER,
+     .help = "certificate and key; without them the user API is cleartext"},
+    {.key = "secure",
+     .kind = SETTING_FLAG,
+     .offset = offsetof(struct server_config, secure),
+     .fallback = "false",
+     .help = "secure mode: every call needs a user and an access key, and sees the user's allocations only"},
+    {.key = "users", .kind = SETTING_OTHER, .help = "list of the users of secure mode"},
+    {.key = "limits", .kind = SETTING_OTHER, .help = "how much callers may ask for at once"},
+    {.key = "create-ms",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, times.create_ms),
+     .max = MAX_DURATION_MS,
+     .fallback = "200",
+     .help = "how long it takes to make a partition"},
+    {.key = "remove-ms",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, times.remove_ms),
+     .max = MAX_DURATION_MS,
+     .fallback = "100",
+     .help = "how long it takes to remove one"},
+    {.key = "reset-ms",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, times.reset_ms),
+     .max = MAX_DURATION_MS,
+     .fallback = "150",
+     .help = "how long it takes to reset one"},
+    {.key = "auto-reset-ms",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, times.auto_reset_ms),
+     .max = MAX_DURATION_MS,
+     .fallback = "1000",
+     .help = "how long after a failure a partition is reset by itself"},
+    {.key = "removed-ms",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, times.removed_ms),
+     .max = MAX_DURATION_MS,
+     .fallback = "0",
+     .help = "how long a removed partition is still to be seen"},
+    {.key = "auto-reset-retries",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, max_auto_reset_retries),
+     .max = 1000,
+     .fallback = "3",
+     .help = "how often a partition in error is reset by itself"},
+    {.key = "clusters",
+     .kind = SETTING_OTHER,
+     .help = "list of clusters; the one setting that must be there"},
+    {.key = "faults", .kind = SETTING_OTHER, .help = "what is to go wrong, for tests"},
+    {0},
+};
+
+static const struct setting tls_settings[] = {
+    {.key = "certificate",
+     .kind = SETTING_TEXT,
+     .offset = offsetof(struct server_config, tls_certificate),
+     .help = "PEM file: the server's certificate first, then its chain"},
+    {.key = "key",
+     .kind = SETTING_TEXT,
+     .offset = offsetof(struct server_config, tls_key),
+     .help = "PEM file: the certificate's private key"},
+    {0},
+};
+
+static const struct setting limit_settings[] = {
+    {.key = "request-bytes",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, limits.request_bytes),
+     .min = 1024,
+     .max = MAX_REQUEST_BYTES,
+     .fallback = "4194304",
+     .help = "size of one request"},
+    {.key = "connections",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, limits.connections),
+     .min = 1,
+     .max = 65536,
+     .fallback = "256",
+     .help = "connections at a time; when all are taken, one without a call for 10 s makes room"},
+    {.key = "calls",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, limits.calls),
+     .min = 1,
+     .max = 65536,
+     .fallback = "1000",
+     .help = "calls in flight on one connection"},
+    {.key = "unread-bytes",
+     .kind = SETTING_NUMBER,
+     .offset = offsetof(struct server_config, limits.unread_bytes),
+     .min = 65536,
+     .max = MAX_UNREAD_BYTES,
+     .fallback = "67108864",
+     .help = "bytes of replies that a connection may leave unread"},
+    {0},
+};
+
+static const struct setting_group groups[] = {
+    {"", server_settings},
+    {"tls.", tls_settings},
+    {"users[].", config_user_settings},
+    {"limits.", limit_settings},
+    {"clusters[].", config_cluster_settings},
+    {"clusters[].allocations[].", config_allocation_settings},
+    {"faults.", faults_settings},
+    {"faults.quirks.", fault_quirk_settings},
+    {"faults.calls[].", fault_call_settings},
+    {"faults.partitions[].", fault_partition_settings},
+    {"faults.hardware[].", fault_hardware_settings},
+    {0},
+};
+
+static void take_tls(struct settings_reader *r, struct server_config *config)
+{
+    const cJSON *node = json_at(r->doc.root, "tls");
+
+    if (!node || !settings_take(r, node, tls_settings, config))
+        return;
+    config->tls_line = yaml_line(&r->doc, node);
+    if (!json_at(node, "certificate") || !json_at(node, "key"))
+        settings_complain(r, node, "tls needs both certificate and key");
+}
+
+static void take_users(struct settings_reader *r, struct server_config *config)
+{
+    config_take_users(r, &config->clusters, &config->users);
+    if (config->secure && config->users.count == 0)
+        settings_complain(r, json_at(r->doc.root, "secure"),
+                          "secure mode needs users, or nobody may do anything");
+}
+
+static void take_all(struct settings_reader *r, struct server_config *config)
+{
+    const cJSON *limits = json_at(r->doc.root, "limits");
+
+    (void)settings_take(r, r->doc.root, server_settings, config);
+    take_tls(r, config);
+    if (limits)
+        (void)settings_take(r, limits, limit_settings, config);
+    config_take_clusters(r, &config->clusters);
+    take_users(r, config);
+    faults_take(r, json_at(r->doc.root, "faults"), &config->clusters, &config->faults);
+}
+
+bool server_config_parse(struct slice text, const char *name, struct server_config *ret,
+                         struct strv *problems)
+{
+    struct settings_reader r = {.name = name, .problems = problems};
+    struct server_config config = {0};
+    size_t before = problems->count;
+    struct err err;
+
+    if (!yaml_parse(text, name, &r.doc, &err)) {
+        strv_push(problems, err.msg);
+        *ret = config;
+        return false;
+    }
+    settings_defaults(server_settings, &config);
+    settings_defaults(limit_settings, &config);
+    if (cJSON_IsObject(r.doc.root))
+        take_all(&r, &config);
+    else
+        strv_pushf(problems, "%s: line 1: the file must hold settings, such as \"clusters:\"", name);
+    yaml_release(&r.doc);
+    *ret = config;
+    return problems->count == before;
+}
+
+struct server_config server_config_default(void)
+{
+    struct server_config config = {0};
+    struct strv problems = {0};
+
+    server_config_parse(SLICE_LIT("clusters: [{id: cl1}]"), "default", &config, &problems);
+    return config;
+}
+
+static void keep_text(char **slot, const char *running, const char *key, struct strv *changed)
+{
+    if (str_eq(*slot, running))
+        return;
+    strv_push(changed, key);
+    mem_set_str(slot, running);
+}
+
+void server_config_keep_fixed(struct server_config *config, const struct server_config *running,
+                              struct strv *changed)
+{
+    const struct server_limits *a = &config->limits, *b = &running->limits;
+
+    keep_text(&config->listen, running->listen, "listen", changed);
+    keep_text(&config->admin_listen, running->admin_listen, "admin-listen", changed);
+    keep_text(&config->storage, running->storage, "storage", changed);
+    if (a->request_bytes != b->request_bytes || a->connections != b->connections || a->calls != b->calls ||
+        a->unread_bytes != b->unread_bytes)
+        strv_push(changed, "limits");
+    config->limits = running->limits;
+}
+
+void server_config_release(struct server_config *config)
+{
+    settings_release(server_settings, config);
+    settings_release(tls_settings, config);
+    vipu_clusters_release(&config->clusters);
+    users_release(&config->users);
+    faults_release(&config->faults);
+    *config = (struct server_config){0};
+}
+
+void server_config_help(struct str *out)
+{
+    settings_help(groups, out);
+}

@@ -1,0 +1,14 @@
+/* The part of the configuration that says which hardware there is: clusters, the agents in their IPU-Link
+ * domains, and allocations. An agent belongs to one cluster and has an IPUoF address of its own. Pure. */
+#pragma once
+
+#include "vipu/model/cluster.h"
+#include "vipu/server/config/settings.h"
+
+#define CONFIG_MAX_DOMAINS 1024u /* of all clusters together: 65,536 IPUs */
+
+extern const struct setting config_cluster_settings[];
+extern const struct setting config_allocation_settings[];
+
+/* The list `clusters` of the document. What was read in spite of mistakes is in *ret too: release it. */
+void config_take_clusters(struct settings_reader *settings, struct vipu_clusters *ret);

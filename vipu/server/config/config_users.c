@@ -1,0 +1,94 @@
+#include "vipu/server/config/config_users.h"
+
+#include "base/core/mem.h"
+#include "base/core/nearest.h"
+#include "vipu/server/config/access_keys.h"
+
+const struct setting config_user_settings[] = {
+    {.key = "id", .kind = SETTING_OTHER, .help = "name of the user"},
+    {.key = "access-key",
+     .kind = SETTING_TEXT,
+     .offset = offsetof(struct user_key, plain),
+     .help = "the user's access key, 8 to 512 printable characters without blanks"},
+    {.key = "access-key-file",
+     .kind = SETTING_TEXT,
+     .offset = offsetof(struct user_key, file),
+     .help = "file that holds nothing but the access key"},
+    {.key = "access-key-hash",
+     .kind = SETTING_TEXT,
+     .offset = offsetof(struct user_key, hash),
+     .help = "what vipu-server --hash-key printed for the access key"},
+    {.key = "allocations", .kind = SETTING_OTHER, .help = "list of the allocations that the user may use"},
+    {0},
+};
+
+static void check_key(struct settings_reader *r, const cJSON *object, const struct user_key *key)
+{
+    int given = (key->plain != NULL) + (key->file != NULL) + (key->hash != NULL);
+
+    if (given != 1)
+        settings_complain(r, object, "a user needs one of access-key, access-key-file and access-key-hash");
+    if (key->plain && !access_key_is_well_formed(key->plain))
+        settings_complain(r, json_at(object, "access-key"), "an access key has " ACCESS_KEY_RULE);
+    if (key->hash && !access_key_is_hash(key->hash))
+        settings_complain(r, json_at(object, "access-key-hash"),
+                          "access-key-hash must be a line that vipu-server --hash-key printed");
+}
+
+static void refuse_allocation(struct settings_reader *r, const cJSON *node,
+                              const struct vipu_clusters *clusters)
+{
+    const char *id = cJSON_IsString(node) ? node->valuestring : "";
+    struct nearest nearest = nearest_to(id);
+    const char *meant;
+
+    for (size_t c = 0; c < clusters->count; c++)
+        for (size_t a = 0; a < clusters->items[c].allocation_count; a++)
+            nearest_offer(&nearest, clusters->items[c].allocations[a].id);
+    meant = nearest_found(&nearest);
+    settings_complain(r, node, "there is no allocation \"%.63s\"%s%s%s", id, meant ? "; did you mean \"" : "",
+                      meant ? meant : "", meant ? "\"?" : "");
+}
+
+static void take_allocations(struct settings_reader *r, const cJSON *object,
+                             const struct vipu_clusters *clusters, struct user *user)
+{
+    const cJSON *list = settings_list(r, object, "allocations");
+    const struct vipu_cluster *cluster;
+
+    if (!json_at(object, "allocations") || (list && !list->child))
+        settings_complain(r, object, "a user needs a list of allocations");
+    JSON_EACH (item, list) {
+        if (!cJSON_IsString(item) || !vipu_clusters_allocation(clusters, item->valuestring, &cluster))
+            refuse_allocation(r, item, clusters);
+        else if (strv_has(&user->allocations, item->valuestring))
+            settings_complain(r, item, "allocation \"%s\" is in this list twice", item->valuestring);
+        else
+            strv_push(&user->allocations, item->valuestring);
+    }
+}
+
+static void take_user(struct settings_reader *r, const cJSON *object, const struct vipu_clusters *clusters,
+                      struct users *users)
+{
+    struct user user = {.line = yaml_line(&r->doc, object)};
+    const char *id;
+
+    if (!settings_take(r, object, config_user_settings, &user.key))
+        return;
+    id = settings_id(r, object, "a user");
+    if (id && users_find(users, id))
+        settings_complain(r, object, "there is a user \"%s\" already", id);
+    user.id = mem_strdup(id ? id : "");
+    check_key(r, object, &user.key);
+    take_allocations(r, object, clusters, &user);
+    users->items = mem_grow(users->items, users->count + 1, sizeof(*users->items));
+    users->items[users->count++] = user;
+}
+
+void config_take_users(struct settings_reader *r, const struct vipu_clusters *clusters, struct users *ret)
+{
+    JSON_EACH (item, settings_list(r, r->doc.root, "users")) {
+        take_user(r, item, clusters, ret);
+    }
+}

@@ -1,0 +1,26 @@
+/* Everything a configuration stands for, read from the disk: the file itself, the access keys and the
+ * certificate that it names, and what the command line says in its place. Read once at the start and again
+ * on SIGHUP; either all of it is sound, or every mistake is reported. */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "vipu/server/config/config.h"
+
+struct tls_context;
+
+struct setup_source {
+    const char *path;   /* NULL: the default configuration */
+    const char *listen; /* these three in place of the configuration's; NULL and false: not given */
+    const char *storage;
+    bool secure;
+};
+
+struct setup {
+    struct server_config config;
+    struct tls_context *tls; /* NULL: cleartext */
+};
+
+/* False: `problems` has one sentence per mistake, and nothing is returned. */
+MUST_USE bool setup_read(const struct setup_source *source, struct setup *ret, struct strv *problems);
+void setup_release(struct setup *setup);

@@ -1,0 +1,13 @@
+/* Who is in the way of a partition that found no room: a clause for the refusal, so that its reader knows
+ * what to wait for or to remove. Pure. */
+#pragma once
+
+#include "base/core/err.h"
+#include "vipu/model/partition.h"
+#include "vipu/server/controller/controller.h"
+#include "vipu/server/controller/users.h"
+
+/* Adds the cheapest set of partitions without which `given` would fit to an ERR_BUSY. Adds nothing when there
+ * is none, or when one of them is none of this user's (NULL: secure mode is off). */
+void blockers_explain(const struct controller *c, const struct user *user,
+                      const struct vipu_requirements *given, struct err *err);

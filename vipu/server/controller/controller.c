@@ -1,0 +1,420 @@
+#include "vipu/server/controller/controller.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "vipu/model/shape.h"
+
+#define IPUOF_SERVER_VERSION "1.11.0"
+
+void controller_init(struct controller *c, const struct vipu_clusters *clusters,
+                     struct controller_times times, uint32_t max_auto_reset_retries)
+{
+    *c = (struct controller){
+        .clusters = clusters,
+        .times = times,
+        .max_auto_reset_retries = max_auto_reset_retries,
+        .next_number = 1,
+    };
+    vipu_allocator_init(&c->allocator, clusters);
+    health_init(&c->health, &c->allocator);
+}
+
+void controller_release(struct controller *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        controller_partition_free(c->list[i]);
+    mem_free(c->list);
+    map_release(&c->by_id);
+    strv_release(&c->removed);
+    vipu_allocator_release(&c->allocator);
+    *c = (struct controller){0};
+}
+
+static void add_take(struct controller *c, struct controller_partition *entry)
+{
+    c->list = mem_grow(c->list, c->count + 1, sizeof(*c->list));
+    c->list[c->count++] = entry;
+    map_set(&c->by_id, entry->partition.id, entry);
+}
+
+static uint32_t duration_of(const struct controller *c, enum vipu_operation_state operation)
+{
+    switch (operation) {
+    case VIPU_OPERATION_CREATING:
+        return c->times.create_ms;
+    case VIPU_OPERATION_REMOVING:
+        return c->times.remove_ms;
+    case VIPU_OPERATION_RESETTING:
+        return c->times.reset_ms;
+    case VIPU_OPERATION_UNDEFINED:
+    case VIPU_OPERATION_IDLE:
+    case VIPU_OPERATION_FAILED:
+        break;
+    }
+    return 0;
+}
+
+static uint32_t removed_ms(const struct controller *c)
+{
+    uint32_t linger_ms = c->faults ? c->faults->linger_ms : 0;
+
+    return linger_ms > c->times.removed_ms ? linger_ms : c->times.removed_ms;
+}
+
+static void begin(struct controller *c, struct controller_partition *entry,
+                  enum vipu_operation_state operation, enum fault_moment moment, int64_t now_ms)
+{
+    controller_partition_begin(entry, operation, now_ms + duration_of(c, operation));
+    if (c->faults)
+        entry->planned_error = faults_on_operation(c->faults, entry->partition.id, moment);
+}
+
+static void lose_hardware(struct controller_partition *entry)
+{
+    entry->cluster = NULL;
+    if (entry->operation == VIPU_OPERATION_REMOVING || controller_partition_is_removed(entry))
+        return;
+    strv_release(&entry->errors);
+    strv_push(&entry->errors, "its IPUs are no longer in the controller's configuration");
+    controller_partition_fail(entry);
+}
+
+/* What a restart finds half done begins anew. */
+static void resume(const struct controller *c, struct controller_partition *entry, int64_t now_ms)
+{
+    entry->due_ms = now_ms;
+    if (controller_partition_is_under_way(entry))
+        entry->due_ms += duration_of(c, entry->operation);
+    else if (controller_partition_is_removed(entry))
+        entry->due_ms += removed_ms(c);
+    else if (controller_partition_waits_for_reset(entry))
+        entry->due_ms += c->times.auto_reset_ms;
+}
+
+bool controller_restore_take(struct controller *c, struct controller_partition *entry, int64_t now_ms,
+                             struct err *err)
+{
+    const struct vipu_partition *p = &entry->partition;
+    const struct vipu_cluster *cluster = vipu_clusters_find(c->clusters, p->cluster_id);
+    bool is_known = cluster != NULL;
+
+    for (uint32_t i = 0; is_known && i < p->size; i++)
+        is_known =
+            p->ipus[i].domain_topology_id < cluster->domain_count && p->ipus[i].topology_id < VIPU_ILD_IPUS &&
+            (vipu_domain_ipus(&cluster->domains[p->ipus[i].domain_topology_id]) >> p->ipus[i].topology_id &
+             1);
+    entry->cluster = cluster;
+    if (map_get(&c->by_id, p->id))
+        err_set(err, ERR_INVALID, "partition %s is there twice", p->id);
+    else if (is_known && !vipu_allocator_reserve(&c->allocator, cluster, p->ipus, p->size))
+        err_set(err, ERR_INVALID, "partition %s has IPUs that another partition has", p->id);
+    else {
+        if (!is_known)
+            lose_hardware(entry);
+        resume(c, entry, now_ms);
+        if (entry->number >= c->next_number)
+            c->next_number = entry->number + 1;
+        add_take(c, entry);
+        return true;
+    }
+    controller_partition_free(entry);
+    return false;
+}
+
+static struct vipu_partition describe(const struct vipu_requirements *r, const struct vipu_placement *place)
+{
+    return (struct vipu_partition){
+        .id = mem_strdup(r->id),
+        .cluster_id = mem_strdup(place->cluster->id),
+        .allocation_id = mem_strdup(place->allocation->id),
+        .ipuof_server_version = mem_strdup(IPUOF_SERVER_VERSION),
+        .size = r->size,
+        .num_gcds = r->num_gcds,
+        .num_replicas = r->num_replicas,
+        .num_ilds = r->num_ilds,
+        .reconfigurable = r->reconfigurable,
+        .sync_type = r->reconfigurable ? VIPU_SYNC_GS2_DEFAULT : r->sync_type,
+        .routing =
+            r->routing ? r->routing : vipu_routing_default(r->size / r->num_ilds, place->cluster->torus),
+        .gateway_routing = r->gateway_routing,
+        .ipus = place->ipus,
+    };
+}
+
+bool controller_create(struct controller *c, const struct vipu_requirements *given, int64_t now_ms,
+                       struct strv *problems, struct err *err)
+{
+    struct vipu_requirements r = vipu_requirements_with_defaults(given);
+    struct vipu_placement place;
+    struct controller_partition *entry;
+    /* Both always look: a caller learns every reason at once. */
+    bool is_sound = vipu_requirements_check(&r, problems);
+    bool is_free = vipu_allocator_check(&c->allocator, &r, problems);
+
+    if (!is_sound || !is_free)
+        return err_set(err, ERR_INVALID, "%s", problems->items[0]);
+    if (map_get(&c->by_id, r.id))
+        return err_set(err, ERR_EXISTS, "partition %s exists already", r.id);
+    if (!vipu_allocator_find(&c->allocator, &r, &place, err))
+        return false;
+    entry = NEW(struct controller_partition);
+    entry->partition = describe(&r, &place);
+    entry->cluster = place.cluster;
+    entry->number = c->next_number++;
+    entry->disable_auto_reset = r.disable_auto_reset;
+    entry->relocatable = r.relocatable;
+    if (!vipu_allocator_reserve(&c->allocator, entry->cluster, entry->partition.ipus,
+                                entry->partition.size)) {
+        controller_partition_free(entry);
+        return err_set(err, ERR_INTERNAL, "the place that was found is taken");
+    }
+    begin(c, entry, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
+    add_take(c, entry);
+    return true;
+}
+
+static struct controller_partition *find(const struct controller *c, const char *id, struct err *err)
+{
+    struct controller_partition *entry = map_get(&c->by_id, id);
+
+    if (!entry)
+        err_set(err, ERR_NOT_FOUND, "there is no partition \"%s\"", id);
+    return entry;
+}
+
+const struct controller_partition *controller_find(const struct controller *c, const char *id,
+                                                   struct err *err)
+{
+    return find(c, id, err);
+}
+
+bool controller_remove(struct controller *c, const char *id, bool force, int64_t now_ms, struct err *err)
+{
+    struct controller_partition *entry = find(c, id, err);
+
+    if (!entry)
+        return false;
+    if (controller_partition_is_removed(entry))
+        return true;
+    if (entry->operation != VIPU_OPERATION_REMOVING)
+        begin(c, entry, VIPU_OPERATION_REMOVING, FAULT_REMOVE, now_ms);
+    entry->is_forced = entry->is_forced || force;
+    return true;
+}
+
+/* Moves it to IPUs that work. It stays where it is when there is no room: the IPUs may be back before its
+ * reset ends. */
+static void relocate(struct controller *c, struct controller_partition *entry)
+{
+    struct vipu_partition *p = &entry->partition;
+    struct vipu_requirements r = {.id = p->id,
+                                  .size = p->size,
+                                  .routing = p->routing,
+                                  .gateway_routing = p->gateway_routing,
+                                  .sync_type = p->sync_type,
+                                  .num_ilds = p->num_ilds,
+                                  .num_gcds = p->num_gcds,
+                                  .num_replicas = p->num_replicas,
+                                  .reconfigurable = p->reconfigurable};
+    struct vipu_placement place = {.ipus = p->ipus};
+    struct err err;
+
+    place.allocation = vipu_clusters_allocation(c->clusters, p->allocation_id, &place.cluster);
+    /* A restart with another configuration may have moved the allocation elsewhere. */
+    if (place.allocation && place.cluster == entry->cluster &&
+        vipu_allocator_relocate(&c->allocator, &r, &place, &err))
+        p->ipus = place.ipus;
+}
+
+static void begin_reset(struct controller *c, struct controller_partition *entry, bool relocatable,
+                        int64_t now_ms)
+{
+    if (relocatable && health_fails(&c->health, entry->cluster, &entry->partition))
+        relocate(c, entry);
+    begin(c, entry, VIPU_OPERATION_RESETTING, FAULT_RESET, now_ms);
+}
+
+bool controller_reset(struct controller *c, const char *id, bool relocatable, int64_t now_ms, struct err *err)
+{
+    struct controller_partition *entry = find(c, id, err);
+
+    if (!entry)
+        return false;
+    if (controller_partition_is_under_way(entry) || controller_partition_is_removed(entry))
+        return err_set(err, ERR_CONFLICT, "partition %s cannot be reset while it is %s", id,
+                       controller_partition_is_removed(entry) ? "REMOVED"
+                                                              : vipu_operation_state_name(entry->operation));
+    if (!entry->cluster)
+        return err_set(err, ERR_CONFLICT, "partition %s cannot be reset: %s", id, entry->errors.items[0]);
+    entry->auto_resets = 0;
+    begin_reset(c, entry, relocatable || entry->relocatable, now_ms);
+    return true;
+}
+
+struct vipu_status controller_status(const struct controller *c, const struct controller_partition *entry)
+{
+    return (struct vipu_status){
+        .partition_id = entry->partition.id,
+        .ready_state = entry->partition.ready_state,
+        .operation_state = entry->operation,
+        .errors = entry->errors.items,
+        .error_count = entry->errors.count,
+        .max_auto_reset_retries = entry->disable_auto_reset ? 0 : c->max_auto_reset_retries,
+        .auto_reset_retry_count = entry->auto_resets,
+        .last_auto_reset_unix_s = entry->last_auto_reset_unix_s,
+    };
+}
+
+static void drop(struct controller *c, size_t index)
+{
+    struct controller_partition *entry = c->list[index];
+
+    if (entry->cluster)
+        vipu_allocator_unreserve(&c->allocator, entry->cluster, entry->partition.ipus, entry->partition.size);
+    strv_push(&c->removed, entry->partition.id);
+    map_remove(&c->by_id, entry->partition.id);
+    memmove(&c->list[index], &c->list[index + 1], (c->count - index - 1) * sizeof(*c->list));
+    c->count--;
+    controller_partition_free(entry);
+}
+
+void controller_forget(struct controller *c)
+{
+    while (c->count > 0)
+        drop(c, c->count - 1);
+}
+
+/* Does what it went through fail? Then its errors say why. */
+static bool goes_wrong(const struct controller *c, struct controller_partition *entry)
+{
+    bool fails = health_fails(&c->health, entry->cluster, &entry->partition);
+
+    if (!entry->planned_error && !fails)
+        return false;
+    strv_release(&entry->errors);
+    if (entry->planned_error)
+        strv_push(&entry->errors, entry->planned_error);
+    if (fails)
+        health_explain(&c->health, entry->cluster, &entry->partition, &entry->errors);
+    return true;
+}
+
+static void fail(struct controller *c, struct controller_partition *entry, int64_t now_ms)
+{
+    if (!entry->disable_auto_reset && entry->auto_resets < c->max_auto_reset_retries)
+        controller_partition_await_reset(entry, now_ms + c->times.auto_reset_ms);
+    else
+        controller_partition_fail(entry);
+}
+
+static void auto_reset(struct controller *c, struct controller_partition *entry, int64_t now_ms)
+{
+    entry->auto_resets++;
+    entry->last_auto_reset_unix_s = (now_ms + c->unix_offset_ms) / 1000;
+    begin_reset(c, entry, entry->relocatable, now_ms);
+}
+
+/* What was due with it. True when it is gone. */
+static bool finish(struct controller *c, size_t index, int64_t now_ms)
+{
+    struct controller_partition *entry = c->list[index];
+
+    if (controller_partition_waits_for_reset(entry)) {
+        auto_reset(c, entry, now_ms);
+    } else if (entry->operation == VIPU_OPERATION_REMOVING) {
+        if (!entry->is_forced && goes_wrong(c, entry)) {
+            controller_partition_fail(entry);
+        } else if (removed_ms(c) > 0) {
+            controller_partition_leave(entry, now_ms + removed_ms(c));
+        } else {
+            drop(c, index);
+            return true;
+        }
+    } else if (controller_partition_is_removed(entry)) {
+        drop(c, index);
+        return true;
+    } else if (!goes_wrong(c, entry)) {
+        controller_partition_settle(entry);
+    } else if (entry->auto_resets > 0) {
+        fail(c, entry, now_ms);
+    } else {
+        controller_partition_fail(entry);
+    }
+    return false;
+}
+
+/* An active partition fails: the automatic resets that it may have are counted from here. */
+static void strike(struct controller *c, struct controller_partition *entry, int64_t now_ms)
+{
+    if (!goes_wrong(c, entry))
+        return;
+    entry->auto_resets = 0;
+    fail(c, entry, now_ms);
+}
+
+static bool is_active(const struct controller_partition *entry)
+{
+    return entry->partition.ready_state == VIPU_READY_ACTIVE;
+}
+
+void controller_set_faults(struct controller *c, struct faults *faults, int64_t now_ms)
+{
+    c->faults = faults;
+    health_look(&c->health, faults, now_ms);
+    for (size_t i = 0; faults && i < c->count; i++) {
+        struct controller_partition *entry = c->list[i];
+        bool may_fail = is_active(entry) || controller_partition_is_under_way(entry);
+
+        if (!may_fail || entry->planned_error)
+            continue;
+        entry->planned_error = faults_on_operation(faults, entry->partition.id, FAULT_NOW);
+        if (is_active(entry))
+            strike(c, entry, now_ms);
+    }
+}
+
+static void sooner(int64_t at, int64_t *next)
+{
+    if (at >= 0 && (*next < 0 || at < *next))
+        *next = at;
+}
+
+int64_t controller_step(struct controller *c, int64_t now_ms)
+{
+    int64_t next;
+
+    health_step(&c->health, now_ms);
+    next = c->health.next_ms;
+    for (size_t i = 0; i < c->count;) {
+        struct controller_partition *entry = c->list[i];
+        bool gone = false;
+
+        if (is_active(entry))
+            strike(c, entry, now_ms);
+        while (!gone && controller_partition_is_timed(entry) && entry->due_ms <= now_ms)
+            gone = finish(c, i, now_ms);
+        if (gone)
+            continue;
+        if (controller_partition_is_timed(entry))
+            sooner(entry->due_ms, &next);
+        i++;
+    }
+    return next;
+}
+
+bool controller_has_changes(const struct controller *c)
+{
+    bool changed = c->removed.count > 0;
+
+    for (size_t i = 0; i < c->count && !changed; i++)
+        changed = c->list[i]->is_changed;
+    return changed;
+}
+
+void controller_saved(struct controller *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        c->list[i]->is_changed = false;
+    strv_release(&c->removed);
+}

@@ -1,0 +1,33 @@
+/* Which IPUs work now and which do not, and how that is said. Pure: what is wrong comes from the faults on
+ * demand, since simulated hardware does not fail by itself. What does not work is marked in the allocator,
+ * which outlives it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/str.h"
+#include "vipu/model/allocator.h"
+#include "vipu/model/partition.h"
+#include "vipu/server/controller/faults.h"
+
+struct health {
+    struct vipu_allocator *allocator;
+    const struct faults *faults; /* NULL: all is well */
+    int64_t now_ms;              /* of the last look */
+    int64_t next_ms;             /* when the next look is due; -1: never */
+    bool is_any;                 /* something does not work */
+};
+
+void health_init(struct health *health, struct vipu_allocator *allocator);
+/* Takes over what the faults say now; they live until others come. */
+void health_look(struct health *health, const struct faults *faults, int64_t now_ms);
+/* Looks again if something may have changed by itself. */
+void health_step(struct health *health, int64_t now_ms);
+/* Why this IPU did not work at the last look, NULL when it did; yours. */
+char *health_of_ipu(const struct health *health, const struct vipu_machine *machine, uint32_t topology_id);
+bool health_fails(const struct health *health, const struct vipu_cluster *cluster,
+                  const struct vipu_partition *partition);
+/* One sentence per agent or IPU of the partition that does not work; a long list is cut. */
+void health_explain(const struct health *health, const struct vipu_cluster *cluster,
+                    const struct vipu_partition *partition, struct strv *out);

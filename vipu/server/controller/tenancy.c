@@ -1,0 +1,107 @@
+#include "vipu/server/controller/tenancy.h"
+
+#include "vipu/model/shape.h"
+#include "vipu/server/controller/blockers.h"
+
+const struct controller_partition *tenancy_find(const struct controller *c, const struct user *user,
+                                                const char *id, struct err *err)
+{
+    const struct controller_partition *entry = controller_find(c, id, err);
+
+    if (!entry || user_may(user, entry->partition.allocation_id))
+        return entry;
+    err_set(err, ERR_NOT_FOUND, "there is no partition \"%s\"", id);
+    return NULL;
+}
+
+bool tenancy_check_allocation(const struct controller *c, const struct user *user, const char *id,
+                              struct err *err)
+{
+    const struct vipu_cluster *cluster;
+
+    return (user_may(user, id) && vipu_clusters_allocation(c->clusters, id, &cluster)) ||
+           err_set(err, ERR_NOT_FOUND, "there is no allocation \"%s\"", id);
+}
+
+bool tenancy_sees_agent(const struct user *user, const struct vipu_cluster *cluster, size_t domain,
+                        uint32_t machine)
+{
+    bool is_seen = !user;
+
+    for (size_t a = 0; a < cluster->allocation_count && !is_seen; a++) {
+        const struct vipu_allocation *allocation = &cluster->allocations[a];
+
+        is_seen =
+            user_may(user, allocation->id) && allocation->usable[domain] >> (machine * VIPU_AGENT_IPUS) & 1;
+    }
+    return is_seen;
+}
+
+static bool is_given(const char *text)
+{
+    return text && *text;
+}
+
+/* Whether the request leaves this allocation of the user's open. */
+static bool is_candidate(const struct controller *c, const struct vipu_requirements *given, const char *id)
+{
+    const struct vipu_cluster *cluster;
+
+    if (!vipu_clusters_allocation(c->clusters, id, &cluster))
+        return false;
+    return (!is_given(given->allocation_id) || str_eq(given->allocation_id, id)) &&
+           (!is_given(given->cluster_id) || str_eq(given->cluster_id, cluster->id));
+}
+
+/* With every other reason, as for a place that does not exist. */
+static bool refuse_place(const struct vipu_requirements *given, struct strv *problems, struct err *err)
+{
+    struct vipu_requirements r = vipu_requirements_with_defaults(given);
+
+    (void)vipu_requirements_check(&r, problems);
+    if (is_given(r.allocation_id))
+        strv_pushf(problems, "there is no allocation \"%s\"", r.allocation_id);
+    else if (is_given(r.cluster_id))
+        strv_pushf(problems, "there is no cluster \"%s\"", r.cluster_id);
+    else
+        strv_push(problems, "there is no allocation");
+    return err_set(err, ERR_INVALID, "%s", problems->items[0]);
+}
+
+static bool create(struct controller *c, const struct user *user, const struct vipu_requirements *given,
+                   int64_t now_ms, struct strv *problems, struct err *err)
+{
+    bool made = controller_create(c, given, now_ms, problems, err);
+
+    if (!made && err->kind == ERR_BUSY)
+        blockers_explain(c, user, given, err);
+    return made;
+}
+
+bool tenancy_create(struct controller *c, const struct user *user, const struct vipu_requirements *given,
+                    int64_t now_ms, struct strv *problems, struct err *err)
+{
+    struct vipu_requirements r = *given;
+    struct err busy = {0};
+    bool is_tried = false;
+
+    if (!user)
+        return create(c, NULL, given, now_ms, problems, err);
+    for (size_t i = 0; i < user->allocations.count; i++) {
+        r.allocation_id = user->allocations.items[i];
+        if (!is_candidate(c, given, r.allocation_id))
+            continue;
+        strv_release(problems);
+        if (create(c, user, &r, now_ms, problems, err))
+            return true;
+        if (err->kind != ERR_BUSY && err->kind != ERR_INVALID)
+            return false;
+        busy = err->kind == ERR_BUSY ? *err : busy;
+        is_tried = true;
+    }
+    if (busy.kind == ERR_BUSY) {
+        strv_release(problems);
+        *err = busy;
+    }
+    return is_tried ? false : refuse_place(given, problems, err);
+}

@@ -1,0 +1,35 @@
+#include "vipu/server/controller/users.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+
+void users_release(struct users *users)
+{
+    for (size_t i = 0; i < users->count; i++) {
+        struct user *user = &users->items[i];
+
+        if (user->key.plain)
+            explicit_bzero(user->key.plain, strlen(user->key.plain));
+        mem_free(user->id);
+        mem_free(user->key.plain);
+        mem_free(user->key.file);
+        mem_free(user->key.hash);
+        strv_release(&user->allocations);
+    }
+    mem_free(users->items);
+    *users = (struct users){0};
+}
+
+const struct user *users_find(const struct users *users, const char *id)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (str_eq(users->items[i].id, id))
+            return &users->items[i];
+    return NULL;
+}
+
+bool user_may(const struct user *user, const char *allocation_id)
+{
+    return !user || strv_has(&user->allocations, allocation_id);
+}

@@ -1,7 +1,0 @@
-/* The part of discovery that asks a controller. Used by discovery.c only. */
-#pragma once
-
-#include "vipu/tools/discovery.h"
-
-MUST_USE bool discover_controller(const struct source *source, const struct discovery_wish *wish,
-                                  struct discovery *ret, struct err *err);

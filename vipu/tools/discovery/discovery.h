@@ -1,0 +1,40 @@
+/* Finds the partition that the environment names, and what is to be known of its IPUs: reads IPUoF files or
+ * asks the controller. The first view is the active one, if there is an active one; the others follow by
+ * their names. A partition whose devices nobody may use now - it is in error, or being reset - has a view
+ * without IPUs and with the trouble in words. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/err.h"
+#include "vipu/model/agents.h"
+#include "vipu/tools/devices/gcd_view.h"
+#include "vipu/tools/discovery/partition_source.h"
+
+#define DISCOVERY_MAX_FILES 4096u
+
+struct discovery_wish {
+    const char *user_agent;
+    const char *const *folders; /* of IPUoF files, strongest first; ends with NULL */
+    bool all;                   /* every partition, not only the active one */
+    bool attributes;            /* ask the controller about each IPU too */
+};
+
+struct discovery {
+    struct gcd_view *views;
+    size_t count;
+    struct vipu_agents agents; /* what the views borrow from */
+};
+
+/* False with a sentence when nothing could be found. With `all`, having no partition at all is no failure. */
+MUST_USE bool discover(const struct partition_source *source, const struct discovery_wish *wish,
+                       struct discovery *ret, struct err *err);
+void discovery_add_take(struct discovery *discovery, struct gcd_view *view);
+void discovery_release(struct discovery *discovery);
+const struct gcd_view *discovery_active(const struct discovery *discovery); /* NULL: none is */
+
+static inline void discovery_auto(struct discovery *discovery)
+{
+    discovery_release(discovery);
+}

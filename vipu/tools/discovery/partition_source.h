@@ -1,0 +1,111 @@
+/* Where a program on this host learns which IPUs are its own, and how that is told by options and by the
+ * environment that the IPUoF client reads. Stronger first:
+ *
+ *   1. a file (IPUOF_CONFIG_PATH)
+ *   2. a controller (IPUOF_VIPU_API_HOST) and a partition of it (IPUOF_VIPU_API_PARTITION_ID); without a
+ *      partition the only one that the controller has
+ *   3. the IPUoF files in ~/.ipuof.conf.d, then in /etc/ipuof.conf.d, of the one partition that they tell
+ * about
+ *
+ * Where a partition has several GCDs, IPUOF_VIPU_API_GCD_ID says which one; by itself the first. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/opts.h"
+
+#define SOURCE_SYSTEM_FOLDER "/etc/ipuof.conf.d"
+#define SOURCE_DEFAULT_HOST "localhost"
+
+struct partition_source {
+    char *config_path;
+    char *host;
+    uint32_t port;
+    char *partition;
+    uint32_t gcd;
+    uint32_t timeout_s;
+    char *user_id;
+    char *access_key;
+    bool tls;
+    char *ca_file;
+};
+
+enum partition_source_kind { SOURCE_FILE, SOURCE_CONTROLLER, SOURCE_FOLDERS };
+
+enum partition_source_kind partition_source_kind(const struct partition_source *source);
+/* Whether a controller may be asked about more than the own partition. */
+bool partition_source_has_controller(const struct partition_source *source);
+
+/* The rows of a program's option table whose struct begins with a struct partition_source. */
+#define SOURCE_AT(field) .offset = offsetof(struct partition_source, field)
+#define SOURCE_ROWS                                                                                          \
+    {.flag = "config-path",                                                                                  \
+     .env = "IPUOF_CONFIG_PATH",                                                                             \
+     .type = OPT_STR,                                                                                        \
+     SOURCE_AT(config_path),                                                                                 \
+     .arg = "FILE",                                                                                          \
+     .help = "the IPUoF file of the partition; stronger than anything else"},                                \
+        {.flag = "api-host",                                                                                 \
+         .letter = 'H',                                                                                      \
+         .env = "IPUOF_VIPU_API_HOST",                                                                       \
+         .type = OPT_STR,                                                                                    \
+         SOURCE_AT(host),                                                                                    \
+         .arg = "HOST",                                                                                      \
+         .help = "host of the V-IPU controller; localhost when only a partition is named"},                  \
+        {.flag = "api-port",                                                                                 \
+         .letter = 'P',                                                                                      \
+         .env = "IPUOF_VIPU_API_PORT",                                                                       \
+         .type = OPT_U32,                                                                                    \
+         SOURCE_AT(port),                                                                                    \
+         .fallback = "8090",                                                                                 \
+         .arg = "PORT",                                                                                      \
+         .min = 1,                                                                                           \
+         .max = 65535,                                                                                       \
+         .help = "its port"},                                                                                \
+        {.flag = "partition",                                                                                \
+         .letter = 'p',                                                                                      \
+         .env = "IPUOF_VIPU_API_PARTITION_ID",                                                               \
+         .type = OPT_STR,                                                                                    \
+         SOURCE_AT(partition),                                                                               \
+         .arg = "ID",                                                                                        \
+         .help = "the partition; needed when the controller has several"},                                   \
+        {.flag = "gcd-id",                                                                                   \
+         .env = "IPUOF_VIPU_API_GCD_ID",                                                                     \
+         .type = OPT_U32,                                                                                    \
+         SOURCE_AT(gcd),                                                                                     \
+         .fallback = "0",                                                                                    \
+         .arg = "N",                                                                                         \
+         .max = 65535,                                                                                       \
+         .help = "which graph compilation domain of the partition"},                                         \
+        {.flag = "api-timeout",                                                                              \
+         .env = "IPUOF_VIPU_API_TIMEOUT",                                                                    \
+         .type = OPT_U32,                                                                                    \
+         SOURCE_AT(timeout_s),                                                                               \
+         .fallback = "120",                                                                                  \
+         .arg = "SECONDS",                                                                                   \
+         .min = 1,                                                                                           \
+         .max = 86400,                                                                                       \
+         .help = "how long a request to the controller may take"},                                           \
+        {.flag = "api-user-id",                                                                              \
+         .env = "VIPU_CLI_API_USER_ID",                                                                      \
+         .type = OPT_STR,                                                                                    \
+         SOURCE_AT(user_id),                                                                                 \
+         .arg = "USER",                                                                                      \
+         .help = "user of a controller in secure mode"},                                                     \
+        {.flag = "api-access-key",                                                                           \
+         .env = "VIPU_CLI_API_ACCESS_KEY",                                                                   \
+         .type = OPT_STR,                                                                                    \
+         SOURCE_AT(access_key),                                                                              \
+         .arg = "KEY",                                                                                       \
+         .help = "the user's access key"},                                                                   \
+        {.flag = "api-tls",                                                                                  \
+         .env = "VIPU_CLI_API_TLS",                                                                          \
+         .type = OPT_FLAG,                                                                                   \
+         SOURCE_AT(tls),                                                                                     \
+         .help = "the controller expects TLS"},                                                              \
+    {                                                                                                        \
+        .flag = "api-ca-cert", .env = "VIPU_CLI_API_CA_CERT", .type = OPT_STR, SOURCE_AT(ca_file),           \
+        .arg = "FILE", .help = "PEM file of who may sign the controller's certificate; implies TLS"          \
+    }

@@ -1,0 +1,134 @@
+#include "vipu/wire/messages/proto.h"
+
+#include <stdint.h>
+
+#include "base/core/mem.h"
+
+static void *alloc_piece(void *arena, size_t size)
+{
+    return arena_alloc(arena, size);
+}
+
+static void free_piece(void *arena, void *piece)
+{
+    (void)arena;
+    (void)piece;
+}
+
+void *proto_unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
+                   struct err *err)
+{
+    ProtobufCAllocator allocator = {alloc_piece, free_piece, arena};
+    void *message =
+        protobuf_c_message_unpack(type, &allocator, bytes.len, (const uint8_t *)(bytes.ptr ? bytes.ptr : ""));
+
+    if (!message)
+        err_set(err, ERR_INVALID, "the %zu bytes are no %s, or ask for too much memory", bytes.len,
+                type->short_name);
+    return message;
+}
+
+struct sink {
+    ProtobufCBuffer base;
+    struct str *out;
+    bool ok;
+};
+
+static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *bytes)
+{
+    struct sink *sink = CONTAINER_OF(buffer, struct sink, base);
+
+    sink->ok = str_add(sink->out, bytes, len) && sink->ok;
+}
+
+bool proto_pack(const void *message, struct str *out)
+{
+    struct sink sink = {.base = {append}, .out = out, .ok = true};
+
+    protobuf_c_message_pack_to_buffer(message, &sink.base);
+    return sink.ok;
+}
+
+static bool is_tail(unsigned char c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+/* Length of the valid UTF-8 sequence at s, or 0. Follows table 3-7 of the Unicode standard. */
+static size_t sequence(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+        return is_tail(s[1]) ? 2 : 0;
+    if (s[0] >= 0xe0 && s[0] <= 0xef) {
+        unsigned char low = s[0] == 0xe0 ? 0xa0 : 0x80, high = s[0] == 0xed ? 0x9f : 0xbf;
+
+        return s[1] >= low && s[1] <= high && is_tail(s[2]) ? 3 : 0;
+    }
+    if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        unsigned char low = s[0] == 0xf0 ? 0x90 : 0x80, high = s[0] == 0xf4 ? 0x8f : 0xbf;
+
+        return s[1] >= low && s[1] <= high && is_tail(s[2]) && is_tail(s[3]) ? 4 : 0;
+    }
+    return 0;
+}
+
+char *proto_clean(char *text)
+{
+    for (unsigned char *s = (unsigned char *)text; *s;) {
+        size_t len = sequence(s);
+
+        if (len == 0 || *s < ' ' || *s == 0x7f) {
+            *s = '?';
+            len = 1;
+        }
+        s += len;
+    }
+    return text;
+}
+
+char *proto_copy(char *text)
+{
+    return mem_strdup(proto_clean(text));
+}
+
+/* protobuf-c has no const in its structs and never writes to what it packs. */
+char *proto_text(const char *text)
+{
+    static char empty[] = "";
+    union {
+        const char *from;
+        char *to;
+    } borrowed = {.from = text};
+
+    return text ? borrowed.to : empty;
+}
+
+Virmgrpc__PartitionIpu **proto_ipus(const struct vipu_ipu *ipus, size_t count, struct arena *arena)
+{
+    Virmgrpc__PartitionIpu **list = arena_alloc(arena, (count + 1) * sizeof(*list));
+    Virmgrpc__PartitionIpu *all = arena_alloc(arena, (count + 1) * sizeof(*all));
+
+    if (!list || !all)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        virmgrpc__partition_ipu__init(&all[i]);
+        all[i].ipulink_domain_topology_id = ipus[i].domain_topology_id;
+        all[i].ipulink_domain_routing_id = ipus[i].domain_routing_id;
+        all[i].topology_id = ipus[i].topology_id;
+        all[i].routing_id = ipus[i].routing_id;
+        list[i] = &all[i];
+    }
+    return list;
+}
+
+struct vipu_ipu proto_ipu(const Virmgrpc__PartitionIpu *ipu)
+{
+    return (struct vipu_ipu){
+        .domain_topology_id = ipu->ipulink_domain_topology_id,
+        .domain_routing_id = ipu->ipulink_domain_routing_id,
+        .topology_id = ipu->topology_id,
+        .routing_id = ipu->routing_id,
+    };
+}
