@@ -203,14 +203,14 @@ static void metrics(void *ctx, struct str *out)
 {
     struct app *app = ctx;
     AUTO(counters) struct counters requests = {0};
-    AUTO(survey) struct survey survey = {0};
+    AUTO(metrics_snapshot) struct metrics_snapshot snapshot = {0};
     struct metrics_view view = {.is_leader = app->reconciler != NULL,
                                 .process = footprint_look(),
                                 .start_s = (double)app->start_us / 1e6};
 
     if (app->reconciler) {
-        survey_take(app->reconciler, loop_unix_micros() / 1000000, &survey);
-        view.survey = &survey;
+        metrics_snapshot_take(app->reconciler, loop_unix_micros() / 1000000, &snapshot);
+        view.snapshot = &snapshot;
         view.counters = reconciler_counters(app->reconciler);
     }
     if (webhooks(app)) {

@@ -6,33 +6,33 @@
 #include "operator/reconcile/decide/status/status.h"
 #include "operator/reconcile/state/reconciler_state.h"
 
-#define CLAIMS_PER_MS 10       /* a line of 5,000 is looked at twice a second */
-#define RETELL_MS 5000         /* a changed sentence with the same reason is not urgent */
-#define JUDGED_WITHIN_MS 10000 /* after a start, dry runs tell priorities: so long at most */
-#define UNJUDGED_AGAIN_MS 50
+#define CLAIMS_PER_MS 10         /* a line of 5,000 is looked at twice a second */
+#define TEXT_REFRESH_MS 5000     /* a changed sentence with the same reason is not urgent */
+#define VALIDATE_WITHIN_MS 10000 /* after a start, dry runs tell priorities: so long at most */
+#define UNVALIDATED_RETRY_MS 50
 
 /* ---- who waits ---- */
 
-static bool same_claims(const struct job_memory *memory, const struct plan *plan)
+static bool same_claims(const struct job_cache *cache, const struct plan *plan)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->ops[i].kind != OP_CLAIM)
             continue;
-        const struct claim_memory *claim = memory_claim(memory, plan->ops[i].instance);
+        const struct claim_cache *claim = job_cache_claim(cache, plan->ops[i].instance);
 
         if (!claim || claim->ready != plan->ops[i].ready || claim->record)
             return false;
         count++;
     }
-    return count == memory->claim_count;
+    return count == cache->claim_count;
 }
 
 /* A process that has just begun to lead did not see a job come that has never had IPUs. */
-static int64_t waits_since(const struct reconciler *r, const struct job_memory *memory)
+static int64_t waits_since(const struct reconciler *r, const struct job_cache *cache)
 {
-    const struct store_item *item = store_get(watch_store(r->jobs), memory->key);
+    const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
     const struct job *job = item ? item->view : NULL;
     struct err err = {0};
     AUTO(json) cJSON *status = NULL;
@@ -45,27 +45,27 @@ static int64_t waits_since(const struct reconciler *r, const struct job_memory *
 
 static int by_instance(const void *a, const void *b)
 {
-    uint32_t left = ((const struct claim_memory *)a)->instance;
-    uint32_t right = ((const struct claim_memory *)b)->instance;
+    uint32_t left = ((const struct claim_cache *)a)->instance;
+    uint32_t right = ((const struct claim_cache *)b)->instance;
 
     return (left > right) - (left < right);
 }
 
-void grants_set(struct reconciler *r, struct job_memory *memory, const struct plan *plan)
+void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan *plan)
 {
-    struct claim_memory *claims = NULL;
+    struct claim_cache *claims = NULL;
     size_t count = 0;
 
-    if (same_claims(memory, plan))
+    if (same_claims(cache, plan))
         return;
     for (size_t i = 0; i < plan->count; i++) {
-        struct claim_memory *old;
+        struct claim_cache *old;
 
         if (plan->ops[i].kind != OP_CLAIM)
             continue;
         claims = mem_grow(claims, count + 1, sizeof(*claims));
-        claims[count] = (struct claim_memory){.instance = plan->ops[i].instance};
-        old = memory_claim(memory, plan->ops[i].instance);
+        claims[count] = (struct claim_cache){.instance = plan->ops[i].instance};
+        old = job_cache_claim(cache, plan->ops[i].instance);
         if (old && old->ready == plan->ops[i].ready) {
             claims[count] = *old;
             claims[count].record = NULL; /* it claims again, so there is no such record */
@@ -73,24 +73,24 @@ void grants_set(struct reconciler *r, struct job_memory *memory, const struct pl
             old->wait = (struct claim_wait){0};
         }
         claims[count].ready = plan->ops[i].ready;
-        claims[count].since_s = old ? old->since_s : waits_since(r, memory);
+        claims[count].since_s = old ? old->since_s : waits_since(r, cache);
         count++;
     }
     if (count)
         qsort(claims, count, sizeof(*claims), by_instance);
-    memory_free_claims(memory);
-    memory->claims = claims;
-    memory->claim_count = count;
+    job_cache_free_claims(cache);
+    cache->claims = claims;
+    cache->claim_count = count;
     if (count)
-        map_set(&r->waiting, memory->uid, memory);
+        map_set(&r->waiting, cache->uid, cache);
     else
-        map_remove(&r->waiting, memory->uid);
+        map_remove(&r->waiting, cache->uid);
     reconciler_claims_changed(r);
 }
 
-void grants_note_record(struct job_memory *memory, const struct record *record)
+void grants_note_record(struct job_cache *cache, const struct record *record)
 {
-    struct claim_memory *claim = memory_claim(memory, record->instance);
+    struct claim_cache *claim = job_cache_claim(cache, record->instance);
 
     if (claim)
         mem_set_str(&claim->record, record->name);
@@ -111,16 +111,16 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
 }
 
 /* Everything that the queue is told about the controllers, and what it is made of. */
-struct outlook {
+struct controller_state {
     struct vipu_pool_view room;
     struct claims_holder *holders; /* found when they are asked for */
     size_t holder_count, holder_cap;
     char *since, *label;
 };
 
-struct outlooks {
+struct controller_states {
     struct claims_controller *items;
-    struct outlook *parts;
+    struct controller_state *details;
     size_t count;
 };
 
@@ -139,117 +139,118 @@ static struct claims_holder holder_of_listed(const struct reconciler *r, const c
         .job = is_ours ? holder_of(record) : NULL, .partition = partition->id, .size = partition->size};
 }
 
-static void add_holder(struct outlook *part, struct claims_holder holder)
+static void add_holder(struct controller_state *detail, struct claims_holder holder)
 {
-    if (part->holder_count == part->holder_cap) {
-        part->holder_cap = 2 * part->holder_cap + 16;
-        part->holders = mem_grow(part->holders, part->holder_cap, sizeof(*part->holders));
+    if (detail->holder_count == detail->holder_cap) {
+        detail->holder_cap = 2 * detail->holder_cap + 16;
+        detail->holders = mem_grow(detail->holders, detail->holder_cap, sizeof(*detail->holders));
     }
-    part->holders[part->holder_count++] = holder;
+    detail->holders[detail->holder_count++] = holder;
 }
 
 /* Who is listed, and whose partition is only on its way. */
 static void add_all_holders(const struct reconciler *r, const struct pool_controller *controller,
-                            struct outlook *part)
+                            struct controller_state *detail)
 {
     const char *name = controller->config->name;
 
     for (size_t i = 0; i < controller->listed->count; i++)
-        add_holder(part, holder_of_listed(r, name, &controller->listed->items[i]));
+        add_holder(detail, holder_of_listed(r, name, &controller->listed->items[i]));
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
         if (record->spent_s || !str_eq(record->controller, name) || pool_listed(r->pool, name, record->name))
             continue;
-        add_holder(part, (struct claims_holder){
-                             .job = holder_of(record), .partition = record->name, .size = record->size});
+        add_holder(detail, (struct claims_holder){
+                               .job = holder_of(record), .partition = record->name, .size = record->size});
     }
 }
 
 /* Whose end would make room: the cheapest set, or everybody when that cannot be told. */
-static void find_holders(const struct reconciler *r, size_t index, uint32_t size, struct outlooks *all)
+static void find_holders(const struct reconciler *r, size_t index, uint32_t size,
+                         struct controller_states *all)
 {
     const struct pool_controller *controller = pool_controller(r->pool, index);
     const struct vipu_partitions *listed = controller->listed;
-    struct outlook *part = &all->parts[index];
+    struct controller_state *detail = &all->details[index];
     AUTO(mem) size_t *blocking = mem_alloc((listed->count + 1) * sizeof(*blocking));
-    size_t count = listed->count ? vipu_pool_blockers(&part->room, listed, size, blocking) : 0;
+    size_t count = listed->count ? vipu_pool_blockers(&detail->room, listed, size, blocking) : 0;
 
     for (size_t i = 0; i < count; i++)
-        add_holder(part, holder_of_listed(r, controller->config->name, &listed->items[blocking[i]]));
+        add_holder(detail, holder_of_listed(r, controller->config->name, &listed->items[blocking[i]]));
     if (count == 0)
-        add_all_holders(r, controller, part);
-    all->items[index].holders = part->holders;
-    all->items[index].holder_count = part->holder_count;
+        add_all_holders(r, controller, detail);
+    all->items[index].holders = detail->holders;
+    all->items[index].holder_count = detail->holder_count;
 }
 
-static void look_at(const struct reconciler *r, size_t i, struct outlooks *all)
+static void read_controller(const struct reconciler *r, size_t i, struct controller_states *all)
 {
     const struct pool_controller *c = pool_controller(r->pool, i);
     const struct vipu_controller_config *config = c->config;
-    struct outlook *part = &all->parts[i];
+    struct controller_state *detail = &all->details[i];
     char since[TIMEFMT_RFC3339_SIZE];
 
-    part->room = pool_room(r->pool, i);
+    detail->room = pool_room(r->pool, i);
     if (c->trouble)
-        part->since = mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since));
+        detail->since = mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since));
     if (config->node_label)
-        part->label = mem_printf("%s=%s", config->node_label, config->node_value);
+        detail->label = mem_printf("%s=%s", config->node_label, config->node_value);
     all->items[i] = (struct claims_controller){
         .name = config->name,
         .is_known = c->is_known,
         .trouble = c->trouble,
-        .trouble_since = part->since,
+        .trouble_since = detail->since,
         .has_nodes = some_node_has(r, config),
-        .node_label = part->label,
-        .pool = &part->room,
+        .node_label = detail->label,
+        .pool = &detail->room,
     };
 }
 
-static void outlooks_make(const struct reconciler *r, struct outlooks *all)
+static void controller_states_read(const struct reconciler *r, struct controller_states *all)
 {
     all->count = pool_count(r->pool);
     all->items = mem_alloc((all->count + 1) * sizeof(*all->items));
-    all->parts = mem_alloc((all->count + 1) * sizeof(*all->parts));
+    all->details = mem_alloc((all->count + 1) * sizeof(*all->details));
     for (size_t i = 0; i < all->count; i++)
-        look_at(r, i, all);
+        read_controller(r, i, all);
 }
 
-static void outlooks_release(struct outlooks *all)
+static void controller_states_release(struct controller_states *all)
 {
     for (size_t i = 0; i < all->count; i++) {
-        vipu_pool_view_release(&all->parts[i].room);
-        mem_free(all->parts[i].holders);
-        mem_free(all->parts[i].since);
-        mem_free(all->parts[i].label);
+        vipu_pool_view_release(&all->details[i].room);
+        mem_free(all->details[i].holders);
+        mem_free(all->details[i].since);
+        mem_free(all->details[i].label);
     }
     mem_free(all->items);
-    mem_free(all->parts);
+    mem_free(all->details);
 }
 
 /* ---- claims ---- */
 
 /* Which controllers' nodes the job's own node selector allows. */
-static void find_eligible(const struct reconciler *r, const struct job *job, struct job_memory *memory)
+static void find_eligible(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
     struct err err = {0};
     AUTO(json) cJSON *pod_template = NULL;
     const cJSON *selector;
 
-    if (memory->eligible && memory->eligible_generation == job->generation)
+    if (cache->eligible && cache->eligible_generation == job->generation)
         return;
     pod_template = job_template(job, &err);
     selector = json_at(pod_template, "spec/nodeSelector");
-    mem_free(memory->eligible);
-    memory->eligible = mem_alloc(pool_count(r->pool) + 1);
-    memory->eligible_generation = job->generation;
+    mem_free(cache->eligible);
+    cache->eligible = mem_alloc(pool_count(r->pool) + 1);
+    cache->eligible_generation = job->generation;
     for (size_t i = 0; i < pool_count(r->pool); i++) {
         const struct vipu_controller_config *config = pool_controller(r->pool, i)->config;
         const cJSON *wanted = config->node_label && selector
                                   ? cJSON_GetObjectItemCaseSensitive(selector, config->node_label)
                                   : NULL;
 
-        memory->eligible[i] = !cJSON_IsString(wanted) || str_eq(wanted->valuestring, config->node_value);
+        cache->eligible[i] = !cJSON_IsString(wanted) || str_eq(wanted->valuestring, config->node_value);
     }
 }
 
@@ -260,21 +261,21 @@ struct claim_list {
 
 /* From when its record is followed, the pool counts its IPUs as taken; the claim goes when the job is looked
  * at again. In between it must not be counted twice. */
-static bool is_served(const struct reconciler *r, const struct claim_memory *claim)
+static bool is_served(const struct reconciler *r, const struct claim_cache *claim)
 {
     return claim->record && pool_reserves(r->pool, claim->record);
 }
 
-static void add_claims(const struct reconciler *r, struct job_memory *memory, struct claim_list *list)
+static void add_claims(const struct reconciler *r, struct job_cache *cache, struct claim_list *list)
 {
-    const struct store_item *item = store_get(watch_store(r->jobs), memory->key);
+    const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
     const struct job *job = item ? item->view : NULL;
 
-    if (!job || !str_eq(job->uid, memory->uid))
+    if (!job || !str_eq(job->uid, cache->uid))
         return;
-    find_eligible(r, job, memory);
-    for (size_t i = 0; i < memory->claim_count; i++) {
-        if (is_served(r, &memory->claims[i]))
+    find_eligible(r, job, cache);
+    for (size_t i = 0; i < cache->claim_count; i++) {
+        if (is_served(r, &cache->claims[i]))
             continue;
         if (list->count == list->cap) {
             list->cap = list->cap ? 2 * list->cap : 64;
@@ -282,94 +283,96 @@ static void add_claims(const struct reconciler *r, struct job_memory *memory, st
         }
         list->items[list->count++] = (struct claim){
             .job = job->key,
-            .uid = memory->uid,
-            .instance = memory->claims[i].instance,
-            .priority = memory->priority,
+            .uid = cache->uid,
+            .instance = cache->claims[i].instance,
+            .priority = cache->priority,
             .created_s = job->created_s,
-            .arrival = memory->arrival,
+            .arrival = cache->arrival,
             .size = job->spec.ipus_per_instance,
-            .is_ready = memory->claims[i].ready,
-            .eligible = memory->eligible,
-            .ctx = &memory->claims[i],
+            .is_ready = cache->claims[i].ready,
+            .eligible = cache->eligible,
+            .ctx = &cache->claims[i],
         };
     }
 }
 
 /* The whole line with what is decided about it. */
-struct line {
+struct ipu_queue {
     struct claim_list claims;
-    struct outlooks outlooks;
+    struct controller_states controller_states;
     struct claim_verdict *verdicts;
 };
 
-static void line_make(const struct reconciler *r, struct line *line)
+static void ipu_queue_build(const struct reconciler *r, struct ipu_queue *ipu_queue)
 {
     void *value;
 
     for (size_t i = 0; map_next(&r->waiting, &i, NULL, &value);)
-        add_claims(r, value, &line->claims);
-    line->verdicts = mem_alloc((line->claims.count + 1) * sizeof(*line->verdicts));
-    if (line->claims.count == 0)
+        add_claims(r, value, &ipu_queue->claims);
+    ipu_queue->verdicts = mem_alloc((ipu_queue->claims.count + 1) * sizeof(*ipu_queue->verdicts));
+    if (ipu_queue->claims.count == 0)
         return;
-    outlooks_make(r, &line->outlooks);
-    claims_decide(line->claims.items, line->claims.count, line->outlooks.items, line->outlooks.count,
-                  line->verdicts);
+    controller_states_read(r, &ipu_queue->controller_states);
+    claims_decide(ipu_queue->claims.items, ipu_queue->claims.count, ipu_queue->controller_states.items,
+                  ipu_queue->controller_states.count, ipu_queue->verdicts);
 }
 
-static void line_explain(const struct reconciler *r, struct line *line, size_t i, struct claim_wait *ret)
+static void ipu_queue_explain(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i,
+                              struct claim_wait *ret)
 {
-    const struct claim *claim = &line->claims.items[i];
-    const struct claim_verdict *verdict = &line->verdicts[i];
+    const struct claim *claim = &ipu_queue->claims.items[i];
+    const struct claim_verdict *verdict = &ipu_queue->verdicts[i];
 
     if (verdict->why == CLAIM_IS_FIRST)
-        find_holders(r, verdict->about, claim->size, &line->outlooks);
-    claims_explain(claim, verdict, line->outlooks.items, line->outlooks.count, ret);
+        find_holders(r, verdict->about, claim->size, &ipu_queue->controller_states);
+    claims_explain(claim, verdict, ipu_queue->controller_states.items, ipu_queue->controller_states.count,
+                   ret);
 }
 
-static void line_release(struct line *line)
+static void ipu_queue_release(struct ipu_queue *ipu_queue)
 {
-    mem_free(line->verdicts);
-    mem_free(line->claims.items);
-    outlooks_release(&line->outlooks);
+    mem_free(ipu_queue->verdicts);
+    mem_free(ipu_queue->claims.items);
+    controller_states_release(&ipu_queue->controller_states);
 }
 
-static void answer(struct reconciler *r, struct line *line, size_t i)
+static void update_claim(struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {
-    const struct claim *claim = &line->claims.items[i];
-    const struct claim_verdict *verdict = &line->verdicts[i];
-    const struct claims_controller *controllers = line->outlooks.items;
-    struct claim_memory *mine = claim->ctx;
+    const struct claim *claim = &ipu_queue->claims.items[i];
+    const struct claim_verdict *verdict = &ipu_queue->verdicts[i];
+    const struct claims_controller *controllers = ipu_queue->controller_states.items;
+    struct claim_cache *mine = claim->ctx;
     const char *granted = verdict->controller >= 0 ? controllers[verdict->controller].name : NULL;
     struct claim_wait wait;
-    bool news, retold;
+    bool reason_changed, text_changed;
 
     if (claims_is_told(claim, verdict, controllers, &mine->wait)) {
         mine->wait.place = verdict->place;
         return;
     }
-    line_explain(r, line, i, &wait);
-    news = !str_eq(granted, mine->granted) || !str_eq(wait.reason, mine->wait.reason) ||
-           (!mine->granted && !mine->wait.text);
-    retold = !str_eq(wait.text, mine->wait.text);
+    ipu_queue_explain(r, ipu_queue, i, &wait);
+    reason_changed = !str_eq(granted, mine->granted) || !str_eq(wait.reason, mine->wait.reason) ||
+                     (!mine->granted && !mine->wait.text);
+    text_changed = !str_eq(wait.text, mine->wait.text);
     mem_set_str(&mine->granted, granted);
     claim_wait_release(&mine->wait);
     mine->wait = wait;
-    if (news)
+    if (reason_changed)
         queue_add(r->queue, claim->job);
-    else if (retold)
-        queue_add_at(r->queue, claim->job, loop_now_ms(r->loop) + RETELL_MS);
+    else if (text_changed)
+        queue_add_at(r->queue, claim->job, loop_now_ms(r->loop) + TEXT_REFRESH_MS);
 }
 
 /* Of those that were there at the start: who comes later stands behind until it is judged. */
-static bool somebody_is_unjudged(const struct reconciler *r)
+static bool has_unvalidated_claim(const struct reconciler *r)
 {
     void *value;
 
     for (size_t i = 0; map_next(&r->waiting, &i, NULL, &value);) {
-        const struct job_memory *memory = value;
+        const struct job_cache *cache = value;
 
-        for (size_t c = 0; memory->arrival <= r->first_arrivals && c < memory->claim_count; c++) {
-            if (!memory->claims[c].ready)
+        for (size_t c = 0; cache->arrival <= r->first_arrivals && c < cache->claim_count; c++) {
+            if (!cache->claims[c].ready)
                 return true;
         }
     }
@@ -377,49 +380,49 @@ static bool somebody_is_unjudged(const struct reconciler *r)
 }
 
 /* After a start, nobody is served before everybody has been seen, and is known by its priority. */
-static bool may_serve(struct reconciler *r)
+static bool queue_is_ready(struct reconciler *r)
 {
     int64_t now = loop_now_ms(r->loop);
 
-    if (r->all_judged)
+    if (r->all_validated)
         return true;
     if (!r->all_seen && queue_ready(r->queue) == 0) {
         r->all_seen = true;
         r->first_arrivals = r->arrivals;
-        r->judged_by_ms = now + JUDGED_WITHIN_MS;
+        r->validate_by_ms = now + VALIDATE_WITHIN_MS;
     }
-    r->all_judged = r->all_seen && (now >= r->judged_by_ms || !somebody_is_unjudged(r));
-    return r->all_judged;
+    r->all_validated = r->all_seen && (now >= r->validate_by_ms || !has_unvalidated_claim(r));
+    return r->all_validated;
 }
 
 void grants_refresh(struct reconciler *r)
 {
-    struct line line = {0};
+    struct ipu_queue ipu_queue = {0};
 
-    if (!may_serve(r)) {
+    if (!queue_is_ready(r)) {
         r->claims_changed = true;
-        r->line_due_ms = loop_now_ms(r->loop) + (r->all_seen ? UNJUDGED_AGAIN_MS : 0);
+        r->claims_due_ms = loop_now_ms(r->loop) + (r->all_seen ? UNVALIDATED_RETRY_MS : 0);
         return;
     }
-    line_make(r, &line);
-    r->line_due_ms = loop_now_ms(r->loop) + (int64_t)line.claims.count / CLAIMS_PER_MS;
-    pool_set_waiting(r->pool, line.claims.count > 0);
-    for (size_t i = 0; i < line.claims.count; i++)
-        answer(r, &line, i);
-    line_release(&line);
+    ipu_queue_build(r, &ipu_queue);
+    r->claims_due_ms = loop_now_ms(r->loop) + (int64_t)ipu_queue.claims.count / CLAIMS_PER_MS;
+    pool_set_waiting(r->pool, ipu_queue.claims.count > 0);
+    for (size_t i = 0; i < ipu_queue.claims.count; i++)
+        update_claim(r, &ipu_queue, i);
+    ipu_queue_release(&ipu_queue);
 }
 
 /* ---- for who asks ---- */
 
-static cJSON *print_claim(const struct reconciler *r, struct line *line, size_t i)
+static cJSON *print_claim(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {
-    const struct claim *claim = &line->claims.items[i];
-    const struct claim_verdict *verdict = &line->verdicts[i];
+    const struct claim *claim = &ipu_queue->claims.items[i];
+    const struct claim_verdict *verdict = &ipu_queue->verdicts[i];
     cJSON *out = json_object();
     char created[TIMEFMT_RFC3339_SIZE];
     struct claim_wait wait;
 
-    line_explain(r, line, i, &wait);
+    ipu_queue_explain(r, ipu_queue, i, &wait);
     json_put_str(out, "job", claim->job);
     json_put_i64(out, "instance", claim->instance);
     json_put_i64(out, "ipus", claim->size);
@@ -432,7 +435,8 @@ static cJSON *print_claim(const struct reconciler *r, struct line *line, size_t 
     json_put_str(out, "reason", wait.reason);
     json_put_str(out, "message", wait.text);
     json_put_str(out, "controller",
-                 verdict->controller >= 0 ? line->outlooks.items[verdict->controller].name : wait.controller);
+                 verdict->controller >= 0 ? ipu_queue->controller_states.items[verdict->controller].name
+                                          : wait.controller);
     if (wait.place)
         json_put_i64(out, "place", wait.place);
     claim_wait_release(&wait);
@@ -441,12 +445,12 @@ static cJSON *print_claim(const struct reconciler *r, struct line *line, size_t 
 
 cJSON *grants_print(const struct reconciler *r)
 {
-    struct line line = {0};
+    struct ipu_queue ipu_queue = {0};
     cJSON *out = json_object(), *list = json_put_array(out, "queue");
 
-    line_make(r, &line);
-    for (size_t i = 0; i < line.claims.count; i++)
-        json_push_take(list, print_claim(r, &line, i));
-    line_release(&line);
+    ipu_queue_build(r, &ipu_queue);
+    for (size_t i = 0; i < ipu_queue.claims.count; i++)
+        json_push_take(list, print_claim(r, &ipu_queue, i));
+    ipu_queue_release(&ipu_queue);
     return out;
 }

@@ -7,7 +7,7 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 /* A watch that was silent and goes on is in trouble until its first word, or its end: for up to 71 s. */
-#define BLIND_MS ((int64_t)120000)
+#define WATCH_STALE_MS ((int64_t)120000)
 
 /* ---- the queue ---- */
 
@@ -20,8 +20,8 @@ void reconciler_wake(struct reconciler *r)
 
     if (r->aborted)
         return;
-    if (r->claims_changed && (due < 0 || r->line_due_ms < due))
-        due = r->line_due_ms > now ? r->line_due_ms : 0;
+    if (r->claims_changed && (due < 0 || r->claims_due_ms < due))
+        due = r->claims_due_ms > now ? r->claims_due_ms : 0;
     if (due == 0)
         loop_timer_start(r->loop, &r->pump, 0, on_pump);
     else if (due > 0)
@@ -40,7 +40,7 @@ void reconciler_claims_changed(struct reconciler *r)
     reconciler_wake(r);
 }
 
-void reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms)
+void reconciler_execution_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms)
 {
     if (failed) {
         r->counters.failures++;
@@ -80,12 +80,12 @@ static bool may_send(void *ctx)
 
 /* ---- one key ---- */
 
-static bool is_met(const struct job_memory *memory, const struct expectation *expectation)
+static bool is_met(const struct job_cache *cache, const struct expectation *expectation)
 {
     const struct store_item *item = store_get(watch_store(expectation->watch), expectation->key);
 
     if (expectation->resource_version)
-        return memory_has_seen_version(memory, expectation->resource_version) ||
+        return job_cache_has_version(cache, expectation->resource_version) ||
                watch_has_passed(expectation->watch, expectation->resource_version);
     return !item || (expectation->may_linger && ((const struct pod *)item->view)->deleting) ||
            (expectation->other_than &&
@@ -93,15 +93,15 @@ static bool is_met(const struct job_memory *memory, const struct expectation *ex
 }
 
 /* When to look again because a write of ours does not show yet; 0: all of them do. */
-static int64_t blind_until(struct reconciler *r, struct job_memory *memory)
+static int64_t wait_for_watch_until(struct reconciler *r, struct job_cache *cache)
 {
     int64_t earliest = 0, now = loop_now_ms(r->loop);
 
-    for (size_t i = 0; i < memory->expectation_count;) {
-        const struct expectation *e = &memory->expectations[i];
+    for (size_t i = 0; i < cache->expectation_count;) {
+        const struct expectation *e = &cache->expectations[i];
 
-        if (is_met(memory, e) || now >= e->until_ms) {
-            memory_drop_expectation(memory, i);
+        if (is_met(cache, e) || now >= e->until_ms) {
+            job_cache_drop_expectation(cache, i);
             continue;
         }
         if (!earliest || e->until_ms < earliest)
@@ -115,9 +115,9 @@ static void reconcile(struct reconciler *r, const char *key)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), key);
     const struct job *job = item ? item->view : NULL;
-    struct job_memory *memory = job ? reconciler_memory(r, key, job->uid) : NULL;
+    struct job_cache *cache = job ? job_cache_get(r, key, job->uid) : NULL;
     const char *unconfirmed = observe_unconfirmed(r, key);
-    int64_t until = memory ? blind_until(r, memory) : 0;
+    int64_t until = cache ? wait_for_watch_until(r, cache) : 0;
     struct observation o;
     AUTO(plan) struct plan plan = {0};
 
@@ -135,13 +135,13 @@ static void reconcile(struct reconciler *r, const char *key)
     observation_release(&o);
     r->counters.reconciles++;
     r->counters.empty += plan.count == 0;
-    if (memory) {
-        if (!plan_has(&plan, memory->write_refused_op)) /* it is not wanted any more */
-            mem_set_str(&memory->write_refused, NULL);
-        memory->details_since_ms = plan_details_since(&plan, memory->details_since_ms, loop_now_ms(r->loop));
-        grants_set(r, memory, &plan);
+    if (cache) {
+        if (!plan_has(&plan, cache->write_rejected_op)) /* it is not wanted any more */
+            mem_set_str(&cache->write_rejected, NULL);
+        cache->details_since_ms = plan_details_since(&plan, cache->details_since_ms, loop_now_ms(r->loop));
+        grants_set(r, cache, &plan);
     }
-    act(r, key, job, memory, &plan);
+    act(r, key, job, cache, &plan);
 }
 
 static void on_pump(struct loop_timer *timer)
@@ -151,7 +151,7 @@ static void on_pump(struct loop_timer *timer)
 
     if (!reconciler_is_synced(r) || r->aborted)
         return;
-    if (r->claims_changed && loop_now_ms(r->loop) >= r->line_due_ms) {
+    if (r->claims_changed && loop_now_ms(r->loop) >= r->claims_due_ms) {
         r->claims_changed = false;
         grants_refresh(r);
     }
@@ -211,13 +211,13 @@ void reconciler_free(struct reconciler *r)
     watches_stop(r);
     pool_free(r->pool);
     queue_free(r->queue);
-    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
-        memory_free(value);
+    for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
+        job_cache_free(value);
     map_release(&r->waiting);
-    map_release(&r->memories);
+    map_release(&r->job_caches);
     map_release(&r->gone);
-    map_release(&r->works);
-    admitted_release(&r->admitted);
+    map_release(&r->executions);
+    dry_run_cache_release(&r->dry_run_cache);
     mem_free(r);
 }
 
@@ -246,7 +246,7 @@ char *reconciler_trouble(const struct reconciler *r)
         const struct err *trouble = watch_trouble(watches[i], &since_ms);
         int64_t age_ms = loop_now_ms(r->loop) - since_ms;
 
-        if (trouble && (age_ms >= BLIND_MS || !watch_is_synced(watches[i])))
+        if (trouble && (age_ms >= WATCH_STALE_MS || !watch_is_synced(watches[i])))
             return mem_printf("the watch of %s has been in trouble for %lld s: %s",
                               watch_resource(watches[i]), (long long)(age_ms / 1000), trouble->msg);
     }

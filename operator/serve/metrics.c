@@ -37,66 +37,66 @@ static void put_jobs(const void *ctx, const char *name, struct str *out)
 {
     const struct metrics_view *v = ctx;
 
-    for (size_t i = 0; v->survey && i < SURVEY_STATES; i++)
-        str_addf(out, "%s{state=\"%s\"} %u\n", name, job_state_name((enum job_state)i), v->survey->jobs[i]);
+    for (size_t i = 0; v->snapshot && i < METRICS_JOB_STATES; i++)
+        str_addf(out, "%s{state=\"%s\"} %u\n", name, job_state_name((enum job_state)i), v->snapshot->jobs[i]);
 }
 
-/* One of the survey's plain numbers, by its place in struct survey. */
+/* One of the survey's plain numbers, by its place in struct metrics_snapshot. */
 static void put_number(const void *ctx, const char *name, size_t offset, struct str *out)
 {
     const struct metrics_view *v = ctx;
 
-    if (v->survey)
-        str_addf(out, "%s %u\n", name, *(const uint32_t *)((const char *)v->survey + offset));
+    if (v->snapshot)
+        str_addf(out, "%s %u\n", name, *(const uint32_t *)((const char *)v->snapshot + offset));
 }
 
 static void put_vendors(const void *ctx, const char *name, struct str *out)
 {
-    put_number(ctx, name, offsetof(struct survey, vendors), out);
+    put_number(ctx, name, offsetof(struct metrics_snapshot, vendors), out);
 }
 
 static void put_waiting(const void *ctx, const char *name, struct str *out)
 {
-    put_number(ctx, name, offsetof(struct survey, waiting), out);
+    put_number(ctx, name, offsetof(struct metrics_snapshot, waiting), out);
 }
 
 static void put_age(const void *ctx, const char *name, size_t offset, struct str *out)
 {
     const struct metrics_view *v = ctx;
 
-    if (v->survey)
+    if (v->snapshot)
         str_addf(out, "%s %lld\n", name,
-                 (long long)*(const int64_t *)(const void *)((const char *)v->survey + offset));
+                 (long long)*(const int64_t *)(const void *)((const char *)v->snapshot + offset));
 }
 
 static void put_waiting_age(const void *ctx, const char *name, struct str *out)
 {
-    put_age(ctx, name, offsetof(struct survey, waiting_s), out);
+    put_age(ctx, name, offsetof(struct metrics_snapshot, waiting_s), out);
 }
 
 static void put_terminating_age(const void *ctx, const char *name, struct str *out)
 {
-    put_age(ctx, name, offsetof(struct survey, terminating_s), out);
+    put_age(ctx, name, offsetof(struct metrics_snapshot, terminating_s), out);
 }
 
 static void put_pods(const void *ctx, const char *name, struct str *out)
 {
-    put_number(ctx, name, offsetof(struct survey, pods), out);
+    put_number(ctx, name, offsetof(struct metrics_snapshot, pods), out);
 }
 
 static void put_records(const void *ctx, const char *name, struct str *out)
 {
-    put_number(ctx, name, offsetof(struct survey, records), out);
+    put_number(ctx, name, offsetof(struct metrics_snapshot, records), out);
 }
 
 static void put_depth(const void *ctx, const char *name, struct str *out)
 {
-    put_number(ctx, name, offsetof(struct survey, due), out);
+    put_number(ctx, name, offsetof(struct metrics_snapshot, due), out);
 }
 
 static void put_in_work(const void *ctx, const char *name, struct str *out)
 {
-    put_number(ctx, name, offsetof(struct survey, in_work), out);
+    put_number(ctx, name, offsetof(struct metrics_snapshot, in_work), out);
 }
 
 static void put_reconciles(const void *ctx, const char *name, struct str *out)
@@ -138,27 +138,27 @@ static void put_watch_trouble(const void *ctx, const char *name, struct str *out
 {
     const struct metrics_view *v = ctx;
 
-    for (size_t i = 0; v->survey && i < v->survey->watch_count; i++)
-        str_addf(out, "%s{resource=\"%s\"} %lld\n", name, v->survey->watches[i].resource,
-                 (long long)v->survey->watches[i].trouble_s);
+    for (size_t i = 0; v->snapshot && i < v->snapshot->watch_count; i++)
+        str_addf(out, "%s{resource=\"%s\"} %lld\n", name, v->snapshot->watches[i].resource,
+                 (long long)v->snapshot->watches[i].trouble_s);
 }
 
 /* ---- V-IPU controllers ---- */
 
 static void put_controller(const struct metrics_view *v, const char *name,
-                           void (*put)(const struct survey_controller *c, const char *head, struct str *out),
+                           void (*put)(const struct metrics_controller *c, const char *head, struct str *out),
                            struct str *out)
 {
-    for (size_t i = 0; v->survey && i < v->survey->controller_count; i++) {
+    for (size_t i = 0; v->snapshot && i < v->snapshot->controller_count; i++) {
         AUTO(str) struct str head = {0};
 
         str_addf(&head, "%s{controller=", name);
-        openmetrics_quote(v->survey->controllers[i].name, &head);
-        put(&v->survey->controllers[i], str_text(&head), out);
+        openmetrics_quote(v->snapshot->controllers[i].name, &head);
+        put(&v->snapshot->controllers[i], str_text(&head), out);
     }
 }
 
-static void print_up(const struct survey_controller *c, const char *head, struct str *out)
+static void print_up(const struct metrics_controller *c, const char *head, struct str *out)
 {
     str_addf(out, "%s} %d\n", head, c->is_up);
 }
@@ -168,7 +168,7 @@ static void put_up(const void *ctx, const char *name, struct str *out)
     put_controller(ctx, name, print_up, out);
 }
 
-static void print_ipus(const struct survey_controller *c, const char *head, struct str *out)
+static void print_ipus(const struct metrics_controller *c, const char *head, struct str *out)
 {
     str_addf(out, "%s,state=\"held\"} %u\n", head, c->held);
     str_addf(out, "%s,state=\"foreign\"} %u\n", head, c->foreign);
@@ -181,7 +181,7 @@ static void put_ipus(const void *ctx, const char *name, struct str *out)
     put_controller(ctx, name, print_ipus, out);
 }
 
-static void print_largest(const struct survey_controller *c, const char *head, struct str *out)
+static void print_largest(const struct metrics_controller *c, const char *head, struct str *out)
 {
     if (c->total)
         str_addf(out, "%s} %u\n", head, c->largest_free);
@@ -192,7 +192,7 @@ static void put_largest(const void *ctx, const char *name, struct str *out)
     put_controller(ctx, name, print_largest, out);
 }
 
-static void print_fragmentation(const struct survey_controller *c, const char *head, struct str *out)
+static void print_fragmentation(const struct metrics_controller *c, const char *head, struct str *out)
 {
     double whole = c->free ? (double)c->largest_free / (double)c->free : 1;
 
@@ -205,7 +205,7 @@ static void put_fragmentation(const void *ctx, const char *name, struct str *out
     put_controller(ctx, name, print_fragmentation, out);
 }
 
-static void print_foreign(const struct survey_controller *c, const char *head, struct str *out)
+static void print_foreign(const struct metrics_controller *c, const char *head, struct str *out)
 {
     str_addf(out, "%s} %u\n", head, c->foreign_partitions);
 }
@@ -215,7 +215,7 @@ static void put_foreign(const void *ctx, const char *name, struct str *out)
     put_controller(ctx, name, print_foreign, out);
 }
 
-static void print_call_times(const struct survey_controller *c, const char *name, const char *labels,
+static void print_call_times(const struct metrics_controller *c, const char *name, const char *labels,
                              struct str *out)
 {
     for (size_t i = 0; i < POOL_CALLS; i++)
@@ -227,16 +227,16 @@ static void put_call_times(const void *ctx, const char *name, struct str *out)
 {
     const struct metrics_view *v = ctx;
 
-    for (size_t i = 0; v->survey && i < v->survey->controller_count; i++) {
+    for (size_t i = 0; v->snapshot && i < v->snapshot->controller_count; i++) {
         AUTO(str) struct str labels = {0};
 
         str_adds(&labels, "controller=");
-        openmetrics_quote(v->survey->controllers[i].name, &labels);
-        print_call_times(&v->survey->controllers[i], name, str_text(&labels), out);
+        openmetrics_quote(v->snapshot->controllers[i].name, &labels);
+        print_call_times(&v->snapshot->controllers[i], name, str_text(&labels), out);
     }
 }
 
-static void print_unanswered(const struct survey_controller *c, const char *head, struct str *out)
+static void print_unanswered(const struct metrics_controller *c, const char *head, struct str *out)
 {
     for (size_t i = 0; i < POOL_CALLS; i++)
         str_addf(out, "%s,method=\"%s\"} %llu\n", head, pool_call_name((enum pool_call)i),

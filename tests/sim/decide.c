@@ -63,14 +63,16 @@ void __wrap_job_decide(const struct job_view *view, struct plan *plan)
     progress_decided_twice(world, view, plan, &again);
 }
 
-void __real_reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
-void __wrap_reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
+void __real_reconciler_execution_done(struct reconciler *r, const char *key, bool failed,
+                                      int64_t again_at_ms);
+void __wrap_reconciler_execution_done(struct reconciler *r, const char *key, bool failed,
+                                      int64_t again_at_ms);
 
-void __wrap_reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms)
+void __wrap_reconciler_execution_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms)
 {
     const struct world *world = net->ctx;
 
-    __real_reconciler_work_done(r, key, failed, again_at_ms);
+    __real_reconciler_execution_done(r, key, failed, again_at_ms);
     if (world->options.seed % 3 == 0 && dice_permille(AGAIN_PERMILLE))
         reconciler_enqueue(r, key);
 }

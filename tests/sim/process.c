@@ -129,7 +129,8 @@ const char *process_remembers(const struct process *process, bool (*is_known)(vo
     const char *uid;
     void *memory;
 
-    for (size_t i = 0; process->reconciler && map_next(&process->reconciler->memories, &i, &uid, &memory);) {
+    for (size_t i = 0;
+         process->reconciler && map_next(&process->reconciler->job_caches, &i, &uid, &memory);) {
         if (!is_known(ctx, uid))
             return uid;
     }

@@ -7,12 +7,12 @@
 #include "operator/reconcile/act/launcher_requests.h"
 #include "vipu/model/shape.h"
 
-static void send(struct work *work, struct op *op, const struct kube_request *http)
+static void send(struct execution *execution, struct op *op, const struct kube_request *http)
 {
-    work_send(work, op, http, answer_op);
+    execution_send(execution, op, http, on_response);
 }
 
-static void send_finalizers(struct work *work, struct op *op, const struct job *job)
+static void send_finalizers(struct execution *execution, struct op *op, const struct job *job)
 {
     AUTO(json) cJSON *body = json_object();
     cJSON *metadata = json_put_object(body, "metadata");
@@ -26,7 +26,7 @@ static void send_finalizers(struct work *work, struct op *op, const struct job *
     }
     if (op->kind == OP_FINALIZER_ADD)
         json_push_str(finalizers, API_FINALIZER);
-    send(work, op,
+    send(execution, op,
          &(struct kube_request){.method = "PATCH",
                                 .resource = &KUBE_IPUJOBS,
                                 .ns = job->ns,
@@ -35,7 +35,7 @@ static void send_finalizers(struct work *work, struct op *op, const struct job *
                                 .content_type = KUBE_MERGE_PATCH});
 }
 
-static void send_status(struct work *work, struct op *op, const struct job *job)
+static void send_status(struct execution *execution, struct op *op, const struct job *job)
 {
     AUTO(json) cJSON *body = json_object();
     cJSON *metadata = json_put_object(body, "metadata");
@@ -43,7 +43,7 @@ static void send_status(struct work *work, struct op *op, const struct job *job)
     json_put_str(metadata, "uid", job->uid);
     json_put_str(metadata, "resourceVersion", job->resource_version);
     json_put_take(body, "status", TAKE(op->body));
-    send(work, op,
+    send(execution, op,
          &(struct kube_request){.method = "PATCH",
                                 .resource = &KUBE_IPUJOBS,
                                 .ns = job->ns,
@@ -54,25 +54,25 @@ static void send_status(struct work *work, struct op *op, const struct job *job)
 }
 
 /* The log has it for longer than the cluster does; not its words: they may be a program's last lines. */
-static void send_event(const struct work *work, const struct op *op, const struct job *job)
+static void send_event(const struct execution *execution, const struct op *op, const struct job *job)
 {
-    log_info("event of a job", KV("job", work->key), KV("reason", op->reason));
-    events_send(work->r->events, &(struct event){
-                                     .regarding = {.api_version = API_GROUP_VERSION,
-                                                   .kind = API_KIND,
-                                                   .ns = job->ns,
-                                                   .name = job->name,
-                                                   .uid = job->uid},
-                                     .type = op->warning ? "Warning" : "Normal",
-                                     .reason = op->reason,
-                                     .action = "Reconcile",
-                                     .note = op->text,
-                                 });
+    log_info("event of a job", KV("job", execution->key), KV("reason", op->reason));
+    events_send(execution->r->events, &(struct event){
+                                          .regarding = {.api_version = API_GROUP_VERSION,
+                                                        .kind = API_KIND,
+                                                        .ns = job->ns,
+                                                        .name = job->name,
+                                                        .uid = job->uid},
+                                          .type = op->warning ? "Warning" : "Normal",
+                                          .reason = op->reason,
+                                          .action = "Reconcile",
+                                          .note = op->text,
+                                      });
 }
 
 /* Where an instance's pods are told their partition is. */
-static bool find_place(const struct reconciler *r, const struct record *record, struct podspec_place *ret,
-                       char **ret_options)
+static bool find_placement(const struct reconciler *r, const struct record *record, struct podspec_place *ret,
+                           char **ret_options)
 {
     int index = pool_find(r->pool, record->controller);
     const struct vipu_controller_config *config =
@@ -101,9 +101,9 @@ static bool find_place(const struct reconciler *r, const struct record *record, 
     return true;
 }
 
-static void send_pod(struct work *work, struct op *op, const struct job *job)
+static void send_pod(struct execution *execution, struct op *op, const struct job *job)
 {
-    struct reconciler *r = work->r;
+    struct reconciler *r = execution->r;
     const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, op->name);
     bool is_worker = op->worker < job->spec.workers_per_instance;
     AUTO(mem) char *target_options = NULL;
@@ -111,40 +111,40 @@ static void send_pod(struct work *work, struct op *op, const struct job *job)
     struct podspec_place place;
     struct err err = {0};
 
-    if (!record || !find_place(r, record, &place, &target_options))
+    if (!record || !find_placement(r, record, &place, &target_options))
         return;
     if (job->spec.has_launcher && is_worker)
         place.agent_port = launch_port(r, job, record, op->worker);
     pod = is_worker ? podspec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err)
                     : launch_make_pod(r, job, op->instance, &place, &err);
     if (!pod) {
-        log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
+        log_error("pod cannot be made", KV("job", execution->key), KV("cause", err.msg));
         return;
     }
     op->text = mem_strdup(json_str(pod, "metadata/name", ""));
-    send(work, op,
+    send(execution, op,
          &(struct kube_request){
              .method = "POST", .resource = &KUBE_PODS, .ns = job->ns, .body = pod, .retry_post = true});
 }
 
-static void await_dry_run(const struct work *work)
+static void await_dry_run(const struct execution *execution)
 {
-    struct job_memory *memory = work_memory(work);
+    struct job_cache *cache = execution_job_cache(execution);
 
-    if (!memory)
+    if (!cache)
         return;
-    memory->dry_run = DRY_RUN_AWAITED;
-    memory->dry_run_generation = work->generation;
+    cache->dry_run = DRY_RUN_AWAITED;
+    cache->dry_run_generation = execution->generation;
 }
 
-static void leave_name_open(cJSON *metadata)
+static void use_generate_name(cJSON *metadata)
 {
     json_put_strf(metadata, "generateName", "%s-", json_str(metadata, "name", ""));
     json_drop(metadata, "name");
 }
 
 /* A pod that differs from the later one in nothing that the API server judges. */
-void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
+void dry_run_send(struct execution *execution, struct op *op, const struct job *job)
 {
     static const char *const query[] = {"dryRun", "All", NULL};
     const struct podspec_place place = {
@@ -153,21 +153,21 @@ void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
     AUTO(json) cJSON *pod = NULL;
     struct err err = {0};
 
-    pod = is_launcher ? launch_make_trial(work->r, job, &place, &err)
-                      : podspec_worker(job, 0, 0, &place, &work->r->options.pods, &err);
+    pod = is_launcher ? launch_make_dry_run_pod(execution->r, job, &place, &err)
+                      : podspec_worker(job, 0, 0, &place, &execution->r->options.pods, &err);
     if (!pod) {
-        log_error("pod cannot be made", KV("job", work->key), KV("cause", err.msg));
+        log_error("pod cannot be made", KV("job", execution->key), KV("cause", err.msg));
         return;
     }
-    if (!is_launcher && !op->ready && !admitted_ask(&work->r->admitted, job)) {
-        await_dry_run(work);
+    if (!is_launcher && !op->ready && !dry_run_cache_begin(&execution->r->dry_run_cache, job)) {
+        await_dry_run(execution);
         return;
     }
     if (op->ready)
-        leave_name_open(json_at_mut(pod, "metadata"));
+        use_generate_name(json_at_mut(pod, "metadata"));
     mem_free(op->text);
-    op->text = admitted_fingerprint(job);
-    send(work, op,
+    op->text = dry_run_cache_key(job);
+    send(execution, op,
          &(struct kube_request){.method = "POST",
                                 .resource = &KUBE_PODS,
                                 .ns = job->ns,
@@ -176,12 +176,12 @@ void act_send_dry_run(struct work *work, struct op *op, const struct job *job)
                                 .retry_post = true});
 }
 
-static void send_service(struct work *work, struct op *op, const struct job *job)
+static void send_service(struct execution *execution, struct op *op, const struct job *job)
 {
     AUTO(json) cJSON *service = podspec_service(job);
 
     op->text = mem_strdup(json_str(service, "metadata/name", ""));
-    send(work, op,
+    send(execution, op,
          &(struct kube_request){.method = "POST",
                                 .resource = &KUBE_SERVICES,
                                 .ns = job->ns,
@@ -189,13 +189,13 @@ static void send_service(struct work *work, struct op *op, const struct job *job
                                 .retry_post = true});
 }
 
-static void send_names(struct work *work, struct op *op, const struct job *job)
+static void send_endpoints(struct execution *execution, struct op *op, const struct job *job)
 {
     AUTO(json) cJSON *slice = TAKE(op->body);
 
     if (op->uid)
         json_put_str(json_at_mut(slice, "metadata"), "uid", op->uid);
-    send(work, op,
+    send(execution, op,
          &(struct kube_request){.method = op->uid ? "PATCH" : "POST",
                                 .resource = &KUBE_ENDPOINT_SLICES,
                                 .ns = job->ns,
@@ -205,15 +205,15 @@ static void send_names(struct work *work, struct op *op, const struct job *job)
                                 .retry_post = true});
 }
 
-static void send_record(struct work *work, struct op *op)
+static void send_record(struct execution *execution, struct op *op)
 {
-    const struct reconciler *r = work->r;
-    struct job_memory *memory = work_memory(work);
+    const struct reconciler *r = execution->r;
+    struct job_cache *cache = execution_job_cache(execution);
     AUTO(json) cJSON *body = NULL;
 
     if (op->kind == OP_RECORD_PATCH) {
         body = record_patch(op->record);
-        send(work, op,
+        send(execution, op,
              &(struct kube_request){.method = "PATCH",
                                     .resource = &KUBE_CONFIGMAPS,
                                     .ns = r->options.operator_ns,
@@ -222,14 +222,14 @@ static void send_record(struct work *work, struct op *op)
                                     .content_type = KUBE_MERGE_PATCH});
         return;
     }
-    if (memory) { /* before the watch can show it */
-        memory_part(memory, op->record->name, loop_now_ms(r->loop))->is_ours_fresh = true;
-        grants_note_record(memory, op->record);
+    if (cache) { /* before the watch can show it */
+        job_cache_partition(cache, op->record->name, loop_now_ms(r->loop))->is_ours_fresh = true;
+        grants_note_record(cache, op->record);
     }
     if (!op->record->job_key)
-        op->record->job_key = mem_strdup(work->key);
+        op->record->job_key = mem_strdup(execution->key);
     body = record_build(op->record, r->options.operator_ns);
-    send(work, op,
+    send(execution, op,
          &(struct kube_request){.method = "POST",
                                 .resource = &KUBE_CONFIGMAPS,
                                 .ns = r->options.operator_ns,
@@ -237,7 +237,7 @@ static void send_record(struct work *work, struct op *op)
                                 .retry_post = true});
 }
 
-static void send_delete(struct work *work, struct op *op, const struct kube_resource *resource,
+static void send_delete(struct execution *execution, struct op *op, const struct kube_resource *resource,
                         const char *ns)
 {
     AUTO(json) cJSON *body = json_object();
@@ -250,12 +250,12 @@ static void send_delete(struct work *work, struct op *op, const struct kube_reso
     if (op->now)
         json_put_i64(body, "gracePeriodSeconds", 0);
     json_put_str(body, "propagationPolicy", "Background");
-    send(work, op,
+    send(execution, op,
          &(struct kube_request){
              .method = "DELETE", .resource = resource, .ns = ns, .name = op->name, .body = body});
 }
 
-static void create_partition(const struct work *work, const struct op *op, const struct job *job)
+static void create_partition(const struct execution *execution, const struct op *op, const struct job *job)
 {
     const struct record *record = op->record;
     struct vipu_requirements want = {
@@ -272,7 +272,7 @@ static void create_partition(const struct work *work, const struct op *op, const
         vipu_sync_type_parse(job->spec.sync_type, &want.sync_type);
     if (job->spec.routing)
         vipu_routing_parse(job->spec.routing, &want.routing);
-    pool_create(work->r->pool, record->controller, &want);
+    pool_create(execution->r->pool, record->controller, &want);
 }
 
 /* The controller of a partition stands in its record. */
@@ -290,9 +290,9 @@ static bool needs_job(enum op_kind kind)
            kind != OP_POD_DELETE;
 }
 
-static void perform(struct work *work, struct op *op, const struct job *job)
+static void perform(struct execution *execution, struct op *op, const struct job *job)
 {
-    struct reconciler *r = work->r;
+    struct reconciler *r = execution->r;
 
     assert(job || !needs_job(op->kind));
 
@@ -300,10 +300,10 @@ static void perform(struct work *work, struct op *op, const struct job *job)
     case OP_CLAIM:
         return;
     case OP_EVENT:
-        send_event(work, op, job);
+        send_event(execution, op, job);
         return;
     case OP_PARTITION_CREATE:
-        create_partition(work, op, job);
+        create_partition(execution, op, job);
         return;
     case OP_PARTITION_RESET:
         pool_reset(r->pool, controller_of(r, op->name), op->name);
@@ -313,58 +313,58 @@ static void perform(struct work *work, struct op *op, const struct job *job)
         return;
     case OP_FINALIZER_ADD:
     case OP_FINALIZER_REMOVE:
-        send_finalizers(work, op, job);
+        send_finalizers(execution, op, job);
         return;
     case OP_JOB_DELETE:
-        send_delete(work, op, &KUBE_IPUJOBS, job->ns);
+        send_delete(execution, op, &KUBE_IPUJOBS, job->ns);
         return;
     case OP_STATUS:
-        send_status(work, op, job);
+        send_status(execution, op, job);
         return;
     case OP_DRY_RUN:
-        act_send_dry_run(work, op, job);
+        dry_run_send(execution, op, job);
         return;
     case OP_SERVICE_CREATE:
-        send_service(work, op, job);
+        send_service(execution, op, job);
         return;
-    case OP_NAMES_WRITE:
-        send_names(work, op, job);
+    case OP_ENDPOINTS_WRITE:
+        send_endpoints(execution, op, job);
         return;
     case OP_POLICY_CREATE:
-        launch_send_policy(work, op, job);
+        launch_send_policy(execution, op, job);
         return;
     case OP_KEYS_CREATE:
-        launch_send_keys(work, op, job);
+        launch_send_keys(execution, op, job);
         return;
     case OP_KEYS_DELETE:
-        send_delete(work, op, &KUBE_SECRETS, job->ns);
+        send_delete(execution, op, &KUBE_SECRETS, job->ns);
         return;
     case OP_RECORD_CREATE:
     case OP_RECORD_PATCH:
-        send_record(work, op);
+        send_record(execution, op);
         return;
     case OP_RECORD_DELETE:
-        send_delete(work, op, &KUBE_CONFIGMAPS, r->options.operator_ns);
+        send_delete(execution, op, &KUBE_CONFIGMAPS, r->options.operator_ns);
         return;
     case OP_POD_CREATE:
-        send_pod(work, op, job);
+        send_pod(execution, op, job);
         return;
     case OP_POD_DELETE: {
-        AUTO(mem) char *ns = work_ns(work);
+        AUTO(mem) char *ns = execution_ns(execution);
 
-        send_delete(work, op, &KUBE_PODS, ns);
+        send_delete(execution, op, &KUBE_PODS, ns);
         return;
     }
     }
 }
 
-void act(struct reconciler *r, const char *key, const struct job *job, struct job_memory *memory,
+void act(struct reconciler *r, const char *key, const struct job *job, struct job_cache *cache,
          struct plan *plan)
 {
-    struct work *work = work_new(r, key, memory ? memory->uid : "");
+    struct execution *execution = execution_new(r, key, cache ? cache->uid : "");
 
-    work->generation = job ? job->generation : 0;
-    work->again_at_ms = plan->again_at_ms;
+    execution->generation = job ? job->generation : 0;
+    execution->again_at_ms = plan->again_at_ms;
     if (log_enabled(LOG_DEBUG) && plan->count) {
         AUTO(str) struct str text = {0};
 
@@ -372,26 +372,26 @@ void act(struct reconciler *r, const char *key, const struct job *job, struct jo
         log_debug("plan", KV("job", key), KV("ops", str_text(&text)));
     }
     for (size_t i = 0; i < plan->count; i++)
-        perform(work, &plan->ops[i], job);
-    work_put(work);
+        perform(execution, &plan->ops[i], job);
+    execution_unref(execution);
 }
 
 void act_confirm_gone(struct reconciler *r, const char *key, const char *uid)
 {
-    struct work *work = work_new(r, key, uid);
+    struct execution *execution = execution_new(r, key, uid);
     struct op op = {.kind = OP_RECORD_DELETE, .uid = mem_strdup(uid)};
-    AUTO(mem) char *ns = work_ns(work);
+    AUTO(mem) char *ns = execution_ns(execution);
     struct kube_request http = {
         .method = "GET", .resource = &KUBE_IPUJOBS, .ns = ns, .name = strchr(key, '/') + 1};
 
-    work_send(work, &op, &http, answer_look);
-    work_put(work);
+    execution_send(execution, &op, &http, on_job_looked_up);
+    execution_unref(execution);
 }
 
 void act_cancel_all(struct reconciler *r)
 {
     void *value;
 
-    for (size_t i = 0; map_next(&r->works, &i, NULL, &value);)
-        work_free(value);
+    for (size_t i = 0; map_next(&r->executions, &i, NULL, &value);)
+        execution_free(value);
 }

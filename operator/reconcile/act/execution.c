@@ -4,53 +4,53 @@
 
 #include "base/core/mem.h"
 
-struct work *work_new(struct reconciler *r, const char *key, const char *uid)
+struct execution *execution_new(struct reconciler *r, const char *key, const char *uid)
 {
-    struct work *work = NEW(struct work);
+    struct execution *execution = NEW(struct execution);
 
-    work->r = r;
-    work->key = mem_strdup(key);
-    work->uid = mem_strdup(uid);
-    work->begun_us = loop_clock_us();
-    work->outstanding = 1; /* ours, until all is sent */
-    map_set(&r->works, key, work);
-    return work;
+    execution->r = r;
+    execution->key = mem_strdup(key);
+    execution->uid = mem_strdup(uid);
+    execution->started_us = loop_clock_us();
+    execution->outstanding = 1; /* ours, until all is sent */
+    map_set(&r->executions, key, execution);
+    return execution;
 }
 
-static void work_end(struct work *work)
+static void execution_end(struct execution *execution)
 {
-    struct reconciler *r = work->r;
-    AUTO(mem) char *key = TAKE(work->key);
-    bool failed = work->failed;
-    int64_t again_at_ms = work->again_at_ms;
+    struct reconciler *r = execution->r;
+    AUTO(mem) char *key = TAKE(execution->key);
+    bool failed = execution->failed;
+    int64_t again_at_ms = execution->again_at_ms;
 
-    openmetrics_observe(&r->counters.durations, (uint64_t)(loop_clock_us() - work->begun_us));
-    map_remove(&r->works, key);
-    mem_free(work->uid);
-    mem_free(work);
-    reconciler_work_done(r, key, failed, again_at_ms);
+    openmetrics_observe(&r->counters.durations, (uint64_t)(loop_clock_us() - execution->started_us));
+    map_remove(&r->executions, key);
+    mem_free(execution->uid);
+    mem_free(execution);
+    reconciler_execution_done(r, key, failed, again_at_ms);
 }
 
-void work_put(struct work *work)
+void execution_unref(struct execution *execution)
 {
-    if (--work->outstanding == 0)
-        work_end(work);
+    if (--execution->outstanding == 0)
+        execution_end(execution);
 }
 
-void work_again_at(struct work *work, int64_t at_ms)
+void execution_again_at(struct execution *execution, int64_t at_ms)
 {
-    if (!work->again_at_ms || at_ms < work->again_at_ms)
-        work->again_at_ms = at_ms;
+    if (!execution->again_at_ms || at_ms < execution->again_at_ms)
+        execution->again_at_ms = at_ms;
 }
 
-struct job_memory *work_memory(const struct work *work)
+struct job_cache *execution_job_cache(const struct execution *execution)
 {
-    return map_get(&work->r->memories, work->uid);
+    return map_get(&execution->r->job_caches, execution->uid);
 }
 
 static void request_free(struct request *request)
 {
-    request->work->r->requests--;
+    request->execution->r->requests--;
     *request->link = request->next;
     if (request->next)
         request->next->link = request->link;
@@ -58,46 +58,47 @@ static void request_free(struct request *request)
     mem_free(request);
 }
 
-void work_send(struct work *work, struct op *op, const struct kube_request *http, kube_done_fn done)
+void execution_send(struct execution *execution, struct op *op, const struct kube_request *http,
+                    kube_done_fn done)
 {
     struct request *request = NEW(struct request);
 
-    request->work = work;
+    request->execution = execution;
     request->op = *op;
     *op = (struct op){0};
-    request->next = work->requests;
-    request->link = &work->requests;
+    request->next = execution->requests;
+    request->link = &execution->requests;
     if (request->next)
         request->next->link = &request->next;
-    work->requests = request;
-    work->outstanding++;
-    work->r->requests++;
-    request->call = kube_send(work->r->kube, http, done, request);
+    execution->requests = request;
+    execution->outstanding++;
+    execution->r->requests++;
+    request->call = kube_send(execution->r->kube, http, done, request);
 }
 
 void request_end(struct request *request)
 {
-    struct work *work = request->work;
+    struct execution *execution = request->execution;
 
     request_free(request);
-    reconciler_wake(work->r); /* there may be room for another key */
-    work_put(work);
+    reconciler_wake(execution->r); /* there may be room for another key */
+    execution_unref(execution);
 }
 
-char *work_ns(const struct work *work)
+char *execution_ns(const struct execution *execution)
 {
-    return mem_strndup(work->key, strcspn(work->key, "/"));
+    return mem_strndup(execution->key, strcspn(execution->key, "/"));
 }
 
-void work_free(struct work *work)
+void execution_free(struct execution *execution)
 {
-    while (work->requests) {
-        struct request *request = work->requests;
+    while (execution->requests) {
+        struct request *request = execution->requests;
 
         kube_cancel(request->call);
         request_free(request);
     }
-    mem_free(work->key);
-    mem_free(work->uid);
-    mem_free(work);
+    mem_free(execution->key);
+    mem_free(execution->uid);
+    mem_free(execution);
 }

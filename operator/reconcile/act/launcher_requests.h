@@ -11,10 +11,10 @@ uint16_t launch_port(struct reconciler *r, const struct job *job, const struct r
 cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32_t instance,
                        const struct podspec_place *place, struct err *err);
 /* One that differs from the later one in nothing that the API server judges. Yours. */
-cJSON *launch_make_trial(const struct reconciler *r, const struct job *job, const struct podspec_place *place,
-                         struct err *err);
-void launch_send_keys(struct work *work, struct op *op, const struct job *job);
-void launch_send_policy(struct work *work, struct op *op, const struct job *job);
+cJSON *launch_make_dry_run_pod(const struct reconciler *r, const struct job *job,
+                               const struct podspec_place *place, struct err *err);
+void launch_send_keys(struct execution *execution, struct op *op, const struct job *job);
+void launch_send_policy(struct execution *execution, struct op *op, const struct job *job);
 
 /* Answers. */
 void launch_on_keys_created(struct request *request, struct kube_response *res);

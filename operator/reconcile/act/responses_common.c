@@ -9,53 +9,53 @@ static const char *version_of(const struct kube_response *res)
     return json_str(res->body, "metadata/resourceVersion", NULL);
 }
 
-void answer_expect_version(const struct request *request, const struct watch *watch, const char *key,
-                           const struct kube_response *res)
+void response_expect_version(const struct request *request, const struct watch *watch, const char *key,
+                             const struct kube_response *res)
 {
-    struct job_memory *memory = work_memory(request->work);
+    struct job_cache *cache = execution_job_cache(request->execution);
     const char *version = version_of(res);
 
-    if (memory && version)
-        memory_expect(memory, &(struct expectation){
-                                  .watch = watch,
-                                  .key = (char *)key,
-                                  .resource_version = (char *)version,
-                                  .until_ms = loop_now_ms(request->work->r->loop) + BLIND_MAX_MS,
-                              });
+    if (cache && version)
+        job_cache_expect(cache, &(struct expectation){
+                                    .watch = watch,
+                                    .key = (char *)key,
+                                    .resource_version = (char *)version,
+                                    .until_ms = loop_now_ms(request->execution->r->loop) + EXPECT_MAX_MS,
+                                });
 }
 
-void answer_expect_gone(const struct request *request, const struct watch *watch, const char *key)
+void response_expect_gone(const struct request *request, const struct watch *watch, const char *key)
 {
-    struct job_memory *memory = work_memory(request->work);
+    struct job_cache *cache = execution_job_cache(request->execution);
 
-    if (memory)
-        memory_expect(memory, &(struct expectation){
-                                  .watch = watch,
-                                  .key = (char *)key,
-                                  .may_linger = request->op.kind == OP_POD_DELETE && !request->op.now,
-                                  .until_ms = loop_now_ms(request->work->r->loop) + EXPECT_MS,
-                              });
+    if (cache)
+        job_cache_expect(cache, &(struct expectation){
+                                    .watch = watch,
+                                    .key = (char *)key,
+                                    .may_linger = request->op.kind == OP_POD_DELETE && !request->op.now,
+                                    .until_ms = loop_now_ms(request->execution->r->loop) + EXPECT_MS,
+                                });
 }
 
-void answer_expect_change(const struct request *request, const char *key)
+void response_expect_change(const struct request *request, const char *key)
 {
-    struct job_memory *memory = work_memory(request->work);
+    struct job_cache *cache = execution_job_cache(request->execution);
 
-    if (memory && request->op.version)
-        memory_expect(memory, &(struct expectation){
-                                  .watch = request->work->r->pods,
-                                  .key = (char *)key,
-                                  .other_than = request->op.version,
-                                  .until_ms = loop_now_ms(request->work->r->loop) + BLIND_MAX_MS,
-                              });
+    if (cache && request->op.version)
+        job_cache_expect(cache, &(struct expectation){
+                                    .watch = request->execution->r->pods,
+                                    .key = (char *)key,
+                                    .other_than = request->op.version,
+                                    .until_ms = loop_now_ms(request->execution->r->loop) + EXPECT_MAX_MS,
+                                });
 }
 
-char *answer_key(const char *ns, const char *name)
+char *object_key(const char *ns, const char *name)
 {
     return mem_printf("%s/%s", ns, name);
 }
 
-/* What pods need is told where they are started (answer_refuse). */
+/* What pods need is told where they are started (response_reject). */
 static char *name_write(const struct op *op)
 {
     switch (op->kind) {
@@ -75,7 +75,7 @@ static char *name_write(const struct op *op)
     case OP_CLAIM:
     case OP_DRY_RUN:
     case OP_SERVICE_CREATE:
-    case OP_NAMES_WRITE:
+    case OP_ENDPOINTS_WRITE:
     case OP_POLICY_CREATE:
     case OP_KEYS_CREATE:
     case OP_PARTITION_CREATE:
@@ -91,33 +91,33 @@ static char *name_write(const struct op *op)
 
 static void note_refused_write(const struct request *request, const struct kube_response *res)
 {
-    struct job_memory *memory = work_memory(request->work);
+    struct job_cache *cache = execution_job_cache(request->execution);
     AUTO(mem) char *write = name_write(&request->op);
 
-    if (!memory || !write || !answer_refuses(request, res))
+    if (!cache || !write || !response_is_rejection(request, res))
         return;
-    mem_free(memory->write_refused);
-    memory->write_refused =
+    mem_free(cache->write_rejected);
+    cache->write_rejected =
         mem_printf("the API server does not let the operator %s: %s", write, res->message);
-    memory->write_refused_op = request->op.kind;
+    cache->write_rejected_op = request->op.kind;
 }
 
-void answer_fail(struct request *request, const struct kube_response *res)
+void response_fail(struct request *request, const struct kube_response *res)
 {
     const struct op *op = &request->op;
 
-    request->work->failed = true;
+    request->execution->failed = true;
     note_refused_write(request, res);
     if (res->err.kind == ERR_CONFLICT) /* the watch brings the newer state */
-        log_debug("write met a newer object", KV("job", request->work->key), KV("cause", res->err.msg));
+        log_debug("write met a newer object", KV("job", request->execution->key), KV("cause", res->err.msg));
     else
-        log_warn("request failed", KV("job", request->work->key), KV("object", op->name),
+        log_warn("request failed", KV("job", request->execution->key), KV("object", op->name),
                  KV("cause", res->message));
 }
 
-bool answer_refuses(const struct request *request, const struct kube_response *res)
+bool response_is_rejection(const struct request *request, const struct kube_response *res)
 {
-    struct job_memory *memory = work_memory(request->work);
+    struct job_cache *cache = execution_job_cache(request->execution);
 
     switch (res->err.kind) {
     case ERR_DENIED:
@@ -137,8 +137,8 @@ bool answer_refuses(const struct request *request, const struct kube_response *r
         break;
     }
     /* Without an answer there is nobody who could be told either. */
-    return res->http_status && memory &&
-           memory_note_outage(memory, request->op.kind, loop_now_ms(request->work->r->loop));
+    return res->http_status && cache &&
+           job_cache_note_outage(cache, request->op.kind, loop_now_ms(request->execution->r->loop));
 }
 
 static const char *denial_reason(enum kube_denial denial)
@@ -159,33 +159,33 @@ static const char *denial_reason(enum kube_denial denial)
     return "PodsForbidden";
 }
 
-const char *answer_reason(const struct kube_response *res)
+const char *response_reason(const struct kube_response *res)
 {
     return res->err.kind == ERR_DENIED ? denial_reason(res->denial) : "PodsNotCreated";
 }
 
 /* Pods of an earlier job go by themselves; behind names, the pods are there. */
-void answer_refuse(const struct request *request, const char *reason, char *text_take)
+void response_reject(const struct request *request, const char *reason, char *text_take)
 {
-    struct job_memory *memory = work_memory(request->work);
-    int64_t now = loop_now_ms(request->work->r->loop);
+    struct job_cache *cache = execution_job_cache(request->execution);
+    int64_t now = loop_now_ms(request->execution->r->loop);
 
-    if (memory) {
-        memory_note_refusal(memory, request->work->generation, reason, text_take, now);
-        if (reason_is_warning(reason) && request->op.kind != OP_NAMES_WRITE)
-            memory_refuse_starts(memory);
+    if (cache) {
+        job_cache_note_rejection(cache, request->execution->generation, reason, text_take, now);
+        if (reason_is_warning(reason) && request->op.kind != OP_ENDPOINTS_WRITE)
+            job_cache_reject_starts(cache);
     } else {
         mem_free(text_take);
     }
-    work_again_at(request->work, now);
+    execution_again_at(request->execution, now);
 }
 
-void answer_refuse_or_fail(struct request *request, const struct kube_response *res, char *text_take)
+void response_reject_or_fail(struct request *request, const struct kube_response *res, char *text_take)
 {
-    if (answer_refuses(request, res)) {
-        answer_refuse(request, answer_reason(res), text_take);
+    if (response_is_rejection(request, res)) {
+        response_reject(request, response_reason(res), text_take);
         return;
     }
     mem_free(text_take);
-    answer_fail(request, res);
+    response_fail(request, res);
 }

@@ -26,7 +26,7 @@ struct tally {
 };
 
 /* What only another spec can mend speaks first, then who has something to say at all. */
-static bool says_more(const struct instance_result *result, const struct instance_result *than)
+static bool reports_before(const struct instance_result *result, const struct instance_result *than)
 {
     if (result->is_fatal != than->is_fatal)
         return result->is_fatal;
@@ -40,7 +40,7 @@ static void tally_add(struct tally *tally, struct instance_result *result)
     tally->unanswered = tally->unanswered || result->is_unanswered;
     tally->step = tally->step || result->is_step;
     tally->fatal = tally->fatal || (phase == INSTANCE_FAILED && result->is_fatal);
-    if (tally->phases[phase]++ == 0 || says_more(result, &tally->first[phase])) {
+    if (tally->phases[phase]++ == 0 || reports_before(result, &tally->first[phase])) {
         mem_free(tally->first[phase].text);
         tally->first[phase] = *result;
     } else {
@@ -54,38 +54,40 @@ static void tally_release(struct tally *tally)
         mem_free(tally->first[i].text);
 }
 
-static void add_result(const struct instance_view *inst, struct instance_result *result, struct verdict *v)
+static void add_result(const struct instance_view *inst, struct instance_result *result,
+                       struct job_verdict *v)
 {
     if (result->is_stuck && !v->stuck_at)
         v->stuck_at = mem_strdup(result->text);
     v->has_begun = v->has_begun || (inst->record && result->phase != INSTANCE_WAITING);
     v->with_partition += result->has_partition;
-    v->has_silent_controller = v->has_silent_controller || result->has_silent_controller;
+    v->has_unresponsive_controller = v->has_unresponsive_controller || result->has_unresponsive_controller;
     v->active += result->active;
     v->succeeded += result->succeeded;
     v->failed += result->failed;
 }
 
-static enum turnover turnover_of(const struct rollout *rollout, uint32_t index)
+static enum rollout_action rollout_action_of(const struct rollout *rollout, uint32_t index)
 {
     if (!indexset_has(&rollout->replace, index))
-        return TURNOVER_NONE;
-    return rollout->may_start ? TURNOVER_REPLACE : TURNOVER_STOP;
+        return ROLLOUT_NONE;
+    return rollout->may_start ? ROLLOUT_REPLACE : ROLLOUT_STOP;
 }
 
 /* Pods that the operator itself was still ending for a suspension are nobody's doing. */
-static void tell_resumption(const cJSON *status, struct instance_result *result)
+static void report_resumption(const cJSON *status, struct instance_result *result)
 {
     bool was_suspended = str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
                          str_eq(json_str(status, "reason", ""), "StoppingOldPods");
 
     if (was_suspended && str_eq(result->reason, "PodGone"))
-        instance_say(result, INSTANCE_STARTING, "StoppingOldPods",
-                     "Pods from before the job was suspended are still ending; then it is started again");
+        instance_set_result(
+            result, INSTANCE_STARTING, "StoppingOldPods",
+            "Pods from before the job was suspended are still ending; then it is started again");
 }
 
 static void decide_instances(const struct job_view *view, const struct rollout *rollout, const cJSON *status,
-                             struct verdict *v, struct plan *plan, struct tally *tally)
+                             struct job_verdict *v, struct plan *plan, struct tally *tally)
 {
     v->all_partitions = view->instance_count > 0;
     for (size_t i = 0; i < view->instance_count; i++) {
@@ -97,8 +99,8 @@ static void decide_instances(const struct job_view *view, const struct rollout *
             instance_count_pods(view, inst, &result);
             result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
         } else {
-            instance_decide(view, inst, turnover_of(rollout, inst->index), plan, &result);
-            tell_resumption(status, &result);
+            instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
+            report_resumption(status, &result);
             if (result.phase == INSTANCE_DONE)
                 indexset_add(&v->done, inst->index);
             if (result.phase == INSTANCE_FAILED && !result.is_fatal)
@@ -117,7 +119,7 @@ static void decide_instances(const struct job_view *view, const struct rollout *
 
 /* Those that run beside while a template is rolled out. How they end says nothing about the job. Returns why
  * there is no room for them (owned), or NULL. */
-static char *decide_surge(const struct job_view *view, const struct rollout *rollout, struct verdict *v,
+static char *decide_surge(const struct job_view *view, const struct rollout *rollout, struct job_verdict *v,
                           struct plan *plan)
 {
     char *waits = NULL;
@@ -127,7 +129,7 @@ static char *decide_surge(const struct job_view *view, const struct rollout *rol
         struct instance_result result = {0};
 
         if (i - view->instance_count < rollout->surge)
-            instance_decide(view, inst, turnover_of(rollout, inst->index), plan, &result);
+            instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
         else
             result.text = instance_stop(view, inst, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
         add_result(inst, &result, v);
@@ -139,7 +141,7 @@ static char *decide_surge(const struct job_view *view, const struct rollout *rol
 }
 
 /* Which phase speaks for the whole job: what keeps it from running first. */
-static const struct instance_result *spokesman(const struct tally *tally, enum job_state *ret_state)
+static const struct instance_result *first_to_report(const struct tally *tally, enum job_state *ret_state)
 {
     static const struct {
         enum instance_phase phase;
@@ -160,7 +162,7 @@ static const struct instance_result *spokesman(const struct tally *tally, enum j
 }
 
 /* One that failed long before the others ended is known by the status alone. */
-static char *name_broken(const cJSON *status, const struct indexset *broken)
+static char *describe_failed_instance(const cJSON *status, const struct indexset *broken)
 {
     JSON_EACH (item, json_at(status, "failure")) {
         if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
@@ -170,10 +172,10 @@ static char *name_broken(const cJSON *status, const struct indexset *broken)
     return mem_strdup("; see status.failure");
 }
 
-static void conclude_end(const struct job_view *view, const cJSON *status, const struct tally *tally,
-                         struct verdict *v)
+static void set_final_verdict(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                              struct job_verdict *v)
 {
-    AUTO(mem) char *known = name_broken(status, &v->broken);
+    AUTO(mem) char *known = describe_failed_instance(status, &v->broken);
     const struct instance_result *failed = &tally->first[INSTANCE_FAILED];
 
     if (tally->phases[INSTANCE_FAILED] == 0) {
@@ -197,7 +199,7 @@ static uint32_t count_running(const struct tally *tally)
     return tally->phases[INSTANCE_RUNNING] + tally->phases[INSTANCE_ENDING];
 }
 
-static char *tell_progress(const struct job_view *view, const struct tally *tally)
+static char *report_progress(const struct job_view *view, const struct tally *tally)
 {
     struct str out = {0};
 
@@ -208,12 +210,12 @@ static char *tell_progress(const struct job_view *view, const struct tally *tall
     return str_take(&out);
 }
 
-static void conclude(const struct job_view *view, const cJSON *status, const struct tally *tally,
-                     struct verdict *v)
+static void set_verdict(const struct job_view *view, const cJSON *status, const struct tally *tally,
+                        struct job_verdict *v)
 {
     uint32_t ended = tally->phases[INSTANCE_DONE] + tally->phases[INSTANCE_FAILED];
-    const struct instance_result *speaker = spokesman(tally, &v->state);
-    AUTO(mem) char *progress = tell_progress(view, tally);
+    const struct instance_result *speaker = first_to_report(tally, &v->state);
+    AUTO(mem) char *progress = report_progress(view, tally);
 
     v->running = count_running(tally);
     v->wait = tally->first[INSTANCE_WAITING].wait;
@@ -226,7 +228,7 @@ static void conclude(const struct job_view *view, const cJSON *status, const str
         v->reason = tally->first[INSTANCE_FAILED].reason;
         v->message = mem_strdup(tally->first[INSTANCE_FAILED].text);
     } else if (ended == view->instance_count) {
-        conclude_end(view, status, tally, v);
+        set_final_verdict(view, status, tally, v);
     } else if (speaker) {
         v->reason = speaker->reason;
         v->message = view->instance_count == 1 ? mem_strdup(speaker->text)
@@ -241,8 +243,8 @@ static void conclude(const struct job_view *view, const cJSON *status, const str
     }
 }
 
-static void tell_rollout(const struct job_view *view, const struct rollout *rollout, const char *waits,
-                         struct verdict *v)
+static void report_rollout(const struct job_view *view, const struct rollout *rollout, const char *waits,
+                           struct job_verdict *v)
 {
     char *before = v->message;
 
@@ -259,7 +261,7 @@ static void tell_rollout(const struct job_view *view, const struct rollout *roll
 }
 
 /* That a job is starting can wait for what comes next. Nothing else can. */
-static bool is_mere_step(const struct tally *tally, const struct verdict *v)
+static bool is_transient_step(const struct tally *tally, const struct job_verdict *v)
 {
     const struct reason *reason = reason_find(v->reason);
 
@@ -267,14 +269,14 @@ static bool is_mere_step(const struct tally *tally, const struct verdict *v)
            v->failure_count == 0;
 }
 
-static bool is_time_to_tell(const struct tally *tally, const struct verdict *v)
+static bool is_time_to_report(const struct tally *tally, const struct job_verdict *v)
 {
-    return !tally->unanswered && !is_mere_step(tally, v);
+    return !tally->unanswered && !is_transient_step(tally, v);
 }
 
 static void decide_course(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
-    struct verdict v = {0};
+    struct job_verdict v = {0};
     struct tally tally = {0};
     AUTO(rollout) struct rollout rollout = {0};
     AUTO(mem) char *waits = NULL;
@@ -286,12 +288,12 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
         for (size_t i = 0; i < view->instance_count; i++)
             plan_claim(plan, view->instances[i].index, false);
         v.message = mem_strdup("Nothing is started before the job has its finalizer");
-        if (telling_of_refused_write(view, plan, &v))
+        if (verdict_note_rejected_write(view, plan, &v))
             status_decide(view, status, &v, plan);
         verdict_release(&v);
         return;
     }
-    read_ended(status, &v);
+    verdict_read_ended(status, &v);
     decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
     mem_free(text);
     rollout_decide(view, &v.done, &v.broken, &rollout);
@@ -299,16 +301,16 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     waits = decide_surge(view, &rollout, &v, plan);
     if (v.active)
         decide_shared(view, plan);
-    conclude(view, status, &tally, &v);
-    tell_rollout(view, &rollout, waits, &v);
-    is_hindered = telling_of_refused_write(view, plan, &v);
+    set_verdict(view, status, &tally, &v);
+    report_rollout(view, &rollout, waits, &v);
+    is_hindered = verdict_note_rejected_write(view, plan, &v);
     if (view->job->overrides_restart_policy &&
-        json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_tell(&tally, &v))
+        json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_report(&tally, &v))
         plan_event(plan, "RestartPolicyOverridden",
                    "spec.workers.template.spec.restartPolicy does not count: the pods get Never, and "
                    "spec.restartPolicy says whether the job is started again",
                    true);
-    if (lifetime_limit(view, status, &v, plan) || is_hindered || is_time_to_tell(&tally, &v))
+    if (lifetime_limit(view, status, &v, plan) || is_hindered || is_time_to_report(&tally, &v))
         status_decide(view, status, &v, plan);
     tally_release(&tally);
     verdict_release(&v);

@@ -11,10 +11,11 @@
 /* The record of an attempt that ended badly stays until a later attempt has one: it keeps the id from being
  * used again, by which a process that lives on could find the way back, and it counts attempts and restarts.
  */
-static bool keeps_id(const struct job_view *view, const struct record *record, const struct verdict *going_on)
+static bool keeps_id(const struct job_view *view, const struct record *record,
+                     const struct job_verdict *going_on)
 {
     bool has_successor = record->instance < view_all(view) && view->instances[record->instance].record;
-    bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_GIVEN_BACK);
+    bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_RELEASED);
 
     return record->releasing && !ended_well && !has_successor &&
            !indexset_has(&going_on->done, record->instance) &&
@@ -22,7 +23,7 @@ static bool keeps_id(const struct job_view *view, const struct record *record, c
 }
 
 enum release release_of(const struct job_view *view, const struct record *record,
-                        const struct verdict *going_on)
+                        const struct job_verdict *going_on)
 {
     if (!going_on || !str_eq(record->job_uid, view->job->uid))
         return RELEASE_FOR_GOOD;
@@ -31,12 +32,12 @@ enum release release_of(const struct job_view *view, const struct record *record
 
 /* An admin has said that the partition is this job's: it goes when the job does. What its pods do is not ours
  * to judge before. */
-static bool is_kept_for_vendors(const struct job *job, const struct record *record)
+static bool is_vendors_partition(const struct job *job, const struct record *record)
 {
     return job && job->is_vendors && str_eq(record->job_uid, job->uid);
 }
 
-void decide_leftovers(const struct job_view *view, const struct verdict *going_on, enum keep keep,
+void decide_leftovers(const struct job_view *view, const struct job_verdict *going_on, enum keep keep,
                       struct plan *plan, char **ret_text)
 {
     for (size_t i = 0; i < view->extra_count; i++) {
@@ -46,7 +47,7 @@ void decide_leftovers(const struct job_view *view, const struct verdict *going_o
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (is_kept_for_vendors(view->job, tomb->record))
+        if (is_vendors_partition(view->job, tomb->record))
             continue;
         char *text = tombstone_decide(view, tomb, release_of(view, tomb->record, going_on), plan);
 
@@ -75,7 +76,7 @@ static char *stop_all(const struct job_view *view, enum keep keep, enum release 
     return first;
 }
 
-static void count_pods(const struct job_view *view, struct verdict *v)
+static void count_pods(const struct job_view *view, struct job_verdict *v)
 {
     for (size_t i = 0; i < view_all(view); i++) {
         struct instance_result result = {0};
@@ -87,7 +88,7 @@ static void count_pods(const struct job_view *view, struct verdict *v)
     }
 }
 
-void read_ended(const cJSON *status, struct verdict *v)
+void verdict_read_ended(const cJSON *status, struct job_verdict *v)
 {
     indexset_parse(&v->done, json_str(status, "completedInstances", ""));
     indexset_parse(&v->broken, json_str(status, "failedInstances", ""));
@@ -109,38 +110,38 @@ static bool has_records(const struct job_view *view)
 
 /* Every partition that is left stands in the admin's annotation, and its controller could not be asked. The
  * records stay, and are swept when their controllers answer. */
-static bool is_let_go(const struct job_view *view)
+static bool is_released_by_annotation(const struct job_view *view)
 {
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
 
-        if (inst->record && (!inst->released_by_admin || !inst->part.trouble))
+        if (inst->record && (!inst->released_by_admin || !inst->partition.trouble))
             return false;
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (!tomb->record->spent_s && (!tomb->released_by_admin || !tomb->part.trouble))
+        if (!tomb->record->spent_s && (!tomb->released_by_admin || !tomb->partition.trouble))
             return false;
     }
     return true;
 }
 
 /* The ids that are left, for the annotation that lets go of them, when no controller could be asked. */
-static char *how_to_let_go(const struct job_view *view)
+static char *how_to_release_later(const struct job_view *view)
 {
     AUTO(str) struct str ids = {0};
 
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
 
-        if (inst->record && !inst->released_by_admin && inst->part.trouble)
+        if (inst->record && !inst->released_by_admin && inst->partition.trouble)
             str_addf(&ids, "%s%s", ids.len ? "," : "", inst->record->name);
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
-        if (!tomb->record->spent_s && !tomb->released_by_admin && tomb->part.trouble)
+        if (!tomb->record->spent_s && !tomb->released_by_admin && tomb->partition.trouble)
             str_addf(&ids, "%s%s", ids.len ? "," : "", tomb->record->name);
     }
     if (ids.len == 0)
@@ -152,21 +153,21 @@ static char *how_to_let_go(const struct job_view *view)
 
 void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
-    struct verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
+    struct job_verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
     char *text = stop_all(view, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
 
     decide_leftovers(view, NULL, KEEP_NOTHING, plan, &text);
-    if (!has_records(view) || is_let_go(view)) {
+    if (!has_records(view) || is_released_by_annotation(view)) {
         plan_add(plan, OP_FINALIZER_REMOVE);
     } else {
-        AUTO(mem) char *way_out = how_to_let_go(view);
+        AUTO(mem) char *way_out = how_to_release_later(view);
 
         if (*way_out)
             v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
-        read_ended(status, &v);
+        verdict_read_ended(status, &v);
         count_pods(view, &v);
         v.message = mem_printf("Being deleted: %s%s", text, way_out);
-        telling_of_refused_write(view, plan, &v);
+        verdict_note_rejected_write(view, plan, &v);
         status_decide(view, status, &v, plan);
     }
     mem_free(text);
@@ -176,11 +177,11 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
 static bool waits_for_controller(const struct job_view *view)
 {
     for (size_t i = 0; i < view_all(view); i++) {
-        if (view->instances[i].record && view->instances[i].part.trouble)
+        if (view->instances[i].record && view->instances[i].partition.trouble)
             return true;
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
-        if (!view->tombstones[i].record->spent_s && view->tombstones[i].part.trouble)
+        if (!view->tombstones[i].record->spent_s && view->tombstones[i].partition.trouble)
             return true;
     }
     return false;
@@ -188,17 +189,17 @@ static bool waits_for_controller(const struct job_view *view)
 
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
-    struct verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
+    struct job_verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
     char *text = stop_all(view, KEEP_FINISHED, RELEASE_FOR_NOW, plan);
 
-    read_ended(status, &v);
+    verdict_read_ended(status, &v);
     decide_leftovers(view, &v, KEEP_FINISHED, plan, &text);
     count_pods(view, &v);
     if (text && waits_for_controller(view))
         v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
     v.message = text ? mem_printf("Suspended: %s", text)
                      : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
-    telling_of_refused_write(view, plan, &v);
+    verdict_note_rejected_write(view, plan, &v);
     status_decide(view, status, &v, plan);
     mem_free(text);
     verdict_release(&v);
@@ -227,7 +228,7 @@ static void plan_job_delete(const struct job *job, struct plan *plan)
 }
 
 /* Status follows, so that each change is told once. */
-static void tell_change_after_end(const struct job *job, const cJSON *status, struct plan *plan)
+static void report_change_after_end(const struct job *job, const cJSON *status, struct plan *plan)
 {
     if (json_i64(status, "desiredReplicas", 0) != job->spec.instances)
         plan_event(plan, "ScaledAfterEnd",
@@ -245,10 +246,10 @@ void decide_finished(const struct job_view *view, const cJSON *status, struct pl
     bool is_expired = lifetime_is_expired(view, status, plan);
     bool may_be_mended = status_is_refusal(status);
     enum keep keep = keep_by_policy(view->job->spec.clean);
-    struct verdict v = {.reason = json_str(status, "reason", "Completed")};
+    struct job_verdict v = {.reason = json_str(status, "reason", "Completed")};
     char *text = stop_all(view, keep, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
 
-    read_ended(status, &v);
+    verdict_read_ended(status, &v);
     decide_leftovers(view, may_be_mended ? &v : NULL, keep, plan, &text);
     mem_free(text);
     if (is_expired)
@@ -259,7 +260,7 @@ void decide_finished(const struct job_view *view, const cJSON *status, struct pl
     v.message = mem_strdup(json_str(status, "lastMessage", ""));
     v.succeeded = (uint32_t)json_i64(status, "workersStatus/succeeded", 0);
     v.failed = (uint32_t)json_i64(status, "workersStatus/failed", 0);
-    tell_change_after_end(view->job, status, plan);
+    report_change_after_end(view->job, status, plan);
     status_decide(view, status, &v, plan);
     verdict_release(&v);
 }
@@ -275,7 +276,7 @@ static char *join(const struct strv *lines)
 
 void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
-    struct verdict v = {.state = JOB_FAILED, .reason = "InvalidSpec"};
+    struct job_verdict v = {.state = JOB_FAILED, .reason = "InvalidSpec"};
 
     v.message = join(&view->job->problems);
     status_decide(view, status, &v, plan);

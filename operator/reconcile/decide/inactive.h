@@ -15,10 +15,10 @@ void decide_invalid(const struct job_view *view, const cJSON *status, struct pla
 /* What is left of earlier attempts, removed instances and jobs that are gone. going_on: which instances have
  * ended, when the others are to run (again); NULL: nothing will. *ret_text, if NULL, becomes what is still to
  * be done (owned). */
-void decide_leftovers(const struct job_view *view, const struct verdict *going_on, enum keep keep,
+void decide_leftovers(const struct job_view *view, const struct job_verdict *going_on, enum keep keep,
                       struct plan *plan, char **ret_text);
 /* What becomes of a record of an earlier attempt. going_on: as above. */
 enum release release_of(const struct job_view *view, const struct record *record,
-                        const struct verdict *going_on);
+                        const struct job_verdict *going_on);
 /* Which instances have ended, and how often any was restarted, as status tells. */
-void read_ended(const cJSON *status, struct verdict *verdict);
+void verdict_read_ended(const cJSON *status, struct job_verdict *verdict);

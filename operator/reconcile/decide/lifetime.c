@@ -17,7 +17,7 @@ static bool has_passed(const struct job_view *view, const cJSON *status, const c
     return left_s <= 0;
 }
 
-static void end(struct verdict *v, enum job_state state, const char *reason, char *message_take)
+static void end(struct job_verdict *v, enum job_state state, const char *reason, char *message_take)
 {
     mem_free(v->message);
     v->state = state;
@@ -28,7 +28,7 @@ static void end(struct verdict *v, enum job_state state, const char *reason, cha
 }
 
 /* Whatever has not ended by itself ends with the job. */
-static void close_rest(const struct job_view *view, struct verdict *v, struct indexset *into)
+static void close_rest(const struct job_view *view, struct job_verdict *v, struct indexset *into)
 {
     for (size_t i = 0; i < view->instance_count; i++) {
         uint32_t index = view->instances[i].index;
@@ -38,7 +38,7 @@ static void close_rest(const struct job_view *view, struct verdict *v, struct in
     }
 }
 
-static bool end_at_limit(const struct job_view *view, const cJSON *status, struct verdict *v,
+static bool end_at_limit(const struct job_view *view, const cJSON *status, struct job_verdict *v,
                          struct plan *plan)
 {
     const struct job_spec *spec = &view->job->spec;
@@ -66,7 +66,8 @@ static bool end_at_limit(const struct job_view *view, const cJSON *status, struc
     return false;
 }
 
-bool lifetime_limit(const struct job_view *view, const cJSON *status, struct verdict *v, struct plan *plan)
+bool lifetime_limit(const struct job_view *view, const cJSON *status, struct job_verdict *v,
+                    struct plan *plan)
 {
     if (v->state == JOB_COMPLETED || v->state == JOB_FAILED || !end_at_limit(view, status, v, plan))
         return false;

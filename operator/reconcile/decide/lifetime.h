@@ -8,7 +8,7 @@
 /* The job goes on by itself but for its clocks. When one of them is over, the verdict becomes that end and
  * the plan is emptied: the end is told first, and the rest follows from it. Otherwise the plan looks again in
  * time. Returns whether it is over. */
-bool lifetime_limit(const struct job_view *view, const cJSON *status, struct verdict *verdict,
+bool lifetime_limit(const struct job_view *view, const cJSON *status, struct job_verdict *verdict,
                     struct plan *plan);
 /* A finished job: has ttlSecondsAfterFinished passed? */
 bool lifetime_is_expired(const struct job_view *view, const cJSON *status, struct plan *plan);

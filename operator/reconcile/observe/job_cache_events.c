@@ -1,21 +1,21 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/state/reconciler_state.h"
 
-struct job_memory *reconciler_memory(struct reconciler *r, const char *key, const char *uid)
+struct job_cache *job_cache_get(struct reconciler *r, const char *key, const char *uid)
 {
-    struct job_memory *memory = map_get(&r->memories, uid);
+    struct job_cache *cache = map_get(&r->job_caches, uid);
 
-    if (!memory) {
-        memory = memory_new(key, uid);
-        memory->arrival = ++r->arrivals;
-        map_set(&r->memories, uid, memory);
+    if (!cache) {
+        cache = job_cache_new(key, uid);
+        cache->arrival = ++r->arrivals;
+        map_set(&r->job_caches, uid, cache);
     }
-    return memory;
+    return cache;
 }
 
 /* ---- pods ---- */
 
-static void remember_present(struct reconciler *r, const struct pod *pod, struct worker_memory *worker)
+static void note_present(struct reconciler *r, const struct pod *pod, struct worker_cache *worker)
 {
     worker->state = WORKER_PRESENT;
     worker->revision = pod->revision;
@@ -33,8 +33,8 @@ static void remember_present(struct reconciler *r, const struct pod *pod, struct
 }
 
 /* What the watch did not see, it does not vouch for: a pod that had no node then may have had one since. */
-static void remember_gone(struct reconciler *r, const struct pod *last, bool vanished_unseen,
-                          struct worker_memory *worker)
+static void note_gone(struct reconciler *r, const struct pod *last, bool vanished_unseen,
+                      struct worker_cache *worker)
 {
     bool fenced = node_is_fenced(r, last->node, worker->boot);
     bool quiet = pod_is_quiet(last, !vanished_unseen, fenced);
@@ -43,7 +43,7 @@ static void remember_gone(struct reconciler *r, const struct pod *last, bool van
     mem_set_str(&worker->node, last->node);
     worker->disruption = last->disruption;
     worker->disrupted_s = last->disrupted_s;
-    worker->state = quiet ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
+    worker->state = quiet ? WORKER_GONE_STOPPED : WORKER_GONE_UNKNOWN;
     worker->since_ms = loop_now_ms(r->loop);
 }
 
@@ -56,52 +56,52 @@ static const struct record *record_named(const struct reconciler *r, const char 
  * for their logs, or go after their job, are not remembered, and what they say of themselves is held against
  * the record. Until the records are listed, all are; and who is remembered is heard out, because a farewell
  * that was missed would make the wait for it endless. */
-static struct part_memory *part_of(struct reconciler *r, const struct pod *pod)
+static struct partition_cache *partition_cache_of(struct reconciler *r, const struct pod *pod)
 {
     const struct record *record = pod->partition ? record_named(r, pod->partition) : NULL;
-    struct job_memory *memory = map_get(&r->memories, pod->job_uid);
+    struct job_cache *cache = map_get(&r->job_caches, pod->job_uid);
 
     if (!pod->partition || pod->worker >= POD_SEATS_MAX)
         return NULL;
     if (record && (!str_eq(record->job_uid, pod->job_uid) || pod->worker >= record_seats(record)))
         return NULL;
     if (!record && watch_is_synced(r->records))
-        return memory ? map_get(&memory->parts, pod->partition) : NULL;
-    memory = reconciler_memory(r, pod->job_key, pod->job_uid);
-    return memory_part(memory, pod->partition, loop_now_ms(r->loop));
+        return cache ? map_get(&cache->partitions, pod->partition) : NULL;
+    cache = job_cache_get(r, pod->job_key, pod->job_uid);
+    return job_cache_partition(cache, pod->partition, loop_now_ms(r->loop));
 }
 
-void memories_see_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod)
+void job_cache_on_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod)
 {
-    struct part_memory *part = part_of(r, pod);
-    struct job_memory *memory = map_get(&r->memories, pod->job_uid);
+    struct partition_cache *partition = partition_cache_of(r, pod);
+    struct job_cache *cache = map_get(&r->job_caches, pod->job_uid);
 
-    if (memory)
-        memory_saw_version(memory, pod->resource_version);
-    if (part && pod->run > part->run)
-        part_begin_run(part, pod->run, loop_now_ms(r->loop));
-    if (!part || pod->run != part->run)
+    if (cache)
+        job_cache_note_version(cache, pod->resource_version);
+    if (partition && pod->run > partition->run)
+        partition_cache_begin_run(partition, pod->run, loop_now_ms(r->loop));
+    if (!partition || pod->run != partition->run)
         return;
     if (change->new)
-        remember_present(r, pod, part_worker(part, pod->worker));
+        note_present(r, pod, partition_cache_worker(partition, pod->worker));
     else
-        remember_gone(r, pod, change->vanished_unseen, part_worker(part, pod->worker));
+        note_gone(r, pod, change->vanished_unseen, partition_cache_worker(partition, pod->worker));
 }
 
-void memories_see_pods_of(struct reconciler *r, const struct record *record)
+void job_cache_on_pods_of_record(struct reconciler *r, const struct record *record)
 {
     for (const struct store_item *i = store_first_of(watch_store(r->pods), record->job_key); i;
          i = store_next_of(i)) {
         const struct pod *pod = i->view;
 
         if (pod->partition && str_eq(pod->partition, record->name) && str_eq(pod->job_uid, record->job_uid))
-            memories_see_pod(r, &(struct store_change){.new = i->view}, pod);
+            job_cache_on_pod(r, &(struct store_change){.new = i->view}, pod);
     }
 }
 
 /* ---- what nobody asks about ---- */
 
-void memories_forget(struct reconciler *r, const char *key, const char *uid)
+void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
 {
     for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
         const struct record *record = i->view;
@@ -111,7 +111,7 @@ void memories_forget(struct reconciler *r, const char *key, const char *uid)
     }
     map_remove(&r->gone, uid);
     map_remove(&r->waiting, uid);
-    memory_free(map_remove(&r->memories, uid)); /* uid may be its own */
+    job_cache_free(map_remove(&r->job_caches, uid)); /* uid may be its own */
     reconciler_claims_changed(r);
 }
 
@@ -128,19 +128,19 @@ static bool has_record(void *ctx, const char *partition)
     return record && str_eq(record->job_uid, owner->uid);
 }
 
-void memories_forget_strangers(struct reconciler *r)
+void job_cache_forget_unlisted(struct reconciler *r)
 {
-    AUTO(mem) struct job_memory **all = mem_alloc((r->memories.count + 1) * sizeof(*all));
+    AUTO(mem) struct job_cache **all = mem_alloc((r->job_caches.count + 1) * sizeof(*all));
     size_t count = 0;
-    void *memory;
+    void *cache;
 
-    for (size_t i = 0; map_next(&r->memories, &i, NULL, &memory);)
-        all[count++] = memory;
+    for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &cache);)
+        all[count++] = cache;
     for (size_t i = 0; i < count; i++) {
         const struct store_item *item = store_get(watch_store(r->jobs), all[i]->key);
 
-        memory_keep_parts(all[i], has_record, &(struct owner){r, all[i]->uid});
+        job_cache_keep_partitions(all[i], has_record, &(struct owner){r, all[i]->uid});
         if (!item || !str_eq(((const struct job *)item->view)->uid, all[i]->uid))
-            memories_forget(r, all[i]->key, all[i]->uid);
+            job_cache_forget(r, all[i]->key, all[i]->uid);
     }
 }

@@ -44,7 +44,7 @@ static bool has_vipu_access(const struct reconciler *r, const struct record *rec
     return access.user_id || access.ca_pem;
 }
 
-static void *own(struct observation *o, size_t count, size_t size)
+static void *alloc_owned(struct observation *o, size_t count, size_t size)
 {
     o->owned = mem_grow(o->owned, o->owned_count + 1, sizeof(*o->owned));
     return o->owned[o->owned_count++] = mem_alloc((count + 1) * size);
@@ -76,42 +76,45 @@ static bool is_released_by_admin(const struct job *job, const char *partition)
 
 /* A worker that is not there: what this process remembers of it, and whether its node has been fenced since.
  */
-static void recall(const struct reconciler *r, const struct job *job, const struct record *record,
-                   const struct part_memory *part, uint32_t w, struct worker_view *ret)
+static void view_cached_worker(const struct reconciler *r, const struct job *job, const struct record *record,
+                               const struct partition_cache *partition, uint32_t w, struct worker_view *ret)
 {
-    bool is_this_run = record && part && part->run == record->run;
-    const struct worker_memory *memory = is_this_run && w < part->worker_count ? &part->workers[w] : NULL;
+    bool is_this_run = record && partition && partition->run == record->run;
+    const struct worker_cache *cache =
+        is_this_run && w < partition->worker_count ? &partition->workers[w] : NULL;
 
-    *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = part ? part->since_ms : 0};
-    if (!memory || memory->state == WORKER_NEVER_SEEN) {
-        ret->is_unsure = record && record_has_started(record, w) &&
-                         !(w == record->workers && is_this_run && part->launch_is_ours);
-        if (ret->is_unsure && is_released_by_admin(job, record->name))
-            *ret = (struct worker_view){.state = WORKER_GONE_QUIET, .since_ms = ret->since_ms};
+    *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = partition ? partition->since_ms : 0};
+    if (!cache || cache->state == WORKER_NEVER_SEEN) {
+        ret->may_have_started_unseen =
+            record && record_has_started(record, w) &&
+            !(w == record->workers && is_this_run && partition->launch_noted_by_us);
+        if (ret->may_have_started_unseen && is_released_by_admin(job, record->name))
+            *ret = (struct worker_view){.state = WORKER_GONE_STOPPED, .since_ms = ret->since_ms};
         return;
     }
-    ret->state = memory->state;
-    ret->pod_name = memory->pod;
-    ret->node = memory->node;
-    ret->revision = memory->revision;
-    ret->disruption = memory->disruption;
-    ret->disrupted_s = memory->disrupted_s;
-    if (memory->since_ms)
-        ret->since_ms = memory->since_ms;
+    ret->state = cache->state;
+    ret->pod_name = cache->pod;
+    ret->node = cache->node;
+    ret->revision = cache->revision;
+    ret->disruption = cache->disruption;
+    ret->disrupted_s = cache->disrupted_s;
+    if (cache->since_ms)
+        ret->since_ms = cache->since_ms;
     if (ret->state == WORKER_PRESENT) { /* not as one of this run any more: see note_missing */
         ret->state = WORKER_GONE_UNKNOWN;
         ret->since_ms = loop_now_ms(r->loop);
     }
     if (ret->state == WORKER_GONE_UNKNOWN &&
-        (node_is_fenced(r, memory->node, memory->boot) || is_released_by_admin(job, record->name)))
-        ret->state = WORKER_GONE_QUIET;
+        (node_is_fenced(r, cache->node, cache->boot) || is_released_by_admin(job, record->name)))
+        ret->state = WORKER_GONE_STOPPED;
 }
 
-static void see_pod(const struct reconciler *r, const struct job *job, const struct part_memory *part,
-                    const struct pod *pod, struct worker_view *ret)
+static void view_present_pod(const struct reconciler *r, const struct job *job,
+                             const struct partition_cache *partition, const struct pod *pod,
+                             struct worker_view *ret)
 {
-    const struct worker_memory *memory =
-        part && pod->worker < part->worker_count ? &part->workers[pod->worker] : NULL;
+    const struct worker_cache *cache =
+        partition && pod->worker < partition->worker_count ? &partition->workers[pod->worker] : NULL;
 
     *ret = (struct worker_view){
         .state = WORKER_PRESENT,
@@ -119,23 +122,23 @@ static void see_pod(const struct reconciler *r, const struct job *job, const str
         .pod_name = pod->name,
         .node = pod->node,
         .revision = pod->revision,
-        .since_ms = memory ? memory->since_ms : 0,
-        .node_fenced = node_is_fenced(r, pod->node, memory ? memory->boot : 0) ||
+        .since_ms = cache ? cache->since_ms : 0,
+        .node_fenced = node_is_fenced(r, pod->node, cache ? cache->boot : 0) ||
                        is_released_by_admin(job, pod->partition),
     };
 }
 
 /* Pods that were there and are not, and nobody has told how they went: such as those of which somebody has
  * changed what says whose they are. From now on they are waited for, no longer than for others. */
-static void note_missing(struct part_memory *part, const struct worker_view *workers, uint32_t count)
+static void note_missing(struct partition_cache *partition, const struct worker_view *workers, uint32_t count)
 {
-    for (uint32_t w = 0; part && w < count && w < part->worker_count; w++) {
-        struct worker_memory *memory = &part->workers[w];
+    for (uint32_t w = 0; partition && w < count && w < partition->worker_count; w++) {
+        struct worker_cache *cache = &partition->workers[w];
 
-        if (memory->state != WORKER_PRESENT || workers[w].state != WORKER_GONE_UNKNOWN)
+        if (cache->state != WORKER_PRESENT || workers[w].state != WORKER_GONE_UNKNOWN)
             continue;
-        memory->state = WORKER_GONE_UNKNOWN;
-        memory->since_ms = workers[w].since_ms;
+        cache->state = WORKER_GONE_UNKNOWN;
+        cache->since_ms = workers[w].since_ms;
     }
 }
 
@@ -149,28 +152,28 @@ static bool is_of_run(const struct pod *pod, const struct record *record)
 static void add_tombstone(struct reconciler *r, const struct job *job, const struct record *record,
                           struct observation *o)
 {
-    struct job_memory *memory = map_get(&r->memories, record->job_uid);
-    struct part_memory *part = memory ? map_get(&memory->parts, record->name) : NULL;
+    struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
+    struct partition_cache *partition = cache ? map_get(&cache->partitions, record->name) : NULL;
     struct tombstone_view *tomb = &o->view.tombstones[o->view.tombstone_count++];
     AUTO(mem) struct worker_view *workers = mem_alloc((record_seats(record) + 1) * sizeof(*workers));
 
     *tomb = (struct tombstone_view){
         .record = record,
-        .part = pool_part(r->pool, record->controller, record->name),
+        .partition = pool_part(r->pool, record->controller, record->name),
         .released_by_admin = is_released_by_admin(job, record->name),
         .has_vipu_access = has_vipu_access(r, record),
     };
     for (uint32_t w = 0; w < record_seats(record); w++)
-        recall(r, job, record, part, w, &workers[w]);
+        view_cached_worker(r, job, record, partition, w, &workers[w]);
     for (const struct store_item *item = store_first_of(watch_store(r->pods), record->job_key); item;
          item = store_next_of(item)) {
         const struct pod *pod = item->view;
 
         if (str_eq(pod->job_uid, record->job_uid) && is_of_run(pod, record) &&
             pod->worker < record_seats(record))
-            see_pod(r, job, part, pod, &workers[pod->worker]);
+            view_present_pod(r, job, partition, pod, &workers[pod->worker]);
     }
-    note_missing(part, workers, record_seats(record));
+    note_missing(partition, workers, record_seats(record));
     tombstone_sum_up(workers, tomb);
 }
 
@@ -195,21 +198,21 @@ static void view_attempts(const struct reconciler *r, const struct job *job, str
     }
 }
 
-static void choose_next_id(struct reconciler *r, const struct job *job, const struct job_memory *memory,
-                           struct instance_view *inst)
+static void find_next_id(struct reconciler *r, const struct job *job, const struct job_cache *cache,
+                         struct instance_view *inst)
 {
     AUTO(mem) char *id = name_partition(r->options.partition_prefix, job->name, job->ns, inst->index);
 
     if (id) {
-        inst->readable_taken = map_get(&memory->taken, id) ||
-                               store_view(watch_store(r->records), r->options.operator_ns, id) ||
-                               (inst->granted && pool_listed(r->pool, inst->granted, id));
+        inst->readable_id_taken = map_get(&cache->taken, id) ||
+                                  store_view(watch_store(r->records), r->options.operator_ns, id) ||
+                                  (inst->granted && pool_listed(r->pool, inst->granted, id));
     }
     for (;;) { /* also past hashed ids that are somebody else's, or nobody's */
         AUTO(mem)
         char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
                                              inst->next_attempt);
-        if (!map_get(&memory->taken, hashed) &&
+        if (!map_get(&cache->taken, hashed) &&
             !(inst->granted && pool_listed(r->pool, inst->granted, hashed)))
             return;
         inst->next_attempt++;
@@ -232,14 +235,14 @@ static void view_slices(const struct reconciler *r, const struct job *job, struc
 
     if (!job_meets_by_name(&job->spec))
         return;
-    inst->slices = own(o, count, sizeof(*inst->slices));
+    inst->slices = alloc_owned(o, count, sizeof(*inst->slices));
     for (uint32_t i = 0; i < count; i++)
         inst->slices[i] = find_owned(r->slices, job, endpoints_slice_name(job, inst->index, i));
 }
 
-static void view_claim(const struct job_memory *memory, struct instance_view *inst)
+static void view_claim(const struct job_cache *cache, struct instance_view *inst)
 {
-    const struct claim_memory *claim = memory_claim(memory, inst->index);
+    const struct claim_cache *claim = job_cache_claim(cache, inst->index);
 
     if (!claim)
         return;
@@ -248,13 +251,13 @@ static void view_claim(const struct job_memory *memory, struct instance_view *in
     inst->wait = &claim->wait;
 }
 
-static void view_part(const struct reconciler *r, const struct job *job, struct instance_view *inst)
+static void view_partition(const struct reconciler *r, const struct job *job, struct instance_view *inst)
 {
     const struct record *record = inst->record;
     int index = pool_find(r->pool, record->controller);
     const struct pool_controller *c = index >= 0 ? pool_controller(r->pool, (size_t)index) : NULL;
 
-    inst->part = pool_part(r->pool, record->controller, record->name);
+    inst->partition = pool_part(r->pool, record->controller, record->name);
     inst->released_by_admin = is_released_by_admin(job, record->name);
     if (c && c->trouble) {
         inst->controller_trouble = c->trouble;
@@ -262,40 +265,40 @@ static void view_part(const struct reconciler *r, const struct job *job, struct 
     }
 }
 
-static void view_instance(struct reconciler *r, const struct job *job, struct job_memory *memory,
+static void view_instance(struct reconciler *r, const struct job *job, struct job_cache *cache,
                           uint32_t index, struct observation *o)
 {
     struct instance_view *inst = &o->view.instances[index];
     uint32_t seats = job_seats(&job->spec);
-    const struct part_memory *part;
+    const struct partition_cache *partition;
 
     inst->index = index;
-    part = inst->record ? map_get(&memory->parts, inst->record->name) : NULL;
+    partition = inst->record ? map_get(&cache->partitions, inst->record->name) : NULL;
     if (inst->record)
-        view_part(r, job, inst);
+        view_partition(r, job, inst);
     inst->needs_vipu_access = inst->record && has_vipu_access(r, inst->record);
-    inst->workers = own(o, seats, sizeof(*inst->workers));
+    inst->workers = alloc_owned(o, seats, sizeof(*inst->workers));
     for (uint32_t w = 0; w < seats; w++)
-        recall(r, job, inst->record, part, w, &inst->workers[w]);
-    inst->part_since_ms = part ? part->since_ms : 0;
-    inst->run_since_ms = part ? part->run_since_ms : 0;
-    inst->keys = part && part->run == inst->record->run ? part->keys : KEYS_UNKNOWN;
-    inst->keys_at_ms = part ? part->keys_at_ms : 0;
-    inst->is_refused = part && part->run == inst->record->run && part->is_refused;
+        view_cached_worker(r, job, inst->record, partition, w, &inst->workers[w]);
+    inst->partition_since_ms = partition ? partition->since_ms : 0;
+    inst->run_since_ms = partition ? partition->run_since_ms : 0;
+    inst->keys = partition && partition->run == inst->record->run ? partition->keys : KEYS_UNKNOWN;
+    inst->keys_at_ms = partition ? partition->keys_at_ms : 0;
+    inst->is_refused = partition && partition->run == inst->record->run && partition->is_refused;
     view_slices(r, job, inst, o);
-    view_claim(memory, inst);
+    view_claim(cache, inst);
     if (!inst->record)
-        choose_next_id(r, job, memory, inst);
+        find_next_id(r, job, cache, inst);
 }
 
 static void add_stale(struct instance_view *inst, struct pod *pod, size_t limit, struct observation *o)
 {
     if (!inst->stale_pods)
-        inst->stale_pods = own(o, limit, sizeof(*inst->stale_pods));
+        inst->stale_pods = alloc_owned(o, limit, sizeof(*inst->stale_pods));
     inst->stale_pods[inst->stale_count++] = pod;
 }
 
-static void view_pods(struct reconciler *r, const struct job *job, struct job_memory *memory,
+static void view_pods(struct reconciler *r, const struct job *job, struct job_cache *cache,
                       struct observation *o)
 {
     const struct store *pods = watch_store(r->pods);
@@ -303,7 +306,7 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_me
 
     for (const struct store_item *i = store_first_of(pods, job->key); i; i = store_next_of(i))
         total++;
-    o->view.extra_pods = own(o, total, sizeof(*o->view.extra_pods));
+    o->view.extra_pods = alloc_owned(o, total, sizeof(*o->view.extra_pods));
     for (const struct store_item *i = store_first_of(pods, job->key); i; i = store_next_of(i)) {
         struct pod *pod = (struct pod *)(uintptr_t)i->view;
         struct instance_view *inst;
@@ -316,7 +319,8 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_me
         }
         inst = &o->view.instances[pod->instance];
         if (is_of_run(pod, inst->record))
-            see_pod(r, job, map_get(&memory->parts, inst->record->name), pod, &inst->workers[pod->worker]);
+            view_present_pod(r, job, map_get(&cache->partitions, inst->record->name), pod,
+                             &inst->workers[pod->worker]);
         else
             add_stale(inst, pod, total, o);
     }
@@ -324,7 +328,8 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_me
         const struct instance_view *inst = &o->view.instances[i];
 
         if (inst->record)
-            note_missing(map_get(&memory->parts, inst->record->name), inst->workers, job_seats(&job->spec));
+            note_missing(map_get(&cache->partitions, inst->record->name), inst->workers,
+                         job_seats(&job->spec));
     }
 }
 
@@ -335,7 +340,7 @@ static void view_records(struct reconciler *r, const char *key, const struct job
 
     for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i))
         total++;
-    o->view.tombstones = own(o, total, sizeof(*o->view.tombstones));
+    o->view.tombstones = alloc_owned(o, total, sizeof(*o->view.tombstones));
     for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i)) {
         const struct record *record = i->view;
         bool is_in_use = job && str_eq(record->job_uid, job->uid) && record->instance < view_all(&o->view) &&
@@ -347,33 +352,33 @@ static void view_records(struct reconciler *r, const char *key, const struct job
 }
 
 /* What was just said of a job like this one holds for it, too. */
-static void share_answer(const struct reconciler *r, const struct job *job, struct job_memory *memory)
+static void use_dry_run_cache(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
     int64_t now = loop_now_ms(r->loop);
-    bool is_judged = memory->dry_run_generation == job->generation;
-    bool asks_again = memory->dry_run == DRY_RUN_FORBIDDEN && now >= memory->dry_run_retry_at_ms;
-    const struct judgement *judgement =
-        !is_judged || asks_again ? admitted_judgement(&r->admitted, job, now) : NULL;
+    bool is_judged = cache->dry_run_generation == job->generation;
+    bool asks_again = cache->dry_run == DRY_RUN_REJECTED && now >= cache->dry_run_retry_at_ms;
+    const struct dry_run_result *dry_run_result =
+        !is_judged || asks_again ? dry_run_cache_get(&r->dry_run_cache, job, now) : NULL;
 
-    if (judgement)
-        memory_take_judgement(memory, job->generation, judgement);
+    if (dry_run_result)
+        job_cache_set_dry_run(cache, job->generation, dry_run_result);
 }
 
-static void view_answers(const struct job *job, const struct job_memory *memory, struct job_view *view)
+static void view_api_responses(const struct job *job, const struct job_cache *cache, struct job_view *view)
 {
-    view->dry_run = memory->dry_run_generation == job->generation ? memory->dry_run : DRY_RUN_NEEDED;
-    view->dry_run_text = memory->dry_run_text;
-    view->dry_run_reason = memory->dry_run_reason;
-    view->dry_run_retry_at_ms = memory->dry_run_retry_at_ms;
-    view->create_refused = memory->create_refused && memory->create_generation == job->generation;
-    view->names_refused = memory->names_refused;
-    view->create_reason = memory->create_reason;
-    view->create_text = memory->create_text;
-    view->create_refused_ms = memory->create_refused_ms;
-    view->create_retry_at_ms = memory->create_retry_at_ms;
-    view->write_refused = memory->write_refused;
-    view->write_refused_op = memory->write_refused_op;
-    view->details_since_ms = memory->details_since_ms;
+    view->dry_run = cache->dry_run_generation == job->generation ? cache->dry_run : DRY_RUN_NEEDED;
+    view->dry_run_text = cache->dry_run_text;
+    view->dry_run_reason = cache->dry_run_reason;
+    view->dry_run_retry_at_ms = cache->dry_run_retry_at_ms;
+    view->create_rejected = cache->create_rejected && cache->create_generation == job->generation;
+    view->endpoints_rejected = cache->endpoints_rejected;
+    view->create_reason = cache->create_reason;
+    view->create_text = cache->create_text;
+    view->create_rejected_ms = cache->create_rejected_ms;
+    view->create_retry_at_ms = cache->create_retry_at_ms;
+    view->write_rejected = cache->write_rejected;
+    view->write_rejected_op = cache->write_rejected_op;
+    view->details_since_ms = cache->details_since_ms;
 }
 
 static void view_owned(const struct reconciler *r, const struct job *job, struct job_view *view)
@@ -401,20 +406,20 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
     view->now_ms = loop_now_ms(r->loop);
     view->now_unix_s = loop_unix_micros() / 1000000;
     if (job) {
-        struct job_memory *memory = reconciler_memory(r, job->key, job->uid);
+        struct job_cache *cache = job_cache_get(r, job->key, job->uid);
 
         view->ns = job->ns;
         view->name = job->name;
         view->instance_count = job->problems.count ? 0 : job->spec.instances;
         view->surge_count = job->problems.count ? 0 : job_surge(&job->spec);
-        view->instances = own(o, view_all(view), sizeof(*view->instances));
-        share_answer(r, job, memory);
-        view_answers(job, memory, view);
+        view->instances = alloc_owned(o, view_all(view), sizeof(*view->instances));
+        use_dry_run_cache(r, job, cache);
+        view_api_responses(job, cache, view);
         view_owned(r, job, view);
         view_attempts(r, job, view);
         for (uint32_t i = 0; i < view_all(view); i++)
-            view_instance(r, job, memory, i, o);
-        view_pods(r, job, memory, o);
+            view_instance(r, job, cache, i, o);
+        view_pods(r, job, cache, o);
     }
     view_records(r, key, job, o);
 }

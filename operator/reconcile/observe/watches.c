@@ -6,7 +6,7 @@
 /* ---- jobs ---- */
 
 /* Once each: nobody else says why nothing happens to it. */
-static void tell_of_vendors(const struct job *before, const struct job *now)
+static void log_vendor_job(const struct job *before, const struct job *now)
 {
     if (now->is_vendors && (!before || !before->is_vendors))
         log_info("a job of the vendor's operator is left alone; to have it taken over, annotate it with "
@@ -20,14 +20,14 @@ static void on_job(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
     const struct job *job = change->new ? change->new : change->old;
-    struct job_memory *memory = map_get(&r->memories, job->uid);
+    struct job_cache *cache = map_get(&r->job_caches, job->uid);
 
-    if (memory)
-        memory_saw_version(memory, job->resource_version);
+    if (cache)
+        job_cache_note_version(cache, job->resource_version);
     if (!change->new)
-        memories_forget(r, job->key, job->uid);
+        job_cache_forget(r, job->key, job->uid);
     else
-        tell_of_vendors(change->old, change->new);
+        log_vendor_job(change->old, change->new);
     reconciler_enqueue(r, job->key);
 }
 
@@ -36,15 +36,15 @@ static void on_job(void *ctx, const struct store_change *change)
 static void count_phases(struct reconciler *r, const struct phase_ends *ends)
 {
     for (size_t i = 0; i < PHASES; i++) {
-        if (ends->seconds[i] != PHASE_GOES_ON)
+        if (ends->seconds[i] != PHASE_NOT_ENDED)
             openmetrics_observe(&r->counters.phases[i], (uint64_t)ends->seconds[i] * 1000000);
     }
 }
 
 /* What the first list shows has ended before this process led, and was counted by another one. */
-static void count_record(struct reconciler *r, const struct record *record, const struct job_memory *memory)
+static void count_record(struct reconciler *r, const struct record *record, const struct job_cache *cache)
 {
-    const struct claim_memory *claim = memory_claim(memory, record->instance);
+    const struct claim_cache *claim = job_cache_claim(cache, record->instance);
     struct phase_ends ends;
 
     if (!watch_is_synced(r->records))
@@ -69,30 +69,31 @@ static void count_pod(struct reconciler *r, const struct store_change *change)
 
 /* ---- records ---- */
 
-static const char *record_index(const void *view)
+static const char *record_index_key(const void *view)
 {
     return ((const struct record *)view)->job_key;
 }
 
 void reconciler_follow(struct reconciler *r, const struct record *record)
 {
-    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
-    struct part_memory *part = memory_part(memory, record->name, loop_now_ms(r->loop));
+    struct job_cache *cache = job_cache_get(r, record->job_key, record->job_uid);
+    struct partition_cache *partition = job_cache_partition(cache, record->name, loop_now_ms(r->loop));
 
-    if (part->run != record->run) { /* also when the answer to our own patch was lost */
-        part_begin_run(part, record->run, loop_now_ms(r->loop));
+    if (partition->run != record->run) { /* also when the answer to our own patch was lost */
+        partition_cache_begin_run(partition, record->run, loop_now_ms(r->loop));
         pool_begin_run(r->pool, record->controller, record->name);
     }
-    pool_follow(r->pool, &(struct pool_track){
-                             .controller = record->controller,
-                             .id = record->name,
-                             .size = record->size,
-                             .is_ours_fresh = part->is_ours_fresh,
-                             .started = record->started,
-                             .is_unsettled = !part->is_ours_fresh && (record->unsettled || !record->started),
-                             .may_be_reset = record->run > 0 && !record->started,
-                             .reserves = !record->releasing,
-                         });
+    pool_follow(r->pool,
+                &(struct pool_track){
+                    .controller = record->controller,
+                    .id = record->name,
+                    .size = record->size,
+                    .is_ours_fresh = partition->is_ours_fresh,
+                    .started = record->started,
+                    .is_unsettled = !partition->is_ours_fresh && (record->unsettled || !record->started),
+                    .may_be_reset = record->run > 0 && !record->started,
+                    .reserves = !record->releasing,
+                });
 }
 
 /* ---- news of records ---- */
@@ -101,28 +102,28 @@ static void on_record(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
     const struct record *record = change->new ? change->new : change->old;
-    struct job_memory *memory = reconciler_memory(r, record->job_key, record->job_uid);
+    struct job_cache *cache = job_cache_get(r, record->job_key, record->job_uid);
 
-    memory_saw_version(memory, record->resource_version);
+    job_cache_note_version(cache, record->resource_version);
     if (!change->old && record_is_of_nobody(record))
         log_info("a partition that is nobody's is given back, as an admin asked",
                  KV("partition", record->name), KV("controller", record->controller));
     else if (!change->old && !record->spent_s)
-        count_record(r, record, memory);
+        count_record(r, record, cache);
     if (change->new && record->spent_s) {
         pool_forget(r->pool, record->controller, record->name);
     } else if (change->new) {
         reconciler_follow(r, record);
         if (!change->old)
-            memories_see_pods_of(r, record);
+            job_cache_on_pods_of_record(r, record);
     } else {
         const struct store_item *item = store_get(watch_store(r->jobs), record->job_key);
         const struct job *job = item ? item->view : NULL;
 
         pool_forget(r->pool, record->controller, record->name);
-        memory_forget_part(memory, record->name);
+        job_cache_forget_partition(cache, record->name);
         if (watch_is_synced(r->jobs) && (!job || !str_eq(job->uid, record->job_uid)))
-            memories_forget(r, record->job_key, record->job_uid);
+            job_cache_forget(r, record->job_key, record->job_uid);
     }
     reconciler_claims_changed(r);
     reconciler_enqueue(r, record->job_key);
@@ -150,7 +151,7 @@ static void free_pod_view(void *view)
     pod_free(view);
 }
 
-static const char *pod_index(const void *view)
+static const char *pod_index_key(const void *view)
 {
     return ((const struct pod *)view)->job_key;
 }
@@ -160,10 +161,10 @@ static void free_name(struct reconciler *r, const struct pod *gone)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), gone->job_key);
     const struct job *job = item ? item->view : NULL;
-    struct job_memory *memory = job ? map_get(&r->memories, job->uid) : NULL;
+    struct job_cache *cache = job ? map_get(&r->job_caches, job->uid) : NULL;
 
-    if (memory && !str_eq(job->uid, gone->job_uid))
-        memory->create_refused = false;
+    if (cache && !str_eq(job->uid, gone->job_uid))
+        cache->create_rejected = false;
 }
 
 static void on_pod(void *ctx, const struct store_change *change)
@@ -171,7 +172,7 @@ static void on_pod(void *ctx, const struct store_change *change)
     struct reconciler *r = ctx;
     const struct pod *pod = change->new ? change->new : change->old;
 
-    memories_see_pod(r, change, pod);
+    job_cache_on_pod(r, change, pod);
     count_pod(r, change);
     if (!change->new)
         free_name(r, pod);
@@ -199,10 +200,10 @@ static void on_owned(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
     const struct owned *owned = change->new ? change->new : change->old;
-    struct job_memory *memory = map_get(&r->memories, owned->job_uid);
+    struct job_cache *cache = map_get(&r->job_caches, owned->job_uid);
 
-    if (memory)
-        memory_saw_version(memory, owned->resource_version);
+    if (cache)
+        job_cache_note_version(cache, owned->resource_version);
     reconciler_enqueue(r, owned->job_key);
 }
 
@@ -259,7 +260,7 @@ static void on_synced(void *ctx)
 
     if (!reconciler_is_synced(r))
         return;
-    memories_forget_strangers(r);
+    job_cache_forget_unlisted(r);
     log_info("jobs, pods, records and nodes are known", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
              KVF("records", "%zu", store_count(watch_store(r->records))));
     reconciler_wake(r);
@@ -286,14 +287,14 @@ void watches_start(struct reconciler *r)
                                  .label_selector = LABEL_JOB_NAME,
                                  .view = view_pod,
                                  .view_free = free_pod_view,
-                                 .index_key = pod_index,
+                                 .index_key = pod_index_key,
                                  .on_change = on_pod};
     struct watch_options records = {.resource = &KUBE_CONFIGMAPS,
                                     .ns = r->options.operator_ns,
                                     .label_selector = LABEL_RECORD,
                                     .view = record_view_item,
                                     .view_free = record_free_item,
-                                    .index_key = record_index,
+                                    .index_key = record_index_key,
                                     .on_change = on_record};
     struct watch_options nodes = {
         .resource = &KUBE_NODES, .view = view_node, .view_free = free_node_view, .on_change = on_node};

@@ -6,7 +6,7 @@
 /* The state that users see; a job without one has just been made. */
 static enum job_state state_of(const struct job *job)
 {
-    for (size_t i = 0; i < SURVEY_STATES; i++) {
+    for (size_t i = 0; i < METRICS_JOB_STATES; i++) {
         if (str_eq(job_state_name((enum job_state)i), job->state))
             return (enum job_state)i;
     }
@@ -19,7 +19,7 @@ static void note_age(int64_t now_s, int64_t since_s, int64_t *oldest)
         *oldest = now_s - since_s;
 }
 
-void survey_count_job(const struct job *job, int64_t now_s, struct survey *ret)
+void metrics_snapshot_count_job(const struct job *job, int64_t now_s, struct metrics_snapshot *ret)
 {
     if (job->is_vendors) {
         ret->vendors++;
@@ -46,12 +46,12 @@ static uint32_t count_partitions(const struct reconciler *r)
     return count;
 }
 
-static void look_at(const struct reconciler *r, size_t index, struct survey_controller *ret)
+static void read_controller(const struct reconciler *r, size_t index, struct metrics_controller *ret)
 {
     const struct pool_controller *c = pool_controller(r->pool, index);
     struct vipu_pool_view room = pool_room(r->pool, index);
 
-    *ret = (struct survey_controller){
+    *ret = (struct metrics_controller){
         .name = c->config->name, .is_up = c->is_known, .total = c->total_ipus, .calls = c->calls};
     for (size_t i = 0; i < c->listed->count; i++) {
         const struct vipu_partition *partition = &c->listed->items[i];
@@ -67,14 +67,14 @@ static void look_at(const struct reconciler *r, size_t index, struct survey_cont
     vipu_pool_view_release(&room);
 }
 
-static void count_claims(const struct job_memory *memory, int64_t now_s, struct survey *ret)
+static void count_claims(const struct job_cache *cache, int64_t now_s, struct metrics_snapshot *ret)
 {
-    ret->waiting += (uint32_t)memory->claim_count;
-    for (size_t i = 0; i < memory->claim_count; i++)
-        note_age(now_s, memory->claims[i].since_s, &ret->waiting_s);
+    ret->waiting += (uint32_t)cache->claim_count;
+    for (size_t i = 0; i < cache->claim_count; i++)
+        note_age(now_s, cache->claims[i].since_s, &ret->waiting_s);
 }
 
-static void look_at_watches(const struct reconciler *r, struct survey *ret)
+static void look_at_watches(const struct reconciler *r, struct metrics_snapshot *ret)
 {
     const struct watch *watches[WATCHES_MAX];
     int64_t since_ms;
@@ -87,28 +87,28 @@ static void look_at_watches(const struct reconciler *r, struct survey *ret)
     }
 }
 
-void survey_take(const struct reconciler *r, int64_t now_s, struct survey *ret)
+void metrics_snapshot_take(const struct reconciler *r, int64_t now_s, struct metrics_snapshot *ret)
 {
     void *value;
 
-    *ret = (struct survey){0};
+    *ret = (struct metrics_snapshot){0};
     for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
-        survey_count_job(i->view, now_s, ret);
-    for (size_t i = 0; map_next(&r->memories, &i, NULL, &value);)
+        metrics_snapshot_count_job(i->view, now_s, ret);
+    for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         count_claims(value, now_s, ret);
     ret->records = count_partitions(r);
     ret->pods = (uint32_t)store_count(watch_store(r->pods));
     ret->due = (uint32_t)queue_ready(r->queue);
-    ret->in_work = (uint32_t)r->works.count;
+    ret->in_work = (uint32_t)r->executions.count;
     ret->controller_count = pool_count(r->pool);
     ret->controllers = mem_alloc((ret->controller_count + 1) * sizeof(*ret->controllers));
     for (size_t i = 0; i < ret->controller_count; i++)
-        look_at(r, i, &ret->controllers[i]);
+        read_controller(r, i, &ret->controllers[i]);
     look_at_watches(r, ret);
 }
 
-void survey_release(struct survey *survey)
+void metrics_snapshot_release(struct metrics_snapshot *snapshot)
 {
-    mem_free(survey->controllers);
-    *survey = (struct survey){0};
+    mem_free(snapshot->controllers);
+    *snapshot = (struct metrics_snapshot){0};
 }

@@ -11,9 +11,9 @@
 
 struct job;
 
-#define SURVEY_STATES (JOB_TERMINATING + 1)
+#define METRICS_JOB_STATES (JOB_TERMINATING + 1)
 
-struct survey_controller {
+struct metrics_controller {
     const char *name; /* borrowed from the configuration */
     bool is_up;
     uint32_t total;               /* IPUs; 0: it does not tell */
@@ -23,31 +23,33 @@ struct survey_controller {
     const struct pool_counter *calls; /* POOL_CALLS of them; borrowed from the pool */
 };
 
-struct survey_watch {
+struct metrics_watch {
     const char *resource; /* borrowed */
     int64_t trouble_s;    /* for how long it has been in trouble; 0: it is well */
 };
 
-struct survey {
-    uint32_t jobs[SURVEY_STATES];
+struct metrics_snapshot {
+    uint32_t jobs[METRICS_JOB_STATES];
     uint32_t vendors;      /* of the vendor's operator, left alone; in no state above */
     uint32_t waiting;      /* instances in line for IPUs */
     int64_t waiting_s;     /* how long the first of them has waited; 0: nobody does */
     int64_t terminating_s; /* how long the first job that is being deleted has been; 0: none is */
     uint32_t records, pods;
-    uint32_t due;                          /* jobs that are to be looked at now */
-    uint32_t in_work;                      /* jobs with requests in flight */
-    struct survey_controller *controllers; /* owned */
+    uint32_t due;                           /* jobs that are to be looked at now */
+    uint32_t in_work;                       /* jobs with requests in flight */
+    struct metrics_controller *controllers; /* owned */
     size_t controller_count;
-    struct survey_watch watches[WATCHES_MAX];
+    struct metrics_watch watches[WATCHES_MAX];
     size_t watch_count;
 };
 
-void survey_take(const struct reconciler *reconciler, int64_t now_unix_s, struct survey *ret);
-void survey_count_job(const struct job *job, int64_t now_unix_s, struct survey *survey); /* pure */
-void survey_release(struct survey *survey);
+void metrics_snapshot_take(const struct reconciler *reconciler, int64_t now_unix_s,
+                           struct metrics_snapshot *ret);
+void metrics_snapshot_count_job(const struct job *job, int64_t now_unix_s,
+                                struct metrics_snapshot *snapshot); /* pure */
+void metrics_snapshot_release(struct metrics_snapshot *snapshot);
 
-static inline void survey_auto(struct survey *survey)
+static inline void metrics_snapshot_auto(struct metrics_snapshot *snapshot)
 {
-    survey_release(survey);
+    metrics_snapshot_release(snapshot);
 }

@@ -4,113 +4,114 @@
 #include "operator/reconcile/state/job_cache.h"
 
 /* More than that are forgotten; they are asked about again. */
-#define ADMITTED_MAX 1024
+#define DRY_RUN_CACHE_MAX 1024
 
-struct judged {
+struct dry_run_entry {
     bool asking;
     int64_t until_ms; /* the judgement is good until then; 0: there is none */
-    struct judgement judgement;
+    struct dry_run_result dry_run_result;
     char *text;          /* of it */
     unsigned refusals;   /* one after the other */
     struct strv waiting; /* keys of jobs */
 };
 
 /* What depends on the job's name alone is not part of it. */
-char *admitted_fingerprint(const struct job *job)
+char *dry_run_cache_key(const struct job *job)
 {
     return mem_printf("%s/%llx/%llx/%u", job->ns, (unsigned long long)job->revision,
                       (unsigned long long)job->launcher_revision, job->spec.workers_per_instance);
 }
 
-static void free_judged(struct judged *judged)
+static void free_entry(struct dry_run_entry *dry_run_entry)
 {
-    mem_free(judged->text);
-    strv_release(&judged->waiting);
-    mem_free(judged);
+    mem_free(dry_run_entry->text);
+    strv_release(&dry_run_entry->waiting);
+    mem_free(dry_run_entry);
 }
 
-static struct judged *find(const struct admitted *admitted, const struct job *job)
+static struct dry_run_entry *find(const struct dry_run_cache *dry_run_cache, const struct job *job)
 {
-    AUTO(mem) char *key = admitted_fingerprint(job);
+    AUTO(mem) char *key = dry_run_cache_key(job);
 
-    return map_get(&admitted->templates, key);
+    return map_get(&dry_run_cache->templates, key);
 }
 
-const struct judgement *admitted_judgement(const struct admitted *admitted, const struct job *job,
-                                           int64_t now_ms)
+const struct dry_run_result *dry_run_cache_get(const struct dry_run_cache *dry_run_cache,
+                                               const struct job *job, int64_t now_ms)
 {
-    const struct judged *judged = find(admitted, job);
+    const struct dry_run_entry *dry_run_entry = find(dry_run_cache, job);
 
-    return judged && now_ms < judged->until_ms ? &judged->judgement : NULL;
+    return dry_run_entry && now_ms < dry_run_entry->until_ms ? &dry_run_entry->dry_run_result : NULL;
 }
 
-static void forget_answered(struct admitted *admitted)
+static void forget_answered(struct dry_run_cache *dry_run_cache)
 {
     struct map kept = {0};
     const char *key;
     void *value;
 
-    for (size_t i = 0; map_next(&admitted->templates, &i, &key, &value);) {
-        if (((struct judged *)value)->asking)
+    for (size_t i = 0; map_next(&dry_run_cache->templates, &i, &key, &value);) {
+        if (((struct dry_run_entry *)value)->asking)
             map_set(&kept, key, value);
         else
-            free_judged(value);
+            free_entry(value);
     }
-    map_release(&admitted->templates);
-    admitted->templates = kept;
+    map_release(&dry_run_cache->templates);
+    dry_run_cache->templates = kept;
 }
 
-bool admitted_ask(struct admitted *admitted, const struct job *job)
+bool dry_run_cache_begin(struct dry_run_cache *dry_run_cache, const struct job *job)
 {
-    struct judged *judged = find(admitted, job);
+    struct dry_run_entry *dry_run_entry = find(dry_run_cache, job);
 
-    if (judged && judged->asking) {
-        strv_push(&judged->waiting, job->key);
+    if (dry_run_entry && dry_run_entry->asking) {
+        strv_push(&dry_run_entry->waiting, job->key);
         return false;
     }
-    if (!judged) {
-        AUTO(mem) char *key = admitted_fingerprint(job);
+    if (!dry_run_entry) {
+        AUTO(mem) char *key = dry_run_cache_key(job);
 
-        if (admitted->templates.count >= ADMITTED_MAX)
-            forget_answered(admitted);
-        judged = NEW(struct judged);
-        map_set(&admitted->templates, key, judged);
+        if (dry_run_cache->templates.count >= DRY_RUN_CACHE_MAX)
+            forget_answered(dry_run_cache);
+        dry_run_entry = NEW(struct dry_run_entry);
+        map_set(&dry_run_cache->templates, key, dry_run_entry);
     }
-    judged->asking = true;
+    dry_run_entry->asking = true;
     return true;
 }
 
-static void keep(struct judged *judged, const char *fingerprint, struct judgement *judgement, int64_t now_ms)
+static void keep(struct dry_run_entry *dry_run_entry, const char *fingerprint,
+                 struct dry_run_result *dry_run_result, int64_t now_ms)
 {
-    judged->refusals = judgement->reason ? judged->refusals + 1 : 0;
-    if (judgement->reason)
-        judgement->retry_at_ms = now_ms + refused_again_ms(fingerprint, judged->refusals);
-    mem_set_str(&judged->text, judgement->text);
-    judged->judgement = *judgement;
-    judged->judgement.text = judged->text;
+    dry_run_entry->refusals = dry_run_result->reason ? dry_run_entry->refusals + 1 : 0;
+    if (dry_run_result->reason)
+        dry_run_result->retry_at_ms = now_ms + rejection_backoff_ms(fingerprint, dry_run_entry->refusals);
+    mem_set_str(&dry_run_entry->text, dry_run_result->text);
+    dry_run_entry->dry_run_result = *dry_run_result;
+    dry_run_entry->dry_run_result.text = dry_run_entry->text;
 }
 
-void admitted_answer(struct admitted *admitted, const char *fingerprint, struct judgement *judgement,
-                     int64_t now_ms, struct strv *ret_waiting)
+void dry_run_cache_complete(struct dry_run_cache *dry_run_cache, const char *fingerprint,
+                            struct dry_run_result *dry_run_result, int64_t now_ms, struct strv *ret_waiting)
 {
-    struct judged *judged = map_get(&admitted->templates, fingerprint);
+    struct dry_run_entry *dry_run_entry = map_get(&dry_run_cache->templates, fingerprint);
 
-    if (!judged)
+    if (!dry_run_entry)
         return;
-    judged->asking = false;
-    judged->until_ms = judgement ? now_ms + ADMITTED_FOR_MS : 0;
-    if (judgement)
-        keep(judged, fingerprint, judgement, now_ms);
-    *ret_waiting = judged->waiting;
-    judged->waiting = (struct strv){0};
+    dry_run_entry->asking = false;
+    dry_run_entry->until_ms = dry_run_result ? now_ms + DRY_RUN_VALID_MS : 0;
+    if (dry_run_result)
+        keep(dry_run_entry, fingerprint, dry_run_result, now_ms);
+    *ret_waiting = dry_run_entry->waiting;
+    dry_run_entry->waiting = (struct strv){0};
 }
 
-void admitted_release(struct admitted *admitted)
+void dry_run_cache_release(struct dry_run_cache *dry_run_cache)
 {
     void *value;
 
-    for (size_t i = 0; map_next(&admitted->templates, &i, NULL, &value);)
-        free_judged(value);
-    map_release(&admitted->templates);
-    admitted->templates = (struct map){0};
+    for (size_t i = 0; map_next(&dry_run_cache->templates, &i, NULL, &value);)
+        free_entry(value);
+    map_release(&dry_run_cache->templates);
+    dry_run_cache->templates = (struct map){0};
 }

@@ -9,13 +9,13 @@
 #include "base/core/map.h"
 #include "operator/api/job.h"
 
-#define ADMITTED_FOR_MS 5000
+#define DRY_RUN_VALID_MS 5000
 
-struct admitted {
+struct dry_run_cache {
     struct map templates; /* fingerprint -> struct judged */
 };
 
-struct judgement {
+struct dry_run_result {
     const char *reason;  /* CamelCase: such pods are refused for now; NULL: they are taken */
     const char *text;    /* REFUSED: the API server's words */
     int64_t retry_at_ms; /* REFUSED: when to ask again; later and later as long as they are */
@@ -23,14 +23,14 @@ struct judgement {
 };
 
 /* NULL: nobody knows. Borrowed until the next call. */
-const struct judgement *admitted_judgement(const struct admitted *admitted, const struct job *job,
-                                           int64_t now_ms);
-/* True: the caller asks, and calls admitted_answer when it knows. False: somebody is asking already, and its
- * admitted_answer names this job among those who wait. */
-bool admitted_ask(struct admitted *admitted, const struct job *job);
+const struct dry_run_result *dry_run_cache_get(const struct dry_run_cache *dry_run_cache,
+                                               const struct job *job, int64_t now_ms);
+/* True: the caller asks, and calls dry_run_cache_complete when it knows. False: somebody is asking already,
+ * and its dry_run_cache_complete names this job among those who wait. */
+bool dry_run_cache_begin(struct dry_run_cache *dry_run_cache, const struct job *job);
 /* NULL: the answer says nothing about other jobs. Its text is copied, and when to ask again is filled in.
  * Moves the keys of the jobs that waited for this answer into ret_waiting. */
-void admitted_answer(struct admitted *admitted, const char *fingerprint, struct judgement *judgement,
-                     int64_t now_ms, struct strv *ret_waiting);
-char *admitted_fingerprint(const struct job *job); /* yours */
-void admitted_release(struct admitted *admitted);
+void dry_run_cache_complete(struct dry_run_cache *dry_run_cache, const char *fingerprint,
+                            struct dry_run_result *dry_run_result, int64_t now_ms, struct strv *ret_waiting);
+char *dry_run_cache_key(const struct job *job); /* yours */
+void dry_run_cache_release(struct dry_run_cache *dry_run_cache);

@@ -12,205 +12,207 @@ static const struct backoff REFUSED_AGAIN = {.first_ms = 10000, .max_ms = 120000
 /* A server that fails at a request is well again within seconds, or somebody has to mend it. */
 #define OUTAGE_MS 10000
 
-struct job_memory *memory_new(const char *key, const char *uid)
+struct job_cache *job_cache_new(const char *key, const char *uid)
 {
-    struct job_memory *memory = NEW(struct job_memory);
+    struct job_cache *cache = NEW(struct job_cache);
 
-    memory->key = mem_strdup(key);
-    memory->uid = mem_strdup(uid);
-    return memory;
+    cache->key = mem_strdup(key);
+    cache->uid = mem_strdup(uid);
+    return cache;
 }
 
-static void release_worker(struct worker_memory *worker)
+static void release_worker(struct worker_cache *worker)
 {
     mem_free(worker->pod);
     mem_free(worker->node);
-    *worker = (struct worker_memory){0};
+    *worker = (struct worker_cache){0};
 }
 
-static void forget_ports(struct part_memory *part)
+static void forget_ports(struct partition_cache *partition)
 {
-    mem_free(part->agent_ports);
-    part->agent_ports = NULL;
-    part->agent_port_count = 0;
+    mem_free(partition->agent_ports);
+    partition->agent_ports = NULL;
+    partition->agent_port_count = 0;
 }
 
-static void free_part(struct part_memory *part)
+static void free_part(struct partition_cache *partition)
 {
-    forget_ports(part);
-    for (uint32_t i = 0; i < part->worker_count; i++)
-        release_worker(&part->workers[i]);
-    mem_free(part->workers);
-    mem_free(part);
+    forget_ports(partition);
+    for (uint32_t i = 0; i < partition->worker_count; i++)
+        release_worker(&partition->workers[i]);
+    mem_free(partition->workers);
+    mem_free(partition);
 }
 
-void memory_free_claims(struct job_memory *memory)
+void job_cache_free_claims(struct job_cache *cache)
 {
-    for (size_t i = 0; i < memory->claim_count; i++) {
-        mem_free(memory->claims[i].granted);
-        mem_free(memory->claims[i].record);
-        claim_wait_release(&memory->claims[i].wait);
+    for (size_t i = 0; i < cache->claim_count; i++) {
+        mem_free(cache->claims[i].granted);
+        mem_free(cache->claims[i].record);
+        claim_wait_release(&cache->claims[i].wait);
     }
-    mem_free(memory->claims);
+    mem_free(cache->claims);
 }
 
-void memory_free(struct job_memory *memory)
+void job_cache_free(struct job_cache *cache)
 {
     void *value;
 
-    if (!memory)
+    if (!cache)
         return;
-    for (size_t i = 0; map_next(&memory->parts, &i, NULL, &value);)
+    for (size_t i = 0; map_next(&cache->partitions, &i, NULL, &value);)
         free_part(value);
-    map_release(&memory->parts);
-    map_release(&memory->taken);
-    for (size_t i = 0; i < memory->expectation_count; i++) {
-        mem_free(memory->expectations[i].key);
-        mem_free(memory->expectations[i].resource_version);
-        mem_free(memory->expectations[i].other_than);
+    map_release(&cache->partitions);
+    map_release(&cache->taken);
+    for (size_t i = 0; i < cache->expectation_count; i++) {
+        mem_free(cache->expectations[i].key);
+        mem_free(cache->expectations[i].resource_version);
+        mem_free(cache->expectations[i].other_than);
     }
-    mem_free(memory->expectations);
-    memory_free_claims(memory);
-    mem_free(memory->eligible);
-    mem_free(memory->versions);
-    mem_free(memory->dry_run_text);
-    mem_free(memory->create_text);
-    mem_free(memory->write_refused);
-    mem_free(memory->key);
-    mem_free(memory->uid);
-    mem_free(memory);
+    mem_free(cache->expectations);
+    job_cache_free_claims(cache);
+    mem_free(cache->eligible);
+    mem_free(cache->versions);
+    mem_free(cache->dry_run_text);
+    mem_free(cache->create_text);
+    mem_free(cache->write_rejected);
+    mem_free(cache->key);
+    mem_free(cache->uid);
+    mem_free(cache);
 }
 
-struct part_memory *memory_part(struct job_memory *memory, const char *id, int64_t now_ms)
+struct partition_cache *job_cache_partition(struct job_cache *cache, const char *id, int64_t now_ms)
 {
-    struct part_memory *part = map_get(&memory->parts, id);
+    struct partition_cache *partition = map_get(&cache->partitions, id);
 
-    if (!part) {
-        part = NEW(struct part_memory);
-        part->since_ms = part->run_since_ms = now_ms;
-        map_set(&memory->parts, id, part);
+    if (!partition) {
+        partition = NEW(struct partition_cache);
+        partition->since_ms = partition->run_since_ms = now_ms;
+        map_set(&cache->partitions, id, partition);
     }
-    return part;
+    return partition;
 }
 
-void memory_forget_part(struct job_memory *memory, const char *id)
+void job_cache_forget_partition(struct job_cache *cache, const char *id)
 {
-    struct part_memory *part = map_remove(&memory->parts, id);
+    struct partition_cache *partition = map_remove(&cache->partitions, id);
 
-    if (part)
-        free_part(part);
+    if (partition)
+        free_part(partition);
 }
 
-void memory_keep_parts(struct job_memory *memory, bool (*is_wanted)(void *ctx, const char *id), void *ctx)
+void job_cache_keep_partitions(struct job_cache *cache, bool (*is_wanted)(void *ctx, const char *id),
+                               void *ctx)
 {
     struct map kept = {0};
     const char *id;
-    void *part;
+    void *partition;
 
-    for (size_t i = 0; map_next(&memory->parts, &i, &id, &part);) {
+    for (size_t i = 0; map_next(&cache->partitions, &i, &id, &partition);) {
         if (is_wanted(ctx, id))
-            map_set(&kept, id, part);
+            map_set(&kept, id, partition);
         else
-            free_part(part);
+            free_part(partition);
     }
-    map_release(&memory->parts);
-    memory->parts = kept;
+    map_release(&cache->partitions);
+    cache->partitions = kept;
 }
 
-struct worker_memory *part_worker(struct part_memory *part, uint32_t worker)
+struct worker_cache *partition_cache_worker(struct partition_cache *partition, uint32_t worker)
 {
-    if (worker >= part->worker_count) {
-        part->workers = mem_grow(part->workers, worker + 1, sizeof(*part->workers));
-        memset(part->workers + part->worker_count, 0,
-               (worker + 1 - part->worker_count) * sizeof(*part->workers));
-        part->worker_count = worker + 1;
+    if (worker >= partition->worker_count) {
+        partition->workers = mem_grow(partition->workers, worker + 1, sizeof(*partition->workers));
+        memset(partition->workers + partition->worker_count, 0,
+               (worker + 1 - partition->worker_count) * sizeof(*partition->workers));
+        partition->worker_count = worker + 1;
     }
-    return &part->workers[worker];
+    return &partition->workers[worker];
 }
 
-void part_note_launch(struct part_memory *part)
+void partition_cache_note_launch(struct partition_cache *partition)
 {
-    if (!part->launch_is_ours) {
-        part->keys = KEYS_UNKNOWN;
-        part->is_refused = false; /* that was about something else */
+    if (!partition->launch_noted_by_us) {
+        partition->keys = KEYS_UNKNOWN;
+        partition->is_refused = false; /* that was about something else */
     }
-    part->launch_is_ours = true;
+    partition->launch_noted_by_us = true;
 }
 
-void part_begin_run(struct part_memory *part, uint32_t run, int64_t now_ms)
+void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, int64_t now_ms)
 {
-    for (uint32_t i = 0; i < part->worker_count; i++)
-        release_worker(&part->workers[i]);
-    part->run = run;
-    part->run_since_ms = now_ms;
-    part->keys = KEYS_UNKNOWN;
-    part->launch_is_ours = part->is_refused = false;
-    forget_ports(part);
+    for (uint32_t i = 0; i < partition->worker_count; i++)
+        release_worker(&partition->workers[i]);
+    partition->run = run;
+    partition->run_since_ms = now_ms;
+    partition->keys = KEYS_UNKNOWN;
+    partition->launch_noted_by_us = partition->is_refused = false;
+    forget_ports(partition);
 }
 
-void memory_take_judgement(struct job_memory *memory, int64_t generation, const struct judgement *judgement)
+void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
+                           const struct dry_run_result *dry_run_result)
 {
-    memory->dry_run_generation = generation;
-    memory->dry_run = judgement->reason ? DRY_RUN_FORBIDDEN : DRY_RUN_PASSED;
-    memory->dry_run_reason = judgement->reason;
-    mem_set_str(&memory->dry_run_text, judgement->text);
-    memory->dry_run_retry_at_ms = judgement->retry_at_ms;
-    if (!judgement->reason)
-        memory->priority = judgement->priority;
+    cache->dry_run_generation = generation;
+    cache->dry_run = dry_run_result->reason ? DRY_RUN_REJECTED : DRY_RUN_PASSED;
+    cache->dry_run_reason = dry_run_result->reason;
+    mem_set_str(&cache->dry_run_text, dry_run_result->text);
+    cache->dry_run_retry_at_ms = dry_run_result->retry_at_ms;
+    if (!dry_run_result->reason)
+        cache->priority = dry_run_result->priority;
 }
 
-int64_t refused_again_ms(const char *who, unsigned refusals)
+int64_t rejection_backoff_ms(const char *who, unsigned refusals)
 {
     return backoff_delay_ms(&REFUSED_AGAIN, refusals, (uint32_t)str_hash(who) + refusals);
 }
 
-void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,
-                         int64_t now_ms)
+void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,
+                              char *text_take, int64_t now_ms)
 {
-    bool is_next_try = !memory->create_refused || now_ms >= memory->create_retry_at_ms;
+    bool is_next_try = !cache->create_rejected || now_ms >= cache->create_retry_at_ms;
 
-    if (now_ms >= memory->create_retry_at_ms + REFUSED_FORGOTTEN_MS)
-        memory->create_refusals = 0;
+    if (now_ms >= cache->create_retry_at_ms + REFUSED_FORGOTTEN_MS)
+        cache->create_rejections = 0;
     if (is_next_try) {
-        memory->create_refused_ms = now_ms;
-        memory->create_retry_at_ms = now_ms + refused_again_ms(memory->uid, ++memory->create_refusals);
+        cache->create_rejected_ms = now_ms;
+        cache->create_retry_at_ms = now_ms + rejection_backoff_ms(cache->uid, ++cache->create_rejections);
     }
-    memory->create_refused = true;
-    memory->create_generation = generation;
-    memory->create_reason = reason;
-    mem_free(memory->create_text);
-    memory->create_text = text_take;
+    cache->create_rejected = true;
+    cache->create_generation = generation;
+    cache->create_reason = reason;
+    mem_free(cache->create_text);
+    cache->create_text = text_take;
 }
 
-void memory_note_creation(struct job_memory *memory, int64_t now_ms)
+void job_cache_note_creation(struct job_cache *cache, int64_t now_ms)
 {
-    if (now_ms >= memory->create_retry_at_ms)
-        memory->create_refused = false;
+    if (now_ms >= cache->create_retry_at_ms)
+        cache->create_rejected = false;
 }
 
-bool memory_note_outage(struct job_memory *memory, enum op_kind op, int64_t now_ms)
+bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms)
 {
-    if (!memory->failing_since_ms || memory->failing_op != op)
-        memory->failing_since_ms = now_ms;
-    memory->failing_op = op;
-    return now_ms >= memory->failing_since_ms + OUTAGE_MS;
+    if (!cache->failing_since_ms || cache->failing_op != op)
+        cache->failing_since_ms = now_ms;
+    cache->failing_op = op;
+    return now_ms >= cache->failing_since_ms + OUTAGE_MS;
 }
 
-void memory_note_success(struct job_memory *memory, enum op_kind op)
+void job_cache_note_success(struct job_cache *cache, enum op_kind op)
 {
-    if (memory->failing_op == op)
-        memory->failing_since_ms = 0;
-    if (memory->write_refused_op == op)
-        mem_set_str(&memory->write_refused, NULL);
+    if (cache->failing_op == op)
+        cache->failing_since_ms = 0;
+    if (cache->write_rejected_op == op)
+        mem_set_str(&cache->write_rejected, NULL);
 }
 
-void memory_refuse_starts(struct job_memory *memory)
+void job_cache_reject_starts(struct job_cache *cache)
 {
-    void *part;
+    void *partition;
 
-    memory->dry_run_generation = 0; /* what it said was not the whole truth */
-    for (size_t i = 0; map_next(&memory->parts, &i, NULL, &part);)
-        ((struct part_memory *)part)->is_refused = true;
+    cache->dry_run_generation = 0; /* what it said was not the whole truth */
+    for (size_t i = 0; map_next(&cache->partitions, &i, NULL, &partition);)
+        ((struct partition_cache *)partition)->is_refused = true;
 }
 
 /* Never 0, which is a place not used yet. Two versions of one job with the same hash would only let it be
@@ -220,58 +222,58 @@ static uint64_t version_hash(const char *resource_version)
     return str_hash(resource_version) | 1;
 }
 
-void memory_saw_version(struct job_memory *memory, const char *resource_version)
+void job_cache_note_version(struct job_cache *cache, const char *resource_version)
 {
     if (watch_can_compare(resource_version))
         return; /* watch_has_passed tells */
-    if (!memory->versions)
-        memory->versions = mem_alloc(MEMORY_VERSIONS * sizeof(*memory->versions));
-    memory->versions[memory->version_next] = version_hash(resource_version);
-    memory->version_next = (memory->version_next + 1) % MEMORY_VERSIONS;
+    if (!cache->versions)
+        cache->versions = mem_alloc(JOB_CACHE_VERSIONS * sizeof(*cache->versions));
+    cache->versions[cache->version_next] = version_hash(resource_version);
+    cache->version_next = (cache->version_next + 1) % JOB_CACHE_VERSIONS;
 }
 
-bool memory_has_seen_version(const struct job_memory *memory, const char *resource_version)
+bool job_cache_has_version(const struct job_cache *cache, const char *resource_version)
 {
     uint64_t hash = version_hash(resource_version);
 
-    for (size_t i = 0; memory->versions && i < MEMORY_VERSIONS; i++) {
-        if (memory->versions[i] == hash)
+    for (size_t i = 0; cache->versions && i < JOB_CACHE_VERSIONS; i++) {
+        if (cache->versions[i] == hash)
             return true;
     }
     return false;
 }
 
-void memory_expect(struct job_memory *memory, const struct expectation *expectation)
+void job_cache_expect(struct job_cache *cache, const struct expectation *expectation)
 {
     struct expectation *added;
 
-    memory->expectations =
-        mem_grow(memory->expectations, memory->expectation_count + 1, sizeof(*memory->expectations));
-    added = &memory->expectations[memory->expectation_count++];
+    cache->expectations =
+        mem_grow(cache->expectations, cache->expectation_count + 1, sizeof(*cache->expectations));
+    added = &cache->expectations[cache->expectation_count++];
     *added = *expectation;
     added->key = mem_strdup(expectation->key);
     added->resource_version = mem_strdup(expectation->resource_version);
     added->other_than = mem_strdup(expectation->other_than);
 }
 
-void memory_drop_expectation(struct job_memory *memory, size_t index)
+void job_cache_drop_expectation(struct job_cache *cache, size_t index)
 {
-    mem_free(memory->expectations[index].key);
-    mem_free(memory->expectations[index].resource_version);
-    mem_free(memory->expectations[index].other_than);
-    memory->expectations[index] = memory->expectations[--memory->expectation_count];
+    mem_free(cache->expectations[index].key);
+    mem_free(cache->expectations[index].resource_version);
+    mem_free(cache->expectations[index].other_than);
+    cache->expectations[index] = cache->expectations[--cache->expectation_count];
 }
 
-struct claim_memory *memory_claim(const struct job_memory *memory, uint32_t instance)
+struct claim_cache *job_cache_claim(const struct job_cache *cache, uint32_t instance)
 {
-    size_t low = 0, high = memory->claim_count;
+    size_t low = 0, high = cache->claim_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (memory->claims[middle].instance == instance)
-            return &memory->claims[middle];
-        if (memory->claims[middle].instance < instance)
+        if (cache->claims[middle].instance == instance)
+            return &cache->claims[middle];
+        if (cache->claims[middle].instance < instance)
             low = middle + 1;
         else
             high = middle;

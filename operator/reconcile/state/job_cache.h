@@ -15,7 +15,7 @@
 struct watch;
 
 /* One worker of the current run of a partition. */
-struct worker_memory {
+struct worker_cache {
     enum worker_state state;
     bool deleting, has_started;
     uint64_t boot;    /* of its node when it was first seen to have started there; 0: not told */
@@ -26,18 +26,18 @@ struct worker_memory {
     int64_t since_ms;
 };
 
-struct part_memory {
+struct partition_cache {
     uint32_t run;
-    bool is_ours_fresh;            /* this process made its record */
-    int64_t since_ms;              /* when this process first heard of the partition */
-    int64_t run_since_ms;          /* ...and of this run on it */
-    struct worker_memory *workers; /* by seat */
+    bool is_ours_fresh;           /* this process made its record */
+    int64_t since_ms;             /* when this process first heard of the partition */
+    int64_t run_since_ms;         /* ...and of this run on it */
+    struct worker_cache *workers; /* by seat */
     uint32_t worker_count;
     enum keys_state keys;
-    int64_t keys_at_ms;    /* when the API server told so */
-    bool launch_is_ours;   /* this process has noted that the launcher of this run is to be created */
-    bool is_refused;       /* the API server would not take a pod of this run, or what its pods need */
-    uint16_t *agent_ports; /* of the workers of this run; NULL: not chosen yet */
+    int64_t keys_at_ms;      /* when the API server told so */
+    bool launch_noted_by_us; /* this process has noted that the launcher of this run is to be created */
+    bool is_refused;         /* the API server would not take a pod of this run, or what its pods need */
+    uint16_t *agent_ports;   /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;
 };
 
@@ -51,7 +51,7 @@ struct expectation {
     int64_t until_ms;
 };
 
-struct claim_memory {
+struct claim_cache {
     uint32_t instance;
     bool ready;
     int64_t since_s; /* Unix seconds, for people */
@@ -60,13 +60,13 @@ struct claim_memory {
     struct claim_wait wait;
 };
 
-#define MEMORY_VERSIONS 64
+#define JOB_CACHE_VERSIONS 64
 
-struct job_memory {
+struct job_cache {
     char *key, *uid;
     uint64_t arrival;
-    struct map parts; /* partition id -> struct part_memory */
-    struct map taken; /* ids that belong to somebody else */
+    struct map partitions; /* partition id -> struct partition_cache */
+    struct map taken;      /* ids that belong to somebody else */
 
     int64_t dry_run_generation; /* the generation that the answer is about; 0: none */
     enum dry_run_state dry_run;
@@ -76,21 +76,21 @@ struct job_memory {
 
     int32_t priority; /* of its template's PriorityClass, as the API server has answered; 0 until then */
 
-    bool create_refused, names_refused; /* pods and what they need; who is behind their names */
+    bool create_rejected, endpoints_rejected; /* pods and what they need; who is behind their names */
     const char *create_reason;
     char *create_text;
-    int64_t create_refused_ms, create_retry_at_ms;
-    int64_t create_generation; /* of the job that was refused */
-    unsigned create_refusals;  /* one after the other */
+    int64_t create_rejected_ms, create_retry_at_ms;
+    int64_t create_generation;  /* of the job that was refused */
+    unsigned create_rejections; /* one after the other */
 
     int64_t failing_since_ms; /* the API server fails at our requests of... */
     enum op_kind failing_op;  /* ...this kind; 0: it does not */
-    char *write_refused;      /* as in the view */
-    enum op_kind write_refused_op;
+    char *write_rejected;     /* as in the view */
+    enum op_kind write_rejected_op;
 
     int64_t details_since_ms; /* of the view */
 
-    struct claim_memory *claims; /* in the order of instances */
+    struct claim_cache *claims; /* in the order of instances */
     size_t claim_count;
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;
@@ -102,44 +102,48 @@ struct job_memory {
     unsigned version_next;
 };
 
-struct job_memory *memory_new(const char *key, const char *uid);
-void memory_free(struct job_memory *memory);
+struct job_cache *job_cache_new(const char *key, const char *uid);
+void job_cache_free(struct job_cache *cache);
 
-struct part_memory *memory_part(struct job_memory *memory, const char *id,
-                                int64_t now_ms); /* made when absent */
-void memory_forget_part(struct job_memory *memory, const char *id);
+struct partition_cache *job_cache_partition(struct job_cache *cache, const char *id,
+                                            int64_t now_ms); /* made when absent */
+void job_cache_forget_partition(struct job_cache *cache, const char *id);
 /* Forgets all that are not wanted. */
-void memory_keep_parts(struct job_memory *memory, bool (*is_wanted)(void *ctx, const char *id), void *ctx);
-struct worker_memory *part_worker(struct part_memory *part, uint32_t worker); /* made when absent */
+void job_cache_keep_partitions(struct job_cache *cache, bool (*is_wanted)(void *ctx, const char *id),
+                               void *ctx);
+struct worker_cache *partition_cache_worker(struct partition_cache *partition,
+                                            uint32_t worker); /* made when absent */
 /* The launcher of this run is to be created. Its keys are asked for once more: they may have been deleted
  * while the workers started. */
-void part_note_launch(struct part_memory *part);
+void partition_cache_note_launch(struct partition_cache *partition);
 /* Forgets the workers of earlier runs. */
-void part_begin_run(struct part_memory *part, uint32_t run, int64_t now_ms);
+void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, int64_t now_ms);
 
 /* What the API server has said of the pods of this job or of one like it. */
-void memory_take_judgement(struct job_memory *memory, int64_t generation, const struct judgement *judgement);
+void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
+                           const struct dry_run_result *dry_run_result);
 
 /* What was refused so many times in a row is tried again after so long. */
-int64_t refused_again_ms(const char *who, unsigned refusals);
+int64_t rejection_backoff_ms(const char *who, unsigned refusals);
 
 /* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
  * Jobs that got into each other's way come back at different times. */
-void memory_note_refusal(struct job_memory *memory, int64_t generation, const char *reason, char *text_take,
-                         int64_t now_ms);
+void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,
+                              char *text_take, int64_t now_ms);
 /* A pod was taken. Others of the same try may have been refused. */
-void memory_note_creation(struct job_memory *memory, int64_t now_ms);
+void job_cache_note_creation(struct job_cache *cache, int64_t now_ms);
 /* The API server has failed at a request of this kind of op, or has done one. Returns whether it has failed
  * for so long that it is as good as refused. */
-bool memory_note_outage(struct job_memory *memory, enum op_kind op, int64_t now_ms);
-void memory_note_success(struct job_memory *memory, enum op_kind op);
+bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms);
+void job_cache_note_success(struct job_cache *cache, enum op_kind op);
 /* Whatever is being started misses what was refused. */
-void memory_refuse_starts(struct job_memory *memory);
+void job_cache_reject_starts(struct job_cache *cache);
 
-void memory_saw_version(struct job_memory *memory, const char *resource_version);
-void memory_expect(struct job_memory *memory, const struct expectation *expectation); /* strings are copied */
-bool memory_has_seen_version(const struct job_memory *memory, const char *resource_version);
-void memory_drop_expectation(struct job_memory *memory, size_t index);
+void job_cache_note_version(struct job_cache *cache, const char *resource_version);
+void job_cache_expect(struct job_cache *cache,
+                      const struct expectation *expectation); /* strings are copied */
+bool job_cache_has_version(const struct job_cache *cache, const char *resource_version);
+void job_cache_drop_expectation(struct job_cache *cache, size_t index);
 
-struct claim_memory *memory_claim(const struct job_memory *memory, uint32_t instance); /* NULL when absent */
-void memory_free_claims(struct job_memory *memory);
+struct claim_cache *job_cache_claim(const struct job_cache *cache, uint32_t instance); /* NULL when absent */
+void job_cache_free_claims(struct job_cache *cache);

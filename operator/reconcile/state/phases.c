@@ -3,7 +3,7 @@
 static void begin(struct phase_ends *ends)
 {
     for (size_t i = 0; i < PHASES; i++)
-        ends->seconds[i] = PHASE_GOES_ON;
+        ends->seconds[i] = PHASE_NOT_ENDED;
 }
 
 static void note(struct phase_ends *ends, enum phase phase, int64_t from_s, int64_t to_s)

@@ -22,9 +22,9 @@ enum phase {
     PHASES,
 };
 
-#define PHASE_GOES_ON (-1)
+#define PHASE_NOT_ENDED (-1)
 
-/* Seconds of each phase that came to its end between two looks, PHASE_GOES_ON for the others. */
+/* Seconds of each phase that came to its end between two looks, PHASE_NOT_ENDED for the others. */
 struct phase_ends {
     int64_t seconds[PHASES];
 };

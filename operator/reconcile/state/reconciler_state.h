@@ -23,9 +23,9 @@
  * it, nothing is decided about the job: a pod that was made and is not seen yet looks like one that never
  * was. A watch that is silent is begun anew after 90 s. */
 #define EXPECT_MS 5000 /* look again */
-#define BLIND_MAX_MS 150000
+#define EXPECT_MAX_MS 150000
 /* A pod that nobody answered for: when it would have been created by, and seen. */
-#define STRAY_POD_MS (34000 + BLIND_MAX_MS)
+#define LATE_POD_MS (34000 + EXPECT_MAX_MS)
 
 struct reconciler {
     struct loop *loop;
@@ -37,20 +37,20 @@ struct reconciler {
     struct watch *nodes;    /* NULL: the operator has one namespace, and may not see them */
     struct watch *policies; /* NULL: the operator makes none */
     struct queue *queue;
-    struct map memories; /* uid -> struct job_memory */
-    struct map waiting;  /* those of them that have claims */
-    uint64_t arrivals;   /* memories made so far */
-    struct map gone;     /* uids of jobs that a live GET did not find */
-    struct map works;    /* key -> struct work */
-    unsigned requests;   /* of all works */
-    struct admitted admitted;
+    struct map job_caches; /* uid -> struct job_cache */
+    struct map waiting;    /* those of them that have claims */
+    uint64_t arrivals;     /* memories made so far */
+    struct map gone;       /* uids of jobs that a live GET did not find */
+    struct map executions; /* key -> struct execution */
+    unsigned requests;     /* of all works */
+    struct dry_run_cache dry_run_cache;
     struct loop_timer pump;
     bool claims_changed;     /* somebody's claim, a controller's room or the nodes */
-    int64_t line_due_ms;     /* not before: all who wait are looked at together, and not for each change */
+    int64_t claims_due_ms;   /* not before: all who wait are looked at together, and not for each change */
     bool all_seen;           /* every job was looked at once since the start */
-    bool all_judged;         /* and the API server has answered what the pods of each are worth */
+    bool all_validated;      /* and the API server has answered what the pods of each are worth */
     uint64_t first_arrivals; /* memories made by then */
-    int64_t judged_by_ms;    /* who has no answer then is not waited for */
+    int64_t validate_by_ms;  /* who has no answer then is not waited for */
     bool aborted;
     struct reconciler_counters counters;
 };
@@ -59,18 +59,18 @@ struct reconciler {
 void reconciler_wake(struct reconciler *r);
 void reconciler_enqueue(struct reconciler *r, const char *key);
 void reconciler_claims_changed(struct reconciler *r);
-void reconciler_work_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
+void reconciler_execution_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms);
 
 /* memories.c: what is remembered of jobs, for as long as there is the job or a record of it. */
-struct job_memory *reconciler_memory(struct reconciler *r, const char *key,
-                                     const char *uid); /* made when absent */
-void memories_see_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod);
+struct job_cache *job_cache_get(struct reconciler *r, const char *key,
+                                const char *uid); /* made when absent */
+void job_cache_on_pod(struct reconciler *r, const struct store_change *change, const struct pod *pod);
 /* Its pods may have been heard of first: from a list that was behind the others. */
-void memories_see_pods_of(struct reconciler *r, const struct record *record);
-void memories_forget(struct reconciler *r, const char *key, const char *uid); /* unless a record is left */
+void job_cache_on_pods_of_record(struct reconciler *r, const struct record *record);
+void job_cache_forget(struct reconciler *r, const char *key, const char *uid); /* unless a record is left */
 /* Of what was remembered before all was listed: the partitions that have no record, and the jobs that have
  * gone. */
-void memories_forget_strangers(struct reconciler *r);
+void job_cache_forget_unlisted(struct reconciler *r);
 
 /* watches.c: keeps the four stores and the memory of what was seen in them, and enqueues whom a change
  * concerns. */
@@ -81,9 +81,9 @@ void reconciler_follow(struct reconciler *r, const struct record *record);
 
 /* grants.c: asks the queue for IPUs who may go next, and wakes whose answer has changed. */
 void grants_refresh(struct reconciler *r);
-void grants_set(struct reconciler *r, struct job_memory *memory, const struct plan *plan);
+void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan *plan);
 /* The instance's claim is being served by that record. */
-void grants_note_record(struct job_memory *memory, const struct record *record);
+void grants_note_record(struct job_cache *cache, const struct record *record);
 cJSON *grants_print(const struct reconciler *r); /* the whole line, who goes first first; yours */
 
 /* observe.c */
@@ -103,8 +103,8 @@ bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot)
  * or NULL. */
 const char *observe_unconfirmed(const struct reconciler *r, const char *key);
 
-/* act.c: performs the plan (moved in) and ends with reconciler_work_done. */
-void act(struct reconciler *r, const char *key, const struct job *job, struct job_memory *memory,
+/* act.c: performs the plan (moved in) and ends with reconciler_execution_done. */
+void act(struct reconciler *r, const char *key, const struct job *job, struct job_cache *cache,
          struct plan *plan_take);
 void act_confirm_gone(struct reconciler *r, const char *key, const char *uid);
 void act_cancel_all(struct reconciler *r);

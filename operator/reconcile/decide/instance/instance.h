@@ -23,7 +23,7 @@ struct instance_result {
     char *text;                    /* a sentence without period, owned; NULL when there is nothing to say */
     const struct claim_wait *wait; /* WAITING in the queue for IPUs: the numbers behind the text; else NULL */
     bool has_partition;            /* active */
-    bool has_silent_controller;    /* it has not answered for long; the instance does not need it now */
+    bool has_unresponsive_controller;   /* it has not answered for long; the instance does not need it now */
     uint32_t active, succeeded, failed; /* pods */
     struct failure failure;             /* the first, for status; reason NULL: none */
     bool is_unanswered;                 /* a question is under way that is answered within milliseconds */
@@ -33,15 +33,15 @@ struct instance_result {
 };
 
 /* Is it to be started again from a changed template? */
-enum turnover {
-    TURNOVER_NONE,
-    TURNOVER_STOP, /* not before the others have stopped too */
-    TURNOVER_REPLACE,
+enum rollout_action {
+    ROLLOUT_NONE,
+    ROLLOUT_STOP, /* not before the others have stopped too */
+    ROLLOUT_REPLACE,
 };
 
 /* Drives one instance that should run. */
-void instance_decide(const struct job_view *view, const struct instance_view *inst, enum turnover turnover,
-                     struct plan *plan, struct instance_result *ret);
+void instance_decide(const struct job_view *view, const struct instance_view *inst,
+                     enum rollout_action rollout_action, struct plan *plan, struct instance_result *ret);
 /* What all pods of a job share - the Service by which workers find each other, the NetworkPolicy of those
  * with a launcher - is made when it is not there: before the pods, and again when somebody deletes it.
  * Returns whether something is missing. */
@@ -55,8 +55,8 @@ enum release {
 };
 
 /* Why a record is releasing, when not because something went wrong. */
-#define RECORD_GIVEN_BACK "GivenBack"
-#define RECORD_REFUSED "PodsRefused"
+#define RECORD_RELEASED "GivenBack"
+#define RECORD_PODS_REJECTED "PodsRefused"
 
 /* Which pods that have ended by themselves stay, for their logs. */
 enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_FINISHED };

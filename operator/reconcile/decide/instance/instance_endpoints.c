@@ -8,7 +8,7 @@
 /* For so long the last addresses are waited for; then those that are there are told, once: who debugs a job
  * with a pod that cannot start finds the others by name, and 10,000 pods that start slowly cost no write
  * each. */
-#define NAMES_PATIENCE_S 600
+#define ENDPOINTS_WAIT_S 600
 
 struct names {
     struct endpoint *workers;
@@ -65,7 +65,7 @@ static void write_slice(const struct job_view *view, const struct instance_view 
                         const struct names *names, uint32_t slice, struct plan *plan)
 {
     const struct owned *seen = inst->slices[slice];
-    struct op *op = plan_add(plan, OP_NAMES_WRITE);
+    struct op *op = plan_add(plan, OP_ENDPOINTS_WRITE);
 
     op->name = endpoints_slice_name(view->job, inst->index, slice);
     op->uid = seen ? mem_strdup(seen->uid) : NULL;
@@ -76,7 +76,7 @@ static void write_slice(const struct job_view *view, const struct instance_view 
 static void write_names(const struct job_view *view, const struct instance_view *inst,
                         const struct names *names, struct plan *plan)
 {
-    if (view->names_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+    if (view->endpoints_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
     for (uint32_t i = 0; i < endpoints_slices(names->count); i++) {
         if (is_wrong(inst, names, i))
@@ -94,11 +94,11 @@ static bool waits_for_more(const struct job_view *view, const struct names *name
     bool part_is_told = names->written_s > names->newest_s;
 
     return names->found < names->count &&
-           (part_is_told || decide_is_within(view, names->newest_s, NAMES_PATIENCE_S, plan));
+           (part_is_told || plan_is_within(view, names->newest_s, ENDPOINTS_WAIT_S, plan));
 }
 
-bool decide_names(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
-                  struct instance_result *ret)
+bool decide_endpoints(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                      struct instance_result *ret)
 {
     AUTO(names) struct names names = {0};
 
@@ -108,15 +108,16 @@ bool decide_names(const struct job_view *view, const struct instance_view *inst,
     if (!are_wrong(inst, &names) || waits_for_more(view, &names, plan))
         return false;
     write_names(view, inst, &names, plan);
-    if (!view->names_refused)
+    if (!view->endpoints_rejected)
         return false;
-    instance_say(ret, INSTANCE_STARTING, view->create_reason,
-                 "The API server does not take the addresses of the workers: %s", view->create_text);
+    instance_set_result(ret, INSTANCE_STARTING, view->create_reason,
+                        "The API server does not take the addresses of the workers: %s", view->create_text);
     ret->is_stuck = reason_is_warning(view->create_reason);
     return true;
 }
 
-bool decide_names_are_old(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+bool decide_endpoints_are_old(const struct job_view *view, const struct instance_view *inst,
+                              struct plan *plan)
 {
     AUTO(names) struct names nobody = {.count = view->job->spec.workers_per_instance};
 

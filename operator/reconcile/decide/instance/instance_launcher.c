@@ -7,48 +7,48 @@
 #define LAUNCHER_ENDS_S 30
 
 /* A pod that its node has prepared for so long may wait for a Secret that somebody has deleted. */
-#define KEYS_PATIENCE_MS 20000
+#define KEYS_PROBE_AFTER_MS 20000
 
 /* ---- keys, policy, service ---- */
 
 static void create_keys(const struct job_view *view, const struct instance_view *inst,
-                        const struct crew *crew, struct plan *plan)
+                        const struct pod_summary *pods, struct plan *plan)
 {
     struct op *op;
 
-    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+    if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
     op = plan_add(plan, OP_KEYS_CREATE);
     op->instance = inst->index;
     op->name = mem_strdup(inst->record->name);
-    op->ready = view->job->spec.has_launcher && crew->present > 0; /* other pods can do with a new one */
+    op->ready = view->job->spec.has_launcher && pods->present > 0; /* other pods can do with a new one */
 }
 
 /* The operator must not read a Secret; that it is gone shows when it can be made again. */
-void look_for_keys(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
-                   struct plan *plan)
+void probe_keys_secret(const struct job_view *view, const struct instance_view *inst,
+                       const struct pod_summary *pods, struct plan *plan)
 {
-    int64_t since = inst->keys == KEYS_THERE ? inst->keys_at_ms : inst->part_since_ms;
-    int64_t until = since + KEYS_PATIENCE_MS;
+    int64_t since = inst->keys == KEYS_THERE ? inst->keys_at_ms : inst->partition_since_ms;
+    int64_t until = since + KEYS_PROBE_AFTER_MS;
 
-    if (!crew->unbegun)
+    if (!pods->not_started)
         return;
     if (view->now_ms < until)
         plan_again_at(plan, until);
     else
-        create_keys(view, inst, crew, plan);
+        create_keys(view, inst, pods, plan);
 }
 
 /* Some pods have keys that others cannot get any more. */
-void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                       struct plan *plan, struct instance_result *ret)
 {
-    instance_say(ret, INSTANCE_RESTARTING, "KeysLost",
-                 "The Secret with the keys of instance %u was deleted; its pods are being started again",
-                 inst->index);
-    crew_delete(view, inst, plan);
-    if (crew_is_over(view, inst, crew, plan))
-        crew_begin_next_run(inst, crew, plan);
+    instance_set_result(
+        ret, INSTANCE_RESTARTING, "KeysLost",
+        "The Secret with the keys of instance %u was deleted; its pods are being started again", inst->index);
+    plan_delete_running_pods(view, inst, plan);
+    if (run_is_over(view, inst, pods, plan))
+        run_begin_next(inst, pods, plan);
 }
 
 static void create_once(struct plan *plan, enum op_kind kind)
@@ -63,7 +63,7 @@ bool decide_shared(const struct job_view *view, struct plan *plan)
 
     if (!needs_service && !view->needs_policy)
         return false;
-    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+    if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return true;
     if (needs_service)
         create_once(plan, OP_SERVICE_CREATE);
@@ -72,42 +72,42 @@ bool decide_shared(const struct job_view *view, struct plan *plan)
     return true;
 }
 
-bool decide_surroundings(const struct job_view *view, const struct instance_view *inst,
-                         const struct crew *crew, struct plan *plan)
+bool decide_prerequisites(const struct job_view *view, const struct instance_view *inst,
+                          const struct pod_summary *pods, struct plan *plan)
 {
     bool needs_shared = decide_shared(view, plan);
     bool needs_keys = (view->job->spec.has_launcher || inst->needs_vipu_access) && inst->keys == KEYS_UNKNOWN;
-    bool has_old_names = decide_names_are_old(view, inst, plan);
+    bool has_old_names = decide_endpoints_are_old(view, inst, plan);
 
     if (needs_keys)
-        create_keys(view, inst, crew, plan);
+        create_keys(view, inst, pods, plan);
     return !needs_shared && !needs_keys && !has_old_names;
 }
 
 /* ---- the launch ---- */
 
 /* Told only when it takes its time: the pod itself is seen within milliseconds. */
-static void say_launcher_starts(const struct job_view *view, struct instance_result *ret)
+static void report_launcher_starting(const struct job_view *view, struct instance_result *ret)
 {
-    instance_say(ret, INSTANCE_STARTING, "StartingLauncher",
-                 "All workers are ready; the launcher is being started");
-    ret->is_unanswered = !view->create_refused;
-    if (view->create_refused)
-        instance_say(ret, INSTANCE_STARTING, view->create_reason,
-                     "The API server does not take the launcher pod: %s", view->create_text);
+    instance_set_result(ret, INSTANCE_STARTING, "StartingLauncher",
+                        "All workers are ready; the launcher is being started");
+    ret->is_unanswered = !view->create_rejected;
+    if (view->create_rejected)
+        instance_set_result(ret, INSTANCE_STARTING, view->create_reason,
+                            "The API server does not take the launcher pod: %s", view->create_text);
 }
 
 /* The note comes first, so that whoever comes after this process does not start the program a second time,
  * beside a launcher that may live on unseen. */
-static void create_launcher(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
-                            struct plan *plan)
+static void create_launcher(const struct job_view *view, const struct instance_view *inst,
+                            struct pod_summary *pods, struct plan *plan)
 {
     struct op *op;
 
-    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+    if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
     if (!inst->record->launched) {
-        crew_change_record(inst, crew, plan)->launched = true;
+        plan_patch_record(inst, pods, plan)->launched = true;
         return;
     }
     op = plan_add(plan, OP_POD_CREATE);
@@ -117,43 +117,43 @@ static void create_launcher(const struct job_view *view, const struct instance_v
 }
 
 static void launch_when_ready(const struct job_view *view, const struct instance_view *inst,
-                              struct crew *crew, struct plan *plan, struct instance_result *ret)
+                              struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     uint32_t workers = view->job->spec.workers_per_instance;
 
-    instance_say(ret, INSTANCE_STARTING, "WaitingForWorkers",
-                 "%u of %u workers are ready, on partition %s; the launcher starts when all are", crew->ready,
-                 workers, inst->record->name);
-    say_waiting(view, crew, plan, ret);
+    instance_set_result(ret, INSTANCE_STARTING, "WaitingForWorkers",
+                        "%u of %u workers are ready, on partition %s; the launcher starts when all are",
+                        pods->ready, workers, inst->record->name);
+    report_waiting_pod(view, pods, plan, ret);
     instance_note_step(view, inst, plan, ret);
-    if (crew->ready < workers || inst->part.state != PART_ACTIVE || inst->part.busy)
+    if (pods->ready < workers || inst->partition.state != PART_ACTIVE || inst->partition.busy)
         return;
-    say_launcher_starts(view, ret);
-    if (decide_surroundings(view, inst, crew, plan))
-        create_launcher(view, inst, crew, plan);
+    report_launcher_starting(view, ret);
+    if (decide_prerequisites(view, inst, pods, plan))
+        create_launcher(view, inst, pods, plan);
 }
 
-void decide_launch(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+void decide_launch(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                    struct plan *plan, struct instance_result *ret)
 {
-    const struct pod *launcher = crew->launcher;
+    const struct pod *launcher = pods->launcher;
 
-    look_for_keys(view, inst, crew, plan);
+    probe_keys_secret(view, inst, pods, plan);
     if (!launcher) {
-        launch_when_ready(view, inst, crew, plan, ret);
+        launch_when_ready(view, inst, pods, plan, ret);
     } else if (launcher->phase == POD_RUNNING) {
-        say_running(inst, launcher->lingering ? launcher : NULL, ret);
+        report_running(inst, launcher->lingering ? launcher : NULL, ret);
     } else {
-        instance_say(ret, INSTANCE_STARTING, "StartingLauncher", "Launcher pod %s is starting",
-                     launcher->name);
-        say_waiting(view, crew, plan, ret);
+        instance_set_result(ret, INSTANCE_STARTING, "StartingLauncher", "Launcher pod %s is starting",
+                            launcher->name);
+        report_waiting_pod(view, pods, plan, ret);
     }
 }
 
 /* ---- the end ---- */
 
 /* Clocks of nodes differ; what lies in the future is not waited for. */
-bool decide_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan)
+bool plan_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan)
 {
     int64_t rest_s = from_s + length_s - view->now_unix_s;
 
@@ -163,34 +163,34 @@ bool decide_is_within(const struct job_view *view, int64_t from_s, int64_t lengt
     return true;
 }
 
-bool decide_awaits_end(const struct job_view *view, const struct crew *crew, struct plan *plan,
+bool decide_awaits_end(const struct job_view *view, const struct pod_summary *pods, struct plan *plan,
                        struct instance_result *ret)
 {
-    const struct pod *launcher = crew->launcher;
-    bool is_alone = launcher && (crew->failure.pod == launcher || crew->failure.witness == launcher) &&
-                    !crew->failure.is_disruption;
+    const struct pod *launcher = pods->launcher;
+    bool is_alone = launcher && (pods->failure.pod == launcher || pods->failure.witness == launcher) &&
+                    !pods->failure.is_disruption;
 
     if (!launcher || launcher->deleting)
         return false;
-    if (is_alone && !crew->gone && decide_is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
-        instance_say(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s has failed", launcher->name);
+    if (is_alone && !pods->gone && plan_is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
+        instance_set_result(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s has failed", launcher->name);
         ret->failure = (struct failure){0};
         return true;
     }
-    if (launcher->phase == POD_RUNNING && decide_is_within(view, crew->failure.at_s, LAUNCHER_ENDS_S, plan)) {
-        instance_say(ret, INSTANCE_ENDING, "Ending", "Pod %s has ended; so will the launcher that misses it",
-                     crew->failure.pod_name);
+    if (launcher->phase == POD_RUNNING && plan_is_within(view, pods->failure.at_s, LAUNCHER_ENDS_S, plan)) {
+        instance_set_result(ret, INSTANCE_ENDING, "Ending",
+                            "Pod %s has ended; so will the launcher that misses it", pods->failure.pod_name);
         return true;
     }
     return false;
 }
 
 /* Whatever the workers are doing; they are stopped when this has been told. */
-void decide_launcher_done(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
-                          struct plan *plan, struct instance_result *ret)
+void decide_launcher_done(const struct job_view *view, const struct instance_view *inst,
+                          struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     if (wants_restart(&view->job->spec, inst->record, NULL))
-        decide_restart(view, inst, crew, crew->launcher_done->finished_s, plan, ret);
+        decide_restart(view, inst, pods, pods->launcher_done->finished_s, plan, ret);
     else
-        instance_say(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
+        instance_set_result(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
 }

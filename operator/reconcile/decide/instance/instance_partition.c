@@ -30,7 +30,7 @@ static struct record *new_record(const struct job_view *view, const struct insta
     const struct job *job = view->job;
     const struct record *latest = latest_record(view, inst->index);
     struct record *record = NEW(struct record);
-    char *id = inst->readable_taken || inst->next_attempt > 0
+    char *id = inst->readable_id_taken || inst->next_attempt > 0
                    ? NULL
                    : name_partition(view->partition_prefix, job->name, job->ns, inst->index);
 
@@ -63,17 +63,17 @@ static void claim_partition(const struct job_view *view, const struct instance_v
     case CLAIM_GRANTED:
         plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
         ret->is_unanswered = true;
-        instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
-                     "Creating a partition of %u IPUs on V-IPU controller %s",
-                     view->job->spec.ipus_per_instance, inst->granted);
+        instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
+                            "Creating a partition of %u IPUs on V-IPU controller %s",
+                            view->job->spec.ipus_per_instance, inst->granted);
         return;
     case CLAIM_WAITING:
-        instance_say(ret, INSTANCE_WAITING, inst->wait->reason, "%s", inst->wait->text);
+        instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s", inst->wait->text);
         ret->wait = inst->wait;
         return;
     case CLAIM_NONE:
         ret->is_unanswered = true;
-        instance_say(ret, INSTANCE_WAITING, "Queued", "Waiting for its turn");
+        instance_set_result(ret, INSTANCE_WAITING, "Queued", "Waiting for its turn");
         return;
     }
 }
@@ -88,7 +88,7 @@ static bool is_cut_off(const struct job_view *view, const struct pod *pod, struc
         const struct tombstone_view *tomb = &view->tombstones[i];
 
         if (str_eq(tomb->record->name, pod->partition))
-            return tomb->part.state == PART_ABSENT && !tomb->part.busy;
+            return tomb->partition.state == PART_ABSENT && !tomb->partition.busy;
     }
     return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
 }
@@ -113,12 +113,12 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
 {
     if (inst->stale_count) {
         stop_stale(view, inst, plan);
-        instance_say(ret, INSTANCE_STARTING, "StoppingOldPods",
-                     "Pods of an earlier attempt are being stopped");
+        instance_set_result(ret, INSTANCE_STARTING, "StoppingOldPods",
+                            "Pods of an earlier attempt are being stopped");
         return;
     }
-    if (instance_was_refused(view) && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms)) {
-        instance_say_refused(view, inst, INSTANCE_WAITING, plan, ret);
+    if (instance_was_rejected(view) && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms)) {
+        instance_set_rejected(view, inst, INSTANCE_WAITING, plan, ret);
         return;
     }
     switch (view->dry_run) {
@@ -128,20 +128,20 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
             plan_add(plan, OP_DRY_RUN);
         plan_claim(plan, inst->index, false);
         ret->is_unanswered = true;
-        instance_say(ret, INSTANCE_WAITING, "CheckingTemplate",
-                     "Asking the API server whether it would take the pods");
+        instance_set_result(ret, INSTANCE_WAITING, "CheckingTemplate",
+                            "Asking the API server whether it would take the pods");
         return;
-    case DRY_RUN_FORBIDDEN:
+    case DRY_RUN_REJECTED:
         if (view->now_ms < view->dry_run_retry_at_ms)
             plan_again_at(plan, view->dry_run_retry_at_ms);
         else if (!plan_has(plan, OP_DRY_RUN))
             plan_add(plan, OP_DRY_RUN);
-        instance_say(ret, INSTANCE_WAITING, view->dry_run_reason,
-                     "The API server does not admit the pods yet: %s", view->dry_run_text);
+        instance_set_result(ret, INSTANCE_WAITING, view->dry_run_reason,
+                            "The API server does not admit the pods yet: %s", view->dry_run_text);
         ret->is_stuck = true;
         return;
-    case DRY_RUN_REFUSED:
-        instance_say(ret, INSTANCE_FAILED, view->dry_run_reason, "%s", view->dry_run_text);
+    case DRY_RUN_INVALID:
+        instance_set_result(ret, INSTANCE_FAILED, view->dry_run_reason, "%s", view->dry_run_text);
         ret->is_fatal = true;
         return;
     case DRY_RUN_PASSED:
@@ -155,25 +155,26 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
 /* The room that was seen is not there for us. It may be elsewhere: back into the queue. */
 static bool is_in_vain(const struct job_view *view, const struct instance_view *inst)
 {
-    return inst->part.refusal == PART_REFUSED_ROOM && !inst->part.unsettled && inst->record->run == 0 &&
-           view->now_ms >= inst->part_since_ms + NO_ROOM_MS;
+    return inst->partition.refusal == PART_REFUSED_ROOM && !inst->partition.unsettled &&
+           inst->record->run == 0 && view->now_ms >= inst->partition_since_ms + NO_ROOM_MS;
 }
 
 static void decide_absent(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                           struct instance_result *ret)
 {
     const struct record *record = inst->record;
-    const struct part_view *part = &inst->part;
+    const struct part_view *partition = &inst->partition;
 
-    if (part->refusal == PART_REFUSED_INVALID) {
-        instance_say(ret, INSTANCE_FAILED, "PartitionRefused",
-                     "V-IPU controller %s refuses the partition: %s", record->controller, part->trouble);
+    if (partition->refusal == PART_REFUSED_INVALID) {
+        instance_set_result(ret, INSTANCE_FAILED, "PartitionRefused",
+                            "V-IPU controller %s refuses the partition: %s", record->controller,
+                            partition->trouble);
         ret->is_fatal = true;
         ret->is_unanswered = false; /* this is the answer; unsaid, it would be asked for again */
         plan_record_delete(plan, record);
         return;
     }
-    if (!plan_is_due(plan, view->now_ms, part->retry_at_ms))
+    if (!plan_is_due(plan, view->now_ms, partition->retry_at_ms))
         return;
     if (is_in_vain(view, inst)) {
         /* Nothing was ever made under its first id: it goes at once, and is free for the next try. */
@@ -184,67 +185,69 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
     struct op *op = plan_add(plan, OP_PARTITION_CREATE);
     op->name = mem_strdup(record->name);
     op->record = record_copy(record);
-    if (!part->trouble && !part->unsettled) { /* the first try, however long the job stood in line for it */
+    if (!partition->trouble &&
+        !partition->unsettled) { /* the first try, however long the job stood in line for it */
         ret->is_unanswered = true;
-        plan_again_at(plan, view->now_ms + TELL_AFTER_MS);
+        plan_again_at(plan, view->now_ms + REPORT_AFTER_MS);
     }
 }
 
 static bool has_other_shape(const struct instance_view *inst)
 {
-    const struct part_view *part = &inst->part;
+    const struct part_view *partition = &inst->partition;
 
-    return part->state == PART_ACTIVE && part->size &&
-           (part->size != inst->record->size || (part->gcds && part->gcds != inst->record->gcds));
+    return partition->state == PART_ACTIVE && partition->size &&
+           (partition->size != inst->record->size ||
+            (partition->gcds && partition->gcds != inst->record->gcds));
 }
 
-bool has_foreign_partition(const struct instance_view *inst, const struct crew *crew)
+bool has_foreign_partition(const struct instance_view *inst, const struct pod_summary *pods)
 {
-    if (inst->part.refusal == PART_REFUSED_FOREIGN)
+    if (inst->partition.refusal == PART_REFUSED_FOREIGN)
         return true;
-    return !inst->part.made && inst->record->run == 0 && !inst->record->started && crew->present == 0 &&
+    return !inst->partition.made && inst->record->run == 0 && !inst->record->started && pods->present == 0 &&
            has_other_shape(inst);
 }
 
 void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                     struct instance_result *ret)
 {
-    instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
-                 "Partition id %s is somebody else's; another is chosen", inst->record->name);
-    if (!plan_is_due(plan, view->now_ms, inst->part_since_ms + TELL_AFTER_MS))
+    instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
+                        "Partition id %s is somebody else's; another is chosen", inst->record->name);
+    if (!plan_is_due(plan, view->now_ms, inst->partition_since_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;
-    if (begins_too_soon(view, inst, plan))
+    if (must_back_off(view, inst, plan))
         return;
     plan_record_delete(plan, inst->record)->ready = true;
 }
 
 /* V-IPU makes the next one of other IPUs if it has some that work. */
-static bool is_beyond_repair(const struct job_view *view, const struct part_view *part)
+static bool is_beyond_repair(const struct job_view *view, const struct part_view *partition)
 {
-    return part->in_vain_ms && view->now_ms >= part->in_vain_ms + view->trouble_ms;
+    return partition->in_vain_ms && view->now_ms >= partition->in_vain_ms + view->trouble_ms;
 }
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
-    if (plan_is_due(plan, view->now_ms, inst->part.retry_at_ms))
+    if (plan_is_due(plan, view->now_ms, inst->partition.retry_at_ms))
         plan_add(plan, OP_PARTITION_RESET)->name = mem_strdup(inst->record->name);
 }
 
 static void create_pods(const struct job_view *view, const struct instance_view *inst,
-                        const struct crew *crew, struct plan *plan, struct instance_result *ret)
+                        const struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     uint32_t workers = view->job->spec.workers_per_instance;
 
-    instance_say(ret, INSTANCE_STARTING, "StartingPods", "%u %s being started on partition %s", workers,
-                 workers == 1 ? "pod is" : "pods are", inst->record->name);
-    if (instance_was_refused(view))
-        instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
-    else if (view->create_refused)
-        instance_say(ret, INSTANCE_STARTING, view->create_reason, "The API server does not take the pods: %s",
-                     view->create_text);
-    if (view->create_refused && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
+    instance_set_result(ret, INSTANCE_STARTING, "StartingPods", "%u %s being started on partition %s",
+                        workers, workers == 1 ? "pod is" : "pods are", inst->record->name);
+    if (instance_was_rejected(view))
+        instance_set_rejected(view, inst, INSTANCE_STARTING, plan, ret);
+    else if (view->create_rejected)
+        instance_set_result(ret, INSTANCE_STARTING, view->create_reason,
+                            "The API server does not take the pods: %s", view->create_text);
+    if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
-    if (!decide_surroundings(view, inst, crew, plan))
+    if (!decide_prerequisites(view, inst, pods, plan))
         return;
     for (uint32_t w = 0; w < workers; w++) {
         if (inst->workers[w].state != WORKER_NEVER_SEEN)
@@ -261,59 +264,61 @@ static void say_where_partition_stands(const struct job_view *view, const struct
                                        struct plan *plan, struct instance_result *ret)
 {
     const struct record *record = inst->record;
-    const struct part_view *part = &inst->part;
-    bool is_there = part->state == PART_PENDING || part->state == PART_ACTIVE || part->state == PART_ERROR;
+    const struct part_view *partition = &inst->partition;
+    bool is_there =
+        partition->state == PART_PENDING || partition->state == PART_ACTIVE || partition->state == PART_ERROR;
 
-    if (part->is_broken)
-        instance_say(ret, INSTANCE_STARTING, "PartitionError",
-                     "Partition %s is in error and is being reset: %s", record->name,
-                     part->trouble ? part->trouble : "no reason given");
-    else if (part->refusal == PART_REFUSED_ROOM && !is_there)
-        instance_say(ret, INSTANCE_WAITING, "InsufficientIPUs",
-                     "V-IPU controller %s has no room for %u IPUs: %s", record->controller, record->size,
-                     part->trouble ? part->trouble : "no reason given");
-    else if (part->trouble && !is_there)
-        instance_say(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s",
-                     record->controller, part->trouble);
-    else if (controller_is_silent(view, inst, plan))
-        instance_say(ret, INSTANCE_STARTING, "ControllerUnavailable",
-                     "V-IPU controller %s, which makes partition %s, does not answer: %s", record->controller,
-                     record->name, inst->controller_trouble);
-    else if (part->in_vain_ms)
-        instance_say(ret, INSTANCE_STARTING, "PartitionError",
-                     "Partition %s has to be reset before its pods start: %s", record->name,
-                     part->trouble ? part->trouble : "no reason given");
-    else if (instance_was_refused(view))
-        instance_say_refused(view, inst, INSTANCE_STARTING, plan, ret);
+    if (partition->is_broken)
+        instance_set_result(ret, INSTANCE_STARTING, "PartitionError",
+                            "Partition %s is in error and is being reset: %s", record->name,
+                            partition->trouble ? partition->trouble : "no reason given");
+    else if (partition->refusal == PART_REFUSED_ROOM && !is_there)
+        instance_set_result(ret, INSTANCE_WAITING, "InsufficientIPUs",
+                            "V-IPU controller %s has no room for %u IPUs: %s", record->controller,
+                            record->size, partition->trouble ? partition->trouble : "no reason given");
+    else if (partition->trouble && !is_there)
+        instance_set_result(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s",
+                            record->controller, partition->trouble);
+    else if (controller_is_unresponsive(view, inst, plan))
+        instance_set_result(ret, INSTANCE_STARTING, "ControllerUnavailable",
+                            "V-IPU controller %s, which makes partition %s, does not answer: %s",
+                            record->controller, record->name, inst->controller_trouble);
+    else if (partition->in_vain_ms)
+        instance_set_result(ret, INSTANCE_STARTING, "PartitionError",
+                            "Partition %s has to be reset before its pods start: %s", record->name,
+                            partition->trouble ? partition->trouble : "no reason given");
+    else if (instance_was_rejected(view))
+        instance_set_rejected(view, inst, INSTANCE_STARTING, plan, ret);
     else
-        instance_say(ret, INSTANCE_STARTING, "CreatingPartition",
-                     "Partition %s of %u IPUs is being made by V-IPU controller %s", record->name,
-                     record->size, record->controller);
+        instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
+                            "Partition %s of %u IPUs is being made by V-IPU controller %s", record->name,
+                            record->size, record->controller);
 }
 
-void decide_starting(const struct job_view *view, const struct instance_view *inst, struct crew *crew,
+void decide_starting(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret)
 {
-    const struct part_view *part = &inst->part;
+    const struct part_view *partition = &inst->partition;
 
     say_where_partition_stands(view, inst, plan, ret);
     instance_note_step(view, inst, plan, ret);
-    if (!plan_is_due(plan, view->now_ms, inst->part_since_ms + TELL_AFTER_MS))
+    if (!plan_is_due(plan, view->now_ms, inst->partition_since_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;
     for (size_t i = 0; i < inst->stale_count; i++)
         plan_pod_delete(plan, inst->stale_pods[i]);
-    if (part->busy || inst->stale_count || part->state == PART_UNKNOWN || part->state == PART_PENDING)
+    if (partition->busy || inst->stale_count || partition->state == PART_UNKNOWN ||
+        partition->state == PART_PENDING)
         return;
-    if (part->state == PART_ACTIVE && part->fresh && !has_other_shape(inst))
-        create_pods(view, inst, crew, plan, ret);
-    else if (crew->present || has_other_shape(inst))
-        decide_partition_lost(view, inst, crew, plan, ret);
-    else if (view->now_ms < part->pods_until_ms) /* no reset, and no new partition, under its feet */
-        plan_again_at(plan, part->pods_until_ms);
-    else if (part->state == PART_ABSENT)
+    if (partition->state == PART_ACTIVE && partition->fresh && !has_other_shape(inst))
+        create_pods(view, inst, pods, plan, ret);
+    else if (pods->present || has_other_shape(inst))
+        decide_partition_lost(view, inst, pods, plan, ret);
+    else if (view->now_ms < partition->pods_until_ms) /* no reset, and no new partition, under its feet */
+        plan_again_at(plan, partition->pods_until_ms);
+    else if (partition->state == PART_ABSENT)
         decide_absent(view, inst, plan, ret);
-    else if (is_beyond_repair(view, part))
-        crew_begin_next_attempt(inst, "PartitionError", crew, plan);
+    else if (is_beyond_repair(view, partition))
+        attempt_begin_next(inst, "PartitionError", pods, plan);
     else
         reset_partition(view, inst, plan);
 }

@@ -114,7 +114,7 @@ static const char *kind_name(enum op_kind kind)
         [OP_CLAIM] = "claim",
         [OP_DRY_RUN] = "dry-run",
         [OP_SERVICE_CREATE] = "service-create",
-        [OP_NAMES_WRITE] = "names-write",
+        [OP_ENDPOINTS_WRITE] = "names-write",
         [OP_POLICY_CREATE] = "policy-create",
         [OP_KEYS_CREATE] = "keys-create",
         [OP_KEYS_DELETE] = "keys-delete",
@@ -153,7 +153,7 @@ static void print_op(const struct op *op, struct str *out)
                                          : "");
     if (op->reason)
         str_addf(out, " %s: %s", op->reason, op->text ? op->text : "");
-    if (op->kind == OP_NAMES_WRITE)
+    if (op->kind == OP_ENDPOINTS_WRITE)
         str_addf(out, " workers=%d", cJSON_GetArraySize(json_at(op->body, "endpoints")));
     else if (op->body)
         str_addf(out, " %s: %s", json_str(op->body, "launcherStatus", ""),

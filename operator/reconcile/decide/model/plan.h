@@ -19,7 +19,7 @@ enum op_kind {
     OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
     OP_DRY_RUN,    /* may pods of this template be created at all, and what are they worth? */
     OP_SERVICE_CREATE,
-    OP_NAMES_WRITE,      /* name, body: the EndpointSlice; uid: of the one that is there, NULL: none */
+    OP_ENDPOINTS_WRITE,  /* name, body: the EndpointSlice; uid: of the one that is there, NULL: none */
     OP_POLICY_CREATE,    /* the NetworkPolicy */
     OP_KEYS_CREATE,      /* instance, name = partition; ready: pods of this start exist already */
     OP_KEYS_DELETE,      /* name */

@@ -17,14 +17,14 @@
 enum worker_state {
     WORKER_NEVER_SEEN, /* no pod, and this process never saw one on this partition in this run */
     WORKER_PRESENT,
-    WORKER_GONE_QUIET,   /* was seen, is gone, and nothing of it can be running */
+    WORKER_GONE_STOPPED, /* was seen, is gone, and nothing of it can be running */
     WORKER_GONE_UNKNOWN, /* was seen and is gone, but its processes may live on */
 };
 
 struct worker_view {
     enum worker_state state;
-    bool is_unsure;        /* NEVER_SEEN: it was started all the same, by a process before this one */
-    const struct pod *pod; /* PRESENT: it; GONE_*: NULL */
+    bool may_have_started_unseen; /* NEVER_SEEN: it was started all the same, by a process before this one */
+    const struct pod *pod;        /* PRESENT: it; GONE_*: NULL */
     bool node_fenced; /* PRESENT: its node is out of service or has booted anew, or an admin vouches for it */
     const char *pod_name; /* GONE_UNKNOWN: for messages */
     const char *node;
@@ -43,12 +43,12 @@ struct instance_view {
     uint32_t index;
     const struct record *record; /* the id in use; NULL: none */
     uint32_t next_attempt;       /* for the next hashed id */
-    bool readable_taken; /* a record or partition of the readable id is somebody else's, or a tombstone */
-    struct part_view part;
+    bool readable_id_taken; /* a record or partition of the readable id is somebody else's, or a tombstone */
+    struct part_view partition;
     const char *controller_trouble; /* why the record's controller does not answer now; NULL: it does */
     int64_t controller_trouble_ms;  /* since when */
     bool released_by_admin;         /* the job need not wait for it */
-    int64_t part_since_ms;          /* when this process first heard of the partition */
+    int64_t partition_since_ms;     /* when this process first heard of the partition */
     int64_t run_since_ms;           /* ...and of this run on it */
     struct worker_view *workers;    /* job_seats(spec) of them */
     const struct owned **slices; /* of workers that meet by name, by endpoints.h's numbers; NULL: not there */
@@ -66,24 +66,24 @@ struct instance_view {
 /* A record that only waits to go away: of an earlier attempt, a removed instance, or a job that is gone. */
 struct tombstone_view {
     const struct record *record;
-    struct part_view part;
-    bool released_by_admin; /* the job need not wait for it */
-    bool all_quiet;         /* no pod that ran on it can be running */
-    bool has_living;        /* a pod is there whose program may be running, asked to go or not */
-    bool is_over;           /* and each was seen to end, or its node to be fenced */
-    bool is_unsure;         /* pods may have been made on it that nobody has seen */
-    bool held;              /* a pod may still run: hold it... */
-    int64_t hold_since_ms;  /* ...since then */
-    const char *held_by;    /* pod and node, for messages */
-    bool has_vipu_access;   /* as an instance's needs_vipu_access */
+    struct part_view partition;
+    bool released_by_admin;       /* the job need not wait for it */
+    bool all_stopped;             /* no pod that ran on it can be running */
+    bool has_running_pod;         /* a pod is there whose program may be running, asked to go or not */
+    bool is_over;                 /* and each was seen to end, or its node to be fenced */
+    bool may_have_started_unseen; /* pods may have been made on it that nobody has seen */
+    bool held;                    /* a pod may still run: hold it... */
+    int64_t hold_since_ms;        /* ...since then */
+    const char *held_for_pod;     /* pod and node, for messages */
+    bool has_vipu_access;         /* as an instance's needs_vipu_access */
 };
 
 enum dry_run_state {
     DRY_RUN_NEEDED,
     DRY_RUN_AWAITED, /* it is being asked for a like job */
     DRY_RUN_PASSED,
-    DRY_RUN_REFUSED,
-    DRY_RUN_FORBIDDEN,
+    DRY_RUN_INVALID,
+    DRY_RUN_REJECTED,
 };
 
 struct job_view {
@@ -104,12 +104,12 @@ struct job_view {
     bool has_service;            /* the headless Service of its workers exists */
     bool service_has_selector;   /* and is an earlier version's, which the cluster fills by itself */
     bool needs_policy;           /* the job's NetworkPolicy is wanted and not known to exist */
-    bool create_refused;         /* the API server would not take a pod although the dry run passed */
-    bool names_refused;          /* it would not take who is behind the workers' names */
+    bool create_rejected;        /* the API server would not take a pod although the dry run passed */
+    bool endpoints_rejected;     /* it would not take who is behind the workers' names */
     const char *create_reason, *create_text; /* of whichever was refused last */
-    int64_t create_refused_ms, create_retry_at_ms;
-    const char *write_refused;     /* what else it does not let us do, in words: ops of... */
-    enum op_kind write_refused_op; /* ...this kind; NULL: nothing */
+    int64_t create_rejected_ms, create_retry_at_ms;
+    const char *write_rejected;     /* what else it does not let us do, in words: ops of... */
+    enum op_kind write_rejected_op; /* ...this kind; NULL: nothing */
     int64_t
         details_since_ms; /* since when this process holds back numbers (plan.h, holds_details); 0: none */
     bool is_busy;         /* requests of other jobs are waiting for the API server */

@@ -6,19 +6,19 @@
 /* A process that nobody could ask knows the id of its partition for as long as it lives. It is cut off when
  * the partition goes, and would find the next one of that id. So the id is kept from use until the pods are
  * known to have ended; or for a day, after which no node is expected back. */
-#define SPENT_S 86400
+#define QUARANTINE_S 86400
 /* Likewise when an earlier process may have asked, just before its end, for the removal that this one has
  * brought about: its request would hit the next partition of that id. Longer than it can be on its way. */
-#define STRAY_S 40
+#define LATE_REQUEST_S 40
 
 /* Whoever comes after must know that the partition is on its way out, and not use it again. */
-static void mark_releasing(const struct record *record, const struct part_view *part, const char *reason,
+static void mark_releasing(const struct record *record, const struct part_view *partition, const char *reason,
                            struct plan *plan)
 {
     struct record *next = record_copy(record);
 
     next->releasing = true;
-    next->unsettled = next->unsettled || part->unsettled;
+    next->unsettled = next->unsettled || partition->unsettled;
     mem_set_str(&next->reason, reason);
     plan_add(plan, OP_RECORD_PATCH)->record = next;
 }
@@ -33,45 +33,47 @@ static bool is_fenced(const struct record *record)
 }
 
 /* Only an id without the job's uid in it can be another job's one day. */
-static bool must_not_be_used_again(const struct job_view *view, const struct tombstone_view *tomb)
+static bool needs_quarantine(const struct job_view *view, const struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
     /* A pod that nobody asked for twice may come after its record was given back: a request arrived again. */
-    bool may_be_found = (is_fenced(record) || tomb->has_living) && !tomb->is_over;
-    bool may_be_hit = view->now_ms < tomb->part.removal_until_ms;
+    bool may_be_found = (is_fenced(record) || tomb->has_running_pod) && !tomb->is_over;
+    bool may_be_hit = view->now_ms < tomb->partition.removal_until_ms;
 
     return (may_be_found || may_be_hit) &&
            !name_is_hashed(record->name, record->job_uid, record->instance, record->attempt);
 }
 
-static void mark_spent(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+static void mark_quarantined(const struct job_view *view, const struct tombstone_view *tomb,
+                             struct plan *plan)
 {
     struct record *spent = record_copy(tomb->record);
 
     spent->spent_s = view->now_unix_s;
-    if (tomb->has_living)
+    if (tomb->has_running_pod)
         mem_set_str(&spent->reason, "ProcessMayStillRun");
     else if (!spent->releasing)
-        mem_set_str(&spent->reason, RECORD_GIVEN_BACK);
+        mem_set_str(&spent->reason, RECORD_RELEASED);
     spent->releasing = true;
     plan_add(plan, OP_RECORD_PATCH)->record = spent;
 }
 
 /* Until that is done something is left: who reads that nothing is held may stop the operator at once. */
-static char *end_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+static char *close_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
 {
-    if (must_not_be_used_again(view, tomb))
-        mark_spent(view, tomb, plan);
+    if (needs_quarantine(view, tomb))
+        mark_quarantined(view, tomb, plan);
     else
         plan_record_delete(plan, tomb->record);
     return mem_printf("partition %s has been given back, and its record is being closed", tomb->record->name);
 }
 
-static void decide_spent(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
+static void decide_quarantined(const struct job_view *view, const struct tombstone_view *tomb,
+                               struct plan *plan)
 {
     const struct record *record = tomb->record;
     bool waits_for_pods = is_fenced(record) && !tomb->is_over;
-    int64_t left_s = record->spent_s + (waits_for_pods ? SPENT_S : STRAY_S) - view->now_unix_s;
+    int64_t left_s = record->spent_s + (waits_for_pods ? QUARANTINE_S : LATE_REQUEST_S) - view->now_unix_s;
 
     if (left_s <= 0)
         plan_record_delete(plan, tomb->record);
@@ -82,30 +84,30 @@ static void decide_spent(const struct job_view *view, const struct tombstone_vie
 /* ---- partitions ---- */
 
 /* Removes the partition, then its record. Nothing here asks whether it is quiet: the callers have. */
-static char *give_back(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
-                       struct plan *plan)
+static char *release_partition(const struct job_view *view, const struct tombstone_view *tomb,
+                               enum release release, struct plan *plan)
 {
     const struct record *record = tomb->record;
-    const struct part_view *part = &tomb->part;
+    const struct part_view *partition = &tomb->partition;
 
-    switch (part->state) {
+    switch (partition->state) {
     case PART_UNKNOWN:
         return mem_printf("V-IPU controller %s has not told whether partition %s is there%s%s",
-                          record->controller, record->name, part->trouble ? ": " : "",
-                          part->trouble ? part->trouble : "");
+                          record->controller, record->name, partition->trouble ? ": " : "",
+                          partition->trouble ? partition->trouble : "");
     case PART_ABSENT:
-        if (part->busy)
+        if (partition->busy)
             break;
-        if (part->unsettled) {
-            if (view->now_ms < part->settle_at_ms)
-                plan_again_at(plan, part->settle_at_ms);
+        if (partition->unsettled) {
+            if (view->now_ms < partition->settle_at_ms)
+                plan_again_at(plan, partition->settle_at_ms);
             return mem_printf("a request about partition %s may still arrive at V-IPU controller %s",
                               record->name, record->controller);
         }
         /* Its number says which ids were used; and a deletion may be slow, and must not hit what is used
          * again. */
         if (!record->releasing && release != RELEASE_FOR_GOOD) {
-            mark_releasing(record, part, RECORD_GIVEN_BACK, plan);
+            mark_releasing(record, partition, RECORD_RELEASED, plan);
             break;
         }
         if (release == RELEASE_KEEPS_ID)
@@ -113,31 +115,31 @@ static char *give_back(const struct job_view *view, const struct tombstone_view 
         if ((record->has_launcher || tomb->has_vipu_access) && view->job && !view->job->deleting)
             /* else they go with the job */
             plan_keys_delete(plan, record);
-        return end_record(view, tomb, plan);
+        return close_record(view, tomb, plan);
     case PART_PENDING:
     case PART_ACTIVE:
     case PART_ERROR:
-        if (part->busy)
+        if (partition->busy)
             break;
         if (!record->releasing && release != RELEASE_FOR_GOOD) {
-            mark_releasing(record, part, RECORD_GIVEN_BACK, plan);
+            mark_releasing(record, partition, RECORD_RELEASED, plan);
             break;
         }
-        if (!plan_is_due(plan, view->now_ms, part->retry_at_ms))
+        if (!plan_is_due(plan, view->now_ms, partition->retry_at_ms))
             break;
         plan_add(plan, OP_PARTITION_REMOVE)->name = mem_strdup(record->name);
         break;
     }
     return mem_printf("partition %s is being given back to V-IPU controller %s%s%s", record->name,
-                      record->controller, part->trouble ? "; last answer: " : "",
-                      part->trouble ? part->trouble : "");
+                      record->controller, partition->trouble ? "; last answer: " : "",
+                      partition->trouble ? partition->trouble : "");
 }
 
 /* The removal of the partition is the fence. */
-static char *let_go(const struct record *record, const struct part_view *part, const char *reason,
+static char *let_go(const struct record *record, const struct part_view *partition, const char *reason,
                     struct plan *plan)
 {
-    mark_releasing(record, part, reason, plan);
+    mark_releasing(record, partition, reason, plan);
     return mem_printf("partition %s is being given back to V-IPU controller %s", record->name,
                       record->controller);
 }
@@ -146,28 +148,28 @@ static char *let_go(const struct record *record, const struct part_view *part, c
 static void see_seat(const struct worker_view *seat, struct tombstone_view *tomb)
 {
     bool is_quiet = seat->state == WORKER_PRESENT && pod_is_quiet(seat->pod, false, seat->node_fenced);
-    bool is_lost = seat->state == WORKER_GONE_UNKNOWN || seat->is_unsure;
+    bool is_lost = seat->state == WORKER_GONE_UNKNOWN || seat->may_have_started_unseen;
 
     if (seat->state == WORKER_PRESENT && !is_quiet) {
-        tomb->has_living = true;
+        tomb->has_running_pod = true;
         is_lost = seat->pod->deleting; /* its node may never answer */
-        tomb->all_quiet = tomb->all_quiet && is_lost;
+        tomb->all_stopped = tomb->all_stopped && is_lost;
     }
-    if (!is_quiet && seat->state != WORKER_GONE_QUIET)
+    if (!is_quiet && seat->state != WORKER_GONE_STOPPED)
         tomb->is_over = false;
     if (is_lost && !tomb->released_by_admin && (!tomb->held || seat->since_ms > tomb->hold_since_ms)) {
         tomb->held = true;
         tomb->hold_since_ms = seat->since_ms;
-        tomb->held_by = seat->pod_name ? seat->pod_name : "a pod that vanished unseen";
+        tomb->held_for_pod = seat->pod_name ? seat->pod_name : "a pod that vanished unseen";
     }
 }
 
 void tombstone_sum_up(const struct worker_view *seats, struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
-    bool is_there = tomb->part.state == PART_ACTIVE || tomb->part.state == PART_ERROR;
+    bool is_there = tomb->partition.state == PART_ACTIVE || tomb->partition.state == PART_ERROR;
 
-    tomb->all_quiet = tomb->is_over = true;
+    tomb->all_stopped = tomb->is_over = true;
     for (uint32_t i = 0; i < record_seats(record); i++) {
         bool is_never_seen = seats[i].state == WORKER_NEVER_SEEN;
 
@@ -175,7 +177,7 @@ void tombstone_sum_up(const struct worker_view *seats, struct tombstone_view *to
             continue; /* it is noted before it is made */
         see_seat(&seats[i], tomb);
         if (is_never_seen && i < record->workers)
-            tomb->is_unsure = is_there && !record->started && !tomb->part.quiet;
+            tomb->may_have_started_unseen = is_there && !record->started && !tomb->partition.quiet;
     }
     tomb->is_over = tomb->is_over || tomb->released_by_admin;
 }
@@ -187,22 +189,22 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
     int64_t until = tomb->hold_since_ms + view->hold_ms;
 
     if (record->spent_s) {
-        decide_spent(view, tomb, plan);
+        decide_quarantined(view, tomb, plan);
         return NULL;
     }
     /* A record is marked as releasing only after the hold, or when removal itself is the fence. */
     if (record->releasing)
-        return give_back(view, tomb, release, plan);
-    if (!tomb->all_quiet)
+        return release_partition(view, tomb, release, plan);
+    if (!tomb->all_stopped)
         return mem_printf("pods that use partition %s are still running", record->name);
     if (tomb->held && !plan_is_due(plan, view->now_ms, until))
         return mem_printf("partition %s is held because a process of %s may still run", record->name,
-                          tomb->held_by);
+                          tomb->held_for_pod);
     if (tomb->held)
-        return let_go(record, &tomb->part, "ProcessMayStillRun", plan);
-    if (tomb->is_unsure)
-        return let_go(record, &tomb->part, "Interrupted", plan);
-    return give_back(view, tomb, release, plan);
+        return let_go(record, &tomb->partition, "ProcessMayStillRun", plan);
+    if (tomb->may_have_started_unseen)
+        return let_go(record, &tomb->partition, "Interrupted", plan);
+    return release_partition(view, tomb, release, plan);
 }
 
 bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod)
@@ -226,7 +228,7 @@ static bool stop_worker(const struct job_view *view, const struct worker_view *w
         return true;
     if (worker->pod->deleting)
         plan_again_at(plan, until);
-    tomb->all_quiet = false;
+    tomb->all_stopped = false;
     return false;
 }
 
@@ -234,29 +236,29 @@ static bool stop_worker(const struct job_view *view, const struct worker_view *w
 static void sum_up_workers(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                            struct plan *plan, struct tombstone_view *tomb)
 {
-    tomb->all_quiet = true;
+    tomb->all_stopped = true;
     for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
         const struct worker_view *worker = &inst->workers[i];
-        bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->is_unsure;
+        bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->may_have_started_unseen;
 
         if (worker->state == WORKER_PRESENT)
             is_lost = stop_worker(view, worker, keep, plan, tomb);
         if (is_lost && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
             tomb->held = true;
             tomb->hold_since_ms = worker->since_ms;
-            tomb->held_by = worker->pod_name ? worker->pod_name : "a pod that vanished unseen";
+            tomb->held_for_pod = worker->pod_name ? worker->pod_name : "a pod that vanished unseen";
         }
     }
 }
 
 /* Pods may have been created by a process that died before it could note so, and nobody has seen them. */
-static bool is_unsure(const struct job_view *view, const struct instance_view *inst)
+static bool may_have_started_unseen(const struct job_view *view, const struct instance_view *inst)
 {
-    if (inst->record->started || inst->part.quiet)
+    if (inst->record->started || inst->partition.quiet)
         return false;
     for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
         if (inst->workers[w].state == WORKER_NEVER_SEEN)
-            return inst->part.state == PART_ACTIVE || inst->part.state == PART_ERROR;
+            return inst->partition.state == PART_ACTIVE || inst->partition.state == PART_ERROR;
     }
     return false;
 }
@@ -265,7 +267,7 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
                     enum release release, struct plan *plan)
 {
     struct tombstone_view tomb = {
-        .record = inst->record, .part = inst->part, .has_vipu_access = inst->needs_vipu_access};
+        .record = inst->record, .partition = inst->partition, .has_vipu_access = inst->needs_vipu_access};
 
     for (size_t i = 0; i < inst->stale_count; i++) {
         if (!keeps_pod(view, keep, inst->stale_pods[i]))
@@ -274,8 +276,8 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
     sum_up_workers(view, inst, keep, plan, &tomb);
     if (!inst->record)
         return NULL;
-    if (!tomb.all_quiet)
+    if (!tomb.all_stopped)
         return mem_printf("pods of instance %u are being stopped", inst->index);
-    tomb.is_unsure = is_unsure(view, inst);
+    tomb.may_have_started_unseen = may_have_started_unseen(view, inst);
     return tombstone_decide(view, &tomb, release, plan);
 }

@@ -4,13 +4,14 @@
 
 /* ---- the record ---- */
 
-struct record *crew_change_record(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+struct record *plan_patch_record(const struct instance_view *inst, struct pod_summary *pods,
+                                 struct plan *plan)
 {
     struct record *next = record_copy(inst->record);
 
-    next->unsettled = next->unsettled || inst->part.unsettled; /* known to whoever comes after a crash */
+    next->unsettled = next->unsettled || inst->partition.unsettled; /* known to whoever comes after a crash */
     plan_add(plan, OP_RECORD_PATCH)->record = next;
-    crew->record_changed = true;
+    pods->record_changed = true;
     return next;
 }
 
@@ -21,75 +22,76 @@ static void forget_disruption(struct record *record)
     record->disrupted_s = 0;
 }
 
-bool crew_note_disruption(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+bool run_note_disruption(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan)
 {
-    const struct failure *failure = &crew->failure;
+    const struct failure *failure = &pods->failure;
     struct record *next;
 
     if (!failure->is_disruption || inst->record->disruption)
         return false;
-    next = crew_change_record(inst, crew, plan);
+    next = plan_patch_record(inst, pods, plan);
     mem_set_str(&next->disruption, failure->reason);
     mem_set_str(&next->disrupted_pod, failure->pod_name);
     next->disrupted_s = failure->at_s;
     return true;
 }
 
-bool crew_is_over(const struct job_view *view, const struct instance_view *inst, const struct crew *crew,
-                  struct plan *plan)
+bool run_is_over(const struct job_view *view, const struct instance_view *inst,
+                 const struct pod_summary *pods, struct plan *plan)
 {
-    bool may_arrive = crew->never_seen && inst->part.unsettled && view->now_ms < inst->part.settle_at_ms;
+    bool may_arrive =
+        pods->never_seen && inst->partition.unsettled && view->now_ms < inst->partition.settle_at_ms;
 
     if (may_arrive)
-        plan_again_at(plan, inst->part.settle_at_ms);
-    return crew->noisy == 0 && !may_arrive;
+        plan_again_at(plan, inst->partition.settle_at_ms);
+    return pods->may_be_running == 0 && !may_arrive;
 }
 
-struct record *crew_begin_next_run(const struct instance_view *inst, struct crew *crew, struct plan *plan)
+struct record *run_begin_next(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan)
 {
-    struct record *next = crew_change_record(inst, crew, plan);
+    struct record *next = plan_patch_record(inst, pods, plan);
 
     if (next->has_launcher || inst->needs_vipu_access)
         plan_keys_delete(plan, next);
     next->run++;
     next->start++;
     next->started = next->launched = false;
-    next->restarts += crew->failure.reason || crew->launcher_done || crew->succeeded == inst->record->workers;
+    next->restarts += pods->failure.reason || pods->launcher_done || pods->succeeded == inst->record->workers;
     forget_disruption(next);
     return next;
 }
 
-void crew_begin_next_attempt(const struct instance_view *inst, const char *reason, struct crew *crew,
-                             struct plan *plan)
+void attempt_begin_next(const struct instance_view *inst, const char *reason, struct pod_summary *pods,
+                        struct plan *plan)
 {
-    struct record *next = crew_change_record(inst, crew, plan);
+    struct record *next = plan_patch_record(inst, pods, plan);
 
     next->releasing = true;
     mem_set_str(&next->reason, reason);
-    next->restarts += crew->failure.reason != NULL;
+    next->restarts += pods->failure.reason != NULL;
 }
 
 /* ---- summing up ---- */
 
-static void sum_up_end(const struct pod *pod, struct crew *crew)
+static void sum_up_end(const struct pod *pod, struct pod_summary *pods)
 {
     struct failure failure = {0};
 
     if (pod->disruption)
         failure = failure_of_disruption(pod);
     if (pod->cut_short) {
-        crew->gone++;
+        pods->gone++;
     } else if (pod->phase == POD_SUCCEEDED) {
-        crew->succeeded++;
+        pods->succeeded++;
     } else if (pod->phase == POD_FAILED) {
-        crew->failed++;
+        pods->failed++;
         failure = failure_of_pod(pod);
     }
     if (failure.reason)
-        failure_take_first(&crew->failure, &failure);
+        failure_take_first(&pods->failure, &failure);
 }
 
-static void sum_up_gone(const struct worker_view *worker, uint32_t instance, struct crew *crew)
+static void sum_up_gone(const struct worker_view *worker, uint32_t instance, struct pod_summary *pods)
 {
     struct failure failure = {
         .reason = worker->disruption,
@@ -100,106 +102,108 @@ static void sum_up_gone(const struct worker_view *worker, uint32_t instance, str
     };
 
     if (failure.reason)
-        failure_take_first(&crew->failure, &failure);
+        failure_take_first(&pods->failure, &failure);
 }
 
 /* What the record has noted stands, whatever else has failed since; while its pod is there, it says more. */
-static void recall_disruption(const struct instance_view *inst, struct crew *crew)
+static void recall_disruption(const struct instance_view *inst, struct pod_summary *pods)
 {
     struct failure noted = failure_of_record(inst->record);
 
     if (!noted.reason)
         return;
-    if (crew->failure.is_disruption && str_eq(crew->failure.pod_name, noted.pod_name))
-        noted.pod = crew->failure.pod;
-    crew->failure = crew->judged = noted;
+    if (pods->failure.is_disruption && str_eq(pods->failure.pod_name, noted.pod_name))
+        noted.pod = pods->failure.pod;
+    pods->failure = pods->for_policy = noted;
 }
 
-static void sum_up_worker(const struct worker_view *worker, struct crew *crew)
+static void sum_up_worker(const struct worker_view *worker, struct pod_summary *pods)
 {
     const struct pod *pod = worker->pod;
 
-    crew->never_seen += worker->state == WORKER_NEVER_SEEN;
-    crew->gone += worker->state == WORKER_GONE_QUIET;
+    pods->never_seen += worker->state == WORKER_NEVER_SEEN;
+    pods->gone += worker->state == WORKER_GONE_STOPPED;
     if (worker->state != WORKER_PRESENT)
         return;
-    crew->present++;
-    crew->running += pod->phase == POD_RUNNING;
+    pods->present++;
+    pods->running += pod->phase == POD_RUNNING;
     if (pod->phase == POD_RUNNING && pod->lingering) {
-        crew->lingering++;
-        crew->lingers = pod;
+        pods->with_ended_main++;
+        pods->with_running_sidecar = pod;
     }
-    crew->ready += pod->ready && pod->ip && !pod->deleting;
-    sum_up_end(pod, crew);
+    pods->ready += pod->ready && pod->ip && !pod->deleting;
+    sum_up_end(pod, pods);
 }
 
 /* A worker that ends well before its launcher has failed: nobody told it to. */
-static void look_for_early_end(const struct instance_view *inst, uint32_t workers, struct crew *crew)
+static void look_for_early_end(const struct instance_view *inst, uint32_t workers, struct pod_summary *pods)
 {
-    for (uint32_t w = 0; w < workers && !crew->failure.reason; w++) {
+    for (uint32_t w = 0; w < workers && !pods->failure.reason; w++) {
         const struct pod *pod = inst->workers[w].state == WORKER_PRESENT ? inst->workers[w].pod : NULL;
 
         if (!pod || pod->phase != POD_SUCCEEDED || pod->cut_short)
             continue;
-        crew->failure = failure_of_pod(pod);
-        crew->failure.reason = "WorkerEnded";
-        crew->failure.at_s = pod->finished_s;
+        pods->failure = failure_of_pod(pod);
+        pods->failure.reason = "WorkerEnded";
+        pods->failure.at_s = pod->finished_s;
     }
 }
 
 /* Who dies first takes the others along, and the launcher is told by its network before the operator is by a
  * kubelet: a worker is named before the launcher that misses it. */
-static void sum_up_launcher(const struct instance_view *inst, uint32_t seat, struct crew *crew)
+static void sum_up_launcher(const struct instance_view *inst, uint32_t seat, struct pod_summary *pods)
 {
     const struct worker_view *launcher = &inst->workers[seat];
     const struct pod *pod = launcher->pod;
     struct failure failure = {0};
 
-    crew->gone += launcher->state == WORKER_GONE_QUIET;
+    pods->gone += launcher->state == WORKER_GONE_STOPPED;
     if (launcher->state == WORKER_PRESENT) {
-        crew->launcher = pod;
+        pods->launcher = pod;
         if (pod->disruption)
             failure = failure_of_disruption(pod);
         if (pod->cut_short)
-            crew->gone++;
+            pods->gone++;
         else if (pod->phase == POD_SUCCEEDED)
-            crew->launcher_done = pod;
+            pods->launcher_done = pod;
         else if (pod->phase == POD_FAILED)
             failure = failure_of_pod(pod);
     }
-    if (!crew->launcher_done)
-        look_for_early_end(inst, seat, crew);
-    if (failure.reason && !failure.is_disruption && !crew->failure.reason)
-        crew->failure = failure_of_lost_worker(pod, inst->workers, seat);
-    if (failure.reason && !crew->failure.reason)
-        crew->failure = failure;
-    crew->judged = failure.reason && !crew->failure.is_disruption ? failure : crew->failure;
+    if (!pods->launcher_done)
+        look_for_early_end(inst, seat, pods);
+    if (failure.reason && !failure.is_disruption && !pods->failure.reason)
+        pods->failure = failure_of_lost_worker(pod, inst->workers, seat);
+    if (failure.reason && !pods->failure.reason)
+        pods->failure = failure;
+    pods->for_policy = failure.reason && !pods->failure.is_disruption ? failure : pods->failure;
 }
 
 /* May something of it still run? Returns whether it is lost: asked to go long ago and still there, so that
  * its node does not answer. */
-static bool sum_up_present(const struct job_view *view, const struct worker_view *seat, struct crew *crew)
+static bool sum_up_present(const struct job_view *view, const struct worker_view *seat,
+                           struct pod_summary *pods)
 {
     const struct pod *pod = seat->pod;
     int64_t until = seat->since_ms + view->hold_ms;
 
-    if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !crew->waiting_pod)
-        crew->waiting_pod = pod;
+    if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !pods->waiting_pod)
+        pods->waiting_pod = pod;
     if (pod_is_quiet(pod, false, seat->node_fenced))
         return false;
     if (pod->deleting && view->now_ms >= until)
         return true;
-    crew->noisy++;
-    if (pod->deleting && (!crew->patience_ms || until < crew->patience_ms))
-        crew->patience_ms = until;
+    pods->may_be_running++;
+    if (pod->deleting && (!pods->lost_after_ms || until < pods->lost_after_ms))
+        pods->lost_after_ms = until;
     return false;
 }
 
-static bool is_lost(const struct job_view *view, const struct worker_view *seat, struct crew *crew)
+static bool is_lost(const struct job_view *view, const struct worker_view *seat, struct pod_summary *pods)
 {
     if (seat->state == WORKER_PRESENT)
-        return sum_up_present(view, seat, crew);
-    return seat->state == WORKER_GONE_UNKNOWN || seat->is_unsure; /* unsure: vanished while nobody watched */
+        return sum_up_present(view, seat, pods);
+    return seat->state == WORKER_GONE_UNKNOWN ||
+           seat->may_have_started_unseen; /* unsure: vanished while nobody watched */
 }
 
 static bool is_unbegun(const struct pod *pod)
@@ -207,16 +211,16 @@ static bool is_unbegun(const struct pod *pod)
     return pod->node && pod->phase == POD_PENDING && !pod->has_begun && !pod->trouble && !pod->deleting;
 }
 
-static void sum_up_start(const struct pod *pod, struct crew *crew)
+static void sum_up_start(const struct pod *pod, struct pod_summary *pods)
 {
     if (!is_unbegun(pod))
         return;
-    crew->unbegun++;
-    if (pod->is_unprepared && (!crew->unprepared || pod->scheduled_s < crew->unprepared->scheduled_s))
-        crew->unprepared = pod;
+    pods->not_started++;
+    if (pod->is_unprepared && (!pods->not_prepared || pod->scheduled_s < pods->not_prepared->scheduled_s))
+        pods->not_prepared = pod;
 }
 
-void crew_sum_up(const struct job_view *view, const struct instance_view *inst, struct crew *crew)
+void pod_summary_of(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods)
 {
     const struct job_spec *spec = &view->job->spec;
 
@@ -224,25 +228,26 @@ void crew_sum_up(const struct job_view *view, const struct instance_view *inst, 
         const struct worker_view *seat = &inst->workers[i];
 
         if (i < spec->workers_per_instance)
-            sum_up_worker(seat, crew);
+            sum_up_worker(seat, pods);
         if (seat->state == WORKER_PRESENT)
-            sum_up_start(seat->pod, crew);
-        if (seat->state == WORKER_GONE_QUIET || seat->state == WORKER_GONE_UNKNOWN)
-            sum_up_gone(seat, inst->index, crew);
-        if (is_lost(view, seat, crew) && (!crew->lost || seat->since_ms > crew->lost->since_ms)) {
-            crew->lost = seat;
-            crew->lost_index = i;
+            sum_up_start(seat->pod, pods);
+        if (seat->state == WORKER_GONE_STOPPED || seat->state == WORKER_GONE_UNKNOWN)
+            sum_up_gone(seat, inst->index, pods);
+        if (is_lost(view, seat, pods) && (!pods->lost || seat->since_ms > pods->lost->since_ms)) {
+            pods->lost = seat;
+            pods->lost_index = i;
         }
     }
-    crew->judged = crew->failure;
+    pods->for_policy = pods->failure;
     if (spec->has_launcher)
-        sum_up_launcher(inst, spec->workers_per_instance, crew);
+        sum_up_launcher(inst, spec->workers_per_instance, pods);
     if (inst->record)
-        recall_disruption(inst, crew);
-    crew->failure.attempt = inst->record ? inst->record->restarts : 0;
+        recall_disruption(inst, pods);
+    pods->failure.attempt = inst->record ? inst->record->restarts : 0;
 }
 
-void crew_delete(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+void plan_delete_running_pods(const struct job_view *view, const struct instance_view *inst,
+                              struct plan *plan)
 {
     for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
         const struct worker_view *seat = &inst->workers[i];

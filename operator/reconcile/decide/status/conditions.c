@@ -36,17 +36,18 @@ static void put_condition(cJSON *conditions, const cJSON *before, const struct c
     json_put_str(condition, "lastUpdateTime", same ? json_str(old, "lastUpdateTime", now) : now);
 }
 
-static struct condition partitions_ready(const struct verdict *v, const char *why, const char *text)
+static struct condition partitions_ready(const struct job_verdict *v, const char *why, const char *text)
 {
     if (verdict_has_ended(v) || !v->all_partitions)
         return (struct condition){"PartitionsReady", NO, why, text};
-    if (v->has_silent_controller)
+    if (v->has_unresponsive_controller)
         return (struct condition){"PartitionsReady", UNKNOWN, "ControllerUnavailable",
                                   "A V-IPU controller has not answered for long; what runs goes on"};
     return (struct condition){"PartitionsReady", YES, "AllActive", "Every instance has its partition"};
 }
 
-void conditions_put(cJSON *status, const cJSON *before, const struct verdict *v, const struct job_view *view)
+void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict *v,
+                    const struct job_view *view)
 {
     cJSON *conditions = json_put_array(status, "conditions");
     bool ended = verdict_has_ended(v), running = v->all_pods;

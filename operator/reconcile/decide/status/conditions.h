@@ -3,5 +3,5 @@
 
 #include "operator/reconcile/decide/status/status.h"
 
-void conditions_put(cJSON *status, const cJSON *before, const struct verdict *verdict,
+void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict *verdict,
                     const struct job_view *view);

@@ -28,7 +28,7 @@ int64_t status_start_s(const cJSON *status)
     return at;
 }
 
-bool verdict_has_ended(const struct verdict *v)
+bool verdict_has_ended(const struct job_verdict *v)
 {
     return v->state == JOB_COMPLETED || v->state == JOB_FAILED;
 }
@@ -40,9 +40,9 @@ static const char *part_state_name(const struct instance_view *inst)
 {
     bool started = inst->record->started;
 
-    if (inst->part.is_broken && !started) /* also while it is being reset */
+    if (inst->partition.is_broken && !started) /* also while it is being reset */
         return "Error";
-    switch (inst->part.state) {
+    switch (inst->partition.state) {
     case PART_ACTIVE:
         return "Active";
     case PART_ERROR:
@@ -74,25 +74,26 @@ static void put_partition(cJSON *list, const struct record *record, const char *
 }
 
 /* Right after a start nothing is known of it yet; a controller that does not answer gives it trouble soon. */
-static bool is_only_a_record(const struct part_view *part)
+static bool is_only_a_record(const struct part_view *partition)
 {
-    return !part->busy && (part->state == PART_ABSENT || (part->state == PART_UNKNOWN && !part->trouble));
+    return !partition->busy &&
+           (partition->state == PART_ABSENT || (partition->state == PART_UNKNOWN && !partition->trouble));
 }
 
 /* A suspended job is done with a partition when its record has gone, too: then the operator may be taken
  * away. One that keeps an id from use stays. */
-static bool is_still_held(const struct job_view *view, const struct verdict *v,
+static bool is_still_held(const struct job_view *view, const struct job_verdict *v,
                           const struct tombstone_view *tomb)
 {
     if (tomb->record->spent_s)
         return false;
-    if (!is_only_a_record(&tomb->part))
+    if (!is_only_a_record(&tomb->partition))
         return true;
-    return v->state == JOB_SUSPENDED && tomb->part.state == PART_ABSENT &&
+    return v->state == JOB_SUSPENDED && tomb->partition.state == PART_ABSENT &&
            release_of(view, tomb->record, v) != RELEASE_KEEPS_ID;
 }
 
-static void put_partitions(cJSON *status, const struct verdict *v, const struct job_view *view)
+static void put_partitions(cJSON *status, const struct job_verdict *v, const struct job_view *view)
 {
     cJSON *list = json_put_array(status, "partitions");
     cJSON *counts = json_put_object(status, "partitionCounts");
@@ -124,7 +125,7 @@ static void put_partitions(cJSON *status, const struct verdict *v, const struct 
 }
 
 /* Who stands far back in a line is not told what changes with every step of it. */
-static void put_queue(cJSON *status, const struct verdict *v, const struct job *job)
+static void put_queue(cJSON *status, const struct job_verdict *v, const struct job *job)
 {
     const struct claim_wait *wait = v->wait;
     cJSON *queue, *blockers;
@@ -155,7 +156,7 @@ static void put_set(cJSON *status, const char *key, const struct indexset *set)
 
 /* ---- the whole ---- */
 
-static void put_failures(cJSON *status, const cJSON *before, const struct verdict *v)
+static void put_failures(cJSON *status, const cJSON *before, const struct job_verdict *v)
 {
     cJSON *list =
         failures_merge(json_at(before, "failure"), v->failures, v->failure_count, status_start_s(before));
@@ -164,7 +165,7 @@ static void put_failures(cJSON *status, const cJSON *before, const struct verdic
         json_put_take(status, "failure", list);
 }
 
-static bool had_partitions(const cJSON *before, const struct verdict *v)
+static bool had_partitions(const cJSON *before, const struct job_verdict *v)
 {
     if (!verdict_has_ended(v))
         return v->all_partitions;
@@ -172,7 +173,7 @@ static bool had_partitions(const cJSON *before, const struct verdict *v)
 }
 
 /* What lifetime.c counts from. A suspended job starts anew. */
-static void put_clocks(cJSON *status, const cJSON *before, const struct verdict *v, const char *now)
+static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v, const char *now)
 {
     if (v->state != JOB_SUSPENDED)
         json_put_str(status, "startTime", json_str(before, "startTime", v->has_begun ? now : NULL));
@@ -182,7 +183,7 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct verdict 
         json_put_str(status, "completionTime", json_str(before, "completionTime", now));
 }
 
-static cJSON *build(const struct job_view *view, const cJSON *before, const struct verdict *v)
+static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v)
 {
     const struct job *job = view->job;
     cJSON *status = json_object(), *workers;
@@ -223,7 +224,7 @@ static bool is_named(const char *const *names, const char *name)
 }
 
 /* Is every member the same, but for those of these names? */
-static bool alike(const cJSON *a, const cJSON *b, const char *const *free)
+static bool objects_equal_except(const cJSON *a, const cJSON *b, const char *const *free)
 {
     JSON_EACH (member, a) {
         if (!is_named(free, json_key(member)) &&
@@ -237,26 +238,26 @@ static bool alike(const cJSON *a, const cJSON *b, const char *const *free)
     return true;
 }
 
-static bool conditions_alike(const cJSON *a, const cJSON *b, const char *const *free)
+static bool conditions_equal_except(const cJSON *a, const cJSON *b, const char *const *free)
 {
     const cJSON *left = a ? a->child : NULL, *right = b ? b->child : NULL;
 
     for (; left && right; left = left->next, right = right->next) {
-        if (!alike(left, right, free))
+        if (!objects_equal_except(left, right, free))
             return false;
     }
     return !left && !right;
 }
 
 /* A status and its conditions: which members may differ. */
-struct freedom {
+struct exceptions {
     const char *const *status, *const *condition;
 };
 
-static bool statuses_alike(const cJSON *a, const cJSON *b, const struct freedom *freedom)
+static bool statuses_equal_except(const cJSON *a, const cJSON *b, const struct exceptions *exceptions)
 {
-    return alike(a, b, freedom->status) &&
-           conditions_alike(json_at(a, "conditions"), json_at(b, "conditions"), freedom->condition);
+    return objects_equal_except(a, b, exceptions->status) &&
+           conditions_equal_except(json_at(a, "conditions"), json_at(b, "conditions"), exceptions->condition);
 }
 
 #define TIMES "lastReconcileTime", "conditions"
@@ -275,16 +276,17 @@ static enum difference compare(const cJSON *before, const cJSON *after)
 {
     bool is_deletion = str_eq(json_str(after, "launcherStatus", ""), job_state_name(JOB_TERMINATING));
 
-    if (statuses_alike(before, after, &(struct freedom){TIMES_ALONE, CONDITION_TIMES}))
+    if (statuses_equal_except(before, after, &(struct exceptions){TIMES_ALONE, CONDITION_TIMES}))
         return SAME;
-    if (statuses_alike(before, after,
-                       &(struct freedom){is_deletion ? DETAILS_OF_DELETION : DETAILS, CONDITION_DETAILS}))
+    if (statuses_equal_except(
+            before, after,
+            &(struct exceptions){is_deletion ? DETAILS_OF_DELETION : DETAILS, CONDITION_DETAILS}))
         return ONLY_DETAILS;
     return DIFFERENT;
 }
 
 /* A merge patch keeps what it does not name: what is gone has to be named. */
-static void name_what_is_gone(const cJSON *before, cJSON *patch)
+static void add_removed_members(const cJSON *before, cJSON *patch)
 {
     JSON_EACH (member, before) {
         cJSON *now = cJSON_GetObjectItemCaseSensitive(patch, json_key(member));
@@ -292,12 +294,12 @@ static void name_what_is_gone(const cJSON *before, cJSON *patch)
         if (!now)
             json_put_take(patch, json_key(member), cJSON_CreateNull());
         else if (cJSON_IsObject(member) && cJSON_IsObject(now))
-            name_what_is_gone(member, now);
+            add_removed_members(member, now);
     }
 }
 
 /* The API server's own words have no limit; the status has one. */
-static char *bounded(const char *text)
+static char *truncate_message(const char *text)
 {
     size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
 
@@ -316,12 +318,12 @@ static int64_t details_due_ms(const struct job_view *view, const cJSON *before)
 
     timefmt_parse_rfc3339(json_str(before, "lastReconcileTime", ""), &written_s);
     if (view->now_unix_s >= written_s)
-        quiet_ms = view->now_ms + (written_s + STATUS_QUIET_S - view->now_unix_s) * 1000;
+        quiet_ms = view->now_ms + (written_s + STATUS_DETAILS_EVERY_S - view->now_unix_s) * 1000;
     return quiet_ms > settled_ms ? quiet_ms : settled_ms;
 }
 
-static bool must_wait(const struct job_view *view, const cJSON *before, enum difference difference,
-                      struct plan *plan)
+static bool must_batch(const struct job_view *view, const cJSON *before, enum difference difference,
+                       struct plan *plan)
 {
     int64_t due_ms = difference == ONLY_DETAILS ? details_due_ms(view, before) : 0;
 
@@ -332,43 +334,43 @@ static bool must_wait(const struct job_view *view, const cJSON *before, enum dif
     return true;
 }
 
-static void decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
+static void decide(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
                    struct plan *plan)
 {
     cJSON *after = build(view, before, v);
     enum difference difference = compare(before, after);
 
-    if (difference == SAME || must_wait(view, before, difference, plan)) {
+    if (difference == SAME || must_batch(view, before, difference, plan)) {
         cJSON_Delete(after);
         return;
     }
-    telling_add(before, after, v, plan);
-    name_what_is_gone(before, after);
+    status_events_add(before, after, v, plan);
+    add_removed_members(before, after);
     plan_add(plan, OP_STATUS)->body = after;
 }
 
-void status_decide(const struct job_view *view, const cJSON *before, const struct verdict *v,
+void status_decide(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
                    struct plan *plan)
 {
-    AUTO(mem) char *message = bounded(v->message);
-    struct verdict told = *v;
+    AUTO(mem) char *message = truncate_message(v->message);
+    struct job_verdict told = *v;
 
     told.message = message;
     decide(view, before, &told, plan);
 }
 
-void verdict_add_failure(struct verdict *v, const struct failure *failure)
+void verdict_add_failure(struct job_verdict *v, const struct failure *failure)
 {
     v->failures = mem_grow(v->failures, v->failure_count + 1, sizeof(*v->failures));
     v->failures[v->failure_count++] = *failure;
 }
 
-void verdict_release(struct verdict *v)
+void verdict_release(struct job_verdict *v)
 {
     mem_free(v->failures);
     mem_free(v->message);
     mem_free(v->stuck_at);
     indexset_release(&v->done);
     indexset_release(&v->broken);
-    *v = (struct verdict){0};
+    *v = (struct job_verdict){0};
 }

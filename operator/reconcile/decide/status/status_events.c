@@ -3,7 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/api/reasons.h"
 
-static bool tells_reason(const struct plan *plan, const char *reason)
+static bool has_event(const struct plan *plan, const char *reason)
 {
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->ops[i].kind == OP_EVENT && str_eq(plan->ops[i].reason, reason))
@@ -12,7 +12,7 @@ static bool tells_reason(const struct plan *plan, const char *reason)
     return false;
 }
 
-static void tell_state(const cJSON *before, const struct verdict *v, struct plan *plan)
+static void add_state_event(const cJSON *before, const struct job_verdict *v, struct plan *plan)
 {
     bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
     bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
@@ -23,12 +23,13 @@ static void tell_state(const cJSON *before, const struct verdict *v, struct plan
     /* Steps on the way up follow each other too quickly to be told one by one; that it runs is told. */
     if ((same_state && same_reason) || same_words || (v->state == JOB_STARTING && !warning))
         return;
-    if (!tells_reason(plan, v->reason)) /* a failure has just been told in more words */
+    if (!has_event(plan, v->reason)) /* a failure has just been told in more words */
         plan_event(plan, v->reason, v->message, warning);
 }
 
 /* Each failure that stays in status, once, with its node and last lines. */
-static void tell_failures(const cJSON *before, const cJSON *after, const struct verdict *v, struct plan *plan)
+static void add_failure_events(const cJSON *before, const cJSON *after, const struct job_verdict *v,
+                               struct plan *plan)
 {
     int64_t start_s = status_start_s(before);
 
@@ -44,20 +45,21 @@ static void tell_failures(const cJSON *before, const cJSON *after, const struct 
     }
 }
 
-void telling_add(const cJSON *before, const cJSON *after, const struct verdict *v, struct plan *plan)
+void status_events_add(const cJSON *before, const cJSON *after, const struct job_verdict *v,
+                       struct plan *plan)
 {
-    tell_failures(before, after, v, plan);
-    tell_state(before, v, plan);
+    add_failure_events(before, after, v, plan);
+    add_state_event(before, v, plan);
 }
 
-bool telling_of_refused_write(const struct job_view *view, const struct plan *plan, struct verdict *v)
+bool verdict_note_rejected_write(const struct job_view *view, const struct plan *plan, struct job_verdict *v)
 {
     char *before = v->message;
 
-    if (!view->write_refused || !before || verdict_has_ended(v) || !plan_has(plan, view->write_refused_op))
+    if (!view->write_rejected || !before || verdict_has_ended(v) || !plan_has(plan, view->write_rejected_op))
         return false;
     v->reason = "WriteRefused";
-    v->message = mem_printf("%s; %s", before, view->write_refused);
+    v->message = mem_printf("%s; %s", before, view->write_rejected);
     mem_free(before);
     if (!v->stuck_at && (v->state == JOB_PENDING || v->state == JOB_STARTING))
         v->stuck_at = mem_strdup(v->message);

@@ -29,7 +29,7 @@ void check_state(const struct world *w, const char *state, const char *reason, c
 
 void check_nothing_held(const struct world *w)
 {
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(world_held(w), 0);
     CHECK(!w->finalizer);
 }

@@ -178,29 +178,30 @@ static void calls_move(struct world *w, bool may_fail)
                            : FATE_DONE);
     else if (track)
         world_list(w, track);
-    if (w->part_count)
-        world_part_settle(w, &w->parts[world_roll(w, w->part_count)]);
+    if (w->partition_count)
+        world_partition_settle(w, &w->partitions[world_roll(w, w->partition_count)]);
 }
 
 static void parts_suffer(struct world *w)
 {
-    struct wpart *part = w->part_count ? &w->parts[world_roll(w, w->part_count)] : NULL;
+    struct world_partition *partition =
+        w->partition_count ? &w->partitions[world_roll(w, w->partition_count)] : NULL;
 
     switch (world_roll(w, 5)) {
     case 0:
         say(w, "a partition is removed behind our back");
-        if (part && !part->is_foreign)
-            world_part_disturb(w, part->id, PART_ABSENT);
+        if (partition && !partition->is_foreign)
+            world_partition_disturb(w, partition->id, PART_ABSENT);
         return;
     case 1:
         say(w, "a partition breaks");
-        if (part && !part->is_foreign)
-            world_part_disturb(w, part->id, PART_ERROR);
+        if (partition && !partition->is_foreign)
+            world_partition_disturb(w, partition->id, PART_ERROR);
         return;
     case 2:
         say(w, "somebody takes our id");
-        if (!world_part(w, "p-job-ns-0") && !world_record(w, "p-job-ns-0"))
-            world_part_add(w, "p-job-ns-0", 4, 1, true);
+        if (!world_partition(w, "p-job-ns-0") && !world_record(w, "p-job-ns-0"))
+            world_partition_add(w, "p-job-ns-0", 4, 1, true);
         return;
     case 3:
         say(w, "the controller falls silent or speaks again");
@@ -254,7 +255,7 @@ static void users_act(struct world *w)
         return;
     case 3:
         say(w, "templates are forbidden, or are not");
-        w->dry_run_answer = w->dry_run_answer == DRY_RUN_NEEDED ? DRY_RUN_FORBIDDEN : DRY_RUN_NEEDED;
+        w->dry_run_answer = w->dry_run_answer == DRY_RUN_NEEDED ? DRY_RUN_REJECTED : DRY_RUN_NEEDED;
         return;
     default:
         if (world_roll(w, 10) == 0) {
@@ -273,11 +274,11 @@ static void strays_arrive(struct world *w)
         if (w->now_ms < stray.at_ms)
             continue;
         w->strays[i--] = w->strays[--w->stray_count];
-        if (stray.call == CALL_CREATE && !world_part(w, stray.id) &&
+        if (stray.call == CALL_CREATE && !world_partition(w, stray.id) &&
             world_ipus_used(w) + stray.size <= WORLD_CAPACITY)
-            world_part_add(w, stray.id, stray.size, stray.gcds, false);
+            world_partition_add(w, stray.id, stray.size, stray.gcds, false);
         else if (stray.call == CALL_REMOVE)
-            world_part_drop(w, stray.id);
+            world_partition_drop(w, stray.id);
         mem_free(stray.id);
     }
 }
@@ -412,9 +413,9 @@ static bool is_over(const struct world *w)
 
 static void check_end(struct world *w)
 {
-    for (size_t i = 0; i < w->part_count; i++) {
-        if (!w->parts[i].is_foreign)
-            world_fail(w, "partition %s is left behind", w->parts[i].id);
+    for (size_t i = 0; i < w->partition_count; i++) {
+        if (!w->partitions[i].is_foreign)
+            world_fail(w, "partition %s is left behind", w->partitions[i].id);
     }
     if (world_held(w))
         world_fail(w, "a record is left behind");

@@ -79,7 +79,7 @@ TEST(every_instance_has_a_launcher_of_its_own)
     world_pod_end(w, pod(w, "job-launcher-1"), 0);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     pod(w, "job-worker-1");
     CHECK(!world_pod(w, "job-worker-2"));
     world_pod_end(w, pod(w, "job-launcher"), 0);
@@ -122,11 +122,11 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
     CHECK_STR_EQ(json_str(told, "node", ""), lost->node);
     CHECK_HAS(json_str(told, "message", ""), "mpirun gives up");
     CHECK(!json_at(told, "exitCode"));
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, WORLD_HOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
     CHECK_STR_EQ(world_said(w, "reason"), "WorkerLost");
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
 }
 
 TEST(a_worker_that_shows_why_it_died_is_no_lost_one)

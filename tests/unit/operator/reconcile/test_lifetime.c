@@ -217,7 +217,7 @@ TEST(a_template_that_is_forbidden_is_stuck_without_ipus)
 {
     AUTO(world) struct world *w = world_new(LIMITED("\"startDeadlineSeconds\":30"));
 
-    w->dry_run_answer = DRY_RUN_FORBIDDEN;
+    w->dry_run_answer = DRY_RUN_REJECTED;
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "QuotaExceeded");
     world_pass(w, 30000);
@@ -296,7 +296,7 @@ TEST(a_finished_job_goes_when_it_was_kept_long_enough)
         CHECK(w->exists);
         world_pass(w, 1000);
         CHECK(!w->exists);
-        CHECK_INT_EQ(w->part_count, 0);
+        CHECK_INT_EQ(w->partition_count, 0);
     }
 }
 
@@ -306,7 +306,7 @@ TEST(zero_seconds_are_none)
 
     end_all(w, 0);
     CHECK(!w->exists);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(w->record_count, 0);
 }
 

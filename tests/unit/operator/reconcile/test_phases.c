@@ -8,7 +8,7 @@
 static void check_only(const struct phase_ends *ends, enum phase phase, int64_t seconds)
 {
     for (size_t i = 0; i < PHASES; i++)
-        CHECK_INT_EQ(ends->seconds[i], i == phase ? seconds : PHASE_GOES_ON);
+        CHECK_INT_EQ(ends->seconds[i], i == phase ? seconds : PHASE_NOT_ENDED);
 }
 
 TEST(each_phase_is_told_once_when_it_ends)
@@ -57,11 +57,11 @@ TEST(a_look_that_comes_late_tells_of_several)
     struct phase_ends ends;
 
     phases_of_pod(NULL, &pod, &record, &ends);
-    CHECK_INT_EQ(ends.seconds[PHASE_QUEUED], PHASE_GOES_ON);
+    CHECK_INT_EQ(ends.seconds[PHASE_QUEUED], PHASE_NOT_ENDED);
     CHECK_INT_EQ(ends.seconds[PHASE_ALLOCATING], 1);
     CHECK_INT_EQ(ends.seconds[PHASE_SCHEDULING], 1);
     CHECK_INT_EQ(ends.seconds[PHASE_PULLING], 2);
-    CHECK_INT_EQ(ends.seconds[PHASE_STARTING], PHASE_GOES_ON); /* nobody saw it ready */
+    CHECK_INT_EQ(ends.seconds[PHASE_STARTING], PHASE_NOT_ENDED); /* nobody saw it ready */
     CHECK_INT_EQ(ends.seconds[PHASE_RUNNING], 5);
 }
 

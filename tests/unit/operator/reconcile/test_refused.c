@@ -36,7 +36,7 @@ static void check_backs_off(struct world *w)
                 "The API server does not take all pods of instance 0, which gives its IPUs back until it is "
                 "tried again: " QUOTA);
     CHECK_INT_EQ(pods_there(w), 0);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(world_held(w), 0);
     check_idle(w);
 }
@@ -77,7 +77,7 @@ TEST(its_other_instances_run_on)
     CHECK_STR_EQ(world_said(w, "reason"), "PodsNotCreated");
     CHECK_HAS(world_said(w, "lastMessage"), "1 of 2 instances running, 0 done; ");
     CHECK_INT_EQ(pods_there(w), 2);
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     w->quota = 4;
     world_pass(w, AGAIN_MS);
     CHECK_STR_EQ(world_said(w, "lastMessage"), "2 of 2 instances running, 0 done");
@@ -96,7 +96,7 @@ TEST(a_changed_quota_is_found_by_a_restart_too)
     world_pass(w, AGAIN_MS);
     world_pass(w, TOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     w->refusal = NULL;
     world_pass(w, AGAIN_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -137,7 +137,7 @@ TEST(a_process_that_dies_while_it_takes_back_leaves_nothing)
     for (int i = 0; i < 20 && !str_eq(world_said(w, "launcherStatus"), "Pending"); i++)
         world_pass(w, AGAIN_MS);
     CHECK_INT_EQ(pods_there(w), 0);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
 }
 
 TEST(a_pod_that_does_not_end_keeps_its_partition)
@@ -151,11 +151,11 @@ TEST(a_pod_that_does_not_end_keeps_its_partition)
     pod(w, "job-worker-0")->node_silent = true;
     world_pass(w, TOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, WORLD_HOLD_MS);
     world_pass(w, TOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
 }
 
 /* The request for it arrives a second time, after its IPUs have been given back. */
@@ -166,7 +166,7 @@ TEST(an_id_is_kept_from_use_when_a_pod_of_it_comes_again)
 
     w->refusal = QUOTA;
     w->quota = 1;
-    while (w->pod_count == 0 || w->part_count > 0)
+    while (w->pod_count == 0 || w->partition_count > 0)
         CHECK(world_advance(w));
     CHECK_INT_EQ(w->record_count, 1);
     again = w->pods[0];
@@ -212,7 +212,7 @@ TEST(a_job_in_a_namespace_that_is_being_deleted_waits_without_ipus_and_goes)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    w->dry_run_answer = DRY_RUN_FORBIDDEN;
+    w->dry_run_answer = DRY_RUN_REJECTED;
     w->forbidden_as = "NamespaceTerminating";
     w->refusal = GOES;
     world_settle(w);

@@ -45,7 +45,7 @@ static void setting_auto(struct setting *s)
     job_free(s->job);
 }
 
-static void decide(struct setting *s, const struct verdict *verdict)
+static void decide(struct setting *s, const struct job_verdict *verdict)
 {
     plan_release(&s->plan);
     status_decide(&s->view, s->before, verdict, &s->plan);
@@ -91,7 +91,7 @@ static void keep(struct setting *s)
 }
 
 /* A job whose status says this, and nothing was said before. */
-static void setting_told(struct setting *s, const struct verdict *v)
+static void setting_told(struct setting *s, const struct job_verdict *v)
 {
     setting_init(s, "{}");
     decide(s, v);
@@ -117,9 +117,9 @@ static void check_condition(const cJSON *status, const char *type, bool holds, c
     CHECK(json_at(item, "message"));
 }
 
-static struct verdict verdict(enum job_state state, const char *reason, const char *message)
+static struct job_verdict verdict(enum job_state state, const char *reason, const char *message)
 {
-    return (struct verdict){.state = state, .reason = reason, .message = (char *)(uintptr_t)message};
+    return (struct job_verdict){.state = state, .reason = reason, .message = (char *)(uintptr_t)message};
 }
 
 /* ---- states and conditions ---- */
@@ -145,7 +145,7 @@ TEST(every_state_has_its_conditions)
 
     CHECK_ROWS (row, rows) {
         AUTO(setting) struct setting s;
-        struct verdict v = verdict(row->state, row->reason, "a sentence");
+        struct job_verdict v = verdict(row->state, row->reason, "a sentence");
 
         setting_init(&s, "{}");
         decide(&s, &v);
@@ -167,7 +167,7 @@ TEST(every_state_has_its_conditions)
 TEST(a_running_job_is_ready_in_every_way)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
 
     setting_init(&s, "{}");
     v.running = 2;
@@ -193,7 +193,7 @@ TEST(a_running_job_is_ready_in_every_way)
 TEST(an_ended_job_is_ready_in_no_way)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_COMPLETED, "Completed", "All instances done");
+    struct job_verdict v = verdict(JOB_COMPLETED, "Completed", "All instances done");
 
     setting_init(&s, "{\"startTime\":\"" EARLIER "\",\"iPUPartitionCreated\":true}");
     v.all_partitions = v.all_pods = true;
@@ -210,7 +210,7 @@ TEST(an_ended_job_is_ready_in_no_way)
 TEST(what_was_written_is_not_written_again)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
 
     setting_told(&s, &v);
     decide(&s, &v);
@@ -224,7 +224,7 @@ TEST(what_was_written_is_not_written_again)
 TEST(numbers_inside_a_sentence_change_at_most_once_a_minute)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+    struct job_verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
 
     setting_told(&s, &v);
     v.message = (char *)(uintptr_t) "32 of 64 are taken";
@@ -241,7 +241,7 @@ TEST(numbers_inside_a_sentence_change_at_most_once_a_minute)
 TEST(the_first_of_many_pods_waits_for_the_others)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_STARTING, "StartingPods", "0 of 8 pods are running");
+    struct job_verdict v = verdict(JOB_STARTING, "StartingPods", "0 of 8 pods are running");
 
     setting_told(&s, &v);
     pass_s(&s, 3600);
@@ -262,7 +262,7 @@ TEST(the_first_of_many_pods_waits_for_the_others)
 TEST(the_number_of_pods_alone_is_told_once_a_minute)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
 
     setting_init(&s, "{}");
     v.active = 2;
@@ -285,7 +285,7 @@ TEST(the_number_of_pods_alone_is_told_once_a_minute)
 TEST(a_clock_that_went_back_does_not_silence_the_status)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+    struct job_verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
 
     setting_told(&s, &v);
     v.message = (char *)(uintptr_t) "32 of 64 are taken";
@@ -300,7 +300,7 @@ TEST(a_clock_that_went_back_does_not_silence_the_status)
 TEST(another_reason_is_told_at_once)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+    struct job_verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
 
     setting_told(&s, &v);
     v.reason = "Queued";
@@ -314,7 +314,7 @@ TEST(another_reason_is_told_at_once)
 TEST(a_transition_time_moves_only_with_the_condition)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_STARTING, "StartingPods", "a");
+    struct job_verdict v = verdict(JOB_STARTING, "StartingPods", "a");
 
     setting_told(&s, &v);
     s.view.now_unix_s += 100;
@@ -334,7 +334,7 @@ TEST(a_transition_time_moves_only_with_the_condition)
 TEST(what_is_gone_is_named)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_PENDING, "Queued", "a");
+    struct job_verdict v = verdict(JOB_PENDING, "Queued", "a");
 
     setting_init(&s, "{\"completionTime\":\"" EARLIER "\",\"completedInstances\":\"0\",\"unheardOf\":1}");
     decide(&s, &v);
@@ -370,7 +370,7 @@ TEST(events_tell_what_changed_and_warn_of_failures)
 
     CHECK_ROWS (row, rows) {
         AUTO(setting) struct setting s;
-        struct verdict v = verdict(row->state, row->reason, "a");
+        struct job_verdict v = verdict(row->state, row->reason, "a");
         const struct op *event;
 
         setting_init(&s, row->before);
@@ -388,7 +388,7 @@ TEST(a_message_of_the_api_server_is_cut)
 {
     AUTO(setting) struct setting s;
     AUTO(str) struct str text = {0};
-    struct verdict v;
+    struct job_verdict v;
 
     setting_init(&s, "{}");
     str_addc(&text, 'x');
@@ -407,7 +407,7 @@ TEST(at_most_sixteen_partitions_are_listed_and_all_are_counted)
     AUTO(setting) struct setting s;
     struct record records[INSTANCES] = {{0}};
     struct instance_view instances[INSTANCES] = {{0}};
-    struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "a");
 
     setting_init(&s, "{}");
     for (uint32_t i = 0; i < INSTANCES; i++) {
@@ -416,7 +416,8 @@ TEST(at_most_sixteen_partitions_are_listed_and_all_are_counted)
                                      .instance = i,
                                      .size = 4,
                                      .gcds = 1};
-        instances[i] = (struct instance_view){.index = i, .record = &records[i], .part.state = PART_ACTIVE};
+        instances[i] =
+            (struct instance_view){.index = i, .record = &records[i], .partition.state = PART_ACTIVE};
     }
     s.view.instances = instances;
     s.view.instance_count = INSTANCES;
@@ -446,8 +447,8 @@ TEST(a_partition_is_told_with_its_state)
     CHECK_ROWS (row, rows) {
         AUTO(setting) struct setting s;
         struct record record = {.name = (char *)(uintptr_t) "p-0", .started = row->started};
-        struct instance_view inst = {.record = &record, .part.state = row->state};
-        struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+        struct instance_view inst = {.record = &record, .partition.state = row->state};
+        struct job_verdict v = verdict(JOB_RUNNING, "Running", "a");
 
         setting_init(&s, "{}");
         s.view.instances = &inst;
@@ -464,17 +465,17 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
         bool releasing;
         const char *told; /* NULL: not at all */
     } rows[] = {
-        {{.part.state = PART_ACTIVE}, true, "Removing"},
-        {{.part.state = PART_ACTIVE, .held = true}, false, "Held"},
-        {{.part.state = PART_ABSENT, .part.busy = true}, true, "Removing"},
-        {{.part.state = PART_ABSENT}, true, NULL},
+        {{.partition.state = PART_ACTIVE}, true, "Removing"},
+        {{.partition.state = PART_ACTIVE, .held = true}, false, "Held"},
+        {{.partition.state = PART_ABSENT, .partition.busy = true}, true, "Removing"},
+        {{.partition.state = PART_ABSENT}, true, NULL},
     };
 
     CHECK_ROWS (row, rows) {
         AUTO(setting) struct setting s;
         struct record record = {.name = (char *)(uintptr_t) "p-0", .releasing = row->releasing};
         struct tombstone_view tomb = row->tomb;
-        struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+        struct job_verdict v = verdict(JOB_RUNNING, "Running", "a");
 
         setting_init(&s, "{}");
         tomb.record = &record;
@@ -511,7 +512,7 @@ static struct failure failure_at(struct pod *pod, uint32_t attempt)
 TEST(a_failure_is_told_once_with_node_and_last_words)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_RESTARTING, "Restarting", "again");
+    struct job_verdict v = verdict(JOB_RESTARTING, "Restarting", "again");
     struct pod pod;
     struct failure failure = failure_at(&pod, 0);
 
@@ -537,7 +538,7 @@ TEST(a_failure_is_told_once_with_node_and_last_words)
 TEST(the_end_by_a_failure_is_one_event)
 {
     AUTO(setting) struct setting s;
-    struct verdict v = verdict(JOB_FAILED, "ContainerFailed", "it failed");
+    struct job_verdict v = verdict(JOB_FAILED, "ContainerFailed", "it failed");
     struct pod pod;
     struct failure failure = failure_at(&pod, 0);
 
@@ -591,7 +592,7 @@ TEST(the_api_server_keeps_every_field_of_a_status)
     struct failure failure = failure_at(&pod, 1);
     struct record record = {.name = (char *)(uintptr_t) "p-0", .controller = (char *)(uintptr_t) "v:1"};
     struct instance_view inst = {.record = &record};
-    struct verdict v = verdict(JOB_RUNNING, "Running", "a");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "a");
 
     CHECK(from);
     CHECK_OK(yaml_parse(slice_of(from), "crd", &doc, &err), err);

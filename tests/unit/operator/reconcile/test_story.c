@@ -29,8 +29,8 @@ static void step_until_pod(struct world *w, const char *name)
 {
     for (int i = 0; i < 20 && !world_pod(w, name); i++) {
         step(w);
-        for (size_t p = 0; p < w->part_count; p++)
-            world_part_settle(w, &w->parts[p]);
+        for (size_t p = 0; p < w->partition_count; p++)
+            world_partition_settle(w, &w->partitions[p]);
     }
     pod(w, name);
 }
@@ -108,8 +108,8 @@ TEST(a_job_runs_and_completes)
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 1);
     CHECK_INT_EQ(world_number(w, "desiredReplicas"), 1);
     CHECK(json_bool(w->status, "iPUPartitionCreated", false));
-    CHECK_INT_EQ(w->part_count, 1);
-    CHECK_STR_EQ(w->parts[0].id, "p-job-ns-0");
+    CHECK_INT_EQ(w->partition_count, 1);
+    CHECK_STR_EQ(w->partitions[0].id, "p-job-ns-0");
     check_idle(w);
     world_pod_end(w, pod(w, "job-worker-0"), 0);
     world_settle(w);
@@ -136,7 +136,7 @@ TEST(instances_and_workers_are_numbered_through)
     world_pod_end(w, pod(w, "job-worker-3"), 0);
     world_settle(w);
     check_state(w, "Running", "Running", "1 of 2 instances running, 1 done");
-    CHECK_INT_EQ(w->part_count, 1); /* the second instance's IPUs went back at once */
+    CHECK_INT_EQ(w->partition_count, 1); /* the second instance's IPUs went back at once */
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     end_all(w, 0);
     check_completed(w);
@@ -285,7 +285,7 @@ TEST(one_failed_instance_does_not_stop_the_others)
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
     check_state(w, "Running", "Running", "1 of 2 instances running, 0 done, 1 failed");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
                 "1 of 2 instances failed; pod job-worker-0: ContainerFailed; see status.failure");
@@ -324,7 +324,7 @@ TEST(a_failed_worker_takes_its_peers_along)
     CHECK(peer->deleting);
     check_state(w, "Running", "ContainerFailed", /* its end is told when it is one */
                 "Container main of pod job-worker-0 ended with exit code 1");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     world_settle(w);
     check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
     CHECK(!peer->exists);
@@ -356,9 +356,9 @@ TEST(a_failed_worker_and_a_lost_one_are_a_failure_and_the_ipus_are_held)
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
     check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, WORLD_HOLD_MS - 1);
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, 1);
     check_nothing_held(w);
 }
@@ -434,7 +434,7 @@ TEST(a_job_is_not_over_while_a_sidecar_runs)
     world_pod_end(w, pod(w, "job-worker-0"), 0);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     pod(w, "job-worker-0")->has_running_sidecar = false;
     world_settle(w);
     check_completed(w);
@@ -526,9 +526,9 @@ TEST(a_lost_pods_partition_is_held_then_fenced_and_its_id_not_used_again)
               " vanished without having ended; partition p-job-ns-0 is held because");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS - 1);
-    CHECK(world_part(w, "p-job-ns-0"));
+    CHECK(world_partition(w, "p-job-ns-0"));
     world_pass(w, 1);
-    CHECK(!world_part(w, "p-job-ns-0"));
+    CHECK(!world_partition(w, "p-job-ns-0"));
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
     CHECK_INT_EQ(world_held(w), 1);
@@ -567,7 +567,7 @@ TEST(a_lost_attempt_is_remembered_while_ipus_are_short)
     world_pod_vanish(w, pod(w, "job-worker-0"), false);
     world_settle(w);
     world_pass(w, WORLD_HOLD_MS);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(w->record_count, 1);
     check_state(w, "Pending", "InsufficientIPUs", "Waiting for IPUs");
     check_idle(w);
@@ -590,7 +590,7 @@ TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fe
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK(stuck->exists);
-    CHECK(world_part(w, "p-job-ns-0"));
+    CHECK(world_partition(w, "p-job-ns-0"));
     w->now_ms++;
     world_reconcile(w);
     CHECK_HAS(world_said(w, "lastMessage"), " does not end; partition p-job-ns-0 is held");
@@ -613,11 +613,11 @@ TEST(a_peer_that_is_still_ending_is_waited_for)
     world_reconcile(w); /* notices, and asks the peer to go: late */
     world_reconcile(w);
     CHECK(slow->deleting);
-    CHECK(world_part(w, "p-job-ns-0"));
+    CHECK(world_partition(w, "p-job-ns-0"));
     world_pass(w, WORLD_HOLD_MS - 1);
-    CHECK(world_part(w, "p-job-ns-0"));
+    CHECK(world_partition(w, "p-job-ns-0"));
     world_pass(w, 1);
-    CHECK(!world_part(w, "p-job-ns-0"));
+    CHECK(!world_partition(w, "p-job-ns-0"));
 }
 
 TEST(a_node_that_booted_anew_runs_nothing_of_before)
@@ -643,7 +643,7 @@ TEST(what_the_garbage_collector_says_is_not_quiet)
     world_settle(w);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
-    CHECK(world_part(w, "p-job-ns-0"));
+    CHECK(world_partition(w, "p-job-ns-0"));
     CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), "NodeLost");
     world_pass(w, WORLD_HOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -675,7 +675,7 @@ TEST(a_service_of_somebody_else_is_told_and_left_alone)
                 "tried again: Service job-workers exists");
     CHECK(strv_has(&w->told, "NameTaken"));
     CHECK_INT_EQ(w->pod_count, 0);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     check_idle(w);
     w->service_taken = false;
     world_pass(w, 10000);
@@ -876,12 +876,12 @@ TEST(an_id_of_somebody_else_is_left_alone)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    world_part_add(w, "p-job-ns-0", 8, 1, true);
+    world_partition_add(w, "p-job-ns-0", 8, 1, true);
     world_settle(w);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-0");
     end_all(w, 0);
-    CHECK_INT_EQ(w->part_count, 1);
-    CHECK(world_part(w, "p-job-ns-0")->is_foreign);
+    CHECK_INT_EQ(w->partition_count, 1);
+    CHECK(world_partition(w, "p-job-ns-0")->is_foreign);
 }
 
 TEST(an_id_taken_at_the_last_moment_is_left_alone)
@@ -890,9 +890,9 @@ TEST(an_id_taken_at_the_last_moment_is_left_alone)
 
     while (w->record_count == 0)
         world_reconcile(w);
-    world_part_add(w, "p-job-ns-0", 4, 1, true);
+    world_partition_add(w, "p-job-ns-0", 4, 1, true);
     world_settle(w);
-    CHECK(world_part(w, "p-job-ns-0")->is_foreign);
+    CHECK(world_partition(w, "p-job-ns-0")->is_foreign);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-0");
     CHECK_INT_EQ(w->record_count, 1);
 }
@@ -904,9 +904,9 @@ TEST(a_partition_of_another_shape_is_somebody_elses)
     while (w->record_count == 0)
         world_reconcile(w);
     world_crash(w); /* who was first cannot be told any more */
-    world_part_add(w, "p-job-ns-0", 8, 1, true);
+    world_partition_add(w, "p-job-ns-0", 8, 1, true);
     world_settle(w);
-    CHECK(world_part(w, "p-job-ns-0"));
+    CHECK(world_partition(w, "p-job-ns-0"));
     world_pass(w, 60000);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-0");
     CHECK_INT_EQ(w->record_count, 1);
@@ -917,13 +917,13 @@ TEST(a_partition_that_changed_its_shape_in_our_hands_is_replaced)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
-    world_part(w, "p-job-ns-0")->gcds = 2;
+    world_partition(w, "p-job-ns-0")->gcds = 2;
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     end_all(w, 1);
     world_pass(w, 10000);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     CHECK_INT_EQ(w->record_count, 1);
 }
 
@@ -931,9 +931,9 @@ TEST(a_broken_partition_is_reset)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    for (int i = 0; i < 20 && w->part_count == 0; i++)
+    for (int i = 0; i < 20 && w->partition_count == 0; i++)
         step(w);
-    w->parts[0].state = PART_ERROR;
+    w->partitions[0].state = PART_ERROR;
     world_list(w, w->tracks[0]);
     w->now_ms += 2000;
     world_reconcile(w);
@@ -948,11 +948,11 @@ TEST(hashed_ids_of_somebody_else_are_passed_over)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    world_part_add(w, "p-job-ns-0", 4, 1, true);
-    world_part_add(w, "p-job-0a1b2c3d4e-0-0", 4, 1, true);
+    world_partition_add(w, "p-job-ns-0", 4, 1, true);
+    world_partition_add(w, "p-job-0a1b2c3d4e-0-0", 4, 1, true);
     world_settle(w);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
-    CHECK_INT_EQ(w->part_count, 3);
+    CHECK_INT_EQ(w->partition_count, 3);
 }
 
 /* Whatever it means by that: it is told, and asked more and more seldom. */
@@ -984,14 +984,14 @@ TEST(what_was_made_in_another_shape_is_given_back)
     w->lists_other_gcds = true;
     for (int64_t until_ms = w->now_ms + 10 * MINUTE_MS; w->now_ms < until_ms; w->now_ms += 100) {
         world_settle(w);
-        CHECK(w->part_count <= w->record_count);
+        CHECK(w->partition_count <= w->record_count);
     }
     CHECK_STR_EQ(world_said(w, "reason"), "PartitionLost");
     w->lists_other_gcds = false;
     world_pass(w, 2 * MINUTE_MS);
     world_pass(w, 2 * MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
 }
 
 TEST(a_reset_that_is_refused_is_told_and_then_another_partition_is_made)
@@ -1052,13 +1052,13 @@ TEST(a_partition_that_resets_do_not_mend_is_replaced)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    for (int i = 0; i < 20 && w->part_count == 0; i++)
+    for (int i = 0; i < 20 && w->partition_count == 0; i++)
         step(w);
-    w->parts[0].is_beyond_repair = true;
+    w->partitions[0].is_beyond_repair = true;
     world_settle(w);
     world_pass(w, 2000);
     for (unsigned i = 0; i < WORLD_TROUBLE_MS / 1000 - 1; i++) {
-        CHECK_INT_EQ(w->parts[0].resets, 1 + i); /* once a second, and not all the time */
+        CHECK_INT_EQ(w->partitions[0].resets, 1 + i); /* once a second, and not all the time */
         world_pass(w, 1000);
         check_state(w, "Starting", "PartitionError",
                     "Partition p-job-ns-0 is in error and is being reset: no reason given");
@@ -1067,7 +1067,7 @@ TEST(a_partition_that_resets_do_not_mend_is_replaced)
     world_pass(w, 2000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
 }
 
 /* Nobody has answered for a pod: it may come while the partition is being reset. */
@@ -1075,9 +1075,9 @@ TEST(a_broken_partition_is_not_reset_while_a_pod_may_still_come)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    for (int i = 0; i < 20 && w->part_count == 0; i++)
+    for (int i = 0; i < 20 && w->partition_count == 0; i++)
         step(w);
-    w->parts[0].state = PART_ERROR;
+    w->partitions[0].state = PART_ERROR;
     world_list(w, w->tracks[0]);
     w->tracks[0]->view.pods_until_ms = w->now_ms + MINUTE_MS;
     w->now_ms += MINUTE_MS - 1;
@@ -1099,7 +1099,7 @@ static struct world *broken_between_two_pods(enum part_state state)
     world_worker(w->tracks[0], 1)->state = WORKER_NEVER_SEEN;
     w->tracks[0]->started = false;
     json_put_str(json_at_mut(w->records[0], "data"), "started", "false");
-    world_part_disturb(w, "p-job-ns-0", state);
+    world_partition_disturb(w, "p-job-ns-0", state);
     world_list(w, w->tracks[0]);
     return w;
 }
@@ -1151,7 +1151,7 @@ TEST(a_partition_that_breaks_when_the_first_pod_has_ended_already_is_replaced)
         world_pass(w, 1000);
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
         CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
-        CHECK(!world_part(w, "p-job-ns-0"));
+        CHECK(!world_partition(w, "p-job-ns-0"));
     }
 }
 
@@ -1159,12 +1159,12 @@ TEST(a_partition_that_vanished_is_made_again_for_the_next_run)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
-    world_part_disturb(w, "p-job-ns-0", PART_ABSENT);
+    world_partition_disturb(w, "p-job-ns-0", PART_ABSENT);
     world_settle(w);
     end_all(w, 1);
     world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
-    CHECK(world_part(w, "p-job-ns-0"));
+    CHECK(world_partition(w, "p-job-ns-0"));
 }
 
 /* ---- a template that changes ---- */
@@ -1231,7 +1231,7 @@ TEST(a_changed_template_is_rolled_out_one_instance_at_a_time)
     CHECK_INT_EQ(roll_out(w, ROLLS("3", "", "new"), 3), 2);
     check_state(w, "Running", "Running", "3 of 3 instances running, 0 done");
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
-    CHECK_INT_EQ(w->part_count, 3);
+    CHECK_INT_EQ(w->partition_count, 3);
     CHECK_STR_EQ(pod(w, "job-worker-2")->partition, "p-job-ns-2");
     check_idle(w);
     end_all(w, 0);
@@ -1256,7 +1256,7 @@ TEST(a_rollout_keeps_within_its_bounds)
         AUTO(world) struct world *w = running(row->from);
 
         CHECK_INT_EQ(roll_out(w, row->to, row->instances), row->fewest);
-        CHECK_INT_EQ(w->part_count, row->instances); /* those beside have gone */
+        CHECK_INT_EQ(w->partition_count, row->instances); /* those beside have gone */
         CHECK_INT_EQ(w->record_count, row->instances);
         check_idle(w);
         end_all(w, 0);
@@ -1300,7 +1300,7 @@ TEST(a_rollout_without_a_spare_partition_says_so_and_goes_on_when_there_is_one)
     w->no_grants = false;
     world_settle(w);
     CHECK_INT_EQ(pods_of(w, to), 1);
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
 }
 
 TEST(scaling_a_job_that_has_ended_changes_nothing_and_says_so_once)
@@ -1360,7 +1360,7 @@ TEST(a_partition_that_breaks_fails_a_job_that_does_not_restart)
     CHECK_ROWS (row, rows) {
         AUTO(world) struct world *w = running(ONE);
 
-        world_part_disturb(w, "p-job-ns-0", row->state);
+        world_partition_disturb(w, "p-job-ns-0", row->state);
         world_settle(w);
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running"); /* V-IPU may reset it by itself */
         world_pass(w, WORLD_TROUBLE_MS);
@@ -1374,14 +1374,14 @@ TEST(a_partition_that_breaks_restarts_a_job_as_often_as_allowed)
     CHECK_ROWS (state, broken_states) {
         AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\",\"backOffLimit\":1}"));
 
-        world_part_disturb(w, "p-job-ns-0", *state);
+        world_partition_disturb(w, "p-job-ns-0", *state);
         world_pass(w, WORLD_TROUBLE_MS);
         world_pass(w, WORLD_TROUBLE_MS);
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
         CHECK_INT_EQ(world_number(w, "restartCount"), 1);
         CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
         check_idle(w);
-        world_part_disturb(w, "p-job-ns-0", *state);
+        world_partition_disturb(w, "p-job-ns-0", *state);
         world_pass(w, WORLD_TROUBLE_MS);
         world_pass(w, WORLD_TROUBLE_MS);
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
@@ -1394,10 +1394,10 @@ TEST(a_partition_that_is_well_again_in_time_is_no_trouble)
     AUTO(world) struct world *w = running(ONE);
     struct wpod *first = pod(w, "job-worker-0");
 
-    world_part_disturb(w, "p-job-ns-0", PART_ERROR);
+    world_partition_disturb(w, "p-job-ns-0", PART_ERROR);
     world_settle(w);
     world_pass(w, WORLD_TROUBLE_MS / 2);
-    w->parts[0].state = PART_ACTIVE;
+    w->partitions[0].state = PART_ACTIVE;
     world_settle(w);
     world_pass(w, 2 * WORLD_TROUBLE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -1479,7 +1479,7 @@ TEST(an_unknown_outcome_is_waited_out_before_the_id_is_free)
     reconcile_until_call(w, CALL_REMOVE);
     world_call_end(w, w->tracks[0], FATE_DONE_UNKNOWN);
     world_settle(w);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_STRAY_MS);
     world_pass(w, WORLD_STRAY_MS - 1);
     CHECK(w->exists);
@@ -1494,7 +1494,7 @@ TEST(a_refused_template_takes_no_ipus_and_is_judged_again_when_the_spec_changes)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    w->dry_run_answer = DRY_RUN_REFUSED;
+    w->dry_run_answer = DRY_RUN_INVALID;
     w->refusal = "spec.workers.template.spec.containers[0].image: Required value";
     world_settle(w);
     check_state(w, "Failed", "PodTemplateRefused", w->refusal);
@@ -1514,7 +1514,7 @@ TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
     AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":2,"));
     unsigned told;
 
-    w->dry_run_answer = DRY_RUN_FORBIDDEN;
+    w->dry_run_answer = DRY_RUN_REJECTED;
     w->refusal = "exceeded quota: pods";
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "QuotaExceeded");
@@ -1585,7 +1585,7 @@ TEST(a_finished_job_stays_finished_when_its_spec_is_spoilt)
     world_pod_end(w, pod(w, "job-worker-0"), 0);
     while (!json_at(w->status, "completionTime"))
         world_reconcile(w);
-    CHECK_INT_EQ(w->part_count, 1); /* told, but not given back yet */
+    CHECK_INT_EQ(w->partition_count, 1); /* told, but not given back yet */
     world_set_spec(w, "jobInstances", "-1");
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Completed");
@@ -1618,7 +1618,7 @@ TEST(a_suspended_job_holds_no_ipus_and_runs_again)
     world_settle(w);
     check_state(w, "Suspended", "Suspended",
                 "Suspended; it holds no IPUs. Set spec.suspend to false to go on");
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK(!world_pod(w, "job-worker-0"));
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     check_idle(w);
@@ -1688,7 +1688,7 @@ TEST(a_job_resumed_in_the_middle_of_a_removal_gets_another_partition)
     world_set_spec(w, "suspend", "false");
     world_settle(w);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     end_all(w, 0);
     check_completed(w);
 }
@@ -1701,7 +1701,7 @@ TEST(suspended_and_resumed_often_a_job_leaves_nothing)
         world_set_spec(w, "suspend", "true");
         world_settle(w);
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Suspended");
-        CHECK_INT_EQ(w->part_count, 0);
+        CHECK_INT_EQ(w->partition_count, 0);
         CHECK_INT_EQ(w->record_count, 0);
         CHECK_INT_EQ(w->track_count, 0);
         world_set_spec(w, "suspend", "false");
@@ -1709,7 +1709,7 @@ TEST(suspended_and_resumed_often_a_job_leaves_nothing)
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     }
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
-    CHECK_INT_EQ(w->part_count, 2);
+    CHECK_INT_EQ(w->partition_count, 2);
     end_all(w, 0);
     check_completed(w);
 }
@@ -1723,14 +1723,14 @@ TEST(instances_removed_while_suspended_leave_no_orphan)
     world_set_spec(w, "suspend", "true");
     world_set_spec(w, "jobInstances", "1");
     world_settle(w);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(w->record_count, 0);
     world_set_spec(w, "suspend", "false");
     world_settle(w);
     CHECK(world_pod(w, "job-worker-0"));
     CHECK(!world_pod(w, "job-worker-1"));
     CHECK(!world_pod(w, "job-worker-2"));
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
 }
 
 TEST(a_job_that_ends_is_told_once)
@@ -1775,7 +1775,7 @@ TEST(a_suspended_job_with_a_stuck_pod_gives_its_ipus_back_after_the_hold)
     check_state(w, "Suspended", "Suspended", "Suspended: pods of instance 0 are being stopped");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     world_set_spec(w, "suspend", "false");
     world_settle(w);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
@@ -1790,7 +1790,7 @@ TEST(a_deleted_job_frees_its_partition_before_it_goes)
     world_reconcile(w);
     check_state(w, "Terminating", "Terminating", "Being deleted: pods of instance 0 are being stopped");
     CHECK(old->deleting);
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     world_settle(w);
     CHECK(!w->exists);
     check_nothing_held(w);
@@ -1817,7 +1817,7 @@ TEST(a_deleted_job_with_a_stuck_pod_goes_after_the_hold)
     world_settle(w);
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK(w->exists);
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, 1);
     CHECK(!w->exists);
     check_nothing_held(w);
@@ -1834,7 +1834,7 @@ TEST(a_spent_id_is_kept_until_its_pod_has_ended)
     world_settle(w);
     world_pass(w, WORLD_HOLD_MS);
     CHECK(!w->exists);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK(world_is_spent(w, "p-job-ns-0"));
     check_idle(w);
     world_pod_obey(w, stuck, 143);
@@ -1896,7 +1896,7 @@ TEST(an_id_is_spent_that_an_earlier_process_may_still_remove)
 
     world_crash(w);
     end_all(w, 0);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK(world_is_spent(w, "p-job-ns-0"));
     CHECK(!w->finalizer);
     check_idle(w);
@@ -1950,7 +1950,7 @@ TEST(a_record_whose_job_is_gone_goes_too)
     world_pod_end(w, pod(w, "job-worker-0"), 0);
     w->exists = false; /* somebody removed the finalizer */
     world_settle(w);
-    CHECK_INT_EQ(w->part_count, 0);
+    CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(w->record_count, 0);
 }
 
@@ -1961,7 +1961,7 @@ TEST(a_removed_instance_gives_its_ipus_back)
     world_set_spec(w, "jobInstances", "1");
     world_settle(w);
     CHECK(!world_pod(w, "job-worker-1"));
-    CHECK_INT_EQ(w->part_count, 1);
+    CHECK_INT_EQ(w->partition_count, 1);
     CHECK_INT_EQ(w->record_count, 1);
     check_state(w, "Running", "Running", "Running on its IPUs");
     world_set_spec(w, "jobInstances", "3");

@@ -42,7 +42,7 @@ TEST(a_partition_that_was_changed_between_two_starts_is_told)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
-    world_part(w, "p-job-ns-0")->gcds = 2;
+    world_partition(w, "p-job-ns-0")->gcds = 2;
     world_pass(w, TOLD_MS);
     end_all(w, 1);
     w->now_ms += RESTART_MS;

@@ -72,8 +72,8 @@ void world_free(struct world *w)
         cJSON_Delete(w->records[i]);
     for (size_t i = 0; i < w->slice_count; i++)
         cJSON_Delete(w->slices[i]);
-    while (w->part_count)
-        world_part_drop(w, w->parts[0].id);
+    while (w->partition_count)
+        world_partition_drop(w, w->partitions[0].id);
     for (size_t i = 0; i < w->stray_count; i++)
         mem_free(w->strays[i].id);
     strv_release(&w->disturbed);
@@ -83,7 +83,7 @@ void world_free(struct world *w)
     mem_free(w->pods);
     mem_free(w->records);
     mem_free(w->slices);
-    mem_free(w->parts);
+    mem_free(w->partitions);
     mem_free(w->strays);
     mem_free(w->tracks);
     mem_free(w->name);

@@ -50,7 +50,7 @@ struct wpod {
     int64_t vanished_ms; /* when its object went */
 };
 
-struct wpart {
+struct world_partition {
     char *id;
     uint32_t size, gcds;
     enum part_state state;
@@ -87,7 +87,7 @@ struct wtrack {
     uint32_t worker_count;
     enum keys_state keys;
     int64_t keys_at_ms;
-    bool launch_is_ours, is_refused;
+    bool launch_noted_by_us, is_refused;
 };
 
 struct wstray {
@@ -116,8 +116,8 @@ struct world {
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */
-    struct wpart *parts;
-    size_t part_count;
+    struct world_partition *partitions;
+    size_t partition_count;
     struct strv disturbed; /* ids of partitions that somebody else broke or removed */
     struct wstray *strays;
     size_t stray_count;
@@ -127,7 +127,7 @@ struct world {
     size_t track_count;
     struct strv taken;
     enum dry_run_state dry_run;
-    int64_t dry_run_generation, dry_run_retry_at_ms, create_refused_ms, create_retry_at_ms, again_at_ms;
+    int64_t dry_run_generation, dry_run_retry_at_ms, create_rejected_ms, create_retry_at_ms, again_at_ms;
     bool has_service, has_policy;
     int64_t details_since_ms;
     bool is_busy;              /* with other jobs */
@@ -147,10 +147,10 @@ struct world {
     uint32_t quota;                    /* and from so many on that have not ended; 0: from the first */
     bool refuses[OP_EVENT + 1];        /* nor does it do what these ops ask for, likewise */
     bool service_taken;                /* somebody has one of that name */
-    bool create_refused;               /* it has said so */
-    bool write_refused;                /* likewise, of another write than what pods need: of... */
-    enum op_kind write_refused_op;     /* ...this kind */
-    bool names_refused;
+    bool create_rejected;              /* it has said so */
+    bool write_rejected;               /* likewise, of another write than what pods need: of... */
+    enum op_kind write_rejected_op;    /* ...this kind */
+    bool endpoints_rejected;
     const char *names_refusal; /* it does not take EndpointSlices: its words */
     const char *unready;       /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
@@ -176,7 +176,7 @@ struct wpod *world_pod(struct world *w, const char *name); /* the object of that
 cJSON *world_record(struct world *w, const char *name);
 size_t world_held(const struct world *w);               /* records that stand for a partition */
 bool world_is_spent(struct world *w, const char *name); /* a record that only keeps its id from use */
-struct wpart *world_part(struct world *w, const char *id);
+struct world_partition *world_partition(struct world *w, const char *id);
 void world_drop_secrets(struct world *w);                                  /* somebody deletes them */
 void world_set_spec(struct world *w, const char *field, const char *json); /* a new generation */
 void world_delete_job(struct world *w);
@@ -193,14 +193,14 @@ void world_pod_collect(struct world *w, struct wpod *pod);              /* the g
 void world_pod_fence(struct world *w, struct wpod *pod);                /* its node boots anew */
 
 /* ---- the V-IPU controller ---- */
-void world_part_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign);
-void world_part_drop(struct world *w, const char *id);
-void world_part_disturb(struct world *w, const char *id, enum part_state state); /* by somebody else */
+void world_partition_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign);
+void world_partition_drop(struct world *w, const char *id);
+void world_partition_disturb(struct world *w, const char *id, enum part_state state); /* by somebody else */
 uint32_t world_ipus_used(const struct world *w);
 enum wfate { FATE_DONE, FATE_DONE_UNKNOWN, FATE_LOST_UNKNOWN, FATE_LATE_UNKNOWN };
 void world_call_end(struct world *w, struct wtrack *track, enum wfate fate);
 void world_list(struct world *w, struct wtrack *track);
-void world_part_settle(struct world *w, struct wpart *part); /* pending becomes active */
+void world_partition_settle(struct world *w, struct world_partition *partition); /* pending becomes active */
 
 /* ---- the operator ---- */
 struct wtrack *world_track(struct world *w, const char *id); /* NULL: not followed */

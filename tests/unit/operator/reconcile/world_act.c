@@ -83,19 +83,20 @@ static bool has_ended(const struct world *w, uint32_t instance)
 
 static void check_pod_creation(struct world *w, const struct op *op, bool is_launcher)
 {
-    const struct wpart *part = world_part(w, op->name);
+    const struct world_partition *partition = world_partition(w, op->name);
     const struct wtrack *track = world_track(w, op->name);
     AUTO(record) struct record *record = record_parse(world_record(w, op->name));
 
     if (!record || record->releasing || record->instance != op->instance)
         world_fail(w, "pod of instance %u on partition %s, which is not its own", op->instance, op->name);
     /* Between the last list and now somebody else may have done anything. */
-    if (!strv_has(&w->disturbed, op->name) && (!part || part->state != PART_ACTIVE || part->is_foreign))
+    if (!strv_has(&w->disturbed, op->name) &&
+        (!partition || partition->state != PART_ACTIVE || partition->is_foreign))
         world_fail(w, "pod on partition %s, which is not active", op->name);
-    if (part && (part->size != record->size || part->gcds != record->gcds))
+    if (partition && (partition->size != record->size || partition->gcds != record->gcds))
         world_fail(w, "pod on partition %s of another shape", op->name);
     if ((!is_launcher && !track->view.fresh) ||
-        (part && part->used_by_run && part->used_by_run != record->run + 1))
+        (partition && partition->used_by_run && partition->used_by_run != record->run + 1))
         world_fail(w, "pod on partition %s, which was not reset", op->name);
     if (has_ended(w, op->instance))
         world_fail(w, "instance %u has ended and is started again", op->instance);
@@ -110,14 +111,14 @@ static void check_pod_creation(struct world *w, const struct op *op, bool is_lau
 
 static void check_record_deletion(struct world *w, const char *name)
 {
-    const struct wpart *part = world_part(w, name);
+    const struct world_partition *partition = world_partition(w, name);
     AUTO(record) struct record *record = record_parse(world_record(w, name));
     bool is_of_its_job_alone = record && strstr(name, "-0a1b2c3d4e-");
     bool has_waited = record && record->spent_s && world_unix_s(w) >= record->spent_s + DAY_S;
 
-    if (part && !part->is_foreign)
+    if (partition && !partition->is_foreign)
         world_fail(w, "record %s is deleted before its partition", name);
-    if (!part && !is_of_its_job_alone && !has_waited)
+    if (!partition && !is_of_its_job_alone && !has_waited)
         check_nobody_runs_on(w, name, "id is free again:");
 }
 
@@ -199,8 +200,8 @@ static void patch_record(struct world *w, const struct op *op)
     bool begins = record->run != track->run;
 
     world_follow(w, record);
-    if (record->launched && !track->launch_is_ours) {
-        track->launch_is_ours = true;
+    if (record->launched && !track->launch_noted_by_us) {
+        track->launch_noted_by_us = true;
         track->is_refused = false;
         track->keys = KEYS_UNKNOWN;
     }
@@ -281,8 +282,8 @@ static uint32_t count_alive(const struct world *w)
 
 static void refuse(struct world *w)
 {
-    w->create_refused = true;
-    w->create_refused_ms = w->now_ms;
+    w->create_rejected = true;
+    w->create_rejected_ms = w->now_ms;
     w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
     w->dry_run_generation = 0;
     for (size_t i = 0; i < w->track_count; i++)
@@ -309,9 +310,9 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
         refuse(w);
         return;
     }
-    w->create_refused = w->create_refused && w->now_ms < w->create_retry_at_ms;
-    if (world_part(w, op->name))
-        world_part(w, op->name)->used_by_run = record->run + 1;
+    w->create_rejected = w->create_rejected && w->now_ms < w->create_retry_at_ms;
+    if (world_partition(w, op->name))
+        world_partition(w, op->name)->used_by_run = record->run + 1;
     pod = NEW(struct wpod);
     *pod = (struct wpod){.name = mem_strdup(name),
                          .uid = mem_printf("pod-%u", w->uids++),
@@ -355,7 +356,7 @@ static void write_names(struct world *w, const struct op *op)
 {
     cJSON **there = find_slice(w, op->name);
 
-    w->names_refused = w->names_refusal != NULL;
+    w->endpoints_rejected = w->names_refusal != NULL;
     w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
     if (w->names_refusal)
         return;
@@ -455,7 +456,7 @@ static void remove_finalizer(struct world *w)
 static bool is_refused(struct world *w, const struct op *op)
 {
     if (!w->refuses[op->kind]) {
-        w->write_refused = w->write_refused && w->write_refused_op != op->kind;
+        w->write_rejected = w->write_rejected && w->write_rejected_op != op->kind;
         return false;
     }
     if (op->kind == OP_KEYS_CREATE && op->ready) {
@@ -465,8 +466,8 @@ static bool is_refused(struct world *w, const struct op *op)
                op->kind == OP_POD_CREATE) {
         refuse(w);
     } else {
-        w->write_refused = true;
-        w->write_refused_op = op->kind;
+        w->write_rejected = true;
+        w->write_rejected_op = op->kind;
     }
     return true;
 }
@@ -495,7 +496,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         if (w->service_taken)
             refuse(w);
         return;
-    case OP_NAMES_WRITE:
+    case OP_ENDPOINTS_WRITE:
         write_names(w, op);
         return;
     case OP_POLICY_CREATE:
@@ -581,7 +582,7 @@ static void check_nothing_again(struct world *w, const struct plan *done)
     plan_tell(done, &before);
     plan_tell(&next, &after);
     for (size_t i = 0; i < after.count; i++) {
-        if (w->write_refused) /* the queue lets the job wait, longer each time */
+        if (w->write_rejected) /* the queue lets the job wait, longer each time */
             break;
         if (strv_has(&before, after.items[i]))
             world_fail(w, "what was done is planned again: %s", after.items[i]);
@@ -624,9 +625,9 @@ static bool advance_vipu(struct world *w)
         changed = changed || before.state != track->view.state || before.busy != track->view.busy ||
                   before.fresh != track->view.fresh || before.unsettled != track->view.unsettled;
     }
-    for (size_t i = 0; i < w->part_count; i++) {
-        changed = changed || w->parts[i].state == PART_PENDING;
-        world_part_settle(w, &w->parts[i]);
+    for (size_t i = 0; i < w->partition_count; i++) {
+        changed = changed || w->partitions[i].state == PART_PENDING;
+        world_partition_settle(w, &w->partitions[i]);
     }
     return changed;
 }

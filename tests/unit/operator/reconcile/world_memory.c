@@ -70,7 +70,7 @@ static void begin_memory_of_run(const struct world *w, struct wtrack *track, uin
     track->run = run;
     track->run_since_ms = w->now_ms;
     track->keys = KEYS_UNKNOWN;
-    track->launch_is_ours = track->is_refused = false;
+    track->launch_noted_by_us = track->is_refused = false;
 }
 
 void world_follow(struct world *w, const struct record *record)
@@ -141,7 +141,7 @@ void world_missed_pod(struct world *w, struct wpod *pod, bool unseen)
         return;
     worker->disruption = last->disruption;
     worker->disrupted_s = last->disrupted_s;
-    worker->state = pod_is_quiet(last, !unseen, pod->node_fenced) ? WORKER_GONE_QUIET : WORKER_GONE_UNKNOWN;
+    worker->state = pod_is_quiet(last, !unseen, pod->node_fenced) ? WORKER_GONE_STOPPED : WORKER_GONE_UNKNOWN;
     worker->what = pod;
     worker->since_ms = w->now_ms;
     mem_set_str(&worker->pod, pod->name);
@@ -173,7 +173,7 @@ void world_crash(struct world *w)
     }
     world_forget(w);
     w->dry_run_generation = 0;
-    w->create_refused = w->names_refused = w->write_refused = false;
+    w->create_rejected = w->endpoints_rejected = w->write_rejected = false;
     w->again_at_ms = 0;
     for (size_t i = 0; i < w->record_count; i++) {
         AUTO(record) struct record *record = record_parse(w->records[i]);
@@ -239,8 +239,8 @@ static void recall(const struct wtrack *track, const struct record *record, uint
 
     *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = track ? track->since_ms : 0};
     if (!memory || memory->state == WORKER_NEVER_SEEN) {
-        ret->is_unsure = record && record_has_started(record, seat) &&
-                         !(seat == record->workers && track && track->launch_is_ours);
+        ret->may_have_started_unseen = record && record_has_started(record, seat) &&
+                                       !(seat == record->workers && track && track->launch_noted_by_us);
         return;
     }
     ret->state = memory->state;
@@ -253,7 +253,7 @@ static void recall(const struct wtrack *track, const struct record *record, uint
     if (ret->state == WORKER_PRESENT)
         ret->state = WORKER_GONE_UNKNOWN;
     if (ret->state == WORKER_GONE_UNKNOWN && memory->what->node_fenced)
-        ret->state = WORKER_GONE_QUIET;
+        ret->state = WORKER_GONE_STOPPED;
 }
 
 static void see_pod(const struct wtrack *track, const struct pod *pod, const struct wpod *truth,
@@ -325,7 +325,7 @@ static bool is_hashed_id_taken(struct world *w, const struct job *job, const str
     AUTO(mem)
     char *id = name_partition_hashed(w->prefix, job->name, job->uid, inst->index, inst->next_attempt);
 
-    return !inst->record && (strv_has(&w->taken, id) || world_part(w, id));
+    return !inst->record && (strv_has(&w->taken, id) || world_partition(w, id));
 }
 
 static void view_instance(struct world *w, struct sight *s, uint32_t index)
@@ -346,14 +346,14 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
         if (!record->releasing && (!inst->record || record->attempt > inst->record->attempt))
             inst->record = record;
     }
-    inst->readable_taken =
-        strv_has(&w->taken, readable) || world_record(w, readable) || world_part(w, readable);
+    inst->readable_id_taken =
+        strv_has(&w->taken, readable) || world_record(w, readable) || world_partition(w, readable);
     while (is_hashed_id_taken(w, s->job, inst))
         inst->next_attempt++;
     track = inst->record ? world_track(w, inst->record->name) : NULL;
     if (track) {
-        inst->part = track->view;
-        inst->part_since_ms = track->since_ms;
+        inst->partition = track->view;
+        inst->partition_since_ms = track->since_ms;
         inst->run_since_ms = track->run_since_ms;
     }
     track = track && track->run == inst->record->run ? track : NULL;
@@ -425,7 +425,7 @@ static void view_tombstones(struct world *w, struct sight *s)
         tomb->record = record;
         tomb->has_vipu_access = w->gives_vipu_access;
         if (track)
-            tomb->part = track->view;
+            tomb->partition = track->view;
         sum_up_tombstone(w, s, tomb);
     }
 }
@@ -434,7 +434,7 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
 {
     view->dry_run = w->dry_run_generation == job->generation ? w->dry_run : DRY_RUN_NEEDED;
     view->dry_run_text = w->refusal ? w->refusal : "pods is forbidden";
-    view->dry_run_reason = view->dry_run == DRY_RUN_REFUSED ? "PodTemplateRefused"
+    view->dry_run_reason = view->dry_run == DRY_RUN_INVALID ? "PodTemplateRefused"
                            : w->forbidden_as                ? w->forbidden_as
                                                             : "QuotaExceeded";
     view->dry_run_retry_at_ms = w->dry_run_retry_at_ms;
@@ -442,8 +442,8 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->details_since_ms = w->details_since_ms;
     view->has_service = w->has_service;
     view->needs_policy = job->spec.has_launcher && !w->has_policy;
-    view->create_refused = w->create_refused;
-    view->names_refused = w->names_refused;
+    view->create_rejected = w->create_rejected;
+    view->endpoints_rejected = w->endpoints_rejected;
     view->service_has_selector = w->service_has_selector;
     view->create_reason = w->service_taken   ? "NameTaken"
                           : w->names_refusal ? "PodsForbidden"
@@ -451,9 +451,9 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_text = w->service_taken   ? "Service job-workers exists"
                         : w->names_refusal ? w->names_refusal
                                            : w->refusal;
-    view->write_refused = w->write_refused ? WORLD_REFUSED_WRITE : NULL;
-    view->write_refused_op = w->write_refused_op;
-    view->create_refused_ms = w->create_refused_ms;
+    view->write_rejected = w->write_rejected ? WORLD_REFUSED_WRITE : NULL;
+    view->write_rejected_op = w->write_rejected_op;
+    view->create_rejected_ms = w->create_rejected_ms;
     view->create_retry_at_ms = w->create_retry_at_ms;
 }
 

@@ -7,11 +7,11 @@
 #define RETRY_MS 1000
 #define AWAIT_MS 30000
 
-struct wpart *world_part(struct world *w, const char *id)
+struct world_partition *world_partition(struct world *w, const char *id)
 {
-    for (size_t i = 0; i < w->part_count; i++) {
-        if (str_eq(w->parts[i].id, id))
-            return &w->parts[i];
+    for (size_t i = 0; i < w->partition_count; i++) {
+        if (str_eq(w->partitions[i].id, id))
+            return &w->partitions[i];
     }
     return NULL;
 }
@@ -20,45 +20,46 @@ uint32_t world_ipus_used(const struct world *w)
 {
     uint32_t used = 0;
 
-    for (size_t i = 0; i < w->part_count; i++)
-        used += w->parts[i].size;
+    for (size_t i = 0; i < w->partition_count; i++)
+        used += w->partitions[i].size;
     return used;
 }
 
-void world_part_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign)
+void world_partition_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign)
 {
-    w->parts = mem_grow(w->parts, w->part_count + 1, sizeof(*w->parts));
-    w->parts[w->part_count++] = (struct wpart){.id = mem_strdup(id),
-                                               .size = size,
-                                               .gcds = gcds,
-                                               .state = is_foreign ? PART_ACTIVE : PART_PENDING,
-                                               .is_foreign = is_foreign};
+    w->partitions = mem_grow(w->partitions, w->partition_count + 1, sizeof(*w->partitions));
+    w->partitions[w->partition_count++] =
+        (struct world_partition){.id = mem_strdup(id),
+                                 .size = size,
+                                 .gcds = gcds,
+                                 .state = is_foreign ? PART_ACTIVE : PART_PENDING,
+                                 .is_foreign = is_foreign};
 }
 
-void world_part_drop(struct world *w, const char *id)
+void world_partition_drop(struct world *w, const char *id)
 {
-    struct wpart *part = world_part(w, id);
+    struct world_partition *partition = world_partition(w, id);
 
-    if (!part)
+    if (!partition)
         return;
-    mem_free(part->id);
-    *part = w->parts[--w->part_count];
+    mem_free(partition->id);
+    *partition = w->partitions[--w->partition_count];
 }
 
-void world_part_disturb(struct world *w, const char *id, enum part_state state)
+void world_partition_disturb(struct world *w, const char *id, enum part_state state)
 {
     strv_push(&w->disturbed, id);
     if (state == PART_ABSENT)
-        world_part_drop(w, id);
+        world_partition_drop(w, id);
     else
-        world_part(w, id)->state = state;
+        world_partition(w, id)->state = state;
 }
 
-void world_part_settle(struct world *w, struct wpart *part)
+void world_partition_settle(struct world *w, struct world_partition *partition)
 {
     (void)w;
-    if (part->state == PART_PENDING)
-        part->state = part->is_beyond_repair ? PART_ERROR : PART_ACTIVE;
+    if (partition->state == PART_PENDING)
+        partition->state = partition->is_beyond_repair ? PART_ERROR : PART_ACTIVE;
 }
 
 /* ---- calls ---- */
@@ -67,29 +68,29 @@ enum answer { ANSWER_OK, ANSWER_EXISTS, ANSWER_ROOM, ANSWER_INVALID, ANSWER_DENI
 
 static enum answer take_effect(struct world *w, enum wcall call, const char *id, uint32_t size, uint32_t gcds)
 {
-    struct wpart *part = world_part(w, id);
+    struct world_partition *partition = world_partition(w, id);
 
     switch (call) {
     case CALL_CREATE:
         if (w->part_refusal == PART_REFUSED_INVALID)
             return ANSWER_INVALID;
-        if (part || w->part_refusal == PART_REFUSED_FOREIGN)
+        if (partition || w->part_refusal == PART_REFUSED_FOREIGN)
             return ANSWER_EXISTS;
         if (w->part_refusal == PART_REFUSED_ROOM || world_ipus_used(w) + size > WORLD_CAPACITY)
             return ANSWER_ROOM;
-        world_part_add(w, id, size, gcds, false);
+        world_partition_add(w, id, size, gcds, false);
         return ANSWER_OK;
     case CALL_RESET:
         if (w->resets_are_refused)
             return ANSWER_DENIED;
-        if (part) {
-            part->resets++;
-            part->state = PART_PENDING;
-            part->used_by_run = 0;
+        if (partition) {
+            partition->resets++;
+            partition->state = PART_PENDING;
+            partition->used_by_run = 0;
         }
         return ANSWER_OK;
     case CALL_REMOVE:
-        world_part_drop(w, id);
+        world_partition_drop(w, id);
         return ANSWER_OK;
     case CALL_NONE:
         break;
@@ -210,12 +211,12 @@ static void follow_await(struct world *w, struct wtrack *track)
 
 void world_list(struct world *w, struct wtrack *track)
 {
-    const struct wpart *part = world_part(w, track->id);
-    enum part_state before = track->view.state, now = part ? part->state : PART_ABSENT;
+    const struct world_partition *partition = world_partition(w, track->id);
+    enum part_state before = track->view.state, now = partition ? partition->state : PART_ABSENT;
 
     if (track->call != CALL_NONE || w->controller_down)
         return; /* a list that began before the write's end proves nothing */
-    if (part && track->is_ours_fresh && track->sends == 0)
+    if (partition && track->is_ours_fresh && track->sends == 0)
         track->view.refusal = PART_REFUSED_FOREIGN;
     if (now != PART_ACTIVE && now != PART_ERROR && !track->started)
         track->view.quiet = true;
@@ -226,8 +227,8 @@ void world_list(struct world *w, struct wtrack *track)
         track->view.since_ms = w->now_ms;
     track->view.state = now;
     note_health(&track->view);
-    track->view.size = part ? part->size : 0;
-    track->view.gcds = part ? part->gcds + w->lists_other_gcds : 0;
+    track->view.size = partition ? partition->size : 0;
+    track->view.gcds = partition ? partition->gcds + w->lists_other_gcds : 0;
     follow_await(w, track);
     track->view.busy = track->await != CALL_NONE;
     if (w->now_ms > track->view.settle_at_ms)

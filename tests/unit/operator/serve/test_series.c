@@ -26,7 +26,7 @@ static struct job *make_job(unsigned n)
         json_put_str(metadata, "deletionTimestamp", "2026-09-21T14:12:50Z");
     json_put_i64(spec, "jobInstances", 1 + n % 4);
     json_put_i64(spec, "ipusPerJobInstance", 1 << n % 7);
-    json_put_str(status, "launcherStatus", job_state_name((enum job_state)(n % SURVEY_STATES)));
+    json_put_str(status, "launcherStatus", job_state_name((enum job_state)(n % METRICS_JOB_STATES)));
     if (n % 7 != 6)
         json_put_i64(status, "observedGeneration", 1);
     job = job_parse(object);
@@ -36,22 +36,22 @@ static struct job *make_job(unsigned n)
 
 /* The page with that many jobs. A V-IPU controller, webhooks and a request of each kind are there in any
  * case. */
-static char *page_with(unsigned jobs, struct survey *survey)
+static char *page_with(unsigned jobs, struct metrics_snapshot *snapshot)
 {
     static const struct pool_counter calls[POOL_CALLS];
     static const struct reconciler_counters counters;
     static const struct webhooks_counters webhooks;
     struct kube_counter requests[] = {{.method = "POST", .resource = "pods", .sent = jobs},
                                       {.method = "WATCH", .resource = "ipujobs", .sent = 1}};
-    struct survey_controller controller = {.name = "vipu:8090",
-                                           .is_up = true,
-                                           .total = 64,
-                                           .free = 8,
-                                           .largest_free = 8,
-                                           .foreign_partitions = jobs,
-                                           .calls = calls};
+    struct metrics_controller controller = {.name = "vipu:8090",
+                                            .is_up = true,
+                                            .total = 64,
+                                            .free = 8,
+                                            .largest_free = 8,
+                                            .foreign_partitions = jobs,
+                                            .calls = calls};
     struct metrics_view view = {.is_leader = true,
-                                .survey = survey,
+                                .snapshot = snapshot,
                                 .counters = &counters,
                                 .requests = requests,
                                 .request_count = COUNT_OF(requests),
@@ -60,14 +60,14 @@ static char *page_with(unsigned jobs, struct survey *survey)
                                 .metrics_certificate_end_s = NOW_S};
     AUTO(str) struct str out = {0};
 
-    *survey = (struct survey){.waiting = jobs, .controllers = &controller, .controller_count = 1};
+    *snapshot = (struct metrics_snapshot){.waiting = jobs, .controllers = &controller, .controller_count = 1};
     for (unsigned n = 0; n < jobs; n++) {
         AUTO(job) struct job *job = make_job(n);
 
-        survey_count_job(job, NOW_S, survey);
+        metrics_snapshot_count_job(job, NOW_S, snapshot);
     }
     metrics_print(&view, &out);
-    survey->controllers = NULL;
+    snapshot->controllers = NULL;
     return str_take(&out);
 }
 
@@ -87,7 +87,7 @@ static size_t take_series(const char *page, struct str *out)
 
 TEST(series_do_not_grow_with_jobs)
 {
-    struct survey one, many;
+    struct metrics_snapshot one, many;
     AUTO(mem) char *page_of_one = page_with(1, &one);
     AUTO(mem) char *page_of_many = page_with(MANY, &many);
     AUTO(str) struct str few = {0}, more = {0};
@@ -96,7 +96,7 @@ TEST(series_do_not_grow_with_jobs)
     CHECK(take_series(page_of_one, &few) > 100);
     (void)take_series(page_of_many, &more);
     CHECK_STR_EQ(str_text(&more), str_text(&few));
-    for (size_t i = 0; i < SURVEY_STATES; i++)
+    for (size_t i = 0; i < METRICS_JOB_STATES; i++)
         counted += many.jobs[i];
     CHECK_INT_EQ(counted, MANY);
     CHECK(many.vendors > 0 && many.terminating_s == 30);
