@@ -1,5 +1,5 @@
-"""The beginning and the end of a program that people run: its words, its exit status, what it inherits from who started
-it, and what happens when nobody reads its output any more, as after `deploy/cluster status | head -1`."""
+"""Entry point of the command-line programs: arguments, exit status, inherited signal dispositions, and a closed standard
+output, as after `deploy/cluster status | head -1`."""
 
 import os
 import select
@@ -8,22 +8,22 @@ import sys
 
 
 def _is_unread(stream):
-    """Whether it is a pipe without a reader."""
+    """Whether the stream is a pipe without a reader."""
     poll = select.poll()
     poll.register(stream.fileno(), select.POLLOUT)
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _keep_ignoring():
-    """Who starts a program has it ignore signals, as nohup does and a shell without job control. It goes on to; but the
-    programs that it starts itself would inherit that, unless the signals are caught."""
+    """Signals that the parent ignores, as nohup and a shell without job control do, stay without effect. They are caught
+    rather than ignored, because child processes would inherit the ignored state."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
 
 
 def run(main):
-    """main(words) returns the exit status. Without a reader the program ends as others do that SIGPIPE ends."""
+    """Exits with what main(arguments) returns, or as if killed by SIGPIPE if standard output has lost its reader."""
     _keep_ignoring()
     try:
         try:
@@ -33,6 +33,6 @@ def run(main):
     except BrokenPipeError:
         if not _is_unread(sys.stdout):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is for nobody
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards what is buffered
         status = 128 + signal.SIGPIPE
     sys.exit(status)

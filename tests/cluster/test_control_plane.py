@@ -78,7 +78,7 @@ def test_after_a_power_cut_that_spoilt_its_data_up_begins_empty(deployment):
         log.write_bytes(b"\xff" * 4096)
     record = deployment.folder / "cluster.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"boot": "another"}))
-    assert "beginning with an empty cluster" in deployment.run("up", "--no-node", "--bare").stderr
+    assert "starting with an empty cluster" in deployment.run("up", "--no-node", "--bare").stderr
     assert "lost" not in deployment.kubectl("get", "namespaces")
 
 
@@ -113,9 +113,9 @@ def test_a_failed_up_names_the_log_quotes_it_and_leaves_nothing_else(deployment,
 
 def test_what_is_not_known_is_refused_in_one_sentence(deployment):
     assert "invalid choice: 'fly'" in refused(deployment, "fly")
-    assert "no cluster 'nowhere'" in refused(deployment, "kubeconfig", "--name", "nowhere")
-    assert "no cluster 'nowhere'" in refused(deployment, "load", "x.tar", "--name", "nowhere")
-    assert "cannot name a cluster" in refused(deployment, "up", "--name", "../etc")
+    assert "Cluster 'nowhere' not found" in refused(deployment, "kubeconfig", "--name", "nowhere")
+    assert "Cluster 'nowhere' not found" in refused(deployment, "load", "x.tar", "--name", "nowhere")
+    assert "is not a valid cluster name" in refused(deployment, "up", "--name", "../etc")
     assert "--no-node" in refused(deployment, "up", "--bare")
     assert "'1.29' is not a Kubernetes version: expected one such as v1.29.6" in refused(
         deployment, "build", "--kubernetes", "1.29")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from local_cluster import addresses, cgroups, cluster, fake_nodes, go_programs, images, locks, places, problem
+from local_cluster import addresses, cgroups, cluster, fake_nodes, go_programs, images, locks, paths, errors
 
 TCP_TABLE = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -70,7 +70,7 @@ def test_a_slot_with_any_port_in_use_is_passed_over():
 
 
 def test_when_all_is_taken_the_problem_says_what_to_do():
-    with pytest.raises(problem.Problem, match="deploy/cluster down"):
+    with pytest.raises(errors.UserError, match="deploy/cluster down"):
         addresses.free([], [network("10.0.0.0/8")], [])
 
 
@@ -109,13 +109,13 @@ def test_networks_come_from_routes_and_addresses():
 
 @pytest.mark.parametrize("name", ["a", "local", "test-1", "a" * 30])
 def test_good_names(name):
-    assert places.checked_name(name) == name
+    assert paths.checked_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "A", "a/b", "..", "1a", "a" * 31, "a\n"])
 def test_bad_names_are_refused(name):
-    with pytest.raises(problem.Problem, match="cannot name a cluster"):
-        places.checked_name(name)
+    with pytest.raises(errors.UserError, match="is not a valid cluster name"):
+        paths.checked_name(name)
 
 
 def test_imported_names_are_read_from_what_ctr_prints():
@@ -140,8 +140,8 @@ def test_a_lock_leaves_no_file(tmp_path):
 def test_the_end_of_a_log_is_quoted_and_bounded(tmp_path):
     log = tmp_path / "log"
     log.write_text("".join(f"line {number}\n" for number in range(100000)))
-    quoted = problem.tail(log)
-    assert quoted.count("\n") == problem.TAIL_LINES
+    quoted = errors.tail(log)
+    assert quoted.count("\n") == errors.TAIL_LINES
     assert quoted.endswith("line 99999")
 
 
@@ -152,17 +152,17 @@ def test_the_end_of_a_log_is_quoted_and_bounded(tmp_path):
 ])
 def test_fake_nodes_are_refused_where_nothing_could_bind_pods_to_them(nodes, bare, count, told):
     record = cluster.Record(slot=addresses.FIRST_SLOT, nodes=nodes, bare=bare, boot="")
-    with pytest.raises(problem.Problem, match=told):
-        fake_nodes.start(cluster.Cluster(places.Places("test-fake"), record), count)
+    with pytest.raises(errors.UserError, match=told):
+        fake_nodes.start(cluster.Cluster(paths.ClusterPaths("test-fake"), record), count)
 
 
 def test_what_pins_a_go_program_is_part_of_its_name(monkeypatch, tmp_path):
     kwok = go_programs.KWOK
-    before, pins = kwok.kept_at(), {name: (kwok.module / name).read_bytes() for name in ("go.mod", "go.sum")}
-    monkeypatch.setattr(places, "REPOSITORY", tmp_path)
+    before, pins = kwok.cached_path(), {name: (kwok.module / name).read_bytes() for name in ("go.mod", "go.sum")}
+    monkeypatch.setattr(paths, "REPOSITORY", tmp_path)
     kwok.module.mkdir(parents=True)
     for name, content in pins.items():
         (kwok.module / name).write_bytes(content)
-    assert kwok.kept_at() == before
+    assert kwok.cached_path() == before
     (kwok.module / "go.sum").write_text("another")
-    assert kwok.kept_at() != before
+    assert kwok.cached_path() != before

@@ -11,7 +11,7 @@ import kube
 import yaml
 from local_cluster import processes
 from local_cluster.addresses import Addresses
-from local_cluster.places import Places
+from local_cluster.paths import ClusterPaths
 
 KEEP = bool(os.environ.get("E2E_KEEP"))
 SYSTEM = "ipu-operator"
@@ -108,7 +108,7 @@ class Stack:
 
     def audit_log(self):
         """What ServiceAccounts have asked of the API server."""
-        return Places(self._name).log("audit")
+        return ClusterPaths(self._name).log("audit")
 
     def revive(self):
         """The cluster, or what of it was killed."""
@@ -215,18 +215,18 @@ class Stack:
 
     def kill_component(self, component, program):
         """kill -9 of one of the cluster's own processes; what is still dying would look alive to who starts it again."""
-        where = Places(self._name)
+        where = ClusterPaths(self._name)
         os.kill(processes.running(where, component, program).pid, signal.SIGKILL)
         kube.wait_for(f"the end of {component}", lambda: not processes.running(where, component, program))
 
     def containerd(self):
         """Where that of the first node answers."""
-        return f"/proc/{processes.running(Places(self._name), 'containerd', 'containerd').pid}/root/run/containerd/containerd.sock"
+        return f"/proc/{processes.running(ClusterPaths(self._name), 'containerd', 'containerd').pid}/root/run/containerd/containerd.sock"
 
     @contextlib.contextmanager
     def cut_off(self):
         """The second node reaches nobody, and nobody reaches it."""
-        link = Addresses(json.loads(Places(self._name).record.read_text())["slot"]).veth(2)
+        link = Addresses(json.loads(ClusterPaths(self._name).record.read_text())["slot"]).veth(2)
         kube.run("ip", "link", "set", link, "down")
         try:
             yield

@@ -18,8 +18,8 @@ IMAGE = ROOT / "deploy" / "image"
 sys.path[:0] = [str(ROOT / "deploy" / "images"), str(ROOT / "deploy" / "local")]
 
 from container_images import archive, build, programs, recipe, wheels  # noqa: E402
-from container_images.tree import Tree  # noqa: E402
-from local_cluster.problem import Problem  # noqa: E402
+from container_images.rootfs import RootFilesystem  # noqa: E402
+from local_cluster.errors import UserError  # noqa: E402
 
 
 REDUCE = """
@@ -78,34 +78,34 @@ def built(tmp_path):
     return folder
 
 
-# ---- the tree ------------------------------------------------------------------------------------------------------
+# ---- the rootfs ------------------------------------------------------------------------------------------------------
 
 
 def test_links_among_the_parents_are_followed():
-    tree = Tree()
-    tree.add_link("/lib", "usr/lib")
-    tree.add_file("/lib/x86/libc.so", b"c")
-    tree.add_directory("/lib")
-    assert tree.entries["/lib"].kind == "link"
-    assert tree.entries["/usr/lib/x86/libc.so"].content == b"c"
-    assert tree.entries["/usr"].kind == "directory"
+    rootfs = RootFilesystem()
+    rootfs.add_link("/lib", "usr/lib")
+    rootfs.add_file("/lib/x86/libc.so", b"c")
+    rootfs.add_directory("/lib")
+    assert rootfs.entries["/lib"].kind == "link"
+    assert rootfs.entries["/usr/lib/x86/libc.so"].content == b"c"
+    assert rootfs.entries["/usr"].kind == "directory"
 
 
 def test_the_last_file_of_a_path_wins():
-    tree = Tree()
-    tree.add_file("/a/b", b"first")
-    tree.add_file("a/./b", b"second", 0o755)
-    assert tree.entries["/a/b"].content == b"second"
-    assert tree.entries["/a/b"].mode == 0o755
+    rootfs = RootFilesystem()
+    rootfs.add_file("/a/b", b"first")
+    rootfs.add_file("a/./b", b"second", 0o755)
+    assert rootfs.entries["/a/b"].content == b"second"
+    assert rootfs.entries["/a/b"].mode == 0o755
 
 
 def test_equal_trees_make_equal_bytes_whatever_the_order(tmp_path):
     about = recipe.Recipe(about="test", entrypoint=["/a"])
     for name, paths in [("one", ["/a", "/b/c"]), ("two", ["/b/c", "/a"])]:
-        tree = Tree()
+        rootfs = RootFilesystem()
         for path in paths:
-            tree.add_file(path, path.encode())
-        archive.write(tmp_path / name, tree, about, "docker.io/test/test:1")
+            rootfs.add_file(path, path.encode())
+        archive.write(tmp_path / name, rootfs, about, "docker.io/test/test:1")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     _, _, layer = layer_of(tmp_path / "one")
     assert layer.getnames() == ["a", "b", "b/c"]
@@ -127,7 +127,7 @@ def test_equal_trees_make_equal_bytes_whatever_the_order(tmp_path):
 def test_wrong_recipes_are_refused_with_the_reason(tmp_path, text, says):
     file = tmp_path / "bad.toml"
     file.write_text(text)
-    with pytest.raises(Problem, match=says):
+    with pytest.raises(UserError, match=says):
         recipe.read(file)
 
 
@@ -137,14 +137,14 @@ def test_a_program_must_be_there_once(tmp_path, count, says):
         file = tmp_path / str(number) / "vipu"
         file.parent.mkdir()
         file.touch(0o755)
-    with pytest.raises(Problem, match=says):
+    with pytest.raises(UserError, match=says):
         programs.find("vipu", tmp_path)
 
 
 def test_an_unknown_image_is_refused_by_name():
     done = run("build", "ipu-unknown")
     assert done.returncode == 1
-    assert "There is no image 'ipu-unknown'; there are ipu-examples, ipu-launch, ipu-operator, vipu-server." in done.stderr
+    assert "Unknown image 'ipu-unknown', expected one of: ipu-examples, ipu-launch, ipu-operator, vipu-server." in done.stderr
 
 
 # ---- the images ----------------------------------------------------------------------------------------------------
@@ -246,9 +246,9 @@ def test_examples_image_starts_several_instances(examples, tmp_path):
 
 
 def test_same_sources_give_the_same_python_package(tmp_path):
-    trees = [Tree(), Tree()]
-    for number, tree in enumerate(trees):
-        wheels.add(tree, {"/packages": "popdist"}, tmp_path / str(number))
+    trees = [RootFilesystem(), RootFilesystem()]
+    for number, rootfs in enumerate(trees):
+        wheels.add(rootfs, {"/packages": "popdist"}, tmp_path / str(number))
     assert trees[0].entries == trees[1].entries
     assert trees[0].entries["/packages/popdist/libpopdist.so.1"].mode == 0o755
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-import steps
+import long_command
 
 from .results import Results
 from .runner import LOGS, ROOT, Runner
@@ -82,7 +82,7 @@ def _run(suites: list[Suite]) -> int:
         failures += [f"{name}: {failure}" for failure in found.failed]
         unsteady += [f"{name}: {test}" for test in found.unsteady]
         total.add(found)
-    print(f"== over after {steps.spent(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
+    print(f"== over after {long_command.format_duration(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
     # The first ones tell most: what follows is often their consequence.
     for failure in failures[:FAILURES_TOLD]:
         print(f"failed: {failure}")

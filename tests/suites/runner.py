@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import steps
+import long_command
 
 from .results import Failure, Results, Unreadable, figures, read_junit
 from .table import Compile, Ctest, Suite, Pytest
@@ -61,7 +61,7 @@ class Runner:
         print(f"== {suite.name}: {suite.about} (usually {suite.minutes} min)", flush=True)
         for number, part in enumerate(suite.parts):
             found.add(self._part(part, suite, f"{suite.name}-{number + 1}"))
-        print(f"{indent(suite)}{found} in {steps.spent(begun)}", flush=True)
+        print(f"{indent(suite)}{found} in {long_command.format_duration(begun)}", flush=True)
         return found
 
     def _part(self, part: Compile | Ctest | Pytest, suite: Suite, name: str) -> Results:
@@ -85,11 +85,11 @@ class Runner:
         print(f"{indent(suite)}{title}", flush=True)
         if self._step(suite, command, log, BUILD_LIMIT_S) == 0:
             return True
-        steps.show_end(log, 30, indent(suite))
+        long_command.show_end(log, 30, indent(suite))
         return False
 
     def _step(self, suite: Suite, command: list[str], log: Path, limit_s: float, **options) -> int:
-        return steps.run(command, log, limit_s, indent=indent(suite), stop=self._stop, **options)
+        return long_command.run(command, log, limit_s, indent=indent(suite), stop=self._stop, **options)
 
     def _tests(self, part: Ctest | Pytest, suite: Suite, name: str) -> Results:
         log, junit = LOGS / f"{name}.log", LOGS / f"{name}.xml"
@@ -108,7 +108,7 @@ class Runner:
         for figure in figures(log):
             print(f"{indent(suite)}{figure}", flush=True)
         if found.failed or found.unsteady:
-            steps.show_end(log, 60, indent(suite))
+            long_command.show_end(log, 60, indent(suite))
         return found
 
     def _command(self, part: Ctest | Pytest, suite: Suite, junit: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Writes a tree as a docker-archive: one layer, entries sorted, times fixed, so that equal trees give equal bytes."""
+"""Writes a docker-archive: one layer, sorted entries, fixed times, so that equal content gives equal bytes."""
 
 import hashlib
 import io
@@ -8,15 +8,15 @@ import tarfile
 from pathlib import Path
 
 from .recipe import Recipe
-from .tree import Tree
+from .rootfs import RootFilesystem
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 EPOCH = "1970-01-01T00:00:00Z"
 KINDS = {"file": tarfile.REGTYPE, "link": tarfile.SYMTYPE, "directory": tarfile.DIRTYPE}
 
 
-def write(target: Path, tree: Tree, recipe: Recipe, tag: str) -> None:
-    layer = _layer(tree)
+def write(target: Path, rootfs: RootFilesystem, recipe: Recipe, tag: str) -> None:
+    layer = _layer(rootfs)
     config = json.dumps(_config(recipe, hashlib.sha256(layer).hexdigest()), sort_keys=True).encode()
     manifest = [{"Config": "config.json", "RepoTags": [tag], "Layers": ["layer.tar"]}]
     parts = {"manifest.json": json.dumps(manifest).encode(), "config.json": config, "layer.tar": layer}
@@ -25,10 +25,10 @@ def write(target: Path, tree: Tree, recipe: Recipe, tag: str) -> None:
             _append(tar, name, 0o644, content)
 
 
-def _layer(tree: Tree) -> bytes:
+def _layer(rootfs: RootFilesystem) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for path, entry in sorted(tree.entries.items()):
+        for path, entry in sorted(rootfs.entries.items()):
             _append(tar, path.lstrip("/"), entry.mode, entry.content, KINDS[entry.kind], entry.target)
     return buffer.getvalue()
 

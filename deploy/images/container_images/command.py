@@ -1,4 +1,4 @@
-"""The command line of deploy/image."""
+"""Command line of deploy/image."""
 
 import argparse
 import os
@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from local_cluster.places import REPOSITORY
-from local_cluster.problem import Problem
+from local_cluster.paths import REPOSITORY
+from local_cluster.errors import UserError
 
 from . import build, recipe, sbom
 
@@ -25,7 +25,7 @@ It is kept in ${XDG_CACHE_HOME:-~/.cache}/ipu-operator/images and made again onl
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise Problem(f"{message[0].upper()}{message[1:]} (`deploy/image --help` lists what there is).")
+        raise UserError(f"{message[0].upper()}{message[1:]} (see `deploy/image --help`).")
 
 
 def main(arguments: list[str]) -> int:
@@ -33,8 +33,8 @@ def main(arguments: list[str]) -> int:
         chosen = _parser().parse_args(arguments)
         chosen.run(chosen)
         return 0
-    except Problem as problem:
-        print(f"deploy/image: {problem}", file=sys.stderr)
+    except UserError as error:
+        print(f"deploy/image: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("deploy/image: interrupted.", file=sys.stderr)
@@ -49,11 +49,11 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="the images there are recipes for")
     listing.set_defaults(run=_list)
 
-    making = commands.add_parser("build", help="make an image's archive and print its path")
+    making = commands.add_parser("build", help="build an image and print the path of its archive")
     making.add_argument("--output", metavar="FILE.tar", type=Path, help="also copy the archive there")
     making.set_defaults(run=_build)
 
-    materials = commands.add_parser("sbom", help="make an image and print its list of materials, SPDX 2.3 JSON")
+    materials = commands.add_parser("sbom", help="build an image and print its software bill of materials (SPDX 2.3 JSON)")
     materials.set_defaults(run=_sbom)
 
     pushing = commands.add_parser("push", help="make an image and push it to a registry, with skopeo")
@@ -92,11 +92,11 @@ def _sbom(chosen) -> None:
 
 def _push(chosen) -> None:
     if not shutil.which("skopeo"):
-        raise Problem("skopeo, which pushes images, is not installed; `deploy/prerequisites images` installs it.")
+        raise UserError("skopeo is required to push images; run `deploy/prerequisites images` to install it.")
     address = f"{chosen.prefix.rstrip('/')}/ipu-operator/{chosen.name}:{chosen.tag}"
     options = ["--dest-tls-verify=false"] if chosen.insecure else []
     done = subprocess.run(["skopeo", "copy", "--insecure-policy", *options, f"docker-archive:{_made(chosen)}",
                            f"docker://{address}"], check=False, stdout=sys.stderr)
     if done.returncode:
-        raise Problem(f"The image could not be pushed to {address}; skopeo says why above.")
+        raise UserError(f"Cannot push the image to {address}; see skopeo's message above.")
     print(address)

@@ -10,10 +10,10 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from local_cluster.problem import Problem
+from local_cluster.errors import UserError
 
 from .recipe import Debian
-from .tree import Tree
+from .rootfs import RootFilesystem
 
 LISTS = Path("/var/lib/apt/lists")
 
@@ -56,37 +56,37 @@ class Packages:
         done = subprocess.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", *absent], cwd=self._folder,
                               capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Problem(f"apt-get cannot download the packages of the image: {done.stderr.strip()}")
+            raise UserError(f"apt-get cannot download the packages of the image: {done.stderr.strip()}")
 
-    def add(self, tree: Tree) -> None:
+    def add(self, rootfs: RootFilesystem) -> None:
         for package, version in self.versions:
             file = self._file(package, version)
             with _contents(file) as contents:
                 if package in self._debian.single_files:
-                    _add_single(tree, contents, file, self._debian.single_files[package])
+                    _add_single(rootfs, contents, file, self._debian.single_files[package])
                 else:
-                    self._add_all(tree, contents)
+                    self._add_all(rootfs, contents)
 
     def _file(self, package: str, version: str) -> Path | None:
         return next(self._folder.glob(f"{package}_{version.replace(':', '%3a')}_*.deb"), None)
 
-    def _add_all(self, tree: Tree, contents: tarfile.TarFile) -> None:
+    def _add_all(self, rootfs: RootFilesystem, contents: tarfile.TarFile) -> None:
         hard_links = []
         for member in contents:
             path = member.name.lstrip(".")
             if not path.strip("/") or not self._is_wanted(path):
                 continue
             if member.isdir():
-                tree.add_directory(path, member.mode)
+                rootfs.add_directory(path, member.mode)
             elif member.issym():
-                tree.add_link(path, member.linkname)
+                rootfs.add_link(path, member.linkname)
             elif member.islnk():
                 hard_links.append((path, member))
             elif member.isfile():
-                tree.add_file(path, contents.extractfile(member).read(), member.mode)
+                rootfs.add_file(path, contents.extractfile(member).read(), member.mode)
         for path, member in hard_links:
             original = contents.getmember(member.linkname)
-            tree.add_file(path, contents.extractfile(original).read(), original.mode)
+            rootfs.add_file(path, contents.extractfile(original).read(), original.mode)
 
     def _is_wanted(self, path: str) -> bool:
         def matches(patterns):
@@ -103,7 +103,7 @@ class Packages:
             subprocess.run(["apt-get", "update", "-qq"], check=False)
             done = self._simulated(packages)
         if done.returncode:
-            raise Problem(f"apt-get cannot find the packages of the image: {done.stderr.strip()}")
+            raise UserError(f"apt-get cannot find the packages of the image: {done.stderr.strip()}")
         return re.findall(r"^Inst (\S+) \((\S+) ", done.stdout, re.MULTILINE)
 
     def _simulated(self, packages: list[str]) -> subprocess.CompletedProcess:
@@ -116,14 +116,14 @@ class Packages:
 def _contents(file: Path) -> tarfile.TarFile:
     done = subprocess.run(["dpkg-deb", "--fsys-tarfile", file], capture_output=True, check=False)
     if done.returncode:
-        raise Problem(f"The package {file} cannot be read: {done.stderr.decode().strip()}")
+        raise UserError(f"The package {file} cannot be read: {done.stderr.decode().strip()}")
     return tarfile.open(fileobj=io.BytesIO(done.stdout))
 
 
-def _add_single(tree: Tree, contents: tarfile.TarFile, file: Path, wanted: dict[str, str]) -> None:
+def _add_single(rootfs: RootFilesystem, contents: tarfile.TarFile, file: Path, wanted: dict[str, str]) -> None:
     for inside, path in wanted.items():
         try:
             member = contents.getmember("." + inside)
         except KeyError as error:
-            raise Problem(f"The package {file.name} does not hold {inside} (any more).") from error
-        tree.add_file(path, contents.extractfile(member).read())
+            raise UserError(f"The package {file.name} does not hold {inside} (any more).") from error
+        rootfs.add_file(path, contents.extractfile(member).read())

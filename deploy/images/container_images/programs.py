@@ -7,32 +7,32 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from local_cluster.problem import Problem
+from local_cluster.errors import UserError
 
-from . import installed
-from .tree import Tree
+from . import dpkg_database
+from .rootfs import RootFilesystem
 
 BUILD_HINT = "build it with `cmake --workflow --preset release`, or name the build folder with --build-dir"
 
 
-def add(tree: Tree, programs: dict[str, str], plugins: list[str], build: Path) -> dict[str, str]:
+def add(rootfs: RootFilesystem, programs: dict[str, str], plugins: list[str], build: Path) -> dict[str, str]:
     """{package: version} of the Debian packages whose files went into the programs or came along with them."""
     libraries: set[str] = set()
     linked: set[str] = set()
     for path, name in sorted(programs.items()):
         program = find(name, build)
-        tree.add_file(path, _stripped(program), 0o755)
+        rootfs.add_file(path, _stripped(program), 0o755)
         libraries |= needed(program)
         linked |= _linked(program)
     for pattern in plugins:
         found = sorted(glob.glob(pattern))
         if not found:
-            raise Problem(f"No file {pattern} is on this machine; `deploy/prerequisites build` installs it.")
+            raise UserError(f"{pattern} not found; run `deploy/prerequisites build` to install it.")
         libraries |= {*found, *(library for plugin in found for library in needed(Path(plugin)))}
     for library in sorted(libraries):
-        tree.add_file(library, Path(library).read_bytes(), 0o755)
-    packages = installed.owners(libraries | linked)
-    _add_licences(tree, packages)
+        rootfs.add_file(library, Path(library).read_bytes(), 0o755)
+    packages = dpkg_database.owners(libraries | linked)
+    _add_licences(rootfs, packages)
     return packages
 
 
@@ -46,19 +46,19 @@ def _linked(program: Path) -> set[str]:
     return {"/usr/include/cjson/cJSON.h" if Path(path).name == "libcjson.a" else path for path in read}
 
 
-def _add_licences(tree: Tree, packages: dict[str, str]) -> None:
-    """They ask to come along."""
+def _add_licences(rootfs: RootFilesystem, packages: dict[str, str]) -> None:
+    """Libraries that other packages recommend to load at run time."""
     for package in packages:
-        file = installed.copyright_file(package)
+        file = dpkg_database.copyright_file(package)
         if file.exists():
-            tree.add_file(str(file), file.read_bytes())
+            rootfs.add_file(str(file), file.read_bytes())
 
 
 def find(name: str, build: Path) -> Path:
     found = [file for file in build.rglob(name) if file.is_file() and os.access(file, os.X_OK)]
     if len(found) != 1:
         what = "is not there" if not found else f"is there {len(found)} times"
-        raise Problem(f"The program {name} {what} in {build}: {BUILD_HINT}.")
+        raise UserError(f"The program {name} {what} in {build}: {BUILD_HINT}.")
     return found[0]
 
 
@@ -67,7 +67,7 @@ def needed(program: Path) -> set[str]:
     done = subprocess.run(["ldd", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     missing = re.findall(r"(\S+) => not found", done.stdout)
     if missing:
-        raise Problem(f"{program} needs {', '.join(missing)}, which is not on this machine.")
+        raise UserError(f"{program} needs {', '.join(missing)}, which is not on this machine.")
     if done.returncode:
         return set()  # ldd's answer to a static program
     return set(re.findall(r"(/\S+) \(0x", done.stdout))

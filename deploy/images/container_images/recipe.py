@@ -1,11 +1,11 @@
-"""A recipe: what an image holds and how it starts. Unknown keys are refused, so that a misspelt one is noticed."""
+"""Recipe of an image: its content and its entry point. Unknown keys are rejected, to detect misspelled ones."""
 
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from local_cluster.places import REPOSITORY
-from local_cluster.problem import Problem
+from local_cluster.paths import REPOSITORY
+from local_cluster.errors import UserError
 
 RECIPES = REPOSITORY / "deploy" / "images"
 
@@ -49,7 +49,7 @@ def names() -> list[str]:
 
 def load(name: str) -> Recipe:
     if name not in names():
-        raise Problem(f"There is no image '{name}'; there are {', '.join(names())}.")
+        raise UserError(f"Unknown image '{name}', expected one of: {', '.join(names())}.")
     return read(RECIPES / f"{name}.toml")
 
 
@@ -60,7 +60,7 @@ def read(file: Path) -> Recipe:
         debian = _checked(Debian, table.pop("debian", {}), "debian.")
         return Recipe(**_keys(Recipe, table, ""), name=file.stem, source=source, debian=debian)
     except (ValueError, TypeError) as error:
-        raise Problem(f"The recipe {file} is wrong: {error}.") from error
+        raise UserError(f"Invalid recipe {file}: {error}.") from error
 
 
 def _checked(kind, table: dict, prefix: str):

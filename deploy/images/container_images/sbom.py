@@ -6,7 +6,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from local_cluster.problem import Problem
+from local_cluster.errors import UserError
 
 EPOCH = "1970-01-01T00:00:00Z"
 UNKNOWN = "NOASSERTION"
@@ -40,7 +40,7 @@ def read(archive: Path, image: str) -> str:
         try:
             return layer.extractfile(path(image).lstrip("/")).read().decode()
         except KeyError as error:
-            raise Problem(f"{archive} holds no list of materials.") from error
+            raise UserError(f"{archive} does not contain a software bill of materials.") from error
 
 
 def _debian(name: str, version: str) -> dict:

@@ -8,24 +8,24 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from local_cluster.places import REPOSITORY
-from local_cluster.problem import Problem
+from local_cluster.paths import REPOSITORY
+from local_cluster.errors import UserError
 
-from .tree import Tree
+from .rootfs import RootFilesystem
 
 # Debian's own: its pip and setuptools are there by deploy/prerequisites, whatever other Pythons there are.
 PYTHON = "/usr/bin/python3"
 MADE_ON_THE_WAY = ("build", "*.egg-info", "__pycache__")
 
 
-def add(tree: Tree, wheels: dict[str, str], cache: Path) -> None:
+def add(rootfs: RootFilesystem, wheels: dict[str, str], cache: Path) -> None:
     """Each of {folder in the image: folder of the sources}."""
     for place, source in wheels.items():
         with zipfile.ZipFile(_built(REPOSITORY / source, cache)) as wheel:
             for member in wheel.infolist():
                 if not member.is_dir():
                     is_library = member.filename.endswith(".so") or ".so." in member.filename
-                    tree.add_file(f"{place}/{member.filename}", wheel.read(member), 0o755 if is_library else 0o644)
+                    rootfs.add_file(f"{place}/{member.filename}", wheel.read(member), 0o755 if is_library else 0o644)
 
 
 def _built(source: Path, cache: Path) -> Path:
@@ -60,6 +60,6 @@ def _make(source: Path, target: Path) -> Path:
                            "--wheel-dir", target, source], capture_output=True, text=True, check=False, env=environment)
     made = list(target.glob("*.whl"))
     if done.returncode or len(made) != 1:
-        raise Problem(f"The Python package {source.name} cannot be built (`deploy/prerequisites build images` installs "
+        raise UserError(f"The Python package {source.name} cannot be built (`deploy/prerequisites build images` installs "
                       f"what that needs): {done.stderr.strip()[-2000:]}")
     return made[0]

@@ -1,4 +1,4 @@
-"""Which subnet and ports a cluster has.
+"""Subnet and ports of a cluster.
 
 A cluster owns one number S of a fixed range, its slot. Everything it needs follows
 from it: the network 10.S.0.0/16, a block of ports, and names for links and control
@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from .problem import Problem
+from .errors import UserError
 
 FIRST_SLOT, LAST_SLOT = 200, 254
 FIRST_PORT, PORTS_PER_SLOT = 16400, 8
@@ -85,20 +85,20 @@ class Addresses:
 
 
 def free(claimed: Collection[int], networks: Iterable[Network], ports: Collection[int]) -> Addresses:
-    """The first slot that nobody has claimed and whose network and ports are unused."""
+    """The first unclaimed slot whose network and ports are unused."""
     networks = list(networks)
     for slot in range(FIRST_SLOT, LAST_SLOT + 1):
         addresses = Addresses(slot)
         if slot not in claimed and not conflict(addresses, networks, ports):
             return addresses
-    raise Problem(
-        f"No free subnet is left between 10.{FIRST_SLOT}.0.0/16 and 10.{LAST_SLOT}.0.0/16: "
-        "take clusters down that are not needed (`deploy/cluster down --name NAME`)."
+    raise UserError(
+        f"No free subnet between 10.{FIRST_SLOT}.0.0/16 and 10.{LAST_SLOT}.0.0/16: "
+        "remove clusters you no longer need with `deploy/cluster down --name NAME`."
     )
 
 
 def conflict(addresses: Addresses, networks: Iterable[Network], ports: Collection[int]) -> str:
-    """What on this machine already uses an address or a port of these, or nothing."""
+    """The network or port of these that is already in use on this machine, or None."""
     for network in networks:
         if network.overlaps(addresses.network):
             return f"the network {network}"

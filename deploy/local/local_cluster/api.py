@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .certificates import Pair
-from .problem import Problem
+from .errors import UserError
 
 MOST_BYTES = 16 * 1024 * 1024
 
@@ -21,7 +21,7 @@ class Api:
     client: Pair
 
     def request(self, method: str, path: str, body: dict | None = None) -> tuple[int, bytes]:
-        """Status and body; status 0 when nobody answers."""
+        """HTTP status and body; status 0 if the API server does not respond."""
         context = ssl.create_default_context(cafile=str(self.authority))
         context.load_cert_chain(self.client.certificate, self.client.key)
         connection = http.client.HTTPSConnection(self.host, self.port, timeout=5, context=context)
@@ -45,11 +45,11 @@ class Api:
         """Creates the object; one that is already there is as good."""
         status, answer = self.request("POST", path, body)
         if status not in (201, 409):
-            raise Problem(f"The API server refused to create {path}/{body['metadata']['name']} "
+            raise UserError(f"The API server refused to create {path}/{body['metadata']['name']} "
                           f"(status {status}): {answer.decode(errors='replace')[:400]}")
 
     def node_is_ready(self, name: str, since: float = 0) -> bool:
-        """Whether the node says so itself, and has said so since that time (a dead node's word stays for a while)."""
+        """Whether the node's kubelet has reported Ready since that time (a dead node stays Ready for a while)."""
         status, answer = self.request("GET", f"/api/v1/nodes/{name}")
         if status != 200:
             return False

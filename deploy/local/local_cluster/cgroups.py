@@ -5,7 +5,7 @@ import os
 import time
 from pathlib import Path
 
-from .problem import Problem
+from .errors import UserError
 
 REMOVE_SECONDS = 20
 CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
@@ -53,7 +53,7 @@ def remove(top: str) -> None:
         deadline = time.monotonic() + REMOVE_SECONDS
         while busy := _remove_tree(root / top):
             if time.monotonic() > deadline:
-                raise Problem(f"The control group {busy} cannot be removed: something still runs in it.")
+                raise UserError(f"The control group {busy} cannot be removed: something still runs in it.")
             time.sleep(0.02)
 
 

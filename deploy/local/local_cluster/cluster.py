@@ -14,19 +14,19 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from . import addresses, cgroups, locks, network, places, processes, programs, waiting
+from . import addresses, cgroups, locks, network, paths, processes, programs, wait
 from .addresses import Addresses
 from .control_plane import ControlPlane
 from .node import WORKERS, Node
-from .places import Places
-from .problem import Problem
+from .paths import ClusterPaths
+from .errors import UserError
 
 SLOT_SECONDS = 10
 
 
 @dataclass
 class Record:
-    """What was asked for, and the slot it got."""
+    """Requested shape of the cluster, and its slot."""
 
     slot: int
     nodes: int
@@ -46,25 +46,25 @@ class Record:
         return "etcd and API server only" if self.bare else "no node"
 
 
-def load(where: Places) -> Record | None:
+def load(files: ClusterPaths) -> Record | None:
     try:
-        return Record(**json.loads(where.record.read_text()))
+        return Record(**json.loads(files.record.read_text()))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError):
-        # Cut short by a crash: as good as none, `up` and `down` both begin anew.
+        # Truncated by a crash: treated as missing, so `up` and `down` start over.
         return None
 
 
-def save(where: Places, record: Record) -> None:
-    new = where.record.with_suffix(".new")
+def save(files: ClusterPaths, record: Record) -> None:
+    new = files.record.with_suffix(".new")
     new.write_text(json.dumps(asdict(record)))
-    new.replace(where.record)
+    new.replace(files.record)
 
 
 @dataclass
 class Cluster:
-    places: Places
+    paths: ClusterPaths
     record: Record
 
     @cached_property
@@ -73,16 +73,16 @@ class Cluster:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        return ControlPlane(self.places, self.addresses, self.record.nodes, self.record.bare, self.record.audit)
+        return ControlPlane(self.paths, self.addresses, self.record.nodes, self.record.bare, self.record.audit)
 
     @cached_property
     def nodes(self) -> list[Node]:
-        return [Node(self.places, self.addresses, self.control_plane, index)
+        return [Node(self.paths, self.addresses, self.control_plane, index)
                 for index in range(1, self.record.nodes + 1)]
 
     def dead_components(self) -> list[str]:
-        """The components that should run and do not."""
-        running = {(process.component, process.program) for process in processes.find(self.places)}
+        """Components that are expected to run but do not."""
+        running = {(process.component, process.program) for process in processes.find(self.paths)}
         wanted = dict(self.control_plane.components)
         for node in self.nodes:
             wanted |= node.components
@@ -95,68 +95,68 @@ class Cluster:
 
 def find(name: str) -> Cluster:
     """The cluster of that name, running or not."""
-    where = Places(places.checked_name(name))
-    record = load(where)
+    files = ClusterPaths(paths.checked_name(name))
+    record = load(files)
     if record is None:
-        known = ", ".join(one.name for one in places.known_clusters()) or "none"
-        raise Problem(f"There is no cluster '{name}' (there is: {known}); `deploy/cluster up --name {name}` makes it.")
-    return Cluster(where, record)
+        known = ", ".join(one.name for one in paths.known_clusters()) or "none"
+        raise UserError(f"Cluster '{name}' not found (existing: {known}); run `deploy/cluster up --name {name}` to create it.")
+    return Cluster(files, record)
 
 
 def lock(name: str):
-    return locks.held(places.state_home() / f"{places.checked_name(name)}.lock",
-                      f"another command works on the cluster '{name}'")
+    return locks.held(paths.state_home() / f"{paths.checked_name(name)}.lock",
+                      f"another command is using the cluster '{name}'")
 
 
 def up(name: str, nodes: int, bare: bool, audit: bool) -> Cluster:
-    """Makes the cluster, or brings it back after a crash, or finds it running."""
-    where = Places(places.checked_name(name))
+    """Creates the cluster, or restarts what has crashed, or reports that it runs."""
+    files = ClusterPaths(paths.checked_name(name))
     _check_can_run(nodes)
     with lock(name):
-        old = load(where)
+        old = load(files)
         if old is not None and old.complete:
             if (old.nodes, old.bare, old.audit) != (nodes, bare, audit):
-                raise Problem(f"The cluster '{name}' exists with another shape ({old.shape}): "
+                raise UserError(f"The cluster '{name}' exists with a different shape ({old.shape}): "
                               f"`deploy/cluster down --name {name}` first, or use another name.")
-            cluster = Cluster(where, old)
+            cluster = Cluster(files, old)
             if cluster.is_healthy():
                 _say(f"the cluster '{name}' is already running")
                 return cluster
             return _restart(cluster) or _recover(cluster)
-        return _make(where, nodes, bare, audit)
+        return _make(files, nodes, bare, audit)
 
 
 def down(name: str) -> None:
-    """Ends and removes everything of the cluster; nothing there is fine too."""
-    where = Places(places.checked_name(name))
+    """Stops the cluster and removes all of it; does nothing if there is no such cluster."""
+    files = ClusterPaths(paths.checked_name(name))
     with lock(name):
-        _stop(where)
-        _remove_folder(where)
+        _stop(files)
+        _remove_folder(files)
 
 
-def _make(where: Places, nodes: int, bare: bool, audit: bool) -> Cluster:
+def _make(files: ClusterPaths, nodes: int, bare: bool, audit: bool) -> Cluster:
     _fetch_programs(nodes, bare)
-    _stop(where)
-    _remove_folder(where)
+    _stop(files)
+    _remove_folder(files)
     try:
         with network.slots_being_chosen():
-            own = addresses.free(network.claimed_slots(but=where.name), network.taken_networks(),
+            own = addresses.free(network.claimed_slots(but=files.name), network.taken_networks(),
                                  network.taken_ports())
-            cluster = Cluster(where, Record(own.slot, nodes, bare, _boot(), audit=audit))
-            where.logs.mkdir(mode=0o700, parents=True)
-            save(where, cluster.record)
+            cluster = Cluster(files, Record(own.slot, nodes, bare, _boot(), audit=audit))
+            files.logs.mkdir(mode=0o700, parents=True)
+            save(files, cluster.record)
             _start_control_plane(cluster)
         _start_nodes(cluster)
     except BaseException:
-        _stop(where)
-        _remove_all_but_logs(where)
+        _stop(files)
+        _remove_all_but_logs(files)
         raise
     return _completed(cluster)
 
 
 def _restart(cluster: Cluster) -> Cluster | None:
-    """Starts the dead again and leaves the others and all containers alone, as a service manager would. None when
-    something died that others stand on."""
+    """Restarts only dead components, as a service manager does; the others and all containers keep running. None if a
+    component died that others depend on."""
     dead = cluster.dead_components()
     starts = {name: lambda name=name: cluster.control_plane.start(name)
               for name in cluster.control_plane.components if name != "etcd"}
@@ -165,7 +165,7 @@ def _restart(cluster: Cluster) -> Cluster | None:
                    for component, program in node.components.items() if program in WORKERS}
     if not dead or not all(component in starts for component in dead):
         return None
-    _say(f"the cluster '{cluster.places.name}' is not whole (dead: {', '.join(dead)}); starting them again")
+    _say(f"the cluster '{cluster.paths.name}' is degraded (dead: {', '.join(dead)}); restarting these")
     for component in starts:  # the API server first
         if component in dead:
             starts[component]()
@@ -173,91 +173,91 @@ def _restart(cluster: Cluster) -> Cluster | None:
 
 
 def _recover(cluster: Cluster) -> Cluster:
-    dead = ", ".join(cluster.dead_components()) or "none, but it does not answer"
-    _say(f"the cluster '{cluster.places.name}' is not whole (dead: {dead}); starting it again with its data")
+    dead = ", ".join(cluster.dead_components()) or "none, but the API server does not respond"
+    _say(f"the cluster '{cluster.paths.name}' is degraded (dead: {dead}); restarting it with its data")
     _fetch_programs(cluster.record.nodes, cluster.record.bare)
-    _stop(cluster.places)
+    _stop(cluster.paths)
     try:
         with network.slots_being_chosen():
             _await_own_slot(cluster)
             _start_control_plane(cluster)
         _start_nodes(cluster)
     except BaseException:
-        _stop(cluster.places)
+        _stop(cluster.paths)
         raise
     return _completed(cluster)
 
 
 def _await_own_slot(cluster: Cluster) -> None:
-    """What somebody else killed just now may hold its sockets for another moment."""
+    """Sockets of a process that was just killed can stay in use for a moment."""
     deadline = time.monotonic() + SLOT_SECONDS
     while taken := addresses.conflict(cluster.addresses, network.taken_networks(), network.taken_ports()):
         if time.monotonic() > deadline:
-            raise Problem(f"The cluster '{cluster.places.name}' cannot come back: {taken} is now used by something "
-                          f"else. `deploy/cluster down --name {cluster.places.name}`, then `up`.")
-        time.sleep(waiting.INTERVAL_S)
+            raise UserError(f"The cluster '{cluster.paths.name}' cannot be restarted: {taken} is now in use by another "
+                          f"program. Run `deploy/cluster down --name {cluster.paths.name}`, then `up`.")
+        time.sleep(wait.INTERVAL_S)
 
 
 def _start_control_plane(cluster: Cluster) -> None:
-    _say("starting the control plane (usually 5 seconds)")
+    _say("starting the control plane (about 5 seconds)")
     if cluster.nodes:
-        network.create_bridge(cluster.addresses, str(cluster.places.folder))
+        network.create_bridge(cluster.addresses, str(cluster.paths.folder))
     plane = cluster.control_plane
     plane.prepare()
     try:
         plane.start_store()
-    except Problem:
+    except UserError:
         if cluster.record.boot == _boot():
             raise
-        # etcd does not sync here; after a power cut its files may be of no use.
-        _say("etcd cannot read its data since the machine was restarted; beginning with an empty cluster")
-        processes.end_all(cluster.places)
-        shutil.rmtree(cluster.places.etcd)
+        # etcd runs without fsync; its files can be corrupt after a power cut.
+        _say("etcd cannot read its data after the machine restarted; starting with an empty cluster")
+        processes.end_all(cluster.paths)
+        shutil.rmtree(cluster.paths.etcd)
         plane.start_store()
     plane.start_servers()
 
 
 def _start_nodes(cluster: Cluster) -> None:
     for node in cluster.nodes:
-        _say(f"starting {node.name}: containerd, kubelet, kube-proxy, DNS (usually 10 seconds)")
+        _say(f"starting {node.name}: containerd, kubelet, kube-proxy, DNS (about 10 seconds)")
         node.start()
 
 
 def _completed(cluster: Cluster) -> Cluster:
     cluster.record.complete = True
     cluster.record.boot = _boot()
-    save(cluster.places, cluster.record)
+    save(cluster.paths, cluster.record)
     return cluster
 
 
-def _stop(where: Places) -> None:
-    """Ends the processes and removes what the kernel keeps beyond them; the folder stays."""
-    slots = {process.slot for process in processes.find(where)} - {0}
-    record = load(where)
+def _stop(files: ClusterPaths) -> None:
+    """Stops the processes and removes links, mounts and control groups; keeps the folder."""
+    slots = {process.slot for process in processes.find(files)} - {0}
+    record = load(files)
     if record is not None:
         slots.add(record.slot)
-    processes.end_all(where)
+    processes.end_all(files)
     for own in map(Addresses, slots):
-        if not network.belongs_to_another(own, str(where.folder)):
+        if not network.belongs_to_another(own, str(files.folder)):
             network.remove_links(own)
             cgroups.remove(own.cgroup)
 
 
-def _remove_folder(where: Places) -> None:
-    if where.folder.exists():
-        shutil.rmtree(where.folder)
+def _remove_folder(files: ClusterPaths) -> None:
+    if files.folder.exists():
+        shutil.rmtree(files.folder)
 
 
-def _remove_all_but_logs(where: Places) -> None:
-    for entry in where.folder.iterdir() if where.folder.exists() else []:
-        if entry.is_dir() and entry != where.logs:
+def _remove_all_but_logs(files: ClusterPaths) -> None:
+    for entry in files.folder.iterdir() if files.folder.exists() else []:
+        if entry.is_dir() and entry != files.logs:
             shutil.rmtree(entry)
         elif not entry.is_dir():
             entry.unlink()
 
 
 def _fetch_programs(nodes: int, bare: bool) -> None:
-    """Before anything is started, so that a long build holds no slot."""
+    """Builds missing programs before anything starts, so that a long build does not hold a slot."""
     needed = ["etcd", "kube-apiserver"]
     if not bare:
         needed += ["kube-controller-manager", "kube-scheduler"]
@@ -272,13 +272,13 @@ def _check_can_run(nodes: int) -> None:
     if nodes:
         needed += ["containerd", "containerd-shim-runc-v2", "ctr", "runc", "iptables", "conntrack", "unshare", "nsenter"]
         if os.geteuid() != 0:
-            raise Problem("A node needs root (namespaces, control groups, mounts): "
+            raise UserError("A node needs root (namespaces, control groups, mounts): "
                           "run this as root, or without a node (--no-node).")
     missing = [program for program in needed if not shutil.which(program)]
     if nodes and not Path("/usr/lib/cni/ptp").exists():
         missing.append("/usr/lib/cni/ptp")
     if missing:
-        raise Problem(f"Not installed: {', '.join(missing)}. Run `deploy/prerequisites cluster`.")
+        raise UserError(f"Not installed: {', '.join(missing)}. Run `deploy/prerequisites cluster`.")
 
 
 def _boot() -> str:

@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from . import processes, programs, waiting
+from . import processes, programs, wait
 from .addresses import Addresses
 from .api import Api
 from .certificates import Authority, Pair, write_kubeconfig
-from .places import Places
+from .paths import ClusterPaths
 
 LOOPBACK = "127.0.0.1"
 READY_SECONDS = 180
-# Who has several nodes wants to see one get lost.
+# Clusters with several nodes are used to test the loss of one.
 LOSES_NODES_SOON = ["--node-monitor-grace-period=30s"]
-# Nodes that a test plays have no kubelet that reports every few seconds: after 50 s they would be taken for lost, and their pods
-# for not ready.
+# Nodes that a test simulates have no kubelet that reports every few seconds; after 50 s the controller manager would
+# mark them and their pods not ready.
 NEVER_LOSES_NODES = ["--node-monitor-grace-period=24h"]
-# Nobody who tries autoscaling here wants to wait for the usual 15 s.
+# The default of 15 s makes tests of autoscaling slow.
 SCALES_SOON = ["--horizontal-pod-autoscaler-sync-period=2s"]
-# Without a node a cluster serves component tests and benchmarks: the built-in limits
-# of 20 and 50 requests a second would be all that they measure.
+# Clusters without a node serve component tests and benchmarks, which the default limits of 20 and 50 requests a
+# second would dominate.
 UNLIMITED = ["--kube-api-qps=2000", "--kube-api-burst=4000"]
 
-# Who asked for what, without what was said; the cluster's own controllers are of no interest.
+# Requests without bodies; those of the cluster's own controllers are left out.
 AUDITED = [{"level": "None", "userGroups": ["system:serviceaccounts:kube-system"]},
            {"level": "Metadata", "userGroups": ["system:serviceaccounts"], "omitStages": ["RequestReceived"]}]
 AUDIT_MEGABYTES = 1000
@@ -33,7 +33,7 @@ AUDIT_MEGABYTES = 1000
 
 @dataclass(frozen=True)
 class ControlPlane:
-    places: Places
+    paths: ClusterPaths
     addresses: Addresses
     nodes: int
     bare: bool
@@ -41,11 +41,11 @@ class ControlPlane:
 
     @cached_property
     def authority(self) -> Authority:
-        return Authority(self.places.pki)
+        return Authority(self.paths.pki)
 
     @property
     def host(self) -> str:
-        """Nodes come from their own network: with nodes, the bridge's address is the one that all can reach."""
+        """With nodes, the bridge's address, which nodes and host can reach."""
         return self.addresses.bridge_ip if self.nodes else LOOPBACK
 
     @property
@@ -67,47 +67,47 @@ class ControlPlane:
     def prepare(self) -> None:
         """Keys, certificates and the administrator's kubeconfig."""
         self.authority.create()
-        write_kubeconfig(self.places.kubeconfig, f"ipu-{self.places.name}", self.server, self.authority, self._admin())
+        write_kubeconfig(self.paths.kubeconfig, f"ipu-{self.paths.name}", self.server, self.authority, self._admin())
 
     def start_store(self) -> None:
         address, peer = (f"http://{LOOPBACK}:{port}" for port in
                          (self.addresses.etcd_port, self.addresses.etcd_peer_port))
-        self.places.etcd.mkdir(mode=0o700, exist_ok=True)
+        self.paths.etcd.mkdir(mode=0o700, exist_ok=True)
         process = self._spawn("etcd", [
-            "--name=local", f"--data-dir={self.places.etcd}", "--unsafe-no-fsync",
+            "--name=local", f"--data-dir={self.paths.etcd}", "--unsafe-no-fsync",
             f"--listen-client-urls={address}", f"--advertise-client-urls={address}",
             f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=local={peer}",
             "--quota-backend-bytes=4294967296", "--auto-compaction-retention=10m", "--log-level=warn",
         ])
-        # It listens before it has read its data.
-        waiting.until("etcd's health", lambda: waiting.is_healthy(LOOPBACK, self.addresses.etcd_port, "/health"),
-                      self.places.log("etcd"), READY_SECONDS, process)
+        # etcd listens before it has read its data.
+        wait.until("etcd's health", lambda: wait.is_healthy(LOOPBACK, self.addresses.etcd_port, "/health"),
+                   self.paths.log("etcd"), READY_SECONDS, process)
 
     def start_servers(self) -> None:
-        """The API server, and once it is ready the two that work through it."""
+        """Starts the API server and, once it is ready, the controller manager and the scheduler."""
         self.start("kube-apiserver")
         if not self.bare:
             self.start("kube-controller-manager")
             self.start("kube-scheduler")
-            waiting.until("The service account of the default namespace",
-                          lambda: self.api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
-                          self.places.log("kube-controller-manager"), READY_SECONDS)
+            wait.until("The service account of the default namespace",
+                       lambda: self.api.exists("/api/v1/namespaces/default/serviceaccounts/default"),
+                       self.paths.log("kube-controller-manager"), READY_SECONDS)
 
     def start(self, component: str) -> None:
         """One of the servers, once etcd runs."""
         if component == "kube-apiserver":
             process = self._spawn(component, self._api_server_options())
-            waiting.until("The API server's readiness", self.api.is_ready, self.places.log(component),
-                          READY_SECONDS, process)
+            wait.until("The API server's readiness", self.api.is_ready, self.paths.log(component),
+                       READY_SECONDS, process)
         elif component == "kube-controller-manager":
             self._start_worker(component, self._controller_manager_options(), self.addresses.controller_manager_port)
         else:
             self._start_worker(component, self._scheduler_options(), self.addresses.scheduler_port)
 
     def kubeconfig_for(self, component: str, user: str, group: str = "") -> Path:
-        """A kubeconfig by which that component speaks to the API server."""
+        """Writes the component's kubeconfig."""
         client = self.authority.client(component, user, group)
-        return write_kubeconfig(self.places.pki / f"{component}.kubeconfig", self.places.name, self.server,
+        return write_kubeconfig(self.paths.pki / f"{component}.kubeconfig", self.paths.name, self.server,
                                 self.authority, client)
 
     def _admin(self) -> Pair:
@@ -142,9 +142,9 @@ class ControlPlane:
         ] + (self._audit_options() if self.audit else [])
 
     def _audit_options(self) -> list[str]:
-        policy = self.places.folder / "audit-policy.json"
+        policy = self.paths.folder / "audit-policy.json"
         policy.write_text(json.dumps({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": AUDITED}))
-        return [f"--audit-policy-file={policy}", f"--audit-log-path={self.places.log('audit')}",
+        return [f"--audit-policy-file={policy}", f"--audit-log-path={self.paths.log('audit')}",
                 f"--audit-log-maxsize={AUDIT_MEGABYTES}"]
 
     def _controller_manager_options(self) -> list[str]:
@@ -175,9 +175,9 @@ class ControlPlane:
 
     def _start_worker(self, component: str, options: list[str], port: int) -> None:
         process = self._spawn(component, options)
-        waiting.until(f"{component} listening on {LOOPBACK}:{port}", lambda: waiting.answers(LOOPBACK, port),
-                      self.places.log(component), READY_SECONDS, process)
+        wait.until(f"{component} listening on {LOOPBACK}:{port}", lambda: wait.accepts_connections(LOOPBACK, port),
+                   self.paths.log(component), READY_SECONDS, process)
 
     def _spawn(self, component: str, options: list[str]) -> subprocess.Popen:
-        return processes.start(self.places, self.addresses.slot, component,
-                               [str(programs.find(component)), *options], directory=self.places.folder)
+        return processes.start(self.paths, self.addresses.slot, component,
+                               [str(programs.find(component)), *options], directory=self.paths.folder)

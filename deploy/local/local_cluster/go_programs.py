@@ -10,14 +10,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import locks, places
-from .external import run
-from .problem import Problem
+from . import locks, paths
+from .subprocesses import run
+from .errors import UserError
 
 
 @dataclass(frozen=True)
 class GoProgram:
-    """`name` is the program's and its folder's, `title` what people call it."""
+    """`name` names the program and its folder; `title` is used in messages."""
 
     name: str
     title: str
@@ -27,27 +27,27 @@ class GoProgram:
 
     @property
     def module(self) -> Path:
-        return places.REPOSITORY / "deploy" / "local" / self.name
+        return paths.REPOSITORY / "deploy" / "local" / self.name
 
     def path(self) -> Path:
-        """Where the program is; builds it if there is none yet."""
-        kept = self.kept_at()
+        """Path of the program; builds it if it is not cached."""
+        kept = self.cached_path()
         if not kept.exists():
-            with locks.held(places.cache_home() / f"{self.name}.lock", f"another command is building {self.title}"):
+            with locks.held(paths.cache_home() / f"{self.name}.lock", f"another command is building {self.title}"):
                 if not kept.exists():
                     self._build(kept)
         return kept
 
-    def kept_at(self) -> Path:
-        """Its own sources, where it has any, are part of what it is."""
+    def cached_path(self) -> Path:
+        """Path in the cache; includes a hash of go.mod, go.sum, tags and main.go."""
         files = [self.module / "go.mod", self.module / "go.sum", *self.module.glob("main.go")]
         pins = b"\0".join([*(file.read_bytes() for file in files), *(tag.encode() for tag in self.tags)])
-        return places.cache_home() / f"{self.name}-{hashlib.sha256(pins).hexdigest()[:16]}"
+        return paths.cache_home() / f"{self.name}-{hashlib.sha256(pins).hexdigest()[:16]}"
 
     def _build(self, kept: Path) -> None:
         if not shutil.which("go"):
-            raise Problem(f"Go is not installed, and {self.title} is built with it: install Go and put it in PATH.")
-        print(f"building {self.title} from source (once per machine, usually {self.minutes} on 2 cores)",
+            raise UserError(f"Go is required to build {self.title}: install Go and put it in PATH.")
+        print(f"building {self.title} from source (once per machine, about {self.minutes} on 2 cores)",
               file=sys.stderr, flush=True)
         new = kept.with_suffix(".new")
         run("nice", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w",
@@ -57,7 +57,7 @@ class GoProgram:
 
 def sources(pins: str, module: str) -> Path:
     """The sources of a Go module, in the version that the folder of this name beside this package pins."""
-    printed = run("go", "mod", "download", "-json", module, directory=places.REPOSITORY / "deploy" / "local" / pins)
+    printed = run("go", "mod", "download", "-json", module, directory=paths.REPOSITORY / "deploy" / "local" / pins)
     return Path(json.loads(printed)["Dir"])
 
 
@@ -70,6 +70,6 @@ KWOK = GoProgram("kwok", "KWOK", "sigs.k8s.io/kwok/cmd/kwok", "2-3 minutes")
 KUBECONFORM = GoProgram("kubeconform", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "10 seconds")
 PROMQL = GoProgram("promql", "the engine of Prometheus", ".", "1-2 minutes")
 CERT_MANAGER = GoProgram("cert-manager", "cert-manager's controllers", ".", "3-5 minutes")
-# Of its ways to find what it reads, Kubernetes alone.
+# Only Kubernetes service discovery.
 PROMETHEUS = GoProgram("prometheus", "Prometheus", "github.com/prometheus/prometheus/cmd/prometheus", "5-8 minutes",
                        ("remove_all_sd", "enable_kubernetes_sd"))

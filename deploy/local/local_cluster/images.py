@@ -6,31 +6,27 @@ import json
 import platform
 import tarfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from .external import run
+from .subprocesses import run
 from .node_files import SANDBOX_IMAGE
-from .problem import Problem
-
-if TYPE_CHECKING:
-    from .node import Node
+from .errors import UserError
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 UNPACKING = "unpacking "
 
 
-def load(node: "Node", archive: Path) -> list[str]:
-    """Imports the archive; the names that its images have in the node."""
+def load(containerd_socket: Path, archive: Path) -> list[str]:
+    """Imports the archive into the containerd of a node; returns the names of its images there."""
     try:
         with archive.open("rb") as stream:
             # Through standard input: the node does not see what was mounted on the host after its start.
-            printed = run("ctr", f"--address={node.containerd_socket}", "--namespace=k8s.io", "images", "import", "-",
+            printed = run("ctr", f"--address={containerd_socket}", "--namespace=k8s.io", "images", "import", "-",
                           stdin=stream)
     except OSError as error:
-        raise Problem(f"The image archive {archive} cannot be read: {error.strerror}.") from error
+        raise UserError(f"The image archive {archive} cannot be read: {error.strerror}.") from error
     names = parse_imported(printed)
     if not names:
-        raise Problem(f"{archive} holds no named image: make it with a name, such as "
+        raise UserError(f"{archive} holds no named image: make it with a name, such as "
                       "`docker save NAME:TAG` or `buildah push ... docker-archive:FILE:NAME:TAG`.")
     return names
 

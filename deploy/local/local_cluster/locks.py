@@ -1,4 +1,4 @@
-"""One at a time: a lock that the kernel drops when its holder dies."""
+"""File locks that the kernel releases when the holder dies."""
 
 import contextlib
 import fcntl
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def held(path: Path, waiting_for: str):
-    """Holds the lock file; it is gone from the disk again afterwards."""
+    """Holds the lock file, and removes it afterwards. Prints `waiting_for` if another process holds it."""
     descriptor = _acquire(path, waiting_for)
     try:
         yield
@@ -28,12 +28,12 @@ def _acquire(path: Path, waiting_for: str) -> int:
         except BlockingIOError:
             print(f"waiting: {waiting_for}", file=sys.stderr, flush=True)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if _is_still(path, descriptor):
+        if _is_same_file(path, descriptor):
             return descriptor
         os.close(descriptor)
 
 
-def _is_still(path: Path, descriptor: int) -> bool:
+def _is_same_file(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:

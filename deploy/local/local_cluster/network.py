@@ -1,14 +1,14 @@
-"""The host's side of a cluster's network, and what is already taken on this machine."""
+"""The host's side of a cluster's network, and networks and ports in use on this machine."""
 
 import contextlib
 import json
 import subprocess
 from pathlib import Path
 
-from . import addresses, locks, places
+from . import addresses, locks, paths
 from .addresses import Addresses
-from .external import run
-from .problem import Problem
+from .subprocesses import run
+from .errors import UserError
 
 LONGEST_ALIAS = 255
 
@@ -35,7 +35,7 @@ def taken_ports() -> set[int]:
 def claimed_slots(but: str) -> set[int]:
     """The slots of all other clusters that have a folder, running or not."""
     slots = set()
-    for cluster in places.known_clusters():
+    for cluster in paths.known_clusters():
         if cluster.name != but:
             with contextlib.suppress(OSError, ValueError, KeyError):  # being made or removed just now
                 slots.add(int(json.loads(cluster.record.read_text())["slot"]))
@@ -43,7 +43,7 @@ def claimed_slots(but: str) -> set[int]:
 
 
 def create_bridge(own: Addresses, owner: str) -> None:
-    """The bridge tells its owner, the cluster's folder, by its alias."""
+    """The bridge's alias is the cluster's folder, which identifies the owner."""
     run("ip", "link", "add", "name", own.bridge, "type", "bridge")
     run("ip", "link", "set", own.bridge, "alias", owner[:LONGEST_ALIAS])
     run("ip", "address", "add", f"{own.bridge_ip}/24", "dev", own.bridge)
@@ -79,6 +79,6 @@ def _links() -> list[dict]:
 def remove_links(own: Addresses) -> None:
     for name in links_of(own):
         done = subprocess.run(["ip", "link", "delete", name], capture_output=True, text=True, check=False)
-        # A veth goes by itself with the namespace of its peer, at any moment.
+        # The kernel deletes a veth with its peer's namespace, at any moment.
         if done.returncode != 0 and name in links_of(own):
-            raise Problem(f"The network link {name} cannot be deleted: {done.stderr.strip()}")
+            raise UserError(f"The network link {name} cannot be deleted: {done.stderr.strip()}")

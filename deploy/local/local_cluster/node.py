@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from . import cgroups, images, network, processes, programs, waiting
+from . import cgroups, images, network, processes, programs, wait
 from .addresses import Addresses
 from .control_plane import ControlPlane
-from .external import run
+from .subprocesses import run
 from .node_files import NodeFiles
-from .places import Places
-from .problem import Problem
+from .paths import ClusterPaths
+from .errors import UserError
 
 START_SECONDS = 180
 READY_SECONDS = 180
@@ -34,7 +34,7 @@ DNS_RULES = [
 
 @dataclass(frozen=True)
 class Node:
-    places: Places
+    paths: ClusterPaths
     addresses: Addresses
     control_plane: ControlPlane
     index: int
@@ -59,7 +59,7 @@ class Node:
         self._enter_and_run(str(programs.SOURCES / "node-setup"), self.name, str(self.folder), self.ip,
                             self.addresses.bridge_ip, *self._ways_to_other_pods())
         self._start_containerd()
-        images.load(self, images.write_sandbox(self.folder / "pause.tar", programs.find("pause")))
+        images.load(self.containerd_socket, images.write_sandbox(self.folder / "pause.tar", programs.find("pause")))
         for program in WORKERS:
             self.start_program(program)
 
@@ -70,15 +70,15 @@ class Node:
 
     @property
     def folder(self) -> Path:
-        return self.places.node(self.name)
+        return self.paths.node(self.name)
 
     @cached_property
     def pid(self) -> int:
         """The node's process 1, as the host numbers it."""
-        holder = processes.running(self.places, self.name, "pause")
+        holder = processes.running(self.paths, self.name, "pause")
         if holder is None:
-            raise Problem(f"{self.name} of the cluster '{self.places.name}' does not run: "
-                          f"`deploy/cluster up --name {self.places.name}` brings it back.")
+            raise UserError(f"{self.name} of the cluster '{self.paths.name}' does not run: "
+                          f"`deploy/cluster up --name {self.paths.name}` brings it back.")
         return holder.pid
 
     @property
@@ -99,12 +99,12 @@ class Node:
 
     def _hold_namespaces(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        process = processes.start(self.places, self.addresses.slot, self.name, [
+        process = processes.start(self.paths, self.addresses.slot, self.name, [
             "unshare", "--mount", "--propagation=private", "--pid", "--net", "--uts", "--ipc", "--fork",
             "--kill-child", "--mount-proc", str(programs.find("pause")),
         ], directory=Path("/"))
-        waiting.until(f"{self.name}'s namespaces", lambda: bool(processes.running(self.places, self.name, "pause")),
-                      self.places.log(self.name), START_SECONDS, process)
+        wait.until(f"{self.name}'s namespaces", lambda: bool(processes.running(self.paths, self.name, "pause")),
+                   self.paths.log(self.name), START_SECONDS, process)
 
     def _enter(self) -> list[str]:
         return ["nsenter", f"--target={self.pid}", "--mount", "--uts", "--ipc", "--net", "--pid", "--"]
@@ -113,17 +113,17 @@ class Node:
         return run(*self._enter(), *command)
 
     def _spawn(self, program: str, command: list[str]) -> subprocess.Popen:
-        return processes.start(self.places, self.addresses.slot, self._component(program),
+        return processes.start(self.paths, self.addresses.slot, self._component(program),
                                [*self._enter(), *command], directory=Path("/"))
 
     def _log(self, program: str) -> Path:
-        return self.places.log(self._component(program))
+        return self.paths.log(self._component(program))
 
     def _start_containerd(self) -> None:
         self._files.cni()
         process = self._spawn("containerd", ["containerd", f"--config={self._files.containerd()}",
                                              "--log-level=warn"])
-        waiting.until("containerd answering", self._containerd_answers, self._log("containerd"), START_SECONDS, process)
+        wait.until("containerd answering", self._containerd_answers, self._log("containerd"), START_SECONDS, process)
 
     def _containerd_answers(self) -> bool:
         command = ["ctr", f"--address={self.containerd_socket}", "--connect-timeout=1s", "version"]
@@ -141,22 +141,22 @@ class Node:
             f"--node-ip={self.ip}", "--root-dir=/var/lib/kubelet", "--cert-dir=/var/lib/kubelet/pki",
             f"--kubeconfig={kubeconfig}",
         ])
-        waiting.until(f"{self.name} becoming Ready", lambda: self.control_plane.api.node_is_ready(self.name, began),
-                      self._log("kubelet"), READY_SECONDS, kubelet)
+        wait.until(f"{self.name} becoming Ready", lambda: self.control_plane.api.node_is_ready(self.name, began),
+                   self._log("kubelet"), READY_SECONDS, kubelet)
 
     def _start_proxy(self) -> None:
         kubeconfig = self.control_plane.kubeconfig_for("kube-proxy", "system:kube-proxy")
         proxy = self._spawn("kube-proxy", [str(programs.find("kube-proxy")),
                                            f"--config={self._files.kube_proxy(kubeconfig)}"])
-        waiting.until("kube-proxy's health", lambda: waiting.is_healthy(self.ip, KUBE_PROXY_HEALTH_PORT),
-                      self._log("kube-proxy"), START_SECONDS, proxy)
+        wait.until("kube-proxy's health", lambda: wait.is_healthy(self.ip, KUBE_PROXY_HEALTH_PORT),
+                   self._log("kube-proxy"), START_SECONDS, proxy)
 
     def _start_dns(self) -> None:
         self._allow_dns()
         kubeconfig = self.control_plane.kubeconfig_for("coredns", "system:coredns")
         dns = self._spawn("coredns", [str(programs.find("coredns")), f"-conf={self._files.coredns(kubeconfig)}"])
-        waiting.until(f"DNS answering at {self.ip}", lambda: waiting.answers(self.ip, DNS_PORT),
-                      self._log("coredns"), START_SECONDS, dns)
+        wait.until(f"DNS answering at {self.ip}", lambda: wait.accepts_connections(self.ip, DNS_PORT),
+                   self._log("coredns"), START_SECONDS, dns)
 
     def _kubelet_config(self) -> Path:
         authority = self.control_plane.authority

@@ -1,7 +1,7 @@
 """Control planes of other Kubernetes versions, for tests of the oldest one that the operator supports.
 
-A version is not pinned by a file here: its own go.mod pins what it is built from, and only its staging modules
-need versions. The programs are kept in the cache in a folder that KUBEBUILDER_ASSETS can name.
+The go.mod of a Kubernetes version pins its dependencies except for its staging modules. The programs are cached in a
+folder for KUBEBUILDER_ASSETS.
 """
 
 import json
@@ -10,19 +10,19 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import locks, places, programs
-from .external import run
-from .problem import Problem
+from . import locks, paths, programs
+from .subprocesses import run
+from .errors import UserError
 
-# What a cluster without a node runs of Kubernetes itself; etcd comes from the ordinary build.
+# The Kubernetes programs of a cluster without a node; etcd comes from the ordinary build.
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
 def control_plane(version: str) -> Path:
     """The folder with etcd and the control plane of this version, such as v1.29.6; built now if it is not cached."""
     if not re.fullmatch(r"v1\.\d+\.\d+", version):
-        raise Problem(f"'{version}' is not a Kubernetes version: expected one such as v1.29.6.")
-    home = places.cache_home()
+        raise UserError(f"'{version}' is not a Kubernetes version: expected one such as v1.29.6.")
+    home = paths.cache_home()
     folder = home / f"control-plane-{version}"
     if not folder.exists():
         with locks.held(home / "control-plane.lock", "another command is building a control plane"):
@@ -33,7 +33,7 @@ def control_plane(version: str) -> Path:
 
 def _build(version: str, folder: Path) -> None:
     programs.say(f"building the control plane of Kubernetes {version} from source "
-                 "(once per machine, usually 5 minutes on 2 cores)")
+                 "(once per machine, about 5 minutes on 2 cores)")
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as temporary:
         module, new = Path(temporary) / "module", Path(temporary) / "programs"
         module.mkdir()
@@ -49,7 +49,7 @@ def _build(version: str, folder: Path) -> None:
 
 
 def _write_module(version: str, module: Path) -> None:
-    """A module that needs the components, with the replacements that the version's own go.mod has."""
+    """Writes a Go module that requires the components, with the replacements of the version's own go.mod."""
     printed = run("go", "mod", "download", "-json", f"k8s.io/kubernetes@{version}", directory=module)
     upstream = (Path(json.loads(printed)["Dir"]) / "go.mod").read_text()
     staging = sorted(set(re.findall(r"^\s*(k8s\.io/[\w-]+) => \./staging/", upstream, re.MULTILINE)))

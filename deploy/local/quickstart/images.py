@@ -1,9 +1,9 @@
-"""The images: built, and brought to where the cluster's nodes find them."""
+"""Builds the images and delivers them to the cluster's nodes."""
 
-from local_cluster.places import REPOSITORY
+from local_cluster.paths import REPOSITORY
 
-from .stage import answer
-from .target import Target
+from .progress import output_of
+from .target_cluster import TargetCluster
 
 IMAGE = REPOSITORY / "deploy" / "image"
 NAMES = ["ipu-operator", "vipu-server", "ipu-launch", "ipu-examples"]
@@ -11,27 +11,27 @@ EXAMPLES = "ipu-operator/ipu-examples"
 
 
 def build() -> dict[str, str]:
-    """The archive of each image. Its file name has a hash of what is in it."""
-    return {name: answer(IMAGE, "build", name, limit_s=1800) for name in NAMES}
+    """Archive path by image name. The file name contains a hash of the content."""
+    return {name: output_of(IMAGE, "build", name, limit_s=1800) for name in NAMES}
 
 
-def deliver(archives: dict[str, str], target: Target, registry: str | None) -> None:
+def deliver(archives: dict[str, str], target: TargetCluster, registry: str | None) -> None:
     if registry:
         for name in NAMES:
-            print(f"      pushed {answer(IMAGE, 'push', name, registry, limit_s=1800)}", flush=True)
+            print(f"      pushed {output_of(IMAGE, 'push', name, registry, limit_s=1800)}", flush=True)
     elif target.is_local:
         for archive in archives.values():
             target.load(archive)
     else:
-        _tell_how(archives, target.context)
+        _print_instructions(archives, target.context)
 
 
-def _tell_how(archives: dict[str, str], context: str | None) -> None:
-    print("      No --image-registry was given, so the nodes must have these images already. To put them into each node's\n"
-          "      container runtime, copy the archives there and run:")
+def _print_instructions(archives: dict[str, str], context: str | None) -> None:
+    print("      Without --image-registry, the nodes must already have these images. To import them, copy the archives to\n"
+          "      each node and run:")
     for archive in archives.values():
         print(f"        ctr --namespace k8s.io images import {archive}")
-    print("      To push them to a registry from which the nodes pull (PREFIX, such as registry.example.com/team):")
+    print("      Or push them to a registry the nodes can pull from (PREFIX, such as registry.example.com/team):")
     for name in NAMES:
         print(f"        deploy/image push {name} PREFIX")
     print(f"        deploy/quickstart --context {context} --image-registry PREFIX", flush=True)

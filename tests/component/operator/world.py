@@ -24,7 +24,7 @@ sys.path += [str(ROOT / "deploy/local"), str(ROOT / "tests/lib")]
 
 from local_cluster import processes  # noqa: E402
 from local_cluster.addresses import Addresses  # noqa: E402
-from local_cluster.places import Places  # noqa: E402
+from local_cluster.paths import ClusterPaths  # noqa: E402
 
 OPERATOR_NS = "ipu-system"
 ACCOUNT = "ipu-operator-controller"
@@ -76,11 +76,11 @@ class Cluster:
         self._say("down")
 
     def _component(self, name):
-        return processes.running(Places(self.name), name, name).pid
+        return processes.running(ClusterPaths(self.name), name, name).pid
 
     def audit_log(self):
         """What ServiceAccounts have asked for."""
-        return Places(self.name).log("audit")
+        return ClusterPaths(self.name).log("audit")
 
     def crash_api_server(self):
         """It is killed, and with it whatever it remembered."""
@@ -88,7 +88,7 @@ class Cluster:
 
     def compact(self):
         """etcd forgets everything but the newest."""
-        record = json.loads(Places(self.name).record.read_text())
+        record = json.loads(ClusterPaths(self.name).record.read_text())
         etcd = http.client.HTTPConnection("127.0.0.1", Addresses(record["slot"]).etcd_port, timeout=10)
         newest = self.api.request("GET", self.api.path("namespaces"))["metadata"]["resourceVersion"]
         etcd.request("POST", "/v3/kv/compaction", json.dumps({"revision": newest, "physical": True}))

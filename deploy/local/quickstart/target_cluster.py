@@ -1,4 +1,4 @@
-"""The cluster that quickstart works on: the local one, which it brings up, or one that is there already."""
+"""The cluster that quickstart installs to: the local one, which it starts, or an existing one."""
 
 import json
 import os
@@ -7,16 +7,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from local_cluster.places import REPOSITORY
-from local_cluster.problem import Problem
+from local_cluster.paths import REPOSITORY
+from local_cluster.errors import UserError
 
-from .stage import answer, must
+from .progress import output_of, run_checked
 
 CLUSTER = REPOSITORY / "deploy" / "cluster"
 
 
-class Target:
-    """kubectl and helm for one cluster. Without a context it is the local one."""
+class TargetCluster:
+    """kubectl and helm for one cluster: that of a kubeconfig context, or the local one if context is None."""
 
     def __init__(self, context: str | None):
         self.context = context
@@ -27,24 +27,24 @@ class Target:
     def is_local(self) -> bool:
         return self.context is None
 
-    def bring_up(self) -> None:
+    def start(self) -> None:
         if self.is_local:
-            must("cluster", CLUSTER, "up", echo=True)
-        self.find()
+            run_checked("cluster", CLUSTER, "up", echo=True)
+        self.connect()
 
-    def find(self) -> None:
-        """Fails when there is no such cluster or it does not answer."""
+    def connect(self) -> None:
+        """Finds kubectl, helm and the kubeconfig; raises UserError if the API server does not respond."""
         if self.is_local or not (shutil.which("kubectl") and shutil.which("helm")):
-            self._programs = Path(answer(CLUSTER, "bin", limit_s=1800))
+            self._programs = Path(output_of(CLUSTER, "bin", limit_s=1800))
         if self.is_local:
-            self._kubeconfig = answer(CLUSTER, "kubeconfig")
+            self._kubeconfig = output_of(CLUSTER, "kubeconfig")
         self.kubectl("get", "namespace", "default", "-o", "name", "--request-timeout=20s")
 
     def kubectl_command(self, *words: str) -> list[str]:
         return [self._program("kubectl"), *self._where("--context"), *words]
 
     def kubectl(self, *words: str, stdin: str | None = None) -> str:
-        return answer(*self.kubectl_command(*words), stdin=stdin)
+        return output_of(*self.kubectl_command(*words), stdin=stdin)
 
     def get(self, *words: str) -> dict:
         return json.loads(self.kubectl("get", *words, "-o", "json"))
@@ -53,31 +53,31 @@ class Target:
         return bool(self.kubectl("get", *words, "-o", "name", "--ignore-not-found"))
 
     def helm(self, *words: str) -> str:
-        return answer(self._program("helm"), *self._where("--kube-context"), *words, limit_s=600)
+        return output_of(self._program("helm"), *self._where("--kube-context"), *words, limit_s=600)
 
-    def said(self, *words: str) -> str:
-        """What kubectl has to say, well or not: for a person who looks for a cause."""
+    def report(self, *words: str) -> str:
+        """Output and errors of kubectl, whatever its exit status, for a failure report."""
         done = subprocess.run(self.kubectl_command(*words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False, timeout=60)
         return done.stdout.rstrip()
 
     def exports(self) -> list[str]:
-        """The lines that let a shell use this cluster."""
+        """Shell commands that select this cluster."""
         path = [f"export PATH={shlex.quote(str(self._programs))}:$PATH"] if self._programs else []
         return path + ([f"export KUBECONFIG={shlex.quote(self._kubeconfig)}"] if self.is_local else [])
 
     @property
     def short(self) -> str:
-        """kubectl as a person types it after the exports."""
+        """The kubectl command to type after the exports."""
         return "kubectl" if self.is_local else f"kubectl --context {self.context}"
 
     def load(self, archive: str) -> None:
-        must(f"load-{Path(archive).stem}", CLUSTER, "load", archive)
+        run_checked(f"load-{Path(archive).stem}", CLUSTER, "load", archive)
 
-    def take_down(self) -> None:
+    def delete(self) -> None:
         if not self.is_local:
-            raise Problem(f"The cluster of context '{self.context}' is not quickstart's to take down.")
-        must("down", CLUSTER, "down", echo=True)
+            raise UserError(f"The cluster of context '{self.context}' was not created by quickstart and is kept.")
+        run_checked("down", CLUSTER, "down", echo=True)
 
     def _program(self, name: str) -> str:
         return str(self._programs / name) if self._programs else name
@@ -89,10 +89,10 @@ class Target:
 
 
 def check_context(context: str) -> None:
-    """Refuses a context that no kubeconfig has, before anything is built for it."""
+    """Raises UserError for a context that is in no kubeconfig, before anything is built."""
     if not shutil.which("kubectl"):
-        return  # kubectl is built first; it will tell
-    known = answer("kubectl", "config", "get-contexts", "-o", "name").split()
+        return  # checked by kubectl itself, once it is built
+    known = output_of("kubectl", "config", "get-contexts", "-o", "name").split()
     if context not in known:
-        raise Problem(f"There is no context '{context}' in {os.environ.get('KUBECONFIG', '~/.kube/config')}: "
-                      f"there is {', '.join(known) or 'none'}.")
+        raise UserError(f"Context '{context}' not found in {os.environ.get('KUBECONFIG', '~/.kube/config')}, "
+                      f"which has: {', '.join(known) or 'none'}.")

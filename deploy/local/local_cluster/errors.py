@@ -1,17 +1,17 @@
-"""What went wrong, as a sentence for the person at the terminal."""
+"""Errors that are shown to the user without a traceback."""
 
 from pathlib import Path
 
 TAIL_LINES = 15
 
 
-class Problem(Exception):
-    """Says what failed, where, and what to do; shown without a traceback."""
+class UserError(Exception):
+    """Message with what failed, where, and what to do."""
 
 
-def with_log(sentence: str, log: Path) -> Problem:
-    """The sentence, where the log is, and how the log ends."""
-    return Problem(f"{sentence}\nIts log is {log}{tail(log)}")
+def with_log(sentence: str, log: Path) -> UserError:
+    """The message with the path and the last lines of the log."""
+    return UserError(f"{sentence}\nIts log is {log}{tail(log)}")
 
 
 def tail(log: Path, most_bytes: int = 32 * 1024) -> str:

@@ -1,11 +1,11 @@
-"""Where a cluster and the cached programs live on disk, and what a cluster may be called."""
+"""Paths of clusters and cached programs, and valid cluster names."""
 
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .problem import Problem
+from .errors import UserError
 
 NAME_RULE = re.compile(r"[a-z]([a-z0-9-]{0,28}[a-z0-9])?")
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -13,9 +13,9 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 def checked_name(name: str) -> str:
     if not NAME_RULE.fullmatch(name):
-        raise Problem(
-            f"'{name}' cannot name a cluster: use 1 to 30 lower-case letters, digits and '-', "
-            "beginning with a letter and not ending with '-'."
+        raise UserError(
+            f"'{name}' is not a valid cluster name: use 1 to 30 lowercase letters, digits and '-', "
+            "starting with a letter and not ending with '-'."
         )
     return name
 
@@ -35,8 +35,8 @@ def cache_home() -> Path:
 
 
 @dataclass(frozen=True)
-class Places:
-    """The folder of one cluster and what is in it."""
+class ClusterPaths:
+    """The folder of one cluster and its files."""
 
     name: str
 
@@ -71,6 +71,6 @@ class Places:
         return self.folder / "nodes" / node
 
 
-def known_clusters() -> list[Places]:
-    """Every cluster that has a folder, running or not."""
-    return [Places(record.parent.name) for record in sorted(state_home().glob("*/cluster.json"))]
+def known_clusters() -> list[ClusterPaths]:
+    """All clusters that have a folder, running or stopped."""
+    return [ClusterPaths(record.parent.name) for record in sorted(state_home().glob("*/cluster.json"))]

@@ -1,4 +1,4 @@
-"""Debian packages of this machine: which one a file belongs to, its version, its licences."""
+"""Installed Debian packages: owners of files, versions, licences."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 def owners(files) -> dict[str, str]:
     """{package: version} of the packages that these files belong to; files of no package are left out."""
-    # On a merged /usr a path has two names, and dpkg knows only that which the package uses.
+    # On a merged /usr a file has two paths; dpkg knows only the one in the package.
     bare = {str(file).removeprefix("/usr") for file in files}
     names = sorted(bare | {f"/usr{name}" for name in bare})
     if not names:

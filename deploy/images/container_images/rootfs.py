@@ -12,7 +12,7 @@ class Entry:
     target: str = ""
 
 
-class Tree:
+class RootFilesystem:
     """Paths are absolute. A directory that is a link (/lib on a merged /usr) is followed, never replaced."""
 
     def __init__(self):
