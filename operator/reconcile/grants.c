@@ -3,8 +3,10 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/pool/claims.h"
-#include "operator/reconcile/decide/status/status.h"
-#include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/decide/model/verdict.h"
+#include "operator/reconcile/grants.h"
+#include "operator/reconcile/state/partitions.h"
+#include "operator/reconcile/state/schedule.h"
 
 #define CLAIMS_PER_MS 10         /* a line of 5,000 is looked at twice a second */
 #define TEXT_REFRESH_MS 5000     /* a changed sentence with the same reason is not urgent */
@@ -88,14 +90,6 @@ void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan
     reconciler_claims_changed(r);
 }
 
-void grants_note_record(struct job_cache *cache, const struct record *record)
-{
-    struct claim_cache *claim = job_cache_claim(cache, record->instance);
-
-    if (claim)
-        mem_set_str(&claim->record, record->name);
-}
-
 /* ---- controllers ---- */
 
 /* Who may not see nodes leaves it to the scheduler, which says so at the pods. */
@@ -132,7 +126,7 @@ static const char *holder_of(const struct record *record)
 static struct claims_holder holder_of_listed(const struct reconciler *r, const char *controller,
                                              const struct vipu_partition *partition)
 {
-    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, partition->id);
+    const struct record *record = reconciler_record(r, partition->id);
     bool is_ours = record && !record->spent_s && str_eq(record->controller, controller);
 
     return (struct claims_holder){

@@ -1,65 +1,25 @@
 #include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/state/partitions.h"
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/decide.h"
-#include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/act/act.h"
+#include "operator/reconcile/grants.h"
+#include "operator/reconcile/observe/observe.h"
+#include "operator/reconcile/observe/watches.h"
+#include "operator/reconcile/state/schedule.h"
 
 /* A watch that was silent and goes on is in trouble until its first word, or its end: for up to 71 s. */
 #define WATCH_STALE_MS ((int64_t)120000)
-
-/* ---- the queue ---- */
-
-static void on_pump(struct loop_timer *timer);
-
-void reconciler_wake(struct reconciler *r)
-{
-    int64_t now = loop_now_ms(r->loop);
-    int64_t due = queue_due_ms(r->queue, now);
-
-    if (r->aborted)
-        return;
-    if (r->claims_changed && (due < 0 || r->claims_due_ms < due))
-        due = r->claims_due_ms > now ? r->claims_due_ms : 0;
-    if (due == 0)
-        loop_timer_start(r->loop, &r->pump, 0, on_pump);
-    else if (due > 0)
-        loop_timer_start(r->loop, &r->pump, due > now ? due - now : 0, on_pump);
-}
-
-void reconciler_enqueue(struct reconciler *r, const char *key)
-{
-    queue_add(r->queue, key);
-    reconciler_wake(r);
-}
-
-void reconciler_claims_changed(struct reconciler *r)
-{
-    r->claims_changed = true;
-    reconciler_wake(r);
-}
-
-void reconciler_execution_done(struct reconciler *r, const char *key, bool failed, int64_t again_at_ms)
-{
-    if (failed) {
-        r->counters.failures++;
-        queue_add_failed(r->queue, key, loop_now_ms(r->loop), loop_dice());
-    } else {
-        queue_forget(r->queue, key);
-    }
-    if (again_at_ms)
-        queue_add_at(r->queue, key, again_at_ms);
-    queue_done(r->queue, key);
-    reconciler_wake(r);
-}
 
 /* ---- what the pool tells ---- */
 
 static void on_part(void *ctx, const char *controller, const char *id)
 {
     struct reconciler *r = ctx;
-    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+    const struct record *record = reconciler_record(r, id);
 
     (void)controller;
     if (record)
@@ -144,9 +104,9 @@ static void reconcile(struct reconciler *r, const char *key)
     act(r, key, job, cache, &plan);
 }
 
-static void on_pump(struct loop_timer *timer)
+static void on_due(struct loop_timer *timer)
 {
-    struct reconciler *r = CONTAINER_OF(timer, struct reconciler, pump);
+    struct reconciler *r = CONTAINER_OF(timer, struct reconciler, due);
     const char *key;
 
     if (!reconciler_is_synced(r) || r->aborted)
@@ -180,6 +140,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->waiting.borrows_keys = true; /* they stand in the memories */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
+    r->on_due = on_due;
     r->queue = queue_new();
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,
                                                     .credentials = options->credentials,
@@ -194,7 +155,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
 void reconciler_abort(struct reconciler *r)
 {
     r->aborted = true;
-    loop_timer_stop(&r->pump);
+    loop_timer_stop(&r->due);
     pool_abort(r->pool);
     kube_abort(r->kube);
 }
@@ -206,7 +167,7 @@ void reconciler_free(struct reconciler *r)
     if (!r)
         return;
     r->aborted = true;
-    loop_timer_stop(&r->pump);
+    loop_timer_stop(&r->due);
     act_cancel_all(r);
     watches_stop(r);
     pool_free(r->pool);
@@ -228,18 +189,13 @@ cJSON *reconciler_queue(const struct reconciler *r)
 
 bool reconciler_is_synced(const struct reconciler *r)
 {
-    const struct watch *watches[WATCHES_MAX];
-    size_t count = watches_all(r, watches), synced = 0;
-
-    while (synced < count && watch_is_synced(watches[synced]))
-        synced++;
-    return synced == count;
+    return reconciler_watches_are_synced(r);
 }
 
 char *reconciler_trouble(const struct reconciler *r)
 {
     const struct watch *watches[WATCHES_MAX];
-    size_t count = watches_all(r, watches);
+    size_t count = reconciler_watches(r, watches);
 
     for (size_t i = 0; i < count; i++) {
         int64_t since_ms = 0;

@@ -104,7 +104,7 @@ def terms(page):
 
 def states():
     """The picture and the table of a job's states have those that the code gives."""
-    code = (ROOT / "operator" / "reconcile" / "decide" / "status" / "status.c").read_text()
+    code = (ROOT / "operator" / "reconcile" / "decide" / "model" / "verdict.c").read_text()
     given = set(re.findall(r'\[JOB_\w+\] = "(\w+)"', code))
     page = (ROOT / "docs" / "jobs.md").read_text()
     picture = next(block.text for block in pages.blocks_of("docs/jobs.md") if block.text.startswith("stateDiagram"))
@@ -114,9 +114,9 @@ def states():
         if not ARROW.fullmatch(line):  # for mermaid a label ends there, and the words behind it are states
             yield f"docs/jobs.md: an arrow of the picture of states is 'A --> B: label', without ; or : in it: {line.strip()}"
     if not given or told != given:
-        yield f"docs/jobs.md: the table of states differs from operator/reconcile/decide/status/status.c: {sorted(told ^ given)}"
+        yield f"docs/jobs.md: the table of states differs from operator/reconcile/decide/model/verdict.c: {sorted(told ^ given)}"
     if drawn != given:
-        yield f"docs/jobs.md: the picture of states differs from operator/reconcile/decide/status/status.c: {sorted(drawn ^ given)}"
+        yield f"docs/jobs.md: the picture of states differs from operator/reconcile/decide/model/verdict.c: {sorted(drawn ^ given)}"
 
 
 def rooms():

@@ -4,7 +4,7 @@
  * plan have been answered. */
 #include "invariants.h"
 #include "operator/reconcile/decide/decide.h"
-#include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/state/schedule.h"
 #include "records.h"
 
 /* All would cost a fifth of the run. */

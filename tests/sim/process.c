@@ -8,6 +8,7 @@
 #include "operator/kube/events.h"
 #include "operator/kube/identity.h"
 #include "operator/kube/lease.h"
+#include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/state/reconciler_state.h"
 #include "world.h"
 

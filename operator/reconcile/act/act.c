@@ -4,7 +4,11 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
+#include "operator/reconcile/act/act.h"
+#include "operator/reconcile/act/dry_run.h"
 #include "operator/reconcile/act/launcher_requests.h"
+#include "operator/reconcile/act/responses.h"
+#include "operator/reconcile/state/partitions.h"
 #include "vipu/model/shape.h"
 
 static void send(struct execution *execution, struct op *op, const struct kube_request *http)
@@ -104,7 +108,7 @@ static bool find_placement(const struct reconciler *r, const struct record *reco
 static void send_pod(struct execution *execution, struct op *op, const struct job *job)
 {
     struct reconciler *r = execution->r;
-    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, op->name);
+    const struct record *record = reconciler_record(r, op->name);
     bool is_worker = op->worker < job->spec.workers_per_instance;
     AUTO(mem) char *target_options = NULL;
     AUTO(json) cJSON *pod = NULL;
@@ -125,55 +129,6 @@ static void send_pod(struct execution *execution, struct op *op, const struct jo
     send(execution, op,
          &(struct kube_request){
              .method = "POST", .resource = &KUBE_PODS, .ns = job->ns, .body = pod, .retry_post = true});
-}
-
-static void await_dry_run(const struct execution *execution)
-{
-    struct job_cache *cache = execution_job_cache(execution);
-
-    if (!cache)
-        return;
-    cache->dry_run = DRY_RUN_AWAITED;
-    cache->dry_run_generation = execution->generation;
-}
-
-static void use_generate_name(cJSON *metadata)
-{
-    json_put_strf(metadata, "generateName", "%s-", json_str(metadata, "name", ""));
-    json_drop(metadata, "name");
-}
-
-/* A pod that differs from the later one in nothing that the API server judges. */
-void dry_run_send(struct execution *execution, struct op *op, const struct job *job)
-{
-    static const char *const query[] = {"dryRun", "All", NULL};
-    const struct podspec_place place = {
-        .partition = "dry-run", .vipu_host = "dry-run", .vipu_port = 1, .agent_port = AGENT_HOST_PORT_FIRST};
-    bool is_launcher = op->worker > 0;
-    AUTO(json) cJSON *pod = NULL;
-    struct err err = {0};
-
-    pod = is_launcher ? launch_make_dry_run_pod(execution->r, job, &place, &err)
-                      : podspec_worker(job, 0, 0, &place, &execution->r->options.pods, &err);
-    if (!pod) {
-        log_error("pod cannot be made", KV("job", execution->key), KV("cause", err.msg));
-        return;
-    }
-    if (!is_launcher && !op->ready && !dry_run_cache_begin(&execution->r->dry_run_cache, job)) {
-        await_dry_run(execution);
-        return;
-    }
-    if (op->ready)
-        use_generate_name(json_at_mut(pod, "metadata"));
-    mem_free(op->text);
-    op->text = dry_run_cache_key(job);
-    send(execution, op,
-         &(struct kube_request){.method = "POST",
-                                .resource = &KUBE_PODS,
-                                .ns = job->ns,
-                                .query = query,
-                                .body = pod,
-                                .retry_post = true});
 }
 
 static void send_service(struct execution *execution, struct op *op, const struct job *job)
@@ -224,7 +179,7 @@ static void send_record(struct execution *execution, struct op *op)
     }
     if (cache) { /* before the watch can show it */
         job_cache_partition(cache, op->record->name, loop_now_ms(r->loop))->is_ours_fresh = true;
-        grants_note_record(cache, op->record);
+        job_cache_note_claim_record(cache, op->record);
     }
     if (!op->record->job_key)
         op->record->job_key = mem_strdup(execution->key);
@@ -278,7 +233,7 @@ static void create_partition(const struct execution *execution, const struct op 
 /* The controller of a partition stands in its record. */
 static const char *controller_of(const struct reconciler *r, const char *id)
 {
-    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+    const struct record *record = reconciler_record(r, id);
 
     return record ? record->controller : "";
 }

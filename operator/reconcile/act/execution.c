@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/reconcile/state/schedule.h"
 
 struct execution *execution_new(struct reconciler *r, const char *key, const char *uid)
 {
@@ -101,4 +102,12 @@ void execution_free(struct execution *execution)
     mem_free(execution->key);
     mem_free(execution->uid);
     mem_free(execution);
+}
+
+const struct job *execution_job(const struct execution *execution)
+{
+    const struct store_item *item = store_get(watch_store(execution->r->jobs), execution->key);
+    const struct job *job = item ? item->view : NULL;
+
+    return job && str_eq(job->uid, execution->uid) && job->generation == execution->generation ? job : NULL;
 }

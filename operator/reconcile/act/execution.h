@@ -30,17 +30,11 @@ struct execution *execution_new(struct reconciler *r, const char *key,
 void execution_unref(struct execution *execution); /* the last one ends it with reconciler_execution_done */
 void execution_again_at(struct execution *execution, int64_t at_ms);
 struct job_cache *execution_job_cache(const struct execution *execution); /* NULL when the job is forgotten */
-char *execution_ns(const struct execution *execution);                    /* the job's namespace, yours */
+/* NULL when the job is gone, or is not what the plan was made for. */
+const struct job *execution_job(const struct execution *execution);
+char *execution_ns(const struct execution *execution); /* the job's namespace, yours */
 /* The op is moved in. Everything in http is copied. */
 void execution_send(struct execution *execution, struct op *op, const struct kube_request *http,
                     kube_done_fn done);
 void execution_free(struct execution *execution); /* cancels what is in flight */
 void request_end(struct request *request);        /* answered: frees it and puts its work */
-
-/* act.c: asks about a worker; with op.worker, about the launcher; with op.ready, under a name that the API
- * server chooses. */
-void dry_run_send(struct execution *execution, struct op *op, const struct job *job);
-
-/* answers.c: kube_done_fn for every op that is a request; ctx is the struct request. */
-void on_response(void *ctx, struct kube_response *res);
-void on_job_looked_up(void *ctx, struct kube_response *res); /* is the job of this uid still there? */

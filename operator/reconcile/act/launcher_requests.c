@@ -1,15 +1,12 @@
 #include "operator/reconcile/act/launcher_requests.h"
+#include "operator/reconcile/state/partitions.h"
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
 #include "operator/api/podaccess.h"
 #include "operator/api/podlaunch.h"
-
-static const struct record *record_of(const struct reconciler *r, const char *id)
-{
-    return store_view(watch_store(r->records), r->options.operator_ns, id);
-}
+#include "operator/reconcile/act/responses.h"
 
 static bool is_of_run(const struct pod *pod, const struct job *job, const struct record *record)
 {
@@ -112,7 +109,7 @@ cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32
 {
     uint32_t workers = job->spec.workers_per_instance, found = 0;
     AUTO(mem) struct podlaunch_host *hosts = mem_alloc(workers * sizeof(*hosts));
-    const struct record *record = record_of(r, place->partition);
+    const struct record *record = reconciler_record(r, place->partition);
 
     for (const struct store_item *i = store_first_of(watch_store(r->pods), job->key); i;
          i = store_next_of(i)) {
@@ -145,7 +142,7 @@ cJSON *launch_make_dry_run_pod(const struct reconciler *r, const struct job *job
 
 void launch_send_keys(struct execution *execution, struct op *op, const struct job *job)
 {
-    const struct record *record = record_of(execution->r, op->name);
+    const struct record *record = reconciler_record(execution->r, op->name);
     size_t size = (size_t)job->spec.workers_per_instance * PODACCESS_KEY_BYTES;
     AUTO(mem) unsigned char *keys = job->spec.has_launcher ? mem_alloc(size) : NULL;
     AUTO(json) cJSON *secret = NULL;
@@ -162,24 +159,6 @@ void launch_send_keys(struct execution *execution, struct op *op, const struct j
         &(struct kube_request){
             .method = "POST", .resource = &KUBE_SECRETS, .ns = job->ns, .body = secret, .retry_post = true},
         on_response);
-}
-
-/* Nobody reads it: "exists" is an answer, because its name belongs to this start and it is written whole. One
- * that could be made though pods wait for it had been there before, with other keys. */
-void launch_on_keys_created(struct request *request, struct kube_response *res)
-{
-    struct execution *execution = request->execution;
-    struct job_cache *cache = execution_job_cache(execution);
-    int64_t now = loop_now_ms(execution->r->loop);
-    bool was_lost = res->err.kind == ERR_NONE && request->op.ready;
-
-    if (cache) {
-        struct partition_cache *partition = job_cache_partition(cache, request->op.name, now);
-
-        partition->keys = was_lost ? KEYS_LOST : KEYS_THERE;
-        partition->keys_at_ms = now;
-    }
-    execution_again_at(execution, now);
 }
 
 void launch_send_policy(struct execution *execution, struct op *op, const struct job *job)

@@ -15,6 +15,3 @@ cJSON *launch_make_dry_run_pod(const struct reconciler *r, const struct job *job
                                const struct podspec_place *place, struct err *err);
 void launch_send_keys(struct execution *execution, struct op *op, const struct job *job);
 void launch_send_policy(struct execution *execution, struct op *op, const struct job *job);
-
-/* Answers. */
-void launch_on_keys_created(struct request *request, struct kube_response *res);

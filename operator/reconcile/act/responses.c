@@ -1,8 +1,9 @@
-#include <string.h>
+#include "operator/reconcile/act/responses.h"
 
 #include "base/core/mem.h"
-#include "operator/reconcile/act/responses.h"
-#include "operator/reconcile/act/launcher_requests.h"
+#include "operator/reconcile/act/responses_common.h"
+#include "operator/reconcile/act/responses_records.h"
+#include "operator/reconcile/state/partitions.h"
 
 /* ---- one done function per kind of request ---- */
 
@@ -33,105 +34,6 @@ static void on_finalizer_removed(struct request *request, struct kube_response *
         response_expect_gone(request, request->execution->r->jobs, request->execution->key);
     else if (res->err.kind != ERR_NOT_FOUND)
         response_fail(request, res);
-}
-
-/* The answer was about a like job, and is looked up there (admitted.h). */
-static void end_dry_run_wait(struct reconciler *r, const char *key)
-{
-    const struct store_item *item = store_get(watch_store(r->jobs), key);
-    const struct job *job = item ? item->view : NULL;
-    struct job_cache *cache = job ? map_get(&r->job_caches, job->uid) : NULL;
-
-    if (cache && cache->dry_run == DRY_RUN_AWAITED)
-        cache->dry_run_generation = 0;
-    reconciler_enqueue(r, key);
-}
-
-/* Like jobs wait for one answer. The fingerprint asked about stands in the op. */
-static void complete_dry_run(const struct request *request, struct dry_run_result *dry_run_result)
-{
-    struct reconciler *r = request->execution->r;
-    AUTO(strv) struct strv waiting = {0};
-
-    dry_run_cache_complete(&r->dry_run_cache, request->op.text, dry_run_result, loop_now_ms(r->loop),
-                           &waiting);
-    for (size_t i = 0; i < waiting.count; i++)
-        end_dry_run_wait(r, waiting.items[i]);
-}
-
-static const struct job *job_of(const struct execution *execution)
-{
-    const struct store_item *item = store_get(watch_store(execution->r->jobs), execution->key);
-    const struct job *job = item ? item->view : NULL;
-
-    return job && str_eq(job->uid, execution->uid) && job->generation == execution->generation ? job : NULL;
-}
-
-/* The workers pass: what about their launcher? */
-static bool dry_run_launcher(const struct request *request, const struct kube_response *res)
-{
-    struct execution *execution = request->execution;
-    const struct job *job = job_of(execution);
-    struct op op = {.kind = OP_DRY_RUN, .worker = 1};
-
-    if (request->op.worker || !job || !job->spec.has_launcher || res->err.kind != ERR_NONE)
-        return false;
-    dry_run_send(execution, &op, job);
-    return true;
-}
-
-/* The pod is there, of this job or another: that does not tell what one more would be worth. */
-static bool dry_run_other_name(const struct request *request, const struct kube_response *res)
-{
-    struct execution *execution = request->execution;
-    const struct job *job = job_of(execution);
-    struct op op = {.kind = OP_DRY_RUN, .worker = request->op.worker, .ready = true};
-
-    if (request->op.ready || !job || res->err.kind != ERR_EXISTS)
-        return false;
-    dry_run_send(execution, &op, job);
-    return true;
-}
-
-static void reject_template(const struct request *request, const struct kube_response *res,
-                            struct job_cache *cache)
-{
-    cache->dry_run_generation = request->execution->generation;
-    cache->dry_run = DRY_RUN_INVALID;
-    cache->dry_run_reason = "PodTemplateRefused";
-    mem_free(cache->dry_run_text);
-    cache->dry_run_text = podspec_in_words_of_job(res->message, request->op.worker > 0);
-}
-
-static void on_dry_run(struct request *request, struct kube_response *res)
-{
-    struct job_cache *cache = execution_job_cache(request->execution);
-    enum err_kind kind = res->err.kind;
-    bool is_refused = kind != ERR_INVALID && response_is_rejection(request, res);
-    /* The API server's admission writes what the template's PriorityClass is worth into the pod. */
-    struct dry_run_result dry_run_result = {
-        .reason = is_refused ? response_reason(res) : NULL,
-        .text = is_refused ? res->message : NULL,
-        .priority = (int32_t)json_i64(res->body, "spec/priority", 0),
-    };
-
-    if (dry_run_other_name(request, res) || dry_run_launcher(request, res))
-        return;
-    complete_dry_run(request, kind == ERR_NONE || is_refused ? &dry_run_result : NULL);
-    if (!cache)
-        return;
-    if (kind == ERR_EXISTS) /* who owns the name is seen when it is created */
-        dry_run_result.priority = cache->priority;
-    if (kind == ERR_INVALID) {
-        reject_template(request, res, cache);
-    } else if (kind == ERR_NONE || kind == ERR_EXISTS || is_refused) {
-        job_cache_set_dry_run(cache, request->execution->generation, &dry_run_result);
-    } else {
-        cache->dry_run_generation = 0;
-        response_fail(request, res);
-        return;
-    }
-    execution_again_at(request->execution, loop_now_ms(request->execution->r->loop));
 }
 
 /* What pods of a job share: its Service, who is behind it, its NetworkPolicy. */
@@ -186,7 +88,7 @@ static void reject_name(const struct request *request, const struct pod *seen)
 
 static bool is_for_launcher(const struct request *request)
 {
-    const struct job *job = job_of(request->execution);
+    const struct job *job = execution_job(request->execution);
 
     return job && request->op.worker >= job->spec.workers_per_instance;
 }
@@ -197,7 +99,7 @@ static void note_pending_pod(const struct request *request, const struct kube_re
 {
     const struct reconciler *r = request->execution->r;
     const char *id = request->op.name;
-    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+    const struct record *record = reconciler_record(r, id);
 
     if (record && (res->err.kind == ERR_TIMEOUT || res->err.kind == ERR_IO))
         pool_note_stray(r->pool, record->controller, id, loop_now_ms(r->loop) + LATE_POD_MS);
@@ -241,6 +143,24 @@ static void on_pod_created(struct request *request, struct kube_response *res)
     }
 }
 
+/* Nobody reads it: "exists" is an answer, because its name belongs to this start and it is written whole. One
+ * that could be made though pods wait for it had been there before, with other keys. */
+static void note_keys_created(struct request *request, struct kube_response *res)
+{
+    struct execution *execution = request->execution;
+    struct job_cache *cache = execution_job_cache(execution);
+    int64_t now = loop_now_ms(execution->r->loop);
+    bool was_lost = res->err.kind == ERR_NONE && request->op.ready;
+
+    if (cache) {
+        struct partition_cache *partition = job_cache_partition(cache, request->op.name, now);
+
+        partition->keys = was_lost ? KEYS_LOST : KEYS_THERE;
+        partition->keys_at_ms = now;
+    }
+    execution_again_at(execution, now);
+}
+
 /* A full quota refuses what exists, too. Keys of pods that are there are there as a rule; a pod that misses
  * them says so. */
 static void on_keys_created(struct request *request, struct kube_response *res)
@@ -248,7 +168,7 @@ static void on_keys_created(struct request *request, struct kube_response *res)
     bool is_presumed = request->op.ready && response_is_rejection(request, res);
 
     if (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS || is_presumed)
-        launch_on_keys_created(request, res);
+        note_keys_created(request, res);
     else
         response_reject_or_fail(request, res, mem_strdup(res->message));
 }
@@ -269,10 +189,8 @@ static void on_pod_deleted(struct request *request, struct kube_response *res)
 void on_response(void *ctx, struct kube_response *res)
 {
     struct request *request = ctx;
-    struct job_cache *cache = execution_job_cache(request->execution);
 
-    if (cache && (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS))
-        job_cache_note_success(cache, request->op.kind);
+    response_note_success(request, res);
     switch (request->op.kind) {
     case OP_STATUS:
     case OP_FINALIZER_ADD:
@@ -283,9 +201,6 @@ void on_response(void *ctx, struct kube_response *res)
         break;
     case OP_JOB_DELETE:
         on_job_deleted(request, res);
-        break;
-    case OP_DRY_RUN:
-        on_dry_run(request, res);
         break;
     case OP_SERVICE_CREATE:
         on_shared_written(request, request->execution->r->services, "Service", request->op.text, res);
@@ -319,6 +234,7 @@ void on_response(void *ctx, struct kube_response *res)
         on_pod_deleted(request, res);
         break;
     case OP_CLAIM:
+    case OP_DRY_RUN: /* dry_run.c */
     case OP_PARTITION_CREATE:
     case OP_PARTITION_RESET:
     case OP_PARTITION_REMOVE:

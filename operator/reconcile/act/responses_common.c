@@ -1,4 +1,4 @@
-#include "operator/reconcile/act/responses.h"
+#include "operator/reconcile/act/responses_common.h"
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
@@ -188,4 +188,12 @@ void response_reject_or_fail(struct request *request, const struct kube_response
     }
     mem_free(text_take);
     response_fail(request, res);
+}
+
+void response_note_success(const struct request *request, const struct kube_response *res)
+{
+    struct job_cache *cache = execution_job_cache(request->execution);
+
+    if (cache && (res->err.kind == ERR_NONE || res->err.kind == ERR_EXISTS))
+        job_cache_note_success(cache, request->op.kind);
 }

@@ -1,6 +1,8 @@
-#include "operator/reconcile/act/responses.h"
+#include "operator/reconcile/act/responses_records.h"
+#include "operator/reconcile/state/partitions.h"
 
 #include "base/core/mem.h"
+#include "operator/reconcile/act/responses_common.h"
 
 /* A POST that was sent twice, or by a process before us, meets itself: then the record is ours. */
 static void on_record_looked(void *ctx, struct kube_response *res)
@@ -46,7 +48,7 @@ static void doubt_freshness(const struct request *request)
     struct reconciler *r = request->execution->r;
     struct job_cache *cache = execution_job_cache(request->execution);
     const char *id = request->op.record->name;
-    const struct record *seen = store_view(watch_store(r->records), r->options.operator_ns, id);
+    const struct record *seen = reconciler_record(r, id);
 
     if (cache)
         job_cache_partition(cache, id, loop_now_ms(r->loop))->is_ours_fresh = false;

@@ -6,10 +6,10 @@
 #include "operator/api/reasons.h"
 #include "operator/reconcile/decide/inactive.h"
 #include "operator/reconcile/decide/instance/instance.h"
-#include "operator/reconcile/decide/instance/instance_parts.h"
+#include "operator/reconcile/decide/instance/instance_prerequisites.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/rollout.h"
-#include "operator/reconcile/decide/status/status_events.h"
+#include "operator/reconcile/decide/status/status.h"
 
 static bool is_ours(const struct job *job)
 {

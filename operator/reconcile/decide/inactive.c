@@ -3,32 +3,11 @@
 #include "base/core/mem.h"
 #include "operator/api/ended.h"
 #include "operator/api/names.h"
+#include "operator/reconcile/decide/instance/instance.h"
 #include "operator/reconcile/decide/lifetime.h"
-#include "operator/reconcile/decide/status/status_events.h"
+#include "operator/reconcile/decide/status/status.h"
 
 /* ---- what is left ---- */
-
-/* The record of an attempt that ended badly stays until a later attempt has one: it keeps the id from being
- * used again, by which a process that lives on could find the way back, and it counts attempts and restarts.
- */
-static bool keeps_id(const struct job_view *view, const struct record *record,
-                     const struct job_verdict *going_on)
-{
-    bool has_successor = record->instance < view_all(view) && view->instances[record->instance].record;
-    bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_RELEASED);
-
-    return record->releasing && !ended_well && !has_successor &&
-           !indexset_has(&going_on->done, record->instance) &&
-           !indexset_has(&going_on->broken, record->instance);
-}
-
-enum release release_of(const struct job_view *view, const struct record *record,
-                        const struct job_verdict *going_on)
-{
-    if (!going_on || !str_eq(record->job_uid, view->job->uid))
-        return RELEASE_FOR_GOOD;
-    return keeps_id(view, record, going_on) ? RELEASE_KEEPS_ID : RELEASE_FOR_NOW;
-}
 
 /* An admin has said that the partition is this job's: it goes when the job does. What its pods do is not ours
  * to judge before. */
@@ -86,13 +65,6 @@ static void count_pods(const struct job_view *view, struct job_verdict *v)
         v->succeeded += result.succeeded;
         v->failed += result.failed;
     }
-}
-
-void verdict_read_ended(const cJSON *status, struct job_verdict *v)
-{
-    indexset_parse(&v->done, json_str(status, "completedInstances", ""));
-    indexset_parse(&v->broken, json_str(status, "failedInstances", ""));
-    v->restarts = (uint32_t)json_i64(status, "restartCount", 0);
 }
 
 static bool has_records(const struct job_view *view)

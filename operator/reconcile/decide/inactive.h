@@ -2,8 +2,8 @@
  * of which plans what is still to be done and what status says. */
 #pragma once
 
-#include "operator/reconcile/decide/instance/instance.h"
-#include "operator/reconcile/decide/status/status.h"
+#include "operator/reconcile/decide/run/partition_release.h"
+#include "operator/reconcile/decide/model/verdict.h"
 
 void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan);
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan);
@@ -17,8 +17,3 @@ void decide_invalid(const struct job_view *view, const cJSON *status, struct pla
  * be done (owned). */
 void decide_leftovers(const struct job_view *view, const struct job_verdict *going_on, enum keep keep,
                       struct plan *plan, char **ret_text);
-/* What becomes of a record of an earlier attempt. going_on: as above. */
-enum release release_of(const struct job_view *view, const struct record *record,
-                        const struct job_verdict *going_on);
-/* Which instances have ended, and how often any was restarted, as status tells. */
-void verdict_read_ended(const cJSON *status, struct job_verdict *verdict);

@@ -3,7 +3,7 @@
  * survive the operator. Pure. */
 #pragma once
 
-#include "operator/reconcile/decide/status/status.h"
+#include "operator/reconcile/decide/model/verdict.h"
 
 /* The job goes on by itself but for its clocks. When one of them is over, the verdict becomes that end and
  * the plan is emptied: the end is told first, and the rest follows from it. Otherwise the plan looks again in

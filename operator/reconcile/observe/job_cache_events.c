@@ -1,17 +1,8 @@
 #include "base/core/mem.h"
-#include "operator/reconcile/state/reconciler_state.h"
-
-struct job_cache *job_cache_get(struct reconciler *r, const char *key, const char *uid)
-{
-    struct job_cache *cache = map_get(&r->job_caches, uid);
-
-    if (!cache) {
-        cache = job_cache_new(key, uid);
-        cache->arrival = ++r->arrivals;
-        map_set(&r->job_caches, uid, cache);
-    }
-    return cache;
-}
+#include "operator/reconcile/observe/job_cache_events.h"
+#include "operator/reconcile/state/nodes.h"
+#include "operator/reconcile/state/partitions.h"
+#include "operator/reconcile/state/schedule.h"
 
 /* ---- pods ---- */
 
@@ -47,18 +38,13 @@ static void note_gone(struct reconciler *r, const struct pod *last, bool vanishe
     worker->since_ms = loop_now_ms(r->loop);
 }
 
-static const struct record *record_named(const struct reconciler *r, const char *partition)
-{
-    return store_view(watch_store(r->records), r->options.operator_ns, partition);
-}
-
 /* Where a pod is remembered, or NULL. Without a record nothing is decided about a partition: pods that stay
  * for their logs, or go after their job, are not remembered, and what they say of themselves is held against
  * the record. Until the records are listed, all are; and who is remembered is heard out, because a farewell
  * that was missed would make the wait for it endless. */
 static struct partition_cache *partition_cache_of(struct reconciler *r, const struct pod *pod)
 {
-    const struct record *record = pod->partition ? record_named(r, pod->partition) : NULL;
+    const struct record *record = pod->partition ? reconciler_record(r, pod->partition) : NULL;
     struct job_cache *cache = map_get(&r->job_caches, pod->job_uid);
 
     if (!pod->partition || pod->worker >= POD_SEATS_MAX)
@@ -123,7 +109,7 @@ struct owner {
 static bool has_record(void *ctx, const char *partition)
 {
     const struct owner *owner = ctx;
-    const struct record *record = record_named(owner->r, partition);
+    const struct record *record = reconciler_record(owner->r, partition);
 
     return record && str_eq(record->job_uid, owner->uid);
 }

@@ -3,39 +3,10 @@
 #include "base/core/mem.h"
 #include "operator/api/endpoints.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/decide/instance/instance.h"
-#include "operator/reconcile/state/reconciler_state.h"
-
-const struct node *node_seen(const struct reconciler *r, const char *name)
-{
-    return r->nodes && name ? store_view(watch_store(r->nodes), NULL, name) : NULL;
-}
-
-uint64_t node_boot(const struct node *node)
-{
-    return node && *node->boot_id ? str_hash(node->boot_id) | 1 : 0;
-}
-
-bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot)
-{
-    const struct node *seen = node_seen(r, node);
-
-    if (!seen)
-        return false;
-    return seen->out_of_service || (boot && node_boot(seen) && node_boot(seen) != boot);
-}
-
-struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller)
-{
-    int index = pool_find(r->pool, controller);
-    const struct pool_controller *c = index < 0 ? NULL : pool_controller(r->pool, (size_t)index);
-
-    if (!c)
-        return (struct podaccess_vipu){0};
-    return (struct podaccess_vipu){.user_id = c->access->job_user_id,
-                                   .key = c->access->job_key,
-                                   .ca_pem = c->config->tls ? c->access->ca_pem : NULL};
-}
+#include "operator/reconcile/decide/run/partition_release.h"
+#include "operator/reconcile/observe/observe.h"
+#include "operator/reconcile/state/nodes.h"
+#include "operator/reconcile/state/partitions.h"
 
 static bool has_vipu_access(const struct reconciler *r, const struct record *record)
 {
@@ -204,8 +175,7 @@ static void find_next_id(struct reconciler *r, const struct job *job, const stru
     AUTO(mem) char *id = name_partition(r->options.partition_prefix, job->name, job->ns, inst->index);
 
     if (id) {
-        inst->readable_id_taken = map_get(&cache->taken, id) ||
-                                  store_view(watch_store(r->records), r->options.operator_ns, id) ||
+        inst->readable_id_taken = map_get(&cache->taken, id) || reconciler_record(r, id) ||
                                   (inst->granted && pool_listed(r->pool, inst->granted, id));
     }
     for (;;) { /* also past hashed ids that are somebody else's, or nobody's */

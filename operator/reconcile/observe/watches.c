@@ -1,7 +1,10 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/observe/job_cache_events.h"
+#include "operator/reconcile/observe/watches.h"
+#include "operator/reconcile/state/partitions.h"
+#include "operator/reconcile/state/schedule.h"
 
 /* ---- jobs ---- */
 
@@ -56,9 +59,7 @@ static void count_record(struct reconciler *r, const struct record *record, cons
 static void count_pod(struct reconciler *r, const struct store_change *change)
 {
     const struct pod *pod = change->new;
-    const struct record *record =
-        pod && pod->partition ? store_view(watch_store(r->records), r->options.operator_ns, pod->partition)
-                              : NULL;
+    const struct record *record = pod && pod->partition ? reconciler_record(r, pod->partition) : NULL;
     struct phase_ends ends;
 
     if (!pod || !watch_is_synced(r->pods))
@@ -72,28 +73,6 @@ static void count_pod(struct reconciler *r, const struct store_change *change)
 static const char *record_index_key(const void *view)
 {
     return ((const struct record *)view)->job_key;
-}
-
-void reconciler_follow(struct reconciler *r, const struct record *record)
-{
-    struct job_cache *cache = job_cache_get(r, record->job_key, record->job_uid);
-    struct partition_cache *partition = job_cache_partition(cache, record->name, loop_now_ms(r->loop));
-
-    if (partition->run != record->run) { /* also when the answer to our own patch was lost */
-        partition_cache_begin_run(partition, record->run, loop_now_ms(r->loop));
-        pool_begin_run(r->pool, record->controller, record->name);
-    }
-    pool_follow(r->pool,
-                &(struct pool_track){
-                    .controller = record->controller,
-                    .id = record->name,
-                    .size = record->size,
-                    .is_ours_fresh = partition->is_ours_fresh,
-                    .started = record->started,
-                    .is_unsettled = !partition->is_ours_fresh && (record->unsettled || !record->started),
-                    .may_be_reset = record->run > 0 && !record->started,
-                    .reserves = !record->releasing,
-                });
 }
 
 /* ---- news of records ---- */
@@ -258,7 +237,7 @@ static void on_synced(void *ctx)
 {
     struct reconciler *r = ctx;
 
-    if (!reconciler_is_synced(r))
+    if (!reconciler_watches_are_synced(r))
         return;
     job_cache_forget_unlisted(r);
     log_info("jobs, pods, records and nodes are known", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
@@ -320,19 +299,6 @@ void watches_start(struct reconciler *r)
         all[i]->on_synced = on_synced;
         *slots[i] = watch_new(r->kube, all[i]);
     }
-}
-
-size_t watches_all(const struct reconciler *r, const struct watch *ret[WATCHES_MAX])
-{
-    const struct watch *const all[WATCHES_MAX] = {r->jobs,     r->pods,   r->records, r->nodes,
-                                                  r->services, r->slices, r->policies};
-    size_t count = 0;
-
-    for (size_t i = 0; i < COUNT_OF(all); i++) {
-        if (all[i])
-            ret[count++] = all[i];
-    }
-    return count;
 }
 
 void watches_stop(struct reconciler *r)

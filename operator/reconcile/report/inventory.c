@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/state/partitions.h"
 
 /* What the vendor's operator begins its ids with. */
 #define VENDORS_PREFIX "p"
@@ -44,7 +44,7 @@ static void put_orphan(const struct reconciler *r, const char *id, const struct 
 static void put_partition(const struct reconciler *r, const char *controller,
                           const struct vipu_partition *partition, const struct map *pods, cJSON *list)
 {
-    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, partition->id);
+    const struct record *record = reconciler_record(r, partition->id);
     cJSON *item = json_push_take(list, json_object());
 
     json_put_str(item, "controller", controller);

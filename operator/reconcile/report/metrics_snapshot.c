@@ -1,7 +1,7 @@
 #include "operator/reconcile/report/metrics_snapshot.h"
 
 #include "base/core/mem.h"
-#include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/state/partitions.h"
 
 /* The state that users see; a job without one has just been made. */
 static enum job_state state_of(const struct job *job)
@@ -31,7 +31,7 @@ void metrics_snapshot_count_job(const struct job *job, int64_t now_s, struct met
 
 static bool is_ours(const struct reconciler *r, const char *controller, const char *id)
 {
-    const struct record *record = store_view(watch_store(r->records), r->options.operator_ns, id);
+    const struct record *record = reconciler_record(r, id);
 
     return record && !record->spent_s && !record_is_of_nobody(record) &&
            str_eq(record->controller, controller);
@@ -79,7 +79,7 @@ static void look_at_watches(const struct reconciler *r, struct metrics_snapshot 
     const struct watch *watches[WATCHES_MAX];
     int64_t since_ms;
 
-    ret->watch_count = watches_all(r, watches);
+    ret->watch_count = reconciler_watches(r, watches);
     for (size_t i = 0; i < ret->watch_count; i++) {
         ret->watches[i].resource = watch_resource(watches[i]);
         if (watch_trouble(watches[i], &since_ms))

@@ -6,10 +6,11 @@
 #include <stdint.h>
 
 #include "operator/pool/pool.h"
-#include "operator/reconcile/reconciler.h"
-#include "operator/reconcile/decide/status/status.h"
+#include "operator/reconcile/state/reconciler_options.h"
+#include "operator/reconcile/decide/model/verdict.h"
 
 struct job;
+struct reconciler;
 
 #define METRICS_JOB_STATES (JOB_TERMINATING + 1)
 

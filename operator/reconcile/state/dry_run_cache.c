@@ -1,7 +1,7 @@
 #include "operator/reconcile/state/dry_run_cache.h"
 
 #include "base/core/mem.h"
-#include "operator/reconcile/state/job_cache.h"
+#include "operator/reconcile/state/rejection_backoff.h"
 
 /* More than that are forgotten; they are asked about again. */
 #define DRY_RUN_CACHE_MAX 1024

@@ -8,18 +8,12 @@
 
 #include "base/core/map.h"
 #include "operator/api/job.h"
+#include "operator/reconcile/decide/model/view.h"
 
 #define DRY_RUN_VALID_MS 5000
 
 struct dry_run_cache {
     struct map templates; /* fingerprint -> struct judged */
-};
-
-struct dry_run_result {
-    const char *reason;  /* CamelCase: such pods are refused for now; NULL: they are taken */
-    const char *text;    /* REFUSED: the API server's words */
-    int64_t retry_at_ms; /* REFUSED: when to ask again; later and later as long as they are */
-    int32_t priority;    /* of the pods, as the API server reads the template's PriorityClass */
 };
 
 /* NULL: nobody knows. Borrowed until the next call. */

@@ -2,12 +2,10 @@
 
 #include <string.h>
 
-#include "base/core/backoff.h"
 #include "base/core/mem.h"
 #include "operator/kube/watch.h"
+#include "operator/reconcile/state/rejection_backoff.h"
 
-/* Who asks more often mostly costs others their IPUs for nothing; who asks less often keeps users waiting. */
-static const struct backoff REFUSED_AGAIN = {.first_ms = 10000, .max_ms = 120000};
 #define REFUSED_FORGOTTEN_MS 600000
 /* A server that fails at a request is well again within seconds, or somebody has to mend it. */
 #define OUTAGE_MS 10000
@@ -161,11 +159,6 @@ void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
         cache->priority = dry_run_result->priority;
 }
 
-int64_t rejection_backoff_ms(const char *who, unsigned refusals)
-{
-    return backoff_delay_ms(&REFUSED_AGAIN, refusals, (uint32_t)str_hash(who) + refusals);
-}
-
 void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,
                               char *text_take, int64_t now_ms)
 {
@@ -279,4 +272,12 @@ struct claim_cache *job_cache_claim(const struct job_cache *cache, uint32_t inst
             high = middle;
     }
     return NULL;
+}
+
+void job_cache_note_claim_record(struct job_cache *cache, const struct record *record)
+{
+    struct claim_cache *claim = job_cache_claim(cache, record->instance);
+
+    if (claim)
+        mem_set_str(&claim->record, record->name);
 }

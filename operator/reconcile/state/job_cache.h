@@ -9,7 +9,6 @@
 
 #include "base/core/map.h"
 #include "base/core/str.h"
-#include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/decide/model/view.h"
 
 struct watch;
@@ -123,9 +122,6 @@ void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, 
 void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
                            const struct dry_run_result *dry_run_result);
 
-/* What was refused so many times in a row is tried again after so long. */
-int64_t rejection_backoff_ms(const char *who, unsigned refusals);
-
 /* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
  * Jobs that got into each other's way come back at different times. */
 void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,
@@ -147,3 +143,5 @@ void job_cache_drop_expectation(struct job_cache *cache, size_t index);
 
 struct claim_cache *job_cache_claim(const struct job_cache *cache, uint32_t instance); /* NULL when absent */
 void job_cache_free_claims(struct job_cache *cache);
+/* The instance's claim is being served by that record. */
+void job_cache_note_claim_record(struct job_cache *cache, const struct record *record);

@@ -3,7 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/api/endpoints.h"
 #include "operator/api/reasons.h"
-#include "operator/reconcile/decide/instance/instance_parts.h"
+#include "operator/reconcile/decide/instance/instance_endpoints.h"
 
 /* For so long the last addresses are waited for; then those that are there are told, once: who debugs a job
  * with a pod that cannot start finds the others by name, and 10,000 pods that start slowly cost no write
@@ -94,7 +94,8 @@ static bool waits_for_more(const struct job_view *view, const struct names *name
     bool part_is_told = names->written_s > names->newest_s;
 
     return names->found < names->count &&
-           (part_is_told || plan_is_within(view, names->newest_s, ENDPOINTS_WAIT_S, plan));
+           (part_is_told ||
+            plan_is_within(plan, view->now_ms, view->now_unix_s, names->newest_s, ENDPOINTS_WAIT_S));
 }
 
 bool decide_endpoints(const struct job_view *view, const struct instance_view *inst, struct plan *plan,

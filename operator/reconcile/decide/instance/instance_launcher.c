@@ -1,43 +1,16 @@
 #include "base/core/mem.h"
-#include "operator/reconcile/decide/instance/instance_parts.h"
+#include "operator/reconcile/decide/instance/instance_launcher.h"
+#include "operator/reconcile/decide/instance/instance_pods.h"
+#include "operator/reconcile/decide/instance/instance_prerequisites.h"
+#include "operator/reconcile/decide/instance/instance_restart.h"
+#include "operator/reconcile/decide/run/run.h"
 
 /* A launcher misses a dead worker before the worker's kubelet has told of it. */
 #define CAUSE_SHOWS_S 5
 /* A launcher that has lost a worker ends by itself, and its log says how; then it is made to. */
 #define LAUNCHER_ENDS_S 30
 
-/* A pod that its node has prepared for so long may wait for a Secret that somebody has deleted. */
-#define KEYS_PROBE_AFTER_MS 20000
-
 /* ---- keys, policy, service ---- */
-
-static void create_keys(const struct job_view *view, const struct instance_view *inst,
-                        const struct pod_summary *pods, struct plan *plan)
-{
-    struct op *op;
-
-    if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
-        return;
-    op = plan_add(plan, OP_KEYS_CREATE);
-    op->instance = inst->index;
-    op->name = mem_strdup(inst->record->name);
-    op->ready = view->job->spec.has_launcher && pods->present > 0; /* other pods can do with a new one */
-}
-
-/* The operator must not read a Secret; that it is gone shows when it can be made again. */
-void probe_keys_secret(const struct job_view *view, const struct instance_view *inst,
-                       const struct pod_summary *pods, struct plan *plan)
-{
-    int64_t since = inst->keys == KEYS_THERE ? inst->keys_at_ms : inst->partition_since_ms;
-    int64_t until = since + KEYS_PROBE_AFTER_MS;
-
-    if (!pods->not_started)
-        return;
-    if (view->now_ms < until)
-        plan_again_at(plan, until);
-    else
-        create_keys(view, inst, pods, plan);
-}
 
 /* Some pods have keys that others cannot get any more. */
 void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
@@ -49,39 +22,6 @@ void decide_keys_lost(const struct job_view *view, const struct instance_view *i
     plan_delete_running_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan))
         run_begin_next(inst, pods, plan);
-}
-
-static void create_once(struct plan *plan, enum op_kind kind)
-{
-    if (!plan_has(plan, kind))
-        plan_add(plan, kind);
-}
-
-bool decide_shared(const struct job_view *view, struct plan *plan)
-{
-    bool needs_service = job_meets_by_name(&view->job->spec) && !view->has_service;
-
-    if (!needs_service && !view->needs_policy)
-        return false;
-    if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
-        return true;
-    if (needs_service)
-        create_once(plan, OP_SERVICE_CREATE);
-    if (view->needs_policy)
-        create_once(plan, OP_POLICY_CREATE);
-    return true;
-}
-
-bool decide_prerequisites(const struct job_view *view, const struct instance_view *inst,
-                          const struct pod_summary *pods, struct plan *plan)
-{
-    bool needs_shared = decide_shared(view, plan);
-    bool needs_keys = (view->job->spec.has_launcher || inst->needs_vipu_access) && inst->keys == KEYS_UNKNOWN;
-    bool has_old_names = decide_endpoints_are_old(view, inst, plan);
-
-    if (needs_keys)
-        create_keys(view, inst, pods, plan);
-    return !needs_shared && !needs_keys && !has_old_names;
 }
 
 /* ---- the launch ---- */
@@ -152,17 +92,6 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
 
 /* ---- the end ---- */
 
-/* Clocks of nodes differ; what lies in the future is not waited for. */
-bool plan_is_within(const struct job_view *view, int64_t from_s, int64_t length_s, struct plan *plan)
-{
-    int64_t rest_s = from_s + length_s - view->now_unix_s;
-
-    if (!from_s || rest_s <= 0 || rest_s > length_s)
-        return false;
-    plan_again_at(plan, view->now_ms + rest_s * 1000);
-    return true;
-}
-
 bool decide_awaits_end(const struct job_view *view, const struct pod_summary *pods, struct plan *plan,
                        struct instance_result *ret)
 {
@@ -172,12 +101,14 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
 
     if (!launcher || launcher->deleting)
         return false;
-    if (is_alone && !pods->gone && plan_is_within(view, launcher->finished_s, CAUSE_SHOWS_S, plan)) {
+    if (is_alone && !pods->gone &&
+        plan_is_within(plan, view->now_ms, view->now_unix_s, launcher->finished_s, CAUSE_SHOWS_S)) {
         instance_set_result(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s has failed", launcher->name);
         ret->failure = (struct failure){0};
         return true;
     }
-    if (launcher->phase == POD_RUNNING && plan_is_within(view, pods->failure.at_s, LAUNCHER_ENDS_S, plan)) {
+    if (launcher->phase == POD_RUNNING &&
+        plan_is_within(plan, view->now_ms, view->now_unix_s, pods->failure.at_s, LAUNCHER_ENDS_S)) {
         instance_set_result(ret, INSTANCE_ENDING, "Ending",
                             "Pod %s has ended; so will the launcher that misses it", pods->failure.pod_name);
         return true;

@@ -1,6 +1,10 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/decide/instance/instance_parts.h"
+#include "operator/reconcile/decide/instance/instance_partition.h"
+#include "operator/reconcile/decide/instance/instance_prerequisites.h"
+#include "operator/reconcile/decide/instance/instance_recovery.h"
+#include "operator/reconcile/decide/run/partition_release.h"
+#include "operator/reconcile/decide/run/run.h"
 
 /* How long a controller that was chosen is asked for room that it does not have after all. */
 #define NO_ROOM_MS 10000

@@ -1,48 +1,14 @@
 #include "base/core/mem.h"
 #include "operator/api/podneeds.h"
 #include "operator/api/reasons.h"
-#include "operator/reconcile/decide/instance/instance_parts.h"
-
-/* A restart waits 10 s after the first failure, twice as long after each further one, at most 5 min. */
-#define RESTART_FIRST_S 10
-#define RESTART_MAX_S 300
+#include "operator/reconcile/decide/instance/instance_endpoints.h"
+#include "operator/reconcile/decide/instance/instance_pods.h"
+#include "operator/reconcile/decide/instance/instance_prerequisites.h"
+#include "operator/reconcile/decide/instance/instance_restart.h"
+#include "operator/reconcile/decide/run/run.h"
 
 /* Attaching a volume may take its time; one that is missing takes for ever. */
 #define PREPARED_S 60
-
-/* failure NULL: it ended well. */
-bool wants_restart(const struct job_spec *spec, const struct record *record, const struct failure *failure)
-{
-    if (record->restarts >= spec->backoff_limit)
-        return false;
-    return failure ? failure_calls_for_restart(spec, failure) : spec->restart == RESTART_ALWAYS;
-}
-
-static int64_t restart_delay_s(uint32_t restarts)
-{
-    int64_t delay = RESTART_FIRST_S;
-
-    while (restarts-- && delay < RESTART_MAX_S)
-        delay *= 2;
-    return delay < RESTART_MAX_S ? delay : RESTART_MAX_S;
-}
-
-void decide_restart(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
-                    int64_t ended_s, struct plan *plan, struct instance_result *ret)
-{
-    int64_t wait_s = ended_s + restart_delay_s(inst->record->restarts) - view->now_unix_s;
-
-    instance_set_result(ret, INSTANCE_RESTARTING, "Restarting",
-                        "Instance %u is being restarted (%u of at most %u)", inst->index,
-                        inst->record->restarts + 1, view->job->spec.backoff_limit);
-    plan_delete_running_pods(view, inst, plan);
-    if (!run_is_over(view, inst, pods, plan))
-        return;
-    if (wait_s > 0 && wait_s <= RESTART_MAX_S)
-        plan_again_at(plan, view->now_ms + wait_s * 1000);
-    else
-        run_begin_next(inst, pods, plan);
-}
 
 /* What the program said last is what its user wants to know first. */
 static void say_failed(const struct job_spec *spec, const struct pod_summary *pods,

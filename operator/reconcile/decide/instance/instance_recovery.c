@@ -1,6 +1,9 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/decide/instance/instance_parts.h"
+#include "operator/reconcile/decide/instance/instance_recovery.h"
+#include "operator/reconcile/decide/instance/instance_restart.h"
+#include "operator/reconcile/decide/run/partition_release.h"
+#include "operator/reconcile/decide/run/run.h"
 
 /* Never reset, never reuse the id: hold the partition for a while, then remove it. The removal is the fence.
  */

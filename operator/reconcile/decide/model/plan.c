@@ -96,6 +96,17 @@ bool plan_is_due(struct plan *plan, int64_t now_ms, int64_t at_ms)
     return now_ms >= at_ms;
 }
 
+/* Clocks of nodes differ; what lies in the future is not waited for. */
+bool plan_is_within(struct plan *plan, int64_t now_ms, int64_t now_unix_s, int64_t from_s, int64_t length_s)
+{
+    int64_t rest_s = from_s + length_s - now_unix_s;
+
+    if (!from_s || rest_s <= 0 || rest_s > length_s)
+        return false;
+    plan_again_at(plan, now_ms + rest_s * 1000);
+    return true;
+}
+
 bool plan_has(const struct plan *plan, enum op_kind kind)
 {
     for (size_t i = 0; i < plan->count; i++) {

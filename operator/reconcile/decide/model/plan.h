@@ -69,6 +69,9 @@ void plan_event(struct plan *plan, const char *reason, const char *text, bool wa
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
 /* Is it that time? Until then the plan looks again. */
 bool plan_is_due(struct plan *plan, int64_t now_ms, int64_t at_ms);
+/* Is it still within that many seconds of that Unix time (0: never)? Then the plan looks again when it is
+ * not. */
+bool plan_is_within(struct plan *plan, int64_t now_ms, int64_t now_unix_s, int64_t from_s, int64_t length_s);
 bool plan_has(const struct plan *plan, enum op_kind kind);
 /* The next view's details_since_ms, from this one's. */
 int64_t plan_details_since(const struct plan *plan, int64_t since_ms, int64_t now_ms);

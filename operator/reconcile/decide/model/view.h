@@ -86,6 +86,13 @@ enum dry_run_state {
     DRY_RUN_REJECTED,
 };
 
+struct dry_run_result {
+    const char *reason;  /* CamelCase: such pods are refused for now; NULL: they are taken */
+    const char *text;    /* REFUSED: the API server's words */
+    int64_t retry_at_ms; /* REFUSED: when to ask again; later and later as long as they are */
+    int32_t priority;    /* of the pods, as the API server reads the template's PriorityClass */
+};
+
 struct job_view {
     const struct job *job; /* NULL: gone, only tombstones are left */
     const char *ns, *name;

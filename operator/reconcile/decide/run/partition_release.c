@@ -1,4 +1,4 @@
-#include "operator/reconcile/decide/instance/instance.h"
+#include "operator/reconcile/decide/run/partition_release.h"
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
@@ -280,4 +280,26 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
         return mem_printf("pods of instance %u are being stopped", inst->index);
     tomb.may_have_started_unseen = may_have_started_unseen(view, inst);
     return tombstone_decide(view, &tomb, release, plan);
+}
+
+/* The record of an attempt that ended badly stays until a later attempt has one: it keeps the id from being
+ * used again, by which a process that lives on could find the way back, and it counts attempts and restarts.
+ */
+static bool keeps_id(const struct job_view *view, const struct record *record,
+                     const struct job_verdict *going_on)
+{
+    bool has_successor = record->instance < view_all(view) && view->instances[record->instance].record;
+    bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_RELEASED);
+
+    return record->releasing && !ended_well && !has_successor &&
+           !indexset_has(&going_on->done, record->instance) &&
+           !indexset_has(&going_on->broken, record->instance);
+}
+
+enum release release_of(const struct job_view *view, const struct record *record,
+                        const struct job_verdict *going_on)
+{
+    if (!going_on || !str_eq(record->job_uid, view->job->uid))
+        return RELEASE_FOR_GOOD;
+    return keeps_id(view, record, going_on) ? RELEASE_KEEPS_ID : RELEASE_FOR_NOW;
 }

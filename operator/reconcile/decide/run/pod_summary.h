@@ -1,5 +1,4 @@
-/* The workers of an instance's current run, summed up, and the changes of the record that follow from them.
- * Pure. */
+/* The workers of an instance's current run, summed up. Pure. */
 #pragma once
 
 #include "operator/reconcile/decide/model/failure.h"
@@ -30,19 +29,3 @@ struct pod_summary {
 };
 
 void pod_summary_of(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods);
-void plan_delete_running_pods(const struct job_view *view, const struct instance_view *inst,
-                              struct plan *plan); /* who has not ended */
-
-/* The record to be, for the caller to change: one patch in a plan, so that none overtakes another. */
-struct record *plan_patch_record(const struct instance_view *inst, struct pod_summary *pods,
-                                 struct plan *plan);
-/* The pod that was taken away goes, and with it what tells so: the record remembers. True when it had to. */
-bool run_note_disruption(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan);
-/* Nothing of this run can be running, or come to be: a pod whose creation was never answered may still
- * arrive, and is waited for. */
-bool run_is_over(const struct job_view *view, const struct instance_view *inst,
-                 const struct pod_summary *pods, struct plan *plan);
-struct record *run_begin_next(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan);
-/* A partition that cannot be used again goes; the instance gets another, under another id. */
-void attempt_begin_next(const struct instance_view *inst, const char *reason, struct pod_summary *pods,
-                        struct plan *plan);

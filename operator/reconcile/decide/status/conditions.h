@@ -1,7 +1,7 @@
 /* The conditions of a job, as Kubernetes keeps them. Pure. */
 #pragma once
 
-#include "operator/reconcile/decide/status/status.h"
+#include "operator/reconcile/decide/model/verdict.h"
 
 void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict *verdict,
                     const struct job_view *view);

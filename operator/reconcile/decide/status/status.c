@@ -6,32 +6,8 @@
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/status/conditions.h"
-#include "operator/reconcile/decide/inactive.h"
+#include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/status/status_events.h"
-
-const char *job_state_name(enum job_state state)
-{
-    static const char *const names[] = {
-        [JOB_PENDING] = "Pending",       [JOB_STARTING] = "Starting",       [JOB_RUNNING] = "Running",
-        [JOB_RESTARTING] = "Restarting", [JOB_SUSPENDED] = "Suspended",     [JOB_COMPLETED] = "Completed",
-        [JOB_FAILED] = "Failed",         [JOB_TERMINATING] = "Terminating",
-    };
-
-    return names[state];
-}
-
-int64_t status_start_s(const cJSON *status)
-{
-    int64_t at = 0;
-
-    timefmt_parse_rfc3339(json_str(status, "startTime", ""), &at);
-    return at;
-}
-
-bool verdict_has_ended(const struct job_verdict *v)
-{
-    return v->state == JOB_COMPLETED || v->state == JOB_FAILED;
-}
 
 /* ---- lists ---- */
 
@@ -357,20 +333,4 @@ void status_decide(const struct job_view *view, const cJSON *before, const struc
 
     told.message = message;
     decide(view, before, &told, plan);
-}
-
-void verdict_add_failure(struct job_verdict *v, const struct failure *failure)
-{
-    v->failures = mem_grow(v->failures, v->failure_count + 1, sizeof(*v->failures));
-    v->failures[v->failure_count++] = *failure;
-}
-
-void verdict_release(struct job_verdict *v)
-{
-    mem_free(v->failures);
-    mem_free(v->message);
-    mem_free(v->stuck_at);
-    indexset_release(&v->done);
-    indexset_release(&v->broken);
-    *v = (struct job_verdict){0};
 }

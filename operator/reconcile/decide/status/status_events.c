@@ -51,17 +51,3 @@ void status_events_add(const cJSON *before, const cJSON *after, const struct job
     add_failure_events(before, after, v, plan);
     add_state_event(before, v, plan);
 }
-
-bool verdict_note_rejected_write(const struct job_view *view, const struct plan *plan, struct job_verdict *v)
-{
-    char *before = v->message;
-
-    if (!view->write_rejected || !before || verdict_has_ended(v) || !plan_has(plan, view->write_rejected_op))
-        return false;
-    v->reason = "WriteRefused";
-    v->message = mem_printf("%s; %s", before, view->write_rejected);
-    mem_free(before);
-    if (!v->stuck_at && (v->state == JOB_PENDING || v->state == JOB_STARTING))
-        v->stuck_at = mem_strdup(v->message);
-    return true;
-}

@@ -6,7 +6,7 @@
 #include "lib/check.h"
 #include "operator/api/endpoints.h"
 #include "operator/api/names.h"
-#include "operator/reconcile/decide/instance/instance.h"
+#include "operator/reconcile/decide/run/partition_release.h"
 #include "world.h"
 
 struct wtrack *world_track(struct world *w, const char *id)

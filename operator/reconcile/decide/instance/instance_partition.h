@@ -1,0 +1,16 @@
+/* An instance until its pods exist: its place in the queue, its record, its partition. Pure. */
+#pragma once
+
+#include "operator/reconcile/decide/instance/instance_result.h"
+#include "operator/reconcile/decide/run/pod_summary.h"
+
+/* instance_partition.c */
+void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                           struct instance_result *ret);
+/* Its id is somebody else's. Once pods ran on a partition it is ours, whatever became of it. */
+bool has_foreign_partition(const struct instance_view *inst, const struct pod_summary *pods);
+void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                    struct instance_result *ret);
+/* Some pods of this run do not exist yet. */
+void decide_starting(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
+                     struct plan *plan, struct instance_result *ret);

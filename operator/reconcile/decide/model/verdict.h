@@ -1,0 +1,49 @@
+/* What decide concludes about a job as a whole, before it is written as status. Pure. */
+#pragma once
+
+#include "operator/api/indexset.h"
+#include "operator/reconcile/decide/model/failure.h"
+#include "operator/reconcile/decide/model/plan.h"
+#include "operator/reconcile/decide/model/view.h"
+
+enum job_state {
+    JOB_PENDING,
+    JOB_STARTING,
+    JOB_RUNNING,
+    JOB_RESTARTING,
+    JOB_SUSPENDED,
+    JOB_COMPLETED,
+    JOB_FAILED,
+    JOB_TERMINATING,
+};
+
+struct job_verdict {
+    enum job_state state;
+    const char *reason;            /* CamelCase; borrowed */
+    char *message;                 /* owned */
+    const struct claim_wait *wait; /* of the first instance that waits for IPUs; borrowed, or NULL */
+    uint32_t running;              /* instances */
+    uint32_t with_partition;
+    bool has_unresponsive_controller; /* one that holds a partition has not answered for long */
+    bool all_partitions;
+    bool all_pods;                      /* every instance that has not ended runs */
+    uint32_t active, succeeded, failed; /* pods */
+    uint32_t restarts;
+    struct indexset done, broken; /* instances that completed, that failed for good */
+    bool has_begun;               /* some instance has its IPUs */
+    char *stuck_at;               /* what pods that do not start wait for, owned; NULL: none are stuck */
+    struct failure *failures;     /* that can still be seen, one of an instance; owned */
+    size_t failure_count;
+};
+
+const char *job_state_name(enum job_state state);
+
+bool verdict_has_ended(const struct job_verdict *verdict);
+int64_t status_start_s(const cJSON *status); /* when it first had IPUs; 0: not yet */
+void verdict_add_failure(struct job_verdict *verdict, const struct failure *failure);
+/* Which instances have finished, and how often any was restarted, from the status. */
+void verdict_read_ended(const cJSON *status, struct job_verdict *verdict);
+/* Adds what the API server rejects of this plan to the message. Returns whether it does. */
+bool verdict_note_rejected_write(const struct job_view *view, const struct plan *plan,
+                                 struct job_verdict *verdict);
+void verdict_release(struct job_verdict *verdict);

@@ -1,0 +1,36 @@
+/* Releasing a partition: when the pods on it have stopped, it is removed, and then its record. Pure. */
+#pragma once
+
+#include "operator/reconcile/decide/model/plan.h"
+#include "operator/reconcile/decide/model/verdict.h"
+#include "operator/reconcile/decide/model/view.h"
+
+/* Will somebody want the partition again that is given back? */
+enum release {
+    RELEASE_FOR_GOOD, /* never: the job or the instance is over */
+    RELEASE_FOR_NOW, /* perhaps: the record says so first, for a removal may be slow, and nobody must use what
+                        it hits */
+    RELEASE_KEEPS_ID, /* likewise, and the record stays, so that its id is not used again */
+};
+
+/* Why a record is releasing, when not because something went wrong. */
+#define RECORD_RELEASED "GivenBack"
+#define RECORD_PODS_REJECTED "PodsRefused"
+
+/* Which pods that have ended by themselves stay, for their logs. */
+enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_FINISHED };
+bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod);
+
+/* Ends an instance: its pods go, but for those to keep; when it is quiet, its IPUs go back. Returns a
+ * sentence about what is still to be done (owned), or NULL when nothing is left of it. */
+char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
+                    enum release release, struct plan *plan);
+/* What the seats of a record, as many as it has, say about all of them together. */
+void tombstone_sum_up(const struct worker_view *seats, struct tombstone_view *tomb);
+/* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
+char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
+                       struct plan *plan);
+
+/* What becomes of a record of an earlier attempt. going_on: as above. */
+enum release release_of(const struct job_view *view, const struct record *record,
+                        const struct job_verdict *going_on);

@@ -1,0 +1,16 @@
+/* Fills the view of one job from the stores, the pool and its cache. */
+#pragma once
+
+#include "operator/reconcile/state/reconciler_state.h"
+
+struct observation {
+    struct job_view view;
+    void **owned; /* arrays of the view */
+    size_t owned_count;
+};
+/* observe.c */
+void observe(struct reconciler *r, const char *key, struct observation *o);
+void observation_release(struct observation *observation);
+/* The uid of a job of this name that is not in the store, though records name it and nobody has looked yet;
+ * or NULL. */
+const char *observe_unconfirmed(const struct reconciler *r, const char *key);

@@ -1,0 +1,10 @@
+/* Keeps the stores of jobs, pods, records, nodes and what jobs own, and enqueues the jobs that a change
+ * concerns. */
+#pragma once
+
+#include "operator/reconcile/state/reconciler_state.h"
+
+/* watches.c: keeps the four stores and the memory of what was seen in them, and enqueues whom a change
+ * concerns. */
+void watches_start(struct reconciler *r);
+void watches_stop(struct reconciler *r);

@@ -1,0 +1,8 @@
+/* What the watch of nodes knows about one of them. */
+#pragma once
+
+#include "operator/reconcile/state/reconciler_state.h"
+
+const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: nothing is known of it */
+uint64_t node_boot(const struct node *node); /* tells its boots apart; 0: not told */
+bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot);

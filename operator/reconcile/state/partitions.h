@@ -1,0 +1,10 @@
+/* The partitions of jobs: their records, and what the pool is told of them. */
+#pragma once
+
+#include "operator/reconcile/state/reconciler_state.h"
+
+const struct record *reconciler_record(const struct reconciler *r, const char *partition); /* NULL: none */
+/* The pool follows the partition of this record from now on. */
+void reconciler_follow(struct reconciler *r, const struct record *record);
+/* What a controller's Secret has for the pods of jobs. Borrowed until the loop's next turn. */
+struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller);

@@ -1,0 +1,36 @@
+#include "operator/reconcile/state/reconciler_state.h"
+
+struct job_cache *job_cache_get(struct reconciler *r, const char *key, const char *uid)
+{
+    struct job_cache *cache = map_get(&r->job_caches, uid);
+
+    if (!cache) {
+        cache = job_cache_new(key, uid);
+        cache->arrival = ++r->arrivals;
+        map_set(&r->job_caches, uid, cache);
+    }
+    return cache;
+}
+
+size_t reconciler_watches(const struct reconciler *r, const struct watch *ret[WATCHES_MAX])
+{
+    const struct watch *const all[WATCHES_MAX] = {r->jobs,     r->pods,   r->records, r->nodes,
+                                                  r->services, r->slices, r->policies};
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (all[i])
+            ret[count++] = all[i];
+    }
+    return count;
+}
+
+bool reconciler_watches_are_synced(const struct reconciler *r)
+{
+    const struct watch *watches[WATCHES_MAX];
+    size_t count = reconciler_watches(r, watches), synced = 0;
+
+    while (synced < count && watch_is_synced(watches[synced]))
+        synced++;
+    return synced == count;
+}

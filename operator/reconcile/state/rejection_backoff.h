@@ -1,0 +1,7 @@
+/* When a request that the API server rejected is sent again. */
+#pragma once
+
+#include <stdint.h>
+
+/* After that many rejections in a row; `who` spreads jobs that got into each other's way. */
+int64_t rejection_backoff_ms(const char *who, unsigned rejections);
