@@ -1,4 +1,4 @@
-"""Which suites tests/run chooses."""
+"""What tests/run chooses, and what it reports."""
 
 import re
 import shlex
@@ -14,7 +14,8 @@ sys.path.append(str(ROOT / "tests"))
 
 from suites import command  # noqa: E402
 from suites.results import read_junit  # noqa: E402
-from suites.runner import AGAIN, Results  # noqa: E402
+from suites.runner import RETRIES, Results  # noqa: E402
+from suites.selection import Unknown, choose  # noqa: E402
 from suites.table import SUITES  # noqa: E402
 
 
@@ -23,7 +24,7 @@ def chosen(monkeypatch):
     """The names of the suites that a command line would run."""
     ran = []
     monkeypatch.setattr(command, "_install", lambda: None)
-    monkeypatch.setattr(command.Runner, "suites", lambda _, suites: ran.extend(suite.name for suite in suites) or {"": Results(passed=1)})
+    monkeypatch.setattr(command.Runner, "run", lambda _, chosen: ran.extend(one.suite.name for one in chosen) or {"": Results(passed=1)})
 
     def of(*words):
         ran.clear()
@@ -44,11 +45,11 @@ def test_a_lane_that_is_named_runs(chosen):
     assert chosen("unit", "interop", "arch") == ["arch", "unit", "interop"], "in the order of the table"
 
 
-def test_the_list_tells_which_run_only_when_named():
+def test_the_list_shows_which_run_on_demand():
     done = subprocess.run([ROOT / "tests" / "run", "--list"], check=True, capture_output=True, text=True, timeout=300)
     told = done.stdout.splitlines()
     assert [line.split()[0] for line in told] == [suite.name for suite in SUITES]
-    assert {line.split()[0] for line in told if line.endswith("(only when named)")} == {suite.name for suite in SUITES if suite.on_demand}
+    assert {line.split()[0] for line in told if line.endswith("(on demand)")} == {suite.name for suite in SUITES if suite.on_demand}
 
 
 TRIED = """
@@ -72,17 +73,63 @@ def test_unsteady(of):
 
 def test_broken():
     raise AssertionError("always")
+
+
+class TestGrouped:
+    @pytest.mark.xdist_group("together")
+    def test_inner(self):
+        pass
 """
 
 
-def test_what_passes_only_when_it_is_run_again_is_told(tmp_path):
+@pytest.mark.parametrize("processes", [(), ("-n", "2", "--dist", "loadgroup")], ids=["one process", "two processes"])
+def test_failures_and_flaky_tests_are_named_as_the_command_line_takes_them(tmp_path, processes):
     (tmp_path / "test_tried.py").write_text(TRIED)
-    subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml=found.xml", *AGAIN, "test_tried.py"],
-                   cwd=tmp_path, check=False, capture_output=True, timeout=300)
+    subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml=found.xml", "-o", "junit_family=xunit1",
+                    *RETRIES, *processes, "test_tried.py"], cwd=tmp_path, check=False, capture_output=True, timeout=300)
     found = read_junit(tmp_path / "found.xml")
-    assert found.unsteady == ["test_tried::test_unsteady[one word]"]
-    assert [str(failure) for failure in found.failed] == ["test_tried::test_broken: AssertionError: always"]
-    assert str(found) == "3 passed, 1 of them only when run again, 1 failed"
+    assert found.flaky == ["test_tried.py::test_unsteady[one word]"]
+    assert [str(failure) for failure in found.failed] == ["test_tried.py::test_broken: AssertionError: always"]
+    assert found.failed[0].command == "tests/run test_tried.py::test_broken"
+    assert str(found) == "4 passed, 1 of them only on retry, 1 failed"
+    assert set(found.seconds) == {f"test_tried.py::{name}" for name in (
+        "test_steady", "test_unsteady[one word]", "test_unsteady[two::words]", "test_broken", "TestGrouped::test_inner")}
+
+
+def test_a_compiled_test_is_named_with_its_suite(tmp_path):
+    (tmp_path / "found.xml").write_text('<testsuite><testcase name="unit.base.test_str" classname="unit.base.test_str" time="2.5" '
+                                        'status="fail"><failure message="Failed"/></testcase></testsuite>')
+    found = read_junit(tmp_path / "found.xml", "asan")
+    assert [failure.command for failure in found.failed] == ["tests/run asan:unit.base.test_str"]
+    assert found.seconds == {"asan:unit.base.test_str": 2.5}
+
+
+def named(*words):
+    """What these words choose: suite -> paths or names of tests, all of the suite if there are none."""
+    return {one.suite.name: sorted(name for names in one.names.values() for name in names) for one in choose(list(words))}
+
+
+@pytest.mark.parametrize("words, chosen", [
+    (["tests/vipu/test_config.py"], {"vipu": ["tests/vipu/test_config.py"]}),
+    (["tests/component/kube/test_lease.py::test_a"], {"component": ["tests/component/kube/test_lease.py::test_a"]}),
+    (["tests/component/kube/"], {"component": ["tests/component/kube"]}),
+    (["tests/vipu/test_static.py"], {"vipu": ["tests/vipu/test_static.py"] * 2}),
+    (["unit.base.core.test_str"], {"unit": ["unit.base.core.test_str"]}),
+    (["asan:fuzz.fuzz_lines", "sim.quota"], {"asan": ["fuzz.fuzz_lines"], "sim": ["sim.quota"]}),
+    (["tests/vipu/test_config.py", "tests/vipu/test_life.py"], {"vipu": ["tests/vipu/test_config.py", "tests/vipu/test_life.py"]}),
+    (["tests/vipu/test_config.py", "vipu"], {"vipu": []}),
+    (["vipu", "tests/vipu/test_config.py"], {"vipu": []}),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_a_file_a_test_or_a_compiled_test_can_be_named(words, chosen):
+    assert named(*words) == chosen
+
+
+@pytest.mark.parametrize("word", ["uint", "tests/vipu/test_missing.py", "docs/jobs.md", "vipu:x", "none.such"])
+def test_an_unknown_name_is_refused_with_what_there_is(word, capsys):
+    with pytest.raises(Unknown, match=f"'{word}', expected"):
+        choose([word])
+    assert command.main([word]) == 2
+    assert capsys.readouterr().err.startswith("tests/run: unknown suite or test" if "/" not in word else "tests/run: no tests at")
 
 
 # What a program is asked by whom its words are judged, while nothing is done. What is not here does little, and is done.

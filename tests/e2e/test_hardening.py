@@ -103,7 +103,7 @@ def test_an_operator_of_one_namespace_runs_its_jobs_alone(stack, namespace):
             ignored = Job(stack.kubectl.within(other), "ignored")
             assert ignored.status["lastMessage"] == "No operator has looked at this job yet"
             assert "finalizers" not in ignored.get()["metadata"]
-            audit = Audit(stack.audit_log(), f"system:serviceaccount:{namespace.namespace}:{ACCOUNT}")
+            audit = Audit(f"system:serviceaccount:{namespace.namespace}:{ACCOUNT}", stack.audit_log())
             assert audit.calls and audit.forbidden == set()
             stack.kubectl.within(other)("delete", "ipujob", "ignored")
     finally:
@@ -112,7 +112,7 @@ def test_an_operator_of_one_namespace_runs_its_jobs_alone(stack, namespace):
 
 def test_every_request_of_the_operator_was_within_its_rights(stack):
     """Those of all the tests before. While the webhooks were turned off, the old pod still asked for what it had."""
-    audit = Audit(stack.audit_log(), USER)
+    audit = Audit(USER, stack.audit_log())
     allowed = rights(stack.rendered("admissionWebhooks.enabled=true"), ACCOUNT)
     assert audit.calls
     assert sorted(map(str, not_allowed(audit.calls | audit.forbidden, allowed))) == []

@@ -30,8 +30,12 @@ class Right(NamedTuple):
 class Audit:
     """The requests of one user, whatever became of them."""
 
-    def __init__(self, log, user):
+    def __init__(self, user, *logs):
         self.calls, self.forbidden, self.elsewhere = set(), set(), set()
+        for log in logs:
+            self._read(user, log)
+
+    def _read(self, user, log):
         with open(log, encoding="utf-8") as lines:
             for line in lines:
                 if not line.endswith("\n"):

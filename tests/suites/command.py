@@ -12,15 +12,19 @@ import long_command
 
 from .results import Results
 from .runner import LOGS, ROOT, Runner
+from .selection import Chosen, Unknown, choose
 from .table import SUITES, Suite
 
-DESCRIPTION = "Installs what the tests need, builds, runs the suites, and ends with the count of tests."
+DESCRIPTION = "Install what the tests need, build, run the suites, and report the slowest tests and every failure."
 EPILOG = """\
-Without a SUITE, all of them run, but for those that --list calls "only when named". Logs are in build/test-logs. Exit status 0 only if no test failed.
+NAME is a suite (see --list), a file or folder of tests (tests/vipu/test_config.py), one test of a file
+(tests/vipu/test_config.py::test_name), or a compiled test (unit.base.core.test_str, asan:unit.base.core.test_str).
+Without a NAME, every suite runs that --list does not call "on demand". Logs are in build/test-logs.
+Exit status: 0 if no test failed, 1 if one did, 2 for a wrong command line, 130 if interrupted.
 """
-
-
-FAILURES_TOLD = 20
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+FAILURES_SHOWN = 20
+SLOWEST = 20
 
 
 class Refused(Exception):
@@ -29,76 +33,98 @@ class Refused(Exception):
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise Refused(f"{message[0].upper()}{message[1:]} (`tests/run --help` lists what there is).")
+        raise Refused(f"{message}; see `tests/run --help`")
 
 
 def main(arguments: list[str]) -> int:
     os.chdir(ROOT)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in INTERRUPTS:
+        signal.signal(number, _interrupt)
     try:
-        chosen = _parser().parse_args(arguments)
-        if chosen.list:
-            return _list(_named(chosen.suites) or SUITES)
-        return _run(_named(chosen.suites) or [suite for suite in SUITES if not suite.on_demand])
-    except Refused as problem:
+        options = _parser().parse_args(arguments)
+        if options.list:
+            return _list([chosen.suite for chosen in choose(options.names)] if options.names else SUITES)
+        selection = choose(options.names or (["component"] if options.kubernetes else []))
+        return _run(selection, _install(), _programs(options.kubernetes))
+    except (Refused, Unknown) as problem:
         print(f"tests/run: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("tests/run: interrupted.", file=sys.stderr)
+        print("tests/run: interrupted", file=sys.stderr)
         return 130
 
 
 def _interrupt(_number, _frame):
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)  # what was started is ended in peace
     raise KeyboardInterrupt
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="tests/run", description=DESCRIPTION, epilog=EPILOG,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print the suites, run none")
-    parser.add_argument("suites", metavar="SUITE", nargs="*", help=", ".join(suite.name for suite in SUITES))
+    parser.add_argument("--list", action="store_true", help="print the suites and run none")
+    parser.add_argument("--kubernetes", metavar="VERSION",
+                        help="run against the control plane of this version, such as v1.29.6, which is built first; without a "
+                             "NAME, the suite component")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="what to run")
     return parser
-
-
-def _named(names: list[str]) -> list[Suite]:
-    known = {suite.name: suite for suite in SUITES}
-    for name in names:
-        if name not in known:
-            raise Refused(f"There is no suite '{name}': there is {', '.join(known)}.")
-    return [suite for suite in SUITES if suite.name in names]
 
 
 def _list(suites: list[Suite]) -> int:
     for suite in suites:
-        print(f"{suite.name:10} {suite.minutes:2} min  {suite.about}{' (only when named)' if suite.on_demand else ''}")
+        print(f"{suite.name:10} {suite.minutes:2} min  {suite.about}{' (on demand)' if suite.on_demand else ''}")
     return 0
 
 
-def _run(suites: list[Suite]) -> int:
-    begun = time.monotonic()
+def _run(selection: list[Chosen], python: Path, environment: dict[str, str]) -> int:
+    began = time.monotonic()
+    found = Runner(python, environment).run(selection)
     total = Results()
-    failures, unsteady = [], []
-    for name, found in Runner(_install()).suites(suites).items():
-        failures += [f"{name}: {failure}" for failure in found.failed]
-        unsteady += [f"{name}: {test}" for test in found.unsteady]
-        total.add(found)
-    print(f"== over after {long_command.format_duration(begun)}; logs are in {LOGS.relative_to(ROOT)}", flush=True)
-    # The first ones tell most: what follows is often their consequence.
-    for failure in failures[:FAILURES_TOLD]:
-        print(f"failed: {failure}")
-    if len(failures) > FAILURES_TOLD:
-        print(f"failed: {len(failures) - FAILURES_TOLD} more; the logs name them")
-    for test in unsteady:
-        print(f"passed only when it was run again: {test}")
+    for results in found.values():
+        total.add(results)
+    _show_times(found, total)
+    print(f"== finished in {long_command.format_duration(began)}; logs: {LOGS.relative_to(ROOT)}", flush=True)
+    _show_failures(total)
     print(total, flush=True)
     return 1 if total.failed else 0
 
 
+def _show_times(found: dict[str, Results], total: Results) -> None:
+    print("== suites")
+    for name, results in found.items():
+        print(f"   {name:10} {results.duration_s / 60:5.1f} min  {results}")
+    slowest = sorted(total.seconds.items(), key=lambda item: -item[1])[:SLOWEST]
+    print(f"== the {len(slowest)} slowest tests")
+    for test, seconds in slowest:
+        print(f"   {seconds:6.1f} s  {test}")
+
+
+def _show_failures(total: Results) -> None:
+    # The first ones matter most: what follows is often their consequence.
+    for failure in total.failed[:FAILURES_SHOWN]:
+        print(f"failed: {failure}\n        {failure.command}")
+    if len(total.failed) > FAILURES_SHOWN:
+        print(f"failed: {len(total.failed) - FAILURES_SHOWN} more; see the logs")
+    for test in total.flaky:
+        print(f"flaky (passed on retry): {test}")
+
+
 def _install() -> Path:
-    """What the suites call is there afterwards; the Python that runs the tests."""
-    print("== installing what is missing (usually a second, 1 min the first time)", flush=True)
-    done = subprocess.run(["deploy/prerequisites"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          check=False)
+    """Installs what the suites call; the Python that runs the tests."""
+    print("== installing missing packages (about 1 s, first run 1 min)", flush=True)
+    done = subprocess.run(["deploy/prerequisites"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise Refused("What the tests need could not be installed; the lines above say why.")
+        raise Refused("cannot install what the tests need; see the lines above")
     return Path(done.stdout.strip().splitlines()[-1]) / "bin" / "python"
+
+
+def _programs(kubernetes: str | None) -> dict[str, str]:
+    """Variables that name the control plane's programs, if not the usual ones."""
+    if not kubernetes:
+        return {}
+    done = subprocess.run(["deploy/cluster", "build", "--kubernetes", kubernetes], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise Refused(f"cannot build the control plane of Kubernetes {kubernetes}; see the lines above")
+    return {"KUBEBUILDER_ASSETS": done.stdout.strip()}

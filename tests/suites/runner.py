@@ -1,6 +1,7 @@
-"""Runs suites, those of several groups side by side: builds what each needs, then its parts, and says what they found."""
+"""Runs suites, those of several groups side by side: builds what each needs, then runs its parts, and says what they found."""
 
 import os
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,15 +10,17 @@ from pathlib import Path
 import long_command
 
 from .results import Failure, Results, Unreadable, figures, read_junit
-from .table import Compile, Ctest, Suite, Pytest
+from .selection import Chosen
+from .table import Compile, Ctest, Part, Pytest, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 BUILD_LIMIT_S = 30 * 60
 PART_LIMIT_S = 70 * 60
-# Two tests of a part of a suite: what fails more of them is no matter of time.
-AGAIN = ("--reruns=1", "--max-suite-reruns=2", "--rerun-show-tracebacks")
+# Two tests of a part of a suite: what fails more of them has nothing to do with time.
+RETRIES = ("--reruns=1", "--max-suite-reruns=2", "--rerun-show-tracebacks")
 TEST_LIMIT_S = 30 * 60  # a hanging test is named; a first one may build Kubernetes
+PATIENT = ("nice", "-n", "10")
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -25,24 +28,19 @@ SANITIZERS = {
 
 
 class Runner:
-    def __init__(self, python: Path):
-        self._python = python
+    def __init__(self, python: Path, environment: dict[str, str] | None = None):
+        self._python, self._environment = python, environment or {}
         self._built: dict[str, bool] = {}
         self._building = threading.Lock()
         self._stop = threading.Event()
 
-    def suites(self, suites: list[Suite]) -> dict[str, Results]:
-        """What each suite found, in the order of the suites."""
+    def run(self, selection: list[Chosen]) -> dict[str, Results]:
+        """What each suite found, in the order of the selection."""
         found: dict[str, Results] = {}
-        alone, *together = groups(suites)
-        for side_by_side in ([alone], together):
-            found |= self._side_by_side(side_by_side)
-        return {suite.name: found[suite.name] for suite in suites}
-
-    def _side_by_side(self, chosen: list[list[Suite]]) -> dict[str, Results]:
-        found: dict[str, Results] = {}
-        with ThreadPoolExecutor(max(1, len(chosen))) as pool:
-            running = [pool.submit(self._group, group) for group in chosen]
+        groups = dict.fromkeys(chosen.suite.group for chosen in selection)
+        with ThreadPoolExecutor(len(groups)) as pool:
+            running = [pool.submit(self._group, [chosen for chosen in selection if chosen.suite.group == group])
+                       for group in groups]
             try:
                 for group in running:
                     found |= group.result()
@@ -50,27 +48,29 @@ class Runner:
                 # An interrupt, most of all: the other groups end what they started.
                 self._stop.set()
                 raise
+        return {chosen.suite.name: found[chosen.suite.name] for chosen in selection}
+
+    def _group(self, group: list[Chosen]) -> dict[str, Results]:
+        return {chosen.suite.name: self._suite(chosen) for chosen in group}
+
+    def _suite(self, chosen: Chosen) -> Results:
+        suite, found, began = chosen.suite, Results(), time.monotonic()
+        usual = "" if chosen.names else f" (usually {suite.minutes} min)"
+        print(f"== {suite.name}: {suite.about}{usual}", flush=True)
+        for part in chosen.parts:
+            name = f"{suite.name}-{suite.parts.index(part) + 1}"
+            found.add(self._part(part, suite, name, chosen.of(part)))
+        found.duration_s = time.monotonic() - began
+        print(f"{indent(suite)}{found} in {long_command.format_duration(began)}", flush=True)
         return found
 
-    def _group(self, group: list[Suite]) -> dict[str, Results]:
-        return {suite.name: self._suite(suite) for suite in group}
-
-    def _suite(self, suite: Suite) -> Results:
-        found = Results()
-        begun = time.monotonic()
-        print(f"== {suite.name}: {suite.about} (usually {suite.minutes} min)", flush=True)
-        for number, part in enumerate(suite.parts):
-            found.add(self._part(part, suite, f"{suite.name}-{number + 1}"))
-        print(f"{indent(suite)}{found} in {long_command.format_duration(begun)}", flush=True)
-        return found
-
-    def _part(self, part: Compile | Ctest | Pytest, suite: Suite, name: str) -> Results:
+    def _part(self, part: Part, suite: Suite, name: str, tests: list[str]) -> Results:
         for preset in part.presets:
             if not self._build(preset, suite):
-                return Results(failed=[Failure(f"build of preset {preset}")])
+                return Results(failed=[Failure(suite.name, f"build of preset {preset} failed")])
         if isinstance(part, Compile):
             return Results(passed=1)
-        return self._tests(part, suite, name)
+        return self._tests(part, suite, name, tests)
 
     def _build(self, preset: str, suite: Suite) -> bool:
         with self._building:
@@ -91,43 +91,41 @@ class Runner:
     def _step(self, suite: Suite, command: list[str], log: Path, limit_s: float, **options) -> int:
         return long_command.run(command, log, limit_s, indent=indent(suite), stop=self._stop, **options)
 
-    def _tests(self, part: Ctest | Pytest, suite: Suite, name: str) -> Results:
+    def _tests(self, part: Ctest | Pytest, suite: Suite, name: str, tests: list[str]) -> Results:
         log, junit = LOGS / f"{name}.log", LOGS / f"{name}.xml"
         junit.unlink(missing_ok=True)
-        command = self._command(part, suite, junit)
-        print(f"{indent(suite)}testing; {log.relative_to(ROOT)} tells more", flush=True)
-        status = self._step(suite, command, log, PART_LIMIT_S, environment=environment(part))
+        command = self._command(part, suite, junit, tests)
+        print(f"{indent(suite)}testing; log: {log.relative_to(ROOT)}", flush=True)
+        status = self._step(suite, command, log, PART_LIMIT_S, environment=self._environment | environment(part))
         try:
-            found = read_junit(junit)
+            found = read_junit(junit, suite.name if isinstance(part, Ctest) else "")
         except Unreadable as problem:
-            found = Results(failed=[Failure(name, str(problem))])
+            found = Results(failed=[Failure(suite.name, str(problem))])
         if status and not found.failed:
-            found.failed.append(Failure(name, f"{command[0]} ended with status {status}"))
+            found.failed.append(Failure(suite.name, f"{command[0]} ended with status {status}"))
         if not found.total:
-            found.failed.append(Failure(name, "there is not one test"))
+            found.failed.append(Failure(suite.name, "no tests found"))
         for figure in figures(log):
             print(f"{indent(suite)}{figure}", flush=True)
-        if found.failed or found.unsteady:
+        if found.failed or found.flaky:
             long_command.show_end(log, 60, indent(suite))
         return found
 
-    def _command(self, part: Ctest | Pytest, suite: Suite, junit: Path) -> list[str]:
+    def _command(self, part: Ctest | Pytest, suite: Suite, junit: Path, tests: list[str]) -> list[str]:
+        patient = PATIENT if suite.is_patient else ()
         if isinstance(part, Ctest):
-            return ["ctest", "--test-dir", f"build/{part.preset}", "--label-regex", f"^{part.label}$",
+            named = ["--tests-regex", f"^({'|'.join(map(re.escape, tests))})$"] if tests else []
+            return [*patient, "ctest", "--test-dir", f"build/{part.preset}", "--label-regex", f"^{part.label}$", *named,
                     "--no-tests=error", "--output-on-failure", "--parallel", cores(), "--output-junit", str(junit)]
-        return [str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
-                f"--timeout={TEST_LIMIT_S}", "--durations=10", *(AGAIN if suite.group else ()),
-                *(f"tests/{path}" for path in part.paths)]
-
-
-def groups(suites: list[Suite]) -> list[list[Suite]]:
-    """The suites that want the machine for themselves, then those of each group."""
-    names = dict.fromkeys(["", *(suite.group for suite in suites)])
-    return [[suite for suite in suites if suite.group == name] for name in names]
+        # Named tests are few, and each further process would start a cluster of its own.
+        processes = ["-n", str(part.workers), "--dist", "loadgroup"] if part.workers > 1 and not tests else []
+        return [*patient, str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
+                "-o", "junit_family=xunit1", f"--timeout={TEST_LIMIT_S}", *processes,
+                *(() if suite.is_patient or tests else RETRIES), *(tests or [f"tests/{path}" for path in part.paths])]
 
 
 def indent(suite: Suite) -> str:
-    """What a line begins with that may stand among those of other suites."""
+    """The beginning of a line that may be printed among those of other suites."""
     return f"   {suite.name}: "
 
 

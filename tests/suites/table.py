@@ -1,4 +1,4 @@
-"""Every test suite, in the order in which they run in their group. To add a suite, add a row."""
+"""Every test suite, in the order in which those of a group run. To add a suite, add a row."""
 
 from dataclasses import dataclass
 
@@ -32,46 +32,56 @@ class Pytest:
 
     paths: tuple[str, ...]
     preset: str = ""
+    workers: int = 1  # processes that share the tests; more than one where the tests mostly wait (tests/lib/workers.py)
 
     @property
     def presets(self) -> list[str]:
         return [self.preset] if self.preset else []
 
 
+Part = Compile | Ctest | Pytest
+
+
 @dataclass(frozen=True)
 class Suite:
     name: str
     about: str
-    parts: tuple[Compile | Ctest | Pytest, ...]
-    minutes: int  # what it usually takes on two cores, everything cached
-    # Suites with a group spend much of their time on waiting for other programs: groups run side by side, after all other
-    # suites. How long those programs take is nobody's to say on a busy machine: a test that fails there is run once more, and
-    # the end of the run tells its name.
-    group: str = ""
-    # Runs only when it is named: it takes what nobody needs who does not change its subject, such as other projects' programs.
+    parts: tuple[Part, ...]
+    minutes: int  # usual duration within a whole run on two cores, with everything cached
+    # Groups run side by side, the suites of one group one after the other. Tests of other groups than `processor` wait for other
+    # programs, whose duration on a busy machine is unknown: a test that fails there is run once more, and reported as flaky
+    # when it then passes.
+    group: str
+    # Runs only when it is named: for what is needed only by those who change its subject, such as programs of other projects.
     on_demand: bool = False
 
     @property
     def presets(self) -> list[str]:
         return list(dict.fromkeys(preset for part in self.parts for preset in part.presets))
 
+    @property
+    def is_patient(self) -> bool:
+        """Its tests need the processor and nothing else: they take what the other groups leave of it."""
+        return self.group == PROCESSOR
 
+
+PROCESSOR = "processor"
 SUITES = [
-    Suite("arch", "who may include whom, and what pure code may call", (Ctest("release", "arch"),), 1),
-    Suite("unit", "pure code and replayed fuzz seeds, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 2),
-    Suite("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2),
-    Suite("sim", "the operator on virtual time: a thousand seeds of faults, and a crowd", (Ctest("release", "sim"),), 6),
+    Suite("arch", "include rules, purity of the core, documented messages", (Ctest("release", "arch"),), 1, PROCESSOR),
+    Suite("unit", "unit tests and fuzz corpora, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 2, PROCESSOR),
+    Suite("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 2, PROCESSOR),
+    Suite("sim", "simulation with 1,000 fault seeds, and at scale", (Ctest("release", "sim"),), 6, PROCESSOR),
     Suite("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
-         (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3, "API server"),
-    Suite("launcher", "ipu-launch, its agents and real mpirun, with real processes and namespaces", (Pytest(("launcher",), "dev"),), 2,
-         "processes"),
-    Suite("mpi", "PopDist and poprun with a real mpirun, and PopDist's threads under ThreadSanitizer",
-         (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
-          Ctest("tsan", "threads")), 5, "processes"),
-    Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 4, "API server"),
-    Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan"),), 19, "API server"),
-    Suite("cluster", "deploy/cluster and what it leaves behind", (Pytest(("cluster",)),), 4, "nodes"),
+          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 3, "programs"),
+    Suite("launcher", "ipu-launch, its agents and mpirun, with processes and namespaces", (Pytest(("launcher",), "dev"),), 2,
+          "programs"),
+    Suite("mpi", "PopDist and poprun with mpirun, and PopDist's threads under ThreadSanitizer",
+          (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
+           Ctest("tsan", "threads")), 5, "programs"),
+    Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 4, "programs"),
+    Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 10, "API server"),
+    Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 4, "nodes"),
     Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 22, "nodes"),
-    Suite("interop", "the chart with cert-manager's real controllers and a real Prometheus, which it builds first",
-         (Pytest(("interop",), "release"),), 15, "nodes", on_demand=True),
+    Suite("interop", "the chart with cert-manager's controllers and Prometheus, which are built first",
+          (Pytest(("interop",), "release"),), 15, "nodes", on_demand=True),
 ]

@@ -12,11 +12,21 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE))
 
+import workers  # noqa: E402
+from guard import Guard  # noqa: E402
 from probe import Probe  # noqa: E402
 from scripted import ScriptedServer, kubeconfig_for  # noqa: E402
 
 CLUSTER = ROOT / "deploy" / "cluster"
-NAME = "kube-component"
+NAME = workers.cluster_name("kube-component")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """One worker has a real API server for these tests."""
+    for item in items:
+        if HERE in item.path.parents and "cluster" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("kube-cluster"))
 
 
 @pytest.fixture(scope="session")
@@ -87,10 +97,12 @@ def say(*words):
 
 @pytest.fixture(scope="session")
 def cluster():
+    guard = Guard(CLUSTER, "down", "--name", NAME)
     say("down", "--name", NAME)  # of a run that was killed
     say("up", "--no-node", "--name", NAME)
     yield Cluster(say("kubeconfig", "--name", NAME), Path(say("bin")) / "kubectl")
     say("down", "--name", NAME)
+    guard.release()
 
 
 @pytest.fixture

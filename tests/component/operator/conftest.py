@@ -8,23 +8,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import workers  # noqa: E402
 from world import Cluster, World  # noqa: E402
-
-NAME = "op-component"
 
 
 @pytest.fixture(scope="session")
-def cluster():
-    cluster = Cluster(NAME)
+def cluster(request):
+    cluster = Cluster(workers.cluster_name("op-component"))
+    workers.of(request.config).keep_audit_log(cluster.audit_log())
     yield cluster
-    cluster.down()
-
-
-LAST = "test_permissions.py"  # it reads what all the others have asked for
-
-
-def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: item.path.name == LAST)
+    cluster.end()
 
 
 def name_of(node):

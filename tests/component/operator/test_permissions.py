@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import workers
 from permissions import Audit, Right, not_allowed, rights, unused
 from test_admission import WITH_WEBHOOKS, Webhooks, create, job
 from test_given_certificate import WITH_GIVEN
@@ -164,22 +165,23 @@ def test_one_namespace_needs_no_right_beyond_it(cluster, world, vipu):
     give_back_and_adopt(world, vipu, partition, theirs)
     assert ignored.status["lastMessage"] == "No operator has looked at this job yet"
     assert "finalizers" not in ignored.get()["metadata"]
-    audit = Audit(cluster.audit_log(), user)
+    audit = Audit(user, cluster.audit_log())
     assert audit.calls and audit.forbidden == set()
     assert not_allowed(audit.calls, allowed) == set()
     world.api.delete("leases", OPERATOR_NS, "single")
 
 
 def is_whole(request):
-    """Every test of this folder is there: then they have asked for all that the operator ever asks for."""
+    """Every test of this folder has passed: then they have asked for all that the operator ever asks for."""
     folder = request.path.parent
     return ({item.path for item in request.session.items} >= set(folder.glob("test_*.py"))
-            and not request.config.option.keyword and not request.session.testsfailed)
+            and not request.config.option.keyword and not workers.of(request.config).any_failed())
 
 
+@pytest.mark.last
 def test_rights_and_requests_are_the_same(cluster, request):
-    """With everything that the chart can turn on, as the API server's audit log has it of all these tests."""
-    audit = Audit(cluster.audit_log(), USER)
+    """With everything that the chart can turn on, as the API servers' audit logs have it of all these tests."""
+    audit = Audit(USER, *workers.of(request.config).audit_logs())
     allowed = rights(cluster.rendered(*WITH_WEBHOOKS), ACCOUNT)
     assert FINALIZERS in allowed
     assert audit.calls, "nothing was asked"

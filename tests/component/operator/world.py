@@ -22,6 +22,7 @@ from waiting import DEADLINE_S, until
 
 sys.path += [str(ROOT / "deploy/local"), str(ROOT / "tests/lib")]
 
+from guard import Guard  # noqa: E402
 from local_cluster import processes  # noqa: E402
 from local_cluster.addresses import Addresses  # noqa: E402
 from local_cluster.paths import ClusterPaths  # noqa: E402
@@ -48,6 +49,7 @@ class Cluster:
 
     def __init__(self, name):
         self.name = name
+        self._guard = Guard(ROOT / "deploy/cluster", "down", "--name", name)
         self.down()  # that of a run that was killed
         self.up()
         self.kubeconfig = self._say("kubeconfig")
@@ -74,6 +76,10 @@ class Cluster:
 
     def down(self):
         self._say("down")
+
+    def end(self):
+        self.down()
+        self._guard.release()
 
     def _component(self, name):
         return processes.running(ClusterPaths(self.name), name, name).pid
