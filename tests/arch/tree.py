@@ -1,6 +1,6 @@
 """The tree's own rules, each a function that returns sentences about what breaks it.
 
-    python3 tests/arch/tree.py includes|banned|format
+    python3 tests/arch/tree.py includes|circles|banned|format
     python3 tests/arch/tree.py headers ROOM... -- CC FLAG...
     python3 tests/arch/tree.py purity ARCHIVE...
     python3 tests/arch/tree.py names ARCHIVE...
@@ -14,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("base", "vipu", "popdist", "launcher", "operator")
+
+BESIDE_RECONCILE = ("operator/reconcile/decide/", "operator/api/", "operator/kube/", "operator/pool/", "vipu/", "base/")
 
 # What a room, or a folder of it, may include. The longest prefix that matches a file counts.
 MAY_INCLUDE = {
@@ -42,7 +44,16 @@ MAY_INCLUDE = {
     "launcher/": ("launcher/", "vipu/client/", "vipu/model/", "vipu/cli/args/hcl.h", "vipu/cli/args/options.h", "vipu/tools/", "base/", "popdist/contract.h"),
     "launcher/tools/": ("launcher/", "vipu/cli/main.h", "vipu/tools/", "base/"),
     "operator/": ("operator/", "vipu/", "base/"),
+    # Deciding knows nothing of the others; observing and acting do not know each other; the reconciler is on top.
+    "operator/reconcile/decide/": ("operator/reconcile/decide/", "operator/api/", "operator/pool/", "base/core/", "base/doc/"),
+    "operator/reconcile/state/": ("operator/reconcile/state/", *BESIDE_RECONCILE),
+    "operator/reconcile/observe/": ("operator/reconcile/observe/", "operator/reconcile/state/", *BESIDE_RECONCILE),
+    "operator/reconcile/act/": ("operator/reconcile/act/", "operator/reconcile/state/", *BESIDE_RECONCILE),
+    "operator/reconcile/report/": ("operator/reconcile/report/", "operator/reconcile/state/", *BESIDE_RECONCILE),
 }
+
+# How many circles of files a module still has. A number may only become smaller.
+CIRCLES = {"base": 2, "operator": 7, "vipu": 4}
 
 # Function -> the files that may call it. Everything else uses what base/ offers in its place.
 BANNED = {
@@ -98,6 +109,53 @@ def includes():
                     yield f'{name}:{number}: "{target}" is not named from the top of the tree'
             elif not target.startswith(allowed_includes(name)):
                 yield f"{name}:{number}: {name.split('/')[0]} may not look into {target}"
+
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def circles_of(arrows):
+    """The sets of nodes that reach each other, by Tarjan's walk."""
+    found, index, low, stack = [], {}, {}, []
+
+    def walk(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for target in sorted(arrows.get(node, ())):
+            if target not in index:
+                walk(target)
+            if target in stack:
+                low[node] = min(low[node], low[target])
+        if low[node] == index[node]:
+            circle = set(stack[stack.index(node) :])
+            del stack[stack.index(node) :]
+            if len(circle) > 1:
+                found.append(circle)
+
+    for node in sorted(arrows):
+        if node not in index:
+            walk(node)
+    return found
+
+
+def circles():
+    """No files of a folder, and no folders, include each other. A source and its header are one."""
+    files, folders = {}, {}
+    for path in sources(*ROOMS):
+        name = path.relative_to(ROOT)
+        for target in map(Path, INCLUDE.findall(path.read_text())):
+            if target.parent == name.parent and target.stem != name.stem:
+                files.setdefault(name.with_suffix("").as_posix(), set()).add(target.with_suffix("").as_posix())
+            elif target.parent != name.parent and target.parts[0] in ROOMS:
+                folders.setdefault(name.parent.as_posix(), set()).add(target.parent.as_posix())
+    if not files or not folders:
+        yield "no file includes another"
+    yield from (f"these folders include each other: {' '.join(sorted(circle))}" for circle in circles_of(folders))
+    found = [" ".join(sorted(circle)) for circle in circles_of(files)]
+    for module in ROOMS:
+        own = [circle for circle in found if circle.startswith(module + "/")]
+        if len(own) > CIRCLES.get(module, 0):
+            yield from (f"these files include each other: {circle}" for circle in own)
 
 
 def banned():
@@ -180,6 +238,7 @@ def main(argv):
     split = rest.index("--") if "--" in rest else len(rest)
     rules = {
         "includes": includes,
+        "circles": circles,
         "banned": banned,
         "format": layout,
         "headers": lambda: headers(rest[:split], rest[split + 1 :]),
