@@ -203,8 +203,8 @@ char *reconciler_trouble(const struct reconciler *r)
         int64_t age_ms = loop_now_ms(r->loop) - since_ms;
 
         if (trouble && (age_ms >= WATCH_STALE_MS || !watch_is_synced(watches[i])))
-            return mem_printf("the watch of %s has been in trouble for %lld s: %s",
-                              watch_resource(watches[i]), (long long)(age_ms / 1000), trouble->msg);
+            return mem_printf("watch of %s failing for %lld s: %s", watch_resource(watches[i]),
+                              (long long)(age_ms / 1000), trouble->msg);
     }
     return NULL;
 }

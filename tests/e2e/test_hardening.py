@@ -101,7 +101,7 @@ def test_an_operator_of_one_namespace_runs_its_jobs_alone(stack, namespace):
             assert made.pod()["spec"]["nodeSelector"] == dict([NODE_LABEL.split("=")])
             namespace("delete", "ipujob", "alone", "--timeout=60s")
             ignored = Job(stack.kubectl.within(other), "ignored")
-            assert ignored.status["lastMessage"] == "No operator has looked at this job yet"
+            assert ignored.status["lastMessage"] == "Waiting for the IPU operator to pick up the job"
             assert "finalizers" not in ignored.get()["metadata"]
             audit = Audit(f"system:serviceaccount:{namespace.namespace}:{ACCOUNT}", stack.audit_log())
             assert audit.calls and audit.forbidden == set()

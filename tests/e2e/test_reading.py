@@ -15,7 +15,7 @@ def test_get_and_a_shell_while_it_runs(stack, namespace, start):
     made.wait_for_state("Running")
     header, row = columns(namespace("get", "ij", "runner"))
     assert header == ["NAME", "STATUS", "CURRENT", "DESIRED", "LASTMESSAGE", "AGE"]
-    assert row[:5] == ["runner", "Running", "1", "1", "Running on its IPUs"]
+    assert row[:5] == ["runner", "Running", "1", "1", "Running"]
 
     header, row = columns(namespace("get", "ipujobs", "-o", "wide"))
     assert header[6:] == ["PARTITION", "IPUS", "CONTROLLER", "REASON"]

@@ -121,7 +121,7 @@ cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32
         found++;
     }
     if (found < workers) {
-        err_set(err, ERR_NOT_FOUND, "%u of %u workers of instance %u are there", found, workers, instance);
+        err_set(err, ERR_NOT_FOUND, "%u of %u workers of instance %u exist", found, workers, instance);
         return NULL;
     }
     return podlaunch_pod(job, instance, hosts, place, &r->options.pods, err);

@@ -52,7 +52,8 @@ static void on_shared_written(struct request *request, const struct watch *watch
     else if (res->err.kind == ERR_EXISTS)
         response_reject(
             request, "NameTaken",
-            mem_printf("%s %s exists and is not part of this job; delete or rename it", kind, name));
+            mem_printf("%s %s already exists and is not owned by this job; delete it or rename the job", kind,
+                       name));
     else
         response_reject_or_fail(request, res, mem_strdup(res->message));
 }
@@ -79,11 +80,12 @@ static void reject_name(const struct request *request, const struct pod *seen)
     if (seen)
         response_reject(
             request, "StoppingOldPods",
-            mem_printf("pod %s of an earlier job of this name has not gone yet", request->op.text));
+            mem_printf("waiting for pod %s of a previous job with this name to terminate", request->op.text));
     else
         response_reject(
             request, "NameTaken",
-            mem_printf("pod %s exists and is not part of this job; delete or rename it", request->op.text));
+            mem_printf("pod %s already exists and is not owned by this job; delete it or rename the job",
+                       request->op.text));
 }
 
 static bool is_for_launcher(const struct request *request)

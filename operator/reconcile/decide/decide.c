@@ -81,9 +81,8 @@ static void report_resumption(const cJSON *status, struct instance_result *resul
                          str_eq(json_str(status, "reason", ""), "StoppingOldPods");
 
     if (was_suspended && str_eq(result->reason, "PodGone"))
-        instance_set_result(
-            result, INSTANCE_STARTING, "StoppingOldPods",
-            "Pods from before the job was suspended are still ending; then it is started again");
+        instance_set_result(result, INSTANCE_STARTING, "StoppingOldPods",
+                            "Waiting for pods from before the suspension to terminate");
 }
 
 static void decide_instances(const struct job_view *view, const struct rollout *rollout, const cJSON *status,
@@ -166,10 +165,10 @@ static char *describe_failed_instance(const cJSON *status, const struct indexset
 {
     JSON_EACH (item, json_at(status, "failure")) {
         if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
-            return mem_printf("; pod %s: %s; see status.failure", json_str(item, "pod", ""),
+            return mem_printf(": pod %s: %s (see status.failure)", json_str(item, "pod", ""),
                               json_str(item, "reason", ""));
     }
-    return mem_strdup("; see status.failure");
+    return mem_strdup(" (see status.failure)");
 }
 
 static void set_final_verdict(const struct job_view *view, const cJSON *status, const struct tally *tally,
@@ -191,7 +190,7 @@ static void set_final_verdict(const struct job_view *view, const cJSON *status, 
     else
         v->message =
             mem_printf("%u of %zu instances failed%s%s", tally->phases[INSTANCE_FAILED], view->instance_count,
-                       failed->text ? "; " : "", failed->text ? failed->text : known);
+                       failed->text ? ": " : "", failed->text ? failed->text : known);
 }
 
 static uint32_t count_running(const struct tally *tally)
@@ -222,7 +221,7 @@ static void set_verdict(const struct job_view *view, const cJSON *status, const 
     if (view->instance_count == 0) {
         v->state = JOB_PENDING;
         v->reason = "NoInstances";
-        v->message = mem_strdup("spec.jobInstances is 0; scale the job up to start it");
+        v->message = mem_strdup("Scaled to zero; set spec.jobInstances to 1 or more to start the job");
     } else if (tally->fatal) {
         v->state = JOB_FAILED;
         v->reason = tally->first[INSTANCE_FAILED].reason;
@@ -239,7 +238,7 @@ static void set_verdict(const struct job_view *view, const cJSON *status, const 
         v->all_pods = true;
         v->state = JOB_RUNNING;
         v->reason = "Running";
-        v->message = mem_strdup(view->instance_count == 1 ? "Running on its IPUs" : progress);
+        v->message = mem_strdup(view->instance_count == 1 ? "Running" : progress);
     }
 }
 
@@ -252,11 +251,11 @@ static void report_rollout(const struct job_view *view, const struct rollout *ro
         return;
     if (view->job->spec.has_launcher)
         v->message =
-            mem_printf("%s; the template has changed: to use it, suspend the job and resume it", before);
+            mem_printf("%s; the pod template has changed: suspend and resume the job to apply it", before);
     else
-        v->message = mem_printf("%s; %u of %u instances have the changed template%s%s", before,
+        v->message = mem_printf("%s; rolling update: %u of %u instances updated%s%s", before,
                                 rollout->updated, rollout->updated + rollout->outdated,
-                                waits ? "; no spare partition for maxSurge: " : "", waits ? waits : "");
+                                waits ? "; no partition available for maxSurge: " : "", waits ? waits : "");
     mem_free(before);
 }
 
@@ -287,7 +286,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
         plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before anything outside is touched */
         for (size_t i = 0; i < view->instance_count; i++)
             plan_claim(plan, view->instances[i].index, false);
-        v.message = mem_strdup("Nothing is started before the job has its finalizer");
+        v.message = mem_strdup("Waiting to add the finalizer before starting the job");
         if (verdict_note_rejected_write(view, plan, &v))
             status_decide(view, status, &v, plan);
         verdict_release(&v);
@@ -307,8 +306,8 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_report(&tally, &v))
         plan_event(plan, "RestartPolicyOverridden",
-                   "spec.workers.template.spec.restartPolicy does not count: the pods get Never, and "
-                   "spec.restartPolicy says whether the job is started again",
+                   "spec.workers.template.spec.restartPolicy is ignored: pods always use Never; set "
+                   "spec.restartPolicy to restart the job",
                    true);
     if (lifetime_limit(view, status, &v, plan) || is_hindered || is_time_to_report(&tally, &v))
         status_decide(view, status, &v, plan);

@@ -118,8 +118,8 @@ static char *how_to_release_later(const struct job_view *view)
     }
     if (ids.len == 0)
         return mem_strdup("");
-    return mem_printf(". To let the job go now and its partitions later: kubectl annotate -n %s ipujob "
-                      "%s " ANNOTATION_RELEASE "=%s",
+    return mem_printf(". To delete the job now and release its partitions later, run: kubectl annotate -n %s "
+                      "ipujob %s " ANNOTATION_RELEASE "=%s",
                       view->ns, view->name, str_text(&ids));
 }
 
@@ -138,7 +138,7 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
             v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
         verdict_read_ended(status, &v);
         count_pods(view, &v);
-        v.message = mem_printf("Being deleted: %s%s", text, way_out);
+        v.message = mem_printf("Deleting: %s%s", text, way_out);
         verdict_note_rejected_write(view, plan, &v);
         status_decide(view, status, &v, plan);
     }
@@ -169,8 +169,8 @@ void decide_suspended(const struct job_view *view, const cJSON *status, struct p
     count_pods(view, &v);
     if (text && waits_for_controller(view))
         v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
-    v.message = text ? mem_printf("Suspended: %s", text)
-                     : mem_strdup("Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    v.message = text ? mem_printf("Suspending: %s", text)
+                     : mem_strdup("Suspended; no IPUs held. Set spec.suspend to false to resume");
     verdict_note_rejected_write(view, plan, &v);
     status_decide(view, status, &v, plan);
     mem_free(text);
@@ -204,13 +204,13 @@ static void report_change_after_end(const struct job *job, const cJSON *status, 
 {
     if (json_i64(status, "desiredReplicas", 0) != job->spec.instances)
         plan_event(plan, "ScaledAfterEnd",
-                   "The job has ended; scaling it changes nothing. Create it anew to run it again", true);
+                   "The job has finished and cannot be scaled; delete and re-create it to run it again",
+                   true);
     else if (json_i64(status, "observedGeneration", 0) != job->generation)
-        plan_event(
-            plan, "ChangedAfterEnd",
-            "The job has ended; of its spec only ttlSecondsAfterFinished and cleanPodPolicy still count. "
-            "Create it anew to run it again",
-            false);
+        plan_event(plan, "ChangedAfterEnd",
+                   "The job has finished; changes other than ttlSecondsAfterFinished and cleanPodPolicy are "
+                   "ignored. Delete and re-create it to run it again",
+                   false);
 }
 
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)

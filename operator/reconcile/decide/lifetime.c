@@ -52,14 +52,13 @@ static bool end_at_limit(const struct job_view *view, const cJSON *status, struc
     if (spec->active_deadline_s && has_begun &&
         has_passed(view, status, "startTime", spec->active_deadline_s, plan)) {
         end(v, JOB_FAILED, "DeadlineExceeded",
-            mem_printf("The job ran for the %u seconds of spec.activeDeadlineSeconds and was stopped",
-                       spec->active_deadline_s));
+            mem_printf("Stopped after %u s: spec.activeDeadlineSeconds exceeded", spec->active_deadline_s));
         return true;
     }
     if (spec->start_deadline_s && v->stuck_at &&
         has_passed(view, status, "stuckSince", spec->start_deadline_s, plan)) {
         end(v, JOB_FAILED, "StartDeadlineExceeded",
-            mem_printf("Pods were stuck for the %u seconds of spec.startDeadlineSeconds. %s",
+            mem_printf("Pods did not start within %u s (spec.startDeadlineSeconds): %s",
                        spec->start_deadline_s, v->stuck_at));
         return true;
     }

@@ -62,7 +62,7 @@ cJSON *usage_query(const struct reconciler *r, uint32_t size)
     json_put_bool(out, "available", answers);
     json_put_i64(out, "numOfPartitions", count);
     if (!answers)
-        json_put_str(out, "message", "no V-IPU controller answers");
+        json_put_str(out, "message", "no V-IPU controller is responding");
     else
         json_put_str(out, "message", "");
     json_put_i64(out, "largestPartition", largest);

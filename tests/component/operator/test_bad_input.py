@@ -189,7 +189,7 @@ def test_a_job_that_a_quota_takes_in_part_leaves_its_ipus_to_others(world, vipu)
     world.start_operator(vipu.address)
     crowd = world.job("crowd", workersPerJobInstance=4, ipusPerJobInstance="64")
     told = crowd.wait("Pending", "QuotaExceeded")
-    assert "does not take all pods of instance 0" in told["lastMessage"] and "exceeded quota: three" in told["lastMessage"]
+    assert "Some pods of instance 0 were rejected" in told["lastMessage"] and "exceeded quota: three" in told["lastMessage"]
     assert told["stuckSince"]
     until(lambda: crowd.pods() == {} and crowd.records() == {} and vipu.partitions() == {}, "all is taken back", tell=world.tell)
     pair = world.job("pair", workersPerJobInstance=2, ipusPerJobInstance="64")
@@ -265,7 +265,7 @@ def test_a_pod_of_somebody_else_is_not_adopted(world, vipu):
     told = job.wait("Pending", "NameTaken")["lastMessage"]
     until(lambda: "NameTaken" in job.reasons_told(), "an event tells it", tell=world.tell)
     assert job.condition("PodsReady")["reason"] == "NameTaken"
-    assert "pod taken-worker-0 exists and is not part of this job" in told
+    assert "pod taken-worker-0 already exists and is not owned by this job" in told
     now = world.api.get("pods", world.ns, "taken-worker-0")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
     world.api.delete("pods", world.ns, "taken-worker-0", gracePeriodSeconds=0)
@@ -279,7 +279,7 @@ def test_a_service_of_somebody_else_is_not_adopted(world, vipu):
                                                      "spec": {"ports": [{"port": 80}]}})
     job = world.job("shared", workersPerJobInstance=2)
     told = job.wait("Pending", "NameTaken")["lastMessage"]
-    assert "Service shared-workers exists and is not part of this job" in told
+    assert "Service shared-workers already exists and is not owned by this job" in told
     now = world.api.get("services", world.ns, "shared-workers")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
     world.api.delete("services", world.ns, "shared-workers")

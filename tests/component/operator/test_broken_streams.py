@@ -166,7 +166,7 @@ def test_an_api_server_that_crashes_and_forgets(world, vipu):
     until(goes_on, "it leads, and every watch was too old", PATIENCE_S, world.tell)
     world.operator.until_working(PATIENCE_S)
     running.wait("Completed", seconds=PATIENCE_S)
-    until(lambda: "may still run" in going.status["lastMessage"], "it is held", PATIENCE_S, world.tell)
+    until(lambda: "may still be running" in going.status["lastMessage"], "it is held", PATIENCE_S, world.tell)
     going.annotate(**{RELEASE: pods["going-worker-0"]["metadata"]["annotations"]["graphcore.ai/partition"]})
     going.wait_gone(PATIENCE_S)
     world.kubelet.succeed(starting.run_pods(1)["starting-worker-0"])

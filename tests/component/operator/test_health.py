@@ -151,7 +151,7 @@ def test_a_leader_that_begins_blind_says_of_what(world, vipu):
     api = world.make_api_proxy()
     api.refuses = lambda seen: seen.path.endswith("/nodes")
     operator = world.make_operator(vipu.address, proxy=api).start()
-    told = rf"jobs, pods, .* not all known yet; the watch of nodes has been in trouble for \d+ s: .*{FORBIDDEN}.*\n"
+    told = rf"jobs, pods, .* not all known yet; watch of nodes failing for \d+ s: .*{FORBIDDEN}.*\n"
     until(lambda: re.fullmatch(told, operator.ask("/readyz")[1]), "it is named, with the cause", tell=world.tell)
     assert operator.health("/readyz") == 503
     api.refuses = lambda seen: False

@@ -171,7 +171,7 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
           tell=world.tell)
     world.kubelet.end_deleted(pods["broken-worker-0"])
     failed = job.wait("Failed", "ContainerFailed")
-    assert failed["lastMessage"] == "Container train of pod broken-worker-1 ended with exit code 3: \ufffd loss is not a number"
+    assert failed["lastMessage"] == "Container train of pod broken-worker-1 exited with code 3: \ufffd loss is not a number"
     failure = failed["failure"][0]
     assert (failure["pod"], failure["container"], failure["exitCode"]) == ("broken-worker-1", "train", 3)
     assert failure["message"] == "\ufffd loss is not a number" and failure["instance"] == 0
@@ -197,7 +197,7 @@ def test_exit_code_policy_restarts_on_the_same_partition(world, vipu):
     assert job.wait("Running")["restartCount"] == 1
     world.kubelet.fail(second, 4, "no more")
     failed = job.wait("Failed", "BackoffLimitExceeded")
-    assert failed["lastMessage"].endswith("ended with exit code 4, after 1 of at most 1 restarts: no more")
+    assert failed["lastMessage"].endswith("exited with code 4; backOffLimit of 1 restart reached: no more")
     assert [failure["message"] for failure in failed["failure"]] == ["no more", "try again"]
     job.wait_released()
 
@@ -330,7 +330,7 @@ def test_an_endpoint_slice_of_somebody_else_is_not_adopted(world, vipu):
     job = world.job("taken", workersPerJobInstance=2)
     job.run_pods(2)
     told = job.wait("Starting", "NameTaken")["lastMessage"]
-    assert "EndpointSlice taken-workers-0-ipv4 exists and is not part of this job" in told
+    assert "EndpointSlice taken-workers-0-ipv4 already exists and is not owned by this job" in told
     assert world.api.get("endpointslices", world.ns, "taken-workers-0-ipv4") == theirs
     world.api.delete("endpointslices", world.ns, "taken-workers-0-ipv4")
     job.wait("Running")
@@ -349,7 +349,7 @@ def test_what_an_earlier_job_of_the_name_has_left_is_not_adopted(world, vipu):
     first.wait_gone()
     second = world.job("again")
     told = second.wait("Starting", "StoppingOldPods")["lastMessage"]
-    assert "pod again-worker-0 of an earlier job of this name has not gone yet" in told
+    assert "waiting for pod again-worker-0 of a previous job with this name to terminate" in told
     assert second.pods()["again-worker-0"]["metadata"]["ownerReferences"] == left["metadata"]["ownerReferences"]
     assert second.status["workersStatus"]["active"] == 0
     world.kubelet.end_deleted(left)

@@ -79,7 +79,7 @@ def test_a_launch_from_keys_to_completion(world, vipu):
     world.kubelet.bind(workers["mpi-worker-1"])
     world.kubelet.report(workers["mpi-worker-1"], "Pending", [])
     told = job.wait("Starting", "WaitingForWorkers")
-    assert "of 2 workers are ready" in told["lastMessage"] and "mpi-launcher" not in job.pods()
+    assert "Waiting for workers: " in told["lastMessage"] and "mpi-launcher" not in job.pods()
     world.kubelet.run(workers["mpi-worker-1"])
     pod = launcher(world, job)
     main = pod["spec"]["containers"][0]
@@ -116,7 +116,7 @@ def test_a_network_policy_comes_back_and_another_is_left_alone(world, vipu):
     theirs = world.api.create("networkpolicies", world.ns, {
         "metadata": {"name": "taken-peers"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}})
     told = launched(world, "taken").wait("Pending", "NameTaken")
-    assert "NetworkPolicy taken-peers exists and is not part of this job" in told["lastMessage"]
+    assert "NetworkPolicy taken-peers already exists and is not owned by this job" in told["lastMessage"]
     assert world.api.get("networkpolicies", world.ns, "taken-peers") == theirs
 
 

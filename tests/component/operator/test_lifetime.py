@@ -22,7 +22,7 @@ def is_free(operator, job):
 def test_a_job_that_runs_too_long_fails(operator):
     job = operator.job("endless", activeDeadlineSeconds=3)
     failed = job.wait("Failed", "DeadlineExceeded")
-    assert "3 seconds of spec.activeDeadlineSeconds" in failed["lastMessage"]
+    assert "Stopped after 3 s: spec.activeDeadlineSeconds" in failed["lastMessage"]
     assert failed["currentReplicas"] == 0 and job.condition("Failed")["reason"] == "DeadlineExceeded"
     until(lambda: not job.pods(), "its pods have gone", tell=operator.tell)
     assert is_free(operator, job)
@@ -67,7 +67,7 @@ def test_pods_that_are_stuck_give_the_ipus_back(operator, name, reason, message)
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
              "message": "0/1 nodes are available"}]}}, "status")
     stuck = job.wait("Starting", reason)
-    assert f"Pod {name}-worker-0 waits: {message}" in stuck["lastMessage"] and stuck["stuckSince"]
+    assert f"Pod {name}-worker-0 is waiting: {message}" in stuck["lastMessage"] and stuck["stuckSince"]
     until(lambda: reason in job.reasons_told(), "an event tells it", tell=operator.tell)
     job.patch({"spec": {"startDeadlineSeconds": 3}})
     failed = job.wait("Failed", "StartDeadlineExceeded")

@@ -42,7 +42,7 @@ def test_an_error_resets_the_partition_of_a_job_that_restarts(world, brittle):
 
     def notes():
         return [event["note"] for event in job.events() if event["reason"] == "PartitionError"]
-    until(lambda: any("a link was down" in note and "(1 of at most 2)" in note for note in notes()), "an event tells", tell=notes)
+    until(lambda: any("a link was down" in note and "(restart 1 of 2)" in note for note in notes()), "an event tells", tell=notes)
     assert [part["id"] for part in job.status["partitions"]] == [f"p-tough-{world.ns}-0"], "reset, not replaced"
 
 

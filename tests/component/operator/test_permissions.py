@@ -163,7 +163,7 @@ def test_one_namespace_needs_no_right_beyond_it(cluster, world, vipu):
         world.kubelet.end_deleted(made)
     launched.wait_gone()
     give_back_and_adopt(world, vipu, partition, theirs)
-    assert ignored.status["lastMessage"] == "No operator has looked at this job yet"
+    assert ignored.status["lastMessage"] == "Waiting for the IPU operator to pick up the job"
     assert "finalizers" not in ignored.get()["metadata"]
     audit = Audit(user, cluster.audit_log())
     assert audit.calls and audit.forbidden == set()

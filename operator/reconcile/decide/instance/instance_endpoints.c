@@ -112,7 +112,7 @@ bool decide_endpoints(const struct job_view *view, const struct instance_view *i
     if (!view->endpoints_rejected)
         return false;
     instance_set_result(ret, INSTANCE_STARTING, view->create_reason,
-                        "The API server does not take the addresses of the workers: %s", view->create_text);
+                        "The API server rejected the workers' EndpointSlices: %s", view->create_text);
     ret->is_stuck = reason_is_warning(view->create_reason);
     return true;
 }

@@ -16,9 +16,9 @@
 void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                       struct plan *plan, struct instance_result *ret)
 {
-    instance_set_result(
-        ret, INSTANCE_RESTARTING, "KeysLost",
-        "The Secret with the keys of instance %u was deleted; its pods are being started again", inst->index);
+    instance_set_result(ret, INSTANCE_RESTARTING, "KeysLost",
+                        "The agent key Secret of instance %u was deleted; restarting the instance",
+                        inst->index);
     plan_delete_running_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan))
         run_begin_next(inst, pods, plan);
@@ -30,11 +30,11 @@ void decide_keys_lost(const struct job_view *view, const struct instance_view *i
 static void report_launcher_starting(const struct job_view *view, struct instance_result *ret)
 {
     instance_set_result(ret, INSTANCE_STARTING, "StartingLauncher",
-                        "All workers are ready; the launcher is being started");
+                        "All workers ready; starting the launcher");
     ret->is_unanswered = !view->create_rejected;
     if (view->create_rejected)
         instance_set_result(ret, INSTANCE_STARTING, view->create_reason,
-                            "The API server does not take the launcher pod: %s", view->create_text);
+                            "The API server rejected the launcher pod: %s", view->create_text);
 }
 
 /* The note comes first, so that whoever comes after this process does not start the program a second time,
@@ -62,8 +62,8 @@ static void launch_when_ready(const struct job_view *view, const struct instance
     uint32_t workers = view->job->spec.workers_per_instance;
 
     instance_set_result(ret, INSTANCE_STARTING, "WaitingForWorkers",
-                        "%u of %u workers are ready, on partition %s; the launcher starts when all are",
-                        pods->ready, workers, inst->record->name);
+                        "Waiting for workers: %u of %u ready on partition %s", pods->ready, workers,
+                        inst->record->name);
     report_waiting_pod(view, pods, plan, ret);
     instance_note_step(view, inst, plan, ret);
     if (pods->ready < workers || inst->partition.state != PART_ACTIVE || inst->partition.busy)
@@ -103,14 +103,14 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
         return false;
     if (is_alone && !pods->gone &&
         plan_is_within(plan, view->now_ms, view->now_unix_s, launcher->finished_s, CAUSE_SHOWS_S)) {
-        instance_set_result(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s has failed", launcher->name);
+        instance_set_result(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s failed", launcher->name);
         ret->failure = (struct failure){0};
         return true;
     }
     if (launcher->phase == POD_RUNNING &&
         plan_is_within(plan, view->now_ms, view->now_unix_s, pods->failure.at_s, LAUNCHER_ENDS_S)) {
         instance_set_result(ret, INSTANCE_ENDING, "Ending",
-                            "Pod %s has ended; so will the launcher that misses it", pods->failure.pod_name);
+                            "Pod %s terminated; waiting for the launcher to exit", pods->failure.pod_name);
         return true;
     }
     return false;

@@ -62,14 +62,16 @@ static struct record *new_record(const struct job_view *view, const struct insta
 static void claim_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                             struct instance_result *ret)
 {
+    uint32_t ipus = view->job->spec.ipus_per_instance;
+
     plan_claim(plan, inst->index, true);
     switch (inst->claim) {
     case CLAIM_GRANTED:
         plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
         ret->is_unanswered = true;
         instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
-                            "Creating a partition of %u IPUs on V-IPU controller %s",
-                            view->job->spec.ipus_per_instance, inst->granted);
+                            "Creating a partition of %u %s on controller %s", ipus,
+                            ipus == 1 ? "IPU" : "IPUs", inst->granted);
         return;
     case CLAIM_WAITING:
         instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s", inst->wait->text);
@@ -77,7 +79,7 @@ static void claim_partition(const struct job_view *view, const struct instance_v
         return;
     case CLAIM_NONE:
         ret->is_unanswered = true;
-        instance_set_result(ret, INSTANCE_WAITING, "Queued", "Waiting for its turn");
+        instance_set_result(ret, INSTANCE_WAITING, "Queued", "Waiting in the queue");
         return;
     }
 }
@@ -118,7 +120,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
     if (inst->stale_count) {
         stop_stale(view, inst, plan);
         instance_set_result(ret, INSTANCE_STARTING, "StoppingOldPods",
-                            "Pods of an earlier attempt are being stopped");
+                            "Waiting for pods of the previous attempt to terminate");
         return;
     }
     if (instance_was_rejected(view) && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms)) {
@@ -133,7 +135,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
         plan_claim(plan, inst->index, false);
         ret->is_unanswered = true;
         instance_set_result(ret, INSTANCE_WAITING, "CheckingTemplate",
-                            "Asking the API server whether it would take the pods");
+                            "Validating the pod template with the API server");
         return;
     case DRY_RUN_REJECTED:
         if (view->now_ms < view->dry_run_retry_at_ms)
@@ -141,7 +143,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
         else if (!plan_has(plan, OP_DRY_RUN))
             plan_add(plan, OP_DRY_RUN);
         instance_set_result(ret, INSTANCE_WAITING, view->dry_run_reason,
-                            "The API server does not admit the pods yet: %s", view->dry_run_text);
+                            "The API server rejected the pods: %s", view->dry_run_text);
         ret->is_stuck = true;
         return;
     case DRY_RUN_INVALID:
@@ -157,21 +159,21 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
 /* ---- from record to active partition ---- */
 
 /* The room that was seen is not there for us. It may be elsewhere: back into the queue. */
-static bool is_in_vain(const struct job_view *view, const struct instance_view *inst)
+static bool has_no_capacity(const struct job_view *view, const struct instance_view *inst)
 {
     return inst->partition.refusal == PART_REFUSED_ROOM && !inst->partition.unsettled &&
            inst->record->run == 0 && view->now_ms >= inst->partition_since_ms + NO_ROOM_MS;
 }
 
-static void decide_absent(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
-                          struct instance_result *ret)
+static void create_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                             struct instance_result *ret)
 {
     const struct record *record = inst->record;
     const struct part_view *partition = &inst->partition;
 
     if (partition->refusal == PART_REFUSED_INVALID) {
         instance_set_result(ret, INSTANCE_FAILED, "PartitionRefused",
-                            "V-IPU controller %s refuses the partition: %s", record->controller,
+                            "V-IPU controller %s rejected the partition: %s", record->controller,
                             partition->trouble);
         ret->is_fatal = true;
         ret->is_unanswered = false; /* this is the answer; unsaid, it would be asked for again */
@@ -180,7 +182,7 @@ static void decide_absent(const struct job_view *view, const struct instance_vie
     }
     if (!plan_is_due(plan, view->now_ms, partition->retry_at_ms))
         return;
-    if (is_in_vain(view, inst)) {
+    if (has_no_capacity(view, inst)) {
         /* Nothing was ever made under its first id: it goes at once, and is free for the next try. */
         mem_free(instance_stop(view, inst, KEEP_FINISHED,
                                record->attempt ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan));
@@ -217,7 +219,8 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
                     struct instance_result *ret)
 {
     instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
-                        "Partition id %s is somebody else's; another is chosen", inst->record->name);
+                        "Partition ID %s is in use by another owner; choosing another ID",
+                        inst->record->name);
     if (!plan_is_due(plan, view->now_ms, inst->partition_since_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;
     if (must_back_off(view, inst, plan))
@@ -242,13 +245,13 @@ static void create_pods(const struct job_view *view, const struct instance_view 
 {
     uint32_t workers = view->job->spec.workers_per_instance;
 
-    instance_set_result(ret, INSTANCE_STARTING, "StartingPods", "%u %s being started on partition %s",
-                        workers, workers == 1 ? "pod is" : "pods are", inst->record->name);
+    instance_set_result(ret, INSTANCE_STARTING, "StartingPods", "Starting %u %s on partition %s", workers,
+                        workers == 1 ? "pod" : "pods", inst->record->name);
     if (instance_was_rejected(view))
         instance_set_rejected(view, inst, INSTANCE_STARTING, plan, ret);
     else if (view->create_rejected)
         instance_set_result(ret, INSTANCE_STARTING, view->create_reason,
-                            "The API server does not take the pods: %s", view->create_text);
+                            "The API server rejected the pods: %s", view->create_text);
     if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
     if (!decide_prerequisites(view, inst, pods, plan))
@@ -264,39 +267,41 @@ static void create_pods(const struct job_view *view, const struct instance_view 
 }
 
 /* The last trouble is told until it is over: it does not come and go with every new try. */
-static void say_where_partition_stands(const struct job_view *view, const struct instance_view *inst,
-                                       struct plan *plan, struct instance_result *ret)
+static void report_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
+                             struct instance_result *ret)
 {
     const struct record *record = inst->record;
+    const char *ipus = record->size == 1 ? "IPU" : "IPUs";
     const struct part_view *partition = &inst->partition;
     bool is_there =
         partition->state == PART_PENDING || partition->state == PART_ACTIVE || partition->state == PART_ERROR;
 
     if (partition->is_broken)
         instance_set_result(ret, INSTANCE_STARTING, "PartitionError",
-                            "Partition %s is in error and is being reset: %s", record->name,
-                            partition->trouble ? partition->trouble : "no reason given");
+                            "Resetting partition %s after an error: %s", record->name,
+                            partition->trouble ? partition->trouble : "no reason reported");
     else if (partition->refusal == PART_REFUSED_ROOM && !is_there)
         instance_set_result(ret, INSTANCE_WAITING, "InsufficientIPUs",
-                            "V-IPU controller %s has no room for %u IPUs: %s", record->controller,
-                            record->size, partition->trouble ? partition->trouble : "no reason given");
+                            "V-IPU controller %s has no capacity for %u %s: %s", record->controller,
+                            record->size, ipus,
+                            partition->trouble ? partition->trouble : "no reason reported");
     else if (partition->trouble && !is_there)
         instance_set_result(ret, INSTANCE_WAITING, "ControllerUnavailable", "V-IPU controller %s: %s",
                             record->controller, partition->trouble);
     else if (controller_is_unresponsive(view, inst, plan))
         instance_set_result(ret, INSTANCE_STARTING, "ControllerUnavailable",
-                            "V-IPU controller %s, which makes partition %s, does not answer: %s",
+                            "V-IPU controller %s is not responding while creating partition %s: %s",
                             record->controller, record->name, inst->controller_trouble);
     else if (partition->in_vain_ms)
         instance_set_result(ret, INSTANCE_STARTING, "PartitionError",
-                            "Partition %s has to be reset before its pods start: %s", record->name,
-                            partition->trouble ? partition->trouble : "no reason given");
+                            "Waiting to reset partition %s before starting pods: %s", record->name,
+                            partition->trouble ? partition->trouble : "no reason reported");
     else if (instance_was_rejected(view))
         instance_set_rejected(view, inst, INSTANCE_STARTING, plan, ret);
     else
         instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
-                            "Partition %s of %u IPUs is being made by V-IPU controller %s", record->name,
-                            record->size, record->controller);
+                            "Waiting for controller %s to create partition %s (%u %s)", record->controller,
+                            record->name, record->size, ipus);
 }
 
 void decide_starting(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
@@ -304,7 +309,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
 {
     const struct part_view *partition = &inst->partition;
 
-    say_where_partition_stands(view, inst, plan, ret);
+    report_partition(view, inst, plan, ret);
     instance_note_step(view, inst, plan, ret);
     if (!plan_is_due(plan, view->now_ms, inst->partition_since_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;
@@ -320,7 +325,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
     else if (view->now_ms < partition->pods_until_ms) /* no reset, and no new partition, under its feet */
         plan_again_at(plan, partition->pods_until_ms);
     else if (partition->state == PART_ABSENT)
-        decide_absent(view, inst, plan, ret);
+        create_partition(view, inst, plan, ret);
     else if (is_beyond_repair(view, partition))
         attempt_begin_next(inst, "PartitionError", pods, plan);
     else

@@ -11,8 +11,8 @@
 #define PREPARED_S 60
 
 /* What the program said last is what its user wants to know first. */
-static void say_failed(const struct job_spec *spec, const struct pod_summary *pods,
-                       struct instance_result *ret)
+static void report_failed(const struct job_spec *spec, const struct pod_summary *pods,
+                          struct instance_result *ret)
 {
     AUTO(mem) char *what = failure_sentence(&pods->failure);
     struct slice last = failure_last_line(&pods->failure);
@@ -20,8 +20,9 @@ static void say_failed(const struct job_spec *spec, const struct pod_summary *po
 
     if (spec->backoff_limit && failure_calls_for_restart(spec, &pods->for_policy))
         instance_set_result(ret, INSTANCE_FAILED, "BackoffLimitExceeded",
-                            "%s, after %u of at most %u restarts%s%.*s", what, spec->backoff_limit,
-                            spec->backoff_limit, colon, (int)last.len, last.ptr);
+                            "%s; backOffLimit of %u %s reached%s%.*s", what, spec->backoff_limit,
+                            spec->backoff_limit == 1 ? "restart" : "restarts", colon, (int)last.len,
+                            last.ptr);
     else
         instance_set_result(ret, INSTANCE_FAILED, pods->failure.reason, "%s%s%.*s", what, colon,
                             (int)last.len, last.ptr);
@@ -31,7 +32,7 @@ void decide_failed(const struct job_view *view, const struct instance_view *inst
                    const struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     plan_delete_running_pods(view, inst, plan); /* peers of a failed worker would wait for it for ever */
-    say_failed(&view->job->spec, pods, ret);
+    report_failed(&view->job->spec, pods, ret);
     if (pods->may_be_running)
         ret->phase = INSTANCE_ENDING;
 }
@@ -40,7 +41,7 @@ static void decide_succeeded(const struct job_view *view, const struct instance_
                              struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     if (pods->may_be_running)
-        instance_set_result(ret, INSTANCE_ENDING, "Ending", "Instance %u is ending", inst->index);
+        instance_set_result(ret, INSTANCE_ENDING, "Ending", "Instance %u is finishing", inst->index);
     else if (wants_restart(&view->job->spec, inst->record, NULL))
         decide_restart(view, inst, pods, inst->workers[0].pod->finished_s, plan, ret);
     else
@@ -52,7 +53,7 @@ void decide_pod_recreated(const struct job_view *view, const struct instance_vie
                           struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     instance_set_result(ret, INSTANCE_RESTARTING, "PodGone",
-                        "A pod of instance %u was deleted; its pods are being started again", inst->index);
+                        "A pod of instance %u was deleted; restarting the instance", inst->index);
     plan_delete_running_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan) && !must_back_off(view, inst, plan))
         run_begin_next(inst, pods, plan);
@@ -63,7 +64,7 @@ static void report_pod_trouble(const struct pod *pod, struct instance_result *re
 {
     const char *reason = pod->trouble ? pod->trouble : "PodsWaiting";
 
-    instance_set_result(ret, INSTANCE_STARTING, reason, "Pod %s waits: %s%s%s", pod->name, pod->reason,
+    instance_set_result(ret, INSTANCE_STARTING, reason, "Pod %s is waiting: %s%s%s", pod->name, pod->reason,
                         pod->message ? ": " : "", pod->message ? pod->message : "");
     ret->is_stuck = reason_is_warning(reason);
 }
@@ -76,11 +77,11 @@ static void report_not_prepared(const struct job_view *view, const struct pod *p
     AUTO(json) cJSON *template = job_template(view->job, &err);
     AUTO(mem) char *needs = podneeds_tell(template);
 
-    instance_set_result(
-        ret, INSTANCE_STARTING, "PodNotPrepared",
-        "Pod %s waits: node %s could not prepare its volumes and network for %d seconds%s%s; kubectl "
-        "describe pod -n %s %s tells what is missing",
-        pod->name, pod->node, PREPARED_S, *needs ? "; the volumes name " : "", needs, view->ns, pod->name);
+    instance_set_result(ret, INSTANCE_STARTING, "PodNotPrepared",
+                        "Pod %s is waiting: volumes or network not ready on node %s after %d s%s%s (kubectl "
+                        "describe pod -n %s %s)",
+                        pod->name, pod->node, PREPARED_S, *needs ? "; check that these exist: " : "", needs,
+                        view->ns, pod->name);
     ret->is_stuck = true;
 }
 
@@ -106,15 +107,13 @@ void report_running(const struct instance_view *inst, const struct pod *with_run
     else if (with_running_sidecar->exit_code)
         instance_set_result(
             ret, INSTANCE_ENDING, "Ending",
-            "Container %s of pod %s has failed with exit code %d; container %s still runs, and the pod "
-            "ends with it",
+            "Container %s of pod %s failed with exit code %d; waiting for container %s to exit",
             with_running_sidecar->failed_container, with_running_sidecar->name,
             with_running_sidecar->exit_code, with_running_sidecar->lingering);
     else
-        instance_set_result(
-            ret, INSTANCE_ENDING, "Ending",
-            "The program of pod %s has ended; container %s still runs, and the pod ends with it",
-            with_running_sidecar->name, with_running_sidecar->lingering);
+        instance_set_result(ret, INSTANCE_ENDING, "Ending",
+                            "Main container of pod %s completed; waiting for container %s to exit",
+                            with_running_sidecar->name, with_running_sidecar->lingering);
 }
 
 void decide_replaced(const struct job_view *view, const struct instance_view *inst,
@@ -123,8 +122,8 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
 {
     struct record *next;
 
-    instance_set_result(ret, INSTANCE_STARTING, "Updating",
-                        "Instance %u is being replaced, because the template has changed", inst->index);
+    instance_set_result(ret, INSTANCE_STARTING, "Updating", "Updating instance %u to the new pod template",
+                        inst->index);
     plan_delete_running_pods(view, inst, plan);
     if (rollout_action != ROLLOUT_REPLACE || !run_is_over(view, inst, pods, plan))
         return;
@@ -146,9 +145,8 @@ void decide_running(const struct job_view *view, const struct instance_view *ins
     } else if (pods->running + pods->succeeded == workers) {
         report_running(inst, pods->with_ended_main == pods->running ? pods->with_running_sidecar : NULL, ret);
     } else {
-        instance_set_result(ret, INSTANCE_STARTING, "StartingPods",
-                            "%u of %u pods are running, on partition %s", pods->running, workers,
-                            inst->record->name);
+        instance_set_result(ret, INSTANCE_STARTING, "StartingPods", "%u of %u pods running on partition %s",
+                            pods->running, workers, inst->record->name);
         report_waiting_pod(view, pods, plan, ret);
         instance_note_step(view, inst, plan, ret);
     }

@@ -18,9 +18,10 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
 
     plan_delete_running_pods(view, inst, plan);
     instance_set_result(ret, INSTANCE_HOLDING, "ProcessMayStillRun",
-                        "Pod %s on node %s %s; partition %s is held because its processes may still run",
-                        name, lost->node ? lost->node : "unknown",
-                        lost->state == WORKER_PRESENT ? "does not end" : "vanished without having ended",
+                        "Pod %s on node %s %s; holding partition %s: processes may still use its IPUs", name,
+                        lost->node ? lost->node : "unknown",
+                        lost->state == WORKER_PRESENT ? "has not terminated"
+                                                      : "disappeared without terminating",
                         inst->record->name);
     if (view->now_ms < until)
         plan_again_at(plan, until);
@@ -35,7 +36,7 @@ void decide_interrupted(const struct job_view *view, const struct instance_view 
 {
     plan_delete_running_pods(view, inst, plan);
     instance_set_result(ret, INSTANCE_STARTING, "Recovering",
-                        "The operator was interrupted while it started pods; starting afresh");
+                        "The operator restarted while starting pods; starting over");
     if (pods->may_be_running == 0)
         attempt_begin_next(inst, "Interrupted", pods, plan);
 }
@@ -45,10 +46,9 @@ void decide_partition_lost(const struct job_view *view, const struct instance_vi
                            struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     plan_delete_running_pods(view, inst, plan);
-    instance_set_result(
-        ret, INSTANCE_STARTING, "PartitionLost",
-        "Partition %s was changed by somebody else or broke while its pods were started; starting afresh",
-        inst->record->name);
+    instance_set_result(ret, INSTANCE_STARTING, "PartitionLost",
+                        "Partition %s changed or failed while pods were starting; starting over",
+                        inst->record->name);
     if (pods->may_be_running == 0 && !must_back_off(view, inst, plan))
         attempt_begin_next(inst, "PartitionLost", pods, plan);
 }
@@ -106,10 +106,11 @@ static char *describe_partition_failure(const struct instance_view *inst)
     const struct part_view *partition = &inst->partition;
 
     if (partition->state == PART_ABSENT)
-        return mem_printf("Partition %s was removed at V-IPU controller %s by somebody else, or lost by it",
-                          inst->record->name, inst->record->controller);
+        return mem_printf(
+            "Partition %s no longer exists on V-IPU controller %s; it was not removed by the operator",
+            inst->record->name, inst->record->controller);
     return mem_printf("Partition %s is in error: %s", inst->record->name,
-                      partition->trouble ? partition->trouble : "V-IPU gives no reason");
+                      partition->trouble ? partition->trouble : "no reason reported by V-IPU");
 }
 
 /* What the partition needs - a reset, or to be made again - the next run does before its pods start. */
@@ -125,7 +126,7 @@ void decide_partition_failed(const struct job_view *view, const struct instance_
         return;
     }
     instance_set_result(ret, INSTANCE_RESTARTING, failure.reason,
-                        "%s; instance %u is being restarted (%u of at most %u)", text, inst->index,
+                        "%s; restarting instance %u (restart %u of %u)", text, inst->index,
                         inst->record->restarts + 1, view->job->spec.backoff_limit);
     plan_delete_running_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan))

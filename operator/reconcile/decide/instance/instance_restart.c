@@ -28,9 +28,8 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
 {
     int64_t wait_s = ended_s + restart_delay_s(inst->record->restarts) - view->now_unix_s;
 
-    instance_set_result(ret, INSTANCE_RESTARTING, "Restarting",
-                        "Instance %u is being restarted (%u of at most %u)", inst->index,
-                        inst->record->restarts + 1, view->job->spec.backoff_limit);
+    instance_set_result(ret, INSTANCE_RESTARTING, "Restarting", "Restarting instance %u (restart %u of %u)",
+                        inst->index, inst->record->restarts + 1, view->job->spec.backoff_limit);
     plan_delete_running_pods(view, inst, plan);
     if (!run_is_over(view, inst, pods, plan))
         return;

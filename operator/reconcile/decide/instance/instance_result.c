@@ -48,11 +48,9 @@ bool instance_was_rejected(const struct job_view *view)
 void instance_set_rejected(const struct job_view *view, const struct instance_view *inst,
                            enum instance_phase phase, struct plan *plan, struct instance_result *ret)
 {
-    instance_set_result(
-        ret, phase, view->create_reason,
-        "The API server does not take all pods of instance %u, which gives its IPUs back until it is "
-        "tried again: %s",
-        inst->index, view->create_text);
+    instance_set_result(ret, phase, view->create_reason,
+                        "Some pods of instance %u were rejected; IPUs released until the next try: %s",
+                        inst->index, view->create_text);
     ret->is_stuck = true;
     if (!plan_is_due(plan, view->now_ms, view->create_rejected_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;

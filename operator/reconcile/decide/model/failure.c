@@ -112,9 +112,9 @@ bool failure_calls_for_restart(const struct job_spec *spec, const struct failure
 static const char *taken_how(const char *reason)
 {
     if (str_eq(reason, "Preempted"))
-        return "had to make room for a pod of higher priority";
+        return "was preempted by a pod with higher priority";
     if (str_eq(reason, "NodeLost"))
-        return "was given up, because its node does not answer, has gone or was tainted";
+        return "was deleted: its node is unreachable, gone or tainted";
     return "was evicted from its node";
 }
 
@@ -136,12 +136,12 @@ char *failure_sentence(const struct failure *failure)
     if (failure->is_disruption || !pod)
         return mem_printf("Pod %s %s", failure->pod_name, taken_how(failure->reason));
     if (str_eq(failure->reason, "WorkerEnded"))
-        return mem_printf("Worker pod %s ended by itself, before its launcher did", pod->name);
+        return mem_printf("Worker pod %s exited before its launcher", pod->name);
     if (pod->oom_killed && str_eq(failure->reason, "OOMKilled"))
-        return mem_printf("Container %s of pod %s ran out of memory (exit code %d)", pod->failed_container,
+        return mem_printf("Container %s of pod %s was OOM-killed (exit code %d)", pod->failed_container,
                           pod->name, pod->exit_code);
     if (str_eq(failure->reason, "ContainerFailed"))
-        return mem_printf("Container %s of pod %s ended with exit code %d", pod->failed_container, pod->name,
+        return mem_printf("Container %s of pod %s exited with code %d", pod->failed_container, pod->name,
                           pod->exit_code);
     return mem_printf("Pod %s failed: %s%s%s", pod->name, pod->reason ? pod->reason : failure->reason,
                       pod->message ? ": " : "", pod->message ? pod->message : "");

@@ -65,7 +65,7 @@ static char *close_record(const struct job_view *view, const struct tombstone_vi
         mark_quarantined(view, tomb, plan);
     else
         plan_record_delete(plan, tomb->record);
-    return mem_printf("partition %s has been given back, and its record is being closed", tomb->record->name);
+    return mem_printf("partition %s released; deleting its record", tomb->record->name);
 }
 
 static void decide_quarantined(const struct job_view *view, const struct tombstone_view *tomb,
@@ -101,8 +101,9 @@ static char *release_partition(const struct job_view *view, const struct tombsto
         if (partition->unsettled) {
             if (view->now_ms < partition->settle_at_ms)
                 plan_again_at(plan, partition->settle_at_ms);
-            return mem_printf("a request about partition %s may still arrive at V-IPU controller %s",
-                              record->name, record->controller);
+            return mem_printf(
+                "waiting for an earlier request for partition %s to expire on V-IPU controller %s",
+                record->name, record->controller);
         }
         /* Its number says which ids were used; and a deletion may be slow, and must not hit what is used
          * again. */
@@ -130,8 +131,8 @@ static char *release_partition(const struct job_view *view, const struct tombsto
         plan_add(plan, OP_PARTITION_REMOVE)->name = mem_strdup(record->name);
         break;
     }
-    return mem_printf("partition %s is being given back to V-IPU controller %s%s%s", record->name,
-                      record->controller, partition->trouble ? "; last answer: " : "",
+    return mem_printf("releasing partition %s on V-IPU controller %s%s%s", record->name, record->controller,
+                      partition->trouble ? "; last response: " : "",
                       partition->trouble ? partition->trouble : "");
 }
 
@@ -140,8 +141,7 @@ static char *let_go(const struct record *record, const struct part_view *partiti
                     struct plan *plan)
 {
     mark_releasing(record, partition, reason, plan);
-    return mem_printf("partition %s is being given back to V-IPU controller %s", record->name,
-                      record->controller);
+    return mem_printf("releasing partition %s on V-IPU controller %s", record->name, record->controller);
 }
 
 /* A pod of it that nobody answers for was there, or may have been. */
@@ -160,7 +160,7 @@ static void see_seat(const struct worker_view *seat, struct tombstone_view *tomb
     if (is_lost && !tomb->released_by_admin && (!tomb->held || seat->since_ms > tomb->hold_since_ms)) {
         tomb->held = true;
         tomb->hold_since_ms = seat->since_ms;
-        tomb->held_for_pod = seat->pod_name ? seat->pod_name : "a pod that vanished unseen";
+        tomb->held_for_pod = seat->pod_name ? seat->pod_name : "an unknown pod";
     }
 }
 
@@ -196,9 +196,9 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
     if (record->releasing)
         return release_partition(view, tomb, release, plan);
     if (!tomb->all_stopped)
-        return mem_printf("pods that use partition %s are still running", record->name);
+        return mem_printf("waiting for pods on partition %s to terminate", record->name);
     if (tomb->held && !plan_is_due(plan, view->now_ms, until))
-        return mem_printf("partition %s is held because a process of %s may still run", record->name,
+        return mem_printf("holding partition %s: processes of %s may still be running", record->name,
                           tomb->held_for_pod);
     if (tomb->held)
         return let_go(record, &tomb->partition, "ProcessMayStillRun", plan);
@@ -246,7 +246,7 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
         if (is_lost && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
             tomb->held = true;
             tomb->hold_since_ms = worker->since_ms;
-            tomb->held_for_pod = worker->pod_name ? worker->pod_name : "a pod that vanished unseen";
+            tomb->held_for_pod = worker->pod_name ? worker->pod_name : "an unknown pod";
         }
     }
 }
@@ -277,7 +277,7 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
     if (!inst->record)
         return NULL;
     if (!tomb.all_stopped)
-        return mem_printf("pods of instance %u are being stopped", inst->index);
+        return mem_printf("waiting for pods of instance %u to terminate", inst->index);
     tomb.may_have_started_unseen = may_have_started_unseen(view, inst);
     return tombstone_decide(view, &tomb, release, plan);
 }

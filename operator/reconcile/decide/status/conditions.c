@@ -42,8 +42,8 @@ static struct condition partitions_ready(const struct job_verdict *v, const char
         return (struct condition){"PartitionsReady", NO, why, text};
     if (v->has_unresponsive_controller)
         return (struct condition){"PartitionsReady", UNKNOWN, "ControllerUnavailable",
-                                  "A V-IPU controller has not answered for long; what runs goes on"};
-    return (struct condition){"PartitionsReady", YES, "AllActive", "Every instance has its partition"};
+                                  "A V-IPU controller is not responding; running instances are not affected"};
+    return (struct condition){"PartitionsReady", YES, "AllActive", "All partitions are active"};
 }
 
 void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict *v,
@@ -52,7 +52,7 @@ void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict
     cJSON *conditions = json_put_array(status, "conditions");
     bool ended = verdict_has_ended(v), running = v->all_pods;
     const char *why = ended ? "JobEnded" : v->reason;
-    const char *text = ended ? "The job has ended" : v->message;
+    const char *text = ended ? "The job has finished" : v->message;
     const struct condition rows[] = {
         partitions_ready(v, why, text),
         {"PodsReady", running ? YES : NO, running ? "AllRunning" : why,

@@ -105,21 +105,19 @@ TEST(a_sentence_names_pod_container_and_code)
                    taken = {.reason = "NodeLost", .pod_name = "train-worker-1"};
     struct failure none;
 
-    check_sentence(&failure, "Container main of pod train-worker-1 ended with exit code 3");
+    check_sentence(&failure, "Container main of pod train-worker-1 exited with code 3");
     memory.oom_killed = true;
     memory.trouble = "OOMKilled";
     none = failure_of_pod(&memory);
-    check_sentence(&none, "Container main of pod train-worker-1 ran out of memory (exit code 137)");
+    check_sentence(&none, "Container main of pod train-worker-1 was OOM-killed (exit code 137)");
     evicted.trouble = "Evicted";
     evicted.reason = (char *)(uintptr_t) "Evicted";
     evicted.message = (char *)(uintptr_t) "The node was low on resource: memory.";
     none = failure_of_pod(&evicted);
     check_sentence(&none, "Pod train-worker-1 failed: Evicted: The node was low on resource: memory.");
-    check_sentence(&taken,
-                   "Pod train-worker-1 was given up, because its node does not answer, has gone or was "
-                   "tainted");
+    check_sentence(&taken, "Pod train-worker-1 was deleted: its node is unreachable, gone or tainted");
     taken.reason = "Preempted";
-    check_sentence(&taken, "Pod train-worker-1 had to make room for a pod of higher priority");
+    check_sentence(&taken, "Pod train-worker-1 was preempted by a pod with higher priority");
     taken.reason = "Evicted";
     check_sentence(&taken, "Pod train-worker-1 was evicted from its node");
 }

@@ -47,14 +47,14 @@ TEST(the_launcher_starts_when_all_workers_are_ready)
     CHECK(!world_pod(w, "job-launcher"));
     world_pass(w, MINUTE_MS); /* numbers alone wait so long */
     check_state(w, "Starting", "WaitingForWorkers",
-                "1 of 2 workers are ready, on partition p-job-ns-0; the launcher starts when all are");
+                "Waiting for workers: 1 of 2 ready on partition p-job-ns-0");
     CHECK(has_keys(w, "0"));
     CHECK(w->has_policy);
     CHECK(!w->has_service);
     make_ready(w);
     world_settle(w);
     pod(w, "job-launcher");
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_INT_EQ(world_number(w, "workersStatus/active"), 2);
     check_idle(w);
 }
@@ -93,10 +93,10 @@ TEST(a_launcher_that_fails_alone_is_named_when_no_worker_can_be)
 
     world_pod_end(w, pod(w, "job-launcher"), 4);
     world_settle(w);
-    check_state(w, "Running", "Ending", "Launcher pod job-launcher has failed");
+    check_state(w, "Running", "Ending", "Launcher pod job-launcher failed");
     pod(w, "job-worker-0");
     world_pass(w, SHOWS_MS);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-launcher ended with exit code 4");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-launcher exited with code 4");
     check_nothing_held(w);
 }
 
@@ -113,7 +113,7 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
     pod(w, "job-launcher")->last_words = HEARS_NOTHING "\n--- mpirun gives up ---\n";
     world_pod_end(w, pod(w, "job-launcher"), 1);
     world_settle(w);
-    check_state(w, "Running", "Ending", "Launcher pod job-launcher has failed");
+    check_state(w, "Running", "Ending", "Launcher pod job-launcher failed");
     world_pass(w, SHOWS_MS);
     check_state(w, "Running", "WorkerLost",
                 "Launcher pod job-launcher lost worker pod job-worker-1: nothing was heard for 15 s");
@@ -138,8 +138,7 @@ TEST(a_worker_that_shows_why_it_died_is_no_lost_one)
     world_settle(w);
     world_pod_end(w, pod(w, "job-worker-1"), 137);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed",
-                "Container main of pod job-worker-1 ended with exit code 137");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 137");
 }
 
 TEST(whether_a_lost_worker_restarts_its_job_is_the_launchers_exit_code)
@@ -162,8 +161,7 @@ TEST(a_worker_is_named_before_the_launcher_that_misses_it)
     world_settle(w);
     world_pod_end(w, pod(w, "job-worker-1"), 137);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed",
-                "Container main of pod job-worker-1 ended with exit code 137");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 137");
     CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-1");
     check_nothing_held(w);
 }
@@ -179,8 +177,7 @@ TEST(a_launcher_that_has_lost_a_worker_may_end_by_itself)
     world_pass(w, 1000);
     world_pod_end(w, pod(w, "job-launcher"), 1);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed",
-                "Container main of pod job-worker-1 ended with exit code 137");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 137");
     pod(w, "job-launcher"); /* and its log */
 }
 
@@ -191,7 +188,7 @@ TEST(a_launcher_that_does_not_end_is_made_to)
     world_pod_end(w, pod(w, "job-worker-0"), 3);
     world_settle(w);
     world_pass(w, ENDS_MS);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 3");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 exited with code 3");
     check_nothing_held(w);
 }
 
@@ -202,8 +199,7 @@ TEST(a_worker_that_ends_before_its_launcher_has_failed)
     world_pod_end(w, pod(w, "job-worker-0"), 0);
     world_pod_end(w, pod(w, "job-launcher"), 1);
     world_settle(w);
-    check_state(w, "Failed", "WorkerEnded",
-                "Worker pod job-worker-0 ended by itself, before its launcher did");
+    check_state(w, "Failed", "WorkerEnded", "Worker pod job-worker-0 exited before its launcher");
 }
 
 TEST(a_restart_has_new_keys_and_is_judged_by_the_launchers_exit_code)
@@ -215,7 +211,7 @@ TEST(a_restart_has_new_keys_and_is_judged_by_the_launchers_exit_code)
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
     world_pass(w, MINUTE_MS);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_INT_EQ(world_number(w, "restartCount"), 1);
     CHECK(has_keys(w, "1"));
     CHECK(!has_keys(w, "0"));
@@ -247,7 +243,7 @@ TEST(a_changed_worker_ends_the_start_of_all)
 
     world_pod_delete(w, pod(w, "job-worker-1"));
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
     CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
@@ -260,7 +256,7 @@ TEST(a_deleted_launcher_comes_back_with_new_workers)
 
     world_pod_delete(w, pod(w, "job-launcher"));
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
 }
 
@@ -273,7 +269,7 @@ TEST(a_lost_launcher_is_held_for_as_it_may_use_the_partition)
     CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
     CHECK_HAS(world_said(w, "lastMessage"), "job-launcher");
     world_pass(w, WORLD_HOLD_MS);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_STR_EQ(pod(w, "job-launcher")->partition, "p-job-0a1b2c3d4e-0-1");
     CHECK(has_keys(w, "1"));
 }
@@ -306,7 +302,7 @@ TEST(keys_that_went_while_the_workers_started_are_made_anew)
     world_drop_secrets(w);
     make_ready(w);
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
     CHECK(has_keys(w, "1"));
     CHECK_INT_EQ(w->secrets.count, 1);
@@ -329,7 +325,7 @@ static void check_missing_keys_are_made_anew(const char *waiting)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
     CHECK_INT_EQ(w->secrets.count, 0);
     world_pass(w, KEYS_MISSED_MS);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK(strv_has(&w->told, "KeysLost"));
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
     CHECK_INT_EQ(w->secrets.count, 1);
@@ -368,7 +364,7 @@ TEST(a_launcher_that_starts_slowly_is_told)
     check_state(w, "Starting", "StartingLauncher", "Launcher pod job-launcher is starting");
     pod(w, "job-launcher")->is_slow = false;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 /* Between the note and the pod: whether it was made, nobody knows. */
@@ -396,7 +392,7 @@ TEST(a_refused_launcher_pod_is_tried_again)
     world_settle(w);
     w->refusal = NULL;
     world_pass(w, 10000);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 TEST(the_clean_pod_policy_keeps_whom_it_names)
@@ -430,7 +426,7 @@ TEST(a_suspended_job_keeps_no_keys_and_runs_again)
     CHECK_INT_EQ(w->secrets.count, 0);
     world_set_spec(w, "suspend", "false");
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 #define WITH_IMAGE(image)                                                                                    \
@@ -440,7 +436,7 @@ TEST(a_suspended_job_keeps_no_keys_and_runs_again)
 TEST(a_changed_template_waits_for_the_next_start)
 {
     static const char says[] =
-        "Running on its IPUs; the template has changed: to use it, suspend the job and resume it";
+        "Running; the pod template has changed: suspend and resume the job to apply it";
     AUTO(world) struct world *w = running(ONE_LAUNCHED);
     struct wpod *worker = pod(w, "job-worker-0");
     uint64_t revision = worker->revision;
@@ -454,7 +450,7 @@ TEST(a_changed_template_waits_for_the_next_start)
     world_settle(w);
     world_set_spec(w, "suspend", "false");
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK(pod(w, "job-worker-0")->revision != revision);
 }
 
@@ -467,7 +463,7 @@ TEST(a_restart_after_a_failure_uses_the_changed_template)
     world_settle(w);
     end_all(w, 1);
     world_pass(w, MINUTE_MS);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK(pod(w, "job-worker-0")->revision != revision);
 }
 

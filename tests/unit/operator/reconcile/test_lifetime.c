@@ -15,8 +15,7 @@ TEST(a_job_that_runs_too_long_fails_and_gives_its_ipus_back)
     world_pass(w, MINUTE_MS - 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     world_pass(w, 1000);
-    check_state(w, "Failed", "DeadlineExceeded",
-                "The job ran for the 60 seconds of spec.activeDeadlineSeconds and was stopped");
+    check_state(w, "Failed", "DeadlineExceeded", "Stopped after 60 s: spec.activeDeadlineSeconds exceeded");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     CHECK(!world_pod(w, "job-worker-0"));
@@ -131,7 +130,7 @@ TEST(pods_that_are_stuck_too_long_fail_the_job)
     w->now_ms += 1000;
     world_reconcile(w);
     check_state(w, "Failed", "StartDeadlineExceeded",
-                "Pods were stuck for the 30 seconds of spec.startDeadlineSeconds. Pod job-worker-0 waits: "
+                "Pods did not start within 30 s (spec.startDeadlineSeconds): Pod job-worker-0 is waiting: "
                 "ImagePullBackOff: ImagePullBackOff");
     world_settle(w);
     check_nothing_held(w);
@@ -173,9 +172,9 @@ TEST(a_slow_start_is_not_stuck)
 TEST(pods_that_their_node_cannot_prepare_are_stuck)
 {
     static const char says[] =
-        "Pod job-worker-0 waits: node node-of-pod-1 could not prepare its volumes and network "
-        "for 60 seconds; the volumes name Secret token; kubectl describe pod -n ns "
-        "job-worker-0 tells what is missing";
+        "Pod job-worker-0 is waiting: volumes or network not ready on node node-of-pod-1 after 60 s; "
+        "check that these exist: Secret token (kubectl describe pod -n ns "
+        "job-worker-0)";
     AUTO(world) struct world *w = running(WITH_VOLUMES);
     struct wpod *stuck = pod(w, "job-worker-0");
 
@@ -193,7 +192,7 @@ TEST(pods_that_their_node_cannot_prepare_are_stuck)
     w->now_ms += 30000;
     world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "reason"), "StartDeadlineExceeded");
-    CHECK_HAS(world_said(w, "lastMessage"), "the volumes name Secret token");
+    CHECK_HAS(world_said(w, "lastMessage"), "check that these exist: Secret token");
     world_settle(w);
     check_nothing_held(w);
 }

@@ -173,7 +173,7 @@ TEST(names_that_are_refused_keep_a_job_from_running)
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Starting", "PodsForbidden",
-                "The API server does not take the addresses of the workers: endpointslices is forbidden");
+                "The API server rejected the workers' EndpointSlices: endpointslices is forbidden");
     CHECK(strv_has(&w->told, "PodsForbidden"));
     check_idle(w);
     w->names_refusal = NULL;

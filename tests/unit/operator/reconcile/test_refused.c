@@ -33,8 +33,7 @@ static uint32_t pods_there(const struct world *w)
 static void check_backs_off(struct world *w)
 {
     check_state(w, "Pending", "PodsNotCreated",
-                "The API server does not take all pods of instance 0, which gives its IPUs back until it is "
-                "tried again: " QUOTA);
+                "Some pods of instance 0 were rejected; IPUs released until the next try: " QUOTA);
     CHECK_INT_EQ(pods_there(w), 0);
     CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(world_held(w), 0);
@@ -51,7 +50,7 @@ TEST(an_instance_that_cannot_be_whole_holds_no_ipus)
     world_pass(w, AGAIN_MS - TOLD_MS - 1);
     CHECK_INT_EQ(pods_there(w), 0);
     world_pass(w, 1);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
     end_all(w, 0);
@@ -119,7 +118,7 @@ TEST(workers_do_not_wait_for_a_launcher_that_is_refused)
     CHECK_INT_EQ(w->secrets.count, 0);
     w->quota = 3;
     world_pass(w, AGAIN_MS);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 TEST(a_process_that_dies_while_it_takes_back_leaves_nothing)
@@ -216,7 +215,7 @@ TEST(a_job_in_a_namespace_that_is_being_deleted_waits_without_ipus_and_goes)
     w->forbidden_as = "NamespaceTerminating";
     w->refusal = GOES;
     world_settle(w);
-    check_state(w, "Pending", "NamespaceTerminating", "The API server does not admit the pods yet: " GOES);
+    check_state(w, "Pending", "NamespaceTerminating", "The API server rejected the pods: " GOES);
     CHECK(strv_has(&w->told, "NamespaceTerminating"));
     CHECK_INT_EQ(w->record_count, 0);
     world_delete_job(w);
@@ -261,7 +260,7 @@ TEST(what_pods_need_is_waited_for_without_ipus)
         check_backs_off(w);
         w->refuses[row->refused] = false;
         world_pass(w, AGAIN_MS);
-        check_state(w, "Running", "Running", "Running on its IPUs");
+        check_state(w, "Running", "Running", "Running");
     }
 }
 
@@ -274,7 +273,7 @@ TEST(keys_of_pods_that_are_there_are_believed)
         CHECK(world_advance(w));
     w->refuses[OP_KEYS_CREATE] = true;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 /* ---- other writes ---- */
@@ -292,7 +291,7 @@ TEST(a_record_that_is_not_taken_is_told)
     CHECK(*world_said(w, "stuckSince"));
     w->refuses[OP_RECORD_CREATE] = false;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 TEST(a_change_of_a_record_that_is_not_taken_is_told)
@@ -305,10 +304,10 @@ TEST(a_change_of_a_record_that_is_not_taken_is_told)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
-    CHECK_HAS(world_said(w, "lastMessage"), "(1 of at most 1); " WORLD_REFUSED_WRITE);
+    CHECK_HAS(world_said(w, "lastMessage"), "(restart 1 of 1); " WORLD_REFUSED_WRITE);
     w->refuses[OP_RECORD_PATCH] = false;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 TEST(a_pod_that_must_not_be_deleted_is_told)
@@ -338,7 +337,7 @@ TEST(a_finalizer_that_is_not_taken_is_told)
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
     w->refuses[OP_FINALIZER_ADD] = false;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 TEST(what_a_refused_record_keeps_from_being_noted_is_told_once)

@@ -167,7 +167,7 @@ TEST(every_state_has_its_conditions)
 TEST(a_running_job_is_ready_in_every_way)
 {
     AUTO(setting) struct setting s;
-    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running");
 
     setting_init(&s, "{}");
     v.running = 2;
@@ -210,7 +210,7 @@ TEST(an_ended_job_is_ready_in_no_way)
 TEST(what_was_written_is_not_written_again)
 {
     AUTO(setting) struct setting s;
-    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running");
 
     setting_told(&s, &v);
     decide(&s, &v);
@@ -262,7 +262,7 @@ TEST(the_first_of_many_pods_waits_for_the_others)
 TEST(the_number_of_pods_alone_is_told_once_a_minute)
 {
     AUTO(setting) struct setting s;
-    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running on its IPUs");
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running");
 
     setting_init(&s, "{}");
     v.active = 2;
@@ -522,9 +522,8 @@ TEST(a_failure_is_told_once_with_node_and_last_words)
     decide(&s, &v);
     CHECK_INT_EQ(s.plan.count, 3);
     CHECK_STR_EQ(s.plan.ops[0].reason, "ContainerFailed");
-    CHECK_STR_EQ(s.plan.ops[0].text,
-                 "Container main of pod train-worker-0 ended with exit code 137; node n1; "
-                 "last lines: last words");
+    CHECK_STR_EQ(s.plan.ops[0].text, "Container main of pod train-worker-0 exited with code 137; node n1; "
+                                     "last lines: last words");
     CHECK_STR_EQ(s.plan.ops[1].reason, "Restarting");
     keep(&s);
     decide(&s, &v);

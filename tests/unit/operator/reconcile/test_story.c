@@ -67,13 +67,13 @@ TEST(pods_of_a_controller_that_wants_to_know_them_find_a_secret_for_each_start)
 
     w->gives_vipu_access = true;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK(has_secret(w, "0"));
     check_idle(w);
     end_all(w, 1);
     world_pass(w, MINUTE_MS);
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK(has_secret(w, "1"));
     CHECK_INT_EQ(w->secrets.count, 1);
     end_all(w, 0);
@@ -96,7 +96,7 @@ TEST(a_secret_that_a_pod_waits_for_is_made_again)
     CHECK(!has_secret(w, "0"));
     world_pass(w, SECRET_MISSED_MS);
     CHECK(has_secret(w, "0"));
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_INT_EQ(pod(w, "job-worker-0")->run, 0);
 }
 
@@ -104,7 +104,7 @@ TEST(a_job_runs_and_completes)
 {
     AUTO(world) struct world *w = running(ONE);
 
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 1);
     CHECK_INT_EQ(world_number(w, "desiredReplicas"), 1);
     CHECK(json_bool(w->status, "iPUPartitionCreated", false));
@@ -166,7 +166,7 @@ TEST(a_controller_without_room_is_asked_again)
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "InsufficientIPUs",
-                "V-IPU controller vipu:8090 has no room for 4 IPUs: no room");
+                "V-IPU controller vipu:8090 has no capacity for 4 IPUs: no room");
     told = w->status_writes;
     for (int i = 0; i < 20; i++)
         world_pass(w, 1000);
@@ -181,7 +181,8 @@ TEST(a_job_scaled_to_nothing_says_so)
     AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":0,"));
 
     world_settle(w);
-    check_state(w, "Pending", "NoInstances", "spec.jobInstances is 0; scale the job up to start it");
+    check_state(w, "Pending", "NoInstances",
+                "Scaled to zero; set spec.jobInstances to 1 or more to start the job");
     world_set_spec(w, "jobInstances", "1");
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -209,7 +210,7 @@ TEST(a_failure_is_told_with_container_code_and_pod)
     world_pod_end(w, pod(w, "job-worker-0"), 3);
     world_settle(w);
     check_state(w, "Failed", "ContainerFailed",
-                "Container main of pod job-worker-0 ended with exit code 3: KeyError: 7");
+                "Container main of pod job-worker-0 exited with code 3: KeyError: 7");
     CHECK_INT_EQ(world_number(w, "workersStatus/failed"), 1);
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     CHECK_INT_EQ(json_i64(json_at(w->status, "failure")->child, "exitCode", -1), 3);
@@ -226,7 +227,7 @@ TEST(a_restart_waits_resets_and_is_counted)
 
     world_pod_end(w, first, 1);
     world_settle(w);
-    check_state(w, "Restarting", "Restarting", "Instance 0 is being restarted (1 of at most 2)");
+    check_state(w, "Restarting", "Restarting", "Restarting instance 0 (restart 1 of 2)");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + 10000);
     world_pass(w, 9000);
     CHECK(pod(w, "job-worker-0") == first);
@@ -243,7 +244,7 @@ TEST(a_restart_waits_resets_and_is_counted)
     CHECK_INT_EQ(world_number(w, "restartCount"), 2);
     end_all(w, 1);
     check_state(w, "Failed", "BackoffLimitExceeded",
-                "Container main of pod job-worker-0 ended with exit code 1, after 2 of at most 2 restarts");
+                "Container main of pod job-worker-0 exited with code 1; backOffLimit of 2 restarts reached");
     CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failure")), 3);
 }
 
@@ -288,7 +289,7 @@ TEST(one_failed_instance_does_not_stop_the_others)
     CHECK_INT_EQ(w->partition_count, 1);
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed; pod job-worker-0: ContainerFailed; see status.failure");
+                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failure)");
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     check_nothing_held(w);
@@ -310,7 +311,7 @@ TEST(the_end_names_who_failed_for_good_and_not_who_was_restarted)
     CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-1");
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed; pod job-worker-0: ContainerFailed; see status.failure");
+                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failure)");
 }
 
 /* They would wait for it for ever. */
@@ -323,10 +324,10 @@ TEST(a_failed_worker_takes_its_peers_along)
     world_reconcile(w);
     CHECK(peer->deleting);
     check_state(w, "Running", "ContainerFailed", /* its end is told when it is one */
-                "Container main of pod job-worker-0 ended with exit code 1");
+                "Container main of pod job-worker-0 exited with code 1");
     CHECK_INT_EQ(w->partition_count, 1);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 exited with code 1");
     CHECK(!peer->exists);
     check_nothing_held(w);
 }
@@ -344,7 +345,7 @@ TEST(a_failed_worker_with_a_pending_peer_ends_the_job)
     world_saw_pod(w, peer);
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 exited with code 1");
     CHECK_INT_EQ(w->pod_count, 2);
 }
 
@@ -355,7 +356,7 @@ TEST(a_failed_worker_and_a_lost_one_are_a_failure_and_the_ipus_are_held)
     world_pod_vanish(w, pod(w, "job-worker-1"), false);
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 ended with exit code 1");
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 exited with code 1");
     CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK_INT_EQ(w->partition_count, 1);
@@ -371,7 +372,7 @@ TEST(a_pod_that_ran_out_of_memory_says_so)
     world_pod_end(w, pod(w, "job-worker-0"), 137);
     world_settle(w);
     check_state(w, "Failed", "OOMKilled",
-                "Container main of pod job-worker-0 ran out of memory (exit code 137)");
+                "Container main of pod job-worker-0 was OOM-killed (exit code 137)");
 }
 
 TEST(an_evicted_pod_fails_or_restarts_its_job_by_policy)
@@ -397,7 +398,7 @@ TEST(an_image_that_cannot_be_pulled_is_told)
     pod(w, "job-worker-0")->waits_in = "ImagePullBackOff";
     world_reconcile(w);
     check_state(w, "Starting", "ImagePullFailed",
-                "Pod job-worker-0 waits: ImagePullBackOff: ImagePullBackOff");
+                "Pod job-worker-0 is waiting: ImagePullBackOff: ImagePullBackOff");
 }
 
 TEST(a_job_names_the_container_that_it_waits_for)
@@ -406,19 +407,17 @@ TEST(a_job_names_the_container_that_it_waits_for)
 
     pod(w, "job-worker-0")->has_lingering = true;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs"); /* on the other worker */
+    check_state(w, "Running", "Running", "Running"); /* on the other worker */
     pod(w, "job-worker-1")->has_lingering = true;
     world_settle(w);
-    check_state(
-        w, "Running", "Ending",
-        "The program of pod job-worker-1 has ended; container board still runs, and the pod ends with it");
+    check_state(w, "Running", "Ending",
+                "Main container of pod job-worker-1 completed; waiting for container board to exit");
     pod(w, "job-worker-1")->exit_code = 3;
     world_settle(w);
     world_pass(w, MINUTE_MS); /* another number is no news */
     CHECK_STR_EQ(
         world_said(w, "lastMessage"),
-        "Container main of pod job-worker-1 has failed with exit code 3; container board still runs, and "
-        "the pod ends with it");
+        "Container main of pod job-worker-1 failed with exit code 3; waiting for container board to exit");
     for (size_t i = 0; i < w->pod_count; i++)
         w->pods[i]->has_lingering = false;
     end_all(w, 0);
@@ -455,11 +454,11 @@ TEST(a_job_resumed_while_its_pods_still_end_says_so)
     for (int look = 0; look < 2; look++) {
         world_reconcile(w);
         check_state(w, "Starting", "StoppingOldPods",
-                    "Pods from before the job was suspended are still ending; then it is started again");
+                    "Waiting for pods from before the suspension to terminate");
     }
     world_pod_obey(w, old, 143);
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 TEST(a_pod_deleted_by_hand_comes_back_and_counts_as_no_restart)
@@ -469,8 +468,7 @@ TEST(a_pod_deleted_by_hand_comes_back_and_counts_as_no_restart)
 
     world_pod_delete(w, old);
     world_reconcile(w);
-    check_state(w, "Restarting", "PodGone",
-                "A pod of instance 0 was deleted; its pods are being started again");
+    check_state(w, "Restarting", "PodGone", "A pod of instance 0 was deleted; restarting the instance");
     world_pod_obey(w, old, 143);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -523,7 +521,7 @@ TEST(a_lost_pods_partition_is_held_then_fenced_and_its_id_not_used_again)
     CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
     CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node node-of-pod-");
     CHECK_HAS(world_said(w, "lastMessage"),
-              " vanished without having ended; partition p-job-ns-0 is held because");
+              " disappeared without terminating; holding partition p-job-ns-0: processes may");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK(world_partition(w, "p-job-ns-0"));
@@ -593,7 +591,7 @@ TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fe
     CHECK(world_partition(w, "p-job-ns-0"));
     w->now_ms++;
     world_reconcile(w);
-    CHECK_HAS(world_said(w, "lastMessage"), " does not end; partition p-job-ns-0 is held");
+    CHECK_HAS(world_said(w, "lastMessage"), " has not terminated; holding partition p-job-ns-0");
     CHECK(stuck->exists); /* its name is still taken: the fence comes first */
     world_settle(w);
     CHECK(!stuck->exists);
@@ -671,8 +669,8 @@ TEST(a_service_of_somebody_else_is_told_and_left_alone)
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "NameTaken",
-                "The API server does not take all pods of instance 0, which gives its IPUs back until it is "
-                "tried again: Service job-workers exists");
+                "Some pods of instance 0 were rejected; IPUs released until the next try: Service "
+                "job-workers exists");
     CHECK(strv_has(&w->told, "NameTaken"));
     CHECK_INT_EQ(w->pod_count, 0);
     CHECK_INT_EQ(w->partition_count, 0);
@@ -705,10 +703,10 @@ TEST(a_restart_policy_in_the_template_is_warned_of_once_per_spec)
 static const struct {
     const char *by, *reason, *sentence;
 } takers[] = {
-    {"PreemptionByScheduler", "Preempted", "Pod job-worker-0 had to make room for a pod of higher priority"},
+    {"PreemptionByScheduler", "Preempted", "Pod job-worker-0 was preempted by a pod with higher priority"},
     {"EvictionByEvictionAPI", "Evicted", "Pod job-worker-0 was evicted from its node"},
     {"DeletionByTaintManager", "NodeLost",
-     "Pod job-worker-0 was given up, because its node does not answer, has gone or was tainted"},
+     "Pod job-worker-0 was deleted: its node is unreachable, gone or tainted"},
 };
 
 TEST(a_pod_that_is_taken_away_fails_a_job_that_never_restarts)
@@ -780,7 +778,7 @@ TEST(why_a_pod_was_taken_away_survives_the_operator)
     world_pod_obey(w, old, 143);
     world_crash(w);
     world_settle(w);
-    check_state(w, "Failed", "Preempted", "Pod job-worker-0 had to make room for a pod of higher priority");
+    check_state(w, "Failed", "Preempted", "Pod job-worker-0 was preempted by a pod with higher priority");
 }
 
 /* The condition comes first; a deletion that does not follow changes nothing. */
@@ -865,7 +863,7 @@ TEST(a_pod_that_vanished_while_nobody_watched_is_held_for)
     world_crash(w);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
-    CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node unknown vanished");
+    CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node unknown disappeared");
     world_pass(w, WORLD_HOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
@@ -938,7 +936,7 @@ TEST(a_broken_partition_is_reset)
     w->now_ms += 2000;
     world_reconcile(w);
     check_state(w, "Starting", "PartitionError",
-                "Partition p-job-ns-0 is in error and is being reset: no reason given");
+                "Resetting partition p-job-ns-0 after an error: no reason reported");
     CHECK_INT_EQ(w->tracks[0]->call, CALL_RESET);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -970,7 +968,7 @@ TEST(a_controller_that_has_every_id_already_is_not_asked_all_the_time)
     CHECK(attempt > 5);
     CHECK(attempt < 25);
     CHECK_STR_EQ(world_said(w, "reason"), "CreatingPartition");
-    CHECK_HAS(world_said(w, "lastMessage"), "is somebody else's; another is chosen");
+    CHECK_HAS(world_said(w, "lastMessage"), "is in use by another owner; choosing another ID");
     w->part_refusal = PART_NOT_REFUSED;
     world_pass(w, 2 * MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -1002,7 +1000,7 @@ TEST(a_reset_that_is_refused_is_told_and_then_another_partition_is_made)
     end_all(w, 1);
     world_pass(w, 12000);
     check_state(w, "Starting", "PartitionError",
-                "Partition p-job-ns-0 has to be reset before its pods start: not allowed");
+                "Waiting to reset partition p-job-ns-0 before starting pods: not allowed");
     world_pass(w, WORLD_TROUBLE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
@@ -1022,7 +1020,7 @@ TEST(pods_whose_record_somebody_deletes_end_in_their_time)
     CHECK(silent->deleting);
     world_pass(w, 30000);
     CHECK(silent->exists);
-    check_state(w, "Starting", "StoppingOldPods", "Pods of an earlier attempt are being stopped");
+    check_state(w, "Starting", "StoppingOldPods", "Waiting for pods of the previous attempt to terminate");
     world_pass(w, 10000);
     CHECK(!silent->exists);
     CHECK_INT_EQ(w->record_count, 1);
@@ -1061,7 +1059,7 @@ TEST(a_partition_that_resets_do_not_mend_is_replaced)
         CHECK_INT_EQ(w->partitions[0].resets, 1 + i); /* once a second, and not all the time */
         world_pass(w, 1000);
         check_state(w, "Starting", "PartitionError",
-                    "Partition p-job-ns-0 is in error and is being reset: no reason given");
+                    "Resetting partition p-job-ns-0 after an error: no reason reported");
         CHECK_STR_EQ(json_str(json_at(w->status, "partitions")->child, "state", ""), "Error");
     }
     world_pass(w, 2000);
@@ -1276,8 +1274,8 @@ TEST(recreate_starts_nobody_before_all_have_stopped)
         step(w);
     CHECK(!world_pod(w, "job-worker-0"));
     check_state(w, "Starting", "Updating",
-                "0 of 2 instances running, 0 done; Instance 0 is being replaced, because the template has "
-                "changed; 0 of 2 instances have the changed template");
+                "0 of 2 instances running, 0 done; Updating instance 0 to the new pod template; rolling "
+                "update: 0 of 2 instances updated");
     world_settle(w);
     CHECK_INT_EQ(pods_of(w, ROLLS("2", RECREATE, "new")), 2);
 }
@@ -1292,10 +1290,9 @@ TEST(a_rollout_without_a_spare_partition_says_so_and_goes_on_when_there_is_one)
     change_template(w, to);
     world_settle(w);
     world_pass(w, MINUTE_MS);
-    check_state(
-        w, "Running", "Running",
-        "Running on its IPUs; 0 of 1 instances have the changed template; no spare partition for maxSurge: "
-        "Waiting for IPUs");
+    check_state(w, "Running", "Running",
+                "Running; rolling update: 0 of 1 instances updated; no partition available for maxSurge: "
+                "Waiting for IPUs");
     CHECK_INT_EQ(pods_of(w, from), 1);
     w->no_grants = false;
     world_settle(w);
@@ -1352,9 +1349,10 @@ TEST(a_partition_that_breaks_fails_a_job_that_does_not_restart)
         enum part_state state;
         const char *reason, *message;
     } rows[] = {
-        {PART_ERROR, "PartitionError", "Partition p-job-ns-0 is in error: V-IPU gives no reason"},
+        {PART_ERROR, "PartitionError", "Partition p-job-ns-0 is in error: no reason reported by V-IPU"},
         {PART_ABSENT, "PartitionMissing",
-         "Partition p-job-ns-0 was removed at V-IPU controller vipu:8090 by somebody else, or lost by it"},
+         "Partition p-job-ns-0 no longer exists on V-IPU controller vipu:8090; it was not removed by the "
+         "operator"},
     };
 
     CHECK_ROWS (row, rows) {
@@ -1411,7 +1409,7 @@ TEST(a_partition_that_no_controller_makes_fails_the_job_until_the_spec_changes)
     w->part_refusal = PART_REFUSED_INVALID;
     world_settle(w);
     check_state(w, "Failed", "PartitionRefused",
-                "V-IPU controller vipu:8090 refuses the partition: no such shape");
+                "V-IPU controller vipu:8090 rejected the partition: no such shape");
     check_nothing_held(w);
     check_idle(w);
     w->part_refusal = PART_NOT_REFUSED;
@@ -1451,7 +1449,7 @@ TEST(a_broken_instance_does_not_hide_why_another_cannot_start)
     world_set_spec(w, "jobInstances", "3");
     world_settle(w);
     check_state(w, "Failed", "PartitionRefused",
-                "V-IPU controller vipu:8090 refuses the partition: no such shape");
+                "V-IPU controller vipu:8090 rejected the partition: no such shape");
 }
 
 TEST(a_controller_that_does_not_answer_is_told_and_waited_for)
@@ -1518,8 +1516,7 @@ TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
     w->refusal = "exceeded quota: pods";
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "QuotaExceeded");
-    CHECK_HAS(world_said(w, "lastMessage"),
-              "The API server does not admit the pods yet: exceeded quota: pods");
+    CHECK_HAS(world_said(w, "lastMessage"), "The API server rejected the pods: exceeded quota: pods");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + 10000);
     CHECK_INT_EQ(w->record_count, 0);
     told = w->status_writes;
@@ -1540,9 +1537,9 @@ TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
     w->refusal = "exceeded quota: pods";
     world_settle(w);
     world_pass(w, 1000);
-    check_state(w, "Pending", "PodsNotCreated",
-                "The API server does not take all pods of instance 0, which gives its IPUs back until it is "
-                "tried again: exceeded quota: pods");
+    check_state(
+        w, "Pending", "PodsNotCreated",
+        "Some pods of instance 0 were rejected; IPUs released until the next try: exceeded quota: pods");
     told = w->status_writes;
     for (int i = 0; i < 12; i++)
         world_pass(w, 10000);
@@ -1616,8 +1613,7 @@ TEST(a_suspended_job_holds_no_ipus_and_runs_again)
 
     world_set_spec(w, "suspend", "true");
     world_settle(w);
-    check_state(w, "Suspended", "Suspended",
-                "Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    check_state(w, "Suspended", "Suspended", "Suspended; no IPUs held. Set spec.suspend to false to resume");
     CHECK_INT_EQ(w->partition_count, 0);
     CHECK(!world_pod(w, "job-worker-0"));
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
@@ -1644,8 +1640,7 @@ TEST(a_suspended_job_says_that_it_holds_nothing_when_its_record_has_gone)
     CHECK_INT_EQ(world_number(w, "partitionCounts/total"), 1);
     world_reconcile(w);
     CHECK_INT_EQ(world_number(w, "partitionCounts/total"), 0);
-    check_state(w, "Suspended", "Suspended",
-                "Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    check_state(w, "Suspended", "Suspended", "Suspended; no IPUs held. Set spec.suspend to false to resume");
 }
 
 TEST(a_suspended_job_says_at_once_that_its_controller_is_silent)
@@ -1657,15 +1652,13 @@ TEST(a_suspended_job_says_at_once_that_its_controller_is_silent)
     world_settle(w);
     w->tracks[0]->view.trouble = "no answer within 4 s";
     world_settle(w);
-    check_state(
-        w, "Suspended", "ControllerUnavailable",
-        "Suspended: partition p-job-ns-0 is being given back to V-IPU controller vipu:8090; last answer: "
-        "no answer within 4 s");
+    check_state(w, "Suspended", "ControllerUnavailable",
+                "Suspending: releasing partition p-job-ns-0 on V-IPU controller vipu:8090; last response: "
+                "no answer within 4 s");
     w->tracks[0]->view.trouble = NULL;
     w->controller_down = false;
     world_settle(w);
-    check_state(w, "Suspended", "Suspended",
-                "Suspended; it holds no IPUs. Set spec.suspend to false to go on");
+    check_state(w, "Suspended", "Suspended", "Suspended; no IPUs held. Set spec.suspend to false to resume");
 }
 
 TEST(a_job_created_suspended_starts_nothing)
@@ -1772,7 +1765,7 @@ TEST(a_suspended_job_with_a_stuck_pod_gives_its_ipus_back_after_the_hold)
     fall_silent(pod(w, "job-worker-0"));
     world_set_spec(w, "suspend", "true");
     world_settle(w);
-    check_state(w, "Suspended", "Suspended", "Suspended: pods of instance 0 are being stopped");
+    check_state(w, "Suspended", "Suspended", "Suspending: waiting for pods of instance 0 to terminate");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS);
     CHECK_INT_EQ(w->partition_count, 0);
@@ -1788,7 +1781,7 @@ TEST(a_deleted_job_frees_its_partition_before_it_goes)
 
     world_delete_job(w);
     world_reconcile(w);
-    check_state(w, "Terminating", "Terminating", "Being deleted: pods of instance 0 are being stopped");
+    check_state(w, "Terminating", "Terminating", "Deleting: waiting for pods of instance 0 to terminate");
     CHECK(old->deleting);
     CHECK_INT_EQ(w->partition_count, 1);
     world_settle(w);
@@ -1936,9 +1929,8 @@ TEST(a_deleted_job_with_a_lost_pod_says_what_it_waits_for)
     world_pod_vanish(w, pod(w, "job-worker-0"), false);
     world_delete_job(w);
     world_settle(w);
-    check_state(
-        w, "Terminating", "Terminating",
-        "Being deleted: partition p-job-ns-0 is held because a process of job-worker-0 may still run");
+    check_state(w, "Terminating", "Terminating",
+                "Deleting: holding partition p-job-ns-0: processes of job-worker-0 may still be running");
     world_pass(w, WORLD_HOLD_MS);
     CHECK(!w->exists);
 }
@@ -1963,7 +1955,7 @@ TEST(a_removed_instance_gives_its_ipus_back)
     CHECK(!world_pod(w, "job-worker-1"));
     CHECK_INT_EQ(w->partition_count, 1);
     CHECK_INT_EQ(w->record_count, 1);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     world_set_spec(w, "jobInstances", "3");
     world_settle(w);
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 3);
@@ -2063,7 +2055,7 @@ TEST(a_slow_start_is_told_within_a_second)
     AUTO(world) struct world *w = with_slow_pods(false);
 
     world_pass(w, 1000);
-    check_state(w, "Starting", "StartingPods", "0 of 2 pods are running, on partition p-job-ns-0");
+    check_state(w, "Starting", "StartingPods", "0 of 2 pods running on partition p-job-ns-0");
 }
 
 TEST(while_much_is_going_on_a_start_is_told_later)
@@ -2095,11 +2087,11 @@ TEST(pods_that_wait_say_why)
     world_pod_run(w, pod(w, "job-worker-0"), true);
     w->now_ms += 1000;
     world_reconcile(w);
-    check_state(w, "Starting", "StartingPods", "1 of 2 pods are running, on partition p-job-ns-0");
+    check_state(w, "Starting", "StartingPods", "1 of 2 pods running on partition p-job-ns-0");
     pod(w, "job-worker-1")->waits_for = "0/3 nodes are available";
     world_reconcile(w);
     check_state(w, "Starting", "Unschedulable",
-                "Pod job-worker-1 waits: Unschedulable: 0/3 nodes are available");
+                "Pod job-worker-1 is waiting: Unschedulable: 0/3 nodes are available");
     pod(w, "job-worker-1")->waits_for = NULL;
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");

@@ -27,13 +27,12 @@ TEST(an_interrupted_start_is_told_until_its_pods_have_stopped)
     gone->vanished_ms = w->now_ms;
     world_crash(w);
     world_settle(w);
-    check_state(w, "Starting", "Recovering",
-                "The operator was interrupted while it started pods; starting afresh");
+    check_state(w, "Starting", "Recovering", "The operator restarted while starting pods; starting over");
     CHECK(slow->deleting);
     slow->node_silent = false;
     world_settle(w);
     world_pass(w, WORLD_STRAY_MS + TOLD_MS);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, SECOND_ID);
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
 }
@@ -49,11 +48,10 @@ TEST(a_partition_that_was_changed_between_two_starts_is_told)
     while (!str_eq(world_said(w, "reason"), "PartitionLost"))
         CHECK(world_advance(w));
     check_state(w, "Starting", "PartitionLost",
-                "Partition p-job-ns-0 was changed by somebody else or broke while its pods were started; "
-                "starting afresh");
+                "Partition p-job-ns-0 changed or failed while pods were starting; starting over");
     CHECK(strv_has(&w->told, "PartitionLost"));
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, SECOND_ID);
 }
 
@@ -67,12 +65,12 @@ TEST(a_pod_that_says_why_it_waits_is_quoted)
     pod(w, "job-worker-0")->ended_by = "NodeIsBeingBooted";
     world_settle(w);
     world_pass(w, TOLD_MS);
-    check_state(w, "Starting", "PodsWaiting", "Pod job-worker-0 waits: NodeIsBeingBooted");
+    check_state(w, "Starting", "PodsWaiting", "Pod job-worker-0 is waiting: NodeIsBeingBooted");
     CHECK_STR_EQ(world_said(w, "stuckSince"), ""); /* it goes on by itself */
     pod(w, "job-worker-0")->is_slow = false;
     pod(w, "job-worker-0")->ended_by = NULL;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
 
 /* CheckingTemplate is seen on the page /queue alone: the answer comes within milliseconds. */
@@ -88,5 +86,5 @@ TEST(nothing_is_told_while_the_api_server_is_asked_about_the_template)
     CHECK_INT_EQ(w->record_count, 0);
     w->dry_run = DRY_RUN_PASSED;
     world_settle(w);
-    check_state(w, "Running", "Running", "Running on its IPUs");
+    check_state(w, "Running", "Running", "Running");
 }
