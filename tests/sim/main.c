@@ -6,7 +6,7 @@
 #include "base/core/mem.h"
 #include "base/core/opts.h"
 #include "base/io/log.h"
-#include "world.h"
+#include "world/world.h"
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;

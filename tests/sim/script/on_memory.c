@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "loop.h"
-#include "net.h"
+#include "fakes/loop.h"
+#include "fakes/net.h"
 #include "operator/kube/client.h"
 #include "operator/kube/identity.h"
 #include "script/script.h"
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         &(struct script_options){.kube = kube, .ns = "team", .seed = seed, .steps = steps, .wait = wait});
     kube_free(kube);
     loop_free(loop);
-    net_drop_letters(&network);
+    net_drop_messages(&network);
     api_release(&api);
     clock_end();
     identity_release(&identity);

@@ -1,4 +1,4 @@
-#include "script.h"
+#include "script/script.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "base/core/str.h"
 #include "base/io/file.h"
-#include "loop.h"
-#include "net.h"
+#include "fakes/loop.h"
+#include "fakes/net.h"
 #include "script/vipu_script.h"
 #include "vipu/client/client.h"
 
@@ -21,7 +21,7 @@ static void wait(void *ctx, const bool *done)
 }
 
 struct story {
-    struct vipu_side side;
+    struct sim_vipu side;
     const char *faults;
 };
 
@@ -29,7 +29,7 @@ static void on_half(void *ctx)
 {
     struct story *story = ctx;
 
-    vipu_side_set_faults(&story->side, story->faults);
+    sim_vipu_set_faults(&story->side, story->faults);
 }
 
 static bool leaves(void *ctx, struct host *host, const char *what, bool is_write)
@@ -41,7 +41,7 @@ static bool leaves(void *ctx, struct host *host, const char *what, bool is_write
     return true;
 }
 
-static void on_vipu_write(void *ctx, struct vipu_side *side, const struct vipu_order *order)
+static void on_vipu_write(void *ctx, struct sim_vipu *side, const struct vipu_order *order)
 {
     (void)ctx;
     (void)side;
@@ -68,16 +68,16 @@ static void run(const char *config, const char *faults, uint32_t seed, uint32_t 
     struct loop *loop;
 
     clock_begin(seed);
-    vipu_side_init(&story.side, "vipu:8090", config);
+    sim_vipu_init(&story.side, "vipu:8090", config);
     net = &network;
     loop = loop_new();
     client = vipu_client_new(loop, &options);
     vipu_script_run(&(struct vipu_script_options){
         .client = client, .seed = seed, .steps = steps, .wait = wait, .on_half = on_half, .ctx = &story});
     vipu_client_free(client);
-    net_drop_parcels(&network);
+    net_drop_rpc_messages(&network);
     loop_free(loop);
-    vipu_side_release(&story.side);
+    sim_vipu_release(&story.side);
     clock_end();
 }
 

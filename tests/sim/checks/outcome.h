@@ -1,0 +1,12 @@
+/* How jobs go on and end, by what their status says (invariants 1, 3, 5 and 7). promises.h judges the words,
+ * this one judges whether they are true. */
+#pragma once
+
+#include "world/world.h"
+
+bool outcome_is_end(const char *state);
+/* A refusal is no end: another spec may mend it. */
+bool outcome_is_refusal(const cJSON *job);
+/* The object of a job has changed. */
+void outcome_changed(struct world *world, struct user_job *job, const cJSON *doc);
+void outcome_at_rest(struct world *world);

@@ -1,0 +1,192 @@
+#include "checks/queue_order.h"
+
+#include "base/core/mem.h"
+#include "checks/invariants.h"
+#include "operator/api/indexset.h"
+#include "checks/records.h"
+
+/* A job that has been told so long ago that it waits stood in the line when others were served: their
+ * requests do not take longer. */
+#define TOLD_MS 1000
+#define TOLD_IN_STORM_MS 75000
+
+/* ---- who waits ---- */
+
+static bool says_that_it_waits(const cJSON *job)
+{
+    const char *reason = json_str(job, "status/reason", "");
+
+    return (str_eq(reason, "InsufficientIPUs") || str_eq(reason, "Queued")) && json_at(job, "status/queue") &&
+           !json_at(job, "metadata/deletionTimestamp") && !json_bool(job, "spec/suspend", false) &&
+           json_i64(job, "metadata/generation", 0) == json_i64(job, "status/observedGeneration", 0);
+}
+
+void queue_order_note_reported(struct user_job *job, const cJSON *doc)
+{
+    if (!says_that_it_waits(doc))
+        job->waits_since_ms = 0;
+    else if (!job->waits_since_ms)
+        job->waits_since_ms = clock_now_ms();
+}
+
+void queue_order_note_left(struct world *world, const cJSON *pod)
+{
+    struct user_job *job = world_job(world, json_str(pod, "metadata/labels/graphcore.ai~1job-name", "-"));
+
+    if (job)
+        job->waits_since_ms = 0; /* what its status says is from before; it counts when it is told again */
+}
+
+static bool has_waited(const struct world *world, const struct user_job *job)
+{
+    int64_t told_ms = world->options.is_calm ? TOLD_MS : TOLD_IN_STORM_MS;
+
+    return job->waits_since_ms && clock_now_ms() - job->waits_since_ms >= told_ms;
+}
+
+static size_t count_ended(const cJSON *job)
+{
+    AUTO(indexset) struct indexset ended = {0};
+
+    indexset_parse(&ended, json_str(job, "status/completedInstances", ""));
+    indexset_parse(&ended, json_str(job, "status/failedInstances", ""));
+    return indexset_count(&ended);
+}
+
+/* The status may be a moment behind: its last instance has been served too. */
+static bool lacks_partitions(struct world *world, const struct user_job *job)
+{
+    const struct api_object *object = api_find(&world->api, "ipujobs", WORLD_NS, job->name);
+    int64_t wanted = json_i64(object ? object->doc : NULL, "spec/jobInstances", 0);
+
+    return object && records_count(world, job->uid) + count_ended(object->doc) < (size_t)wanted;
+}
+
+/* ---- room ---- */
+
+static uint32_t size_of(const cJSON *job)
+{
+    uint32_t size = 0;
+
+    parse_u32(json_str(job, "spec/ipusPerJobInstance", ""), 1, UINT32_MAX, &size);
+    return size;
+}
+
+static struct vipu_pool_view room_now(const struct sim_vipu *side)
+{
+    const struct controller *core = &side->core;
+    AUTO(mem) struct vipu_partition *items = mem_alloc((core->count + 1) * sizeof(*items));
+
+    for (size_t i = 0; i < core->count; i++)
+        items[i] = core->list[i]->partition;
+    return vipu_pool_view_of(&(struct vipu_partitions){.items = items, .count = core->count},
+                             (struct vipu_pool_shape){.total_ipus = side->machines * VIPU_AGENT_IPUS});
+}
+
+/* What is left of a controller when every record has its partition. */
+static uint32_t room_left(const struct world *world, const struct sim_vipu *side)
+{
+    AUTO(vipu_pool_view) struct vipu_pool_view room = room_now(side);
+    void *value;
+
+    for (size_t i = 0; map_next(api_objects((struct api *)&world->api, "configmaps"), &i, NULL, &value);) {
+        const struct api_object *record = value;
+        uint32_t size = 0;
+
+        if (str_eq(json_str(record->doc, "data/controller", ""), side->name) && records_reserve(record) &&
+            !records_find_partition(world, record->name) &&
+            parse_u32(json_str(record->doc, "data/size", ""), 1, UINT32_MAX, &size))
+            (void)!vipu_pool_reserve(&room, size);
+    }
+    return vipu_pool_largest_free(&room);
+}
+
+/* Of all places: any job may run on any controller. */
+static uint32_t largest_room(const struct world *world)
+{
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < world->net.side_count; i++) {
+        uint32_t left = &world->sides[i] == world->lost ? 0 : room_left(world, &world->sides[i]);
+
+        if (left > largest)
+            largest = left;
+    }
+    return largest;
+}
+
+static bool could_serve(const struct world *world, const char *controller, uint32_t size)
+{
+    for (size_t i = 0; i < world->net.side_count; i++) {
+        if (str_eq(world->sides[i].name, controller))
+            return size <= world->sides[i].machines * VIPU_AGENT_IPUS;
+    }
+    return false;
+}
+
+/* ---- 9 ---- */
+
+/* A process that has just begun to lead waits only so long for what the API server says of priorities, and in
+ * a storm that can take longer. */
+static bool priorities_are_known(const struct world *world)
+{
+    return world->options.is_calm || clock_now_ms() > world->storm_ends_ms + TOLD_IN_STORM_MS;
+}
+
+static bool stands_before(const struct world *world, const struct user_job *a, const struct user_job *b)
+{
+    if (a->class->value != b->class->value)
+        return a->class->value > b->class->value && priorities_are_known(world);
+    return a->created_s < b->created_s;
+}
+
+/* In a large world one of so many records is looked at: each look goes through all of them. */
+#define CROWD_LOOKS_AT 32
+
+static bool is_looked_at(const struct world *world, const struct api_object *record)
+{
+    return !world_is_large(world) || str_hash(record->name) % CROWD_LOOKS_AT == 0;
+}
+
+void queue_order_note_served(struct world *world, const struct api_object *record)
+{
+    const char *controller = json_str(record->doc, "data/controller", "");
+    const struct user_job *served = world_job(world, json_str(record->doc, "data/jobName", "-"));
+    uint32_t room = UINT32_MAX; /* it takes a while to find out: not for those whom nobody stands before */
+
+    if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")) ||
+        !is_looked_at(world, record))
+        return;
+    for (size_t i = 0; i < world->job_count; i++) {
+        const struct user_job *other = &world->jobs[i];
+
+        if (!has_waited(world, other) || !stands_before(world, other, served) ||
+            !could_serve(world, controller, other->size))
+            continue;
+        if (room == UINT32_MAX)
+            room = largest_room(world);
+        if (other->size > room && lacks_partitions(world, other))
+            world_break(world, NONE_PASSES,
+                        "job %s gets IPUs of %s, and job %s, which stands before it and waits for %u of "
+                        "them, does not",
+                        served->name, controller, other->name, other->size);
+    }
+}
+
+bool queue_order_is_right(const struct world *world, const cJSON *job)
+{
+    uint32_t room = largest_room(world);
+
+    if (!str_eq(json_str(job, "status/launcherStatus", ""), "Pending"))
+        return false;
+    if (size_of(job) > room)
+        return true;
+    for (size_t i = 0; i < world->job_count; i++) {
+        const struct api_object *other = api_find(&world->api, "ipujobs", WORLD_NS, world->jobs[i].name);
+
+        if (other && str_eq(json_str(other->doc, "status/launcherStatus", ""), "Pending") &&
+            size_of(other->doc) > room)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,15 @@
+/* Who waits in line for IPUs and who is served, as users see it: by the status that jobs were given and the
+ * records that are made (invariant 9). A job that waits, and could use a controller, is not passed there by
+ * one of lower priority, nor by a younger one of the same. */
+#pragma once
+
+#include "world/world.h"
+
+/* The job's object has changed. */
+void queue_order_note_reported(struct user_job *job, const cJSON *doc);
+/* The API server has refused a pod: its job leaves the line for a while, and says so a moment later. */
+void queue_order_note_left(struct world *world, const cJSON *pod);
+/* A record was made: an instance has been served. */
+void queue_order_note_served(struct world *world, const struct api_object *record);
+/* At rest: it waits because it has to, for there is no room, or somebody ahead has none. */
+bool queue_order_is_right(const struct world *world, const cJSON *job);

@@ -1,0 +1,166 @@
+#include "checks/status_guarantees.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "checks/invariants.h"
+#include "operator/api/names.h"
+#include "operator/api/reasons.h"
+
+/* News of a pod is a few milliseconds on its way, and what ended meanwhile may be deleted unread. */
+#define LAG_S 2
+
+/* ---- 5: what it waits for, since when ---- */
+
+static bool has_condition_since(const cJSON *condition)
+{
+    int64_t since = 0;
+
+    timefmt_parse_rfc3339(json_str(condition, "lastTransitionTime", ""), &since);
+    return since > 0 && since <= clock_unix_s() && *json_str(condition, "reason", "");
+}
+
+void status_guarantees_on_status(struct world *world, const cJSON *job)
+{
+    const char *name = json_str(job, "metadata/name", ""), *reason = json_str(job, "status/reason", "");
+
+    if (!json_at(job, "status"))
+        return;
+    if (!reason_find(reason) || !*json_str(job, "status/lastMessage", ""))
+        world_break(world, AN_END, "job %s is %s and says \"%s\" (%s)", name,
+                    json_str(job, "status/launcherStatus", ""), json_str(job, "status/lastMessage", ""),
+                    reason);
+    if (!json_at(job, "status/conditions"))
+        world_break(world, AN_END, "job %s has no conditions", name);
+    JSON_EACH (condition, json_at(job, "status/conditions")) {
+        if (!has_condition_since(condition))
+            world_break(world, AN_END, "job %s: condition %s does not say why or since when", name,
+                        json_str(condition, "type", ""));
+    }
+}
+
+/* ---- 5: who holds it ---- */
+
+/* A job that waits itself and is ahead, one that holds IPUs, or a partition of somebody else's. */
+static bool can_block(const struct world *world, const char *blocker)
+{
+    const char *name = strchr(blocker, '/');
+    const struct api_object *job = name ? api_find(&world->api, "ipujobs", WORLD_NS, name + 1) : NULL;
+    const char *state = json_str(job ? job->doc : NULL, "status/launcherStatus", "");
+
+    if (!name)
+        return str_has_prefix(blocker, "foreign");
+    return job && !str_eq(state, "Completed") && !str_eq(state, "Failed");
+}
+
+static void check_holders(struct world *world, const struct user_job *job, const cJSON *doc)
+{
+    const char *reason = json_str(doc, "status/reason", "");
+    const cJSON *blockers = json_at(doc, "status/queue/blockedBy");
+
+    if (!str_eq(reason, "InsufficientIPUs") &&
+        !(str_eq(reason, "Queued") && json_at(doc, "status/queue/place")))
+        return;
+    if (!blockers || !blockers->child)
+        world_break(world, AN_END, "job %s waits for IPUs and does not say who has them: %s", job->name,
+                    json_str(doc, "status/lastMessage", ""));
+    JSON_EACH (blocker, blockers) {
+        if (!can_block(world, cJSON_GetStringValue(blocker)))
+            world_break(world, AN_END, "job %s waits for %s, which holds nothing", job->name,
+                        cJSON_GetStringValue(blocker));
+    }
+}
+
+/* ---- 7: logs, and the first failure ---- */
+
+/* 0: it has not. */
+static int64_t finished_s(const cJSON *pod)
+{
+    const cJSON *statuses = json_at(pod, "status/containerStatuses");
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(statuses ? statuses->child : NULL, "state/terminated/finishedAt", ""),
+                          &at);
+    return at;
+}
+
+static bool is_disrupted(const cJSON *pod)
+{
+    JSON_EACH (condition, json_at(pod, "status/conditions")) {
+        if (str_eq(json_str(condition, "type", ""), "DisruptionTarget"))
+            return true;
+    }
+    return false;
+}
+
+/* Where all is prompt. A pod that ended by itself goes by policy, when its job has ended; or to make room for
+ * its successor, and then status has named what failed first. */
+void status_guarantees_on_deletion(struct world *world, const struct api_object *pod)
+{
+    const struct user_job *job =
+        world_job(world, json_str(pod->doc, "metadata/labels/graphcore.ai~1job-name", "-"));
+    const struct api_object *object = job ? api_find(&world->api, "ipujobs", WORLD_NS, job->name) : NULL;
+    const char *phase = json_str(pod->doc, "status/phase", "");
+    int64_t since_s = finished_s(pod->doc);
+
+    if (!world->options.is_calm || !object || json_at(object->doc, "metadata/deletionTimestamp") ||
+        json_at(pod->doc, "metadata/deletionTimestamp") || !since_s || clock_unix_s() < since_s + LAG_S ||
+        is_disrupted(pod->doc))
+        return;
+    if (job->ended && !json_at(object->doc, "spec/cleanPodPolicy"))
+        world_break(world, READABLE, "pod %s (%s) of job %s is deleted, which is %s and keeps its pods",
+                    pod->name, phase, job->name, job->ended);
+    if (str_eq(phase, "Failed") && !json_at(object->doc, "status/failure"))
+        world_break(world, READABLE, "pod %s of job %s is deleted, and its failure is told nowhere",
+                    pod->name, job->name);
+}
+
+/* Where a quota is, pods go that had their failure before them. */
+static void check_failure(struct world *world, const struct user_job *job, const cJSON *doc)
+{
+    const cJSON *first = json_at(doc, "status/failure");
+    bool may_fail = job->kind->pods == PODS_FAIL || job->kind->pods == PODS_FAIL_TWICE;
+
+    first = first ? first->child : NULL;
+    if (!may_fail || !job->ended || world->options.has_quota || job->kind->user != USER_WAITS ||
+        !world_is_calm(world))
+        return;
+    if (!first || !*json_str(first, "pod", "") || json_i64(first, "exitCode", 0) != 3)
+        world_break(world, READABLE, "job %s is %s, and its status does not name what failed: %s", job->name,
+                    job->ended, json_str(first, "reason", "nothing"));
+}
+
+/* ---- 8 ---- */
+
+void status_guarantees_init(struct world *world, const struct api_object *object)
+{
+    const char *name = json_str(object->doc, "metadata/labels/graphcore.ai~1job-name",
+                                json_str(object->doc, "data/jobName", "-"));
+    const struct user_job *job = world_job(world, name);
+
+    if (job && job->kind->mistakes)
+        world_break(world, BAD_INPUT, "%s %s is made for job %s, which is refused", object->kind->kind,
+                    object->name, name);
+}
+
+static void check_mistakes(struct world *world, const struct user_job *job, const cJSON *doc)
+{
+    AUTO(strv) struct strv mistakes = {0};
+
+    if (!job->kind->mistakes)
+        return;
+    strv_split(job->kind->mistakes, '|', &mistakes);
+    for (size_t i = 0; i < mistakes.count; i++) {
+        if (!strstr(json_str(doc, "status/lastMessage", ""), mistakes.items[i]))
+            world_break(world, BAD_INPUT, "job %s is refused without a word of %s: %s", job->name,
+                        mistakes.items[i], json_str(doc, "status/lastMessage", ""));
+    }
+}
+
+void status_guarantees_at_rest(struct world *world, const struct user_job *job, const cJSON *doc)
+{
+    check_holders(world, job, doc);
+    check_failure(world, job, doc);
+    check_mistakes(world, job, doc);
+}

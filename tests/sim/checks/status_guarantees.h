@@ -1,0 +1,14 @@
+/* What users are promised, by the names of docs/ARCHITECTURE.md: invariants 5, 7 and 8. Each is checked as it
+ * happens, against what the API server has. */
+#pragma once
+
+#include "world/world.h"
+
+/* A job's status has been written. */
+void status_guarantees_on_status(struct world *world, const cJSON *job);
+/* A pod is about to be deleted by an operator. */
+void status_guarantees_on_deletion(struct world *world, const struct api_object *pod);
+/* Something was made for a job. */
+void status_guarantees_init(struct world *world, const struct api_object *object);
+/* Nothing happens any more: whoever waits says for what, and who ended says how. */
+void status_guarantees_at_rest(struct world *world, const struct user_job *job, const cJSON *doc);

@@ -1,0 +1,231 @@
+#include "fakes/clock.h"
+
+#include "base/core/mem.h"
+
+/* 2026-01-01T00:00:00Z */
+#define EPOCH_UNIX_S INT64_C(1767225600)
+#define BOOT_MS INT64_C(1000000)
+
+struct planned {
+    int64_t at_ms;
+    int64_t due_ms; /* before at_ms when a pause has put it off */
+    uint64_t number;
+    const struct host *host;
+    clock_fn fn;
+    void *ctx;
+    bool is_timer;
+    size_t place; /* in the heap */
+};
+
+static struct {
+    int64_t now_ms;
+    const struct host *host;
+    uint64_t numbers, steps, dice;
+    struct planned **heap;
+    size_t count;
+    struct host **hosts;
+    size_t host_count;
+} the;
+
+/* ---- the heap ---- */
+
+/* After a pause: what has arrived meanwhile is there when the process wakes, which then looks at its timers.
+ */
+static int rank(const struct planned *planned)
+{
+    return planned->due_ms == planned->at_ms ? 2 : planned->is_timer;
+}
+
+static bool is_before(const struct planned *a, const struct planned *b)
+{
+    if (a->at_ms != b->at_ms)
+        return a->at_ms < b->at_ms;
+    if (rank(a) != rank(b))
+        return rank(a) < rank(b);
+    return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->number < b->number;
+}
+
+static void put(size_t place, struct planned *planned)
+{
+    the.heap[place] = planned;
+    planned->place = place;
+}
+
+static void rise(size_t place, struct planned *planned)
+{
+    for (; place > 0 && is_before(planned, the.heap[(place - 1) / 2]); place = (place - 1) / 2)
+        put(place, the.heap[(place - 1) / 2]);
+    put(place, planned);
+}
+
+static void sink(size_t place, struct planned *planned)
+{
+    for (size_t child; (child = 2 * place + 1) < the.count; place = child) {
+        if (child + 1 < the.count && is_before(the.heap[child + 1], the.heap[child]))
+            child++;
+        if (!is_before(the.heap[child], planned))
+            break;
+        put(place, the.heap[child]);
+    }
+    put(place, planned);
+}
+
+static void take_out(size_t place)
+{
+    struct planned *last = the.heap[--the.count];
+
+    if (place == the.count)
+        return;
+    if (place > 0 && is_before(last, the.heap[(place - 1) / 2]))
+        rise(place, last);
+    else
+        sink(place, last);
+}
+
+static void put_in(struct planned *planned)
+{
+    the.heap = mem_grow(the.heap, the.count + 1, sizeof(struct planned *));
+    the.count++;
+    rise(the.count - 1, planned);
+}
+
+/* ---- time ---- */
+
+void clock_begin(uint64_t seed)
+{
+    the.now_ms = BOOT_MS;
+    the.numbers = the.steps = 0;
+    the.host = NULL;
+    the.dice = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+void clock_end(void)
+{
+    while (the.count)
+        mem_free(the.heap[--the.count]);
+    mem_free(TAKE(the.heap));
+    for (; the.host_count; the.host_count--) {
+        mem_free(the.hosts[the.host_count - 1]->name);
+        mem_free(the.hosts[the.host_count - 1]);
+    }
+    mem_free(TAKE(the.hosts));
+}
+
+struct host *clock_new_host(void)
+{
+    the.hosts = mem_grow(the.hosts, the.host_count + 1, sizeof(struct host *));
+    the.hosts[the.host_count] = NEW(struct host);
+    return the.hosts[the.host_count++];
+}
+
+int64_t clock_now_ms(void)
+{
+    return the.now_ms;
+}
+
+int64_t clock_read_ms(void)
+{
+    return the.host && the.host->paused_until_ms > the.now_ms ? the.host->paused_until_ms : the.now_ms;
+}
+
+int64_t clock_unix_s(void)
+{
+    return EPOCH_UNIX_S + (the.now_ms - BOOT_MS) / 1000;
+}
+
+struct planned *clock_plan(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx)
+{
+    struct planned *planned = NEW(struct planned);
+    int64_t at_ms = the.now_ms + (delay_ms > 0 ? delay_ms : 0);
+
+    *planned = (struct planned){
+        .at_ms = at_ms, .due_ms = at_ms, .number = ++the.numbers, .host = host, .fn = fn, .ctx = ctx};
+    put_in(planned);
+    return planned;
+}
+
+struct planned *clock_plan_timer(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx)
+{
+    struct planned *planned = clock_plan(delay_ms, host, fn, ctx);
+
+    planned->is_timer = true; /* which places it no otherwise as long as it is not put off */
+    return planned;
+}
+
+void clock_cancel(struct planned *planned)
+{
+    if (!planned)
+        return;
+    take_out(planned->place);
+    mem_free(planned);
+}
+
+/* What a paused host would have done is put off. */
+static bool put_off(struct planned *planned)
+{
+    if (!planned->host || planned->host->paused_until_ms <= planned->at_ms)
+        return false;
+    planned->at_ms = planned->host->paused_until_ms;
+    put_in(planned);
+    return true;
+}
+
+bool clock_step(void)
+{
+    while (the.count) {
+        struct planned *planned = the.heap[0];
+        struct planned now = *planned;
+
+        take_out(0);
+        if (put_off(planned))
+            continue;
+        mem_free(planned);
+        the.now_ms = now.at_ms;
+        the.host = now.host;
+        the.steps++;
+        now.fn(now.ctx);
+        return true;
+    }
+    return false;
+}
+
+const struct host *clock_host(void)
+{
+    return the.host;
+}
+
+uint64_t clock_steps(void)
+{
+    return the.steps;
+}
+
+int64_t clock_next_ms(void)
+{
+    return the.count ? the.heap[0]->at_ms : -1;
+}
+
+/* ---- dice: splitmix64 ---- */
+
+uint32_t dice(void)
+{
+    uint64_t z = the.dice += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)((z ^ (z >> 31)) >> 16);
+}
+
+uint32_t dice_below(uint32_t limit)
+{
+    return limit ? dice() % limit : 0;
+}
+
+int64_t dice_between(int64_t low, int64_t high)
+{
+    return low + (int64_t)dice_below((uint32_t)(high - low + 1));
+}
+
+bool dice_permille(unsigned chance)
+{
+    return chance > 0 && dice_below(1000) < chance;
+}

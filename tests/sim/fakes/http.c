@@ -1,0 +1,472 @@
+/* base/io/http.h in the simulator: the only peer is the API server in memory. */
+#include "base/io/http.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "fakes/loop.h"
+#include "fakes/net.h"
+
+#define BUSY_MS 1000
+#define BEHIND_MS 20000
+
+/* What of a watch is on its way. */
+struct pipe {
+    struct api_watch *watch; /* NULL: the server has ended it */
+    struct str bytes;
+    struct planned *flush;
+    int64_t behind_until_ms;
+    bool is_stalled, is_broken, is_ended;
+    bool has_news; /* that no operator has made */
+};
+
+struct http_call {
+    struct http *http;
+    struct http_call *prev, *next;
+    http_bytes_fn on_bytes;
+    http_done_fn on_done;
+    void *ctx;
+    struct planned *timeout;
+    struct http_message *http_message; /* its request or its answer, on the way */
+    struct pipe *pipe;                 /* of a watch */
+};
+
+struct http {
+    struct loop *loop;
+    struct http_call *first;
+    unsigned in_flight;
+};
+
+/* A request and then its answer. It lives on when the call has ended: what was sent was sent. */
+struct http_message {
+    struct http_message *prev, *next;
+    struct http_call *call; /* NULL: nobody waits for the answer */
+    const struct host *host;
+    struct api_request request;
+    char *method, *url, *content_type, *body;
+    struct delivery delivery;
+    bool has_arrived;
+    struct api_answer answer;
+    unsigned planned;
+};
+
+struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err)
+{
+    struct http *http = NEW(struct http);
+
+    (void)options;
+    (void)err;
+    http->loop = loop;
+    return http;
+}
+
+unsigned http_in_flight(const struct http *http)
+{
+    return http->in_flight;
+}
+
+/* ---- http_messages ---- */
+
+static void http_message_free(struct http_message *http_message)
+{
+    *(http_message->prev ? &http_message->prev->next : &net->http_messages) = http_message->next;
+    if (http_message->next)
+        http_message->next->prev = http_message->prev;
+    if (http_message->call)
+        http_message->call->http_message = NULL;
+    mem_free(http_message->method);
+    mem_free(http_message->url);
+    mem_free(http_message->content_type);
+    mem_free(http_message->body);
+    mem_free(http_message->answer.body);
+    mem_free(http_message);
+}
+
+static void http_message_plan(struct http_message *http_message, int64_t delay_ms, const struct host *host,
+                              clock_fn fn)
+{
+    http_message->planned++;
+    clock_plan(delay_ms, host, fn, http_message);
+}
+
+static void http_message_done(struct http_message *http_message)
+{
+    if (--http_message->planned == 0)
+        http_message_free(http_message);
+}
+
+void net_drop_messages(struct net *of)
+{
+    while (of->http_messages)
+        http_message_free(of->http_messages);
+}
+
+bool net_awaits_pod(const struct net *of, const char *text, const char *job_uid)
+{
+    for (const struct http_message *http_message = of->http_messages; http_message;
+         http_message = http_message->next) {
+        if (!http_message->has_arrived && http_message->delivery.arrives &&
+            str_eq(http_message->method, "POST") && strstr(http_message->url, "/pods") &&
+            !strstr(http_message->url, "dryRun") && strstr(http_message->body, text) &&
+            !(job_uid && strstr(http_message->body, job_uid)))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the end of a call ---- */
+
+static void pipe_free(struct pipe *pipe)
+{
+    if (!pipe)
+        return;
+    if (pipe->watch)
+        api_watch_close(pipe->watch);
+    clock_cancel(pipe->flush);
+    str_release(&pipe->bytes);
+    mem_free(pipe);
+}
+
+static void call_free(struct http_call *call)
+{
+    *(call->prev ? &call->prev->next : &call->http->first) = call->next;
+    if (call->next)
+        call->next->prev = call->prev;
+    call->http->in_flight--;
+    if (call->http_message)
+        call->http_message->call = NULL;
+    clock_cancel(call->timeout);
+    pipe_free(call->pipe);
+    mem_free(call);
+}
+
+void http_cancel(struct http_call *call)
+{
+    if (call)
+        call_free(call);
+}
+
+void http_free(struct http *http)
+{
+    if (!http)
+        return;
+    while (http->first)
+        call_free(http->first);
+    mem_free(http);
+}
+
+/* What was sent was sent, and who has lost its lease is gone at once. */
+void http_abort_connections(struct http *http)
+{
+    (void)http;
+}
+
+static void end(struct http_call *call, const struct http_response *res, const struct err *err)
+{
+    http_done_fn done = call->on_done;
+    void *ctx = call->ctx;
+
+    call_free(call);
+    done(ctx, res, err);
+}
+
+static void end_badly(struct http_call *call, enum err_kind kind, const char *why)
+{
+    const struct http_response none = {.content_type = "", .retry_after_ms = -1};
+    struct err err = {0};
+
+    net->news++;
+    err_set(&err, kind, "%s", why);
+    end(call, &none, &err);
+}
+
+static void on_timeout(void *ctx)
+{
+    struct http_call *call = ctx;
+
+    call->timeout = NULL;
+    end_badly(call, ERR_TIMEOUT, "no answer in time");
+}
+
+/* ---- a watch's bytes ---- */
+
+static void flush(void *ctx);
+
+static void plan_flush(struct http_call *call, int64_t delay_ms)
+{
+    struct pipe *pipe = call->pipe;
+    int64_t behind_ms = pipe->behind_until_ms - clock_now_ms();
+
+    if (!pipe->flush)
+        pipe->flush =
+            clock_plan(delay_ms > behind_ms ? delay_ms : behind_ms, loop_host(call->http->loop), flush, call);
+}
+
+/* False: the reader has had enough. */
+static bool push(struct http_call *call, const char *bytes, size_t len)
+{
+    return len == 0 || call->on_bytes(call->ctx, 200, bytes, len);
+}
+
+static void end_well(struct http_call *call)
+{
+    const struct http_response res = {
+        .status = 200, .content_type = "application/json", .retry_after_ms = -1};
+    const struct err fine = {0};
+
+    net->news++;
+    end(call, &res, &fine);
+}
+
+static void flush(void *ctx)
+{
+    struct http_call *call = ctx;
+    struct pipe *pipe = call->pipe;
+    AUTO(str) struct str bytes = pipe->bytes;
+    size_t cut = dice_below((uint32_t)bytes.len + 1);
+
+    pipe->flush = NULL;
+    pipe->bytes = (struct str){.max = pipe->bytes.max};
+    net->news += pipe->has_news;
+    pipe->has_news = false;
+    if (!push(call, str_text(&bytes), cut))
+        end_badly(call, ERR_INVALID, "the reader has had enough");
+    else if (pipe->is_broken)
+        end_badly(call, ERR_IO, "the connection broke");
+    else if (!push(call, str_text(&bytes) + cut, bytes.len - cut))
+        end_badly(call, ERR_INVALID, "the reader has had enough");
+    else if (pipe->is_ended)
+        end_well(call);
+}
+
+static const char GONE_LINE[] =
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":"
+    "\"Failure\",\"message\":\"too old resource version\",\"reason\":\"Expired\",\"code\":410}}\n";
+
+static void on_line(void *ctx, const char *bytes, size_t len)
+{
+    struct http_call *call = ctx;
+    struct pipe *pipe = call->pipe;
+
+    if (!bytes)
+        pipe->watch = NULL;
+    pipe->has_news = pipe->has_news || !net->is_answering;
+    if (pipe->is_stalled || pipe->is_broken)
+        return;
+    if (!bytes)
+        pipe->is_ended = true;
+    else if (dice_permille(net->fault_rates.stalled))
+        pipe->is_stalled = true;
+    else if (dice_permille(net->fault_rates.gone))
+        str_adds(&pipe->bytes, GONE_LINE);
+    else
+        str_add(&pipe->bytes, bytes, len);
+    if (dice_permille(net->fault_rates.broken))
+        pipe->is_broken = true;
+    if (!pipe->is_stalled)
+        plan_flush(call, dice_permille(net->fault_rates.late) ? dice_between(10, 20000) : dice_between(0, 3));
+}
+
+/* ---- answers ---- */
+
+/* A reader of bytes gets those of a good answer in pieces, as they would arrive. */
+static bool is_read(struct http_call *call, const struct http_message *http_message)
+{
+    size_t len = slice_of(http_message->answer.body).len, cut = dice_below((uint32_t)len + 1);
+
+    return push(call, http_message->answer.body, cut) &&
+           push(call, http_message->answer.body + cut, len - cut);
+}
+
+static void deliver(void *ctx)
+{
+    struct http_message *http_message = ctx;
+    struct http_call *call = http_message->call;
+    bool takes_bytes = call && call->on_bytes && http_message->answer.status < 300;
+    const struct err fine = {0};
+    struct http_response res = {.status = http_message->answer.status,
+                                .body = takes_bytes ? (struct slice){0} : slice_of(http_message->answer.body),
+                                .retry_after_ms = http_message->answer.retry_after_ms,
+                                .content_type = "application/json"};
+
+    http_message->call = NULL;
+    net->news += takes_bytes || http_message->answer.status >= 300;
+    if (call) {
+        call->http_message = NULL;
+        if (takes_bytes && !is_read(call, http_message))
+            end_badly(call, ERR_INVALID, "the reader has had enough");
+        else
+            end(call, &res, &fine);
+    }
+    http_message_done(http_message);
+}
+
+static void lose(void *ctx)
+{
+    struct http_message *http_message = ctx;
+    struct http_call *call = http_message->call;
+
+    http_message->call = NULL;
+    if (call) {
+        call->http_message = NULL;
+        end_badly(call, ERR_IO, "the connection broke");
+    }
+    http_message_done(http_message);
+}
+
+static void plan_answer(struct http_message *http_message)
+{
+    const struct host *host = http_message->call ? loop_host(http_message->call->http->loop) : NULL;
+
+    if (net->trial_ms && strstr(http_message->url, "dryRun"))
+        http_message->delivery.back_ms += dice_between(0, net->trial_ms);
+    if (http_message->delivery.answers)
+        http_message_plan(http_message, http_message->delivery.back_ms, host, deliver);
+    else if (http_message->delivery.breaks_ms >= 0)
+        http_message_plan(http_message, http_message->delivery.breaks_ms, host, lose);
+}
+
+static void open_watch(struct http_message *http_message)
+{
+    struct http_call *call = http_message->call;
+    struct pipe *pipe = NEW(struct pipe);
+
+    pipe->bytes.max = (size_t)256 * 1024 * 1024;
+    if (dice_permille(net->fault_rates.behind))
+        pipe->behind_until_ms = clock_now_ms() + dice_between(10, BEHIND_MS);
+    call->pipe = pipe;
+    http_message->call = NULL;
+    call->http_message = NULL;
+    if (api_watch_open(net->api, &http_message->request, on_line, call, &pipe->watch,
+                       &http_message->answer)) {
+        pipe->is_stalled = pipe->is_stalled || !http_message->delivery.answers;
+        return;
+    }
+    call->pipe = NULL;
+    pipe_free(pipe);
+    http_message->call = call;
+    call->http_message = http_message;
+    plan_answer(http_message);
+}
+
+/* ---- requests ---- */
+
+static bool is_watch(const struct http_message *http_message)
+{
+    return strstr(http_message->url, "watch=true") != NULL;
+}
+
+static void answer(struct http_message *http_message)
+{
+    mem_free(http_message->answer.body);
+    if (dice_permille(net->fault_rates.busy)) {
+        http_message->answer = (struct api_answer){0};
+        api_refuse(&http_message->answer, dice_permille(700) ? 429 : 500, "TooManyRequests",
+                   "the server is busy");
+        http_message->answer.retry_after_ms = BUSY_MS;
+        return;
+    }
+    net->on_request(net->ctx, &http_message->request);
+    net->is_answering = http_message->call != NULL; /* else it comes too late, or once more */
+    api_answer(net->api, &http_message->request, &http_message->answer);
+    net->is_answering = false;
+}
+
+static void arrive_again(void *ctx)
+{
+    struct http_message *http_message = ctx;
+    struct api_answer first = http_message->answer;
+
+    http_message->answer = (struct api_answer){0};
+    net->news++;
+    answer(http_message);
+    mem_free(http_message->answer.body);
+    http_message->answer = first;
+    http_message_done(http_message);
+}
+
+static void arrive(void *ctx)
+{
+    struct http_message *http_message = ctx;
+
+    http_message->has_arrived = true;
+    if (clock_now_ms() < net->api_down_until_ms) {
+        lose(http_message);
+        return;
+    }
+    if (!is_watch(http_message)) {
+        answer(http_message);
+        if (http_message->delivery.twice)
+            http_message_plan(http_message, http_message->delivery.twice_ms, NULL, arrive_again);
+        if (http_message->call)
+            plan_answer(http_message);
+    } else if (http_message->call) {
+        open_watch(http_message);
+    }
+    http_message_done(http_message);
+}
+
+static struct http_message *http_message_new(struct http_call *call, const struct http_request *request)
+{
+    struct http_message *http_message = NEW(struct http_message);
+
+    http_message->call = call;
+    http_message->host = loop_host(call->http->loop);
+    http_message->method = mem_strdup(request->method);
+    http_message->url = mem_strdup(request->url);
+    http_message->content_type = mem_strdup(request->content_type);
+    http_message->body = mem_strndup(request->body.ptr ? request->body.ptr : "", request->body.len);
+    http_message->request = (struct api_request){.method = http_message->method,
+                                                 .url = http_message->url,
+                                                 .content_type = http_message->content_type,
+                                                 .body = {http_message->body, request->body.len}};
+    http_message->next = net->http_messages;
+    if (http_message->next)
+        http_message->next->prev = http_message;
+    net->http_messages = http_message;
+    return http_message;
+}
+
+/* Renewing the lease is no write of the operator's work, and is not counted as one. */
+static bool is_write(const struct http_request *request)
+{
+    return !str_eq(request->method, "GET") && !strstr(request->url, "/leases");
+}
+
+static void post(struct http_call *call, const struct http_request *request)
+{
+    struct http_message *http_message = http_message_new(call, request);
+
+    call->http_message = http_message;
+    http_message->delivery = net_delivery(false);
+    if (http_message->delivery.arrives)
+        http_message_plan(http_message, http_message->delivery.out_ms, NULL, arrive);
+    else if (http_message->delivery.breaks_ms >= 0)
+        http_message_plan(http_message, http_message->delivery.breaks_ms, http_message->host, lose);
+    else
+        http_message_free(http_message);
+}
+
+struct http_call *http_send(struct http *http, const struct http_request *request)
+{
+    struct http_call *call = NEW(struct http_call);
+    struct host *host = loop_host(http->loop);
+
+    *call = (struct http_call){.http = http,
+                               .next = http->first,
+                               .on_bytes = request->on_bytes,
+                               .on_done = request->on_done,
+                               .ctx = request->ctx};
+    assert(request->silence_ms == 0); /* nobody above us uses it */
+    if (call->next)
+        call->next->prev = call;
+    http->first = call;
+    http->in_flight++;
+    if (host->is_dead || !net->leaves(net->ctx, host, request->method, is_write(request)))
+        return call;
+    if (request->timeout_ms)
+        call->timeout = clock_plan_timer(request->timeout_ms, host, on_timeout, call);
+    post(call, request);
+    return call;
+}

@@ -1,0 +1,24 @@
+/* One operator process of the simulated world: what operator/main.c wires up, but for its end-points. It is
+ * killed like any process: what it has sent is on its way, everything else is gone. */
+#pragma once
+
+#include "fakes/clock.h"
+#include "operator/pool/config.h"
+
+struct process;
+
+struct process_options {
+    const char *name; /* unique for ever: the lease's holder */
+    const struct pool_config *controllers;
+    int64_t hold_ms;
+    const char *watch_ns; /* NULL: all namespaces, and nodes */
+};
+
+struct process *process_new(const struct process_options *options);
+void process_free(struct process *process);
+struct host *process_host(struct process *process);
+bool process_has_ended(const struct process *process); /* by itself: the lease was lost */
+bool process_is_leading(const struct process *process);
+/* The uid of a job of which something is remembered though it is not known, borrowed; NULL: none. */
+const char *process_remembers(const struct process *process, bool (*is_known)(void *ctx, const char *uid),
+                              void *ctx);

@@ -1,0 +1,113 @@
+/* A whole small world on virtual time: operators, an API server, nodes, V-IPU controllers, users and their
+ * jobs, and what goes wrong between them. Everything follows from the options, so that the same options
+ * always give the same run. What must never happen is checked after every step (invariants.h). */
+#pragma once
+
+#include "cluster/cluster.h"
+#include "world/kinds.h"
+#include "fakes/net.h"
+#include "world/process.h"
+#include "checks/progress.h"
+
+#define WORLD_OPERATOR_NS "ipu-system"
+#define WORLD_NS "team"
+/* Longer than a watch can be silent before that is noticed, as the real one. */
+#define WORLD_HOLD_MS 120000
+#define WORLD_TROUBLE_MS 30000
+#define WORLD_PROCESSES 2
+/* All jobs are made within this time. */
+#define ARRIVALS_MS 120000
+
+enum crash_moment { CRASH_NEVER, CRASH_BEFORE, CRASH_AFTER };
+
+struct world_options {
+    uint64_t seed;
+    unsigned jobs;          /* 0: twenty */
+    bool is_tampered_with;  /* partitions go and fail, too */
+    bool loses_controller;  /* one of the two falls silent some time, for ever */
+    bool is_calm;           /* nothing goes wrong, whatever the seed says */
+    bool has_quota;         /* of a few pods: not for all jobs at once */
+    bool has_one_namespace; /* the operators see jobs of one namespace, and no nodes */
+    unsigned crash_at;      /* the operator dies at its n-th write, counted from 1; 0: never */
+    enum crash_moment crash_moment;
+    const char *kind; /* all jobs are of this kind; NULL: of every */
+};
+
+struct world;
+
+/* A PriorityClass; name NULL: none. */
+struct user_class {
+    const char *name;
+    int32_t value;
+};
+
+struct user_job {
+    struct world *world;
+    const struct kind *kind;
+    char *name;
+    char *uid;                      /* of the last object of that name */
+    unsigned failures;              /* that its pods still have in store */
+    const char *ended;              /* its state, once it has ended; NULL: it has not */
+    uint32_t size;                  /* IPUs of one instance */
+    const struct user_class *class; /* of its pods */
+    int64_t created_s;
+    int64_t waits_since_ms; /* its status has said for so long that it waits in line; 0: it does not */
+    unsigned step;          /* of what its user does */
+    unsigned swings;        /* how often it was suspended or resumed */
+    struct planned *next;
+};
+
+struct world {
+    struct world_options options;
+    struct api api;
+    struct net net;
+    struct sim_vipu sides[2];
+    struct cluster cluster;
+    struct progress progress;
+    struct pool_config controllers;
+    struct process *processes[WORLD_PROCESSES];
+    struct planned *creations[WORLD_PROCESSES];
+    unsigned incarnations;
+    struct user_job *jobs;
+    size_t job_count;
+    int64_t began_ms, storm_ends_ms;
+    struct fault_rates storm;    /* until then */
+    bool is_tampered;            /* partitions have gone or failed that the operator believed in */
+    const struct sim_vipu *lost; /* the controller that has fallen silent for ever; NULL: none */
+    unsigned writes;             /* of the operators, in the order in which they leave */
+    int64_t minute;              /* of the clock... */
+    size_t writes_in_minute;     /* ...and those of them in it */
+    uint64_t vipu_writes;
+    struct map
+        used; /* partition -> run of the pods that were started on it since it was made or reset, plus one */
+    bool reach_has_changed; /* a program has begun, or a partition was made: see programs.h */
+    uint64_t foreign_numbers[2];
+    /* who may write: the lease as the API server has it */
+    char *leader;
+    int64_t lease_ends_ms;
+    /* what the checks have found */
+    char *broken; /* the sentence, NULL: all is well */
+};
+
+struct world *world_new(const struct world_options *options);
+void world_free(struct world *world);
+/* Runs until all is settled, or something is broken. */
+void world_run(struct world *world);
+/* The first one stands; all say which invariant, when, and what. */
+void world_break(struct world *world, const char *invariant, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* It is started again after so long; -1: never. Not from inside one of its calls. */
+void world_kill(struct world *world, size_t process, int64_t away_ms);
+struct user_job *world_job(const struct world *world, const char *name);
+bool world_is_large(const struct world *world);  /* too many to look through all records at every change */
+bool world_is_calm(const struct world *world);   /* nothing goes wrong in it from the start to the end */
+bool world_is_prompt(const struct world *world); /* what is sent arrives at once, and once only, if at all */
+
+/* world_trouble.c */
+void world_plan_trouble(struct world *world);
+void world_stop(struct world *world,
+                const struct host *host); /* for a while, in the middle of what it does */
+/* world_users.c */
+void world_plan_users(struct world *world);
+void world_users_release(struct world *world);
+struct habit world_habit(void *ctx, const cJSON *pod);
