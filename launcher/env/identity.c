@@ -58,29 +58,29 @@ void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]
                    identity->worker);
 }
 
-enum refusal identity_judge(const struct identity *own, const char *caller, struct identity *ret)
+enum refusal identity_check(const struct identity *own, const char *caller, struct identity *ret)
 {
     if (!identity_parse(caller, ret))
-        return REFUSAL_STRANGER;
+        return REFUSAL_NO_IDENTITY;
     if (strcmp(own->job, ret->job) != 0)
         return REFUSAL_JOB;
     if (own->worker != ret->worker)
         return REFUSAL_WORKER;
-    return ret->attempt < own->attempt ? REFUSAL_OLD : REFUSAL_NONE;
+    return ret->attempt < own->attempt ? REFUSAL_STALE_ATTEMPT : REFUSAL_NONE;
 }
 
 const char *refusal_text(enum refusal refusal)
 {
     static const char *const texts[REFUSAL_COUNT] = {
         [REFUSAL_NONE] = "nothing is wrong",
-        [REFUSAL_STRANGER] = "it does not speak as a launcher does",
+        [REFUSAL_NO_IDENTITY] = "it does not speak as a launcher does",
         [REFUSAL_JOB] = "it names another job",
         [REFUSAL_WORKER] = "it names another worker",
-        [REFUSAL_OLD] = "it belongs to an attempt that is over",
+        [REFUSAL_STALE_ATTEMPT] = "it belongs to an attempt that is over",
         [REFUSAL_KEY] = "its key is wrong",
-        [REFUSAL_SILENT] = "it did not say in time what it wants",
+        [REFUSAL_TIMEOUT] = "it did not say in time what it wants",
         [REFUSAL_REQUEST] = "its request makes no sense",
-        [REFUSAL_CROWD] = "too many were waiting to be let in",
+        [REFUSAL_EVICTED] = "too many were waiting to be let in",
         [REFUSAL_BUSY] = "too many commands run here already",
     };
 

@@ -26,14 +26,14 @@ struct identity {
 /* Why somebody is not let in. */
 enum refusal {
     REFUSAL_NONE,
-    REFUSAL_STRANGER, /* no identity at all, or none of ours */
+    REFUSAL_NO_IDENTITY, /* no identity at all, or none of ours */
     REFUSAL_JOB,
     REFUSAL_WORKER,
-    REFUSAL_OLD,
+    REFUSAL_STALE_ATTEMPT,
     REFUSAL_KEY,
-    REFUSAL_SILENT,
+    REFUSAL_TIMEOUT,
     REFUSAL_REQUEST,
-    REFUSAL_CROWD,
+    REFUSAL_EVICTED,
     REFUSAL_BUSY,
     REFUSAL_COUNT,
 };
@@ -43,5 +43,5 @@ MUST_USE bool identity_read(const struct envv *env, struct identity *ret, struct
 MUST_USE bool identity_parse(const char *text, struct identity *ret);
 void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]);
 /* Whether `caller` may use the agent `own`, whose attempt is the newest that it has seen. */
-enum refusal identity_judge(const struct identity *own, const char *caller, struct identity *ret);
+enum refusal identity_check(const struct identity *own, const char *caller, struct identity *ret);
 const char *refusal_text(enum refusal refusal);

@@ -16,7 +16,7 @@ static void default_number(struct envv *env, const char *name, uint32_t number)
 
 static void add_popdist(struct envv *env, const struct shape *shape)
 {
-    struct share share = shape_share(shape);
+    struct share share = shape_replica_share(shape);
 
     default_number(env, POPDIST_ENV_NUM_TOTAL_REPLICAS, share.total_replicas);
     default_number(env, POPDIST_ENV_NUM_IPUS_PER_REPLICA, share.ipus_per_replica);

@@ -104,7 +104,7 @@ bool shape_is_shared(const struct shape *shape)
     return shape->workers > 1 || shape->replicas > 0;
 }
 
-struct share shape_share(const struct shape *shape)
+struct share shape_replica_share(const struct shape *shape)
 {
     uint32_t local = local_replicas(shape);
     uint32_t total = shape->workers * local; /* at most shape->ipus: they divide */

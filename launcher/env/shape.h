@@ -52,4 +52,4 @@ MUST_USE bool shape_read(const struct envv *env, struct shape *ret, struct err *
 
 /* Several workers, or replicas asked for: the program has a share to be told about. */
 bool shape_is_shared(const struct shape *shape);
-struct share shape_share(const struct shape *shape); /* shape_is_shared only */
+struct share shape_replica_share(const struct shape *shape); /* shape_is_shared only */

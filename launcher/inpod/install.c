@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "launcher/process/companions.h"
-#include "launcher/process/self.h"
+#include "launcher/process/bundled_programs.h"
+#include "launcher/process/executable.h"
 
 #define BLOCK_BYTES (64 * 1024)
 
 /* In the order in which they appear: whoever sees ipu-launch finds its companions too. */
 #define NAME(name, function) name,
-static const char *const links[] = {COMPANIONS(NAME)};
-static const char *const names[] = {COMPANIONS_FILE, COMPANIONS(NAME) INSTALL_NAME};
+static const char *const links[] = {BUNDLED_PROGRAMS(NAME)};
+static const char *const names[] = {BUNDLED_PROGRAMS_FILE, BUNDLED_PROGRAMS(NAME) INSTALL_NAME};
 
 /* Where all is made before it is moved. */
 struct draft {
@@ -98,7 +98,7 @@ static bool link_companions(const struct draft *draft, struct err *err)
     for (size_t i = 0; i < COUNT_OF(links); i++) {
         AUTO(mem) char *path = mem_printf("%s/%s", draft->folder, links[i]);
 
-        if (symlink(COMPANIONS_FILE, path) != 0)
+        if (symlink(BUNDLED_PROGRAMS_FILE, path) != 0)
             return explain_write(draft, errno, err);
     }
     return true;
@@ -106,15 +106,15 @@ static bool link_companions(const struct draft *draft, struct err *err)
 
 static bool fill(const struct draft *draft, struct err *err)
 {
-    AUTO(mem) char *self = self_file();
-    AUTO(mem) char *home = self_dir();
+    AUTO(mem) char *self = executable_path();
+    AUTO(mem) char *home = executable_dir();
 
     if (!self || !home)
         return err_set(err, ERR_IO, "cannot tell where this program's file is; call it by its absolute path");
 
-    AUTO(mem) char *companions = mem_printf("%s/" COMPANIONS_FILE, home);
+    AUTO(mem) char *companions = mem_printf("%s/" BUNDLED_PROGRAMS_FILE, home);
 
-    return copy(draft, self, INSTALL_NAME, err) && copy(draft, companions, COMPANIONS_FILE, err) &&
+    return copy(draft, self, INSTALL_NAME, err) && copy(draft, companions, BUNDLED_PROGRAMS_FILE, err) &&
            link_companions(draft, err);
 }
 

@@ -11,8 +11,8 @@
 #include "launcher/inpod/install.h"
 #include "launcher/inpod/launcher_pod.h"
 #include "launcher/process/command.h"
-#include "launcher/process/companions.h"
-#include "launcher/process/self.h"
+#include "launcher/process/bundled_programs.h"
+#include "launcher/process/executable.h"
 #include "launcher/process/supervise.h"
 
 static const char usage[] =
@@ -84,7 +84,7 @@ static int print_text(const char *text)
 
 static bool complete(struct envv *env, struct err *err)
 {
-    AUTO(mem) char *dir = self_dir();
+    AUTO(mem) char *dir = executable_dir();
 
     envv_init(env, environ);
     if (launcher_pod_is_here(env))
@@ -130,7 +130,7 @@ static int become(char **words)
     if (!complete(&env, &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
     command.envp = env.items;
-    command_become(&command, &err);
+    command_exec(&command, &err);
     return fail(&err, command_exit_status(&err));
 }
 
@@ -169,9 +169,9 @@ static int install(char **words)
 /* agent, remote and agent-ready: the same words, in the program that has what they need. */
 static int companion(char **words)
 {
-    AUTO(mem) char *dir = self_dir();
-    AUTO(mem) char *file = mem_printf("%s/%s", dir ? dir : ".", COMPANIONS_FILE);
-    char name[] = COMPANIONS_AGENT;
+    AUTO(mem) char *dir = executable_dir();
+    AUTO(mem) char *file = mem_printf("%s/%s", dir ? dir : ".", BUNDLED_PROGRAMS_FILE);
+    char name[] = BUNDLED_PROGRAMS_AGENT;
     struct err err;
 
     words[-2] = name;

@@ -15,12 +15,12 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "launcher/env/workers.h"
-#include "launcher/poprun/guard.h"
-#include "launcher/poprun/hosts.h"
-#include "launcher/poprun/mpirun.h"
-#include "launcher/poprun/pages.h"
-#include "launcher/poprun/run.h"
-#include "launcher/poprun/versions.h"
+#include "launcher/poprun/run/run_guard.h"
+#include "launcher/poprun/plan/hosts.h"
+#include "launcher/poprun/run/mpirun.h"
+#include "launcher/poprun/options/usage_output.h"
+#include "launcher/poprun/run/run.h"
+#include "launcher/poprun/run/versions.h"
 
 #define HOSTFILE_MAX ((size_t)1024 * 1024)
 #define CONFIG_MODE 0644
@@ -69,7 +69,7 @@ static int complain_once(const struct err *err)
 }
 
 /* ctx is the id of the process that the user started: one run, one id. */
-static void log_line(void *ctx, enum journal_level level, const char *text)
+static void log_line(void *ctx, enum run_log_level level, const char *text)
 {
     AUTO(str) struct str line = {0};
     struct timeval now;
@@ -78,32 +78,32 @@ static void log_line(void *ctx, enum journal_level level, const char *text)
     (void)gettimeofday(&now, NULL);
     if (!localtime_r(&now.tv_sec, &local))
         return;
-    struct journal_stamp stamp = {local.tm_hour, local.tm_min, local.tm_sec, (int)(now.tv_usec / 1000),
+    struct run_log_stamp stamp = {local.tm_hour, local.tm_min, local.tm_sec, (int)(now.tv_usec / 1000),
                                   *(const pid_t *)ctx};
-    journal_line(&stamp, level, text, &line);
+    run_log_line(&stamp, level, text, &line);
     (void)fputs(str_text(&line), stderr);
 }
 
-static enum journal_level level_of(const struct poprun_options *options)
+static enum run_log_level level_of(const struct poprun_options *options)
 {
     static const struct {
         const char *name;
-        enum journal_level level;
-    } names[] = {{"TRACE", JOURNAL_TRACE},
-                 {"DEBUG", JOURNAL_DEBUG},
-                 {"INFO", JOURNAL_INFO},
-                 {"WARN", JOURNAL_WARNING},
-                 {"ERR", JOURNAL_ERROR}};
+        enum run_log_level level;
+    } names[] = {{"TRACE", RUN_LOG_TRACE},
+                 {"DEBUG", RUN_LOG_DEBUG},
+                 {"INFO", RUN_LOG_INFO},
+                 {"WARN", RUN_LOG_WARNING},
+                 {"ERR", RUN_LOG_ERROR}};
     const char *asked = environment("POPRUN_LOG_LEVEL");
 
     if (options->debug)
-        return JOURNAL_TRACE;
+        return RUN_LOG_TRACE;
     if (options->very_verbose || options->verbose)
-        return options->very_verbose ? JOURNAL_DEBUG : JOURNAL_INFO;
+        return options->very_verbose ? RUN_LOG_DEBUG : RUN_LOG_INFO;
     for (size_t i = 0; asked && i < COUNT_OF(names); i++)
         if (strcmp(asked, names[i].name) == 0)
             return names[i].level;
-    return JOURNAL_WARNING;
+    return RUN_LOG_WARNING;
 }
 
 /* The file named by --import-config below what the words say. */
@@ -246,7 +246,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
                   const struct strv *hosts, const char *local_name)
 {
     pid_t self = getpid();
-    struct journal journal = {level_of(options), log_line, &self};
+    struct run_log run_log = {level_of(options), log_line, &self};
     struct access access = {0};
     AUTO(mem) char *mpirun = NULL;
     struct run run = {.options = options,
@@ -255,19 +255,19 @@ static int launch(const struct poprun_options *options, const struct settings *s
                       .local_name = local_name,
                       .access = &access,
                       .env = environment,
-                      .journal = &journal,
-                      .left = leftovers_new(),
+                      .run_log = &run_log,
+                      .left = cleanup_new(),
                       .print = print};
-    struct guarded guarded = {run_perform, run_clean_up, &run};
+    struct guarded_run guarded_run = {run_perform, run_clean_up, &run};
     int status = EXIT_SUCCESS;
     struct err err;
     bool good = run.left || err_errno(&err, errno, "no memory to share");
 
-    good = good && (options->offline_mode || access_find(options, environment, &access, &err)) &&
+    good = good && (options->offline_mode || vipu_endpoint_find(options, environment, &access, &err)) &&
            mpirun_find(environment("PATH"), &mpirun, &err);
     run.mpirun = mpirun;
-    good = good && (options->dry_run ? run_describe(&run, &err) : guard_run(&guarded, &status, &err));
-    access_release(&access);
+    good = good && (options->dry_run ? run_describe(&run, &err) : guard_run(&guarded_run, &status, &err));
+    vipu_endpoint_config_release(&access);
     if (good && options->dry_run && ferror(stdout))
         good = err_set(&err, ERR_IO, "what would be run cannot be written to standard output");
     return good ? status : complain_once(&err);
@@ -284,7 +284,7 @@ static int start(struct settings *settings, struct poprun_options *options, stru
     poprun_options_fill(settings, options, problems);
     if (options->help || options->version) {
         if (options->help)
-            pages_help(&page);
+            usage_help(&page);
         else
             versions_print((enum version_format)options->version_format, &page);
         return print_page(&page);
@@ -308,10 +308,10 @@ int poprun_main(int argc, char **argv)
 
     open_standard_streams();
     if (argc == 2 && strcmp(argv[1], "__man") == 0) {
-        pages_man(&page);
+        usage_man(&page);
         return print_page(&page);
     }
-    if (argc == 3 && strcmp(argv[1], "__completion") == 0 && pages_completion(argv[2], &page))
+    if (argc == 3 && strcmp(argv[1], "__completion") == 0 && usage_completion(argv[2], &page))
         return print_page(&page);
     settings_read_words(&settings, argc, argv, &problems);
     return start(&settings, &options, &problems);

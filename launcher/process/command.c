@@ -106,7 +106,7 @@ static bool explain(const struct command *command, int errnum, struct err *err)
     return false;
 }
 
-bool command_become(const struct command *command, struct err *err)
+bool command_exec(const struct command *command, struct err *err)
 {
     return explain(command, exec_now(command), err);
 }
@@ -142,8 +142,8 @@ static _Noreturn void child(const struct command *command, const struct signals 
         (void)prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
     setpgid(0, 0);
     if (foreground)
-        terminal_give(getpid());
-    signals_give_back(inherited);
+        terminal_set_foreground(getpid());
+    signals_restore(inherited);
     errnum = exec_now(command);
     (void)!write(report, &errnum, sizeof errnum);
     _exit(COMMAND_EXIT_LAUNCHER);
@@ -167,7 +167,7 @@ static bool await_exec(const struct command *command, pid_t pid, int report, str
 
     if (errnum == 0)
         return true;
-    terminal_take_back(pid);
+    terminal_restore(pid);
     waitpid(pid, NULL, 0);
     return explain(command, errnum, err);
 }
@@ -175,7 +175,7 @@ static bool await_exec(const struct command *command, pid_t pid, int report, str
 bool command_start(const struct command *command, const struct signals *inherited, pid_t *ret,
                    struct err *err)
 {
-    bool foreground = terminal_is_ours();
+    bool foreground = terminal_is_foreground();
     int report[2] = {-1, -1};
     AUTO(fd) int reading = -1;
     pid_t pid;

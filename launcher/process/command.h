@@ -21,7 +21,7 @@ struct command {
 };
 
 /* Returns only with a failure. ERR_NOT_FOUND, ERR_DENIED: the command's fault. */
-bool command_become(const struct command *command, struct err *err);
+bool command_exec(const struct command *command, struct err *err);
 
 /* Starts it in a process group of its own, in the terminal's foreground if we were there. Returns when it
  * runs. Also ERR_IO: the system has no room for a process. */

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <time.h>
 
-void signals_take(struct signals *ret_inherited)
+void signals_block(struct signals *ret_inherited)
 {
     sigset_t all;
     struct sigaction fallback = {0};
@@ -15,7 +15,7 @@ void signals_take(struct signals *ret_inherited)
     sigprocmask(SIG_SETMASK, &all, &ret_inherited->mask);
 }
 
-void signals_give_back(const struct signals *inherited)
+void signals_restore(const struct signals *inherited)
 {
     sigaction(SIGCHLD, &inherited->child, NULL);
     sigprocmask(SIG_SETMASK, &inherited->mask, NULL);

@@ -12,8 +12,8 @@ struct signals {
     struct sigaction child;
 };
 
-void signals_take(struct signals *ret_inherited);
-void signals_give_back(const struct signals *inherited); /* in the child, before exec */
+void signals_block(struct signals *ret_inherited);
+void signals_restore(const struct signals *inherited); /* in the child, before exec */
 
 /* The next signal; 0 when deadline_ms (signals_now_ms) has passed first. A negative deadline never passes. */
 int signals_next(int64_t deadline_ms);

@@ -75,8 +75,8 @@ static void command_ended(struct supervisor *s, int status)
 
 static void continued(struct supervisor *s)
 {
-    if (s->group && terminal_is_ours())
-        terminal_give(s->group);
+    if (s->group && terminal_is_foreground())
+        terminal_set_foreground(s->group);
     signal_group(s, SIGCONT);
 }
 
@@ -192,13 +192,13 @@ bool supervise_command(const struct command *command, int *ret, struct err *err)
     struct signals inherited;
     pid_t group;
 
-    signals_take(&inherited);
+    signals_block(&inherited);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L); /* kernels without it lose orphans only */
     if (!command_start(command, &inherited, &s.command, err))
         return false;
     s.group = group = s.command;
     supervise(&s);
-    terminal_take_back(group);
+    terminal_restore(group);
     *ret = s.status;
     return true;
 }
@@ -209,7 +209,7 @@ void supervise_hold(void)
     struct signals inherited;
     int signal;
 
-    signals_take(&inherited);
+    signals_block(&inherited);
     do {
         signal = signals_next(NEVER);
         (void)reap(&s);

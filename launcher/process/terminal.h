@@ -7,6 +7,6 @@
 #include <sys/types.h>
 
 bool terminal_is_there(void);
-bool terminal_is_ours(void); /* this process's group is in the foreground */
-void terminal_give(pid_t group);
-void terminal_take_back(pid_t group); /* if that group still has it */
+bool terminal_is_foreground(void); /* this process's group is in the foreground */
+void terminal_set_foreground(pid_t group);
+void terminal_restore(pid_t group); /* if that group still has it */

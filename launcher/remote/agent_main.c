@@ -8,15 +8,15 @@
 #include "launcher/env/jobenv.h"
 #include "launcher/process/command.h"
 #include "launcher/process/scratch.h"
-#include "launcher/process/self.h"
-#include "launcher/remote/agent.h"
-#include "launcher/remote/ask.h"
-#include "launcher/remote/remote.h"
-#include "launcher/remote/say.h"
+#include "launcher/process/executable.h"
+#include "launcher/remote/agent/agent.h"
+#include "launcher/remote/client/probe.h"
+#include "launcher/remote/client/remote.h"
+#include "launcher/process/diag.h"
 
 static int fail(const char *problem)
 {
-    say("%s", problem);
+    diag("%s", problem);
     return COMMAND_EXIT_LAUNCHER;
 }
 
@@ -30,7 +30,7 @@ static char **command_words(char **words)
 
 static int serve(char **words)
 {
-    AUTO(mem) char *dir = self_dir();
+    AUTO(mem) char *dir = executable_dir();
     AUTO(envv) struct envv given = {0}, own = {0}, remote = {0};
     struct agent_options options = {.env = &given, .argv = command_words(words)};
     struct err err;
@@ -75,7 +75,7 @@ static int tell_ready(char **words)
     if (words[0])
         return fail("agent-ready takes no words");
     envv_init(&env, environ);
-    return ask_agent(&env, &err) ? 0 : fail(err.msg);
+    return probe_agent(&env, &err) ? 0 : fail(err.msg);
 }
 
 /* A connection must not take the place of a standard stream that is closed. */

@@ -6,7 +6,7 @@
 #include "base/core/mem.h"
 #include "launcher/poprun/main.h"
 #include "launcher/poprun/numa_wrapper/main.h"
-#include "launcher/process/companions.h"
+#include "launcher/process/bundled_programs.h"
 #include "launcher/remote/agent_main.h"
 #include "vipu/cli/main.h"
 #include "vipu/tools/gc-info/main.h"
@@ -20,9 +20,9 @@ struct tool {
 };
 
 #define ROW(name, function) {name, function},
-static const struct tool tools[] = {COMPANIONS(ROW)};
+static const struct tool tools[] = {BUNDLED_PROGRAMS(ROW)};
 /* ipu-launch alone calls it; nobody need be told of its name. */
-static const struct tool agent = {COMPANIONS_AGENT, agent_main};
+static const struct tool agent = {BUNDLED_PROGRAMS_AGENT, agent_main};
 
 static const struct tool *find(const char *word)
 {
@@ -37,7 +37,8 @@ static const struct tool *find(const char *word)
 
 static int refuse(void)
 {
-    (void)fputs(COMPANIONS_FILE ": call it by the name of what it is to be, or with that as first word:",
+    (void)fputs(BUNDLED_PROGRAMS_FILE
+                ": call it by the name of what it is to be, or with that as first word:",
                 stderr);
     for (size_t i = 0; i < COUNT_OF(tools); i++)
         (void)fprintf(stderr, " %s", tools[i].name);

@@ -1,5 +1,5 @@
 /* What the last lines of a container's log tell: which is the last of them, and which worker those of a
- * launcher blame. ipu-launch says so (launcher/remote/remote.c) when it does
+ * launcher blame. ipu-launch says so (launcher/remote/client/remote.c) when it does
  * not hear from one, and Open MPI, 4.1 and 5, when its daemon there does not answer, which is often sooner.
  * They are lines of a job's own log, so they are believed in what its status says, and in nothing else. Pure.
  */

@@ -42,7 +42,7 @@ def test_a_client_that_is_killed_takes_all_with_it(job, tree, mode):
     await_until(lambda: running() == 3, "the whole tree")
     client.kill()
     await_until(lambda: running() == 0, "the end of the whole tree")
-    await_until(lambda: not descendants(one.agent_pid()), "the end of its keeper")
+    await_until(lambda: not descendants(one.agent_pid()), "the end of its session")
     assert one.call("echo next")[1] == "next\n"
 
 
@@ -89,12 +89,12 @@ def test_a_silent_link_ends_both_sides(job, tmp_path):
     clients = [begin(one, f"echo up; {sleeper(mark)}", index=i) for i, mark in enumerate(marks)]
     await_until(lambda: all(marked(mark) for mark in marks), "both commands")
     clients[0].send_signal(signal.SIGSTOP)
-    keeper = next(iter(children(one.agent_pid(1))))
-    kill(keeper, signal.SIGSTOP)
+    session = next(iter(children(one.agent_pid(1))))
+    kill(session, signal.SIGSTOP)
     assert clients[1].wait(120) == 255
     assert clients[1].stderr.read() == b"ipu-launch: worker job-worker-1 is lost: nothing was heard for 15 s\n"
     await_until(lambda: not marked(marks[0]), "the end of the command whose client is silent")
-    kill(keeper, signal.SIGCONT)
+    kill(session, signal.SIGCONT)
     await_until(lambda: not marked(marks[1]), "the end of the other command")
     clients[0].send_signal(signal.SIGCONT)
     assert clients[0].wait(DEADLINE_S) == 255

@@ -61,13 +61,13 @@ def test_a_slow_reader_stops_its_writer_and_nothing_else(worker):
     client = worker.remote("cat /dev/zero & pid=$!; echo here >&2; read x; kill $pid; echo over >&2")
     assert client.stderr.readline() == b"here\n"
     agent = worker.agent_pid()
-    keepers = children(agent)
-    assert len(keepers) == 1
+    sessions = children(agent)
+    assert len(sessions) == 1
     client.stdin.write(b"\n")
     client.stdin.flush()
     # Nobody reads standard output, and yet this arrives.
     assert client.stderr.readline() == b"over\n"
-    assert all(rss_kib(pid) < 24 * 1024 for pid in (client.pid, agent, *keepers))
+    assert all(rss_kib(pid) < 24 * 1024 for pid in (client.pid, agent, *sessions))
     assert client.stdout.read().strip(b"\0") == b""
     assert client.wait(DEADLINE_S) == 0
 

@@ -15,10 +15,10 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "launcher/poprun/host_cache.h"
+#include "launcher/poprun/host/host_cache.h"
 #include "launcher/poprun/numa_wrapper/nodes.h"
-#include "launcher/poprun/watchers.h"
-#include "launcher/poprun/wrapper.h"
+#include "launcher/poprun/host/host_cleanup.h"
+#include "launcher/poprun/host/wrapper_env.h"
 #include "popdist/contract.h"
 
 static bool read_allowed(cpu_set_t *set, size_t size, struct cpu_set *ret)
@@ -91,15 +91,15 @@ static void unset(const char *names)
 }
 
 /* Without the cache the program compiles for itself, which is slow but right. */
-static void make_cache(struct watched *watched)
+static void make_cache(struct host_cleanup *host_cleanup)
 {
     const char *path = getenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
     struct err err;
 
     if (!is_set(WRAPPER_ENV_CACHE) || !path)
         return;
-    if (host_cache_take(path, &watched->cache_hold, &err)) {
-        watched->cache_dir = path;
+    if (host_cache_take(path, &host_cleanup->cache_hold, &err)) {
+        host_cleanup->cache_dir = path;
         return;
     }
     (void)fprintf(stderr, "poprun_numa_wrapper: no executable cache on this host: %s\n", err.msg);
@@ -108,20 +108,20 @@ static void make_cache(struct watched *watched)
 
 static void leave_watchers(void)
 {
-    struct watched watched = {.cache_hold = -1, .session_dir = getenv("PMIX_SERVER_TMPDIR")};
+    struct host_cleanup host_cleanup = {.cache_hold = -1, .session_dir = getenv("PMIX_SERVER_TMPDIR")};
     struct err err;
 
     if (!is_set(WRAPPER_ENV_WATCH))
         return;
-    make_cache(&watched);
-    if (watchers_start(&watched, &err))
+    make_cache(&host_cleanup);
+    if (host_cleanup_start(&host_cleanup, &err))
         return;
     (void)fprintf(stderr,
                   "poprun_numa_wrapper: what this run leaves behind on this host is not removed: %s\n",
                   err.msg);
-    if (watched.cache_dir)
-        host_cache_leave(watched.cache_dir, watched.cache_hold);
-    if (watched.cache_dir)
+    if (host_cleanup.cache_dir)
+        host_cache_leave(host_cleanup.cache_dir, host_cleanup.cache_hold);
+    if (host_cleanup.cache_dir)
         (void)unsetenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
 }
 

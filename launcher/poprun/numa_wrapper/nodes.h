@@ -2,7 +2,7 @@
  * that may be used, are left out: there is nothing to bind an instance to. */
 #pragma once
 
-#include "launcher/poprun/numa.h"
+#include "launcher/poprun/plan/numa.h"
 
 #define NODES_FOLDER "/sys/devices/system/node"
 

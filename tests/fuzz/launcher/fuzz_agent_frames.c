@@ -6,8 +6,8 @@
 
 #include "base/core/mem.h"
 #include "launcher/env/identity.h"
-#include "launcher/remote/flow.h"
-#include "launcher/remote/frame.h"
+#include "launcher/remote/protocol/flow.h"
+#include "launcher/remote/protocol/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/settings.h"
+#include "launcher/poprun/options/settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/hosts.h"
+#include "launcher/poprun/plan/hosts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/targets.h"
+#include "launcher/poprun/plan/target_options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -18,12 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
     if (partition)
         *partition++ = '\0';
-    if (!targets_merge(environment, partition, NULL, &once, &err)) {
+    if (!target_options_merge(environment, partition, NULL, &once, &err)) {
         assert(err.msg[0]);
         return 0;
     }
-    assert(targets_read(environment, &alone, &err));
-    assert(targets_merge(once, partition, NULL, &twice, &err));
+    assert(target_options_read(environment, &alone, &err));
+    assert(target_options_merge(once, partition, NULL, &twice, &err));
     assert(strcmp(once, twice) == 0);
     return 0;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/options.h"
-#include "launcher/poprun/plan.h"
+#include "launcher/poprun/options/options.h"
+#include "launcher/poprun/plan/plan.h"
 
 #define MOST_INSTANCES 16u /* larger plans are only longer */
 

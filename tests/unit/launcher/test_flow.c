@@ -1,4 +1,4 @@
-#include "launcher/remote/flow.h"
+#include "launcher/remote/protocol/flow.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

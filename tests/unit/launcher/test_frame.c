@@ -1,4 +1,4 @@
-#include "launcher/remote/frame.h"
+#include "launcher/remote/protocol/frame.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const struct frame frames[] = {
     {.type = FRAME_FAILED, .bytes = {"no", 2}},
     {.type = FRAME_EXIT, .number = 255},
     {.type = FRAME_BYE},
-    {.type = FRAME_BEAT},
+    {.type = FRAME_HEARTBEAT},
 };
 
 static void check_same(const struct frame *got, const struct frame *want)

@@ -23,36 +23,37 @@ TEST(who_may_use_an_agent)
 {
     static const struct identity own = {.job = "job", .attempt = 5, .worker = 2};
     static const struct {
-        const char *caller;
+        const char *pending_conn;
         enum refusal want;
     } rows[] = {
         {"job/5/2", REFUSAL_NONE},
         {"job/6/2", REFUSAL_NONE}, /* a newer attempt */
-        {"job/4/2", REFUSAL_OLD},
-        {"job/0/2", REFUSAL_OLD},
+        {"job/4/2", REFUSAL_STALE_ATTEMPT},
+        {"job/0/2", REFUSAL_STALE_ATTEMPT},
         {"job/5/1", REFUSAL_WORKER},
         {"other/5/2", REFUSAL_JOB},
         {"jo/5/2", REFUSAL_JOB},
         {"jobs/5/2", REFUSAL_JOB},
-        {"", REFUSAL_STRANGER},
-        {"job", REFUSAL_STRANGER},
-        {"job/5", REFUSAL_STRANGER},
-        {"job/5/", REFUSAL_STRANGER},
-        {"job//2", REFUSAL_STRANGER},
-        {"/5/2", REFUSAL_STRANGER},
-        {"job/5/2/", REFUSAL_STRANGER},
-        {"job/5/2 ", REFUSAL_STRANGER},
-        {"job/-5/2", REFUSAL_STRANGER},
-        {"job/5/4294967298", REFUSAL_STRANGER},
-        {"job/99999999999999999999/2", REFUSAL_STRANGER},
-        {"j b/5/2", REFUSAL_STRANGER},
-        {"0123456789012345678901234567890123456789012345678901234567890123/5/2", REFUSAL_STRANGER},
+        {"", REFUSAL_NO_IDENTITY},
+        {"job", REFUSAL_NO_IDENTITY},
+        {"job/5", REFUSAL_NO_IDENTITY},
+        {"job/5/", REFUSAL_NO_IDENTITY},
+        {"job//2", REFUSAL_NO_IDENTITY},
+        {"/5/2", REFUSAL_NO_IDENTITY},
+        {"job/5/2/", REFUSAL_NO_IDENTITY},
+        {"job/5/2 ", REFUSAL_NO_IDENTITY},
+        {"job/-5/2", REFUSAL_NO_IDENTITY},
+        {"job/5/4294967298", REFUSAL_NO_IDENTITY},
+        {"job/99999999999999999999/2", REFUSAL_NO_IDENTITY},
+        {"j b/5/2", REFUSAL_NO_IDENTITY},
+        {"0123456789012345678901234567890123456789012345678901234567890123/5/2", REFUSAL_NO_IDENTITY},
     };
 
     CHECK_ROWS (row, rows) {
-        struct identity caller;
+        struct identity pending_conn;
 
-        CHECK_STR_EQ(refusal_text(identity_judge(&own, row->caller, &caller)), refusal_text(row->want));
+        CHECK_STR_EQ(refusal_text(identity_check(&own, row->pending_conn, &pending_conn)),
+                     refusal_text(row->want));
     }
 }
 

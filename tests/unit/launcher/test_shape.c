@@ -59,7 +59,7 @@ TEST(a_shape_gives_the_workers_share)
         CHECK_INT_EQ(shape_is_shared(&shape), row->shared);
         if (!row->shared)
             continue;
-        struct share share = shape_share(&shape);
+        struct share share = shape_replica_share(&shape);
         CHECK_INT_EQ(share.total_replicas, row->share.total_replicas);
         CHECK_INT_EQ(share.local_replicas, row->share.local_replicas);
         CHECK_INT_EQ(share.replica_offset, row->share.replica_offset);
@@ -76,7 +76,7 @@ TEST(shares_tile_the_partition)
             uint32_t next = 0;
 
             for (shape.worker_index = 0; shape.worker_index < workers; shape.worker_index++) {
-                struct share share = shape_share(&shape);
+                struct share share = shape_replica_share(&shape);
 
                 CHECK_INT_EQ(share.replica_offset, next);
                 next += share.local_replicas;

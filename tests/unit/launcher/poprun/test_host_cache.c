@@ -1,4 +1,4 @@
-#include "launcher/poprun/host_cache.h"
+#include "launcher/poprun/host/host_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/session_dir.h"
-#include "launcher/poprun/tree.h"
+#include "launcher/poprun/host/session_dir.h"
+#include "launcher/poprun/host/remove_tree.h"
 #include "lib/check.h"
 
 static bool exists(const char *path)
@@ -48,7 +48,7 @@ TEST(the_last_one_removes_it)
     CHECK(exists(path));
     host_cache_leave(path, second);
     CHECK(!exists(path));
-    CHECK(tree_remove(folder));
+    CHECK(remove_tree(folder));
 }
 
 TEST(another_directory_of_that_name_is_left_alone)
@@ -63,7 +63,7 @@ TEST(another_directory_of_that_name_is_left_alone)
     CHECK_INT_EQ(mkdir(path, 0700), 0);
     host_cache_leave(path, hold);
     CHECK(exists(path) && exists(other));
-    CHECK(tree_remove(folder));
+    CHECK(remove_tree(folder));
 }
 
 TEST(a_link_or_a_file_is_refused)
@@ -80,7 +80,7 @@ TEST(a_link_or_a_file_is_refused)
     CHECK(!host_cache_take(file, &hold, &err));
     CHECK(!host_cache_take(below, &hold, &err));
     CHECK_HAS(err.msg, "cannot be made");
-    CHECK(tree_remove(folder));
+    CHECK(remove_tree(folder));
 }
 
 TEST(links_are_removed_and_not_followed)
@@ -90,11 +90,11 @@ TEST(links_are_removed_and_not_followed)
 
     touch(kept, "file");
     CHECK_INT_EQ(symlink(kept, link), 0);
-    CHECK(tree_remove(folder));
-    CHECK(tree_remove(folder));
+    CHECK(remove_tree(folder));
+    CHECK(remove_tree(folder));
     AUTO(mem) char *file = mem_printf("%s/file", kept);
     CHECK(exists(file));
-    CHECK(tree_remove(kept));
+    CHECK(remove_tree(kept));
 }
 
 /* Of both versions of Open MPI, on both sides. */
@@ -124,6 +124,6 @@ TEST(only_what_open_mpi_names_so_is_removed)
         CHECK_INT_EQ(exists(path), !row->is_removed);
         CHECK_INT_EQ(exists(stays), true);
         CHECK_INT_EQ(exists(around), !row->around || row->stays != NULL);
-        CHECK(tree_remove(folder));
+        CHECK(remove_tree(folder));
     }
 }

@@ -1,4 +1,4 @@
-#include "launcher/poprun/hosts.h"
+#include "launcher/poprun/plan/hosts.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "launcher/poprun/numa.h"
+#include "launcher/poprun/plan/numa.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "launcher/poprun/options.h"
+#include "launcher/poprun/options/options.h"
 
 #include <string.h>
 

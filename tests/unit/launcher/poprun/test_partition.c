@@ -1,4 +1,4 @@
-#include "launcher/poprun/partition.h"
+#include "launcher/poprun/plan/partition.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-#include "launcher/poprun/plan.h"
+#include "launcher/poprun/plan/plan.h"
 
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/story.h"
-#include "launcher/poprun/words.h"
+#include "launcher/poprun/log/run_messages.h"
+#include "launcher/poprun/options/shell_words.h"
 #include "lib/check.h"
 #include "lib/golden.h"
 
@@ -42,11 +42,11 @@ static void outcome_auto(struct outcome *outcome)
     outcome_release(outcome);
 }
 
-static void put(void *ctx, enum journal_level level, const char *text)
+static void put(void *ctx, enum run_log_level level, const char *text)
 {
-    static const struct journal_stamp stamp = {10, 10, 50, 154, 1};
+    static const struct run_log_stamp stamp = {10, 10, 50, 154, 1};
 
-    journal_line(&stamp, level, text, ctx);
+    run_log_line(&stamp, level, text, ctx);
 }
 
 static void read_options(const struct run *run, struct poprun_options *options, struct settings *settings)
@@ -69,26 +69,26 @@ static void perform(const struct run *run, struct outcome *ret)
     AUTO(strv) struct strv hosts = {0};
     AUTO(mem) char *targets = NULL;
     const struct vipu_partition *partition = run->view ? run->view->partition : NULL;
-    struct journal journal = {JOURNAL_DEBUG, put, &ret->log};
+    struct run_log run_log = {RUN_LOG_DEBUG, put, &ret->log};
     struct parent parent = {0};
     struct err err;
 
     read_options(run, &options, &settings);
     if (run->hosts)
-        CHECK_OK(words_split(run->hosts, &hosts, &err), err);
+        CHECK_OK(shell_words_split(run->hosts, &hosts, &err), err);
     struct topology topology = {
         options.num_replicas, options.num_instances, options.ipus_per_replica, 0, run->local_name, &hosts};
     bool has_parent = partition && partition->reconfigurable;
     if (has_parent)
         parent = partition_parent(partition, &options, hosts.count ? (uint32_t)hosts.count : 1);
     if (partition)
-        story_partition(&journal, partition);
+        run_message_partition(&run_log, partition);
     topology_print(&topology, &ret->table);
-    CHECK_OK(story_targets(&journal, run->env("POPLAR_TARGET_OPTIONS"), partition,
-                           has_parent ? &parent : NULL, options.num_instances, &targets, &err),
+    CHECK_OK(run_message_targets(&run_log, run->env("POPLAR_TARGET_OPTIONS"), partition,
+                                 has_parent ? &parent : NULL, options.num_instances, &targets, &err),
              err);
     const char *network = options.host_subnet && hosts.count ? options.host_subnet : run->network;
-    story_network(&journal, &topology, network);
+    run_message_network(&run_log, &topology, network);
     struct plan_input input = {.options = &options,
                                .program = &settings.program,
                                .topology = &topology,
@@ -102,8 +102,8 @@ static void perform(const struct run *run, struct outcome *ret)
                                .dialect = mpi_dialect_of(run->program),
                                .env = run->env};
     CHECK_OK(plan_make(&input, &ret->plan, &err), err);
-    story_command(&journal, &ret->plan);
-    story_waiting(&journal, 42);
+    run_message_command(&run_log, &ret->plan);
+    run_message_waiting(&run_log, 42);
 }
 
 /* "bert-poprun-64ipus" as EIDF prints it: a job in Kubernetes, without any option for V-IPU. On record:
@@ -213,7 +213,7 @@ static void command(const struct run *run, struct str *out)
     AUTO(outcome) struct outcome outcome = {0};
 
     perform(run, &outcome);
-    words_join_quoted(&outcome.plan.argv, out);
+    shell_words_join_quoted(&outcome.plan.argv, out);
 }
 
 static const char *loud(const char *name)
@@ -562,10 +562,10 @@ TEST(one_host_needs_no_remote_agent)
 
 TEST(variables_of_a_run_around_this_one_are_dropped)
 {
-    CHECK(plan_drops("POPDIST_NUM_TOTAL_REPLICAS=4"));
-    CHECK(plan_drops("IPUOF_CONFIG_PATH=/x"));
-    CHECK(!plan_drops("IPUOF_CONFIG_PATHS=/x"));
-    CHECK(!plan_drops("PATH=/bin"));
+    CHECK(plan_excludes_variable("POPDIST_NUM_TOTAL_REPLICAS=4"));
+    CHECK(plan_excludes_variable("IPUOF_CONFIG_PATH=/x"));
+    CHECK(!plan_excludes_variable("IPUOF_CONFIG_PATHS=/x"));
+    CHECK(!plan_excludes_variable("PATH=/bin"));
 }
 
 static const char *own_sessions(const char *name)

@@ -1,9 +1,9 @@
-#include "launcher/poprun/rnic.h"
+#include "launcher/poprun/run/rnic.h"
 
 #include <arpa/inet.h>
 
 #include "base/core/mem.h"
-#include "launcher/poprun/words.h"
+#include "launcher/poprun/options/shell_words.h"
 #include "lib/check.h"
 #include "lib/golden.h"
 
@@ -28,18 +28,18 @@ TEST(a_network_has_the_hosts_whose_addresses_are_in_it)
 
         CHECK_INT_EQ(inet_pton(AF_INET, row->address, &network.address), 1);
         CHECK_INT_EQ(inet_pton(AF_INET, row->mask, &network.mask), 1);
-        CHECK_OK(words_split(row->hosts, &hosts, &err), err);
+        CHECK_OK(shell_words_split(row->hosts, &hosts, &err), err);
         AUTO(mem) char *text = rnic_network_text(&network);
         CHECK_STR_EQ(text, row->network);
         CHECK_INT_EQ(rnic_network_has(&network, &hosts), row->has);
     }
 }
 
-static void put(void *ctx, enum journal_level level, const char *text)
+static void put(void *ctx, enum run_log_level level, const char *text)
 {
-    static const struct journal_stamp stamp = {10, 10, 50, 154, 1};
+    static const struct run_log_stamp stamp = {10, 10, 50, 154, 1};
 
-    journal_line(&stamp, level, text, ctx);
+    run_log_line(&stamp, level, text, ctx);
 }
 
 /* Folders as Linux has them in /sys/class: two dead ports, as in the public logs; ports that say nothing; and
@@ -54,14 +54,14 @@ static const struct {
 TEST(the_first_live_port_tells_the_network)
 {
     AUTO(str) struct str text = {0};
-    struct journal journal = {JOURNAL_DEBUG, put, &text};
+    struct run_log run_log = {RUN_LOG_DEBUG, put, &text};
 
     CHECK_ROWS (row, machines) {
         AUTO(mem) char *folder = mem_printf("%s/%s", RNIC_MACHINES, row->machine);
 
         (void)str_addf(&text, "%s\n", row->machine);
         struct rnic_network network;
-        bool found = rnic_find_network(folder, &journal, &network);
+        bool found = rnic_find_network(folder, &run_log, &network);
         AUTO(mem) char *found_text = found ? rnic_network_text(&network) : NULL;
         CHECK_STR_EQ(found_text, row->network);
     }

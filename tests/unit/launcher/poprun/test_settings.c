@@ -1,4 +1,4 @@
-#include "launcher/poprun/settings.h"
+#include "launcher/poprun/options/settings.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

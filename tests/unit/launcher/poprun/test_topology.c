@@ -1,4 +1,4 @@
-#include "launcher/poprun/topology.h"
+#include "launcher/poprun/plan/topology.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,0 +1,134 @@
+#include "launcher/poprun/host/host_cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "launcher/poprun/host/host_cache.h"
+#include "launcher/poprun/host/session_dir.h"
+
+#define LOOK_MS 1000
+#define PATIENCE_MS 1000
+#define PAUSE_MS 20
+
+enum { WATCHERS = 2, FIRST_KEPT = STDERR_FILENO + 1 };
+
+/* What one of them sees. */
+struct sight {
+    struct pollfd daemon, instance; /* readable when they have ended */
+    pid_t group;                    /* of the instance; 0: none that is its own, or nobody is left in it */
+};
+
+static void look_after_group(struct sight *sight)
+{
+    if (sight->group && kill(-sight->group, 0) != 0)
+        sight->group = 0;
+}
+
+/* Once the instance has ended the number of its group may be given to others as soon as the group is empty.
+ */
+static void await_daemon(struct sight *sight)
+{
+    struct pollfd both[] = {sight->daemon, sight->instance};
+
+    while (poll(both, COUNT_OF(both), -1) < 0 && errno == EINTR)
+        ;
+    do {
+        if (poll(&sight->instance, 1, 0) > 0)
+            look_after_group(sight);
+    } while (poll(&sight->daemon, 1, sight->group ? LOOK_MS : -1) <= 0);
+}
+
+/* Asked first, then killed; what writes into the cache must be gone before that is removed. */
+static void end_group(struct sight *sight)
+{
+    static const int orders[] = {SIGTERM, SIGKILL};
+
+    for (size_t i = 0; i < COUNT_OF(orders) && sight->group; i++) {
+        (void)kill(-sight->group, orders[i]);
+        (void)kill(-sight->group, SIGCONT);
+        for (int waited = 0; waited < PATIENCE_MS && sight->group; waited += PAUSE_MS) {
+            (void)poll(NULL, 0, PAUSE_MS);
+            look_after_group(sight);
+        }
+    }
+}
+
+/* Nobody may wait for the end of an output because of us, so all descriptors but these are closed. They get
+ * the numbers from FIRST_KEPT on. */
+static void keep_only(int **fds, int count)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    for (int fd = STDIN_FILENO; nowhere >= 0 && fd <= STDERR_FILENO; fd++)
+        (void)dup2(nowhere, fd);
+    for (int i = 0; i < count; i++)
+        *fds[i] = fcntl(*fds[i], F_DUPFD, FIRST_KEPT + count);
+    for (int i = 0; i < count; i++)
+        *fds[i] = dup2(*fds[i], FIRST_KEPT + i);
+    closefrom(FIRST_KEPT + count);
+}
+
+static void watch(struct sight *sight, const struct host_cleanup *host_cleanup)
+{
+    int hold = host_cleanup->cache_hold, *fds[] = {&sight->daemon.fd, &sight->instance.fd, &hold};
+
+    keep_only(fds, host_cleanup->cache_dir ? 3 : 2);
+    await_daemon(sight);
+    end_group(sight);
+    if (host_cleanup->cache_dir)
+        host_cache_leave(host_cleanup->cache_dir, hold);
+    if (host_cleanup->session_dir)
+        session_dir_remove(host_cleanup->session_dir);
+    _exit(EXIT_SUCCESS);
+}
+
+/* In a session of their own, for mpirun ends whole groups; and the host's, for an instance may count its
+ * children. */
+static void leave(struct sight *sight, const struct host_cleanup *host_cleanup)
+{
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+    (void)setsid();
+    for (size_t i = 0; i < COUNT_OF(ignored); i++)
+        (void)signal(ignored[i], SIG_IGN);
+    for (int i = 0; i < WATCHERS; i++)
+        if (fork() == 0)
+            watch(sight, host_cleanup);
+    _exit(EXIT_SUCCESS);
+}
+
+static int handle_of(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool host_cleanup_start(const struct host_cleanup *host_cleanup, struct err *err)
+{
+    pid_t instance = getpid(), daemon = getppid(), between;
+    AUTO(fd) int daemon_end = handle_of(daemon);
+    AUTO(fd) int instance_end = handle_of(instance);
+    struct sight sight = {.daemon = {.fd = daemon_end, .events = POLLIN},
+                          .instance = {.fd = instance_end, .events = POLLIN},
+                          .group = getpgrp() == instance ? instance : 0};
+
+    if (daemon_end < 0 || instance_end < 0)
+        return err_errno(err, errno, "cannot monitor the processes of this host");
+    if (getppid() != daemon)
+        return err_set(err, ERR_GONE, "mpirun has ended");
+    between = fork();
+    if (between < 0)
+        return err_errno(err, errno, "no room for a process");
+    if (between == 0)
+        leave(&sight, host_cleanup);
+    while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return true;
+}

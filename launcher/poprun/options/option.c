@@ -1,0 +1,124 @@
+#include "launcher/poprun/options/option.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/core/mem.h"
+#include "base/core/nearest.h"
+#include "base/core/str.h"
+
+const struct option_row *option_find(const char *name)
+{
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+const struct option_row *option_of_letter(char letter)
+{
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (row->letter && row->letter == letter)
+            return row;
+    return NULL;
+}
+
+size_t option_index(const struct option_row *row)
+{
+    return (size_t)(row - option_rows);
+}
+
+static bool refuse_unknown(const char *word, struct err *err)
+{
+    struct nearest nearest = nearest_to(word);
+
+    for (const struct option_row *row = option_rows; row->name; row++)
+        nearest_offer(&nearest, row->name);
+    if (nearest_found(&nearest))
+        return err_set(err, ERR_NOT_FOUND, "unknown option --%s; did you mean --%s?", word,
+                       nearest_found(&nearest));
+    return err_set(err, ERR_NOT_FOUND, "unknown option --%s; poprun --help lists all", word);
+}
+
+bool option_match(const char *name, size_t len, const struct option_row **ret, struct err *err)
+{
+    AUTO(mem) char *word = mem_strndup(name, len < 100 ? len : 100);
+    AUTO(str) struct str all = {0};
+    const struct option_row *found = NULL;
+    size_t count = 0;
+
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        if (len == 0 || strncmp(row->name, name, len) != 0)
+            continue;
+        found = row;
+        if (row->name[len] == '\0') {
+            count = 1;
+            break;
+        }
+        (void)str_addf(&all, "%s--%s", count++ ? ", " : "", row->name);
+    }
+    if (count > 1)
+        return err_set(err, ERR_INVALID, "--%s may mean any of %s; write more of it", word, str_text(&all));
+    if (count == 0)
+        return refuse_unknown(word, err);
+    *ret = found;
+    return true;
+}
+
+static bool set_bool(const struct option_row *row, bool *place, const char *text, struct err *err)
+{
+    static const char *const yes[] = {"yes", "on", "true", "1"}, *const no[] = {"no", "off", "false", "0"};
+
+    for (size_t i = 0; i < COUNT_OF(yes); i++) {
+        if (strcasecmp(text, yes[i]) != 0 && strcasecmp(text, no[i]) != 0)
+            continue;
+        *place = strcasecmp(text, yes[i]) == 0;
+        return true;
+    }
+    return err_set(err, ERR_INVALID, "--%s: \"%.80s\" is neither yes nor no; write --%s=yes or --%s=no",
+                   row->name, text, row->name, row->name);
+}
+
+static bool set_choice(const struct option_row *row, int *place, const char *text, struct err *err)
+{
+    AUTO(str) struct str all = {0};
+
+    for (int i = 0; row->choices[i]; i++) {
+        if (strcmp(row->choices[i], text) == 0) {
+            *place = i;
+            return true;
+        }
+        (void)str_addf(&all, "%s%s", i ? ", " : "", row->choices[i]);
+    }
+    return err_set(err, ERR_INVALID, "--%s: \"%.80s\" is not one of %s", row->name, text, str_text(&all));
+}
+
+static bool set_count(const struct option_row *row, uint32_t *place, const char *text, struct err *err)
+{
+    if (!parse_u32(text, row->min, row->max, place))
+        return err_set(err, ERR_INVALID, "--%s: \"%.80s\" is not a whole number from %u to %u", row->name,
+                       text, row->min, row->max);
+    return true;
+}
+
+bool option_set(const struct option_row *row, void *target, const char *text, struct err *err)
+{
+    void *place = (char *)target + row->offset;
+
+    switch (row->type) {
+    case OPTION_SWITCH:
+    case OPTION_BOOL:
+        return set_bool(row, place, text, err);
+    case OPTION_COUNT:
+        return set_count(row, place, text, err);
+    case OPTION_TEXT:
+        mem_set_str(place, text);
+        return true;
+    case OPTION_LIST:
+        strv_push(place, text);
+        return true;
+    case OPTION_CHOICE:
+        return set_choice(row, place, text, err);
+    }
+    return err_set(err, ERR_INTERNAL, "--%s: the table row has no type", row->name);
+}

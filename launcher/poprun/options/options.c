@@ -1,0 +1,176 @@
+#include "launcher/poprun/options/options.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "launcher/poprun/options/shell_words.h"
+
+bool poprun_is_given(const struct poprun_options *options, const char *name)
+{
+    const struct option_row *row = option_find(name);
+
+    return row && options->given[option_index(row)];
+}
+
+static const char *const exclusive[][2] = {
+    {"import-config", "export-config"},
+    {"host", "hostfile"},
+    {"process-placement", "numa-aware"},
+    {"vipu-cluster", "vipu-allocation"},
+};
+
+static void check_exclusive(const struct poprun_options *options, struct strv *problems)
+{
+    for (size_t i = 0; i < COUNT_OF(exclusive); i++)
+        if (poprun_is_given(options, exclusive[i][0]) && poprun_is_given(options, exclusive[i][1]))
+            strv_pushf(problems, "--%s and --%s cannot be used at the same time", exclusive[i][0],
+                       exclusive[i][1]);
+}
+
+void poprun_options_fill(const struct settings *settings, struct poprun_options *target,
+                         struct strv *problems)
+{
+    struct err err;
+
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (row->fallback && !option_set(row, target, row->fallback, &err))
+            strv_push(problems, err.msg);
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct setting *setting = &settings->items[i];
+
+        target->given[option_index(setting->row)] = true;
+        if (!option_set(setting->row, target, setting->value, &err))
+            strv_pushf(problems, "%s%s%s", setting->where ? setting->where : "", setting->where ? ": " : "",
+                       err.msg);
+    }
+    check_exclusive(target, problems);
+}
+
+enum placement poprun_placement(const struct poprun_options *options)
+{
+    return options->numa_aware ? (enum placement)options->process_placement : PLACEMENT_DISABLED;
+}
+
+static void check_counts(const struct poprun_options *options, struct strv *problems)
+{
+    uint32_t instances = options->num_instances;
+
+    if (options->num_replicas % instances)
+        strv_pushf(
+            problems,
+            "--num-replicas=%u cannot be divided evenly among --num-instances=%u; take a multiple of %u",
+            options->num_replicas, instances, instances);
+    if (poprun_is_given(options, "only-output-from-instance") &&
+        options->only_output_from_instance >= instances)
+        strv_pushf(problems, "--only-output-from-instance=%u: there are only the instances 0 to %u",
+                   options->only_output_from_instance, instances - 1);
+}
+
+static void check_absent(const struct poprun_options *options, struct strv *problems)
+{
+    const struct {
+        bool asked;
+        const char *name, *cure;
+    } rows[] = {
+        {options->synchronise_python_venv, "synchronise-python-venv",
+         "put the environment on a shared file system or copy it to the same place on each host"},
+        {options->synchronise_poplar_sdk, "synchronise-poplar-sdk",
+         "put the SDK on a shared file system or install it at the same place on each host"},
+        {options->distribute_ssh_key, "distribute-ssh-key", "run ssh-copy-id HOST once for each host"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i].asked)
+            strv_pushf(problems, "--%s is not offered; %s", rows[i].name, rows[i].cure);
+}
+
+static void check_cache(const struct poprun_options *options, const char *(*env)(const char *),
+                        struct strv *problems)
+{
+    static const char *const names[] = {"POPTORCH_CACHE_DIR", "POPART_CACHE_DIR", "POPXL_CACHE_DIR"};
+
+    for (size_t i = 0; i < COUNT_OF(names) && poprun_is_given(options, "executable-cache-path"); i++)
+        if (env(names[i]) && *env(names[i]))
+            strv_pushf(problems,
+                       "--executable-cache-path and the variable %s cannot be used at the same time",
+                       names[i]);
+}
+
+static bool names_directory(const char *engine_options)
+{
+    return engine_options && strstr(engine_options, "autoReport.directory");
+}
+
+static bool exports_directory(const struct strv *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (str_has_prefix(words->items[i], "POPLAR_ENGINE_OPTIONS=") && names_directory(words->items[i]))
+            return true;
+    return false;
+}
+
+/* Adds the words of each text; "N:words" when they are for one instance. */
+static void split_all(const struct strv *texts, const char *name, uint32_t instances, struct strv *words,
+                      struct strv *problems)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        const char *text = texts->items[i], *colon = instances ? strchr(text, ':') : NULL;
+        AUTO(mem) char *number = colon ? mem_strndup(text, (size_t)(colon - text)) : NULL;
+        uint32_t index;
+        struct err err;
+
+        if (instances && (!number || !parse_u32(number, 0, instances - 1, &index)))
+            strv_pushf(problems, "--%s: \"%.80s\" does not begin with an instance from 0 to %u and a colon",
+                       name, text, instances - 1);
+        else if (!shell_words_split(colon ? colon + 1 : text, words, &err))
+            strv_pushf(problems, "--%s: %s", name, err.msg);
+    }
+}
+
+/* It would begin another program, which poprun knows nothing of. */
+static void check_mpi_words(const struct strv *words, struct strv *problems)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (strcmp(words->items[i], ":") == 0)
+            strv_push(problems, "options for mpirun must not hold a lone colon: poprun makes the instances");
+}
+
+static void check_mpi_args(const struct poprun_options *options, const char *(*env)(const char *),
+                           struct strv *problems)
+{
+    AUTO(strv) struct strv words = {0};
+
+    split_all(&options->mpi_local_args, "mpi-local-args", 0, &words, problems);
+    split_all(&options->instance_mpi_local_args, "instance-mpi-local-args", options->num_instances, &words,
+              problems);
+    if (options->autoreport_dir &&
+        (names_directory(env("POPLAR_ENGINE_OPTIONS")) || exports_directory(&words)))
+        strv_push(problems, "autoreport-dir command line argument cannot be specified when "
+                            "POPLAR_ENGINE_OPTIONS contains autoReport.directory setting.");
+    split_all(&options->mpi_global_args, "mpi-global-args", 0, &words, problems);
+    check_mpi_words(&words, problems);
+}
+
+void poprun_options_check(const struct poprun_options *options, const struct strv *program,
+                          const char *(*env)(const char *), struct strv *problems)
+{
+    check_counts(options, problems);
+    check_absent(options, problems);
+    check_cache(options, env, problems);
+    check_mpi_args(options, env, problems);
+    if (program->count == 0 || !*program->items[0])
+        strv_push(problems, "there is no program to run: poprun [options] program [program args]; in a "
+                            "script, a backslash may be missing at the end of a line");
+}
+
+void poprun_options_release(struct poprun_options *options)
+{
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        void *place = (char *)options + row->offset;
+
+        if (row->type == OPTION_TEXT)
+            mem_set_str(place, NULL);
+        if (row->type == OPTION_LIST)
+            strv_release(place);
+    }
+}

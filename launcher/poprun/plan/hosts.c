@@ -1,0 +1,183 @@
+#include "launcher/poprun/plan/hosts.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+#define NAME_MAX_BYTES 253u
+#define PART_MAX_BYTES 4096u /* also bounds how deep brackets nest calls */
+#define FILE_MAX_BYTES ((size_t)1024 * 1024)
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define DIGITS "0123456789"
+
+/* What is being read. A function returns false when nothing more is to be read: there are too many hosts, or
+ * too many mistakes. */
+struct reading {
+    struct strv *hosts, *problems;
+    const char *where; /* begins each problem */
+    unsigned mistakes;
+};
+
+static bool complain(struct reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static bool complain(struct reading *r, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    AUTO(mem) char *text = mem_vprintf(fmt, args);
+    va_end(args);
+    strv_pushf(r->problems, "%s%s", r->where, text);
+    return ++r->mistakes < HOSTS_PROBLEMS_MAX;
+}
+
+static bool add(struct reading *r, const char *name)
+{
+    if (!*name || strspn(name, LETTERS "._-") != strlen(name) || strchr("._-", *name) ||
+        strlen(name) > NAME_MAX_BYTES)
+        return complain(r, "\"%.80s\" is neither the name nor the IPv4 address of a host", name);
+    if (strv_has(r->hosts, name))
+        return complain(r, "host %s is named twice", name);
+    if (r->hosts->count >= HOSTS_MAX)
+        return complain(r, "there are more than %u hosts", HOSTS_MAX) && false;
+    strv_push(r->hosts, name);
+    return true;
+}
+
+static bool expand(struct reading *r, const char *head, const char *rest);
+
+/* One part of a bracket: "3", "0-7" or "08-11". */
+static bool expand_range(struct reading *r, const char *head, const char *part, const char *rest)
+{
+    size_t width = strspn(part, DIGITS);
+    const char *last_text = part[width] == '-' ? part + width + 1 : part;
+    AUTO(mem) char *first_text = mem_strndup(part, width);
+    uint32_t first, last;
+
+    if (!parse_u32(first_text, 0, 999999999, &first) || !parse_u32(last_text, first, 999999999, &last))
+        return complain(r, "\"%.80s\" in brackets is neither a number nor a range like 0-3", part);
+    for (uint32_t n = first; n <= last; n++) {
+        AUTO(mem) char *longer = mem_printf("%s%0*u", head, first_text[0] == '0' ? (int)width : 1, n);
+
+        if (!expand(r, longer, rest))
+            return false;
+    }
+    return true;
+}
+
+/* Every host that begins with head and goes on as rest says. A bracket has something in it: no endless calls.
+ */
+static bool expand(struct reading *r, const char *head, const char *rest)
+{
+    const char *open = strchr(rest, '['), *close = open ? strchr(open, ']') : NULL;
+
+    if (!open) {
+        AUTO(mem) char *name = mem_printf("%s%s", head, rest);
+        return add(r, name);
+    }
+    if (!close || close == open + 1)
+        return complain(r, "\"%.80s\" has a bracket that is empty or not closed", rest);
+    AUTO(mem) char *longer = mem_printf("%s%.*s", head, (int)(open - rest), rest);
+    for (const char *at = open + 1; at <= close;) {
+        size_t len = strcspn(at, ",]");
+        AUTO(mem) char *part = mem_strndup(at, len);
+
+        if (!expand_range(r, longer, part, close + 1))
+            return false;
+        at += len + 1;
+    }
+    return true;
+}
+
+/* A bracket with colons is no range. */
+static bool read_part(struct reading *r, const char *part)
+{
+    if (part[0] == '[' && strchr(part, ':'))
+        return complain(r, "\"%.80s\" is neither the name nor the IPv4 address of a host", part);
+    return expand(r, "", part);
+}
+
+static bool read_list(struct reading *r, const char *text)
+{
+    if (strlen(text) > FILE_MAX_BYTES)
+        return complain(r, "the list of hosts is longer than 1 MiB");
+    for (const char *at = text;; at++) {
+        bool in_bracket = false;
+        size_t len = 0;
+
+        for (; at[len] && (in_bracket || at[len] != ','); len++)
+            in_bracket = at[len] == '[' || (in_bracket && at[len] != ']');
+        AUTO(mem) char *part = mem_strndup(at, len);
+        if (!(len > PART_MAX_BYTES
+                  ? complain(r, "a part of the list of hosts is longer than %u bytes", PART_MAX_BYTES)
+                  : read_part(r, part)))
+            return false;
+        at += len;
+        if (!*at)
+            return true;
+    }
+}
+
+void hosts_read_list(const char *text, struct strv *hosts, struct strv *problems)
+{
+    struct reading r = {.hosts = hosts, .problems = problems, .where = ""};
+
+    (void)read_list(&r, text);
+}
+
+static bool read_line(struct reading *r, const char *line)
+{
+    static const char blanks[] = " \t\r";
+    const char *at = line + strspn(line, blanks);
+
+    for (size_t i = 0; *at && *at != '#'; i++) {
+        size_t len = strcspn(at, " \t\r#");
+        AUTO(mem) char *word = mem_strndup(at, len);
+
+        if (i && !str_has_prefix(word, "slots=") && !str_has_prefix(word, "max_slots=") &&
+            !str_has_prefix(word, "max-slots=") &&
+            !complain(r, "\"%.80s\" after the host is not slots=N", word))
+            return false;
+        if (i == 0 && !read_list(r, word))
+            return false;
+        at += len + strspn(at + len, blanks);
+    }
+    return true;
+}
+
+static void read_lines(struct reading *r, struct slice text, const char *name)
+{
+    unsigned number = 0;
+
+    for (size_t at = 0; at < text.len;) {
+        const char *end = memchr(text.ptr + at, '\n', text.len - at);
+        size_t len = end ? (size_t)(end - text.ptr) - at : text.len - at;
+        AUTO(mem) char *line = mem_strndup(text.ptr + at, len);
+        AUTO(mem) char *where = mem_printf("%s: line %u: ", name, ++number);
+
+        r->where = where;
+        if (!read_line(r, line))
+            return;
+        at += len + 1;
+    }
+}
+
+void hosts_read_file(struct slice text, const char *name, struct strv *hosts, struct strv *problems)
+{
+    struct reading r = {.hosts = hosts, .problems = problems, .where = ""};
+    size_t before = hosts->count;
+
+    if (text.len > FILE_MAX_BYTES) {
+        (void)complain(&r, "%s: a host file has at most 1 MiB", name);
+        return;
+    }
+    if (text.len && memchr(text.ptr, '\0', text.len)) {
+        (void)complain(&r, "%s has zero bytes; a host file is text, one host a line", name);
+        return;
+    }
+    read_lines(&r, text, name);
+    r.where = "";
+    if (hosts->count == before && r.mistakes == 0)
+        (void)complain(&r, "%s names no host", name);
+}

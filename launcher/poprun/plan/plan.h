@@ -1,0 +1,47 @@
+/* One mpirun command for a run: an instance each is a program of its own in it, with its environment. Pure,
+ * and data: printable, comparable. The words are those that Graphcore's PopRun logs; what Open MPI needs
+ * beyond them goes through mpirun's environment. */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "launcher/poprun/options/dialect.h"
+#include "launcher/poprun/options/options.h"
+#include "launcher/poprun/plan/partition.h"
+#include "launcher/poprun/plan/topology.h"
+
+struct plan_input {
+    const struct poprun_options *options; /* checked */
+    const struct strv *program;
+    const struct topology *topology;
+    const struct partition_view *view; /* NULL: no IPUs */
+    const struct parent *parent;       /* NULL: none, or the partition is not reconfigurable */
+    const char *target_options;        /* NULL: none */
+    const char *cache_dir;             /* NULL: no cache */
+    bool cache_per_host;               /* instances make and remove plan_host_cache() on theirs */
+    const char *network;               /* for traffic between hosts; NULL: what Open MPI finds */
+    const char *mpirun;                /* its path */
+    const struct mpi_dialect *dialect;
+    const char *(*env)(const char *name);
+};
+
+struct plan {
+    struct strv argv;
+    struct strv variables; /* NAME=value, for mpirun itself */
+};
+
+/* ERR_INVALID when the words for mpirun cannot be split. */
+MUST_USE bool plan_make(const struct plan_input *input, struct plan *ret, struct err *err);
+void plan_release(struct plan *plan);
+
+static inline void plan_auto(struct plan *plan)
+{
+    plan_release(plan);
+}
+
+/* The run's own executable cache on a host, by the host's number. Yours. */
+char *plan_host_cache(const char *cache_dir, uint32_t host);
+
+/* Variables of poprun's environment that must not reach instances: those of a run around this one, and
+ * IPUOF_CONFIG_PATH. */
+bool plan_excludes_variable(const char *entry);

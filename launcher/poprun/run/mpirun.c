@@ -1,0 +1,227 @@
+#include "launcher/poprun/run/mpirun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "launcher/poprun/log/run_messages.h"
+#include "launcher/process/descendants.h"
+
+#define ORPHAN_PATIENCE_MS 2000
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+void mpirun_watched(sigset_t *ret)
+{
+    sigemptyset(ret);
+    sigaddset(ret, SIGCHLD);
+    sigaddset(ret, MPIRUN_PASSED_ON);
+    for (size_t i = 0; i < COUNT_OF(passed_on); i++)
+        sigaddset(ret, passed_on[i]);
+}
+
+void mpirun_block_signals(void)
+{
+    struct sigaction fallback = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
+    /* An inherited SIG_IGN for SIGCHLD would throw exit statuses away. */
+    sigaction(SIGCHLD, &fallback, NULL);
+    mpirun_watched(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
+}
+
+bool mpirun_find(const char *path, char **ret, struct err *err)
+{
+    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
+        size_t len = strcspn(at, ":");
+        AUTO(mem) char *candidate = mem_printf("%.*s/mpirun", (int)len, at);
+
+        if (len && is_program(candidate)) {
+            *ret = TAKE(candidate);
+            return true;
+        }
+        at += len + (at[len] == ':');
+    }
+    return err_set(err, ERR_NOT_FOUND,
+                   "there is no mpirun in PATH; install Open MPI (Debian: openmpi-bin) or put the folder of "
+                   "its mpirun into PATH");
+}
+
+char *mpirun_program(const char *path)
+{
+    char real[PATH_MAX];
+    const char *target = realpath(path, real) ? real : path, *slash = strrchr(target, '/');
+
+    return mem_strdup(slash ? slash + 1 : target);
+}
+
+static bool has_name_of(const struct strv *entries, const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+
+    for (size_t i = 0; i < entries->count; i++)
+        if (strncmp(entries->items[i], entry, len) == 0 && entries->items[i][len] == '=')
+            return true;
+    return false;
+}
+
+static void fill_environment(const struct plan *plan, struct strv *env)
+{
+    for (size_t i = 0; i < plan->variables.count; i++)
+        strv_push(env, plan->variables.items[i]);
+    for (char **entry = environ; *entry; entry++)
+        if (!plan_excludes_variable(*entry) && !has_name_of(&plan->variables, *entry))
+            strv_push(env, *entry);
+}
+
+struct child {
+    pid_t mpirun;
+    pid_t guard;
+    pid_t *noted; /* where it leaves its number for others */
+    bool has_own_group;
+    unsigned requests; /* to end */
+    struct heard {
+        unsigned from_guard, by_itself;
+    } heard[NSIG];
+};
+
+/* With a terminal mpirun stays in its foreground, where it may read and is stopped by its keys. */
+static bool has_terminal(void)
+{
+    AUTO(fd) int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+    return terminal >= 0;
+}
+
+/* mpirun that is called by a path with folders puts its own folder before the instances' PATH. That is right
+ * for one in a place of its own, which other hosts would not find; but the system's folder would hide what
+ * stands before it, such as the python3 of a virtual environment. */
+static char *name_for_itself(char *path)
+{
+    static const char *const system[] = {"/usr/bin/", "/bin/", "/usr/local/bin/"};
+    char *name = strrchr(path, '/') + 1;
+
+    for (size_t i = 0; i < COUNT_OF(system); i++)
+        if (strncmp(path, system[i], (size_t)(name - path)) == 0 && !system[i][name - path])
+            return name;
+    return path;
+}
+
+/* In the child. Without us mpirun is told to end, and ends what it has started. Where it may have a group of
+ * its own, a signal to ours reaches it once, from us: it takes a second one for impatience. */
+static void become(const struct child *child, char **argv, char **envp, pid_t parent)
+{
+    char *path = argv[0];
+    sigset_t set;
+
+    *child->noted = getpid();
+    argv[0] = name_for_itself(path);
+    if (child->has_own_group)
+        (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+    mpirun_watched(&set);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    if (getppid() == parent)
+        (void)execve(path, argv, envp);
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static int status_of(int wait_status)
+{
+    return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+/* True when it is over; other children are orphans that ended. */
+static bool reap(pid_t mpirun, int *ret)
+{
+    int wait_status;
+    pid_t pid;
+    bool over = false;
+
+    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
+        if (pid != mpirun)
+            continue;
+        *ret = status_of(wait_status);
+        over = true;
+    }
+    return over;
+}
+
+/* A signal to our whole group comes by itself and once more from the guard, who got it too. So each way is
+ * counted, and only what raises the higher count is news. */
+static bool is_news(struct child *child, int number, bool is_from_guard)
+{
+    struct heard *heard = &child->heard[number];
+    unsigned before = heard->from_guard > heard->by_itself ? heard->from_guard : heard->by_itself;
+
+    return ++*(is_from_guard ? &heard->from_guard : &heard->by_itself) > before;
+}
+
+/* What a terminal's key sends reaches mpirun without us; a second request to end is an order. */
+static void pass_on(struct child *child, const siginfo_t *signal)
+{
+    bool is_from_guard = signal->si_signo == MPIRUN_PASSED_ON;
+    int number = is_from_guard ? signal->si_value.sival_int : signal->si_signo;
+
+    if ((is_from_guard && signal->si_pid != child->guard) || !is_news(child, number, is_from_guard))
+        return;
+    if ((number == SIGINT || number == SIGTERM) && ++child->requests > 1)
+        (void)kill(child->mpirun, SIGKILL);
+    else if (child->has_own_group || signal->si_code != SI_KERNEL)
+        (void)kill(child->mpirun, number);
+}
+
+/* When the guard was killed the time to end is short. */
+static void await(struct child *child, int *ret)
+{
+    siginfo_t signal;
+    sigset_t set;
+
+    mpirun_watched(&set);
+    while (!reap(child->mpirun, ret)) {
+        if (sigwaitinfo(&set, &signal) < 0 || signal.si_signo == SIGCHLD)
+            continue;
+        if (getppid() != child->guard) {
+            descendants_kill(ORPHAN_PATIENCE_MS);
+            *ret = 128 + SIGKILL;
+            return;
+        }
+        pass_on(child, &signal);
+    }
+}
+
+bool mpirun_run(struct plan *plan, const struct run_log *run_log, pid_t *noted, int *ret, struct err *err)
+{
+    AUTO(strv) struct strv env = {0};
+    struct child child = {.guard = getppid(), .noted = noted, .has_own_group = !has_terminal()};
+    pid_t self = getpid();
+
+    fill_environment(plan, &env);
+    char **argv = strv_argv(&plan->argv), **envp = strv_argv(&env);
+    child.mpirun = fork();
+    if (child.mpirun < 0)
+        return err_errno(err, errno, "cannot start mpirun");
+    if (child.mpirun == 0)
+        become(&child, argv, envp, self);
+    run_message_waiting(run_log, child.mpirun);
+    await(&child, ret);
+    descendants_kill(ORPHAN_PATIENCE_MS);
+    run_message_end(run_log, child.mpirun, *ret);
+    return true;
+}

@@ -1,0 +1,22 @@
+/* The RDMA ports of this host as Linux lists them below a folder, and the network of the first active one:
+ * hosts of a Pod talk to each other there. Nothing is asked of the ports themselves. */
+#pragma once
+
+#include <netinet/in.h>
+
+#include "base/core/str.h"
+#include "launcher/poprun/log/run_log.h"
+
+#define RNIC_FOLDER "/sys/class"
+
+struct rnic_network {
+    struct in_addr address, mask;
+};
+
+/* False when no port is active or has an IPv4 address. Other ports are told. */
+bool rnic_find_network(const char *folder, const struct run_log *run_log, struct rnic_network *ret);
+/* Whether all hosts are given by addresses in it: what a name stands for on other hosts, nobody knows here.
+ */
+bool rnic_network_has(const struct rnic_network *network, const struct strv *hosts);
+/* Such as "10.5.0.0/16"; yours. */
+char *rnic_network_text(const struct rnic_network *network);

@@ -1,0 +1,15 @@
+/* A run in a process of its own, the runner, with this one as its guard: whichever of the two is killed, the
+ * other ends what was started and removes what was made. The guard does nothing else that could fail: it
+ * passes signals on and waits. */
+#pragma once
+
+#include "base/core/err.h"
+
+struct guarded_run {
+    int (*run)(void *ctx);       /* in the runner; its exit status */
+    void (*clean_up)(void *ctx); /* in the guard, when the runner was killed */
+    void *ctx;
+};
+
+/* The exit status of the run. ERR_IO: no room for a process. */
+MUST_USE bool guard_run(const struct guarded_run *guarded_run, int *ret, struct err *err);

@@ -1,0 +1,19 @@
+/* Where the V-IPU controller is and who asks: options first, then the environment of a job
+ * (IPUOF_VIPU_API_*), then all that `vipu` knows - its variables and its configuration file. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "launcher/poprun/options/options.h"
+#include "vipu/client/endpoint.h"
+
+struct access {
+    struct vipu_endpoint endpoint; /* borrows from the rest */
+    char *host, *user_id, *access_key, *ca_file;
+    bool is_given; /* by options */
+};
+
+MUST_USE bool vipu_endpoint_find(const struct poprun_options *options, const char *(*env)(const char *),
+                                 struct access *ret, struct err *err);
+void vipu_endpoint_config_release(struct access *access);

@@ -1,7 +1,0 @@
-/* A directory with all that is in it. */
-#pragma once
-
-#include <stdbool.h>
-
-/* Links are removed, not followed. True when nothing is left, also when there was nothing. */
-bool tree_remove(const char *path);

@@ -1,7 +1,0 @@
-/* Where this program's own file is, without /proc: the kernel says under which name it was executed. */
-#pragma once
-
-/* Absolute, links resolved; yours. NULL when it cannot be told. */
-char *self_file(void);
-/* The directory of that file; yours. NULL likewise. */
-char *self_dir(void);

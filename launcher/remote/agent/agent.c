@@ -1,0 +1,377 @@
+#include "launcher/remote/agent/agent.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "launcher/process/descendants.h"
+#include "launcher/process/supervise.h"
+#include "launcher/remote/agent/pending_conn.h"
+#include "launcher/remote/agent/log_ratelimit.h"
+#include "launcher/remote/agent/session_table.h"
+#include "launcher/remote/protocol/key.h"
+#include "launcher/process/diag.h"
+#include "launcher/remote/agent/session.h"
+#include "launcher/process/signal_fd.h"
+
+#define CALLERS_MAX 64u
+#define ACCEPT_BACKOFF_MS 100 /* until the next try when the system has no descriptor left */
+
+enum { WAIT_SIGNAL, WAIT_LISTENER, WAIT_CALLERS };
+
+struct agent {
+    const struct agent_options *options;
+    struct signals inherited;
+    struct identity own; /* with the newest attempt that was seen */
+    struct psk_context *tls;
+    int listener_fd, signals;
+    struct pending_conn *pending_conns[CALLERS_MAX];
+    size_t caller_count;
+    uint64_t caller_number;
+    struct session_table session_table;
+    pid_t command; /* the supervisor of the user's own; 0: it ended, or there is none */
+    int status;
+    bool is_ending;
+    int64_t now_ms, accept_backoff_until_ms;
+    struct log_ratelimit log_ratelimit;
+};
+
+static void log_rejection(struct agent *a, const struct pending_conn *pending_conn)
+{
+    uint64_t more;
+
+    if (!log_ratelimit_allow(&a->log_ratelimit, pending_conn->refusal, a->now_ms, &more))
+        return;
+    if (more)
+        diag("agent: refused a connection from %s: %s (%" PRIu64 " more since this was last said)",
+             pending_conn->from, refusal_text(pending_conn->refusal), more);
+    else
+        diag("agent: refused a connection from %s: %s", pending_conn->from,
+             refusal_text(pending_conn->refusal));
+}
+
+static void remove_caller(struct agent *a, size_t i)
+{
+    a->pending_conns[i] = a->pending_conns[--a->caller_count];
+}
+
+static void refuse(struct agent *a, size_t i)
+{
+    struct pending_conn *pending_conn = a->pending_conns[i];
+
+    log_rejection(a, pending_conn);
+    remove_caller(a, i);
+    pending_conn_free(pending_conn);
+}
+
+static void evict_one(struct agent *a)
+{
+    struct conn_origin members[CALLERS_MAX];
+    size_t chosen;
+
+    for (size_t i = 0; i < a->caller_count; i++)
+        members[i] = a->pending_conns[i]->member;
+    chosen = conn_eviction_pick(members, a->caller_count);
+    a->pending_conns[chosen]->refusal = REFUSAL_EVICTED;
+    refuse(a, chosen);
+}
+
+/* False: there is none. */
+static bool accept_one(struct agent *a)
+{
+    struct conn_origin member = {.number = a->caller_number};
+    char from[ENDPOINT_TEXT_MAX] = "";
+    int fd = endpoint_accept(a->listener_fd, member.address, from);
+    struct pending_conn *pending_conn;
+
+    if (fd < 0)
+        return false;
+    if (a->caller_count == CALLERS_MAX)
+        evict_one(a);
+    pending_conn = pending_conn_new(a->tls, fd, &a->own, a->now_ms);
+    pending_conn->member = member;
+    memcpy(pending_conn->from, from, sizeof(from));
+    a->caller_number++;
+    a->pending_conns[a->caller_count++] = pending_conn;
+    return true;
+}
+
+/* As many at once as there is room for; the others wait in the kernel's queue for the next turn. */
+static void accept_connections(struct agent *a)
+{
+    for (unsigned i = 0; i < CALLERS_MAX; i++) {
+        if (accept_one(a))
+            continue;
+        if (errno != EAGAIN && errno != ECONNABORTED)
+            a->accept_backoff_until_ms = a->now_ms + ACCEPT_BACKOFF_MS;
+        return;
+    }
+}
+
+/* What only the agent itself may hold. */
+static void close_inherited(struct agent *a, const struct pending_conn *but)
+{
+    for (size_t i = 0; i < a->caller_count; i++)
+        if (a->pending_conns[i] != but)
+            pending_conn_detach(a->pending_conns[i]);
+    a->caller_count = 0;
+    fd_auto(&a->listener_fd);
+    fd_auto(&a->signals);
+}
+
+/* In the child: dies with the agent, and is not hit by what is meant for the agent's process group. */
+static bool die_with_parent(pid_t agent, int signal)
+{
+    (void)prctl(PR_SET_PDEATHSIG, (long)signal, 0L, 0L, 0L);
+    (void)setpgid(0, 0);
+    return getppid() != agent;
+}
+
+static void run_session(struct agent *a, struct pending_conn *pending_conn, pid_t agent)
+{
+    close_inherited(a, pending_conn);
+    if (die_with_parent(agent, SIGQUIT))
+        return;
+    session_run(&pending_conn->agent_conn, str_text(&pending_conn->line), a->options->remote_env,
+                &a->inherited);
+}
+
+static void start_session(struct agent *a, size_t i)
+{
+    struct pending_conn *pending_conn = a->pending_conns[i];
+    pid_t self = getpid(), pid = fork();
+
+    if (pid == 0) {
+        run_session(a, pending_conn, self);
+        _exit(0);
+    }
+    if (pid < 0) {
+        pending_conn->refusal = REFUSAL_BUSY;
+        refuse(a, i);
+        return;
+    }
+    session_table_add(&a->session_table, pid, pending_conn->identity.attempt);
+    remove_caller(a, i);
+    pending_conn_detach(pending_conn);
+}
+
+static void begin_attempt(struct agent *a, uint32_t attempt)
+{
+    a->own.attempt = attempt;
+    session_table_signal_older(&a->session_table, attempt, SIGQUIT);
+}
+
+static void admit_attempt(struct agent *a, size_t i)
+{
+    struct pending_conn *pending_conn = a->pending_conns[i];
+
+    if (pending_conn->identity.attempt > a->own.attempt)
+        begin_attempt(a, pending_conn->identity.attempt);
+    pending_conn->is_waiting = session_table_has_older(&a->session_table, a->own.attempt);
+    if (pending_conn->identity.attempt < a->own.attempt)
+        pending_conn->refusal = REFUSAL_STALE_ATTEMPT;
+    else if (!pending_conn->is_waiting && session_table_is_full(&a->session_table))
+        pending_conn->refusal = REFUSAL_BUSY;
+    if (pending_conn->refusal != REFUSAL_NONE)
+        refuse(a, i);
+    else if (!pending_conn->is_waiting)
+        start_session(a, i);
+}
+
+static void drop_caller(struct agent *a, size_t i)
+{
+    struct pending_conn *pending_conn = a->pending_conns[i];
+
+    remove_caller(a, i);
+    pending_conn_free(pending_conn);
+}
+
+/* From the last to the first, because one that goes is replaced by the last. */
+static void poll_pending(struct agent *a)
+{
+    for (size_t i = a->caller_count; i-- > 0;) {
+        switch (pending_conn_process(a->pending_conns[i], a->now_ms)) {
+        case PENDING_CONN_WAITING:
+            break;
+        case PENDING_CONN_READY:
+            admit_attempt(a, i);
+            break;
+        case PENDING_CONN_DONE:
+            drop_caller(a, i);
+            break;
+        case PENDING_CONN_REJECTED:
+            refuse(a, i);
+            break;
+        }
+    }
+}
+
+static void command_ended(struct agent *a, int status)
+{
+    a->command = 0;
+    a->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (a->is_ending)
+        return;
+    diag("agent: the command of this worker ended with status %d; the worker stays for its launcher",
+         a->status);
+    a->status = 0;
+}
+
+static void ended(struct agent *a, pid_t pid, int status)
+{
+    if (pid == a->command)
+        command_ended(a, status);
+    if (!session_table_remove(&a->session_table, pid) || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+        return;
+    diag("agent: the keeper of a remote command was killed; so is what it has left");
+    session_table_kill_strays(&a->session_table, a->command);
+}
+
+/* False when no descendants are left. */
+static bool reap(struct agent *a)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        ended(a, pid, status);
+    return pid == 0;
+}
+
+static void pass_on(struct agent *a, int signal)
+{
+    if (a->command)
+        (void)kill(a->command, signal);
+}
+
+static void begin_shutdown(struct agent *a)
+{
+    a->is_ending = true;
+    while (a->caller_count > 0)
+        drop_caller(a, a->caller_count - 1);
+    fd_auto(&a->listener_fd);
+    a->listener_fd = -1;
+    session_table_signal(&a->session_table, SIGTERM);
+    pass_on(a, SIGTERM);
+}
+
+static void take_signals(struct agent *a)
+{
+    int signal;
+
+    while ((signal = signal_fd_read(a->signals)) != 0) {
+        if (signal == SIGCHLD || signal == SIGPIPE)
+            continue;
+        if ((signal == SIGTERM || signal == SIGINT) && !a->is_ending)
+            begin_shutdown(a);
+        else
+            pass_on(a, signal);
+    }
+}
+
+static int64_t next_deadline_ms(const struct agent *a)
+{
+    int64_t deadline_ms = a->accept_backoff_until_ms > a->now_ms ? a->accept_backoff_until_ms : INT64_MAX;
+
+    for (size_t i = 0; i < a->caller_count; i++) {
+        const struct pending_conn *pending_conn = a->pending_conns[i];
+
+        if (!pending_conn->is_waiting && pending_conn->deadline_ms < deadline_ms)
+            deadline_ms = pending_conn->deadline_ms;
+        if (pending_conn->is_waiting
+                ? !session_table_has_older(&a->session_table, a->own.attempt)
+                : pending_conn->is_linked && agent_conn_has_more(&pending_conn->agent_conn))
+            deadline_ms = a->now_ms;
+    }
+    return deadline_ms;
+}
+
+static void await(struct agent *a)
+{
+    struct pollfd set[WAIT_CALLERS + CALLERS_MAX];
+    bool is_open = a->accept_backoff_until_ms <= a->now_ms;
+    int64_t deadline_ms = next_deadline_ms(a);
+
+    set[WAIT_SIGNAL] = (struct pollfd){.fd = a->signals, .events = POLLIN};
+    set[WAIT_LISTENER] = (struct pollfd){.fd = is_open ? a->listener_fd : -1, .events = POLLIN};
+    for (size_t i = 0; i < a->caller_count; i++)
+        set[WAIT_CALLERS + i] =
+            (struct pollfd){.fd = a->pending_conns[i]->is_waiting ? -1 : pending_conn_fd(a->pending_conns[i]),
+                            .events = pending_conn_events(a->pending_conns[i])};
+    (void)poll(set, WAIT_CALLERS + a->caller_count,
+               deadline_ms == INT64_MAX ? -1 : poll_timeout_ms(a->now_ms, deadline_ms));
+    a->now_ms = signals_now_ms();
+    poll_pending(a);
+    if (set[WAIT_LISTENER].revents)
+        accept_connections(a);
+    take_signals(a);
+}
+
+static _Noreturn void supervise(struct agent *a, pid_t agent)
+{
+    struct command command = {.argv = a->options->argv, .envp = a->options->own_env, .dies_with_us = true};
+    struct err err;
+    int status;
+
+    close_inherited(a, NULL);
+    if (die_with_parent(agent, SIGTERM))
+        _exit(COMMAND_EXIT_LAUNCHER);
+    signals_restore(&a->inherited);
+    if (!supervise_command(&command, &status, &err)) {
+        diag("%s", err.msg);
+        status = command_exit_status(&err);
+    }
+    _exit(status);
+}
+
+static bool start_own(struct agent *a, struct err *err)
+{
+    pid_t self = getpid();
+
+    if (!a->options->argv)
+        return true;
+    a->command = fork();
+    if (a->command == 0)
+        supervise(a, self);
+    return a->command > 0 || err_errno(err, errno, "no process is left");
+}
+
+static void release(struct agent *a)
+{
+    while (a->caller_count > 0)
+        drop_caller(a, a->caller_count - 1);
+    fd_auto(&a->listener_fd);
+    fd_auto(&a->signals);
+    psk_context_free(a->tls);
+}
+
+static bool open_agent(struct agent *a, struct err *err)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    return key_open_agent(a->options->env, &a->own, &a->tls, err) &&
+           endpoint_listen(a->options->env, &a->listener_fd, err) && signal_fd_open(&all, &a->signals, err) &&
+           start_own(a, err);
+}
+
+bool agent_serve(const struct agent_options *options, int *ret, struct err *err)
+{
+    AUTO(mem) struct agent *a = NEW(struct agent);
+    bool begun;
+
+    *a = (struct agent){.options = options, .listener_fd = -1, .signals = -1, .now_ms = signals_now_ms()};
+    signals_block(&a->inherited);
+    (void)descendants_become_subreaper(); /* kernels without it lose orphans only */
+    begun = open_agent(a, err);
+    while (begun && (reap(a) || !a->is_ending))
+        await(a);
+    *ret = a->status;
+    release(a);
+    return begun;
+}

@@ -1,0 +1,29 @@
+/* The processes that keep an agent's remote commands, each with the attempt that it belongs to. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define KEEPERS_MAX 64u
+
+struct session_table {
+    struct {
+        pid_t pid;
+        uint32_t attempt;
+    } items[KEEPERS_MAX];
+    size_t count;
+};
+
+bool session_table_is_full(const struct session_table *session_table);
+void session_table_add(struct session_table *session_table, pid_t pid,
+                       uint32_t attempt);                                  /* not when they are full */
+bool session_table_remove(struct session_table *session_table, pid_t pid); /* false: it is none of them */
+
+bool session_table_has_older(const struct session_table *session_table, uint32_t attempt);
+void session_table_signal_older(const struct session_table *session_table, uint32_t attempt, int signal);
+void session_table_signal(const struct session_table *session_table, int signal);
+/* Kills all descendants of this process except sessions, `spared` and their descendants: no process knows any
+ * more what a dead session's command has left behind. */
+void session_table_kill_strays(const struct session_table *session_table, pid_t spared);

@@ -1,0 +1,68 @@
+#include "launcher/remote/client/dial.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+
+#include "launcher/process/signals.h"
+#include "launcher/remote/protocol/endpoint.h"
+#include "launcher/process/signal_fd.h"
+
+#define AGAIN_MS 200
+
+static bool shake(struct psk *tls, int64_t deadline_ms, struct err *err)
+{
+    for (;;) {
+        struct pollfd ready = {.fd = psk_fd(tls)};
+        bool is_denied;
+        enum psk_outcome outcome = psk_handshake(tls, &is_denied);
+
+        if (outcome == PSK_DONE)
+            return true;
+        if (is_denied)
+            return err_set(
+                err, ERR_DENIED,
+                "its agent refuses our key: the worker there, or this launcher, belongs to another "
+                "job or to an attempt that is over");
+        if (outcome != PSK_AGAIN)
+            return err_set(err, ERR_IO, "its agent hung up");
+        ready.events = psk_events(tls);
+        if (poll(&ready, 1, poll_timeout_ms(signals_now_ms(), deadline_ms)) <= 0)
+            return err_set(err, ERR_TIMEOUT, "its agent does not answer");
+    }
+}
+
+static bool try_once(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
+                     int64_t deadline_ms, struct psk **ret, struct err *err)
+{
+    struct psk *tls;
+    int fd;
+
+    if (!endpoint_connect(address, len, deadline_ms, &fd, err))
+        return false;
+    tls = psk_client_new(context, fd);
+    if (shake(tls, deadline_ms, err)) {
+        *ret = tls;
+        return true;
+    }
+    psk_detach(tls);
+    return false;
+}
+
+bool dial(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
+          struct psk **ret, struct err *err)
+{
+    int64_t deadline_ms = signals_now_ms() + DIAL_PATIENCE_MS;
+
+    while (!try_once(context, address, len, deadline_ms, ret, err)) {
+        if (err->kind == ERR_DENIED || signals_now_ms() + AGAIN_MS >= deadline_ms)
+            return false;
+        (void)poll(NULL, 0, AGAIN_MS);
+    }
+    return true;
+}
+
+bool dial_once(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
+               struct psk **ret, struct err *err)
+{
+    return try_once(context, address, len, signals_now_ms() + DIAL_PATIENCE_MS, ret, err);
+}

@@ -1,0 +1,17 @@
+/* The client's way to an agent: connect and shake hands. A pod's network may need a moment, so what fails for
+ * want of an answer is tried again for a while; a refusal of the key is final. */
+#pragma once
+
+#include <netinet/in.h>
+
+#include "base/core/err.h"
+#include "launcher/remote/protocol/psk.h"
+
+#define DIAL_PATIENCE_MS 30000
+
+/* ERR_DENIED: the agent is not of this job, attempt or worker. ERR_IO, ERR_TIMEOUT: nobody answered. */
+MUST_USE bool dial(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
+                   struct psk **ret, struct err *err);
+/* The same without a second try. */
+MUST_USE bool dial_once(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
+                        struct psk **ret, struct err *err);

@@ -1,0 +1,44 @@
+/* A connection between a client and an agent after the handshake: frames in and out, and a beat from each
+ * side by which the other knows that it is alive. It owns the TLS connection. */
+#pragma once
+
+#include "launcher/remote/protocol/frame.h"
+#include "launcher/remote/protocol/psk.h"
+
+#define AGENT_CONN_HEARTBEAT_MS 3000
+#define AGENT_CONN_IDLE_TIMEOUT_MS 15000
+#define LINK_OUT_MAX_BYTES (256u * 1024u) /* beyond it nothing is read that would have to be sent */
+
+struct agent_conn {
+    struct psk *tls;
+    struct str in, out;
+    size_t taken; /* of `in` */
+    int64_t last_received_ms, last_sent_ms;
+    bool is_closed; /* the peer has said that nothing follows */
+};
+
+void agent_conn_init(struct agent_conn *agent_conn, struct psk *tls, int64_t now_ms);
+void agent_conn_close(struct agent_conn *agent_conn);
+void agent_conn_detach(struct agent_conn *agent_conn); /* as psk_detach */
+
+int agent_conn_fd(const struct agent_conn *agent_conn);
+short agent_conn_events(const struct agent_conn *agent_conn);
+bool agent_conn_is_full(const struct agent_conn *agent_conn);
+/* Something can be read without waiting, so poll must not wait. */
+bool agent_conn_has_more(const struct agent_conn *agent_conn);
+
+void agent_conn_send(struct agent_conn *agent_conn, const struct frame *frame);
+void agent_conn_send_number(struct agent_conn *agent_conn, enum frame_type type, uint8_t channel,
+                            uint32_t number);
+void agent_conn_send_bytes(struct agent_conn *agent_conn, enum frame_type type, uint8_t channel,
+                           struct slice bytes);
+
+/* Reads what has come, sends what can go, beats. ERR_IO, ERR_TIMEOUT: the connection is of no use any more.
+ */
+MUST_USE bool agent_conn_process(struct agent_conn *agent_conn, int64_t now_ms, struct err *err);
+/* The next frame that has come; good until the next agent_conn_process. *ret_got is false when there is none.
+ */
+MUST_USE bool agent_conn_next_frame(struct agent_conn *agent_conn, struct frame *ret, bool *ret_got,
+                                    struct err *err);
+/* When agent_conn_process has to be called again, at the latest. */
+int64_t agent_conn_deadline_ms(const struct agent_conn *agent_conn);
