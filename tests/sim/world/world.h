@@ -103,7 +103,7 @@ bool world_is_large(const struct world *world);  /* too many to look through all
 bool world_is_calm(const struct world *world);   /* nothing goes wrong in it from the start to the end */
 bool world_is_prompt(const struct world *world); /* what is sent arrives at once, and once only, if at all */
 
-/* world_trouble.c */
+/* world_faults.c */
 void world_plan_trouble(struct world *world);
 void world_stop(struct world *world,
                 const struct host *host); /* for a while, in the middle of what it does */

@@ -109,7 +109,7 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     }
     note_unresponsive_controller(view, inst, plan, ret);
     if (!inst->record->started && !pods.never_seen && !pods.record_changed)
-        plan_patch_record(inst, &pods, plan)->started = true;
+        run_patch_record(inst, &pods, plan)->started = true;
     if (pods.lost_after_ms)
         plan_again_at(plan, pods.lost_after_ms);
 }

@@ -19,7 +19,7 @@ void decide_keys_lost(const struct job_view *view, const struct instance_view *i
     instance_set_result(ret, INSTANCE_RESTARTING, "KeysLost",
                         "The agent key Secret of instance %u was deleted; restarting the instance",
                         inst->index);
-    plan_delete_running_pods(view, inst, plan);
+    run_delete_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan))
         run_begin_next(inst, pods, plan);
 }
@@ -47,7 +47,7 @@ static void create_launcher(const struct job_view *view, const struct instance_v
     if (view->create_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
     if (!inst->record->launched) {
-        plan_patch_record(inst, pods, plan)->launched = true;
+        run_patch_record(inst, pods, plan)->launched = true;
         return;
     }
     op = plan_add(plan, OP_POD_CREATE);

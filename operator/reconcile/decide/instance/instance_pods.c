@@ -31,7 +31,7 @@ static void report_failed(const struct job_spec *spec, const struct pod_summary 
 void decide_failed(const struct job_view *view, const struct instance_view *inst,
                    const struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    plan_delete_running_pods(view, inst, plan); /* peers of a failed worker would wait for it for ever */
+    run_delete_pods(view, inst, plan); /* peers of a failed worker would wait for it for ever */
     report_failed(&view->job->spec, pods, ret);
     if (pods->may_be_running)
         ret->phase = INSTANCE_ENDING;
@@ -54,7 +54,7 @@ void decide_pod_recreated(const struct job_view *view, const struct instance_vie
 {
     instance_set_result(ret, INSTANCE_RESTARTING, "PodGone",
                         "A pod of instance %u was deleted; restarting the instance", inst->index);
-    plan_delete_running_pods(view, inst, plan);
+    run_delete_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan) && !must_back_off(view, inst, plan))
         run_begin_next(inst, pods, plan);
 }
@@ -124,7 +124,7 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
 
     instance_set_result(ret, INSTANCE_STARTING, "Updating", "Updating instance %u to the new pod template",
                         inst->index);
-    plan_delete_running_pods(view, inst, plan);
+    run_delete_pods(view, inst, plan);
     if (rollout_action != ROLLOUT_REPLACE || !run_is_over(view, inst, pods, plan))
         return;
     next = run_begin_next(inst, pods, plan);

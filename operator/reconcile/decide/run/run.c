@@ -2,8 +2,7 @@
 
 #include "base/core/mem.h"
 
-void plan_delete_running_pods(const struct job_view *view, const struct instance_view *inst,
-                              struct plan *plan)
+void run_delete_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
     for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
         const struct worker_view *seat = &inst->workers[i];
@@ -13,8 +12,7 @@ void plan_delete_running_pods(const struct job_view *view, const struct instance
     }
 }
 
-struct record *plan_patch_record(const struct instance_view *inst, struct pod_summary *pods,
-                                 struct plan *plan)
+struct record *run_patch_record(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan)
 {
     struct record *next = record_copy(inst->record);
 
@@ -38,7 +36,7 @@ bool run_note_disruption(const struct instance_view *inst, struct pod_summary *p
 
     if (!failure->is_disruption || inst->record->disruption)
         return false;
-    next = plan_patch_record(inst, pods, plan);
+    next = run_patch_record(inst, pods, plan);
     mem_set_str(&next->disruption, failure->reason);
     mem_set_str(&next->disrupted_pod, failure->pod_name);
     next->disrupted_s = failure->at_s;
@@ -58,7 +56,7 @@ bool run_is_over(const struct job_view *view, const struct instance_view *inst,
 
 struct record *run_begin_next(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan)
 {
-    struct record *next = plan_patch_record(inst, pods, plan);
+    struct record *next = run_patch_record(inst, pods, plan);
 
     if (next->has_launcher || inst->needs_vipu_access)
         plan_keys_delete(plan, next);
@@ -73,7 +71,7 @@ struct record *run_begin_next(const struct instance_view *inst, struct pod_summa
 void attempt_begin_next(const struct instance_view *inst, const char *reason, struct pod_summary *pods,
                         struct plan *plan)
 {
-    struct record *next = plan_patch_record(inst, pods, plan);
+    struct record *next = run_patch_record(inst, pods, plan);
 
     next->releasing = true;
     mem_set_str(&next->reason, reason);

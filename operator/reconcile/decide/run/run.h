@@ -4,11 +4,11 @@
 
 #include "operator/reconcile/decide/run/pod_summary.h"
 
-void plan_delete_running_pods(const struct job_view *view, const struct instance_view *inst,
-                              struct plan *plan); /* who has not ended */
+void run_delete_pods(const struct job_view *view, const struct instance_view *inst,
+                     struct plan *plan); /* who has not ended */
 /* The record to be, for the caller to change: one patch in a plan, so that none overtakes another. */
-struct record *plan_patch_record(const struct instance_view *inst, struct pod_summary *pods,
-                                 struct plan *plan);
+struct record *run_patch_record(const struct instance_view *inst, struct pod_summary *pods,
+                                struct plan *plan);
 /* The pod that was taken away goes, and with it what tells so: the record remembers. True when it had to. */
 bool run_note_disruption(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan);
 /* Nothing of this run can be running, or come to be: a pod whose creation was never answered may still

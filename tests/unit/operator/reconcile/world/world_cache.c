@@ -1,4 +1,4 @@
-/* What the operator's process of a world remembers, and how it sees the job: the rules of memory.c,
+/* What the operator's process of a world remembers, and how it sees the job: the rules of job_cache.c,
  * reconciler.c and observe.c. */
 #include <string.h>
 

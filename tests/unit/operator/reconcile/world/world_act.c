@@ -10,7 +10,7 @@
 #include "operator/api/indexset.h"
 #include "operator/api/names.h"
 #include "operator/api/reasons.h"
-#include "picture.h"
+#include "state_diagram.h"
 #include "world.h"
 
 #define REFUSED_AGAIN_MS 10000
@@ -180,7 +180,7 @@ static void write_status(struct world *w, const cJSON *status)
 
     merge(w->status, status);
     check_reason(w, world_said(w, "reason"));
-    if (!picture_allows(was, world_said(w, "launcherStatus")))
+    if (!state_diagram_allows(was, world_said(w, "launcherStatus")))
         world_fail(w, "after %s comes %s, which the picture in docs/jobs.md does not show", was,
                    world_said(w, "launcherStatus"));
     w->status_writes++;

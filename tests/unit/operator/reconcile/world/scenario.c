@@ -1,4 +1,4 @@
-#include "story.h"
+#include "scenario.h"
 
 #include "lib/check.h"
 

@@ -4,7 +4,7 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "lib/golden.h"
-#include "story.h"
+#include "scenario.h"
 #include "world.h"
 
 #define LAUNCHED(fields) SPEC("\"workersPerJobInstance\":2,\"launcher\":{\"command\":[\"mpirun\"]}," fields)

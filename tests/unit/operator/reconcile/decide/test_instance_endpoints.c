@@ -3,7 +3,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "story.h"
+#include "scenario.h"
 
 #define SLICE "job-workers-0-ipv4"
 

@@ -6,4 +6,4 @@
 #include <stdbool.h>
 
 /* Reads the page, once. */
-bool picture_allows(const char *was, const char *now);
+bool state_diagram_allows(const char *was, const char *now);

@@ -1,7 +1,7 @@
 /* The clocks of a job, in a small world. */
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "story.h"
+#include "scenario.h"
 
 #define LIMITED(fields) SPEC("\"jobInstances\":1," fields ",")
 

@@ -1,4 +1,4 @@
-#include "picture.h"
+#include "state_diagram.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ static bool has_arrow(const char *from, const char *to)
     return strstr(picture(), arrow) != NULL;
 }
 
-bool picture_allows(const char *was, const char *now)
+bool state_diagram_allows(const char *was, const char *now)
 {
     const char *from = *was ? was : "[*]";
 

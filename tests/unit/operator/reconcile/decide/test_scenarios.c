@@ -1,5 +1,5 @@
 /* Jobs from apply to their end, told as stories in a small world. */
-#include "story.h"
+#include "scenario.h"
 
 #include <string.h>
 

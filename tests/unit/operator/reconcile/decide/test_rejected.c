@@ -1,5 +1,5 @@
 /* Jobs whose pods the API server takes in part, or not at all. */
-#include "story.h"
+#include "scenario.h"
 
 #include <string.h>
 

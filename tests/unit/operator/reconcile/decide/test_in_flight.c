@@ -1,7 +1,7 @@
 /* What a job says on its way up, seldom or for a moment. */
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "story.h"
+#include "scenario.h"
 
 #define TOLD_MS 2000
 #define RESTART_MS 10000

@@ -73,7 +73,7 @@ struct wworker {
     int64_t disrupted_s;
 };
 
-/* What the operator's process knows of a partition: the rules of pool.c and memory.c. */
+/* What the operator's process knows of a partition: the rules of pool.c and job_cache.c. */
 struct wtrack {
     char *id;
     struct part_view view;
