@@ -10,10 +10,10 @@
 
 #define CLAIMS_PER_MS 10         /* a line of 5,000 is looked at twice a second */
 #define TEXT_REFRESH_MS 5000     /* a changed sentence with the same reason is not urgent */
-#define VALIDATE_WITHIN_MS 10000 /* after a start, dry runs tell priorities: so long at most */
+#define VALIDATE_WITHIN_MS 10000 /* after a start: wait this long for dry runs to return priorities */
 #define UNVALIDATED_RETRY_MS 50
 
-/* ---- who waits ---- */
+/* ---- claims of one job ---- */
 
 static bool same_claims(const struct job_cache *cache, const struct plan *plan)
 {
@@ -92,7 +92,7 @@ void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan
 
 /* ---- controllers ---- */
 
-/* Who may not see nodes leaves it to the scheduler, which says so at the pods. */
+/* Without access to nodes this is left to the scheduler, which reports it on the pods. */
 static bool some_node_has(const struct reconciler *r, const struct vipu_controller_config *config)
 {
     if (!config->node_label || !r->nodes)
@@ -104,7 +104,7 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
     return false;
 }
 
-/* Everything that the queue is told about the controllers, and what it is made of. */
+/* The state of the controllers as the queue reads it, and the memory behind it. */
 struct controller_state {
     struct vipu_pool_view room;
     struct claims_holder *holders; /* found when they are asked for */
@@ -142,7 +142,7 @@ static void add_holder(struct controller_state *detail, struct claims_holder hol
     detail->holders[detail->holder_count++] = holder;
 }
 
-/* Who is listed, and whose partition is only on its way. */
+/* The owners of listed partitions, and of those that are still being created. */
 static void add_all_holders(const struct reconciler *r, const struct pool_controller *controller,
                             struct controller_state *detail)
 {
@@ -160,7 +160,7 @@ static void add_all_holders(const struct reconciler *r, const struct pool_contro
     }
 }
 
-/* Whose end would make room: the cheapest set, or everybody when that cannot be told. */
+/* The owners whose end would free enough IPUs: the cheapest set, or all of them if it cannot be computed. */
 static void find_holders(const struct reconciler *r, size_t index, uint32_t size,
                          struct controller_states *all)
 {
@@ -357,7 +357,7 @@ static void update_claim(struct reconciler *r, struct ipu_queue *ipu_queue, size
         queue_add_at(r->queue, claim->job, loop_now_ms(r->loop) + TEXT_REFRESH_MS);
 }
 
-/* Of those that were there at the start: who comes later stands behind until it is judged. */
+/* Among the claims that existed at the start; later ones queue behind until they are validated. */
 static bool has_unvalidated_claim(const struct reconciler *r)
 {
     void *value;
@@ -373,7 +373,8 @@ static bool has_unvalidated_claim(const struct reconciler *r)
     return false;
 }
 
-/* After a start, nobody is served before everybody has been seen, and is known by its priority. */
+/* After a start, no claim is granted before all jobs have been reconciled once and their priorities are
+ * known. */
 static bool queue_is_ready(struct reconciler *r)
 {
     int64_t now = loop_now_ms(r->loop);
@@ -406,7 +407,7 @@ void grants_refresh(struct reconciler *r)
     ipu_queue_release(&ipu_queue);
 }
 
-/* ---- for who asks ---- */
+/* ---- the page /queue ---- */
 
 static cJSON *print_claim(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {

@@ -14,7 +14,7 @@
 /* A watch that was silent and goes on is in trouble until its first word, or its end: for up to 71 s. */
 #define WATCH_STALE_MS ((int64_t)120000)
 
-/* ---- what the pool tells ---- */
+/* ---- pool events ---- */
 
 static void on_part(void *ctx, const char *controller, const char *id)
 {
@@ -137,7 +137,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
-    r->waiting.borrows_keys = true; /* they stand in the memories */
+    r->waiting.borrows_keys = true; /* the job caches own them */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->on_due = on_due;

@@ -167,7 +167,7 @@ class Bench:
     def listing(self, operator):
         """From when it leads, and so lists everything, until it knows all."""
         self.kubectl("delete", "lease", "ipu-operator", "-n", OPERATOR_NS)
-        return operator.await_line("leading"), operator.await_line("jobs, pods, records and nodes are known")
+        return operator.await_line("leading"), operator.await_line("caches synced")
 
     def operator(self):
         config = self.folder / "operator.yaml"
@@ -216,7 +216,7 @@ def measure_all(bench, options):
             bench.install()
             with bench.operator() as operator:
                 asked[ALONE] = (f"localhost:{bench.port}", bench.await_trust(), REVIEW_PATH, REVIEW)
-                operator.await_line("jobs, pods, records and nodes are known")
+                operator.await_line("caches synced")
                 for row in (ASKED, ALONE):
                     found[row][count].append(load(asked[row], count, a_while))
             for row in AGAIN:

@@ -154,7 +154,7 @@ class Bench:
             before, used = self.requests(), self.cluster_ticks()
             with self.waiting(ns, "pods", pods) as made, self.waiting(ns, "ipujobs", jobs) as ended, \
                     self.operator(config, "operator") as operator:
-                begin = operator.await_line("jobs, pods, records and nodes are known") * 1000
+                begin = operator.await_line("caches synced") * 1000
                 told, completed = answer(made, operator), answer(ended, operator)
                 operator.await_settled()
                 seconds = (completed["end_ms"] - begin) / 1000
@@ -164,13 +164,13 @@ class Bench:
                 api = self.requests() - before
             say(f"  operator: {jobs} jobs completed, {resident / 1024:.1f} MiB resident; another one lists all of it")
             with self.operator(config, "another") as another:  # which has to list all of it
-                another.await_line("jobs, pods, records and nodes are known")
+                another.await_line("caches synced")
                 another.await_settled()
                 listed = another.memory_kib()
                 reaction = self.react(probes)
             say("  deleting the jobs")
             with self.operator(config, "last") as last:
-                last.await_line("jobs, pods, records and nodes are known")
+                last.await_line("caches synced")
                 self.delete_jobs(ns)
         return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (completed["end_ms"] - begin) * 1000,
                 "jobs": jobs / seconds, "cpu": busy, "cost": cost, "resident": resident, "peak": peak, "listed": listed[0],

@@ -60,7 +60,7 @@ static void send_status(struct execution *execution, struct op *op, const struct
 /* The log has it for longer than the cluster does; not its words: they may be a program's last lines. */
 static void send_event(const struct execution *execution, const struct op *op, const struct job *job)
 {
-    log_info("event of a job", KV("job", execution->key), KV("reason", op->reason));
+    log_info("job event", KV("job", execution->key), KV("reason", op->reason));
     events_send(execution->r->events, &(struct event){
                                           .regarding = {.api_version = API_GROUP_VERSION,
                                                         .kind = API_KIND,
@@ -74,7 +74,7 @@ static void send_event(const struct execution *execution, const struct op *op, c
                                       });
 }
 
-/* Where an instance's pods are told their partition is. */
+/* The partition as the pods of an instance need it. */
 static bool find_placement(const struct reconciler *r, const struct record *record, struct podspec_place *ret,
                            char **ret_options)
 {
@@ -122,7 +122,7 @@ static void send_pod(struct execution *execution, struct op *op, const struct jo
     pod = is_worker ? podspec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err)
                     : launch_make_pod(r, job, op->instance, &place, &err);
     if (!pod) {
-        log_error("pod cannot be made", KV("job", execution->key), KV("cause", err.msg));
+        log_error("cannot build pod", KV("job", execution->key), KV("cause", err.msg));
         return;
     }
     op->text = mem_strdup(json_str(pod, "metadata/name", ""));
@@ -230,7 +230,7 @@ static void create_partition(const struct execution *execution, const struct op 
     pool_create(execution->r->pool, record->controller, &want);
 }
 
-/* The controller of a partition stands in its record. */
+/* The partition record names its controller. */
 static const char *controller_of(const struct reconciler *r, const char *id)
 {
     const struct record *record = reconciler_record(r, id);

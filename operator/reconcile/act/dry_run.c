@@ -40,7 +40,7 @@ void dry_run_send(struct execution *execution, struct op *op, const struct job *
     pod = is_launcher ? launch_make_dry_run_pod(execution->r, job, &place, &err)
                       : podspec_worker(job, 0, 0, &place, &execution->r->options.pods, &err);
     if (!pod) {
-        log_error("pod cannot be made", KV("job", execution->key), KV("cause", err.msg));
+        log_error("cannot build pod", KV("job", execution->key), KV("cause", err.msg));
         return;
     }
     if (!is_launcher && !op->ready && !dry_run_cache_begin(&execution->r->dry_run_cache, job)) {
@@ -75,7 +75,7 @@ static void end_dry_run_wait(struct reconciler *r, const char *key)
     reconciler_enqueue(r, key);
 }
 
-/* Like jobs wait for one answer. The fingerprint asked about stands in the op. */
+/* Jobs with the same template wait for one response. The op has the key of the cache. */
 static void complete_dry_run(const struct request *request, struct dry_run_result *dry_run_result)
 {
     struct reconciler *r = request->execution->r;
@@ -100,7 +100,7 @@ static bool dry_run_launcher(const struct request *request, const struct kube_re
     return true;
 }
 
-/* The pod is there, of this job or another: that does not tell what one more would be worth. */
+/* A pod of this name exists, so this response does not contain the priority of a new one. */
 static bool dry_run_other_name(const struct request *request, const struct kube_response *res)
 {
     struct execution *execution = request->execution;
@@ -127,24 +127,24 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
 {
     struct job_cache *cache = execution_job_cache(request->execution);
     enum err_kind kind = res->err.kind;
-    bool is_refused = kind != ERR_INVALID && response_is_rejection(request, res);
+    bool is_rejected = kind != ERR_INVALID && response_is_rejection(request, res);
     /* The API server's admission writes what the template's PriorityClass is worth into the pod. */
     struct dry_run_result dry_run_result = {
-        .reason = is_refused ? response_reason(res) : NULL,
-        .text = is_refused ? res->message : NULL,
+        .reason = is_rejected ? response_reason(res) : NULL,
+        .text = is_rejected ? res->message : NULL,
         .priority = (int32_t)json_i64(res->body, "spec/priority", 0),
     };
 
     if (dry_run_other_name(request, res) || dry_run_launcher(request, res))
         return;
-    complete_dry_run(request, kind == ERR_NONE || is_refused ? &dry_run_result : NULL);
+    complete_dry_run(request, kind == ERR_NONE || is_rejected ? &dry_run_result : NULL);
     if (!cache)
         return;
     if (kind == ERR_EXISTS) /* who owns the name is seen when it is created */
         dry_run_result.priority = cache->priority;
     if (kind == ERR_INVALID) {
         reject_template(request, res, cache);
-    } else if (kind == ERR_NONE || kind == ERR_EXISTS || is_refused) {
+    } else if (kind == ERR_NONE || kind == ERR_EXISTS || is_rejected) {
         job_cache_set_dry_run(cache, request->execution->generation, &dry_run_result);
     } else {
         cache->dry_run_generation = 0;

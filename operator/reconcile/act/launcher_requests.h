@@ -4,7 +4,7 @@
 
 #include "operator/reconcile/act/execution.h"
 
-/* Where the worker's agent listens in this run: chosen once, and told by its pod afterwards. */
+/* The port of the worker's agent in this run: allocated once, and read from its pod afterwards. */
 uint16_t launch_port(struct reconciler *r, const struct job *job, const struct record *record,
                      uint32_t worker);
 /* The launcher pod of the instance; NULL when a worker that should be there is not, or with err. Yours. */

@@ -58,13 +58,13 @@ static void on_shared_written(struct request *request, const struct watch *watch
         response_reject_or_fail(request, res, mem_strdup(res->message));
 }
 
-/* Pods may be refused at the same time, for reasons of their own. */
+/* Pods may be rejected at the same time for another reason. */
 static void on_endpoints_written(struct request *request, struct kube_response *res)
 {
     struct job_cache *cache = execution_job_cache(request->execution);
     bool pods_are_refused = cache && cache->create_rejected;
 
-    if (res->err.kind == ERR_NOT_FOUND) /* somebody has deleted it, as the watch will tell */
+    if (res->err.kind == ERR_NOT_FOUND) /* it was deleted, which the watch will show */
         return;
     if (cache)
         cache->create_rejected = false;

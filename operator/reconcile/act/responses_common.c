@@ -55,7 +55,7 @@ char *object_key(const char *ns, const char *name)
     return mem_printf("%s/%s", ns, name);
 }
 
-/* What pods need is told where they are started (response_reject). */
+/* Rejections of what pods need are reported by response_reject instead. */
 static char *name_write(const struct op *op)
 {
     switch (op->kind) {
@@ -109,7 +109,8 @@ void response_fail(struct request *request, const struct kube_response *res)
     request->execution->failed = true;
     note_refused_write(request, res);
     if (res->err.kind == ERR_CONFLICT) /* the watch brings the newer state */
-        log_debug("write met a newer object", KV("job", request->execution->key), KV("cause", res->err.msg));
+        log_debug("conflict: object has changed", KV("job", request->execution->key),
+                  KV("cause", res->err.msg));
     else
         log_warn("request failed", KV("job", request->execution->key), KV("object", op->name),
                  KV("cause", res->message));
@@ -136,7 +137,8 @@ bool response_is_rejection(const struct request *request, const struct kube_resp
     case ERR_INTERNAL:
         break;
     }
-    /* Without an answer there is nobody who could be told either. */
+    /* Without an HTTP status the API server is unreachable, so a status update would fail too; do not count
+     * it as a rejection. */
     return res->http_status && cache &&
            job_cache_note_outage(cache, request->op.kind, loop_now_ms(request->execution->r->loop));
 }

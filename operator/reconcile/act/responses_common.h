@@ -15,10 +15,10 @@ void response_fail(struct request *request, const struct kube_response *res);
 /* Is it an answer that asking again at once does not change? What the API server, or a webhook of somebody,
  * fails at becomes one when it lasts. */
 bool response_is_rejection(const struct request *request, const struct kube_response *res);
-/* Pods, or what they need, cannot be created now: that is told, and tried again later. */
+/* Pods, or what they need, cannot be created now: reports that, and retries later. */
 void response_reject(const struct request *request, const char *reason, char *text_take);
-/* Likewise, if that is what the answer says; otherwise it has failed. */
+/* The same if the response is a rejection; otherwise the request has failed. */
 void response_reject_or_fail(struct request *request, const struct kube_response *res, char *text_take);
-const char *response_reason(const struct kube_response *res); /* why pods, or what they need, are refused */
+const char *response_reason(const struct kube_response *res); /* why pods, or what they need, were rejected */
 
 void response_note_success(const struct request *request, const struct kube_response *res);

@@ -25,7 +25,7 @@ struct tally {
     bool fatal, unanswered, step;
 };
 
-/* What only another spec can mend speaks first, then who has something to say at all. */
+/* Report order: fatal results (only a changed spec can fix them), then results with a message. */
 static bool reports_before(const struct instance_result *result, const struct instance_result *than)
 {
     if (result->is_fatal != than->is_fatal)
@@ -74,7 +74,7 @@ static enum rollout_action rollout_action_of(const struct rollout *rollout, uint
     return rollout->may_start ? ROLLOUT_REPLACE : ROLLOUT_STOP;
 }
 
-/* Pods that the operator itself was still ending for a suspension are nobody's doing. */
+/* Pods that were deleted for a suspension are not reported as deleted by a user. */
 static void report_resumption(const cJSON *status, struct instance_result *result)
 {
     bool was_suspended = str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
@@ -116,8 +116,8 @@ static void decide_instances(const struct job_view *view, const struct rollout *
     }
 }
 
-/* Those that run beside while a template is rolled out. How they end says nothing about the job. Returns why
- * there is no room for them (owned), or NULL. */
+/* Surge instances of a rolling update. Their result does not count for the job. Returns why no partition is
+ * available for them (owned), or NULL. */
 static char *decide_surge(const struct job_view *view, const struct rollout *rollout, struct job_verdict *v,
                           struct plan *plan)
 {

@@ -135,7 +135,7 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
         AUTO(mem) char *way_out = how_to_release_later(view);
 
         if (*way_out)
-            v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
+            v.reason = "ControllerUnavailable"; /* a changed reason is reported immediately */
         verdict_read_ended(status, &v);
         count_pods(view, &v);
         v.message = mem_printf("Deleting: %s%s", text, way_out);
@@ -168,7 +168,7 @@ void decide_suspended(const struct job_view *view, const cJSON *status, struct p
     decide_leftovers(view, &v, KEEP_FINISHED, plan, &text);
     count_pods(view, &v);
     if (text && waits_for_controller(view))
-        v.reason = "ControllerUnavailable"; /* a changed reason is told at once */
+        v.reason = "ControllerUnavailable"; /* a changed reason is reported immediately */
     v.message = text ? mem_printf("Suspending: %s", text)
                      : mem_strdup("Suspended; no IPUs held. Set spec.suspend to false to resume");
     verdict_note_rejected_write(view, plan, &v);
@@ -199,7 +199,7 @@ static void plan_job_delete(const struct job *job, struct plan *plan)
     op->uid = mem_strdup(job->uid);
 }
 
-/* Status follows, so that each change is told once. */
+/* Status is updated with it, so that each change is reported once. */
 static void report_change_after_end(const struct job *job, const cJSON *status, struct plan *plan)
 {
     if (json_i64(status, "desiredReplicas", 0) != job->spec.instances)

@@ -1,5 +1,5 @@
-/* A job that nothing more is to run of: deleted, suspended, finished or refused. Pure parts of decide, each
- * of which plans what is still to be done and what status says. */
+/* Jobs that must not run: deleted, suspended, finished or invalid. Each function plans what is still to be
+ * done, and the status. Pure. */
 #pragma once
 
 #include "operator/reconcile/decide/run/partition_release.h"
@@ -7,7 +7,7 @@
 
 void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan);
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan);
-/* Its story is told; what it still holds goes back, and at last it goes itself. */
+/* Releases what a finished job still holds, and deletes it after ttlSecondsAfterFinished. */
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan);
 /* Nothing is created, and nothing that an earlier spec made is touched. */
 void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan);

@@ -28,13 +28,13 @@ static void note_gone(struct reconciler *r, const struct pod *last, bool vanishe
                       struct worker_cache *worker)
 {
     bool fenced = node_is_fenced(r, last->node, worker->boot);
-    bool quiet = pod_is_quiet(last, !vanished_unseen, fenced);
+    bool stopped = pod_is_quiet(last, !vanished_unseen, fenced);
 
     mem_set_str(&worker->pod, last->name);
     mem_set_str(&worker->node, last->node);
     worker->disruption = last->disruption;
     worker->disrupted_s = last->disrupted_s;
-    worker->state = quiet ? WORKER_GONE_STOPPED : WORKER_GONE_UNKNOWN;
+    worker->state = stopped ? WORKER_GONE_STOPPED : WORKER_GONE_UNKNOWN;
     worker->since_ms = loop_now_ms(r->loop);
 }
 
@@ -85,7 +85,7 @@ void job_cache_on_pods_of_record(struct reconciler *r, const struct record *reco
     }
 }
 
-/* ---- what nobody asks about ---- */
+/* ---- forgetting ---- */
 
 void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
 {

@@ -178,7 +178,7 @@ static void find_next_id(struct reconciler *r, const struct job *job, const stru
         inst->readable_id_taken = map_get(&cache->taken, id) || reconciler_record(r, id) ||
                                   (inst->granted && pool_listed(r->pool, inst->granted, id));
     }
-    for (;;) { /* also past hashed ids that are somebody else's, or nobody's */
+    for (;;) { /* also skips hashed ids that other owners have, and orphaned ones */
         AUTO(mem)
         char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
                                              inst->next_attempt);
@@ -254,7 +254,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     inst->run_since_ms = partition ? partition->run_since_ms : 0;
     inst->keys = partition && partition->run == inst->record->run ? partition->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = partition ? partition->keys_at_ms : 0;
-    inst->is_refused = partition && partition->run == inst->record->run && partition->is_refused;
+    inst->is_rejected = partition && partition->run == inst->record->run && partition->is_rejected;
     view_slices(r, job, inst, o);
     view_claim(cache, inst);
     if (!inst->record)

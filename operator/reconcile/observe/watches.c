@@ -8,15 +8,15 @@
 
 /* ---- jobs ---- */
 
-/* Once each: nobody else says why nothing happens to it. */
+/* Logged once for each job: this is the only place that explains why the operator ignores it. */
 static void log_vendor_job(const struct job *before, const struct job *now)
 {
     if (now->is_vendors && (!before || !before->is_vendors))
-        log_info("a job of the vendor's operator is left alone; to have it taken over, annotate it with "
-                 "graphcore.ai/adopt=true",
+        log_info("ignoring a job owned by the vendor's operator; annotate it with graphcore.ai/adopt=true to "
+                 "adopt it",
                  KV("job", now->key));
     else if (before && before->is_vendors && !now->is_vendors)
-        log_info("a job of the vendor's operator is taken over", KV("job", now->key));
+        log_info("adopting a job of the vendor's operator", KV("job", now->key));
 }
 
 static void on_job(void *ctx, const struct store_change *change)
@@ -85,8 +85,8 @@ static void on_record(void *ctx, const struct store_change *change)
 
     job_cache_note_version(cache, record->resource_version);
     if (!change->old && record_is_of_nobody(record))
-        log_info("a partition that is nobody's is given back, as an admin asked",
-                 KV("partition", record->name), KV("controller", record->controller));
+        log_info("releasing orphaned partition on request", KV("partition", record->name),
+                 KV("controller", record->controller));
     else if (!change->old && !record->spent_s)
         count_record(r, record, cache);
     if (change->new && record->spent_s) {
@@ -118,7 +118,7 @@ static bool view_pod(void *ctx, const cJSON *item, void **ret)
 
     if (before)
         pod_recall(pod, before);
-    if (pod && !pod->job_uid) { /* somebody else's, with our label */
+    if (pod && !pod->job_uid) { /* another owner's, with the operator's label */
         pod_free(pod);
         return false;
     }
@@ -135,7 +135,7 @@ static const char *pod_index_key(const void *view)
     return ((const struct pod *)view)->job_key;
 }
 
-/* A pod of an earlier job of the same name stands in the way of ours until it has gone. */
+/* A pod of a previous job with the same name blocks this job's pod until it has gone. */
 static void free_name(struct reconciler *r, const struct pod *gone)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), gone->job_key);
@@ -240,7 +240,7 @@ static void on_synced(void *ctx)
     if (!reconciler_watches_are_synced(r))
         return;
     job_cache_forget_unlisted(r);
-    log_info("jobs, pods, records and nodes are known", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
+    log_info("caches synced", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
              KVF("records", "%zu", store_count(watch_store(r->records))));
     reconciler_wake(r);
 }

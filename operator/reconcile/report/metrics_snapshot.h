@@ -18,7 +18,7 @@ struct metrics_controller {
     const char *name; /* borrowed from the configuration */
     bool is_up;
     uint32_t total;               /* IPUs; 0: it does not tell */
-    uint32_t free, held, foreign; /* by nobody, by jobs, by partitions that are not the operator's */
+    uint32_t free, held, foreign; /* unused, held by jobs, held by partitions of other owners */
     uint32_t largest_free;        /* the largest partition that fits now */
     uint32_t foreign_partitions;
     const struct pool_counter *calls; /* POOL_CALLS of them; borrowed from the pool */
@@ -33,7 +33,7 @@ struct metrics_snapshot {
     uint32_t jobs[METRICS_JOB_STATES];
     uint32_t vendors;      /* of the vendor's operator, left alone; in no state above */
     uint32_t waiting;      /* instances in line for IPUs */
-    int64_t waiting_s;     /* how long the first of them has waited; 0: nobody does */
+    int64_t waiting_s;     /* age of the oldest claim; 0: none waits */
     int64_t terminating_s; /* how long the first job that is being deleted has been; 0: none is */
     uint32_t records, pods;
     uint32_t due;                           /* jobs that are to be looked at now */

@@ -74,7 +74,7 @@ static void put_room(cJSON *item, const struct reconciler *r, size_t index)
     AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, index);
     uint32_t total = pool_controller(r->pool, index)->total_ipus;
 
-    if (!total) /* it does not tell */
+    if (!total) /* the controller did not report it */
         return;
     json_put_i64(item, "ipus", total);
     json_put_i64(item, "freeIpus", room.free_ipus);

@@ -16,7 +16,7 @@ struct dry_run_cache {
     struct map templates; /* fingerprint -> struct judged */
 };
 
-/* NULL: nobody knows. Borrowed until the next call. */
+/* NULL: unknown. Borrowed until the next call. */
 const struct dry_run_result *dry_run_cache_get(const struct dry_run_cache *dry_run_cache,
                                                const struct job *job, int64_t now_ms);
 /* True: the caller asks, and calls dry_run_cache_complete when it knows. False: somebody is asking already,

@@ -6,8 +6,8 @@
 #include "operator/kube/watch.h"
 #include "operator/reconcile/state/rejection_backoff.h"
 
-#define REFUSED_FORGOTTEN_MS 600000
-/* A server that fails at a request is well again within seconds, or somebody has to mend it. */
+#define REJECTIONS_FORGOTTEN_MS 600000
+/* An API server that fails a request recovers within seconds, or an admin has to repair it. */
 #define OUTAGE_MS 10000
 
 struct job_cache *job_cache_new(const char *key, const char *uid)
@@ -131,7 +131,7 @@ void partition_cache_note_launch(struct partition_cache *partition)
 {
     if (!partition->launch_noted_by_us) {
         partition->keys = KEYS_UNKNOWN;
-        partition->is_refused = false; /* that was about something else */
+        partition->is_rejected = false; /* that was about something else */
     }
     partition->launch_noted_by_us = true;
 }
@@ -143,7 +143,7 @@ void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, 
     partition->run = run;
     partition->run_since_ms = now_ms;
     partition->keys = KEYS_UNKNOWN;
-    partition->launch_noted_by_us = partition->is_refused = false;
+    partition->launch_noted_by_us = partition->is_rejected = false;
     forget_ports(partition);
 }
 
@@ -164,7 +164,7 @@ void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const
 {
     bool is_next_try = !cache->create_rejected || now_ms >= cache->create_retry_at_ms;
 
-    if (now_ms >= cache->create_retry_at_ms + REFUSED_FORGOTTEN_MS)
+    if (now_ms >= cache->create_retry_at_ms + REJECTIONS_FORGOTTEN_MS)
         cache->create_rejections = 0;
     if (is_next_try) {
         cache->create_rejected_ms = now_ms;
@@ -205,7 +205,7 @@ void job_cache_reject_starts(struct job_cache *cache)
 
     cache->dry_run_generation = 0; /* what it said was not the whole truth */
     for (size_t i = 0; map_next(&cache->partitions, &i, NULL, &partition);)
-        ((struct partition_cache *)partition)->is_refused = true;
+        ((struct partition_cache *)partition)->is_rejected = true;
 }
 
 /* Never 0, which is a place not used yet. Two versions of one job with the same hash would only let it be
@@ -218,7 +218,7 @@ static uint64_t version_hash(const char *resource_version)
 void job_cache_note_version(struct job_cache *cache, const char *resource_version)
 {
     if (watch_can_compare(resource_version))
-        return; /* watch_has_passed tells */
+        return; /* watch_has_passed compares them */
     if (!cache->versions)
         cache->versions = mem_alloc(JOB_CACHE_VERSIONS * sizeof(*cache->versions));
     cache->versions[cache->version_next] = version_hash(resource_version);

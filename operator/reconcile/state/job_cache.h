@@ -17,8 +17,8 @@ struct watch;
 struct worker_cache {
     enum worker_state state;
     bool deleting, has_started;
-    uint64_t boot;    /* of its node when it was first seen to have started there; 0: not told */
-    char *pod, *node; /* once it is gone: until then they stand in its view */
+    uint64_t boot;    /* of its node when it was first seen to have started there; 0: unknown */
+    char *pod, *node; /* once it is gone; until then the pod's view has them */
     uint64_t revision;
     const char *disruption; /* who was taking it away when it was last seen, or NULL */
     int64_t disrupted_s;
@@ -30,12 +30,12 @@ struct partition_cache {
     bool is_ours_fresh;           /* this process made its record */
     int64_t since_ms;             /* when this process first heard of the partition */
     int64_t run_since_ms;         /* ...and of this run on it */
-    struct worker_cache *workers; /* by seat */
+    struct worker_cache *workers; /* by pod index */
     uint32_t worker_count;
     enum keys_state keys;
-    int64_t keys_at_ms;      /* when the API server told so */
+    int64_t keys_at_ms;      /* when the API server confirmed it */
     bool launch_noted_by_us; /* this process has noted that the launcher of this run is to be created */
-    bool is_refused;         /* the API server would not take a pod of this run, or what its pods need */
+    bool is_rejected;        /* the API server would not take a pod of this run, or what its pods need */
     uint16_t *agent_ports;   /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;
 };
@@ -65,7 +65,7 @@ struct job_cache {
     char *key, *uid;
     uint64_t arrival;
     struct map partitions; /* partition id -> struct partition_cache */
-    struct map taken;      /* ids that belong to somebody else */
+    struct map taken;      /* ids that belong to other owners */
 
     int64_t dry_run_generation; /* the generation that the answer is about; 0: none */
     enum dry_run_state dry_run;
@@ -79,7 +79,7 @@ struct job_cache {
     const char *create_reason;
     char *create_text;
     int64_t create_rejected_ms, create_retry_at_ms;
-    int64_t create_generation;  /* of the job that was refused */
+    int64_t create_generation;  /* of the job that was rejected */
     unsigned create_rejections; /* one after the other */
 
     int64_t failing_since_ms; /* the API server fails at our requests of... */
@@ -126,13 +126,13 @@ void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
  * Jobs that got into each other's way come back at different times. */
 void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,
                               char *text_take, int64_t now_ms);
-/* A pod was taken. Others of the same try may have been refused. */
+/* A pod was created. Others of the same try may have been rejected. */
 void job_cache_note_creation(struct job_cache *cache, int64_t now_ms);
 /* The API server has failed at a request of this kind of op, or has done one. Returns whether it has failed
  * for so long that it is as good as refused. */
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms);
 void job_cache_note_success(struct job_cache *cache, enum op_kind op);
-/* Whatever is being started misses what was refused. */
+/* Marks all runs that are starting as lacking what was rejected. */
 void job_cache_reject_starts(struct job_cache *cache);
 
 void job_cache_note_version(struct job_cache *cache, const char *resource_version);

@@ -4,5 +4,5 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: nothing is known of it */
-uint64_t node_boot(const struct node *node); /* tells its boots apart; 0: not told */
+uint64_t node_boot(const struct node *node); /* differs for each boot; 0: unknown */
 bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot);

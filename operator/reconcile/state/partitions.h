@@ -1,4 +1,4 @@
-/* The partitions of jobs: their records, and what the pool is told of them. */
+/* The partitions of jobs: their records, and how the pool tracks them. */
 #pragma once
 
 #include "operator/reconcile/state/reconciler_state.h"

@@ -1,4 +1,4 @@
-/* What a reconciler is told at its start, and what it counts. */
+/* The options of a reconciler, and its counters. */
 #pragma once
 
 #include "base/doc/openmetrics.h"

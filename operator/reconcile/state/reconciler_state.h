@@ -1,4 +1,4 @@
-/* The reconciler's own state, shared by its parts: observe, act, grants, and the watches. */
+/* The state of the reconciler, which what observes, what acts and the reconciler itself share. */
 #pragma once
 
 #include "base/core/map.h"
@@ -16,15 +16,15 @@
 #include "operator/reconcile/decide/model/plan.h"
 #include "operator/reconcile/state/reconciler_options.h"
 
-/* Requests of plans. More keys wait in the queue, so that memory does not follow its length: a pod has 10 KB
- * and more. Each answer lets the next key in, so the client's window does not run dry. */
+/* Requests of plans in flight. Further keys wait in the queue, so that memory does not grow with its length:
+ * a pod has 10 KB and more. Each response lets the next key in, so the client's window stays full. */
 #define REQUESTS_MAX KUBE_WINDOW
 /* A write of ours is visible within milliseconds. Until the watch has shown it, or is known to have passed
  * it, nothing is decided about the job: a pod that was made and is not seen yet looks like one that never
  * was. A watch that is silent is begun anew after 90 s. */
 #define EXPECT_MS 5000 /* look again */
 #define EXPECT_MAX_MS 150000
-/* A pod that nobody answered for: when it would have been created by, and seen. */
+/* A request for a pod that got no response: by then the pod has been created and seen, or never will be. */
 #define LATE_POD_MS (34000 + EXPECT_MAX_MS)
 
 struct reconciler {
@@ -39,18 +39,18 @@ struct reconciler {
     struct queue *queue;
     struct map job_caches; /* uid -> struct job_cache */
     struct map waiting;    /* those of them that have claims */
-    uint64_t arrivals;     /* memories made so far */
+    uint64_t arrivals;     /* job caches made so far */
     struct map gone;       /* uids of jobs that a live GET did not find */
     struct map executions; /* key -> struct execution */
-    unsigned requests;     /* of all works */
+    unsigned requests;     /* of all executions */
     struct dry_run_cache dry_run_cache;
     struct loop_timer due;                    /* a key or the claims are due */
     void (*on_due)(struct loop_timer *timer); /* reconciles what is due */
-    bool claims_changed;                      /* somebody's claim, a controller's room or the nodes */
+    bool claims_changed;     /* a claim, a controller's free IPUs or the nodes have changed */
     int64_t claims_due_ms;   /* not before: all who wait are looked at together, and not for each change */
     bool all_seen;           /* every job was looked at once since the start */
     bool all_validated;      /* and the API server has answered what the pods of each are worth */
-    uint64_t first_arrivals; /* memories made by then */
+    uint64_t first_arrivals; /* job caches made by then */
     int64_t validate_by_ms;  /* who has no answer then is not waited for */
     bool aborted;
     struct reconciler_counters counters;

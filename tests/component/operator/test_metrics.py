@@ -301,7 +301,7 @@ def test_the_log_level_changes_at_run_time(world, vipu):
 
     assert operator.ask("/loglevel") == (200, "info\n")
     world.job("quiet").run_pods(1)
-    operator.until_logged(f'"level":"info","msg":"event of a job","job":"{world.ns}/quiet","reason":"Running"')
+    operator.until_logged(f'"level":"info","msg":"job event","job":"{world.ns}/quiet","reason":"Running"')
     assert '"level":"debug"' not in operator.log()
     assert put("loud") == 400 and put("debug" * 10) == 413 and put("debug", method="POST") == "GET, HEAD, PUT"
     assert operator.ask("/loglevel")[1] == "info\n"

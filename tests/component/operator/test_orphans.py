@@ -64,7 +64,7 @@ def test_one_that_is_nobodys_is_given_back(world, vipu):
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert done.stdout == f"Partition left-behind of 4 IPUs of V-IPU controller {vipu.address} is given back.\n"
     assert set(vipu.partitions()) == {"My_Own", "kept", ours} and set(world.records()) == {ours}
-    assert "a partition that is nobody's is given back, as an admin asked" in operator.log()
+    assert "releasing orphaned partition on request" in operator.log()
     assert job.is_in("Running")
 
 

@@ -101,7 +101,7 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     if (run_note_disruption(inst, &pods, plan)) {
         instance_set_result(ret, INSTANCE_ENDING, "Ending", "A pod of instance %u is being evicted",
                             inst->index);
-        ret->is_unanswered = true; /* what follows from it is told when it is written down */
+        ret->is_unanswered = true; /* its consequences are reported after the record has been written */
         if (view->write_rejected)
             ret->failure = (struct failure){0};
     } else {

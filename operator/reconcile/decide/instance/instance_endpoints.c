@@ -10,18 +10,19 @@
  * each. */
 #define ENDPOINTS_WAIT_S 600
 
-struct names {
+struct endpoints {
     struct endpoint *workers;
     uint32_t count, found;
     int64_t newest_s, written_s; /* when the last pod was created, and the last slice written; 0: none */
 };
 
-static void names_auto(struct names *names)
+static void endpoints_auto(struct endpoints *endpoints)
 {
-    mem_free(names->workers);
+    mem_free(endpoints->workers);
 }
 
-static void look_up(const struct job_view *view, const struct instance_view *inst, struct names *ret)
+static void read_endpoints(const struct job_view *view, const struct instance_view *inst,
+                           struct endpoints *ret)
 {
     ret->count = view->job->spec.workers_per_instance;
     ret->workers = mem_alloc(ret->count * sizeof(*ret->workers));
@@ -44,71 +45,71 @@ static void look_up(const struct job_view *view, const struct instance_view *ins
     }
 }
 
-/* A slice that does not say what it should. */
-static bool is_wrong(const struct instance_view *inst, const struct names *names, uint32_t slice)
+/* A slice with other content than it should have. */
+static bool is_outdated(const struct instance_view *inst, const struct endpoints *endpoints, uint32_t slice)
 {
     const struct owned *seen = inst->slices[slice];
 
-    return endpoints_content(names->workers, names->count, slice) != (seen ? seen->content : 0);
+    return endpoints_content(endpoints->workers, endpoints->count, slice) != (seen ? seen->content : 0);
 }
 
-static bool are_wrong(const struct instance_view *inst, const struct names *names)
+static bool any_outdated(const struct instance_view *inst, const struct endpoints *endpoints)
 {
-    for (uint32_t i = 0; i < endpoints_slices(names->count); i++) {
-        if (is_wrong(inst, names, i))
+    for (uint32_t i = 0; i < endpoints_slices(endpoints->count); i++) {
+        if (is_outdated(inst, endpoints, i))
             return true;
     }
     return false;
 }
 
 static void write_slice(const struct job_view *view, const struct instance_view *inst,
-                        const struct names *names, uint32_t slice, struct plan *plan)
+                        const struct endpoints *endpoints, uint32_t slice, struct plan *plan)
 {
     const struct owned *seen = inst->slices[slice];
     struct op *op = plan_add(plan, OP_ENDPOINTS_WRITE);
 
     op->name = endpoints_slice_name(view->job, inst->index, slice);
     op->uid = seen ? mem_strdup(seen->uid) : NULL;
-    op->body = endpoints_slice(view->job, inst->index, slice, names->workers);
+    op->body = endpoints_slice(view->job, inst->index, slice, endpoints->workers);
 }
 
-/* What was refused is tried again later. */
-static void write_names(const struct job_view *view, const struct instance_view *inst,
-                        const struct names *names, struct plan *plan)
+/* Retries rejected writes later. */
+static void write_slices(const struct job_view *view, const struct instance_view *inst,
+                         const struct endpoints *endpoints, struct plan *plan)
 {
     if (view->endpoints_rejected && !plan_is_due(plan, view->now_ms, view->create_retry_at_ms))
         return;
-    for (uint32_t i = 0; i < endpoints_slices(names->count); i++) {
-        if (is_wrong(inst, names, i))
-            write_slice(view, inst, names, i, plan);
+    for (uint32_t i = 0; i < endpoints_slices(endpoints->count); i++) {
+        if (is_outdated(inst, endpoints, i))
+            write_slice(view, inst, endpoints, i, plan);
     }
 }
 
-static bool are_ours(const struct job_view *view)
+static bool writes_slices(const struct job_view *view)
 {
     return job_meets_by_name(&view->job->spec) && !view->service_has_selector;
 }
 
-static bool waits_for_more(const struct job_view *view, const struct names *names, struct plan *plan)
+static bool waits_for_more(const struct job_view *view, const struct endpoints *endpoints, struct plan *plan)
 {
-    bool part_is_told = names->written_s > names->newest_s;
+    bool some_are_written = endpoints->written_s > endpoints->newest_s;
 
-    return names->found < names->count &&
-           (part_is_told ||
-            plan_is_within(plan, view->now_ms, view->now_unix_s, names->newest_s, ENDPOINTS_WAIT_S));
+    return endpoints->found < endpoints->count &&
+           (some_are_written ||
+            plan_is_within(plan, view->now_ms, view->now_unix_s, endpoints->newest_s, ENDPOINTS_WAIT_S));
 }
 
 bool decide_endpoints(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                       struct instance_result *ret)
 {
-    AUTO(names) struct names names = {0};
+    AUTO(endpoints) struct endpoints endpoints = {0};
 
-    if (!are_ours(view))
+    if (!writes_slices(view))
         return false;
-    look_up(view, inst, &names);
-    if (!are_wrong(inst, &names) || waits_for_more(view, &names, plan))
+    read_endpoints(view, inst, &endpoints);
+    if (!any_outdated(inst, &endpoints) || waits_for_more(view, &endpoints, plan))
         return false;
-    write_names(view, inst, &names, plan);
+    write_slices(view, inst, &endpoints, plan);
     if (!view->endpoints_rejected)
         return false;
     instance_set_result(ret, INSTANCE_STARTING, view->create_reason,
@@ -120,13 +121,13 @@ bool decide_endpoints(const struct job_view *view, const struct instance_view *i
 bool decide_endpoints_are_old(const struct job_view *view, const struct instance_view *inst,
                               struct plan *plan)
 {
-    AUTO(names) struct names nobody = {.count = view->job->spec.workers_per_instance};
+    AUTO(endpoints) struct endpoints none = {.count = view->job->spec.workers_per_instance};
 
-    if (!are_ours(view))
+    if (!writes_slices(view))
         return false;
-    nobody.workers = mem_alloc(nobody.count * sizeof(*nobody.workers));
-    if (!are_wrong(inst, &nobody))
+    none.workers = mem_alloc(none.count * sizeof(*none.workers));
+    if (!any_outdated(inst, &none))
         return false;
-    write_names(view, inst, &nobody, plan);
+    write_slices(view, inst, &none, plan);
     return true;
 }

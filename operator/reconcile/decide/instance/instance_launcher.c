@@ -5,9 +5,10 @@
 #include "operator/reconcile/decide/instance/instance_restart.h"
 #include "operator/reconcile/decide/run/run.h"
 
-/* A launcher misses a dead worker before the worker's kubelet has told of it. */
+/* A launcher notices a dead worker before the worker's kubelet reports it. */
 #define CAUSE_SHOWS_S 5
-/* A launcher that has lost a worker ends by itself, and its log says how; then it is made to. */
+/* A launcher that has lost a worker exits by itself and logs the cause; after this time its pod is deleted.
+ */
 #define LAUNCHER_ENDS_S 30
 
 /* ---- keys, policy, service ---- */
@@ -116,7 +117,7 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
     return false;
 }
 
-/* Whatever the workers are doing; they are stopped when this has been told. */
+/* Workers may still run; they are stopped after this result has been written to status. */
 void decide_launcher_done(const struct job_view *view, const struct instance_view *inst,
                           struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {

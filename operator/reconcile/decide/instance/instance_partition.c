@@ -9,7 +9,7 @@
 /* How long a controller that was chosen is asked for room that it does not have after all. */
 #define NO_ROOM_MS 10000
 
-/* A kubelet that answers has told by then that a program's time is over. */
+/* A kubelet that responds has reported by then that the grace period has passed. */
 #define GRACE_PASSED_S 5
 
 /* ---- before there is a partition ---- */
@@ -86,7 +86,7 @@ static void claim_partition(const struct job_view *view, const struct instance_v
 
 /* The partition a pod was started on has been taken away. Where its record was taken away by somebody it may
  * be there: then its program has the time that it was given. */
-static bool is_cut_off(const struct job_view *view, const struct pod *pod, struct plan *plan)
+static bool partition_is_removed(const struct job_view *view, const struct pod *pod, struct plan *plan)
 {
     int64_t left_s = pod->grace_ends_s + GRACE_PASSED_S - view->now_unix_s;
 
@@ -102,12 +102,13 @@ static bool is_cut_off(const struct job_view *view, const struct pod *pod, struc
 /* Whatever runs there has no partition that we could vouch for. A pod that does not end although its
  * partition went, which comes after all patience, stands on a node that does not answer: only its name is in
  * the way. */
-static void stop_stale(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+static void delete_stale_pods(const struct job_view *view, const struct instance_view *inst,
+                              struct plan *plan)
 {
     for (size_t i = 0; i < inst->stale_count; i++) {
         const struct pod *pod = inst->stale_pods[i];
 
-        if (pod->deleting && !pod_is_quiet(pod, false, false) && is_cut_off(view, pod, plan))
+        if (pod->deleting && !pod_is_quiet(pod, false, false) && partition_is_removed(view, pod, plan))
             plan_pod_drop(plan, pod);
         else
             plan_pod_delete(plan, pod);
@@ -118,7 +119,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
                            struct instance_result *ret)
 {
     if (inst->stale_count) {
-        stop_stale(view, inst, plan);
+        delete_stale_pods(view, inst, plan);
         instance_set_result(ret, INSTANCE_STARTING, "StoppingOldPods",
                             "Waiting for pods of the previous attempt to terminate");
         return;
@@ -266,7 +267,7 @@ static void create_pods(const struct job_view *view, const struct instance_view 
     }
 }
 
-/* The last trouble is told until it is over: it does not come and go with every new try. */
+/* The last error is reported until it is over, so that the status does not change with every retry. */
 static void report_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                              struct instance_result *ret)
 {

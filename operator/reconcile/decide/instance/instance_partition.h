@@ -7,7 +7,8 @@
 /* instance_partition.c */
 void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                            struct instance_result *ret);
-/* Its id is somebody else's. Once pods ran on a partition it is ours, whatever became of it. */
+/* True when another owner has its id. Once pods ran on a partition it is the job's, whatever its state is
+ * now. */
 bool has_foreign_partition(const struct instance_view *inst, const struct pod_summary *pods);
 void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                     struct instance_result *ret);

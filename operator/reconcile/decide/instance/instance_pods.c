@@ -7,7 +7,7 @@
 #include "operator/reconcile/decide/instance/instance_restart.h"
 #include "operator/reconcile/decide/run/run.h"
 
-/* Attaching a volume may take its time; one that is missing takes for ever. */
+/* Attaching a volume can be slow; a missing one never attaches. */
 #define PREPARED_S 60
 
 /* What the program said last is what its user wants to know first. */
@@ -31,7 +31,7 @@ static void report_failed(const struct job_spec *spec, const struct pod_summary 
 void decide_failed(const struct job_view *view, const struct instance_view *inst,
                    const struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    run_delete_pods(view, inst, plan); /* peers of a failed worker would wait for it for ever */
+    run_delete_pods(view, inst, plan); /* peers of a failed worker would wait for it indefinitely */
     report_failed(&view->job->spec, pods, ret);
     if (pods->may_be_running)
         ret->phase = INSTANCE_ENDING;
@@ -59,7 +59,7 @@ void decide_pod_recreated(const struct job_view *view, const struct instance_vie
         run_begin_next(inst, pods, plan);
 }
 
-/* A gate is somebody's intention; the others may stand for ever. */
+/* A scheduling gate is set on purpose; the other causes may never be resolved. */
 static void report_pod_trouble(const struct pod *pod, struct instance_result *ret)
 {
     const char *reason = pod->trouble ? pod->trouble : "PodsWaiting";
@@ -69,7 +69,7 @@ static void report_pod_trouble(const struct pod *pod, struct instance_result *re
     ret->is_stuck = reason_is_warning(reason);
 }
 
-/* What is missing stands in events of its kubelet alone; what could be missing stands in the template. */
+/* Only events of the kubelet name what is missing; the template names what could be. */
 static void report_not_prepared(const struct job_view *view, const struct pod *pod,
                                 struct instance_result *ret)
 {

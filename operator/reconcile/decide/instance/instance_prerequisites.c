@@ -3,7 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/decide/instance/instance_endpoints.h"
 
-/* A pod that its node has prepared for so long may wait for a Secret that somebody has deleted. */
+/* A pod that has been preparing for this long may wait for a Secret that was deleted. */
 #define KEYS_PROBE_AFTER_MS 20000
 
 static void create_keys(const struct job_view *view, const struct instance_view *inst,

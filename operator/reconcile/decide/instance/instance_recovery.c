@@ -58,7 +58,7 @@ bool is_partly_rejected(const struct instance_view *inst, const struct pod_summa
     const struct record *record = inst->record;
     bool misses_launcher = record->launched && inst->workers[record->workers].state == WORKER_NEVER_SEEN;
 
-    return inst->is_refused && (pods->never_seen || misses_launcher);
+    return inst->is_rejected && (pods->never_seen || misses_launcher);
 }
 
 /* A pod whose name is taken may be our own: made by a request whose answer was lost, and not seen yet. Then
@@ -70,8 +70,8 @@ static const char *why_refused(const struct job_view *view, const struct record 
     return record->restarts ? RECORD_PODS_REJECTED : RECORD_RELEASED;
 }
 
-/* Those that are there would wait for the others for ever, with IPUs that somebody else could use. Restarts
- * are counted in the record, so one that has some stays. */
+/* The pods that exist would wait for the others indefinitely, on IPUs that other jobs could use. Restarts are
+ * counted in the record, so a record with restarts is kept. */
 void decide_rejected(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret)
 {
@@ -141,7 +141,8 @@ bool controller_is_unresponsive(const struct job_view *view, const struct instan
            plan_is_due(plan, view->now_ms, inst->controller_trouble_ms + view->trouble_ms);
 }
 
-/* The pods run on: V-IPU is not asked while they do. Only who lives through it for long is told. */
+/* The pods continue: they need no V-IPU request while they run. Report the controller only after trouble_ms.
+ */
 void note_unresponsive_controller(const struct job_view *view, const struct instance_view *inst,
                                   struct plan *plan, struct instance_result *ret)
 {

@@ -9,7 +9,7 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
                  struct plan *plan, struct instance_result *ret);
 void decide_interrupted(const struct job_view *view, const struct instance_view *inst,
                         struct pod_summary *pods, struct plan *plan, struct instance_result *ret);
-/* Some of what this run needs was refused, and is missing. */
+/* The API server rejected some of what this run needs, and that is missing. */
 bool is_partly_rejected(const struct instance_view *inst, const struct pod_summary *pods);
 void decide_rejected(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret);

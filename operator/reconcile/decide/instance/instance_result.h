@@ -23,14 +23,14 @@ enum instance_phase {
 struct instance_result {
     enum instance_phase phase;
     const char *reason;            /* CamelCase constant, or borrowed from the view */
-    char *text;                    /* a sentence without period, owned; NULL when there is nothing to say */
+    char *text;                    /* a sentence without period, owned; NULL: nothing to report */
     const struct claim_wait *wait; /* WAITING in the queue for IPUs: the numbers behind the text; else NULL */
     bool has_partition;            /* active */
     bool has_unresponsive_controller;   /* it has not answered for long; the instance does not need it now */
     uint32_t active, succeeded, failed; /* pods */
     struct failure failure;             /* the first, for status; reason NULL: none */
     bool is_unanswered;                 /* a question is under way that is answered within milliseconds */
-    bool is_step;                       /* STARTING: on the way up, and soon over; it need not be told yet */
+    bool is_step;                       /* STARTING: a transient step that need not be reported yet */
     bool is_fatal;                      /* FAILED for a reason that only another spec can mend */
     bool is_stuck; /* pods wait for something that may never come: startDeadlineSeconds counts */
 };

@@ -159,7 +159,7 @@ struct slice failure_last_line(const struct failure *failure)
     return lastwords_last_line(str_eq(failure->reason, "ContainerFailed") ? last_words(failure) : NULL);
 }
 
-char *failure_story(const struct failure *failure)
+char *failure_details(const struct failure *failure)
 {
     const struct pod *pod = failure->pod;
     AUTO(mem) char *sentence = failure_sentence(failure);
@@ -240,7 +240,7 @@ static bool is_told(const cJSON *item, const struct failure *failure)
     return !failure->at_s || time_of(item) <= failure->at_s;
 }
 
-bool failures_tell(const cJSON *failures, const struct failure *failure, int64_t start_s)
+bool failures_include(const cJSON *failures, const struct failure *failure, int64_t start_s)
 {
     JSON_EACH (item, failures) {
         if (is_same_attempt(item, failure, start_s) && is_told(item, failure))

@@ -17,11 +17,10 @@
 struct failure {
     const char *reason; /* of reasons.h; NULL: nothing has failed */
     const char *pod_name;
-    const struct pod *pod; /* NULL when it has gone */
-    const struct pod
-        *witness;       /* the launcher that tells it in its last lines; NULL: the pod shows it itself */
-    bool is_disruption; /* somebody took the pod away; how its containers took that says nothing */
-    int64_t at_s;       /* 0: unknown */
+    const struct pod *pod;     /* NULL when it has gone */
+    const struct pod *witness; /* the launcher whose log reports it; NULL: the pod's own status does */
+    bool is_disruption;        /* the pod was evicted or deleted; its containers' exit codes mean nothing */
+    int64_t at_s;              /* 0: unknown */
     uint32_t instance;
     uint32_t attempt; /* the restarts before it */
 };
@@ -41,11 +40,11 @@ char *failure_sentence(const struct failure *failure); /* without period, yours 
 /* The last line that the program wrote, where the sentence does not say why it ended; or empty. Borrowed. */
 struct slice failure_last_line(const struct failure *failure);
 /* The sentence with its node and the last lines that were written: for an event. Yours. */
-char *failure_story(const struct failure *failure);
+char *failure_details(const struct failure *failure);
 
 /* status.failure: those of before and these, the newest first, each attempt once with what failed first in
  * it. start_s: entries from before it belong to an earlier life of the job, and are not compared. NULL when
  * there are none. Yours. */
 cJSON *failures_merge(const cJSON *before, const struct failure *failures, size_t count, int64_t start_s);
-bool failures_tell(const cJSON *failures, const struct failure *failure,
-                   int64_t start_s); /* is it among them? */
+bool failures_include(const cJSON *failures, const struct failure *failure,
+                      int64_t start_s); /* is it among them? */

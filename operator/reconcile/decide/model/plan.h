@@ -25,11 +25,11 @@ enum op_kind {
     OP_KEYS_DELETE,      /* name */
     OP_RECORD_CREATE,    /* record */
     OP_RECORD_PATCH,     /* record */
-    OP_RECORD_DELETE,    /* name, uid; ready: its id is somebody else's */
+    OP_RECORD_DELETE,    /* name, uid; ready: its id belongs to another owner */
     OP_PARTITION_CREATE, /* name, record */
     OP_PARTITION_RESET,  /* name */
     OP_PARTITION_REMOVE, /* name */
-    OP_POD_CREATE,       /* instance, worker (its seat), name = partition */
+    OP_POD_CREATE,       /* instance, worker (the pod's index), name = partition */
     OP_POD_DELETE,       /* name, uid, version; now: without waiting for its node */
     OP_STATUS,           /* body: the whole status */
     OP_EVENT,            /* reason, text, warning */
@@ -59,7 +59,8 @@ struct plan {
 struct op *plan_add(struct plan *plan,
                     enum op_kind kind); /* zeroed but for kind; borrowed until the next add */
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
-/* Whatever its node says: nothing of it can do harm any more, and its name is needed. */
+/* Deletes without waiting for the node: none of its processes can use the partition any more, and its name is
+ * needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);
 struct op *plan_record_delete(struct plan *plan,
                               const struct record *record);            /* borrowed until the next add */

@@ -1,5 +1,5 @@
-/* Everything that is known about one job at one moment: what decide looks at, and nothing else. Plain
- * borrowed data; observe.c fills it from the stores and the pool, tests fill it by hand. */
+/* Everything that is known about one job at one moment: the only input of decide. Plain borrowed data;
+ * observe.c fills it from the stores and the pool, tests fill it by hand. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "operator/pool/part.h"
 #include "operator/reconcile/decide/model/plan.h"
 
-/* One pod of an instance in its current run: a worker, or in the seat behind them the launcher. */
+/* One pod of an instance in its current run: a worker, or at the index behind them the launcher. */
 enum worker_state {
     WORKER_NEVER_SEEN, /* no pod, and this process never saw one on this partition in this run */
     WORKER_PRESENT,
@@ -25,10 +25,10 @@ struct worker_view {
     enum worker_state state;
     bool may_have_started_unseen; /* NEVER_SEEN: it was started all the same, by a process before this one */
     const struct pod *pod;        /* PRESENT: it; GONE_*: NULL */
-    bool node_fenced; /* PRESENT: its node is out of service or has booted anew, or an admin vouches for it */
+    bool node_fenced; /* PRESENT: its node is out of service or has rebooted, or an admin has released it */
     const char *pod_name; /* GONE_UNKNOWN: for messages */
     const char *node;
-    uint64_t revision;      /* of the template it was made from; 0: never seen, or not told */
+    uint64_t revision;      /* of the template it was made from; 0: never seen, or unknown */
     const char *disruption; /* GONE_*: who took it away, of reasons.h; or NULL */
     int64_t disrupted_s;
     int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when it was asked to go */
@@ -43,7 +43,8 @@ struct instance_view {
     uint32_t index;
     const struct record *record; /* the id in use; NULL: none */
     uint32_t next_attempt;       /* for the next hashed id */
-    bool readable_id_taken; /* a record or partition of the readable id is somebody else's, or a tombstone */
+    bool readable_id_taken;      /* a record or partition of the readable id belongs to another owner or is a
+                                    tombstone */
     struct part_view partition;
     const char *controller_trouble; /* why the record's controller does not answer now; NULL: it does */
     int64_t controller_trouble_ms;  /* since when */
@@ -53,8 +54,8 @@ struct instance_view {
     struct worker_view *workers;    /* job_seats(spec) of them */
     const struct owned **slices; /* of workers that meet by name, by endpoints.h's numbers; NULL: not there */
     enum keys_state keys;
-    int64_t keys_at_ms;      /* THERE: when that was told last */
-    bool is_refused;         /* the API server would not take all pods of this run, or what they need */
+    int64_t keys_at_ms;      /* THERE: when the API server last confirmed it */
+    bool is_rejected;        /* the API server would not take all pods of this run, or what they need */
     bool needs_vipu_access;  /* the record's controller has something for pods to know it, or be known, by */
     struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
@@ -71,7 +72,7 @@ struct tombstone_view {
     bool all_stopped;             /* no pod that ran on it can be running */
     bool has_running_pod;         /* a pod is there whose program may be running, asked to go or not */
     bool is_over;                 /* and each was seen to end, or its node to be fenced */
-    bool may_have_started_unseen; /* pods may have been made on it that nobody has seen */
+    bool may_have_started_unseen; /* pods may have been created on it that no watch has shown */
     bool held;                    /* a pod may still run: hold it... */
     int64_t hold_since_ms;        /* ...since then */
     const char *held_for_pod;     /* pod and node, for messages */
@@ -87,7 +88,7 @@ enum dry_run_state {
 };
 
 struct dry_run_result {
-    const char *reason;  /* CamelCase: such pods are refused for now; NULL: they are taken */
+    const char *reason;  /* CamelCase: such pods are rejected for now; NULL: they are accepted */
     const char *text;    /* REFUSED: the API server's words */
     int64_t retry_at_ms; /* REFUSED: when to ask again; later and later as long as they are */
     int32_t priority;    /* of the pods, as the API server reads the template's PriorityClass */
@@ -113,7 +114,7 @@ struct job_view {
     bool needs_policy;           /* the job's NetworkPolicy is wanted and not known to exist */
     bool create_rejected;        /* the API server would not take a pod although the dry run passed */
     bool endpoints_rejected;     /* it would not take who is behind the workers' names */
-    const char *create_reason, *create_text; /* of whichever was refused last */
+    const char *create_reason, *create_text; /* of the latest rejection */
     int64_t create_rejected_ms, create_retry_at_ms;
     const char *write_rejected;     /* what else it does not let us do, in words: ops of... */
     enum op_kind write_rejected_op; /* ...this kind; NULL: nothing */

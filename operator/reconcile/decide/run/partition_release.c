@@ -36,7 +36,7 @@ static bool is_fenced(const struct record *record)
 static bool needs_quarantine(const struct job_view *view, const struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
-    /* A pod that nobody asked for twice may come after its record was given back: a request arrived again. */
+    /* A repeated request may create a pod after its partition was released. */
     bool may_be_found = (is_fenced(record) || tomb->has_running_pod) && !tomb->is_over;
     bool may_be_hit = view->now_ms < tomb->partition.removal_until_ms;
 
@@ -83,7 +83,7 @@ static void decide_quarantined(const struct job_view *view, const struct tombsto
 
 /* ---- partitions ---- */
 
-/* Removes the partition, then its record. Nothing here asks whether it is quiet: the callers have. */
+/* Removes the partition, then its record. Callers have checked that its pods have stopped. */
 static char *release_partition(const struct job_view *view, const struct tombstone_view *tomb,
                                enum release release, struct plan *plan)
 {
@@ -92,8 +92,8 @@ static char *release_partition(const struct job_view *view, const struct tombsto
 
     switch (partition->state) {
     case PART_UNKNOWN:
-        return mem_printf("V-IPU controller %s has not told whether partition %s is there%s%s",
-                          record->controller, record->name, partition->trouble ? ": " : "",
+        return mem_printf("waiting for V-IPU controller %s to report partition %s%s%s", record->controller,
+                          record->name, partition->trouble ? ": " : "",
                           partition->trouble ? partition->trouble : "");
     case PART_ABSENT:
         if (partition->busy)
@@ -137,45 +137,46 @@ static char *release_partition(const struct job_view *view, const struct tombsto
 }
 
 /* The removal of the partition is the fence. */
-static char *let_go(const struct record *record, const struct part_view *partition, const char *reason,
-                    struct plan *plan)
+static char *begin_release(const struct record *record, const struct part_view *partition, const char *reason,
+                           struct plan *plan)
 {
     mark_releasing(record, partition, reason, plan);
     return mem_printf("releasing partition %s on V-IPU controller %s", record->name, record->controller);
 }
 
-/* A pod of it that nobody answers for was there, or may have been. */
-static void see_seat(const struct worker_view *seat, struct tombstone_view *tomb)
+/* Notes a pod whose processes may still run although no node reports them. */
+static void note_worker(const struct worker_view *worker, struct tombstone_view *tomb)
 {
-    bool is_quiet = seat->state == WORKER_PRESENT && pod_is_quiet(seat->pod, false, seat->node_fenced);
-    bool is_lost = seat->state == WORKER_GONE_UNKNOWN || seat->may_have_started_unseen;
+    bool has_stopped =
+        worker->state == WORKER_PRESENT && pod_is_quiet(worker->pod, false, worker->node_fenced);
+    bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->may_have_started_unseen;
 
-    if (seat->state == WORKER_PRESENT && !is_quiet) {
+    if (worker->state == WORKER_PRESENT && !has_stopped) {
         tomb->has_running_pod = true;
-        is_lost = seat->pod->deleting; /* its node may never answer */
+        is_lost = worker->pod->deleting; /* its node may never answer */
         tomb->all_stopped = tomb->all_stopped && is_lost;
     }
-    if (!is_quiet && seat->state != WORKER_GONE_STOPPED)
+    if (!has_stopped && worker->state != WORKER_GONE_STOPPED)
         tomb->is_over = false;
-    if (is_lost && !tomb->released_by_admin && (!tomb->held || seat->since_ms > tomb->hold_since_ms)) {
+    if (is_lost && !tomb->released_by_admin && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
         tomb->held = true;
-        tomb->hold_since_ms = seat->since_ms;
-        tomb->held_for_pod = seat->pod_name ? seat->pod_name : "an unknown pod";
+        tomb->hold_since_ms = worker->since_ms;
+        tomb->held_for_pod = worker->pod_name ? worker->pod_name : "an unknown pod";
     }
 }
 
-void tombstone_sum_up(const struct worker_view *seats, struct tombstone_view *tomb)
+void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
     bool is_there = tomb->partition.state == PART_ACTIVE || tomb->partition.state == PART_ERROR;
 
     tomb->all_stopped = tomb->is_over = true;
     for (uint32_t i = 0; i < record_seats(record); i++) {
-        bool is_never_seen = seats[i].state == WORKER_NEVER_SEEN;
+        bool is_never_seen = workers[i].state == WORKER_NEVER_SEEN;
 
         if (is_never_seen && i >= record->workers && !record->launched)
             continue; /* it is noted before it is made */
-        see_seat(&seats[i], tomb);
+        note_worker(&workers[i], tomb);
         if (is_never_seen && i < record->workers)
             tomb->may_have_started_unseen = is_there && !record->started && !tomb->partition.quiet;
     }
@@ -201,9 +202,9 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
         return mem_printf("holding partition %s: processes of %s may still be running", record->name,
                           tomb->held_for_pod);
     if (tomb->held)
-        return let_go(record, &tomb->partition, "ProcessMayStillRun", plan);
+        return begin_release(record, &tomb->partition, "ProcessMayStillRun", plan);
     if (tomb->may_have_started_unseen)
-        return let_go(record, &tomb->partition, "Interrupted", plan);
+        return begin_release(record, &tomb->partition, "Interrupted", plan);
     return release_partition(view, tomb, release, plan);
 }
 
@@ -251,7 +252,7 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
     }
 }
 
-/* Pods may have been created by a process that died before it could note so, and nobody has seen them. */
+/* A process that crashed before it could note it may have created pods that no watch has shown. */
 static bool may_have_started_unseen(const struct job_view *view, const struct instance_view *inst)
 {
     if (inst->record->started || inst->partition.quiet)

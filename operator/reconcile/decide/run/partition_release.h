@@ -5,7 +5,7 @@
 #include "operator/reconcile/decide/model/verdict.h"
 #include "operator/reconcile/decide/model/view.h"
 
-/* Will somebody want the partition again that is given back? */
+/* May the instance need a partition again after this one is released? */
 enum release {
     RELEASE_FOR_GOOD, /* never: the job or the instance is over */
     RELEASE_FOR_NOW, /* perhaps: the record says so first, for a removal may be slow, and nobody must use what
@@ -25,8 +25,8 @@ bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *po
  * sentence about what is still to be done (owned), or NULL when nothing is left of it. */
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan);
-/* What the seats of a record, as many as it has, say about all of them together. */
-void tombstone_sum_up(const struct worker_view *seats, struct tombstone_view *tomb);
+/* Sums up the pods of a record, record_seats() of them. */
+void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *tomb);
 /* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
 char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
                        struct plan *plan);

@@ -34,7 +34,8 @@ static void sum_up_gone(const struct worker_view *worker, uint32_t instance, str
         failure_take_first(&pods->failure, &failure);
 }
 
-/* What the record has noted stands, whatever else has failed since; while its pod is there, it says more. */
+/* A disruption noted in the record stays the cause, even if other pods failed later. If the disrupted pod
+ * still exists, use it for details. */
 static void recall_disruption(const struct instance_view *inst, struct pod_summary *pods)
 {
     struct failure noted = failure_of_record(inst->record);
@@ -64,8 +65,8 @@ static void sum_up_worker(const struct worker_view *worker, struct pod_summary *
     sum_up_end(pod, pods);
 }
 
-/* A worker that ends well before its launcher has failed: nobody told it to. */
-static void look_for_early_end(const struct instance_view *inst, uint32_t workers, struct pod_summary *pods)
+/* A worker that exits before its launcher counts as failed, even with exit code 0. */
+static void find_early_exit(const struct instance_view *inst, uint32_t workers, struct pod_summary *pods)
 {
     for (uint32_t w = 0; w < workers && !pods->failure.reason; w++) {
         const struct pod *pod = inst->workers[w].state == WORKER_PRESENT ? inst->workers[w].pod : NULL;
@@ -80,9 +81,9 @@ static void look_for_early_end(const struct instance_view *inst, uint32_t worker
 
 /* Who dies first takes the others along, and the launcher is told by its network before the operator is by a
  * kubelet: a worker is named before the launcher that misses it. */
-static void sum_up_launcher(const struct instance_view *inst, uint32_t seat, struct pod_summary *pods)
+static void sum_up_launcher(const struct instance_view *inst, uint32_t index, struct pod_summary *pods)
 {
-    const struct worker_view *launcher = &inst->workers[seat];
+    const struct worker_view *launcher = &inst->workers[index];
     const struct pod *pod = launcher->pod;
     struct failure failure = {0};
 
@@ -99,9 +100,9 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t seat, str
             failure = failure_of_pod(pod);
     }
     if (!pods->launcher_done)
-        look_for_early_end(inst, seat, pods);
+        find_early_exit(inst, index, pods);
     if (failure.reason && !failure.is_disruption && !pods->failure.reason)
-        pods->failure = failure_of_lost_worker(pod, inst->workers, seat);
+        pods->failure = failure_of_lost_worker(pod, inst->workers, index);
     if (failure.reason && !pods->failure.reason)
         pods->failure = failure;
     pods->for_policy = failure.reason && !pods->failure.is_disruption ? failure : pods->failure;
@@ -109,15 +110,15 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t seat, str
 
 /* May something of it still run? Returns whether it is lost: asked to go long ago and still there, so that
  * its node does not answer. */
-static bool sum_up_present(const struct job_view *view, const struct worker_view *seat,
+static bool sum_up_present(const struct job_view *view, const struct worker_view *worker,
                            struct pod_summary *pods)
 {
-    const struct pod *pod = seat->pod;
-    int64_t until = seat->since_ms + view->hold_ms;
+    const struct pod *pod = worker->pod;
+    int64_t until = worker->since_ms + view->hold_ms;
 
     if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !pods->waiting_pod)
         pods->waiting_pod = pod;
-    if (pod_is_quiet(pod, false, seat->node_fenced))
+    if (pod_is_quiet(pod, false, worker->node_fenced))
         return false;
     if (pod->deleting && view->now_ms >= until)
         return true;
@@ -127,12 +128,13 @@ static bool sum_up_present(const struct job_view *view, const struct worker_view
     return false;
 }
 
-static bool is_lost(const struct job_view *view, const struct worker_view *seat, struct pod_summary *pods)
+static bool is_lost(const struct job_view *view, const struct worker_view *worker, struct pod_summary *pods)
 {
-    if (seat->state == WORKER_PRESENT)
-        return sum_up_present(view, seat, pods);
-    return seat->state == WORKER_GONE_UNKNOWN ||
-           seat->may_have_started_unseen; /* unsure: vanished while nobody watched */
+    if (worker->state == WORKER_PRESENT)
+        return sum_up_present(view, worker, pods);
+    return worker->state == WORKER_GONE_UNKNOWN ||
+           worker->may_have_started_unseen; /* it may have started and disappeared while no operator was
+                                               watching */
 }
 
 static bool is_unbegun(const struct pod *pod)
@@ -154,16 +156,16 @@ void pod_summary_of(const struct job_view *view, const struct instance_view *ins
     const struct job_spec *spec = &view->job->spec;
 
     for (uint32_t i = 0; i < job_seats(spec); i++) {
-        const struct worker_view *seat = &inst->workers[i];
+        const struct worker_view *worker = &inst->workers[i];
 
         if (i < spec->workers_per_instance)
-            sum_up_worker(seat, pods);
-        if (seat->state == WORKER_PRESENT)
-            sum_up_start(seat->pod, pods);
-        if (seat->state == WORKER_GONE_STOPPED || seat->state == WORKER_GONE_UNKNOWN)
-            sum_up_gone(seat, inst->index, pods);
-        if (is_lost(view, seat, pods) && (!pods->lost || seat->since_ms > pods->lost->since_ms)) {
-            pods->lost = seat;
+            sum_up_worker(worker, pods);
+        if (worker->state == WORKER_PRESENT)
+            sum_up_start(worker->pod, pods);
+        if (worker->state == WORKER_GONE_STOPPED || worker->state == WORKER_GONE_UNKNOWN)
+            sum_up_gone(worker, inst->index, pods);
+        if (is_lost(view, worker, pods) && (!pods->lost || worker->since_ms > pods->lost->since_ms)) {
+            pods->lost = worker;
             pods->lost_index = i;
         }
     }

@@ -14,13 +14,13 @@ struct pod_summary {
     uint32_t may_be_running;   /* present, may still run, and is not lost */
     struct failure failure;    /* the first of them all, with a pod that was taken away; reason NULL: none */
     struct failure for_policy; /* whose exit code restartPolicy asks about: the launcher's, if it has one */
-    const struct pod *waiting_pod; /* it says what for */
+    const struct pod *waiting_pod; /* its status has the reason */
     const struct pod
         *not_prepared;        /* its node has not got its volumes and network yet; the longest of them */
     uint32_t with_ended_main; /* running workers whose first container has ended */
     const struct pod *with_running_sidecar; /* one of them */
     uint32_t ready;                         /* workers that a launcher can reach */
-    uint32_t not_started; /* on a node that still prepares them, and says nothing of any trouble */
+    uint32_t not_started;                   /* being prepared by their node, without a reported problem */
     const struct pod *launcher, *launcher_done;
     const struct worker_view *lost; /* the one whose processes may live on, noticed last */
     uint32_t lost_index;

@@ -5,10 +5,10 @@
 void run_delete_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
     for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
-        const struct worker_view *seat = &inst->workers[i];
+        const struct worker_view *worker = &inst->workers[i];
 
-        if (seat->state == WORKER_PRESENT && !pod_is_terminal(seat->pod))
-            plan_pod_delete(plan, seat->pod);
+        if (worker->state == WORKER_PRESENT && !pod_is_terminal(worker->pod))
+            plan_pod_delete(plan, worker->pod);
     }
 }
 
@@ -16,7 +16,8 @@ struct record *run_patch_record(const struct instance_view *inst, struct pod_sum
 {
     struct record *next = record_copy(inst->record);
 
-    next->unsettled = next->unsettled || inst->partition.unsettled; /* known to whoever comes after a crash */
+    next->unsettled =
+        next->unsettled || inst->partition.unsettled; /* for the process that takes over after a crash */
     plan_add(plan, OP_RECORD_PATCH)->record = next;
     pods->record_changed = true;
     return next;

@@ -9,7 +9,7 @@ void run_delete_pods(const struct job_view *view, const struct instance_view *in
 /* The record to be, for the caller to change: one patch in a plan, so that none overtakes another. */
 struct record *run_patch_record(const struct instance_view *inst, struct pod_summary *pods,
                                 struct plan *plan);
-/* The pod that was taken away goes, and with it what tells so: the record remembers. True when it had to. */
+/* Notes a disruption in the record, because the disrupted pod will be gone. True when that was necessary. */
 bool run_note_disruption(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan);
 /* Nothing of this run can be running, or come to be: a pod whose creation was never answered may still
  * arrive, and is waited for. */

@@ -80,7 +80,7 @@ static void put_partitions(cJSON *status, const struct job_verdict *v, const str
         bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
 
         if (!inst->record ||
-            verdict_has_ended(v)) /* an end is told once; what goes back afterwards is no news */
+            verdict_has_ended(v)) /* the end is reported once; the release of partitions afterwards is not */
             continue;
         total++;
         put_partition(list, inst->record,
@@ -100,7 +100,7 @@ static void put_partitions(cJSON *status, const struct job_verdict *v, const str
     json_put_i64(counts, "active", verdict_has_ended(v) ? 0 : v->with_partition);
 }
 
-/* Who stands far back in a line is not told what changes with every step of it. */
+/* A claim far back in the queue does not report what changes with every step ahead of it. */
 static void put_queue(cJSON *status, const struct job_verdict *v, const struct job *job)
 {
     const struct claim_wait *wait = v->wait;
@@ -148,7 +148,7 @@ static bool had_partitions(const cJSON *before, const struct job_verdict *v)
     return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
 }
 
-/* What lifetime.c counts from. A suspended job starts anew. */
+/* The start of the clocks in lifetime.c. A resumed job starts them again. */
 static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v, const char *now)
 {
     if (v->state != JOB_SUSPENDED)

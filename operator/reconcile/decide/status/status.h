@@ -6,9 +6,9 @@
 
 #define STATUS_PARTITIONS_MAX 16
 #define STATUS_MESSAGE_MAX 4096 /* bytes */
-/* Numbers inside a sentence change at most this often; a changed state or reason is told at once. */
+/* Numbers inside a message change at most this often; a changed state or reason is reported immediately. */
 #define STATUS_DETAILS_EVERY_S 60
-/* So long they wait for it: the first of many pods that starts says that the others do. */
+/* Changed numbers are held back this long: when one of many pods starts, the others follow. */
 #define STATUS_SETTLE_MS 10000
 
 /* Adds OP_STATUS to the plan when the job's status should change, and the events that tell it. */

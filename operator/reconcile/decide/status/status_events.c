@@ -16,14 +16,14 @@ static void add_state_event(const cJSON *before, const struct job_verdict *v, st
 {
     bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
     bool same_reason = str_eq(json_str(before, "reason", ""), v->reason);
-    /* Its pod's end was told, and now it is the job's. */
+    /* The end of the pod has been reported, and is now the end of the job. */
     bool same_words = same_reason && str_eq(json_str(before, "lastMessage", ""), v->message);
     bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
 
-    /* Steps on the way up follow each other too quickly to be told one by one; that it runs is told. */
+    /* Starting steps follow each other too quickly to be reported one by one; Running is reported. */
     if ((same_state && same_reason) || same_words || (v->state == JOB_STARTING && !warning))
         return;
-    if (!has_event(plan, v->reason)) /* a failure has just been told in more words */
+    if (!has_event(plan, v->reason)) /* the failure has just been reported in more detail */
         plan_event(plan, v->reason, v->message, warning);
 }
 
@@ -36,10 +36,10 @@ static void add_failure_events(const cJSON *before, const cJSON *after, const st
     for (size_t i = 0; i < v->failure_count; i++) {
         const struct failure *failure = &v->failures[i];
 
-        if (failures_tell(json_at(before, "failure"), failure, start_s) ||
-            !failures_tell(json_at(after, "failure"), failure, start_s))
+        if (failures_include(json_at(before, "failure"), failure, start_s) ||
+            !failures_include(json_at(after, "failure"), failure, start_s))
             continue;
-        AUTO(mem) char *story = failure_story(failure);
+        AUTO(mem) char *story = failure_details(failure);
 
         plan_event(plan, failure->reason, story, true);
     }

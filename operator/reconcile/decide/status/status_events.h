@@ -1,4 +1,4 @@
-/* Which events tell that the status of a job changes. Pure. */
+/* The events that report a change of a job's status. Pure. */
 #pragma once
 
 #include "operator/reconcile/decide/model/verdict.h"

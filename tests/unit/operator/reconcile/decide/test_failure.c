@@ -239,7 +239,7 @@ TEST(a_node_whose_clock_is_behind_is_told_of_once)
     AUTO(json) cJSON *second = merge(first, &failure, NOW_S + 600);
 
     CHECK(json_equal(first, second));
-    CHECK(failures_tell(first, &failure, NOW_S + 600));
+    CHECK(failures_include(first, &failure, NOW_S + 600));
 }
 
 TEST(many_instances_that_fail_at_once_settle)

@@ -45,15 +45,15 @@ TEST(a_refusal_is_about_the_runs_that_are_being_started)
 
     cache->dry_run_generation = 1;
     job_cache_reject_starts(cache);
-    CHECK(partition->is_refused);
+    CHECK(partition->is_rejected);
     CHECK_INT_EQ(cache->dry_run_generation, 0);
     partition_cache_note_launch(partition);
-    CHECK(!partition->is_refused);
+    CHECK(!partition->is_rejected);
     job_cache_reject_starts(cache);
     partition_cache_note_launch(partition);
-    CHECK(partition->is_refused); /* it is the launcher that was refused */
+    CHECK(partition->is_rejected); /* it is the launcher that was refused */
     partition_cache_begin_run(partition, 1, 0);
-    CHECK(!partition->is_refused);
+    CHECK(!partition->is_rejected);
     job_cache_free(cache);
 }
 

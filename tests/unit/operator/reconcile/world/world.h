@@ -87,7 +87,7 @@ struct wtrack {
     uint32_t worker_count;
     enum keys_state keys;
     int64_t keys_at_ms;
-    bool launch_noted_by_us, is_refused;
+    bool launch_noted_by_us, is_rejected;
 };
 
 struct wstray {

@@ -202,7 +202,7 @@ static void patch_record(struct world *w, const struct op *op)
     world_follow(w, record);
     if (record->launched && !track->launch_noted_by_us) {
         track->launch_noted_by_us = true;
-        track->is_refused = false;
+        track->is_rejected = false;
         track->keys = KEYS_UNKNOWN;
     }
     if (begins) {
@@ -287,7 +287,7 @@ static void refuse(struct world *w)
     w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
     w->dry_run_generation = 0;
     for (size_t i = 0; i < w->track_count; i++)
-        w->tracks[i]->is_refused = true;
+        w->tracks[i]->is_rejected = true;
 }
 
 static void create_pod(struct world *w, const struct op *op, const struct job *job)
@@ -453,7 +453,7 @@ static void remove_finalizer(struct world *w)
 }
 
 /* What the operator makes of it: the rules of answers.c. */
-static bool is_refused(struct world *w, const struct op *op)
+static bool is_rejected(struct world *w, const struct op *op)
 {
     if (!w->refuses[op->kind]) {
         w->write_rejected = w->write_rejected && w->write_rejected_op != op->kind;
@@ -474,7 +474,7 @@ static bool is_refused(struct world *w, const struct op *op)
 
 static void perform(struct world *w, const struct job_view *view, const struct op *op)
 {
-    if (is_refused(w, op))
+    if (is_rejected(w, op))
         return;
     switch (op->kind) {
     case OP_CLAIM:

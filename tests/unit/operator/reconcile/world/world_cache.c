@@ -70,7 +70,7 @@ static void begin_memory_of_run(const struct world *w, struct wtrack *track, uin
     track->run = run;
     track->run_since_ms = w->now_ms;
     track->keys = KEYS_UNKNOWN;
-    track->launch_noted_by_us = track->is_refused = false;
+    track->launch_noted_by_us = track->is_rejected = false;
 }
 
 void world_follow(struct world *w, const struct record *record)
@@ -359,7 +359,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     track = track && track->run == inst->record->run ? track : NULL;
     inst->keys = track ? track->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = track ? track->keys_at_ms : 0;
-    inst->is_refused = track && track->is_refused;
+    inst->is_rejected = track && track->is_rejected;
     inst->needs_vipu_access = inst->record && w->gives_vipu_access;
     view_slices(s, inst);
     inst->workers = mem_alloc((seats + 1) * sizeof(*inst->workers));
