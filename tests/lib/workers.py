@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from local_cluster import places
+from local_cluster import paths
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "workers"
@@ -57,8 +57,8 @@ class Workers:
         if self._input:
             self._folder = Path(self._input[FOLDER])
         else:
-            places.state_home().mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(prefix="tests-", dir=places.state_home()))
+            paths.state_home().mkdir(parents=True, exist_ok=True)
+            self._folder = Path(tempfile.mkdtemp(prefix="tests-", dir=paths.state_home()))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):

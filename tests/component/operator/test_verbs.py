@@ -150,7 +150,9 @@ def test_the_self_check_says_what_is_dead(world, vipu):
     vipu.kill()
     operator = world.start_operator(vipu.address)
     done = self_check(world, "--seconds", "3")
-    assert done.returncode == 1 and done.stdout.startswith(f"operator: ok\nV-IPU controllers: {vipu.address} does not answer: ")
+    # On a busy machine it has not answered for some seconds by then.
+    begin = rf"operator: ok\nV-IPU controllers: {vipu.address} does not answer(, for \d+ s now)?: "
+    assert done.returncode == 1 and re.match(begin, done.stdout), done.stdout
     until(lambda: down_seconds(operator) > 3, "it has been silent for longer", tell=world.tell)
     done = self_check(world, "--seconds", "3", "--jobs=false")
     assert done.returncode == 1 and re.search(r": .* does not answer, for \d+ s now: \w", done.stdout), done.stdout
