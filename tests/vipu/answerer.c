@@ -11,8 +11,8 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "vipu/wire/messages/replies.h"
 #include "vipu/wire/grpc/grpc_server.h"
+#include "vipu/wire/messages/replies.h"
 #include "vipu/wire/transport/tls_context.h"
 
 struct answerer {

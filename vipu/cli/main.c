@@ -8,12 +8,12 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
-#include "vipu/cli/commands/commands.h"
 #include "vipu/cli/args/completion.h"
 #include "vipu/cli/args/hcl.h"
 #include "vipu/cli/args/help.h"
-#include "vipu/cli/commands/inventory.h"
 #include "vipu/cli/args/options.h"
+#include "vipu/cli/commands/commands.h"
+#include "vipu/cli/commands/inventory.h"
 #include "vipu/cli/output/progress.h"
 
 #define EXIT_USAGE 2

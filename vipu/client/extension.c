@@ -1,8 +1,8 @@
 #include "vipu/client/extension.h"
 
 #include "base/core/mem.h"
-#include "vipu/wire/messages/extension.h"
 #include "vipu/wire/grpc/grpc.h"
+#include "vipu/wire/messages/extension.h"
 
 #define REPLY_MAX_BYTES ((size_t)64 << 20)
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/placement_candidates.h"
-#include "vipu/model/ledger.h"
 #include "vipu/model/eviction_set.h"
+#include "vipu/model/ledger.h"
+#include "vipu/model/placement_candidates.h"
 
 static struct vipu_ledger *ledger_of(const struct vipu_allocator *a, const struct vipu_cluster *cluster)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/placement_candidates.h"
 #include "vipu/model/eviction_set.h"
+#include "vipu/model/placement_candidates.h"
 #include "vipu/model/shape.h"
 
 /* Clusters of one controller lie behind each other in one row of domains, with an empty domain between them,

@@ -8,10 +8,10 @@
 #include "base/core/opts.h"
 #include "base/core/opts_man.h"
 #include "base/io/log.h"
-#include "vipu/server/config/config.h"
 #include "vipu/server/config/access_keys.h"
-#include "vipu/server/server.h"
+#include "vipu/server/config/config.h"
 #include "vipu/server/config/setup.h"
+#include "vipu/server/server.h"
 
 #define EXIT_USAGE 2
 

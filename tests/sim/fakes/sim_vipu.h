@@ -4,8 +4,8 @@
 #pragma once
 
 #include "vipu/server/config/config.h"
-#include "vipu/server/controller/controller.h"
 #include "vipu/server/config/faults_doc.h"
+#include "vipu/server/controller/controller.h"
 
 enum vipu_write { VIPU_CREATE, VIPU_RESET, VIPU_REMOVE };
 

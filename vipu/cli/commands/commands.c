@@ -2,8 +2,8 @@
 
 #include "base/core/mem.h"
 #include "base/doc/json.h"
-#include "vipu/cli/commands/ipuof_dir.h"
 #include "vipu/cli/commands/inventory.h"
+#include "vipu/cli/commands/ipuof_dir.h"
 #include "vipu/cli/commands/partition_index.h"
 #include "vipu/cli/output/show.h"
 

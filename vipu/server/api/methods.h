@@ -5,9 +5,9 @@
 
 #include "base/core/err.h"
 #include "base/io/loop.h"
+#include "vipu/server/calls/metrics.h"
 #include "vipu/server/config/config.h"
 #include "vipu/server/controller/controller.h"
-#include "vipu/server/calls/metrics.h"
 #include "vipu/server/storage/store.h"
 #include "vipu/wire/grpc/grpc_server.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/core/str.h"
 #include "base/io/loop.h"
-#include "vipu/server/controller/faults.h"
 #include "vipu/server/calls/metrics.h"
 #include "vipu/server/calls/rpc.h"
+#include "vipu/server/controller/faults.h"
 
 struct fault_injector;
 

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "base/core/str.h"
-#include "vipu/server/controller/faults.h"
 #include "vipu/server/calls/delayed_calls.h"
 #include "vipu/server/calls/metrics.h"
+#include "vipu/server/controller/faults.h"
 #include "vipu/server/controller/users.h"
 #include "vipu/wire/grpc/grpc_server.h"
 

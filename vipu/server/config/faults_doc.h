@@ -5,8 +5,8 @@
 
 #include "base/core/str.h"
 #include "vipu/model/cluster.h"
-#include "vipu/server/controller/faults.h"
 #include "vipu/server/config/settings.h"
+#include "vipu/server/controller/faults.h"
 
 #define FAULTS_MAX_BYTES ((size_t)256 * 1024)
 

@@ -2,8 +2,8 @@
  * writing, help and documentation walk the same rows. */
 #pragma once
 
-#include "vipu/server/controller/faults.h"
 #include "vipu/server/config/settings.h"
+#include "vipu/server/controller/faults.h"
 
 extern const struct setting faults_settings[];
 extern const struct setting fault_quirk_settings[];

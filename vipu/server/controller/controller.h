@@ -16,9 +16,9 @@
 #include "vipu/model/allocator.h"
 #include "vipu/model/cluster.h"
 #include "vipu/model/partition.h"
+#include "vipu/server/controller/controller_partition.h"
 #include "vipu/server/controller/faults.h"
 #include "vipu/server/controller/health.h"
-#include "vipu/server/controller/controller_partition.h"
 
 struct controller_times {
     uint32_t create_ms;

@@ -6,9 +6,9 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "base/io/loop.h"
-#include "vipu/server/controller/controller.h"
 #include "vipu/server/calls/metrics.h"
 #include "vipu/server/calls/rpc.h"
+#include "vipu/server/controller/controller.h"
 #include "vipu/server/storage/store.h"
 
 struct group_commit;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/core/opts.h"
-#include "vipu/tools/query.h"
 #include "vipu/tools/discovery/partition_source.h"
+#include "vipu/tools/query.h"
 
 struct options {
     struct partition_source source;

@@ -7,8 +7,8 @@
 #include "base/core/mem.h"
 #include "vipu/tools/devices/attach.h"
 #include "vipu/tools/discovery/discovery.h"
-#include "vipu/tools/gc-monitor/options.h"
 #include "vipu/tools/display/monitor.h"
+#include "vipu/tools/gc-monitor/options.h"
 #include "vipu/tools/program.h"
 
 static const char *environment(const char *name)

@@ -5,9 +5,9 @@
 #include "base/core/backoff.h"
 #include "base/core/mem.h"
 #include "vipu/wire/grpc/credentials.h"
-#include "vipu/wire/transport/dial.h"
 #include "vipu/wire/grpc/grpc.h"
 #include "vipu/wire/grpc/h2_client_conn.h"
+#include "vipu/wire/transport/dial.h"
 
 #define RETIRED_MAX 4u
 

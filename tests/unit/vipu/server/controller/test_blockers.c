@@ -1,8 +1,8 @@
 /* What a refusal says about those who are in the way. */
 #include "lib/check.h"
 
-#include "vipu/server/controller/blockers.h"
 #include "vipu/server/config/config.h"
+#include "vipu/server/controller/blockers.h"
 
 struct bench {
     struct server_config config;
