@@ -132,7 +132,7 @@ def test_a_partition_in_error_is_told_with_the_cure(faulty):
 def test_a_controller_that_does_not_answer_is_waited_for_no_longer_than_asked(faulty):
     set_faults(faulty.server, "stall: true")
     _, err = faulty("--vipu-server-timeout=1", "true", expect=1)
-    assert "no answer within 1000 ms" in err or "context deadline exceeded" in err
+    assert "no response within 1000 ms" in err or "context deadline exceeded" in err
     set_faults(faulty.server, "{}")
 
 

@@ -85,4 +85,4 @@ def test_a_file_of_vipu_that_is_wrong_is_told(poprun):
     path = poprun.folder / "bad.hcl"
     path.write_text('api-hots = "x"\n')
     _, err = poprun("true", environment={"VIPU_CLI_CONFIG": str(path)}, expect=1)
-    assert err.startswith(f"POPRUN ERROR: settings of vipu: {path}: line 1: there is no setting")
+    assert err.startswith(f"POPRUN ERROR: settings of vipu: {path}: line 1: unknown setting")

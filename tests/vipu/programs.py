@@ -54,8 +54,8 @@ class Server:
 
     @property
     def admin_port(self):
-        """Of its HTTP end-point; the configuration says admin-listen: 127.0.0.1:0."""
-        return int(re.search(r"serving the admin end-point.* port=(\d+)", self.log())[1])
+        """Of its HTTP endpoint; the configuration says admin-listen: 127.0.0.1:0."""
+        return int(re.search(r"serving the admin endpoint.* port=(\d+)", self.log())[1])
 
     @property
     def target(self):

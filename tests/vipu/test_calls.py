@@ -107,7 +107,7 @@ def test_room(quick):
     for number in range(4):
         quick.create(f"p{number}", 16)
     reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p4", 1)
-    assert "0 of 64 IPUs are free" in reason
+    assert "0 of 64 free" in reason
     quick.remove("p2")
     wait_gone(quick, "p2")
     assert "16" in refused(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p4", 32)
@@ -119,8 +119,8 @@ def test_room(quick):
 def test_room_over_another_number_of_domains(serve, dial):
     client = dial(serve("create-ms: 0\nclusters: [{id: small, ipulink-domains: 2, agents: 4}]").target)
     reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p1", 16)
-    assert reason == ("no room for 16 IPUs over 1 IPU-Link domain, but over another number of them: "
-                      "16 of 16 IPUs are free")
+    assert reason == ("not enough free IPUs: 16 IPUs over 1 IPU-Link domain requested; "
+                      "they fit over another number of domains, 16 of 16 free")
     client.create("p1", 16, num_ipulink_segments=2, num_gcds=2)
 
 
@@ -128,7 +128,7 @@ def test_every_reason_at_once(quick):
     reason = refused(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "no good|id", 3, num_gcds=5, num_replicas=7,
                      sync_type=9, cluster_id="nowhere", gw_routing_type=2, ipulink_routing_type=77,
                      allocation_id="neither")
-    for part in ("id may hold", "size 3", "GCDs 5", "replicas 7", "sync type 9", "gateway routing", "type 77",
+    for part in ("ID may contain", "size 3", "GCDs 5", "replicas 7", "sync type 9", "gateway routing", "type 77",
                  'cluster "nowhere"', 'allocation "neither"'):
         assert part in reason
     assert quick.list() == []
@@ -208,7 +208,7 @@ def test_allocations(serve, dial):
     """On record: an empty allocation means any the user may see."""
     client = dial(serve(TWO_RACKS).target)
     client.create("p1", 16, allocation_id="small")
-    assert "0 of 16 IPUs" in refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1, allocation_id="small")
+    assert "0 of 16 free" in refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1, allocation_id="small")
     client.create("p3", 16)
     assert [p.id for p in client.list("small")] == ["p1"]
     assert [p.id for p in client.list("2xPOD64")] == ["p3"]

@@ -139,8 +139,8 @@ def test_ipuof_configs(run, home):
 def test_where_no_files_can_be_written(server, home):
     """The partition is there all the same, and a remark says what is missing."""
     (home / ".ipuof.conf.d").write_text("in the way")
-    for name, env, part in (("p1", {"HOME": str(home)}, "The IPUoF files were not written: "),
-                            ("p2", {}, "HOME is not set, so no IPUoF files were written")):
+    for name, env, part in (("p1", {"HOME": str(home)}, "cannot write the IPUoF files: "),
+                            ("p2", {}, "HOME is not set; no IPUoF files written")):
         made = subprocess.run([program("vipu"), "-H", "127.0.0.1", "-P", str(server.port), "create", "partition", name,
                                "--size", "1"], capture_output=True, text=True, timeout=DEADLINE_S, env=env)
         assert (made.returncode, made.stdout) == (0, f"create partition ({name}): success.\n")
@@ -159,11 +159,11 @@ def test_what_may_be_done_all_the_same(serve, run):
     port = serve("create-ms: 0\nremove-ms: 0\nclusters: [{id: cl1}]\nfaults:\n  calls:\n"
                  "  - {method: CreatePartition, times: 1, status: UNAVAILABLE, takes-effect: true}\n"
                  "  - {method: RemovePartition, times: 1, drop: true, takes-effect: true}\n").port
-    hint = "; it may be done all the same: vipu get partition p1 tells\n"
+    hint = "; it may still take effect: check with `vipu get partition p1`\n"
     made = run("create", "partition", "p1", "--size", "4", port=port)
-    assert made.returncode == 1 and made.stderr.endswith("a fault on demand" + hint)
+    assert made.returncode == 1 and made.stderr.endswith("injected fault" + hint)
     again = run("create", "partition", "p1", "--size", "4", port=port)
-    assert again.stderr == "create partition (p1): failed: partition p1 exists already\n"
+    assert again.stderr == "create partition (p1): failed: partition p1 already exists\n"
     removed = run("remove", "partition", "p1", port=port)
     assert removed.returncode == 1 and removed.stderr.endswith(hint)
 
@@ -176,7 +176,7 @@ def test_streams_that_are_closed(server, tmp_path, closed):
                             text=True, timeout=DEADLINE_S, env=env)
     can_write = ">" not in closed
     assert result.returncode == (0 if can_write else 1)
-    assert can_write or result.stderr.startswith("vipu: the output could not be written: ")
+    assert can_write or result.stderr.startswith("vipu: cannot write the output: ")
 
 
 def test_index_chooses_the_place(run):
@@ -298,7 +298,7 @@ def test_progress_and_interrupt(serve, home):
                                 "partition", "p2", "--size", "4"], env=environment, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     assert waiting.communicate(timeout=DEADLINE_S) == (
-        "", "create partition (p2): failed: partition p2 is not active after 2 s\n")
+        "", "create partition (p2): failed: timed out after 2 s waiting for partition p2 to become active\n")
 
 
 def test_attributes(run):
@@ -320,7 +320,7 @@ def test_refusals(run):
         assert part in refused.stderr
     for words in (["get", "partition", "p9"], ["remove", "partition", "p9"], ["reset", "partition", "p9"]):
         result = run(*words)
-        assert (result.returncode, result.stderr) == (1, f'{words[0]} partition (p9): failed: there is no partition "p9"\n')
+        assert (result.returncode, result.stderr) == (1, f'{words[0]} partition (p9): failed: partition "p9" not found\n')
 
 
 def test_nobody_answers(run):
@@ -328,7 +328,7 @@ def test_nobody_answers(run):
         port = silent.getsockname()[1]
         result = run("list", "partition", "--api-timeout", "1", port=port)
         # The connection stands, so this is an answer that never came.
-        assert result.returncode == 1 and f"127.0.0.1:{port}: no answer within 1000 ms" in result.stderr
+        assert result.returncode == 1 and f"127.0.0.1:{port}: no response within 1000 ms" in result.stderr
     # Seed 003, 2.10.1: "unable to connect to VIRM/V-IPU Controller at 127.0.0.1:8090: context deadline exceeded".
     result = run("list", "partition", "--api-timeout", "1", port=port)
     assert result.returncode == 1 and result.stdout == ""
@@ -373,8 +373,8 @@ def test_a_controller_that_is_just_starting(serve, home):
 
 
 def test_a_wrong_command_line(run):
-    for words, part in ((["bogus"], 'no command "bogus"'), ([], "what to do?"), (["create", "partition"], "needs the partition's id"),
-                        (["create", "partition", "p1"], "--size"), (["list", "partition", "p1"], "one word too many"),
+    for words, part in ((["bogus"], 'unknown command "bogus"'), ([], "missing command; for example: "), (["create", "partition"], "requires the ID of the partition"),
+                        (["create", "partition", "p1"], "--size"), (["list", "partition", "p1"], "unexpected argument"),
                         (["create", "partition", "p1", "--size", "4", "--routing", "x"], "ringswnc"),
                         (["get", "partition", "p1", "--gcd", "x"], "--gcd"), (["list", "partition", "--nope"], "--nope"),
                         (["list", "partition", "--api-port", "0"], "api-port")):
@@ -413,8 +413,8 @@ def test_mistakes_in_the_configuration_file(run, tmp_path):
     path.write_text('api-host = "unclosed\napi-prot = "8090"\napi-port = "99999"\nsize = 4\nblock {\n}\n')
     result = run("--config", str(path), "list", "partition")
     assert result.returncode == 2
-    for part in ("line 1: the text has no closing quote", 'line 2: there is no setting "api-prot"', "line 3: ",
-                 'line 4: there is no setting "size"', "line 5: "):
+    for part in ("line 1: unterminated string", 'line 2: unknown setting "api-prot"', "line 3: ",
+                 'line 4: unknown setting "size"', "line 5: "):
         assert f"{path}: {part}" in result.stderr
     missing = run("--config", str(tmp_path / "none.hcl"), "list", "partition")
     assert missing.returncode == 2 and "none.hcl" in missing.stderr
@@ -425,16 +425,16 @@ def test_every_mistake_is_told_at_once(run, tmp_path):
     path.write_text('api-prot = "8090"\n')
     result = run("crate", "partition", "--siez", "4", "--gcd", "x", "--api-port", "0", "--config", str(path))
     assert (result.returncode, result.stdout) == (2, "")
-    for part in (f'{path}: line 1: there is no setting "api-prot"; did you mean api-port?', "did you mean create?",
-                 "unknown option --siez; did you mean --size?", '--gcd needs a number from 0 to 65536, not "x"',
+    for part in (f'{path}: line 1: unknown setting "api-prot"; did you mean "api-port"?', 'did you mean "create"?',
+                 "unknown option --siez; did you mean --size?", '--gcd must be a number from 0 to 65536, got "x"',
                  '--api-port: "0" is not a whole number'):
         assert result.stderr.count(part) == 1, result.stderr
     result = run("create", "partition", "p1", "p2", "--routing", "x", "--sync-type", "y", "--force", "--showjsn")
-    for part in ('"p2" is one word too many', "unknown option --showjsn; did you mean --showjson?"):
+    for part in ('unexpected argument "p2"', "unknown option --showjsn; did you mean --showjson?"):
         assert part in result.stderr
     result = run("create", "partition", "p1", "--routing", "x", "--sync-type", "y", "--force")
-    for part in ("needs --size", "ringswnc", "pod-native-default",
-                 "--force means nothing to create partition; it belongs to remove partition"):
+    for part in ("requires --size", "ringswnc", "pod-native-default",
+                 "--force does not apply to create partition, only to remove partition"):
         assert part in result.stderr
 
 

@@ -14,7 +14,7 @@ from generic import pb
 from programs import DEADLINE_S, ROOT, program
 
 _generated = tempfile.TemporaryDirectory(prefix="extension-")
-subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'vipu' / 'wire'}",
+subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'vipu' / 'wire' / 'messages'}",
                 f"--python_out={_generated.name}", f"--grpc_python_out={_generated.name}", "extension.proto"], check=True)
 sys.path.insert(0, _generated.name)
 import extension_pb2 as ext  # noqa: E402
@@ -85,8 +85,8 @@ def test_room(serve, vipu):
     good(vipu(port, "create", "partition", "one", "--size", "1", "--allocation", "left"))
     got = dict(rows(good(vipu(port, "get", "allocation", "left"))))
     assert got == {"Attribute": "Value", "Allocation ID": "left", "Cluster": "cl1", "Agents": "ag.13.01 ag.13.02",
-                   "IPUs": "8", "Free IPUs": "7", "Room for size 1": "7", "Room for size 2": "3",
-                   "Room for size 4": "1", "Room for size 8": "0"}
+                   "IPUs": "8", "Free IPUs": "7", "Available (size 1)": "7", "Available (size 2)": "3",
+                   "Available (size 4)": "1", "Available (size 8)": "0"}
     whole = json.loads(good(vipu(port, "get", "cluster", "cl1", "--showjson")))
     assert whole["cluster"]["id"] == "cl1"
     assert (whole["capacity"]["total_ipus"], whole["capacity"]["free_ipus"]) == (16, 15)
@@ -99,7 +99,7 @@ def test_room(serve, vipu):
     for kind in ("allocation", "cluster"):
         lost = vipu(port, "get", kind, "nowhere")
         assert (lost.returncode, lost.stderr) == (
-            1, f'get {kind} (nowhere): failed: there is no allocation "nowhere"\n')
+            1, f'get {kind} (nowhere): failed: allocation "nowhere" not found\n')
 
 
 def test_users_see_what_is_theirs(serve, vipu):
@@ -109,9 +109,9 @@ def test_users_see_what_is_theirs(serve, vipu):
     assert rows(good(vipu(server.port, "list", "allocations", env=alice)))[1:] == [["left", "ag.13.01 ag.13.02"]]
     assert rows(good(vipu(server.port, "list", "clusters", env=alice)))[1:] == [
         ["cl1", "2", "torus", "looped", "8", "ag.13.01 ag.13.02"]]
-    assert "Room for size 8" in good(vipu(server.port, "get", "allocation", "left", env=alice))
+    assert "Available (size 8)" in good(vipu(server.port, "get", "allocation", "left", env=alice))
     for words in (["get", "allocation", "cl2"], ["get", "cluster", "cl1"]):
-        assert "there is no allocation" in vipu(server.port, *words, env=alice).stderr
+        assert " not found" in vipu(server.port, *words, env=alice).stderr
 
 
 def ipus_of(vipu, port, id, env=None):
@@ -127,10 +127,10 @@ def test_an_index_counts_the_places_of_the_cluster(serve, vipu):
                                     ("p1", 1, ["--allocation", "left"], (0, 4))):
         good(vipu(port, "create", "partition", id, "--size", "4", "--index", str(index), *where))
         assert ipus_of(vipu, port, id) == [(first[0], first[1] + i) for i in range(4)]
-    for index, where, reason in (("4", ["--cluster", "cl1"], 'beyond the last: cluster "cl1" has 4 places of 4 IPUs'),
+    for index, where, reason in (("4", ["--cluster", "cl1"], 'out of range: cluster "cl1" has 4 blocks of 4 IPUs'),
                                  ("0", ["--cluster", "cl1"], "IPU 0 of IPU-Link domain 0"),
                                  ("2", ["--allocation", "left"], "IPU 0 of IPU-Link domain 1"),
-                                 ("0", ["--cluster", "cl9"], 'no cluster "cl9"')):
+                                 ("0", ["--cluster", "cl9"], 'cluster "cl9" not found')):
         refused = vipu(port, "create", "partition", "more", "--size", "4", "--index", index, *where)
         assert refused.returncode == 1 and reason in refused.stderr, refused.stderr
     nowhere = vipu(port, "create", "partition", "more", "--size", "4", "--index", "x")
@@ -193,11 +193,11 @@ def test_a_controller_without_the_extension(public_only, vipu):
     for kind, found in (("allocation", ["mine"]), ("cluster", ["pod64", "pod16"])):
         listed = vipu(public_only, "list", f"{kind}s")
         assert listed.returncode == 0 and [row[0] for row in rows(listed.stdout)][1:] == found
-        assert listed.stderr == (f"This controller cannot list {kind}s, the public V-IPU API has no call for it; these "
-                                 "are the ones its partitions name\n")
+        assert listed.stderr == (f"this controller cannot list {kind}s (no call in the public V-IPU API); showing "
+                                 "those named by its partitions\n")
         one = vipu(public_only, "get", kind, found[0])
         assert (one.returncode, one.stderr) == (
-            1, f"get {kind} ({found[0]}): failed: this controller cannot tell, the public V-IPU API has no call for it\n")
+            1, f"get {kind} ({found[0]}): failed: not supported by this controller (no call in the public V-IPU API)\n")
 
 
 class Hostile(ext_services.ExtensionServiceServicer):

@@ -79,7 +79,7 @@ def test_the_page_is_sound(name):
 
 
 def test_the_page_tells_the_rest():
-    for words in ("Exit status: 0 for success, 1 when", "/etc/vipu/vipu-cli.hcl", "~/.ipuof.conf.d/"):
+    for words in ("Exit status: 0 for success, 1 if", "/etc/vipu/vipu-cli.hcl", "~/.ipuof.conf.d/"):
         assert words in plain(man())
 
 

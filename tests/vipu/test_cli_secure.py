@@ -66,7 +66,7 @@ def test_who_may_not(vipu, authority):
         for command in (["list", "partitions"], ["create", "partition", "p1", "--size", "1"], ["list", "clusters"]):
             refused = vipu(*trust, *words, *command)
             assert (refused.returncode, refused.stdout) == (1, "")
-            assert "a call needs a user id and that user's access key" in refused.stderr
+            assert "secure mode: user ID and access key required" in refused.stderr
 
 
 def test_whom_not_to_trust(vipu, stranger, tmp_path):
@@ -74,7 +74,7 @@ def test_whom_not_to_trust(vipu, stranger, tmp_path):
     for words, part in ((["-H", "127.0.0.1", "--api-tls"], "--api-ca-cert"),
                         (["-H", "127.0.0.1", "--api-ca-cert", str(stranger.pem)], "--api-ca-cert"),
                         (["-H", "127.0.0.1", "--api-ca-cert", str(tmp_path / "none.pem")], "none.pem"),
-                        (["-H", "127.0.0.1"], "does it want TLS (--api-tls)?")):
+                        (["-H", "127.0.0.1"], "does it require TLS (--api-tls)?")):
         refused = vipu(*words, "--api-timeout", "5", "list", "partitions")
         assert (refused.returncode, refused.stdout) == (1, "") and part in refused.stderr, refused.stderr
 

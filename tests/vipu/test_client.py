@@ -116,7 +116,7 @@ def test_more_than_is_taken(generic):
     generic.answers["CreatePartition"] = lambda *_: pb.CreatePartitionReply(partition_id="x" * (5 << 20))
     lines = probe(generic.port, "list", "create:p1:4", "version")
     assert [(line.kind, line.code) for line in lines] == [("io", 8), ("io", 8), ("ok", 0)]
-    assert lines[1].unknown and "larger" in lines[1].text
+    assert lines[1].unknown and "exceeds" in lines[1].text
 
 
 def test_little_bytes_that_want_much_memory(generic):
@@ -161,7 +161,7 @@ def test_more_calls_than_streams(raw):
 def test_too_many_calls(generic):
     lines = probe(generic.port, "in-flight:10", "11*version")
     assert [line.kind for line in lines] == ["ok"] * 10 + ["busy"]
-    assert not lines[10].sent and "10 calls" in lines[10].text
+    assert not lines[10].sent and "too many calls in flight (10)" in lines[10].text
 
 
 def test_writes_are_fenced(generic):
@@ -209,7 +209,7 @@ def answers(*pieces, count=1):
     ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "5"), ("grpc-message", "no %70%31")], end=True)],
      "not-found", 5, False, "NOT_FOUND: no p1"),
     ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "8")], end=True)],
-     "busy", 8, False, "RESOURCE_EXHAUSTED: the controller gave no reason"),
+     "busy", 8, False, "RESOURCE_EXHAUSTED: no reason given by the controller"),
     # Numbers that gRPC does not have.
     ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "99")], end=True)], "io", 2, True, "UNKNOWN"),
     ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "-0x1")], end=True)], "io", 2, True, "UNKNOWN"),
@@ -217,12 +217,12 @@ def answers(*pieces, count=1):
     ([lambda s: rawh2.headers(s, rawh2.OPEN),
       lambda s: rawh2.frame(rawh2.DATA, rawh2.message(b""), rawh2.END_STREAM, s)], "io", 2, True, "without a gRPC"),
     # A good status, and a body that is none.
-    ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "0")], end=True)], "io", 13, True, "no message"),
+    ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "0")], end=True)], "io", 13, True, "empty response"),
     ([lambda s: rawh2.headers(s, rawh2.OPEN), lambda s: rawh2.frame(rawh2.DATA, b"\x00\xff\xff\xff\xff", stream=s),
-      lambda s: rawh2.headers(s, [("grpc-status", "0")], end=True)], "io", 13, True, "announces 4294967295"),
+      lambda s: rawh2.headers(s, [("grpc-status", "0")], end=True)], "io", 13, True, "expected 4294967295"),
     ([lambda s: rawh2.headers(s, rawh2.OPEN), lambda s: rawh2.frame(rawh2.DATA, b"\x01\x00\x00\x00\x00", stream=s),
       lambda s: rawh2.headers(s, [("grpc-status", "0")], end=True)], "io", 13, True, "compressed"),
-    ([lambda s: rawh2.response(s, b"\xff\xff\xff")], "io", 13, True, "too much memory"),
+    ([lambda s: rawh2.response(s, b"\xff\xff\xff")], "io", 13, True, "memory limit"),
     # Resets, before and after a part of the answer.
     ([lambda s: rawh2.reset(s, 2)], "io", 14, True, "INTERNAL_ERROR"),
     ([lambda s: rawh2.headers(s, rawh2.OPEN), lambda s: rawh2.reset(s, 8)], "io", 14, True, "CANCEL"),

@@ -126,6 +126,6 @@ def test_a_full_disk_ends_the_server(serve, tmp_path, at):
     finally:
         doomed.process.kill()
     log = doomed.log_path.read_text()
-    assert "cannot start" in log or "a change could not be stored, ending" in log
+    assert "cannot start" in log or "cannot store a change, shutting down" in log
     assert "full" in log
     check_restart(serve, tmp_path, doomed)

@@ -124,7 +124,7 @@ def test_tiles_need_the_device_alone(cloud, desk):  # noqa: F811
     assert len(rows) == 1 + 1472 // 64
     process = desk.attach("p1", 0, 2)
     refused = desk.info("-d", "30", "--tile-overview")
-    assert bad(refused, f"IPU 0 is attached to process {process.pid} (vipu-attacher)", "gc-monitor") == ""
+    assert bad(refused, f"IPU 0 by process {process.pid} (vipu-attacher, user ", "gc-monitor") == ""
     good(desk.info("-d", "17", "--tile-overview"))
     desk.detach(process)
     good(desk.info("-d", "30", "--tile-overview"))
@@ -249,7 +249,7 @@ def test_files_of_several_partitions(desk):  # noqa: F811
 
 
 def test_nothing_names_a_partition(desk):  # noqa: F811
-    bad(desk.info("-l"), "no partition is named", "IPUOF_VIPU_API_PARTITION_ID", "IPUOF_CONFIG_PATH")
+    bad(desk.info("-l"), "no partition selected", "IPUOF_VIPU_API_PARTITION_ID", "IPUOF_CONFIG_PATH")
     assert good(desk.info("-l", "--all-partitions")) == "Graphcore device listing:\n"
 
 
@@ -397,7 +397,7 @@ def test_nobody_answers(desk):  # noqa: F811
 
 
 def test_a_wrong_command_line(desk):  # noqa: F811
-    for words, parts in (([], ["what to print?"]), (["-l", "-i"], ["only one thing"]), (["-i"], ["which device?"]),
+    for words, parts in (([], ["missing action"]), (["-l", "-i"], ["choose one action"]), (["-i"], ["--device-id is required"]),
                          (["--chip-id", "-d", "x"], ["--device-id", '"x"']), (["-d", "0", "-i", "-a"], ["--all-partitions"]),
                          (["-l", "extra"], ['"extra"']), (["--list-device"], ["did you mean --list-devices"]),
                          (["-l", "-P", "0", "--gcd-id", "-1"], ["--api-port", "--gcd-id"])):
@@ -412,7 +412,7 @@ def test_a_wrong_command_line(desk):  # noqa: F811
 def test_help_and_version(desk):  # noqa: F811
     text = good(desk.info("--help"))
     for word in ("--list-devices", "--device-id", "--chip-id", "--tile-overview", "--ipu-count", "--ipu-arch", "--tile-clock-speed",
-                 "--all-partitions", "IPUOF_VIPU_API_PARTITION_ID", "IPUOF_CONFIG_PATH", "exit status"):
+                 "--all-partitions", "IPUOF_VIPU_API_PARTITION_ID", "IPUOF_CONFIG_PATH", "Exit status"):
         assert word in text
     assert re.fullmatch(r"gc-info \d+\.\d+\.\d+\n", good(desk.info("--version")))
 

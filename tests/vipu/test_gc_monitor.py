@@ -71,7 +71,7 @@ def test_a_second_program_is_refused(p1):
     refused = p1.start("p1", 6, 1)
     _, problems = refused.communicate(timeout=DEADLINE_S)
     assert refused.returncode == 1
-    assert f"IPU 6 is attached to process {holder.pid} (vipu-attacher) of " in problems and "gc-monitor" in problems
+    assert f"IPU 6 by process {holder.pid} (vipu-attacher, user " in problems and "gc-monitor" in problems
     p1.attach("p1", 0, 4)
     p1.detach(holder)
     p1.attach("p1", 6, 1)
@@ -168,7 +168,7 @@ def test_json(serve, dial, desk):  # noqa: F811
 
 
 def test_without_any_partition(desk):  # noqa: F811
-    bad(desk.monitor(), "no partition is named")
+    bad(desk.monitor(), "no partition selected")
     assert "No active partition" in good(desk.monitor("--all-partitions"))
 
 
@@ -194,7 +194,7 @@ def test_a_wrong_command_line(desk):  # noqa: F811
     assert result.returncode == 2 and "did you mean --json" in result.stderr and '"word"' in result.stderr
     assert re.fullmatch(r"gc-monitor \d+\.\d+\.\d+\n", good(desk.monitor("--version")))
     text = good(desk.monitor("--help"))
-    for word in ("--no-card-info", "--all-partitions", "--json", "GCDA_MONITOR", "exit status"):
+    for word in ("--no-card-info", "--all-partitions", "--json", "GCDA_MONITOR", "Exit status"):
         assert word in text
 
 
@@ -220,4 +220,4 @@ def test_the_manual_page_has_what_the_help_has(desk, name):  # noqa: F811
     shown = re.sub(r".\x08", "", text.stdout)
     flags = re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", good(desk.run(name, "--help")), re.M)
     assert len(flags) > 12 and [flag for flag in flags if flag not in shown] == []
-    assert re.search(rf"^ +{name} - \w", shown, re.M) and "exit status" in shown
+    assert re.search(rf"^ +{name} - \w", shown, re.M) and "Exit status" in shown

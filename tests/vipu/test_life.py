@@ -289,7 +289,7 @@ def test_faults_of_the_configuration_meet_what_was_saved(serve, dial):
     assert state(client, "p1") == (pb.PS_ACTIVE, pb.POS_IDLE)
     (server.folder / "config.yaml").write_text(QUICK)
     server.process.send_signal(signal.SIGHUP)
-    until(lambda: "the configuration was read again" in server.log(), "it is read")
+    until(lambda: "configuration reloaded" in server.log(), "it is read")
     client.reset("p2")
     wait_active(client, "p2")
 

@@ -1,4 +1,4 @@
-"""vipu-server's HTTP end-point for admins."""
+"""vipu-server's HTTP endpoint for admins."""
 
 import re
 import socket

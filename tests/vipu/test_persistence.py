@@ -132,8 +132,8 @@ def test_a_file_that_is_no_storage(tmp_path):
 
 
 @pytest.mark.parametrize("harm, why", [
-    ("update partitions set partition = x'deadbeef'", "no list of partitions"),
-    ("insert into partitions select 'p2', number, operation, flags, partition, status from partitions", "p1 is there twice"),
+    ("update partitions set partition = x'deadbeef'", "cannot decode the list of partitions"),
+    ("insert into partitions select 'p2', number, operation, flags, partition, status from partitions", "duplicate partition p1"),
 ])
 def test_a_storage_that_makes_no_sense(serve, dial, harm, why):
     """Nothing is guessed: the server says which file it is, and leaves it alone."""

@@ -74,13 +74,13 @@ def test_large_messages(secure_generic, authority):
 @pytest.mark.parametrize("hosts, span, host, text", [
     (LOCAL, dict(start="20200101000000Z", end="20210101000000Z"), "127.0.0.1", "has expired"),
     (LOCAL, dict(start="21100101000000Z"), "127.0.0.1", "not valid yet"),
-    (("DNS:elsewhere.example",), {}, "localhost", 'not for "localhost"'),
-    (("DNS:localhost",), {}, "127.0.0.1", 'not for "127.0.0.1"'),
-    (("IP:127.0.0.2",), {}, "127.0.0.1", 'not for "127.0.0.1"'),
-    (("IP:127.0.0.1",), {}, "localhost", 'not for "localhost"'),
+    (("DNS:elsewhere.example",), {}, "localhost", 'not valid for "localhost"'),
+    (("DNS:localhost",), {}, "127.0.0.1", 'not valid for "127.0.0.1"'),
+    (("IP:127.0.0.2",), {}, "127.0.0.1", 'not valid for "127.0.0.1"'),
+    (("IP:127.0.0.1",), {}, "localhost", 'not valid for "localhost"'),
     # A name that only looks like the address, and wildcards that are wider than a label.
-    (("DNS:127.0.0.1",), {}, "127.0.0.1", 'not for "127.0.0.1"'),
-    (("DNS:*",), {}, "localhost", 'not for "localhost"'),
+    (("DNS:127.0.0.1",), {}, "127.0.0.1", 'not valid for "127.0.0.1"'),
+    (("DNS:*",), {}, "localhost", 'not valid for "localhost"'),
 ])
 def test_certificates_that_are_not_believed(authority, hosts, span, host, text):
     server = Answerer(authority.sign("bad", *hosts, **span))
@@ -137,7 +137,7 @@ def test_the_page_quotes_what_the_client_says():
     page = (ROOT / "docs" / "vipu.md").read_text().split("What it says otherwise:")[1].split("##")[0]
     sentences = [part.strip(". ") for cell in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
                  for part in re.findall(r"`(.*?)`", cell)]
-    said = "".join((ROOT / "vipu" / "wire" / name).read_text() for name in ("tls.c", "h2.c"))
+    said = "".join((ROOT / "vipu" / "wire" / name).read_text() for name in ("transport/tls.c", "grpc/h2.c"))
     said = re.sub(r'"\s*"', "", said).replace('\\"%.64s\\"', '"HOST"')
     assert len(sentences) == 6 and [sentence for sentence in sentences if sentence not in said] == []
 
@@ -183,7 +183,7 @@ def test_a_cleartext_server_of_grpc(authority):
 
 def test_tls_that_was_not_asked_for(answerer):
     (line,) = probe(answerer.port, "version")
-    assert line.kind == "io" and "does it want TLS (--api-tls)?" in line.text
+    assert line.kind == "io" and "does it require TLS (--api-tls)?" in line.text
 
 
 def test_a_peer_that_hangs_up_in_the_handshake(raw, authority):
@@ -320,7 +320,7 @@ def test_the_rest_of_a_write_that_is_denied(raw, certificate, authority, is_secu
     assert ended.wait(DEADLINE_S)
     sent = [line for line in lines if line.sent]
     assert {line.kind for line in lines} == {"io"} and 0 < len(sent) < 10
-    assert all("may no longer be sent" in line.text for line in lines)
+    assert all("sending is no longer allowed" in line.text for line in lines)
     assert len(whole) < len(sent), "the last one did not arrive as a whole"
 
 

@@ -117,7 +117,7 @@ def test_the_next_address_is_tried_when_one_is_not_believed(ask, keep, authority
     (line,) = ask(bad.port, "user:alice", "key:secret-of-alice", "list")
     assert line.kind == "ok", line
     assert good.servicer.metadata["vipu-access-key"] == "secret-of-alice"
-    assert bad.servicer.metadata == {}, "nothing was sent to who is not believed"
+    assert bad.servicer.metadata == {}, "nothing was sent to who certificate verification failed"
 
 
 def test_what_is_wrong_with_a_peer_is_told_rather_than_that_another_is_not_there(ask, keep, stranger):

@@ -58,7 +58,7 @@ static int complain(const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
         (void)fprintf(stderr, "vipu: %s\n", problems->items[i]);
-    (void)fputs("vipu --help tells what there is\n", stderr);
+    (void)fputs("Run 'vipu --help' for usage.\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -66,7 +66,7 @@ static int print(const char *text)
 {
     if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_SUCCESS;
-    (void)fprintf(stderr, "vipu: the output could not be written: %s\n", strerror(errno));
+    (void)fprintf(stderr, "vipu: cannot write the output: %s\n", strerror(errno));
     return EXIT_FAILURE;
 }
 
@@ -87,15 +87,14 @@ static void prepare_for_interrupt(const struct command *command, const char *id)
     AUTO(mem) char *sentence = NULL;
 
     if (command->name == COMMAND_CREATE_PARTITION)
-        sentence = mem_printf(
-            "create partition (%s): interrupted; what was asked for goes on, and no IPUoF files are "
-            "written. vipu get partition %s tells how it is, vipu remove partition %s undoes it",
-            id, id, id);
-    else if (command->name == COMMAND_RESET_PARTITION || command->name == COMMAND_REMOVE_PARTITION)
         sentence =
-            mem_printf("%s partition (%s): interrupted; what was asked for goes on. vipu get partition %s "
-                       "tells how it is",
-                       command->verb, id, id);
+            mem_printf("create partition (%s): interrupted; the controller continues, and no IPUoF files are "
+                       "written. Check with `vipu get partition %s`, undo with `vipu remove partition %s`",
+                       id, id, id);
+    else if (command->name == COMMAND_RESET_PARTITION || command->name == COMMAND_REMOVE_PARTITION)
+        sentence = mem_printf(
+            "%s partition (%s): interrupted; the controller continues. Check with `vipu get partition %s`",
+            command->verb, id, id);
     if (sentence)
         progress_on_interrupt(sentence);
 }
@@ -158,7 +157,7 @@ static int begin(const struct options *options, const struct strv *words, struct
         if (command->name == COMMAND_CREATE_PARTITION)
             requirements_of(options, context.id, &requirements, &ipus, problems);
         if (command->name == COMMAND_COMPLETION && !completion_script(context.id))
-            strv_pushf(problems, "completion is for bash, zsh and fish, not for \"%.40s\"", context.id);
+            strv_pushf(problems, "completion supports bash, zsh and fish, not \"%.40s\"", context.id);
     }
     if (problems->count)
         return complain(problems);

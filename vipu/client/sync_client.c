@@ -287,8 +287,8 @@ static bool pause_until(struct vipu_sync_client *s, int64_t end_ms, const char *
                         struct err *err)
 {
     if (loop_clock_ms() >= end_ms)
-        return err_set(err, ERR_TIMEOUT, "partition %s is not %s after %lld s", id, what,
-                       (long long)(s->timeout_ms / 1000));
+        return err_set(err, ERR_TIMEOUT, "timed out after %lld s waiting for partition %s to %s",
+                       (long long)(s->timeout_ms / 1000), id, what);
     pause_a_moment(s);
     return true;
 }
@@ -317,7 +317,7 @@ bool vipu_sync_wait_active(struct vipu_sync_client *s, const char *id, struct er
         if (status.ready_state == VIPU_READY_ERROR || status.operation_state == VIPU_OPERATION_FAILED)
             return failure_of(&status, id, err);
         tell(s, end_ms, id, &status);
-        if (!pause_until(s, end_ms, id, "active", err))
+        if (!pause_until(s, end_ms, id, "become active", err))
             return false;
     }
 }
@@ -338,7 +338,7 @@ bool vipu_sync_wait_gone(struct vipu_sync_client *s, const char *id, struct err 
         if (!look(s, id, &status, err))
             return is_gone(s, err);
         tell(s, end_ms, id, &status);
-        if (!pause_until(s, end_ms, id, "gone", err))
+        if (!pause_until(s, end_ms, id, "be removed", err))
             return false;
     }
 }

@@ -98,14 +98,13 @@ static bool no_room(const struct vipu_allocator *a, const struct vipu_requiremen
         free += vipu_blocks_free(&state->blocks);
         largest = here > largest ? here : largest;
     }
-    err_set(err, ERR_BUSY, "no room for %u IPU%s over %u IPU-Link domain%s", r->size, r->size == 1 ? "" : "s",
-            r->num_ilds, r->num_ilds == 1 ? "" : "s");
+    err_set(err, ERR_BUSY, "not enough free IPUs: %u IPU%s over %u IPU-Link domain%s requested", r->size,
+            r->size == 1 ? "" : "s", r->num_ilds, r->num_ilds == 1 ? "" : "s");
     room = *err;
     if (largest >= r->size)
-        return err_set(err, ERR_BUSY, "%s, but over another number of them: %u of %u IPUs are free", room.msg,
+        return err_set(err, ERR_BUSY, "%s; they fit over another number of domains, %u of %u free", room.msg,
                        free, total);
-    return err_set(err, ERR_BUSY, "%s: %u of %u IPUs are free, and at most %u of them can form a partition",
-                   room.msg, free, total, largest);
+    return err_set(err, ERR_BUSY, "%s, %u of %u free, largest block %u", room.msg, free, total, largest);
 }
 
 /* ---- find ---- */
@@ -131,7 +130,7 @@ static bool find_listed(const struct vipu_allocator *a, const struct vipu_requir
         const struct vipu_ipu *ipu = &r->ipus[i];
 
         if (ledger->taken[ipu->domain_topology_id] & vipu_ipu_bit(ipu))
-            return err_set(err, ERR_BUSY, "IPU %u of IPU-Link domain %u is taken", ipu->topology_id,
+            return err_set(err, ERR_BUSY, "IPU %u of IPU-Link domain %u is in use", ipu->topology_id,
                            ipu->domain_topology_id);
     }
     *ret = (struct vipu_placement){candidate.cluster, candidate.allocation,
@@ -193,7 +192,7 @@ bool vipu_allocator_relocate(struct vipu_allocator *a, const struct vipu_require
     vipu_allocator_unreserve(a, placement->cluster, placement->ipus, r->size);
     ok = vipu_allocator_find(a, &wanted, &found, err);
     if (!vipu_allocator_reserve(a, placement->cluster, found.ipus, r->size))
-        return err_set(err, ERR_INTERNAL, "the place that was found is taken");
+        return err_set(err, ERR_INTERNAL, "internal: the allocated block is in use");
     if (ok) {
         mem_free(placement->ipus);
         *placement = found;

@@ -17,10 +17,10 @@ static bool named_place(const struct vipu_clusters *clusters, const struct vipu_
     size_t before = problems->count;
 
     if (is_given(r->cluster_id) && !(cluster = vipu_clusters_find(clusters, r->cluster_id)))
-        strv_pushf(problems, "there is no cluster \"%s\"", r->cluster_id);
+        strv_pushf(problems, "cluster \"%s\" not found", r->cluster_id);
     if (is_given(r->allocation_id) &&
         !(allocation = vipu_clusters_allocation(clusters, r->allocation_id, &of_allocation)))
-        strv_pushf(problems, "there is no allocation \"%s\"", r->allocation_id);
+        strv_pushf(problems, "allocation \"%s\" not found", r->allocation_id);
     if (cluster && allocation && cluster != of_allocation)
         strv_pushf(problems, "allocation \"%s\" is part of cluster \"%s\", not of \"%s\"", r->allocation_id,
                    of_allocation->id, r->cluster_id);
@@ -47,18 +47,18 @@ static void check_listed(const struct vipu_cluster *cluster, const struct vipu_a
             return;
         }
         if (seen[d] & vipu_ipu_bit(ipu))
-            strv_pushf(problems, "IPU %u of IPU-Link domain %u is listed twice", ipu->topology_id, d);
+            strv_pushf(problems, "duplicate IPU %u of IPU-Link domain %u", ipu->topology_id, d);
         domains += seen[d] == 0;
         seen[d] |= vipu_ipu_bit(ipu);
         if (ipu->routing_id >= r->ipu_count || numbered[ipu->routing_id]) {
-            strv_pushf(problems, "the routing ids of %zu listed IPUs must be 0 to %zu, each once; %u is not",
+            strv_pushf(problems, "the routing IDs of %zu listed IPUs must be 0 to %zu, each once; got %u",
                        r->ipu_count, r->ipu_count - 1, ipu->routing_id);
             return;
         }
         numbered[ipu->routing_id] = true;
     }
     if (domains != r->num_ilds)
-        strv_pushf(problems, "the listed IPUs lie in %u IPU-Link domains, not in %u", domains, r->num_ilds);
+        strv_pushf(problems, "the listed IPUs are in %u IPU-Link domains, expected %u", domains, r->num_ilds);
 }
 
 static bool has_loops(const struct vipu_cluster *cluster)
@@ -84,9 +84,9 @@ static const struct cabling {
     const char *need;
 } cablings[] = {
     {VIPU_ROUTING_RINGSWNC, 0, has_loops,
-     "routing RINGSWNC needs a torus: loop cables between the IPU-Links"},
-    {0, VIPU_GATEWAY_RING, has_gateway_loops, "gateway routing RING needs looped gateway links"},
-    {0, VIPU_GATEWAY_SWRING, has_switches, "gateway routing SWRING needs switched gateway links"},
+     "routing RINGSWNC requires a torus (loop cables between the IPU-Links)"},
+    {0, VIPU_GATEWAY_RING, has_gateway_loops, "gateway routing RING requires looped gateway links"},
+    {0, VIPU_GATEWAY_SWRING, has_switches, "gateway routing SWRING requires switched gateway links"},
 };
 
 static bool asks_for(const struct vipu_requirements *r, const struct cabling *cabling)
@@ -113,9 +113,9 @@ static void check_cabling(const struct vipu_clusters *clusters, const struct vip
         for (size_t c = 0; !cluster && !found && c < clusters->count; c++)
             found = cablings[i].is_there(&clusters->items[c]);
         if (!found && cluster)
-            strv_pushf(problems, "%s, which cluster \"%s\" does not have", cablings[i].need, cluster->id);
+            strv_pushf(problems, "%s, not available in cluster \"%s\"", cablings[i].need, cluster->id);
         else if (!found)
-            strv_pushf(problems, "%s, which no cluster has", cablings[i].need);
+            strv_pushf(problems, "%s, not available in any cluster", cablings[i].need);
     }
 }
 
@@ -133,7 +133,7 @@ bool vipu_candidates_check(const struct vipu_clusters *clusters, const struct vi
         check_listed(cluster, allocation, r, problems);
     check_cabling(clusters, cluster, r, problems);
     if (problems->count == before && !vipu_candidate_next(clusters, r, &pos, &candidate))
-        strv_pushf(problems, "no cluster has the links for routing %s and gateway routing %s both",
+        strv_pushf(problems, "no cluster supports both routing %s and gateway routing %s",
                    vipu_routing_name(r->routing), vipu_gateway_routing_name(r->gateway_routing));
     return problems->count == before;
 }

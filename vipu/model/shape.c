@@ -29,14 +29,13 @@ static void check_id(const char *id, struct strv *problems)
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
     if (!id || !*id)
-        strv_push(problems, "the partition needs an id");
+        strv_push(problems, "the partition ID is required");
     else if (strlen(id) > VIPU_ID_MAX)
-        strv_pushf(problems, "the partition id has %zu bytes, at most %u are allowed", strlen(id),
-                   VIPU_ID_MAX);
+        strv_pushf(problems, "the partition ID is too long: %zu bytes, limit %u", strlen(id), VIPU_ID_MAX);
     else if (id[strspn(id, allowed)])
-        strv_push(problems, "the partition id may hold letters, digits, '.', '_' and '-' only");
+        strv_push(problems, "the partition ID may contain only letters, digits, '.', '_' and '-'");
     else if (*id == '.' || *id == '-') /* its files would be hidden, and its name an option to every tool */
-        strv_push(problems, "the partition id may not begin with '.' or '-'");
+        strv_push(problems, "the partition ID must not begin with '.' or '-'");
 }
 
 static bool check_power(const char *what, uint32_t n, struct strv *problems)
@@ -54,19 +53,19 @@ static void check_counts(const struct vipu_requirements *r, struct strv *problem
     bool replicas = check_power("number of replicas", r->num_replicas, problems);
 
     if (size && ilds && r->num_ilds > r->size)
-        strv_pushf(problems, "%u IPUs cannot spread over %u IPU-Link domains", r->size, r->num_ilds);
+        strv_pushf(problems, "%u IPUs cannot be divided over %u IPU-Link domains", r->size, r->num_ilds);
     else if (size && ilds && r->size / r->num_ilds > VIPU_ILD_IPUS)
-        strv_pushf(problems, "%u IPUs over %u IPU-Link domains are more than the %u IPUs of a domain",
-                   r->size, r->num_ilds, VIPU_ILD_IPUS);
+        strv_pushf(problems, "%u IPUs over %u IPU-Link domains exceed the %u IPUs of a domain", r->size,
+                   r->num_ilds, VIPU_ILD_IPUS);
     if (size && gcds && r->num_gcds > r->size)
-        strv_pushf(problems, "%u IPUs cannot form %u GCDs", r->size, r->num_gcds);
+        strv_pushf(problems, "%u IPUs cannot be split into %u GCDs", r->size, r->num_gcds);
     if (gcds && ilds && r->num_gcds < r->num_ilds)
-        strv_pushf(problems, "%u IPU-Link domains need at least %u GCDs, not %u", r->num_ilds, r->num_ilds,
+        strv_pushf(problems, "%u IPU-Link domains require at least %u GCDs, got %u", r->num_ilds, r->num_ilds,
                    r->num_gcds);
     if (size && replicas && r->num_replicas > r->size)
-        strv_pushf(problems, "%u IPUs cannot form %u replicas", r->size, r->num_replicas);
+        strv_pushf(problems, "%u IPUs cannot be split into %u replicas", r->size, r->num_replicas);
     if (gcds && replicas && r->num_replicas < r->num_gcds)
-        strv_pushf(problems, "%u replicas do not divide into %u GCDs", r->num_replicas, r->num_gcds);
+        strv_pushf(problems, "%u replicas cannot be divided over %u GCDs", r->num_replicas, r->num_gcds);
 }
 
 static void check_sync(const struct vipu_requirements *r, struct strv *problems)
@@ -78,7 +77,7 @@ static void check_sync(const struct vipu_requirements *r, struct strv *problems)
     case VIPU_SYNC_POD_NATIVE_REPLICATED_PIPELINE:
         /* With explicit IPUs the original falls back to c2-compatible without a word. */
         if (r->reconfigurable && !r->ipu_count)
-            strv_pushf(problems, "a reconfigurable partition needs sync type c2-compatible, not %s",
+            strv_pushf(problems, "a reconfigurable partition requires sync type c2-compatible, got %s",
                        vipu_sync_type_name(r->sync_type));
         return;
     case VIPU_SYNC_GS2_INDEPENDENT_RAILS:
@@ -86,7 +85,7 @@ static void check_sync(const struct vipu_requirements *r, struct strv *problems)
         return;
     case VIPU_SYNC_UNDEFINED:
     default:
-        strv_pushf(problems, "sync type %d is unknown", (int)r->sync_type);
+        strv_pushf(problems, "unknown sync type %d", (int)r->sync_type);
     }
 }
 
@@ -104,15 +103,16 @@ static bool is_known_gateway(enum vipu_gateway_routing routing)
 static void check_kinds(const struct vipu_requirements *r, struct strv *problems)
 {
     if (!is_known_routing(r->routing))
-        strv_pushf(problems, "IPU-Link routing type %d is unknown", (int)r->routing);
+        strv_pushf(problems, "unknown IPU-Link routing type %d", (int)r->routing);
     if (!is_known_gateway(r->gateway_routing))
-        strv_pushf(problems, "gateway routing type %d is unknown", (int)r->gateway_routing);
+        strv_pushf(problems, "unknown gateway routing type %d", (int)r->gateway_routing);
     else if (r->gateway_routing != VIPU_GATEWAY_UNDEFINED && r->num_ilds == 1)
-        strv_push(problems, "gateway routing needs more than one IPU-Link domain");
+        strv_push(problems, "gateway routing requires more than one IPU-Link domain");
     if (r->reconfigurable && r->num_gcds != 1)
-        strv_pushf(problems, "a reconfigurable partition has one GCD, not %u", r->num_gcds);
+        strv_pushf(problems, "a reconfigurable partition must have one GCD, got %u", r->num_gcds);
     if (r->reconfigurable && r->num_ilds != 1)
-        strv_pushf(problems, "a reconfigurable partition lies in one IPU-Link domain, not %u", r->num_ilds);
+        strv_pushf(problems, "a reconfigurable partition must be in one IPU-Link domain, got %u",
+                   r->num_ilds);
     check_sync(r, problems);
 }
 
@@ -126,9 +126,9 @@ static void check_ipus(const struct vipu_requirements *r, struct strv *problems)
     if (r->ipu_count == 0)
         return;
     if (r->ipu_count != r->size)
-        strv_pushf(problems, "size %u differs from the %zu IPUs listed", r->size, r->ipu_count);
+        strv_pushf(problems, "size %u does not match the %zu listed IPUs", r->size, r->ipu_count);
     if (!is_given(r->cluster_id) && !is_given(r->allocation_id))
-        strv_push(problems, "listed IPUs need a cluster or an allocation");
+        strv_push(problems, "listed IPUs require a cluster or an allocation");
 }
 
 bool vipu_requirements_check(const struct vipu_requirements *requirements, struct strv *problems)

@@ -35,40 +35,38 @@ static const struct opt rows[] = {
      .type = OPT_STR,
      .offset = offsetof(struct options, config),
      .arg = "FILE",
-     .help = "configuration in YAML; without it: cluster cl1 with one torus domain of 64 IPUs (agents ag1 to "
-             "ag16)"},
+     .help = "configuration file in YAML (default: cluster cl1 with one torus domain of 64 IPUs, agents ag1 "
+             "to ag16)"},
     {.flag = "check",
      .type = OPT_STR,
      .offset = offsetof(struct options, check),
      .arg = "FILE",
-     .help = "read the configuration FILE, report every mistake with its line, and end"},
+     .help = "check the configuration FILE, report every mistake with its line, and exit"},
     {.flag = "listen",
      .env = "VIPU_SERVER_LISTEN",
      .type = OPT_STR,
      .offset = offsetof(struct options, listen),
      .arg = "[ADDRESS]:PORT",
-     .help = "where to serve the user API, instead of the configuration's \"listen\" (default :8090)"},
+     .help = "address of the user API; overrides \"listen\" of the configuration (default :8090)"},
     {.flag = "storage",
      .env = "VIPU_SERVER_STORAGE",
      .type = OPT_STR,
      .offset = offsetof(struct options, storage),
      .arg = "FILE",
-     .help =
-         "SQLite file that keeps the partitions, instead of the configuration's (default vipu-server.db)"},
+     .help = "SQLite file that stores the partitions; overrides \"storage\" of the configuration (default "
+             "vipu-server.db)"},
     {.flag = "secure",
      .type = OPT_FLAG,
      .offset = offsetof(struct options, secure),
-     .help = "secure mode, as the configuration's \"secure: true\""},
+     .help = "enable secure mode, same as \"secure: true\" in the configuration"},
     {.flag = "storage-init",
      .type = OPT_FLAG,
      .offset = offsetof(struct options, storage_init),
-     .help = "make the storage file if there is none, and end"},
+     .help = "create the storage file if it does not exist, and exit"},
     {.flag = "hash-key",
      .type = OPT_FLAG,
      .offset = offsetof(struct options, hash_key),
-     .help =
-         "read an access key from standard input, print what the configuration may hold in its place, and "
-         "end"},
+     .help = "read an access key from standard input, print its hash for the configuration file, and exit"},
     {.flag = "log-level",
      .type = OPT_CHOICE,
      .offset = offsetof(struct options, log_level),
@@ -87,9 +85,8 @@ static const struct opts_spec spec = {
     .program = "vipu-server",
     .usage = "vipu-server [--config FILE] [--listen [ADDRESS]:PORT] [--storage FILE] [--secure]\n"
              "       vipu-server --check FILE\n       vipu-server --hash-key < KEY-FILE",
-    .about =
-        "A V-IPU controller over simulated IPUs: serves the public V-IPU user API (gRPC). SIGTERM ends it; "
-        "its partitions are there again when it is started with the same storage.",
+    .about = "A V-IPU controller over simulated IPUs: serves the public V-IPU user API (gRPC). SIGTERM stops "
+             "it, SIGHUP reloads the configuration. Partitions are kept in the storage file across restarts.",
     .rows = rows,
 };
 
@@ -135,7 +132,7 @@ static int start(const struct options *options)
         return EXIT_FAILURE;
     }
     if (options->check)
-        (void)printf("%s: no mistakes\n", options->check);
+        (void)printf("%s: configuration is valid\n", options->check);
     else if (options->storage_init)
         ok = server_init_storage(&setup);
     else
@@ -152,7 +149,7 @@ static void print_manual(void)
 
     server_config_help(&settings);
     roff_section("CONFIGURATION FILE", &closing);
-    str_adds(&closing, "In YAML; all but clusters may be left out.\n.nf\n");
+    str_adds(&closing, "In YAML; only clusters is required.\n.nf\n");
     roff_text(str_text(&settings), &closing);
     str_adds(&closing, ".fi\n");
     man.closing = str_text(&closing);
@@ -165,7 +162,7 @@ static bool is_printed(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;
-    (void)fputs("vipu-server: the output could not be written\n", stderr);
+    (void)fputs("vipu-server: cannot write the output\n", stderr);
     return false;
 }
 
@@ -194,7 +191,7 @@ int main(int argc, char **argv)
         break;
     case OPTS_HELP:
         opts_help(&spec, &help);
-        str_adds(&help, "\nSettings of the configuration file (YAML); all but clusters may be left out:\n");
+        str_adds(&help, "\nSettings of the configuration file (YAML); only clusters is required:\n");
         server_config_help(&help);
         (void)fputs(str_text(&help), stdout);
         break;

@@ -17,7 +17,7 @@
 #include "vipu/wire/grpc/grpc_server.h"
 #include "vipu/wire/transport/tls_context.h"
 
-#define OTHER_DESCRIPTORS 320u /* storage, signals, and the admin end-point's own connections */
+#define OTHER_DESCRIPTORS 320u /* storage, signals, and the admin endpoint's own connections */
 
 struct server {
     const struct setup_source *source;
@@ -40,7 +40,7 @@ static void on_end(void *ctx, int signum)
 {
     struct server *server = ctx;
 
-    log_info("ending", KV("signal", signum == SIGTERM ? "SIGTERM" : "SIGINT"));
+    log_info("shutting down", KV("signal", signum == SIGTERM ? "SIGTERM" : "SIGINT"));
     loop_stop(server->loop);
 }
 
@@ -48,7 +48,7 @@ static void on_storage_failure(void *ctx, const struct err *err)
 {
     struct server *server = ctx;
 
-    log_error("a change could not be stored, ending", KV("cause", err->msg));
+    log_error("cannot store a change, shutting down", KV("cause", err->msg));
     server->failed = true;
     loop_stop(server->loop);
 }
@@ -84,7 +84,7 @@ static bool start_admin(struct server *server, struct err *err)
                                                    .max_body = FAULTS_MAX_BYTES});
     if (!admin_listen(server->admin, server->loop, server->config.admin_listen, err))
         return false;
-    log_info("serving the admin end-point", KV("listen", server->config.admin_listen),
+    log_info("serving the admin endpoint", KV("listen", server->config.admin_listen),
              KVF("port", "%u", admin_port(server->admin)));
     return true;
 }
@@ -92,7 +92,7 @@ static bool start_admin(struct server *server, struct err *err)
 static void warn_of_cleartext(const struct server_config *config)
 {
     if (config->secure && !config->tls_certificate)
-        log_warn("access keys travel as they are: configure \"tls\" beside \"secure\"");
+        log_warn("access keys are sent unencrypted; configure tls");
 }
 
 /* A connection more than there are descriptors would wait unseen. */
@@ -105,7 +105,7 @@ static void allow_connections(uint32_t count)
         return;
     limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < want)
-        log_warn("fewer open files are allowed than limits.connections needs",
+        log_warn("the limit of open files is too low for limits.connections",
                  KVF("allowed", "%llu", (unsigned long long)limit.rlim_cur),
                  KVF("needed", "%llu", (unsigned long long)want));
 }
@@ -133,7 +133,7 @@ static bool start_service(struct server *server, struct err *err)
     log_info("serving the V-IPU user API", KV("listen", server->config.listen),
              KVF("port", "%u", grpc_server_port(server->grpc)),
              KV("transport", server->config.tls_certificate ? "TLS" : "cleartext"),
-             KV("users", server->config.secure ? "secure mode" : "everybody"),
+             KV("users", server->config.secure ? "secure mode" : "all"),
              KVF("partitions", "%zu", server->controller.count));
     warn_of_cleartext(&server->config);
     return true;
@@ -175,7 +175,7 @@ static void change_clusters(struct server *server, struct server_config *config)
         return;
     }
     for (size_t i = 0; i < reasons.count; i++)
-        log_warn("clusters and allocations stay as they are", KV("cause", reasons.items[i]));
+        log_warn("keeping the current clusters and allocations", KV("cause", reasons.items[i]));
     clusters_free(next);
 }
 
@@ -186,7 +186,7 @@ static void keep_fixed(const struct server *server, struct server_config *config
 
     server_config_keep_fixed(config, &server->config, &changed);
     for (size_t i = 0; i < changed.count; i++)
-        log_warn("a setting changes only with the next start", KV("setting", changed.items[i]));
+        log_warn("setting takes effect after a restart", KV("setting", changed.items[i]));
 }
 
 static void take_setup(struct server *server, struct setup *setup)
@@ -215,14 +215,13 @@ static void on_reload(void *ctx, int signum)
     if (setup_read(server->source, &setup, &problems)) {
         take_setup(server, &setup);
         server->metrics.reloads++;
-        log_info("the configuration was read again");
+        log_info("configuration reloaded");
         return;
     }
     for (size_t i = 0; i < problems.count; i++)
-        log_error("a mistake in the configuration", KV("mistake", problems.items[i]));
+        log_error("invalid configuration", KV("mistake", problems.items[i]));
     server->metrics.refused_reloads++;
-    log_error("the configuration was not taken, everything stays as it is",
-              KVF("mistakes", "%zu", problems.count));
+    log_error("configuration rejected, keeping the current one", KVF("mistakes", "%zu", problems.count));
 }
 
 static void stop(struct server *server)
@@ -257,7 +256,7 @@ bool server_run(const struct setup_source *source, struct setup *setup_take)
     if (start(&server, &err)) {
         loop_run(server.loop);
     } else {
-        log_error("vipu-server cannot start", KV("cause", err.msg));
+        log_error("cannot start", KV("cause", err.msg));
         server.failed = true;
     }
     stop(&server);
@@ -270,9 +269,9 @@ bool server_init_storage(const struct setup *setup)
     struct store *store = store_open(setup->config.storage, &err);
 
     if (store)
-        log_info("the storage is there", KV("storage", setup->config.storage));
+        log_info("storage is ready", KV("storage", setup->config.storage));
     else
-        log_error("the storage cannot be made", KV("cause", err.msg));
+        log_error("cannot create the storage", KV("cause", err.msg));
     store_close(store);
     return store != NULL;
 }

@@ -1,4 +1,4 @@
-/* The running vipu-server: it wires configuration, storage, controller, user API, admin end-point and signals
+/* The running vipu-server: it wires configuration, storage, controller, user API, admin endpoint and signals
  * together, and serves until SIGTERM or SIGINT. SIGHUP reads the
  * configuration again: what can change does, what cannot is named in the log, and a file with a mistake
  * changes nothing. */

@@ -12,8 +12,7 @@ int program_print(const struct program *program, const struct str *out)
 {
     if (fputs(str_text(out), stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_SUCCESS;
-    (void)fprintf(stderr, "%s: the output could not be written: %s\n", program->spec->program,
-                  strerror(errno));
+    (void)fprintf(stderr, "%s: cannot write the output: %s\n", program->spec->program, strerror(errno));
     return EXIT_FAILURE;
 }
 
@@ -27,7 +26,7 @@ int program_complain(const struct program *program, const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
         (void)program_fail(program, problems->items[i]);
-    (void)fprintf(stderr, "%s --help tells what there is\n", program->spec->program);
+    (void)fprintf(stderr, "Run '%s --help' for usage.\n", program->spec->program);
     return PROGRAM_USAGE;
 }
 
@@ -96,7 +95,7 @@ int program_main(const struct program *program, int argc, char **argv, void *opt
         return print_man(program);
     result = opts_parse(program->spec, argc, argv, program->env, false, options, &words, &problems);
     for (size_t i = 0; i < words.count; i++)
-        strv_pushf(&problems, "\"%.200s\" is one word too many", words.items[i]);
+        strv_pushf(&problems, "unexpected argument \"%.200s\"", words.items[i]);
     status = act(program, result, &problems, options);
     opts_release(program->spec, options);
     return status;

@@ -31,7 +31,8 @@ char *program_home_folder(const struct program *program);
     {                                                                                                        \
         .flag = "run-dir", .env = ATTACH_FOLDER_ENV, .type = OPT_STR, .offset = offsetof(owner, run_dir),    \
         .arg = "DIR",                                                                                        \
-        .help = "where this host's programs lock their devices; by itself /run/ipuof or /tmp/ipuof"          \
+        .help =                                                                                              \
+            "directory where programs of this host lock their devices (default: /run/ipuof or /tmp/ipuof)"   \
     }
 /* The folder of the locks, where run_dir is that option. Borrowed. */
 const char *program_lock_folder(const struct program *program, const char *run_dir);

@@ -43,8 +43,8 @@ static bool find_device(const struct query *query, const struct gcd_view *view, 
     if (device_find(view->ipu_count, view->reconfigurable, query->device, ret))
         return true;
     return err_set(err, ERR_NOT_FOUND,
-                   "there is no device %" PRIu32 ": partition %s has devices 0 to %" PRIu32
-                   "; gc-info --list-devices lists them",
+                   "no device %" PRIu32 ": partition %s has devices 0 to %" PRIu32
+                   "; see gc-info --list-devices",
                    query->device, view->partition, total - 1);
 }
 

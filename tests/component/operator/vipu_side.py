@@ -70,7 +70,7 @@ class VipuServer:
 
     def read_again(self, config):
         def times():
-            return self._log.read_text().count("the configuration was read again")
+            return self._log.read_text().count("configuration reloaded")
         before = times()
         (self.folder / "config.yaml").write_text(config)
         self.process.send_signal(signal.SIGHUP)

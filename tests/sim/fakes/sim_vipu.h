@@ -32,6 +32,6 @@ void sim_vipu_release(struct sim_vipu *side);
 void sim_vipu_remove_partition(struct sim_vipu *side);
 void sim_vipu_forget(struct sim_vipu *side);
 void sim_vipu_fail(struct sim_vipu *side, uint32_t for_ms);
-/* As the admin end-point of vipu-server takes them; they must be sound. Those before are over. */
+/* As the admin endpoint of vipu-server takes them; they must be sound. Those before are over. */
 void sim_vipu_set_faults(struct sim_vipu *side, const char *text);
 void sim_vipu_step(struct sim_vipu *side); /* what is due by now has happened */

@@ -11,25 +11,25 @@
 
 const struct command grammar[] = {
     {COMMAND_LIST_PARTITIONS, "list", "partition", WORD_NONE, "allocation table-layout",
-     "the partitions that the user may see, with their states"},
-    {COMMAND_LIST_ALLOCATIONS, "list", "allocation", WORD_NONE, "",
-     "the allocations that the user may use, with their agents"},
-    {COMMAND_LIST_CLUSTERS, "list", "cluster", WORD_NONE, "", "the clusters, with their IPU-Link domains"},
-    {COMMAND_LIST_IPU_ATTRS, "list", "ipu-attr", WORD_NONE, "", "what each IPU says of itself"},
+     "list partitions and their states"},
+    {COMMAND_LIST_ALLOCATIONS, "list", "allocation", WORD_NONE, "", "list allocations and their agents"},
+    {COMMAND_LIST_CLUSTERS, "list", "cluster", WORD_NONE, "", "list clusters and their IPU-Link domains"},
+    {COMMAND_LIST_IPU_ATTRS, "list", "ipu-attr", WORD_NONE, "", "list the attributes of every IPU"},
     {COMMAND_CREATE_PARTITION, "create", "partition", WORD_NEW_PARTITION, CREATE_OPTIONS,
-     "make a partition, wait until it is active, and write its IPUoF files"},
+     "create a partition, wait until it is active, and write its IPUoF files"},
     {COMMAND_GET_PARTITION, "get", "partition", WORD_PARTITION, "gcd ipuof-configs ipu-configs",
-     "everything about one partition, or its IPUoF configurations"},
+     "show a partition, or print its IPUoF configurations"},
     {COMMAND_GET_ALLOCATION, "get", "allocation", WORD_ALLOCATION, "",
-     "one allocation: how many of its IPUs are free, and how many more partitions of each size would fit"},
-    {COMMAND_GET_CLUSTER, "get", "cluster", WORD_CLUSTER, "", "the same of a whole cluster"},
+     "show an allocation: its free IPUs, and how many more partitions of each size fit"},
+    {COMMAND_GET_CLUSTER, "get", "cluster", WORD_CLUSTER, "",
+     "show a cluster: its free IPUs, and how many more partitions of each size fit"},
     {COMMAND_RESET_PARTITION, "reset", "partition", WORD_PARTITION, "relocatable",
-     "bring a partition back to the state after its creation, and wait for it"},
+     "reset a partition to its initial state, and wait until it is active"},
     {COMMAND_REMOVE_PARTITION, "remove", "partition", WORD_PARTITION, "force",
-     "give the IPUs back, wait until they are free, and take the IPUoF files away"},
+     "remove a partition, wait until its IPUs are free, and remove its IPUoF files"},
     {COMMAND_REMOVE_PARTITION, "delete", "partition", WORD_PARTITION, "force", NULL},
     {COMMAND_COMPLETION, "completion", NULL, WORD_SHELL, "",
-     "print what makes bash, zsh or fish complete the words of vipu"},
+     "print the completion script for bash, zsh or fish"},
     {0},
 };
 
@@ -63,12 +63,11 @@ static const struct command *complain_of_verb(const char *word, struct strv *pro
     for (const struct command *c = grammar; c->verb; c++)
         nearest_offer(&nearest, c->verb);
     if (nearest_found(&nearest))
-        strv_pushf(problems, "there is no command \"%.60s\"; did you mean %s?", word,
+        strv_pushf(problems, "unknown command \"%.60s\"; did you mean \"%s\"?", word,
                    nearest_found(&nearest));
     else
         strv_pushf(problems,
-                   "there is no command \"%.60s\"; there are list, create, get, reset, remove and "
-                   "completion",
+                   "unknown command \"%.60s\", expected one of: list, create, get, reset, remove, completion",
                    word);
     return NULL;
 }
@@ -85,10 +84,11 @@ static const struct command *complain_of_kind(const char *verb, const char *word
         str_addf(&all, "%s%s", all.len ? ", " : "", c->kind);
     }
     if (nearest_found(&nearest))
-        strv_pushf(problems, "there is no %s \"%.60s\"; did you mean %s %s?", verb, word, verb,
+        strv_pushf(problems, "%s: unknown resource \"%.60s\"; did you mean \"%s %s\"?", verb, word, verb,
                    nearest_found(&nearest));
     else
-        strv_pushf(problems, "there is no %s \"%.60s\"; %s takes: %s", verb, word, verb, str_text(&all));
+        strv_pushf(problems, "%s: unknown resource \"%.60s\", expected one of: %s", verb, word,
+                   str_text(&all));
     return NULL;
 }
 
@@ -99,7 +99,7 @@ static const struct command *complain_of_missing_kind(const char *verb, struct s
     for (const struct command *c = grammar; c->verb; c++)
         if (str_eq(c->verb, verb))
             str_addf(&all, "%s%s", all.len ? ", " : "", c->kind);
-    strv_pushf(problems, "%s what? There is: %s", verb, str_text(&all));
+    strv_pushf(problems, "%s: missing resource, expected one of: %s", verb, str_text(&all));
     return NULL;
 }
 
@@ -126,7 +126,7 @@ const struct command *grammar_find(const struct strv *words, struct strv *proble
     size_t wanted;
 
     if (words->count == 0) {
-        strv_push(problems, "what to do? For example: vipu list partitions");
+        strv_push(problems, "missing command; for example: vipu list partitions");
         return NULL;
     }
     command = named_by(words, problems);
@@ -134,11 +134,11 @@ const struct command *grammar_find(const struct strv *words, struct strv *proble
         return NULL;
     wanted = 1u + (command->kind != NULL) + (command->word != WORD_NONE);
     if (words->count < wanted && command->kind)
-        strv_pushf(problems, "%s %s needs the %s's id", command->verb, command->kind, command->kind);
+        strv_pushf(problems, "%s %s requires the ID of the %s", command->verb, command->kind, command->kind);
     else if (words->count < wanted)
-        strv_pushf(problems, "%s needs one of: %s", command->verb, word_name(command->word));
+        strv_pushf(problems, "%s requires one of: %s", command->verb, word_name(command->word));
     for (size_t i = wanted; i < words->count; i++)
-        strv_pushf(problems, "\"%.60s\" is one word too many", words->items[i]);
+        strv_pushf(problems, "unexpected argument \"%.60s\"", words->items[i]);
     return words->count == wanted ? command : NULL;
 }
 

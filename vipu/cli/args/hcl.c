@@ -37,7 +37,7 @@ static bool skip_long_comment(struct reader *r)
         }
         r->line += *r->at == '\n';
     }
-    return complain(r, "the comment has no end");
+    return complain(r, "unterminated comment");
 }
 
 /* Blanks and comments; newlines too when `lines` says so. */
@@ -90,7 +90,7 @@ static bool escape(struct reader *r, struct str *out)
     const char *found = r->at < r->end && *r->at ? strchr(from, *r->at) : NULL;
 
     if (!found)
-        return complain(r, "after a backslash only \", \\, n, r and t have a meaning");
+        return complain(r, "invalid escape sequence, expected one of \\\", \\\\, \\n, \\r and \\t");
     str_addc(out, to[found - from]);
     r->at++;
     return true;
@@ -104,9 +104,9 @@ static bool quoted(struct reader *r, struct str *out)
             return true;
         }
         if (looks_at(r, "${"))
-            return complain(r, "expressions in texts are not supported");
+            return complain(r, "expressions in strings are not supported");
         if (*r->at == '\0')
-            return complain(r, "a text may not hold a zero byte");
+            return complain(r, "a string must not contain a zero byte");
         if (*r->at != '\\') {
             str_addc(out, *r->at);
             continue;
@@ -116,7 +116,7 @@ static bool quoted(struct reader *r, struct str *out)
             return false;
         r->at--;
     }
-    return complain(r, "the text has no closing quote");
+    return complain(r, "unterminated string");
 }
 
 static bool setting(struct reader *r, hcl_fn fn, void *ctx, struct str *key, struct str *value)
@@ -124,11 +124,11 @@ static bool setting(struct reader *r, hcl_fn fn, void *ctx, struct str *key, str
     unsigned line = r->line;
 
     if (!word(r, key))
-        return complain(r, "a setting has the form key = \"value\"");
+        return complain(r, "expected key = \"value\"");
     if (!skip(r, false))
         return false;
     if (r->at == r->end || *r->at != '=')
-        return complain(r, "the key is not followed by \"=\"");
+        return complain(r, "expected \"=\" after the key");
     r->at++;
     if (!skip(r, false))
         return false;
@@ -136,12 +136,12 @@ static bool setting(struct reader *r, hcl_fn fn, void *ctx, struct str *key, str
         if (!quoted(r, value))
             return false;
     } else if (!bare_value(r, value)) {
-        return complain(r, "a value is a quoted text, a number, true or false");
+        return complain(r, "expected a quoted string, a number, true or false");
     }
     if (!skip(r, false))
         return false;
     if (r->at < r->end && *r->at != '\n')
-        return complain(r, "something follows the value");
+        return complain(r, "unexpected text after the value");
     fn(ctx, str_text(key), str_text(value), line);
     return true;
 }

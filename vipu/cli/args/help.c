@@ -53,8 +53,7 @@ static void add_closing(struct str *out)
     roff_text(options_spec.footer, out);
     str_addc(out, '\n');
     roff_section("FILES", out);
-    roff_entry(OPTIONS_DEFAULT_FILE, "the configuration file that is read unless --config names another",
-               out);
+    roff_entry(OPTIONS_DEFAULT_FILE, "default configuration file, see --config", out);
     roff_entry("~/.ipuof.conf.d/",
                "IPUoF files: ID_ipuof.conf, or ID_gcdN_ipuof.conf for each of several GCDs", out);
     roff_section("EXAMPLES", out);

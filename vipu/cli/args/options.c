@@ -40,31 +40,27 @@ static const struct opt rows[] = {
      .arg = "SECONDS",
      .min = 1,
      .max = 86400,
-     .help = "how long a request, and what it starts, may take"},
+     .help = "timeout of a request, including the operation that it starts"},
     {.flag = "api-user-id",
      .env = "VIPU_CLI_API_USER_ID",
      .type = OPT_STR,
      AT(api_user_id),
      .arg = "USER",
-     .help = "who asks, for a controller in secure mode"},
+     .help = "user ID, for a controller in secure mode"},
     {.flag = "api-access-key",
      .env = "VIPU_CLI_API_ACCESS_KEY",
      .type = OPT_STR,
      AT(api_access_key),
      .arg = "KEY",
-     .help = "the user's access key; a file or the environment keeps it out of the list of processes"},
-    {.flag = "api-tls",
-     .env = "VIPU_CLI_API_TLS",
-     .type = OPT_FLAG,
-     AT(api_tls),
-     .help = "speak TLS with the controller"},
+     .help =
+         "access key of the user; set it in the file or the environment to keep it out of the process list"},
+    {.flag = "api-tls", .env = "VIPU_CLI_API_TLS", .type = OPT_FLAG, AT(api_tls), .help = "use TLS"},
     {.flag = "api-ca-cert",
      .env = "VIPU_CLI_API_CA_CERT",
      .type = OPT_STR,
      AT(api_ca_cert),
      .arg = "FILE",
-     .help =
-         "who may sign the controller's certificate, in PEM, instead of the system's list; means --api-tls"},
+     .help = "PEM file with CA certificates (default: the system's); implies --api-tls"},
     {.flag = "config",
      .env = "VIPU_CLI_CONFIG",
      .type = OPT_STR,
@@ -83,14 +79,14 @@ static const struct opt rows[] = {
      .fallback = "allocation",
      .arg = "LAYOUT",
      .choices = layouts,
-     .help = "list partitions: columns as of today (Cluster, Allocation, Partition, ...), without the "
-             "allocation (Cluster, Partition, ...), or as the first versions had them (Partition, Cluster, "
-             "...), for scripts that cut columns out"},
+     .help = "list partitions: columns of the current version (Cluster, Allocation, Partition, ...), without "
+             "the allocation (Cluster, Partition, ...), or of the first versions (Partition, Cluster, ...), "
+             "for scripts that cut columns"},
     {.flag = "admin",
      .letter = 'a',
      .type = OPT_FLAG,
      AT(admin),
-     .help = "as old scripts for vipu-cli give it; changes nothing, the user API has no administrators"},
+     .help = "accepted for old vipu-cli scripts, no effect"},
 
     {.flag = "size",
      .type = OPT_U32,
@@ -149,14 +145,14 @@ static const struct opt rows[] = {
      .type = OPT_STR,
      AT(index),
      .arg = "N",
-     .help = "create: take the N-th place of that size in the cluster, or in that of the allocation, counted "
-             "from 0"},
+     .help = "create: use the N-th aligned block of that size in the cluster, or in the allocation's "
+             "cluster, counted from 0"},
     {.flag = "ipus",
      .type = OPT_STR,
      AT(ipus),
      .arg = "LIST",
-     .help = "create: exactly these, by topology id: 4-7 or, in other IPU-Link domains than the first, "
-             "1:4-7,2:0"},
+     .help = "create: use exactly these IPUs, by topology ID: 4-7 or, in IPU-Link domains other than the "
+             "first, 1:4-7,2:0"},
     {.flag = "relocatable",
      .type = OPT_FLAG,
      AT(relocatable),
@@ -171,23 +167,24 @@ static const struct opt rows[] = {
      AT(ipuof_configs),
      .help = "get: print the IPUoF configurations"},
     {.flag = "ipu-configs", .type = OPT_FLAG, AT(ipuof_configs)}, /* a misspelling in a published guide */
-    {.flag = "force", .type = OPT_FLAG, AT(force), .help = "remove: go on when the hardware reports errors"},
+    {.flag = "force",
+     .type = OPT_FLAG,
+     AT(force),
+     .help = "remove: continue when the hardware reports errors"},
     {0},
 };
 
 const struct opts_spec options_spec = {
     .program = "vipu",
     .usage = "vipu [OPTIONS] COMMAND [ID] [OPTIONS]\n       vipu [OPTIONS] --server-version",
-    .about =
-        "Talks to a V-IPU controller. Options may stand anywhere, kinds in singular or plural. create, reset "
-        "and remove wait until it is done. create writes the partition's IPUoF files to ~/.ipuof.conf.d, "
-        "from which programs on this host learn their IPUs; remove takes them away.",
+    .about = "Command line of a V-IPU controller. Options can be given anywhere, kinds in singular or "
+             "plural. create, reset and remove wait for completion. create writes the partition's IPUoF "
+             "files to ~/.ipuof.conf.d, where programs on this host find their IPUs; remove deletes them.",
     .rows = rows,
-    .footer =
-        "Stronger first: option, environment variable, configuration file, default. The file is in HCL and "
-        "sets the api- options, one a line: api-host = \"10.1.3.101\"\n\n"
-        "Exit status: 0 for success, 1 when the controller refuses or cannot be reached, 2 for a wrong "
-        "command line or configuration file. Problems are told on the standard error output.",
+    .footer = "Precedence: option, environment variable, configuration file, default. The file is in HCL and "
+              "sets the api- options, one per line: api-host = \"10.1.3.101\"\n\nExit status: 0 for success, "
+              "1 if the controller rejects the request or cannot be reached, 2 for an invalid command line "
+              "or configuration file. Errors are printed to standard error.",
 };
 
 struct overlay {
@@ -208,10 +205,10 @@ static void complain_of_key(const struct overlay *overlay, const char *key, unsi
         str_addf(&all, "%s%s", all.len ? ", " : "", row->flag);
     }
     if (nearest_found(&nearest))
-        strv_pushf(overlay->problems, "%s: line %u: there is no setting \"%.40s\"; did you mean %s?",
+        strv_pushf(overlay->problems, "%s: line %u: unknown setting \"%.40s\"; did you mean \"%s\"?",
                    overlay->name, line, key, nearest_found(&nearest));
     else
-        strv_pushf(overlay->problems, "%s: line %u: there is no setting \"%.40s\"; there are: %s",
+        strv_pushf(overlay->problems, "%s: line %u: unknown setting \"%.40s\", expected one of: %s",
                    overlay->name, line, key, str_text(&all));
 }
 
@@ -294,8 +291,7 @@ static void complain_of_stranger(const char *flag, const struct command *command
         str_adds(&owners, owners.len ? " and " : "");
         grammar_title(c, &owners);
     }
-    strv_pushf(problems, "--%s means nothing to %s; it belongs to %s", flag, str_text(&here),
-               str_text(&owners));
+    strv_pushf(problems, "--%s does not apply to %s, only to %s", flag, str_text(&here), str_text(&owners));
 }
 
 void options_check(const struct options *options, const struct command *command, struct strv *problems)

@@ -52,7 +52,7 @@ static bool fail_change(struct command_context *c, const char *verb, struct err 
         return false;
     if (!c->failure->len)
         str_adds(c->failure, err->msg);
-    str_addf(c->failure, "; it may be done all the same: vipu get partition %s tells", c->id);
+    str_addf(c->failure, "; it may still take effect: check with `vipu get partition %s`", c->id);
     return false;
 }
 
@@ -64,10 +64,10 @@ static void write_conf(struct command_context *c)
     struct err err;
 
     if (!c->home)
-        strv_push(c->remarks, "HOME is not set, so no IPUoF files were written");
+        strv_push(c->remarks, "HOME is not set; no IPUoF files written");
     else if (!vipu_sync_ipuof(c->client, c->id, -1, &config, &err) ||
              !ipuof_dir_write(c->home, c->id, &config, &err))
-        strv_pushf(c->remarks, "The IPUoF files were not written: %s", err.msg);
+        strv_pushf(c->remarks, "cannot write the IPUoF files: %s", err.msg);
 }
 
 /* What --index means is known once the cluster is. */
@@ -105,7 +105,7 @@ static bool remove_partition(struct command_context *c, struct err *err)
         return fail_change(c, "remove", err);
     succeed(c, "remove");
     if (c->home && !ipuof_dir_remove(c->home, c->id, &local))
-        strv_pushf(c->remarks, "The IPUoF files were not removed: %s", local.msg);
+        strv_pushf(c->remarks, "cannot remove the IPUoF files: %s", local.msg);
     return true;
 }
 
@@ -146,7 +146,7 @@ static bool get_partition(struct command_context *c, struct err *err)
         return fail(c, "get", err);
     partition = vipu_partitions_find(&list, c->id);
     if (!partition) {
-        err_set(err, ERR_NOT_FOUND, "the controller does not list it");
+        err_set(err, ERR_NOT_FOUND, "not found on the controller");
         return fail(c, "get", err);
     }
     show_partition(partition, &status, c->options->showjson, c->out);

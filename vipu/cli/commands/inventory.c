@@ -112,11 +112,10 @@ bool inventory_cluster_of(struct vipu_sync_client *client, const char *id, const
 
 static void remark(struct command_context *c, const char *kind)
 {
-    strv_pushf(
-        c->remarks,
-        "This controller cannot list %ss, the public V-IPU API has no call for it; these are the ones its "
-        "partitions name",
-        kind);
+    strv_pushf(c->remarks,
+               "this controller cannot list %ss (no call in the public V-IPU API); showing those named by "
+               "its partitions",
+               kind);
 }
 
 bool inventory_list_allocations(struct command_context *c, struct err *err)
@@ -148,7 +147,7 @@ bool inventory_list_clusters(struct command_context *c, struct err *err)
 static bool fail(struct command_context *c, const char *kind, struct err *err)
 {
     if (extension_is_missing(err))
-        err_set(err, ERR_INVALID, "this controller cannot tell, the public V-IPU API has no call for it");
+        err_set(err, ERR_INVALID, "not supported by this controller (no call in the public V-IPU API)");
     else if (*vipu_sync_reason(c->client))
         str_addf(c->failure, "get %s (%s): failed: %s", kind, c->id, vipu_sync_reason(c->client));
     return err_wrap(err, "get %s (%s): failed", kind, c->id);
@@ -168,7 +167,7 @@ bool inventory_get_allocation(struct command_context *c, struct err *err)
         show_allocation(&list.items[i], &capacity, c->options->showjson, c->out);
         return true;
     }
-    err_set(err, ERR_NOT_FOUND, "the controller does not list it");
+    err_set(err, ERR_NOT_FOUND, "not found on the controller");
     return fail(c, "allocation", err);
 }
 
@@ -186,6 +185,6 @@ bool inventory_get_cluster(struct command_context *c, struct err *err)
         show_cluster(cluster, &capacity, c->options->showjson, c->out);
         return true;
     }
-    err_set(err, ERR_NOT_FOUND, "the controller does not list it");
+    err_set(err, ERR_NOT_FOUND, "not found on the controller");
     return fail(c, "cluster", err);
 }

@@ -32,7 +32,7 @@ bool ipuof_dir_write(const char *home, const char *partition, const struct vipu_
     AUTO(mem) char *folder = folder_of(home);
 
     if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST)
-        return err_errno(err, errno, "make %s", folder);
+        return err_errno(err, errno, "cannot create %s", folder);
     for (size_t i = 0; i < config->gcd_count; i++) {
         AUTO(mem) char *path = file_of(folder, partition, i, config->gcd_count);
         AUTO(str) struct str text = {0};
@@ -69,12 +69,12 @@ bool ipuof_dir_remove(const char *home, const char *partition, struct err *err)
     bool ok = true;
 
     if (!dir)
-        return errno == ENOENT || err_errno(err, errno, "read %s", folder);
+        return errno == ENOENT || err_errno(err, errno, "cannot read %s", folder);
     while (ok && (entry = readdir(dir))) {
         AUTO(mem) char *path = mem_printf("%s/%s", folder, entry->d_name);
 
         if (belongs_to(entry->d_name, partition) && unlink(path) != 0)
-            ok = err_errno(err, errno, "remove %s", path);
+            ok = err_errno(err, errno, "cannot remove %s", path);
     }
     closedir(dir);
     return ok;

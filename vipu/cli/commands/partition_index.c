@@ -34,6 +34,6 @@ bool partition_index_resolve(const struct vipu_cluster_entry *cluster, uint32_t 
         }
         before += places;
     }
-    return err_set(err, ERR_INVALID, "--index %u is beyond the last: cluster \"%s\" has %u places of %u IPUs",
+    return err_set(err, ERR_INVALID, "--index %u is out of range: cluster \"%s\" has %u blocks of %u IPUs",
                    index, cluster->id, before, r->size);
 }

@@ -10,10 +10,11 @@
 static void check_index(const struct options *o, struct strv *problems)
 {
     if (!vipu_is_power_of_two(o->size) || o->size > VIPU_ILD_IPUS || o->num_ilds > 1)
-        strv_pushf(problems, "--index needs a size that is a power of two up to %u, in one IPU-Link domain",
+        strv_pushf(problems,
+                   "--index requires a size that is a power of two up to %u, in one IPU-Link domain",
                    VIPU_ILD_IPUS);
     if (!o->cluster && !o->allocation)
-        strv_push(problems, "--index counts the places of a cluster: give --cluster or --allocation");
+        strv_push(problems, "--index requires --cluster or --allocation");
 }
 
 /* "4-7", or "1:4-7" for those of IPU-Link domain 1: topology ids, appended in order. */
@@ -58,17 +59,16 @@ static void take_listed(const struct options *o, struct vipu_requirements *r, st
         AUTO(mem) char *range = mem_strndup(at, len);
 
         if (!add_range(range, ret, &count))
-            strv_pushf(
-                problems,
-                "--ipus needs topology ids like 4-7 or, in IPU-Link domain 1, 1:4-7, joined by commas; not "
-                "\"%.40s\"",
-                range);
+            strv_pushf(problems,
+                       "--ipus must be topology IDs like 4-7 or, in IPU-Link domain 1, 1:4-7, separated by "
+                       "commas; got \"%.40s\"",
+                       range);
         at += len;
     }
     if (!*o->ipus)
-        strv_push(problems, "--ipus lists no IPU");
+        strv_push(problems, "--ipus is empty");
     if (o->size && o->size != count)
-        strv_pushf(problems, "--size is %u, and --ipus lists %zu", o->size, count);
+        strv_pushf(problems, "--size %u does not match the %zu IPUs in --ipus", o->size, count);
     number_ipus(*ret, count);
     r->size = (uint32_t)count;
     r->ipus = *ret;
@@ -79,11 +79,11 @@ static void choose_ipus(const struct options *o, struct vipu_requirements *r, st
                         struct strv *problems)
 {
     if (o->ipus && o->index)
-        strv_push(problems, "--ipus and --index both say which IPUs; give one of them");
+        strv_push(problems, "--ipus and --index are mutually exclusive");
     else if (o->ipus)
         take_listed(o, r, ret, problems);
     else if (o->size == 0)
-        strv_push(problems, "create partition needs --size, the number of IPUs");
+        strv_push(problems, "create partition requires --size, the number of IPUs");
     else if (o->index)
         check_index(o, problems);
     /* V-IPU user guide, section 5.2: with --index a reconfigurable partition is c2-compatible, whatever the
@@ -111,13 +111,13 @@ bool requirements_of(const struct options *o, const char *id, struct vipu_requir
 
     *ret_ipus = NULL;
     if (o->routing && !vipu_routing_parse(o->routing, &r.routing))
-        strv_pushf(problems, "--routing is dnc, swnc, btnc or ringswnc, not \"%s\"", o->routing);
+        strv_pushf(problems, "--routing must be dnc, swnc, btnc or ringswnc, got \"%s\"", o->routing);
     if (o->gw_routing && !vipu_gateway_routing_parse(o->gw_routing, &r.gateway_routing))
-        strv_pushf(problems, "--gw-routing is default, ring or swring, not \"%s\"", o->gw_routing);
+        strv_pushf(problems, "--gw-routing must be default, ring or swring, got \"%s\"", o->gw_routing);
     if (o->sync_type && !vipu_sync_type_parse(o->sync_type, &r.sync_type))
         strv_pushf(problems,
-                   "--sync-type is c2-compatible, pod-native-default or pod-native-replicated-pipeline, not "
-                   "\"%s\"",
+                   "--sync-type must be c2-compatible, pod-native-default or pod-native-replicated-pipeline, "
+                   "got \"%s\"",
                    o->sync_type);
     choose_ipus(o, &r, ret_ipus, problems);
     *ret = r;
@@ -129,7 +129,7 @@ bool requirements_gcd(const struct options *options, int64_t *ret, struct strv *
     *ret = -1;
     if (!options->gcd || parse_i64(options->gcd, 0, MAX_COUNT, ret))
         return true;
-    strv_pushf(problems, "--gcd needs a number from 0 to %u, not \"%s\"", MAX_COUNT, options->gcd);
+    strv_pushf(problems, "--gcd must be a number from 0 to %u, got \"%s\"", MAX_COUNT, options->gcd);
     return false;
 }
 
@@ -138,6 +138,6 @@ bool requirements_index(const struct options *options, int64_t *ret, struct strv
     *ret = -1;
     if (!options->index || parse_i64(options->index, 0, MAX_COUNT, ret))
         return true;
-    strv_pushf(problems, "--index needs a number from 0 to %u, not \"%s\"", MAX_COUNT, options->index);
+    strv_pushf(problems, "--index must be a number from 0 to %u, got \"%s\"", MAX_COUNT, options->index);
     return false;
 }

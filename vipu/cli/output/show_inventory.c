@@ -154,7 +154,7 @@ static void capacity_rows(struct table *table, const struct vipu_capacity *capac
     table_add(table, "Free IPUs");
     table_addf(table, "%u", capacity->free_ipus);
     for (size_t i = 0; i < capacity->fit_count; i++) {
-        table_addf(table, "Room for size %u", capacity->fits[i].size);
+        table_addf(table, "Available (size %u)", capacity->fits[i].size);
         table_addf(table, "%u", capacity->fits[i].count);
     }
 }

@@ -33,7 +33,8 @@ static bool split(const char *address, char **ret_host, uint16_t *ret_port, stru
 
     if (!colon || !parse_u32(colon + 1, 0, UINT16_MAX, &port))
         return err_set(err, ERR_INVALID,
-                       "admin address \"%.80s\" does not end in :PORT with a port up to 65535", address);
+                       "invalid admin address \"%.80s\": expected [HOST]:PORT with a port up to 65535",
+                       address);
     len = (size_t)(colon - address);
     if (len >= 2 && address[0] == '[' && colon[-1] == ']') {
         address++;

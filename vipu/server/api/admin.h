@@ -1,4 +1,4 @@
-/* vipu-server's HTTP end-point for admins and monitoring: exact paths, each with one handler. Off unless an
+/* vipu-server's HTTP endpoint for admins and monitoring: exact paths, each with one handler. Off unless an
  * address is configured. It knows no users and no TLS, so it belongs on the loopback or a management
  * network. Paths are added before it listens, and only then. */
 #pragma once

@@ -91,7 +91,7 @@ static const struct vipu_allocation *meant_by(const struct controller *c, const 
     const struct vipu_allocation *allocation;
 
     if (!*id) {
-        err_set(err, ERR_INVALID, "the room is that of a cluster or an allocation; name one");
+        err_set(err, ERR_INVALID, "a cluster or an allocation is required");
         return NULL;
     }
     if (!tenancy_check_allocation(c, user, id, err))

@@ -20,7 +20,7 @@ void faults_admin_set_take(struct faults_admin *admin, struct faults *faults)
     bool drops = faults->drop_connections;
 
     if (!is_nothing(faults))
-        log_warn("faults on demand are in force", KVF("call_rules", "%zu", faults->call_count),
+        log_warn("fault injection is active", KVF("call_rules", "%zu", faults->call_count),
                  KVF("partition_rules", "%zu", faults->partition_count),
                  KVF("hardware_rules", "%zu", faults->hardware_count));
     methods_set_faults_take(admin->methods, faults);

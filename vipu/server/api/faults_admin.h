@@ -1,4 +1,4 @@
-/* Faults at run time: /faults of the admin end-point. GET shows what is in force and still to come, PUT
+/* Faults at run time: /faults of the admin endpoint. GET shows what is in force and still to come, PUT
  * replaces it by what the body says; what is wrong with a body is answered with 400, one mistake per line,
  * and changes nothing. */
 #pragma once

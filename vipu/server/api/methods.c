@@ -52,7 +52,7 @@ static void answer_when_saved(struct methods *m, struct rpc *rpc, const char *id
 static void reply(struct rpc *rpc, const struct str *message)
 {
     if (message->full)
-        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "the reply would be too large");
+        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "response too large");
     else
         rpc_reply(rpc, str_slice(message));
 }
@@ -287,7 +287,7 @@ static void log_denial(struct methods *m, const struct rpc *rpc)
     if (now < m->next_denial_ms)
         return;
     m->next_denial_ms = now + DENIAL_PAUSE_MS;
-    log_warn("calls are refused: no such user, or not that user's access key",
+    log_warn("calls rejected: unknown user or wrong access key",
              KV("user", grpc_server_call_user_id(rpc->call)));
 }
 
@@ -316,10 +316,9 @@ static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
     struct err err;
 
     if (rpc->method == COUNT_OF(table))
-        rpc_refuse(rpc, GRPC_UNIMPLEMENTED, "this server has no such method");
+        rpc_refuse(rpc, GRPC_UNIMPLEMENTED, "unknown method");
     else if (!authenticate(m, rpc))
-        rpc_refuse(rpc, GRPC_UNAUTHENTICATED,
-                   "this controller is in secure mode: a call needs a user id and that user's access key");
+        rpc_refuse(rpc, GRPC_UNAUTHENTICATED, "secure mode: user ID and access key required");
     else if (!table[rpc->method].fn(m, rpc, message, &arena, &err))
         refuse(rpc, &err);
 }

@@ -69,7 +69,7 @@ static size_t cost_of(const struct delayed_call *delayed_call)
 static void carry_out(struct fault_injector *injector, struct rpc *rpc, struct slice message)
 {
     if (injector->is_ending)
-        rpc_refuse(rpc, GRPC_UNAVAILABLE, "the controller is ending");
+        rpc_refuse(rpc, GRPC_UNAVAILABLE, "the controller is shutting down");
     else
         injector->fn(injector->ctx, rpc, message);
 }
@@ -109,7 +109,7 @@ static void wait_and_carry_out(struct fault_injector *injector, struct rpc *rpc,
     if (delayed_calls_add(injector->delayed, latency_ms, cost_of(delayed_call), on_waited, delayed_call))
         return;
     delayed_call_free(delayed_call);
-    rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many calls wait already");
+    rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many delayed calls");
 }
 
 static void judge(struct fault_injector *injector, struct rpc *rpc, const char *name, struct slice message)
@@ -140,7 +140,7 @@ static void stall(struct fault_injector *injector, struct rpc *rpc, const char *
 
     if (injector->stalled_bytes + cost_of(delayed_call) > STALLED_MAX_BYTES) {
         delayed_call_free(delayed_call);
-        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many calls wait already");
+        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many delayed calls");
         return;
     }
     injector->stalled_bytes += cost_of(delayed_call);

@@ -122,15 +122,15 @@ static void put_reloads(const void *ctx, const char *name, struct str *out)
 }
 
 static const struct openmetrics_family families[] = {
-    {"vipu_build", "info", "The version of vipu-server", put_build},
+    {"vipu_build", "info", "Version of vipu-server", put_build},
     {"vipu_partitions", "gauge", "Partitions by ready state", put_partitions},
-    {"vipu_ipus", "gauge", "IPUs of a cluster, free, in a partition, or failed", put_ipus},
+    {"vipu_ipus", "gauge", "IPUs of a cluster by state", put_ipus},
     {"vipu_largest_free_block_ipus", "gauge",
-     "IPUs of the largest partition that fits into one IPU-Link domain of a cluster", put_largest},
-    {"vipu_calls", "counter", "Calls answered, by method and gRPC status", put_calls},
-    {"vipu_call_duration_seconds", "histogram", "From a whole request to its answer", put_durations},
+     "Size of the largest partition that fits into one IPU-Link domain", put_largest},
+    {"vipu_calls", "counter", "Calls by method and gRPC status", put_calls},
+    {"vipu_call_duration_seconds", "histogram", "Duration of calls", put_durations},
     {"vipu_storage_commits", "counter", "Transactions written to the storage", put_commits},
-    {"vipu_config_reloads", "counter", "Configurations read again on SIGHUP", put_reloads},
+    {"vipu_config_reloads", "counter", "Configuration reloads by result", put_reloads},
 };
 
 void metrics_put(const struct metrics *metrics, const struct controller *controller, struct str *out)

@@ -69,7 +69,7 @@ static void answer_later(struct rpc *rpc, struct slice message)
     if (delayed_calls_add(rpc->delayed, rpc->late_ms, sizeof(*rpc) + message.len, answer_now, rpc))
         return;
     rpc->status = GRPC_RESOURCE_EXHAUSTED;
-    mem_set_str(&rpc->text, "too many answers wait already");
+    mem_set_str(&rpc->text, "too many delayed responses");
     answer(rpc, (struct slice){0});
 }
 

@@ -11,7 +11,7 @@
 
 #define ACCESS_KEY_MIN_BYTES 8u
 #define ACCESS_KEY_MAX_BYTES 512u
-#define ACCESS_KEY_RULE "8 to 512 printable ASCII characters and no blanks"
+#define ACCESS_KEY_RULE "8 to 512 printable ASCII characters without blanks"
 
 bool access_key_is_well_formed(const char *key);
 /* "hmac-sha256:SALT:HASH", both in hexadecimal digits. */

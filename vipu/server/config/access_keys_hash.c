@@ -30,9 +30,10 @@ bool access_key_hash(const char *key, struct str *ret, struct err *err)
     unsigned char salt[SALT_BYTES], digest[HASH_BYTES];
 
     if (!access_key_is_well_formed(key))
-        return err_set(err, ERR_INVALID, "an access key has " ACCESS_KEY_RULE);
+        return err_set(err, ERR_INVALID, "access key must be " ACCESS_KEY_RULE);
     if (RAND_bytes(salt, SALT_BYTES) != 1 || !hash(salt, key, digest))
-        return err_set(err, ERR_INTERNAL, "OpenSSL has no random bytes or no SHA-256");
+        return err_set(err, ERR_INTERNAL,
+                       "cannot hash the access key: OpenSSL provides no random bytes or no SHA-256");
     str_adds(ret, PREFIX);
     put_hex(salt, SALT_BYTES, ret);
     str_addc(ret, ':');
@@ -91,7 +92,7 @@ static bool load(struct user *user, struct err *err)
         explicit_bzero(text.ptr, text.cap);
     if (access_key_is_well_formed(user->key.plain))
         return true;
-    return err_set(err, ERR_INVALID, "%s: an access key has " ACCESS_KEY_RULE, user->key.file);
+    return err_set(err, ERR_INVALID, "%s: access key must be " ACCESS_KEY_RULE, user->key.file);
 }
 
 bool access_keys_load(struct users *users, const char *name, struct strv *problems)

@@ -15,71 +15,69 @@ static const struct setting server_settings[] = {
      .kind = SETTING_ADDRESS,
      .offset = offsetof(struct server_config, listen),
      .fallback = ":8090",
-     .help = "where to serve the user API, [ADDRESS]:PORT; without an address, on all"},
+     .help = "address of the user API, [ADDRESS]:PORT; without ADDRESS on all addresses"},
     {.key = "admin-listen",
      .kind = SETTING_ADDRESS,
      .offset = offsetof(struct server_config, admin_listen),
-     .help = "where to serve /metrics, /healthz and /faults, such as 127.0.0.1:2112; off unless given"},
+     .help = "address of /metrics, /healthz and /faults, such as 127.0.0.1:2112 (default: off)"},
     {.key = "storage",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct server_config, storage),
      .fallback = "vipu-server.db",
-     .help = "SQLite file that keeps the partitions"},
+     .help = "SQLite file that stores the partitions"},
     {.key = "version",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct server_config, version),
      .fallback = "1.18.0",
-     .help = "version of the user API that callers are told"},
+     .help = "version of the user API reported to clients"},
     {.key = "tls",
      .kind = SETTING_OTHER,
-     .help = "certificate and key; without them the user API is cleartext"},
+     .help = "certificate and key; without them the user API is not encrypted"},
     {.key = "secure",
      .kind = SETTING_FLAG,
      .offset = offsetof(struct server_config, secure),
      .fallback = "false",
-     .help = "secure mode: every call needs a user and an access key, and sees the user's allocations only"},
-    {.key = "users", .kind = SETTING_OTHER, .help = "list of the users of secure mode"},
-    {.key = "limits", .kind = SETTING_OTHER, .help = "how much callers may ask for at once"},
+     .help = "secure mode: calls require a user ID and access key, and see only the user's allocations"},
+    {.key = "users", .kind = SETTING_OTHER, .help = "list of users for secure mode"},
+    {.key = "limits", .kind = SETTING_OTHER, .help = "limits for clients"},
     {.key = "create-ms",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, times.create_ms),
      .max = MAX_DURATION_MS,
      .fallback = "200",
-     .help = "how long it takes to make a partition"},
+     .help = "time to create a partition"},
     {.key = "remove-ms",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, times.remove_ms),
      .max = MAX_DURATION_MS,
      .fallback = "100",
-     .help = "how long it takes to remove one"},
+     .help = "time to remove a partition"},
     {.key = "reset-ms",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, times.reset_ms),
      .max = MAX_DURATION_MS,
      .fallback = "150",
-     .help = "how long it takes to reset one"},
+     .help = "time to reset a partition"},
     {.key = "auto-reset-ms",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, times.auto_reset_ms),
      .max = MAX_DURATION_MS,
      .fallback = "1000",
-     .help = "how long after a failure a partition is reset by itself"},
+     .help = "time from a failure to the automatic reset"},
     {.key = "removed-ms",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, times.removed_ms),
      .max = MAX_DURATION_MS,
      .fallback = "0",
-     .help = "how long a removed partition is still to be seen"},
+     .help = "time that a removed partition stays visible"},
     {.key = "auto-reset-retries",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, max_auto_reset_retries),
      .max = 1000,
      .fallback = "3",
-     .help = "how often a partition in error is reset by itself"},
-    {.key = "clusters",
-     .kind = SETTING_OTHER,
-     .help = "list of clusters; the one setting that must be there"},
-    {.key = "faults", .kind = SETTING_OTHER, .help = "what is to go wrong, for tests"},
+     .help = "maximum number of automatic resets of a partition in error"},
+    {.key = "clusters", .kind = SETTING_OTHER, .help = "list of clusters (required)"},
+    {.key = "faults", .kind = SETTING_OTHER, .help = "fault injection, for tests"},
     {0},
 };
 
@@ -87,11 +85,11 @@ static const struct setting tls_settings[] = {
     {.key = "certificate",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct server_config, tls_certificate),
-     .help = "PEM file: the server's certificate first, then its chain"},
+     .help = "PEM file with the server certificate, followed by its chain"},
     {.key = "key",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct server_config, tls_key),
-     .help = "PEM file: the certificate's private key"},
+     .help = "PEM file with the private key of the certificate"},
     {0},
 };
 
@@ -102,28 +100,29 @@ static const struct setting limit_settings[] = {
      .min = 1024,
      .max = MAX_REQUEST_BYTES,
      .fallback = "4194304",
-     .help = "size of one request"},
+     .help = "maximum size of a request"},
     {.key = "connections",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, limits.connections),
      .min = 1,
      .max = 65536,
      .fallback = "256",
-     .help = "connections at a time; when all are taken, one without a call for 10 s makes room"},
+     .help =
+         "maximum number of connections; at the limit, a connection idle for 10 s is closed for a new one"},
     {.key = "calls",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, limits.calls),
      .min = 1,
      .max = 65536,
      .fallback = "1000",
-     .help = "calls in flight on one connection"},
+     .help = "maximum number of calls in flight per connection"},
     {.key = "unread-bytes",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct server_config, limits.unread_bytes),
      .min = 65536,
      .max = MAX_UNREAD_BYTES,
      .fallback = "67108864",
-     .help = "bytes of replies that a connection may leave unread"},
+     .help = "maximum number of unread response bytes per connection"},
     {0},
 };
 
@@ -150,15 +149,14 @@ static void take_tls(struct settings_reader *r, struct server_config *config)
         return;
     config->tls_line = yaml_line(&r->doc, node);
     if (!json_at(node, "certificate") || !json_at(node, "key"))
-        settings_complain(r, node, "tls needs both certificate and key");
+        settings_complain(r, node, "tls requires both certificate and key");
 }
 
 static void take_users(struct settings_reader *r, struct server_config *config)
 {
     config_take_users(r, &config->clusters, &config->users);
     if (config->secure && config->users.count == 0)
-        settings_complain(r, json_at(r->doc.root, "secure"),
-                          "secure mode needs users, or nobody may do anything");
+        settings_complain(r, json_at(r->doc.root, "secure"), "secure mode requires at least one user");
 }
 
 static void take_all(struct settings_reader *r, struct server_config *config)
@@ -192,7 +190,7 @@ bool server_config_parse(struct slice text, const char *name, struct server_conf
     if (cJSON_IsObject(r.doc.root))
         take_all(&r, &config);
     else
-        strv_pushf(problems, "%s: line 1: the file must hold settings, such as \"clusters:\"", name);
+        strv_pushf(problems, "%s: line 1: expected settings, such as \"clusters:\"", name);
     yaml_release(&r.doc);
     *ret = config;
     return problems->count == before;

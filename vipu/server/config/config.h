@@ -25,7 +25,7 @@ struct server_limits {
 
 struct server_config {
     char *listen;
-    char *admin_listen; /* NULL: no HTTP end-point */
+    char *admin_listen; /* NULL: no HTTP endpoint */
     char *storage;
     char *version;         /* of the user API, as GetVersion says it */
     char *tls_certificate; /* NULL: cleartext; else there is a key, too */

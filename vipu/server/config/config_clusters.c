@@ -36,19 +36,21 @@ static const char *const machine_types[] = {"M2000", "Bow-2000", NULL};
 static const char *const gateways[] = {"unlooped", "looped", "switched", NULL};
 
 const struct setting config_cluster_settings[] = {
-    {.key = "id", .kind = SETTING_OTHER, .help = "name of the cluster, and of its allocation of all agents"},
+    {.key = "id",
+     .kind = SETTING_OTHER,
+     .help = "name of the cluster and of its allocation that includes all agents"},
     {.key = "topology",
      .kind = SETTING_WORD,
      .offset = offsetof(struct cluster_text, topology),
      .words = topologies,
      .fallback = "torus",
-     .help = "the IPU-Links within a domain: torus (with loop cables) or mesh"},
+     .help = "IPU-Links within a domain: torus (with loop cables) or mesh"},
     {.key = "cluster-topology",
      .kind = SETTING_WORD,
      .offset = offsetof(struct cluster_text, gateway),
      .words = gateways,
      .fallback = "unlooped",
-     .help = "the gateway links between domains: unlooped, looped or switched"},
+     .help = "gateway links between domains: unlooped, looped or switched"},
     {.key = "ipulink-domains",
      .kind = SETTING_NUMBER,
      .offset = offsetof(struct cluster_text, domains),
@@ -58,28 +60,29 @@ const struct setting config_cluster_settings[] = {
      .help = "number of IPU-Link domains, of up to 16 agents (64 IPUs) each"},
     {.key = "agents",
      .kind = SETTING_OTHER,
-     .fallback = "16 a domain",
-     .help = "how many agents, or their names in a list; 4 IPUs each, divided evenly over the domains"},
+     .fallback = "16 per domain",
+     .help = "number of agents, or a list of their names; 4 IPUs each, divided evenly over the domains"},
     {.key = "machines",
      .kind = SETTING_WORD,
      .offset = offsetof(struct cluster_text, machines),
      .words = machine_types,
      .fallback = "M2000",
-     .help = "the IPU-Machines: M2000, or Bow-2000 with its faster clock"},
+     .help = "type of the IPU-Machines: M2000, or Bow-2000 with a faster clock"},
     {.key = "ipuof-address",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct cluster_text, address),
      .fallback = NULL,
-     .help =
-         "IPv4 address of the first machine on the RDMA network; the others count up (10.1.5.10 in the first "
-         "cluster, then where the one before ended)"},
-    {.key = "allocations", .kind = SETTING_OTHER, .help = "list of allocations besides the whole cluster"},
+     .help = "IPv4 address of the first machine on the RDMA network; the others follow in order (default: "
+             "10.1.5.10, then after the previous cluster's last)"},
+    {.key = "allocations",
+     .kind = SETTING_OTHER,
+     .help = "list of allocations in addition to the whole cluster"},
     {0},
 };
 
 const struct setting config_allocation_settings[] = {
     {.key = "id", .kind = SETTING_OTHER, .help = "name of the allocation"},
-    {.key = "agents", .kind = SETTING_OTHER, .help = "list of the cluster's agents that are part of it"},
+    {.key = "agents", .kind = SETTING_OTHER, .help = "list of the cluster's agents in the allocation"},
     {0},
 };
 
@@ -114,9 +117,9 @@ static void note_agent(struct reader *r, const cJSON *node, const struct vipu_cl
     agent->name = machine->name;
     map_set(&r->agents, machine->name, agent);
     if (r->next_address == 0)
-        settings_complain(r->settings, node, "the IPUoF addresses of the agents go beyond 255.255.255.254");
+        settings_complain(r->settings, node, "the IPUoF addresses of the agents exceed 255.255.255.254");
     if (other)
-        settings_complain(r->settings, node, "agent \"%s\" would have the IPUoF address %s of agent \"%s\"",
+        settings_complain(r->settings, node, "agent \"%s\" has the same IPUoF address %s as agent \"%s\"",
                           machine->name, machine->ipuof_ip, other->name);
     else
         map_set(&r->addresses, machine->ipuof_ip, agent);
@@ -132,9 +135,9 @@ static void add_agent(struct reader *r, const cJSON *node, size_t cluster, size_
     name = name ? name : ours;
     if (!settings_is_name(name))
         settings_complain(r->settings, node,
-                          "an agent's name has letters, digits, '.', '_' and '-', up to 63 bytes");
+                          "an agent name must be 1 to 63 letters, digits, '.', '_' or '-'");
     else if ((other = map_get(&r->agents, name)))
-        settings_complain(r->settings, node, "agent \"%s\" is there already, in cluster \"%s\"", name,
+        settings_complain(r->settings, node, "duplicate agent \"%s\", already in cluster \"%s\"", name,
                           r->clusters->items[other->cluster].id);
     else {
         place->machines[place->machine_count] =
@@ -157,15 +160,14 @@ static uint32_t count_agents(struct reader *r, const cJSON *object, uint32_t dom
     } else if (node) {
         count = json_i64(object, "agents", -1);
         if (count < 1 || count > most) {
-            settings_complain(r->settings, node, "agents must be a whole number from 1 to %lld",
-                              (long long)most);
+            settings_complain(r->settings, node, "agents must be a number from 1 to %lld", (long long)most);
             return 0;
         }
     }
     if (count > 0 && count % domains == 0 && count / domains <= VIPU_DOMAIN_AGENTS)
         return (uint32_t)count;
     settings_complain(r->settings, node ? node : object,
-                      "%lld agents do not divide into %u IPU-Link domains of 1 to %u agents",
+                      "%lld agents cannot be divided evenly into %u IPU-Link domains of 1 to %u agents",
                       (long long)count, domains, VIPU_DOMAIN_AGENTS);
     return 0;
 }
@@ -192,7 +194,7 @@ static struct vipu_allocation *add_allocation(struct reader *r, const cJSON *nod
 
     if (vipu_clusters_allocation(r->clusters, id, &other)) {
         settings_complain(r->settings, node,
-                          "there is an allocation \"%s\" already (each cluster is one, too)", id);
+                          "duplicate allocation \"%s\" (each cluster is also an allocation)", id);
         return NULL;
     }
     cluster->allocations =
@@ -227,7 +229,7 @@ static void take_member(struct reader *r, const cJSON *node, size_t cluster,
     if (!agent || agent->cluster != cluster)
         refuse_agent(r, node, &r->clusters->items[cluster]);
     else if (allocation && allocation->usable[agent->domain] & ipus)
-        settings_complain(r->settings, node, "agent \"%s\" is in this list twice", agent->name);
+        settings_complain(r->settings, node, "duplicate agent \"%s\" in this list", agent->name);
     else if (allocation)
         allocation->usable[agent->domain] |= ipus;
 }
@@ -244,7 +246,7 @@ static void take_allocation(struct reader *r, const cJSON *object, size_t cluste
     agents = settings_list(r->settings, object, "agents");
     allocation = id ? add_allocation(r, object, &r->clusters->items[cluster], id) : NULL;
     if (!agents || !agents->child)
-        settings_complain(r->settings, object, "an allocation needs a list of agents");
+        settings_complain(r->settings, object, "agents is required for an allocation");
     JSON_EACH (item, agents) {
         take_member(r, item, cluster, allocation);
     }
@@ -295,9 +297,10 @@ static void take_cluster(struct reader *r, const cJSON *object)
     id = settings_id(r->settings, object, "a cluster");
     r->domain_count += text.domains;
     if (id && vipu_clusters_find(r->clusters, id))
-        settings_complain(r->settings, object, "there is a cluster \"%s\" already", id);
+        settings_complain(r->settings, object, "duplicate cluster \"%s\"", id);
     else if (r->domain_count > CONFIG_MAX_DOMAINS)
-        settings_complain(r->settings, object, "there are more than %u IPU-Link domains", CONFIG_MAX_DOMAINS);
+        settings_complain(r->settings, object, "too many IPU-Link domains, at most %u are allowed",
+                          CONFIG_MAX_DOMAINS);
     else if (id)
         fill_cluster(r, object, &text, id);
     settings_release(config_cluster_settings, &text);

@@ -9,16 +9,16 @@ const struct setting config_user_settings[] = {
     {.key = "access-key",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct user_key, plain),
-     .help = "the user's access key, 8 to 512 printable characters without blanks"},
+     .help = "access key of the user, 8 to 512 printable characters without blanks"},
     {.key = "access-key-file",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct user_key, file),
-     .help = "file that holds nothing but the access key"},
+     .help = "file that contains only the access key"},
     {.key = "access-key-hash",
      .kind = SETTING_TEXT,
      .offset = offsetof(struct user_key, hash),
-     .help = "what vipu-server --hash-key printed for the access key"},
-    {.key = "allocations", .kind = SETTING_OTHER, .help = "list of the allocations that the user may use"},
+     .help = "hash of the access key, as printed by vipu-server --hash-key"},
+    {.key = "allocations", .kind = SETTING_OTHER, .help = "list of allocations that the user may use"},
     {0},
 };
 
@@ -27,12 +27,14 @@ static void check_key(struct settings_reader *r, const cJSON *object, const stru
     int given = (key->plain != NULL) + (key->file != NULL) + (key->hash != NULL);
 
     if (given != 1)
-        settings_complain(r, object, "a user needs one of access-key, access-key-file and access-key-hash");
+        settings_complain(
+            r, object,
+            "exactly one of access-key, access-key-file and access-key-hash is required for a user");
     if (key->plain && !access_key_is_well_formed(key->plain))
-        settings_complain(r, json_at(object, "access-key"), "an access key has " ACCESS_KEY_RULE);
+        settings_complain(r, json_at(object, "access-key"), "access key must be " ACCESS_KEY_RULE);
     if (key->hash && !access_key_is_hash(key->hash))
         settings_complain(r, json_at(object, "access-key-hash"),
-                          "access-key-hash must be a line that vipu-server --hash-key printed");
+                          "access-key-hash must be the output of vipu-server --hash-key");
 }
 
 static void refuse_allocation(struct settings_reader *r, const cJSON *node,
@@ -46,7 +48,7 @@ static void refuse_allocation(struct settings_reader *r, const cJSON *node,
         for (size_t a = 0; a < clusters->items[c].allocation_count; a++)
             nearest_offer(&nearest, clusters->items[c].allocations[a].id);
     meant = nearest_found(&nearest);
-    settings_complain(r, node, "there is no allocation \"%.63s\"%s%s%s", id, meant ? "; did you mean \"" : "",
+    settings_complain(r, node, "allocation \"%.63s\" not found%s%s%s", id, meant ? "; did you mean \"" : "",
                       meant ? meant : "", meant ? "\"?" : "");
 }
 
@@ -57,12 +59,12 @@ static void take_allocations(struct settings_reader *r, const cJSON *object,
     const struct vipu_cluster *cluster;
 
     if (!json_at(object, "allocations") || (list && !list->child))
-        settings_complain(r, object, "a user needs a list of allocations");
+        settings_complain(r, object, "allocations is required for a user");
     JSON_EACH (item, list) {
         if (!cJSON_IsString(item) || !vipu_clusters_allocation(clusters, item->valuestring, &cluster))
             refuse_allocation(r, item, clusters);
         else if (strv_has(&user->allocations, item->valuestring))
-            settings_complain(r, item, "allocation \"%s\" is in this list twice", item->valuestring);
+            settings_complain(r, item, "duplicate allocation \"%s\" in this list", item->valuestring);
         else
             strv_push(&user->allocations, item->valuestring);
     }
@@ -78,7 +80,7 @@ static void take_user(struct settings_reader *r, const cJSON *object, const stru
         return;
     id = settings_id(r, object, "a user");
     if (id && users_find(users, id))
-        settings_complain(r, object, "there is a user \"%s\" already", id);
+        settings_complain(r, object, "duplicate user \"%s\"", id);
     user.id = mem_strdup(id ? id : "");
     check_key(r, object, &user.key);
     take_allocations(r, object, clusters, &user);

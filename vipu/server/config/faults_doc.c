@@ -26,7 +26,7 @@ static void refuse_name(struct settings_reader *r, const cJSON *node, const char
 {
     const char *meant = nearest_found(nearest);
 
-    settings_complain(r, node, "no %s is called \"%.60s\"%s%s%s", what, nearest->word,
+    settings_complain(r, node, "unknown %s \"%.60s\"%s%s%s", what, nearest->word,
                       meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }
 
@@ -74,13 +74,13 @@ static void check_call(struct settings_reader *r, const cJSON *node, const struc
     check_delay(r, node, "latency", rule->latency);
     check_delay(r, node, "late", rule->late);
     if (rule->status && rule->drop)
-        settings_complain(r, node, "a call is either answered with a status or dropped");
+        settings_complain(r, node, "status and drop are mutually exclusive");
     if (rule->takes_effect && !changes_answer)
-        settings_complain(r, node, "takes-effect goes with status or drop");
+        settings_complain(r, node, "takes-effect requires status or drop");
     if (rule->message && !rule->status)
-        settings_complain(r, node, "message goes with status");
+        settings_complain(r, node, "message requires status");
     if (!changes_answer && !rule->latency.ms && !rule->latency.up_to && !rule->late.ms && !rule->late.up_to)
-        settings_complain(r, node, "this rule does nothing: it needs latency-ms, late-ms, a status or drop");
+        settings_complain(r, node, "rule has no effect: set latency-ms, late-ms, status or drop");
 }
 
 /* Room for the rules of a list, which is *ret; NULL when there is none. */
@@ -93,8 +93,7 @@ static const cJSON *take_list(struct settings_reader *r, const cJSON *node, cons
     if (!list || count == 0)
         return NULL;
     if ((unsigned)count > FAULTS_MAX_RULES) {
-        settings_complain(r, list, "%d rules in %s are more than the %u that are allowed", count, key,
-                          FAULTS_MAX_RULES);
+        settings_complain(r, list, "%d rules in %s, at most %u are allowed", count, key, FAULTS_MAX_RULES);
         return NULL;
     }
     *ret = mem_alloc((size_t)count * size);
@@ -144,7 +143,7 @@ static void take_hardware(struct settings_reader *r, const cJSON *node, const st
         if (!settings_take(r, item, fault_hardware_settings, rule))
             continue;
         if (!json_at(item, "agent"))
-            settings_complain(r, item, "hardware needs an agent");
+            settings_complain(r, item, "agent is required for hardware");
         else if (rule->agent)
             check_agent(r, json_at(item, "agent"), rule->agent, clusters);
     }
@@ -159,7 +158,7 @@ void faults_take(struct settings_reader *r, const cJSON *node, const struct vipu
     if (!node || !settings_take(r, node, faults_settings, ret))
         return;
     if (ret->stall && ret->stall_ms)
-        settings_complain(r, node, "either stall or stall-ms");
+        settings_complain(r, node, "stall and stall-ms are mutually exclusive");
     if (quirks)
         (void)settings_take(r, quirks, fault_quirk_settings, &ret->quirks);
     take_calls(r, node, ret);

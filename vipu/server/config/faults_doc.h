@@ -1,5 +1,5 @@
 /* Faults as they are written: one YAML shape for the configuration file (`faults:`) and for the admin
- * end-point. Reading reports every mistake with its line; what is written out can be read again, and means
+ * endpoint. Reading reports every mistake with its line; what is written out can be read again, and means
  * what is still to come: rules that are used up are left out, and times say what is left. Pure. */
 #pragma once
 

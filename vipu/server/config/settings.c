@@ -79,7 +79,7 @@ void settings_release(const struct setting *rows, void *target)
 static void take_text(struct settings_reader *r, const struct setting *row, const cJSON *node, char **slot)
 {
     if (!cJSON_IsString(node) || !*node->valuestring)
-        settings_complain(r, node, "%s must be a text", row->key);
+        settings_complain(r, node, "%s must be a string", row->key);
     else
         mem_set_str(slot, node->valuestring);
 }
@@ -102,7 +102,7 @@ static void take_number(struct settings_reader *r, const struct setting *row, co
     int64_t value = json_i64(object, row->key, -1);
 
     if (value < row->min || value > row->max)
-        settings_complain(r, json_at(object, row->key), "%s must be a whole number from %u to %u", row->key,
+        settings_complain(r, json_at(object, row->key), "%s must be a number from %u to %u", row->key,
                           row->min, row->max);
     else
         *slot = (uint32_t)value;
@@ -160,16 +160,16 @@ static void refuse_key(struct settings_reader *r, const cJSON *member, const str
         nearest_offer(&nearest, row->key);
     meant = nearest_found(&nearest);
     if (meant)
-        settings_complain(r, member, "\"%.40s\" is no setting here; did you mean \"%s\"?", json_key(member),
+        settings_complain(r, member, "unknown setting \"%.40s\"; did you mean \"%s\"?", json_key(member),
                           meant);
     else
-        settings_complain(r, member, "\"%.40s\" is no setting here", json_key(member));
+        settings_complain(r, member, "unknown setting \"%.40s\"", json_key(member));
 }
 
 bool settings_take(struct settings_reader *r, const cJSON *object, const struct setting *rows, void *target)
 {
     if (!cJSON_IsObject(object)) {
-        settings_complain(r, object, "settings must stand here, such as \"%s:\"", rows[0].key);
+        settings_complain(r, object, "expected settings, such as \"%s:\"", rows[0].key);
         return false;
     }
     JSON_EACH (member, object) {
@@ -210,7 +210,7 @@ const char *settings_id(struct settings_reader *r, const cJSON *object, const ch
     if (cJSON_IsString(node) && settings_is_name(node->valuestring))
         return node->valuestring;
     settings_complain(r, node ? node : object,
-                      "%s needs an id of letters, digits, '.', '_' and '-', up to %u bytes", what,
+                      "%s requires an id of letters, digits, '.', '_' and '-', up to %u bytes", what,
                       NAME_MAX_BYTES);
     return NULL;
 }

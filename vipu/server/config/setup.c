@@ -28,7 +28,7 @@ static void override(struct server_config *config, const struct setup_source *so
     if (source->storage)
         mem_set_str(&config->storage, source->storage);
     if (source->secure && config->users.count == 0)
-        strv_push(problems, "--secure needs users in the configuration, or nobody may do anything");
+        strv_push(problems, "--secure requires at least one user in the configuration");
     config->secure = config->secure || source->secure;
 }
 

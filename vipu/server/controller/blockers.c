@@ -46,6 +46,5 @@ void blockers_explain(const struct controller *c, const struct user *user,
     if (count == 0 || !may_see_all(c, user, blocker, count))
         return;
     name_them(c, blocker, count, &names);
-    err_set_code(err, refusal.kind, refusal.code, "%s; it would fit without %s", refusal.msg,
-                 str_text(&names));
+    err_set_code(err, refusal.kind, refusal.code, "%s; blocked by %s", refusal.msg, str_text(&names));
 }

@@ -106,9 +106,9 @@ bool controller_restore_take(struct controller *c, struct controller_partition *
              1);
     entry->cluster = cluster;
     if (map_get(&c->by_id, p->id))
-        err_set(err, ERR_INVALID, "partition %s is there twice", p->id);
+        err_set(err, ERR_INVALID, "duplicate partition %s", p->id);
     else if (is_known && !vipu_allocator_reserve(&c->allocator, cluster, p->ipus, p->size))
-        err_set(err, ERR_INVALID, "partition %s has IPUs that another partition has", p->id);
+        err_set(err, ERR_INVALID, "partition %s has IPUs of another partition", p->id);
     else {
         if (!is_known)
             lose_hardware(entry);
@@ -155,7 +155,7 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
     if (!is_sound || !is_free)
         return err_set(err, ERR_INVALID, "%s", problems->items[0]);
     if (map_get(&c->by_id, r.id))
-        return err_set(err, ERR_EXISTS, "partition %s exists already", r.id);
+        return err_set(err, ERR_EXISTS, "partition %s already exists", r.id);
     if (!vipu_allocator_find(&c->allocator, &r, &place, err))
         return false;
     entry = NEW(struct controller_partition);
@@ -167,7 +167,7 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
     if (!vipu_allocator_reserve(&c->allocator, entry->cluster, entry->partition.ipus,
                                 entry->partition.size)) {
         controller_partition_free(entry);
-        return err_set(err, ERR_INTERNAL, "the place that was found is taken");
+        return err_set(err, ERR_INTERNAL, "internal: the allocated block is in use");
     }
     begin(c, entry, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
     add_take(c, entry);
@@ -179,7 +179,7 @@ static struct controller_partition *find(const struct controller *c, const char 
     struct controller_partition *entry = map_get(&c->by_id, id);
 
     if (!entry)
-        err_set(err, ERR_NOT_FOUND, "there is no partition \"%s\"", id);
+        err_set(err, ERR_NOT_FOUND, "partition \"%s\" not found", id);
     return entry;
 }
 

@@ -139,7 +139,7 @@ struct fault_verdict faults_on_call(struct faults *faults, const char *method, c
         if (verdict.status || verdict.drop || !(rule->status || rule->drop))
             continue;
         verdict.status = rule->status;
-        verdict.message = rule->message ? rule->message : "a fault on demand";
+        verdict.message = rule->message ? rule->message : "injected fault";
         verdict.drop = rule->drop;
         verdict.takes_effect = rule->takes_effect;
     }
@@ -150,7 +150,7 @@ char *faults_on_operation(struct faults *faults, const char *partition, enum fau
 {
     static const char *const sentences[] = {
         [FAULT_NOW] = "the partition failed",
-        [FAULT_CREATE] = "the partition could not be made",
+        [FAULT_CREATE] = "the partition could not be created",
         [FAULT_RESET] = "the partition could not be reset",
         [FAULT_REMOVE] = "the partition could not be removed; remove it with force",
     };
@@ -182,9 +182,8 @@ char *faults_of_ipu(const struct faults *faults, const char *agent, uint32_t boa
             (!is_agent && rule->ipu != board_ipu))
             continue;
         if (is_agent)
-            return mem_printf("agent %s: %s", agent, rule->error ? rule->error : "it does not answer");
-        return mem_printf("agent %s: IPU %u: %s", agent, board_ipu,
-                          rule->error ? rule->error : "it has failed");
+            return mem_printf("agent %s: %s", agent, rule->error ? rule->error : "not responding");
+        return mem_printf("agent %s: IPU %u: %s", agent, board_ipu, rule->error ? rule->error : "failed");
     }
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* Faults on demand: what a V-IPU controller is to do wrong, for tests and for people who write clients. Pure:
+/* Fault injection: what a V-IPU controller is to do wrong, for tests and for people who write clients. Pure:
  * whoever answers a call, ends an operation or looks at the hardware asks here what is to go wrong, and this
  * says so and counts. It delays nothing, drops nothing and reads no clock.
  *

@@ -55,15 +55,15 @@ static char *why_not(const struct controller_partition *entry, const struct vipu
     const char *agent;
 
     if (!next)
-        return mem_printf("partition %s is in cluster \"%s\", which is gone", p->id, p->cluster_id);
+        return mem_printf("partition %s is in cluster \"%s\", which was removed", p->id, p->cluster_id);
     if (next->torus != cluster->torus || next->looped != cluster->looped ||
         next->switched != cluster->switched)
-        return mem_printf("partition %s is in cluster \"%s\", which has another topology", p->id,
+        return mem_printf("partition %s is in cluster \"%s\", which has a different topology", p->id,
                           p->cluster_id);
     if ((agent = lost_agent(entry, next)))
-        return mem_printf("partition %s has IPUs of agent \"%s\", which is gone or elsewhere", p->id, agent);
+        return mem_printf("partition %s has IPUs of agent \"%s\", which was removed or moved", p->id, agent);
     if (!allocation || of_allocation != next || !is_inside(allocation, p))
-        return mem_printf("partition %s is in allocation \"%s\", which is gone or smaller", p->id,
+        return mem_printf("partition %s is in allocation \"%s\", which was removed or reduced", p->id,
                           p->allocation_id);
     return NULL;
 }
@@ -83,7 +83,7 @@ static bool may_change(const struct controller *c, const struct vipu_clusters *c
         }
     }
     if (more > 0)
-        strv_pushf(reasons, "and so it is with %zu more partitions", more);
+        strv_pushf(reasons, "and %zu more partitions", more);
     return reasons->count == before;
 }
 

@@ -10,7 +10,7 @@ const struct controller_partition *tenancy_find(const struct controller *c, cons
 
     if (!entry || user_may(user, entry->partition.allocation_id))
         return entry;
-    err_set(err, ERR_NOT_FOUND, "there is no partition \"%s\"", id);
+    err_set(err, ERR_NOT_FOUND, "partition \"%s\" not found", id);
     return NULL;
 }
 
@@ -20,7 +20,7 @@ bool tenancy_check_allocation(const struct controller *c, const struct user *use
     const struct vipu_cluster *cluster;
 
     return (user_may(user, id) && vipu_clusters_allocation(c->clusters, id, &cluster)) ||
-           err_set(err, ERR_NOT_FOUND, "there is no allocation \"%s\"", id);
+           err_set(err, ERR_NOT_FOUND, "allocation \"%s\" not found", id);
 }
 
 bool tenancy_sees_agent(const struct user *user, const struct vipu_cluster *cluster, size_t domain,
@@ -60,11 +60,11 @@ static bool refuse_place(const struct vipu_requirements *given, struct strv *pro
 
     (void)vipu_requirements_check(&r, problems);
     if (is_given(r.allocation_id))
-        strv_pushf(problems, "there is no allocation \"%s\"", r.allocation_id);
+        strv_pushf(problems, "allocation \"%s\" not found", r.allocation_id);
     else if (is_given(r.cluster_id))
-        strv_pushf(problems, "there is no cluster \"%s\"", r.cluster_id);
+        strv_pushf(problems, "cluster \"%s\" not found", r.cluster_id);
     else
-        strv_push(problems, "there is no allocation");
+        strv_push(problems, "no allocation available");
     return err_set(err, ERR_INVALID, "%s", problems->items[0]);
 }
 

@@ -76,7 +76,7 @@ static bool prepare_schema(struct store *store, struct err *err)
         return false;
     if (version > SCHEMA_VERSION)
         return err_set(err, ERR_INVALID,
-                       "storage: written by a newer vipu-server (format %d, this one knows %d)", version,
+                       "storage: written by a newer vipu-server (format %d, supported up to %d)", version,
                        SCHEMA_VERSION);
     return run(store, upgrade_from(version), err) &&
            prepare(store, "INSERT OR REPLACE INTO partitions VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &store->put,
@@ -135,7 +135,7 @@ static bool read_row(sqlite3_stmt *row, struct controller_partition **ret, struc
     if (!wire_get_partitions(bytes, WIRE_REPLY_BUDGET, &list, err))
         return false;
     if (list.count != 1)
-        return err_set(err, ERR_INVALID, "a row holds %zu partitions", list.count);
+        return err_set(err, ERR_INVALID, "a row contains %zu partitions instead of one", list.count);
     *ret = NEW(struct controller_partition);
     (*ret)->partition = list.items[0];
     list.items[0] = (struct vipu_partition){0};

@@ -63,14 +63,16 @@ static bool make_folder(const char *folder, struct err *err)
     struct stat found;
 
     if (mkdir(folder, FOLDER_MODE) == 0)
-        return chmod(folder, FOLDER_MODE) == 0 || err_errno(err, errno, "make %s", folder);
+        return chmod(folder, FOLDER_MODE) == 0 || err_errno(err, errno, "cannot create %s", folder);
     if (errno != EEXIST)
         return err_errno(err, errno,
-                         "make the folder of device locks %s (" ATTACH_FOLDER_ENV " names another)", folder);
+                         "cannot create the directory of device locks %s (" ATTACH_FOLDER_ENV
+                         " sets another one)",
+                         folder);
     if (stat(folder, &found) != 0)
         return err_errno(err, errno, "%s", folder);
     return S_ISDIR(found.st_mode) ||
-           err_set(err, ERR_IO, "%s is no folder; " ATTACH_FOLDER_ENV " may name another", folder);
+           err_set(err, ERR_IO, "%s is not a directory; " ATTACH_FOLDER_ENV " can set another one", folder);
 }
 
 /* Beside its place first, so that nobody ever sees it without its mode. */
@@ -98,11 +100,11 @@ static int open_lock(const char *path, struct err *err)
     if (fd < 0 && errno == ENOENT && make_lock(path))
         fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &file) != 0) {
-        err_errno(err, errno, "open the device lock %s", path);
+        err_errno(err, errno, "cannot open the device lock %s", path);
         return -1;
     }
     if (!S_ISREG(file.st_mode)) {
-        err_set(err, ERR_IO, "the device lock %s is no file", path);
+        err_set(err, ERR_IO, "the device lock %s is not a regular file", path);
         return -1;
     }
     opened = fd;
@@ -231,11 +233,12 @@ static bool refuse(int fd, const struct attach_request *request, struct err *err
     holder = read_holder(fd, ipu);
     if (holder.pid == 0)
         return err_set(err, ERR_BUSY,
-                       "device %" PRIu32 " of partition %s is in use: another program just took IPU %" PRIu32,
+                       "device %" PRIu32
+                       " of partition %s is in use: another program just attached to IPU %" PRIu32,
                        device->id, request->partition, ipu);
     return err_set(err, ERR_BUSY,
-                   "device %" PRIu32 " of partition %s is in use: IPU %" PRIu32
-                   " is attached to process %" PRId64 " (%s) of %s on %s for %s; gc-monitor shows all",
+                   "device %" PRIu32 " of partition %s is in use: IPU %" PRIu32 " by process %" PRId64
+                   " (%s, user %s, host %s) for %s; run gc-monitor for details",
                    device->id, request->partition, ipu, holder.pid, holder.command, holder.user, holder.host,
                    timefmt_age(time(NULL) - holder.since_unix_s, age));
 }
@@ -249,10 +252,10 @@ static bool take(int fd, const struct attach_request *request, struct err *err)
     if (fcntl(fd, F_OFD_SETLK, &lock) != 0)
         return errno == EAGAIN || errno == EACCES
                    ? refuse(fd, request, err)
-                   : err_errno(err, errno, "lock device %" PRIu32, request->device.id);
+                   : err_errno(err, errno, "cannot lock device %" PRIu32, request->device.id);
     lock_record_format(&holder, record);
     return write_records(fd, &request->device, record) ||
-           err_errno(err, errno, "write who is attached to device %" PRIu32, request->device.id);
+           err_errno(err, errno, "cannot write the lock record of device %" PRIu32, request->device.id);
 }
 
 struct attachment *attach(const struct attach_request *request, struct err *err)
@@ -299,7 +302,7 @@ bool attach_holders(const char *folder, const char *partition, uint32_t gcd, uin
 
     *ret = (struct lock_records){0};
     if (fd < 0)
-        return errno == ENOENT || err_errno(err, errno, "read the device lock %s", path);
+        return errno == ENOENT || err_errno(err, errno, "cannot read the device lock %s", path);
     for (uint32_t ipu = 0; ipu < ipu_count;) {
         struct lock_record holder;
 

@@ -74,7 +74,7 @@ static bool number_of(const cJSON *object, const char *key, uint32_t *ret, struc
         *ret = (uint32_t)value;
         return true;
     }
-    return err_set(err, ERR_INVALID, "\"%s\" is not a whole number from 0 to %u", key, UINT32_MAX);
+    return err_set(err, ERR_INVALID, "\"%s\" is not a number from 0 to %u", key, UINT32_MAX);
 }
 
 static bool read_device(const cJSON *node, struct vipu_ipuof_device *ret, struct err *err)
@@ -91,7 +91,7 @@ static bool read_device(const cJSON *node, struct vipu_ipuof_device *ret, struct
     };
 
     if (!cJSON_IsObject(node))
-        return err_set(err, ERR_INVALID, "it is no object");
+        return err_set(err, ERR_INVALID, "it is not an object");
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (!number_of(node, numbers[i].key, numbers[i].place, err))
             return false;
@@ -162,7 +162,7 @@ bool gcd_view_from_file(struct slice text, const char *name, struct gcd_view *re
     if (!document)
         return false;
     if (!cJSON_IsArray(devices))
-        return err_set(err, ERR_INVALID, "it is no IPUoF configuration: it has no array \"devices\"");
+        return err_set(err, ERR_INVALID, "not an IPUoF configuration: no array \"devices\"");
     if (!read_attributes(json_at(document, "attributes"), &view, err) || !read_devices(devices, &view, err))
         return false;
     sort_ipus(&view);

@@ -46,13 +46,13 @@ static bool choose(const struct partition_source *source, struct vipu_sync_clien
     }
     if (list->count == 0)
         return err_set(err, ERR_NOT_FOUND,
-                       "the controller at %s has no partition; \"vipu create partition\" makes one",
+                       "the controller at %s has no partition; create one with \"vipu create partition\"",
                        vipu_sync_target(client));
     for (size_t i = 0; i < list->count; i++)
         strv_push(&names, list->items[i].id);
     name_list_join(&names, &text);
     return err_set(err, ERR_INVALID,
-                   "no partition is named: set IPUOF_VIPU_API_PARTITION_ID to one of those at %s: %s",
+                   "no partition selected: set IPUOF_VIPU_API_PARTITION_ID to one of those on %s: %s",
                    vipu_sync_target(client), str_text(&text));
 }
 
@@ -68,7 +68,7 @@ static char *trouble_of(const char *id, const struct vipu_status *status)
     for (size_t i = 0; i < status->error_count; i++)
         str_addf(&text, "%s%s", i ? "; " : ": ", status->errors[i]);
     if (status->ready_state == VIPU_READY_PENDING)
-        str_adds(&text, "; its devices are there when \"vipu list partitions\" shows it ACTIVE");
+        str_adds(&text, "; wait until \"vipu list partitions\" shows it as ACTIVE");
     else
         str_addf(&text, "; try \"vipu reset partition %s\"", id);
     return str_take(&text);
@@ -113,8 +113,9 @@ static bool check_sizes(const struct discovery *found, struct err *err)
 {
     for (size_t i = 0; i < found->count; i++)
         if (found->views[i].ipu_count > GCD_VIEW_MAX_IPUS)
-            return err_set(err, ERR_IO, "the controller says that partition %s has %u IPUs, more than %u",
-                           found->views[i].partition, found->views[i].ipu_count, GCD_VIEW_MAX_IPUS);
+            return err_set(err, ERR_IO,
+                           "the controller reports %u IPUs for partition %s, at most %u are supported",
+                           found->views[i].ipu_count, found->views[i].partition, GCD_VIEW_MAX_IPUS);
     return true;
 }
 
@@ -131,7 +132,7 @@ static bool ask_config(const struct asking *asking, const char *id, int64_t gcd,
     if (err->kind != ERR_CONFLICT)
         return err_wrap(err, "partition %s", id);
     add_troubled(ret, id, asking->source, str_eq(id, asking->active),
-                 mem_printf("partition %s has no devices now: %s; try \"vipu reset partition %s\"", id,
+                 mem_printf("partition %s currently has no devices: %s; try \"vipu reset partition %s\"", id,
                             vipu_sync_reason(asking->client), id));
     return true;
 }
@@ -147,7 +148,7 @@ static bool ask_partition(const struct asking *asking, const char *id, int64_t g
             return false;
         return err_set(
             err, ERR_NOT_FOUND,
-            "the controller at %s has no partition \"%s\"; \"vipu list partitions\" shows what it has",
+            "the controller at %s has no partition \"%s\"; list them with \"vipu list partitions\"",
             vipu_sync_target(asking->client), id);
     }
     trouble = trouble_of(id, &status);

@@ -34,7 +34,7 @@ bool discover_file(const char *path, struct discovery *ret, struct err *err)
     AUTO(gcd_view) struct gcd_view view = {0};
 
     if (!read_view(path, &view, err))
-        return err_wrap(err, "the IPUoF file that IPUOF_CONFIG_PATH names");
+        return err_wrap(err, "IPUoF file in IPUOF_CONFIG_PATH");
     view.active = true;
     discovery_add_take(ret, &view);
     return true;
@@ -52,14 +52,16 @@ static bool list_folder(const char *folder, struct strv *ret, struct err *err)
     const struct dirent *entry;
 
     if (!dir)
-        return errno == ENOENT || errno == ENOTDIR || err_errno(err, errno, "read the folder %s", folder);
+        return errno == ENOENT || errno == ENOTDIR ||
+               err_errno(err, errno, "cannot read the directory %s", folder);
     while ((entry = readdir(dir)) && ret->count <= DISCOVERY_MAX_FILES)
         if (str_has_suffix(entry->d_name, SUFFIX) && entry->d_name[0] != '.')
             strv_pushf(ret, "%s/%s", folder, entry->d_name);
     closedir(dir);
     if (ret->count > DISCOVERY_MAX_FILES)
-        return err_set(err, ERR_INVALID, "%s has more than %u IPUoF files; IPUOF_CONFIG_PATH may name one",
-                       folder, DISCOVERY_MAX_FILES);
+        return err_set(err, ERR_INVALID,
+                       "%s has more than %u IPUoF files; set IPUOF_CONFIG_PATH to one of them", folder,
+                       DISCOVERY_MAX_FILES);
     if (ret->count)
         qsort(ret->items, ret->count, sizeof(*ret->items), compare_names);
     return true;
@@ -142,6 +144,6 @@ bool discover_folders(const struct partition_source *source, const struct discov
     }
     return wish->all ||
            err_set(err, ERR_NOT_FOUND,
-                   "no partition is named: set IPUOF_VIPU_API_HOST and IPUOF_VIPU_API_PARTITION_ID, or "
-                   "IPUOF_CONFIG_PATH, or make one with \"vipu create partition\"");
+                   "no partition selected: set IPUOF_VIPU_API_HOST and IPUOF_VIPU_API_PARTITION_ID, or "
+                   "IPUOF_CONFIG_PATH, or create one with \"vipu create partition\"");
 }

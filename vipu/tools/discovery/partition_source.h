@@ -46,14 +46,14 @@ bool partition_source_has_controller(const struct partition_source *source);
      .type = OPT_STR,                                                                                        \
      SOURCE_AT(config_path),                                                                                 \
      .arg = "FILE",                                                                                          \
-     .help = "the IPUoF file of the partition; stronger than anything else"},                                \
+     .help = "IPUoF file of the partition; takes precedence over all other settings"},                       \
         {.flag = "api-host",                                                                                 \
          .letter = 'H',                                                                                      \
          .env = "IPUOF_VIPU_API_HOST",                                                                       \
          .type = OPT_STR,                                                                                    \
          SOURCE_AT(host),                                                                                    \
          .arg = "HOST",                                                                                      \
-         .help = "host of the V-IPU controller; localhost when only a partition is named"},                  \
+         .help = "host of the V-IPU controller (default: localhost if a partition is given)"},               \
         {.flag = "api-port",                                                                                 \
          .letter = 'P',                                                                                      \
          .env = "IPUOF_VIPU_API_PORT",                                                                       \
@@ -70,7 +70,7 @@ bool partition_source_has_controller(const struct partition_source *source);
          .type = OPT_STR,                                                                                    \
          SOURCE_AT(partition),                                                                               \
          .arg = "ID",                                                                                        \
-         .help = "the partition; needed when the controller has several"},                                   \
+         .help = "partition ID; required if the controller has several"},                                    \
         {.flag = "gcd-id",                                                                                   \
          .env = "IPUOF_VIPU_API_GCD_ID",                                                                     \
          .type = OPT_U32,                                                                                    \
@@ -78,7 +78,7 @@ bool partition_source_has_controller(const struct partition_source *source);
          .fallback = "0",                                                                                    \
          .arg = "N",                                                                                         \
          .max = 65535,                                                                                       \
-         .help = "which graph compilation domain of the partition"},                                         \
+         .help = "graph compilation domain of the partition"},                                               \
         {.flag = "api-timeout",                                                                              \
          .env = "IPUOF_VIPU_API_TIMEOUT",                                                                    \
          .type = OPT_U32,                                                                                    \
@@ -87,25 +87,21 @@ bool partition_source_has_controller(const struct partition_source *source);
          .arg = "SECONDS",                                                                                   \
          .min = 1,                                                                                           \
          .max = 86400,                                                                                       \
-         .help = "how long a request to the controller may take"},                                           \
+         .help = "timeout of a request to the controller"},                                                  \
         {.flag = "api-user-id",                                                                              \
          .env = "VIPU_CLI_API_USER_ID",                                                                      \
          .type = OPT_STR,                                                                                    \
          SOURCE_AT(user_id),                                                                                 \
          .arg = "USER",                                                                                      \
-         .help = "user of a controller in secure mode"},                                                     \
+         .help = "user ID, for a controller in secure mode"},                                                \
         {.flag = "api-access-key",                                                                           \
          .env = "VIPU_CLI_API_ACCESS_KEY",                                                                   \
          .type = OPT_STR,                                                                                    \
          SOURCE_AT(access_key),                                                                              \
          .arg = "KEY",                                                                                       \
-         .help = "the user's access key"},                                                                   \
-        {.flag = "api-tls",                                                                                  \
-         .env = "VIPU_CLI_API_TLS",                                                                          \
-         .type = OPT_FLAG,                                                                                   \
-         SOURCE_AT(tls),                                                                                     \
-         .help = "the controller expects TLS"},                                                              \
+         .help = "access key of the user"},                                                                  \
+        {.flag = "api-tls", .env = "VIPU_CLI_API_TLS", .type = OPT_FLAG, SOURCE_AT(tls), .help = "use TLS"}, \
     {                                                                                                        \
         .flag = "api-ca-cert", .env = "VIPU_CLI_API_CA_CERT", .type = OPT_STR, SOURCE_AT(ca_file),           \
-        .arg = "FILE", .help = "PEM file of who may sign the controller's certificate; implies TLS"          \
+        .arg = "FILE", .help = "PEM file with CA certificates (default: the system's); implies TLS"          \
     }

@@ -55,7 +55,7 @@ static int run(const struct program *program, const void *parsed)
 int gc_info_main(int argc, char **argv)
 {
     const struct program program = {.spec = &gc_info_spec,
-                                    .summary = "tell about the IPUs of a partition",
+                                    .summary = "show information about the IPUs of a partition",
                                     .env = environment,
                                     .run = run};
     struct options options = {0};

@@ -11,15 +11,15 @@ static const struct opt rows[] = {
     {.flag = "list-devices",
      .letter = 'l',
      COMMAND(QUERY_LIST),
-     .help = "list the devices of the partition: each IPU, and the devices of several IPUs that it offers"},
+     .help = "list the devices of the partition, single and multi-IPU"},
     {.flag = "device-info",
      .letter = 'i',
      COMMAND(QUERY_ATTRIBUTES),
-     .help = "print the attributes of a device, one line for each"},
+     .help = "print the attributes of a device, one per line"},
     {.flag = "chip-id", COMMAND(QUERY_CHIP_IDS), .help = "print the chip id of each IPU of a device"},
     {.flag = "tile-overview",
      COMMAND(QUERY_TILES),
-     .help = "show the tiles of each IPU of a device; refused while a program is attached to it"},
+     .help = "show the tiles of each IPU of a device; fails while a program is attached to it"},
     {.flag = "ipu-count",
      COMMAND(QUERY_COUNT),
      .help = "print how many IPUs a device has; without --device-id, the partition"},
@@ -51,12 +51,11 @@ const struct opts_spec gc_info_spec = {
              "       gc-info --device-id ID --device-info\n"
              "       gc-info --device-id ID --chip-id | --tile-overview\n"
              "       gc-info [--device-id ID] --ipu-count | --ipu-arch | --tile-clock-speed",
-    .about =
-        "Tells about the IPUs of the partition that the environment names: the file IPUOF_CONFIG_PATH, or "
-        "the controller and partition of IPUOF_VIPU_API_HOST and IPUOF_VIPU_API_PARTITION_ID, or the files "
-        "in ~/.ipuof.conf.d, or those in " SOURCE_SYSTEM_FOLDER ", in this order. The exit status is 0 for "
-        "success, 1 when nothing can be told (no partition, no controller, no such device, the partition "
-        "is in error), 2 for a wrong command line.",
+    .about = "Shows information about the IPUs of the partition set in the environment: the file "
+             "IPUOF_CONFIG_PATH, or the controller and partition of IPUOF_VIPU_API_HOST and "
+             "IPUOF_VIPU_API_PARTITION_ID, or the files in ~/.ipuof.conf.d, or those in " SOURCE_SYSTEM_FOLDER
+             ", in this order. Exit status: 0 for success, 1 if the information is not available (no "
+             "partition, no controller, unknown device, partition in error), 2 for an invalid command line.",
     .rows = rows,
 };
 
@@ -71,9 +70,9 @@ static bool find_command(const struct options *options, struct query *query, str
         count++;
     }
     if (count == 0)
-        strv_push(problems, "what to print? For example: gc-info --list-devices");
+        strv_push(problems, "missing action; for example: gc-info --list-devices");
     if (count > 1)
-        strv_push(problems, "only one thing can be printed at a time");
+        strv_push(problems, "choose one action");
     return count == 1;
 }
 
@@ -84,13 +83,13 @@ bool options_query(const struct options *options, struct query *ret, struct strv
     bool known = find_command(options, &query, problems);
 
     if (options->device && !parse_u32(options->device, 0, QUERY_MAX_DEVICE, &query.device))
-        strv_pushf(problems, "--device-id needs a number from 0 to %u, not \"%.40s\"", QUERY_MAX_DEVICE,
+        strv_pushf(problems, "--device-id must be a number from 0 to %u, got \"%.40s\"", QUERY_MAX_DEVICE,
                    options->device);
     query.has_device = options->device != NULL;
     if (known && query_needs_device(query.kind) && !options->device)
-        strv_push(problems, "which device? --device-id ID, with a number that gc-info --list-devices prints");
+        strv_push(problems, "--device-id is required; list the devices with gc-info --list-devices");
     if (known && query.kind != QUERY_LIST && options->all_partitions)
-        strv_push(problems, "--all-partitions goes with --list-devices only");
+        strv_push(problems, "--all-partitions requires --list-devices");
     *ret = query;
     return problems->count == before;
 }

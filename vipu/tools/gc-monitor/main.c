@@ -102,7 +102,7 @@ static int run(const struct program *program, const void *parsed)
 int gc_monitor_main(int argc, char **argv)
 {
     const struct program program = {.spec = &gc_monitor_spec,
-                                    .summary = "show the IPUs of a partition and who uses them",
+                                    .summary = "show the IPUs of a partition and the processes that use them",
                                     .env = environment,
                                     .run = run};
     struct options options = {0};

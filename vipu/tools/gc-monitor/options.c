@@ -10,7 +10,7 @@ static const struct opt rows[] = {
     {.flag = "no-card-info",
      .type = OPT_FLAG,
      AT(no_card_info),
-     .help = "leave out the table of IPUs; only who is attached"},
+     .help = "show only attached processes, without the table of IPUs"},
     {.flag = "all-partitions",
      .letter = 'a',
      .type = OPT_FLAG,
@@ -30,9 +30,9 @@ const struct opts_spec gc_monitor_spec = {
     .program = "gc-monitor",
     .usage = "gc-monitor [--no-card-info] [--all-partitions] [--json]",
     .about =
-        "Shows the IPUs of the partition that the environment names, as gc-info finds it, and the programs "
-        "of this host that are attached to them. Temperatures and power are shown of programs that read "
-        "the sensors: start those with GCDA_MONITOR=1. The exit status is 0 for success, 1 when nothing can "
-        "be told (no partition, no controller, the partition is in error), 2 for a wrong command line.",
+        "Shows the IPUs of the partition set in the environment (see gc-info) and the programs of this host "
+        "that are attached to them. Temperatures and power are shown for programs that read the sensors: "
+        "start them with GCDA_MONITOR=1. Exit status: 0 for success, 1 if the information is not available "
+        "(no partition, no controller, partition in error), 2 for an invalid command line.",
     .rows = rows,
 };

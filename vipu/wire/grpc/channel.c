@@ -226,7 +226,7 @@ static void on_shake_slow(struct loop_timer *timer)
     struct channel *channel = CONTAINER_OF(timer, struct channel, shake);
     struct err why;
 
-    err_set(&why, ERR_TIMEOUT, "the peer did not finish the TLS handshake within %d ms", DIAL_ADDRESS_MS);
+    err_set(&why, ERR_TIMEOUT, "TLS handshake timed out after %d ms", DIAL_ADDRESS_MS);
     if (channel->conn && has_other_address(channel, channel->conn))
         on_broken(channel, channel->conn, &why);
 }
@@ -330,7 +330,7 @@ static void on_deadline(struct loop_timer *timer)
     struct err why;
 
     err_set_code(&why, ERR_TIMEOUT, GRPC_DEADLINE_EXCEEDED, "%s: no %s within %lld ms", channel->authority,
-                 conn ? "answer" : "connection", (long long)call->deadline_ms);
+                 conn ? "response" : "connection", (long long)call->deadline_ms);
     if (conn && h2_client_conn_is_unresponsive(conn, call)) {
         give_up(channel, conn);
         if (h2_client_conn_has_only(conn, call)) {
@@ -416,7 +416,7 @@ void channel_abort(struct channel *channel)
     struct err err;
 
     drop_connections(channel, &orphans, true);
-    err_set(&err, ERR_IO, "%s: the connection was reset by us", channel->authority);
+    err_set(&err, ERR_IO, "%s: connection aborted", channel->authority);
     finish_all(&orphans, &err);
     finish_all(&channel->waiting, &err);
 }
@@ -473,7 +473,7 @@ struct channel_call *channel_call(struct channel *channel, const struct channel_
 
     call->err = channel->refused;
     if (!is_room)
-        err_set_code(&call->err, ERR_BUSY, GRPC_RESOURCE_EXHAUSTED, "%s: %u calls are in flight already",
+        err_set_code(&call->err, ERR_BUSY, GRPC_RESOURCE_EXHAUSTED, "%s: too many calls in flight (%u)",
                      channel->authority, channel->max_in_flight);
     if (call->err.kind != ERR_NONE) {
         finish(call);

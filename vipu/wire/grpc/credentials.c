@@ -17,9 +17,9 @@ static bool is_printable(struct slice value)
 static bool check(const char *what, struct slice value, size_t max, struct err *err)
 {
     if (value.len > max)
-        return err_set(err, ERR_INVALID, "the %s is longer than %zu bytes", what, max);
+        return err_set(err, ERR_INVALID, "the %s is too long, limit %zu bytes", what, max);
     if (!is_printable(value))
-        return err_set(err, ERR_INVALID, "the %s holds a character that is not printable ASCII", what);
+        return err_set(err, ERR_INVALID, "the %s contains a character that is not printable ASCII", what);
     /* HTTP drops blanks around a value, and the controller would then know another one. */
     if (value.len && (value.ptr[0] == ' ' || value.ptr[value.len - 1] == ' '))
         return err_set(err, ERR_INVALID, "the %s begins or ends with a blank", what);
@@ -30,7 +30,7 @@ bool credentials_set(struct credentials *c, const char *user_id, const char *acc
 {
     struct slice id = slice_of(user_id), key = slice_of(access_key);
 
-    if (!check("user id", id, CREDENTIALS_USER_ID_MAX, err) ||
+    if (!check("user ID", id, CREDENTIALS_USER_ID_MAX, err) ||
         !check("access key", key, CREDENTIALS_ACCESS_KEY_MAX, err))
         return false;
     credentials_release(c);

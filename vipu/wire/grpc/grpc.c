@@ -111,12 +111,12 @@ bool grpc_unframe(struct slice body, struct slice *ret, struct err *err)
     size_t len;
 
     if (body.len < GRPC_PREFIX_BYTES)
-        return err_set(err, ERR_IO, "the answer has %zu bytes and no message", body.len);
+        return err_set(err, ERR_IO, "empty response (%zu bytes)", body.len);
     if (b[0] != 0)
-        return err_set(err, ERR_IO, "the message is compressed, which nobody asked for");
+        return err_set(err, ERR_IO, "unexpected compressed message");
     len = (size_t)b[1] << 24 | (size_t)b[2] << 16 | (size_t)b[3] << 8 | b[4];
     if (len != body.len - GRPC_PREFIX_BYTES)
-        return err_set(err, ERR_IO, "the message announces %zu bytes and %zu came", len,
+        return err_set(err, ERR_IO, "incomplete message: expected %zu bytes, got %zu", len,
                        body.len - GRPC_PREFIX_BYTES);
     *ret = (struct slice){body.ptr + GRPC_PREFIX_BYTES, len};
     return true;

@@ -55,8 +55,7 @@ static void turn_away(struct grpc_server *server, int fd)
     if (now < server->next_crowd_ms)
         return;
     server->next_crowd_ms = now + CROWD_PAUSE_MS;
-    log_warn("connections are refused: there are as many as are allowed at a time",
-             KVF("connections", "%zu", server->conn_count));
+    log_warn("connection rejected: connection limit reached", KVF("connections", "%zu", server->conn_count));
 }
 
 /* The connection that has been of no use for longest makes room; its client connects again when it has a

@@ -134,9 +134,9 @@ static const char *gather(struct grpc_server_conn *conn, struct grpc_server_call
                           size_t len)
 {
     if (conn->unfinished + len > UNFINISHED_MAX * (conn->owner.options->max_request + GRPC_PREFIX_BYTES))
-        return "this connection has begun too many requests without finishing them";
+        return "too many unfinished requests on this connection";
     if (!str_add(&call->body, bytes, len))
-        return "the request is larger than this server takes";
+        return "request too large";
     conn->unfinished += len;
     return NULL;
 }
@@ -180,7 +180,7 @@ static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *ca
     } else if (call->is_masked) {
         grpc_server_reject(call, GRPC_UNAUTHENTICATED,
                            "send " CREDENTIALS_USER_ID " and " CREDENTIALS_ACCESS_KEY
-                           " once each, short, and in printable ASCII");
+                           " once each, within their limits, in printable ASCII");
     } else if (!grpc_unframe(str_slice(&body), &message, &err)) {
         grpc_server_reject(call, GRPC_INVALID_ARGUMENT, err.msg);
     } else {
@@ -404,8 +404,7 @@ void grpc_server_reply(struct grpc_server_call *call, struct slice message)
     struct grpc_server_conn *conn = call->conn;
 
     if (conn && conn->unsent + message.len > conn->owner.options->max_unsent) {
-        grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED,
-                           "too many replies wait to be read on this connection");
+        grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, "too many unread responses on this connection");
         return;
     }
     call->answered = true;

@@ -98,7 +98,7 @@ bool h2_flush(struct h2 *h2)
     if (h2->reading)
         return true;
     if (h2->out_sent < h2->out.len && h2->gated && !h2->owner->may_resume(h2))
-        return break_because(h2, "the rest of a request may no longer be sent");
+        return break_because(h2, "cannot send the rest of a request: sending is no longer allowed");
     for (;;) {
         ssize_t sent;
 
@@ -116,7 +116,7 @@ bool h2_flush(struct h2 *h2)
     sock_want(&h2->sock, true, h2->out_sent < h2->out.len);
     if (h2->out.len == 0 && !nghttp2_session_want_read(h2->session) &&
         !nghttp2_session_want_write(h2->session))
-        return break_because(h2, "the HTTP/2 session is over");
+        return break_because(h2, "the HTTP/2 session has ended");
     return true;
 }
 
@@ -174,8 +174,8 @@ static bool end_of_input(struct h2 *h2)
                                      ? "the peer closed the connection after the TLS handshake"
                                      : "the peer closed the connection during the TLS handshake: does it "
                                        "speak TLS?");
-    return break_because(h2, "the peer closed the connection before it said a word: does it want TLS "
-                             "(--api-tls)?");
+    return break_because(
+        h2, "the peer closed the connection before sending any data: does it require TLS (--api-tls)?");
 }
 
 /* False when broken; *more says whether another read may find something. */

@@ -75,10 +75,10 @@ static bool gather(struct h2_client_conn *conn, struct channel_call *call, const
 {
     if (conn->unfinished + len > UNFINISHED_MAX)
         return err_set_code(&call->err, ERR_IO, GRPC_RESOURCE_EXHAUSTED,
-                            "answers of more than %zu bytes are coming at once", UNFINISHED_MAX);
+                            "concurrent responses exceed %zu bytes", UNFINISHED_MAX);
     if (!response_data(&call->response, bytes, len))
-        return err_set_code(&call->err, ERR_IO, GRPC_RESOURCE_EXHAUSTED,
-                            "the answer is larger than %zu bytes", call->response.body.max);
+        return err_set_code(&call->err, ERR_IO, GRPC_RESOURCE_EXHAUSTED, "response exceeds %zu bytes",
+                            call->response.body.max);
     conn->unfinished += len;
     return true;
 }
@@ -146,8 +146,7 @@ static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int
             break;
     }
     if (call) {
-        err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "the request was not sent: %s",
-                     nghttp2_strerror(error));
+        err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "request not sent: %s", nghttp2_strerror(error));
         over(conn, call);
     }
     return 0;
@@ -257,7 +256,7 @@ static ssize_t on_read_request(nghttp2_session *session, int32_t stream_id, uint
     if (!call)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     if (call->gated && !may_send(conn)) {
-        err_set_code(&call->err, ERR_DENIED, GRPC_CANCELLED, "not allowed to send any more");
+        err_set_code(&call->err, ERR_DENIED, GRPC_CANCELLED, "sending is no longer allowed");
         over(conn, call);
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
@@ -313,7 +312,7 @@ void h2_client_conn_submit(struct h2_client_conn *conn, struct channel_call *cal
     call_move(call, &conn->calls);
     call->stream_id = nghttp2_submit_request(conn->h2.session, NULL, headers, count, &body, call);
     if (call->stream_id < 0) {
-        err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "the request was not sent: %s",
+        err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "request not sent: %s",
                      nghttp2_strerror(call->stream_id));
         over(conn, call);
         /* The numbers of streams are used up: the next call needs another connection. */

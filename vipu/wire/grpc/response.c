@@ -46,7 +46,7 @@ static bool refused(const struct response *response, struct err *err)
     int status = response->grpc_status;
 
     return err_set_code(err, grpc_status_kind(status), status, "%s: %s", grpc_status_name(status),
-                        response->text.len ? str_text(&response->text) : "the controller gave no reason");
+                        response->text.len ? str_text(&response->text) : "no reason given by the controller");
 }
 
 static bool lacking(const struct response *response, uint32_t reset, struct err *err)
@@ -56,9 +56,9 @@ static bool lacking(const struct response *response, uint32_t reset, struct err 
                             nghttp2_http2_strerror(reset));
     if (response->http_status != 200 && response->http_status != 0)
         return err_set_code(err, ERR_IO, GRPC_UNAVAILABLE,
-                            "the answer is HTTP status %d without a gRPC status: is this a V-IPU controller?",
+                            "HTTP status %d without a gRPC status: is this a V-IPU controller?",
                             response->http_status);
-    return err_set_code(err, ERR_IO, GRPC_UNKNOWN, "the answer ended without a gRPC status");
+    return err_set_code(err, ERR_IO, GRPC_UNKNOWN, "the response ended without a gRPC status");
 }
 
 bool response_judge(const struct response *response, uint32_t reset, struct slice *ret, struct err *err)

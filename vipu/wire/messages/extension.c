@@ -164,7 +164,7 @@ bool wire_get_clusters(struct slice bytes, size_t budget, struct vipu_cluster_li
         return false;
     for (size_t i = 0; i < reply->n_clusters; i++)
         if (!is_sane(reply->clusters[i]))
-            return err_set(err, ERR_IO, "the reply has an IPU-Link domain of more than %u IPUs",
+            return err_set(err, ERR_IO, "the reply has an IPU-Link domain with more than %u IPUs",
                            VIPU_ILD_IPUS);
     ret->count = reply->n_clusters;
     ret->items = mem_alloc((ret->count + 1) * sizeof(*ret->items));

@@ -110,6 +110,7 @@ bool wire_get_partitions(struct slice bytes, size_t budget, struct vipu_partitio
             return true;
         }
     }
-    return err_set(err, ERR_IO, "the %zu bytes are no list of partitions, or ask for too much memory",
+    return err_set(err, ERR_IO,
+                   "cannot decode the list of partitions (%zu bytes): invalid, or over the memory limit",
                    bytes.len);
 }

@@ -23,8 +23,8 @@ void *proto_unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, s
         protobuf_c_message_unpack(type, &allocator, bytes.len, (const uint8_t *)(bytes.ptr ? bytes.ptr : ""));
 
     if (!message)
-        err_set(err, ERR_INVALID, "the %zu bytes are no %s, or ask for too much memory", bytes.len,
-                type->short_name);
+        err_set(err, ERR_INVALID, "cannot decode %s (%zu bytes): invalid, or over the memory limit",
+                type->short_name, bytes.len);
     return message;
 }
 

@@ -201,7 +201,7 @@ bool wire_get_status(struct slice bytes, struct vipu_status *ret, struct err *er
         return false;
     wire = reply->status;
     if (!wire)
-        return err_set(err, ERR_IO, "the reply holds no status");
+        return err_set(err, ERR_IO, "the reply contains no status");
     *ret = (struct vipu_status){
         .partition_id = proto_copy(wire->partition_id),
         .ready_state = (enum vipu_ready_state)wire->ready_state,
@@ -302,7 +302,7 @@ bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret,
             return true;
         }
     }
-    return err_set(err, ERR_IO, "the %zu bytes are no list of IPUs, or ask for too much memory", bytes.len);
+    return err_set(err, ERR_IO, "cannot decode the list of IPUs (%zu bytes)", bytes.len);
 }
 
 bool wire_count_ipus(struct slice bytes, uint32_t *ret, struct err *err)
@@ -318,7 +318,7 @@ bool wire_count_ipus(struct slice bytes, uint32_t *ret, struct err *err)
         total += ipus;
     }
     if (!is_list || rest.len || total > UINT32_MAX)
-        return err_set(err, ERR_IO, "the %zu bytes are no list of IPUs", bytes.len);
+        return err_set(err, ERR_IO, "cannot decode the list of IPUs (%zu bytes)", bytes.len);
     *ret = (uint32_t)total;
     return true;
 }
@@ -365,7 +365,7 @@ bool wire_get_ipuof(struct slice bytes, struct vipu_ipuof_config *ret, struct er
         return false;
     wire = reply->ipuof_config;
     if (!wire)
-        return err_set(err, ERR_IO, "the reply holds no configuration");
+        return err_set(err, ERR_IO, "the reply contains no configuration");
     *ret = (struct vipu_ipuof_config){
         .routing = (enum vipu_routing)wire->ipulink_routing_type,
         .gateway_routing = (enum vipu_gateway_routing)wire->gw_routing_type,

@@ -109,7 +109,7 @@ static bool take_ipus(const Virmgrpc__PartitionRequirements *wire, struct arena 
     struct vipu_ipu *ipus = arena_alloc(arena, (wire->n_ipus + 1) * sizeof(*ipus));
 
     if (!ipus)
-        return err_set(err, ERR_INVALID, "the list of %zu IPUs asks for too much memory", wire->n_ipus);
+        return err_set(err, ERR_INVALID, "the list of %zu IPUs exceeds the memory limit", wire->n_ipus);
     for (size_t i = 0; i < wire->n_ipus; i++)
         ipus[i] = proto_ipu(wire->ipus[i]);
     r->ipus = ipus;
@@ -128,7 +128,7 @@ bool wire_get_create(struct slice bytes, struct arena *arena, struct vipu_requir
         return false;
     wire = request->requirements;
     if (!wire)
-        return err_set(err, ERR_INVALID, "the request holds no requirements");
+        return err_set(err, ERR_INVALID, "the request contains no requirements");
     r = (struct vipu_requirements){
         .id = proto_clean(wire->id),
         .size = wire->size,

@@ -45,7 +45,7 @@ static void on_slow(struct loop_timer *timer)
     struct dial *dial = CONTAINER_OF(timer, struct dial, timer);
 
     sock_close(&dial->sock, true);
-    err_set(&dial->err, ERR_TIMEOUT, "connect: no answer within %d ms", DIAL_ADDRESS_MS);
+    err_set(&dial->err, ERR_TIMEOUT, "connect: timed out after %d ms", DIAL_ADDRESS_MS);
     try_next(dial);
 }
 
@@ -115,7 +115,7 @@ struct dial *dial_start(struct loop *loop, const char *host, uint32_t port, unsi
     dial->ctx = ctx;
     dial->resolve = resolve_start(loop, host, port, on_resolved, dial);
     if (!dial->resolve) {
-        err_set(&dial->err, ERR_INVALID, "\"%.64s\" is no host name", host);
+        err_set(&dial->err, ERR_INVALID, "invalid host name \"%.64s\"", host);
         loop_timer_start(loop, &dial->timer, 0, on_no_name);
     }
     return dial;

@@ -110,7 +110,7 @@ int sock_connect(const struct sockaddr *address, socklen_t len, unsigned idle_ti
     AUTO(fd) int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0) {
-        err_errno(err, errno, "open a socket");
+        err_errno(err, errno, "cannot open a socket");
         return -1;
     }
     tune(fd, idle_timeout_ms);
@@ -130,7 +130,8 @@ static bool split(const char *address, char **ret_host, char **ret_port, struct 
 
     if (!colon || !parse_u32(colon + 1, 0, 65535, &port))
         return err_set(err, ERR_INVALID,
-                       "listen address \"%s\" does not end in :PORT with a port up to 65535", address);
+                       "invalid listen address \"%s\": expected [HOST]:PORT with a port up to 65535",
+                       address);
     len = (size_t)(colon - address);
     if (len >= 2 && address[0] == '[' && colon[-1] == ']') {
         address++;
@@ -151,7 +152,7 @@ static int listen_on(const struct addrinfo *info, const char *address, struct er
             set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     }
     if (fd < 0 || bind(fd, info->ai_addr, info->ai_addrlen) != 0 || listen(fd, 512) != 0) {
-        err_errno(err, errno, "listen on %s", address);
+        err_errno(err, errno, "cannot listen on %s", address);
         return -1;
     }
     return keep(&fd);

@@ -92,24 +92,25 @@ static bool distrust(const struct tls *tls, struct err *err)
     switch (verdict) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
         return err_set(err, ERR_DENIED,
-                       "the controller's certificate has expired: its admin has to renew it");
+                       "the controller's certificate has expired: ask its admin to renew it");
     case X509_V_ERR_CERT_NOT_YET_VALID:
-        return err_set(err, ERR_DENIED, "the controller's certificate is not valid yet: compare the clocks");
+        return err_set(err, ERR_DENIED, "the controller's certificate is not valid yet: check the clocks");
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        return err_set(err, ERR_DENIED,
-                       "the controller's certificate is not for \"%.64s\": use a host that it names",
-                       tls->host);
+        return err_set(
+            err, ERR_DENIED,
+            "the controller's certificate is not valid for \"%.64s\": use a host name that it contains",
+            tls->host);
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
         return err_set(err, ERR_DENIED,
-                       "the controller's certificate is of an unknown authority: give the CA that "
-                       "signed it (--api-ca-cert, or ca.crt in the operator's Secret)");
+                       "the controller's certificate is signed by an unknown authority: provide its CA "
+                       "certificate (--api-ca-cert, or ca.crt in the operator's Secret)");
     default:
-        return err_set(err, ERR_DENIED, "the controller's certificate is not believed: %s",
+        return err_set(err, ERR_DENIED, "certificate verification failed: %s",
                        X509_verify_cert_error_string(verdict));
     }
 }
@@ -127,7 +128,7 @@ static bool explain(const struct tls *tls, struct err *err)
         return err_set(err, ERR_IO, "the peer does not speak TLS: is this a cleartext port?");
     if (ERR_GET_REASON(code) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL)
         return err_set(err, ERR_IO, "the peer speaks TLS but not HTTP/2: is this a V-IPU controller?");
-    return err_set(err, ERR_IO, "TLS: %s", text ? text : "the peer broke off");
+    return err_set(err, ERR_IO, "TLS: %s", text ? text : "connection reset by peer");
 }
 
 /* False when the SSL is beyond use; true when it only waits for bytes. */
@@ -183,7 +184,7 @@ bool tls_read(struct tls *tls, void *out, size_t room, size_t *ret_len, struct e
     if (!tls->is_open)
         return true;
     if (BIO_ctrl_pending(tls->out) > UNHEARD_MAX_BYTES)
-        return err_set(err, ERR_IO, "the peer asks TLS for answers and reads none");
+        return err_set(err, ERR_IO, "the peer does not read its TLS responses");
     ERR_clear_error();
     result = SSL_read_ex(tls->ssl, out, room, ret_len);
     if (result == 1 || is_waiting(tls, result))
@@ -199,7 +200,7 @@ bool tls_drain(struct tls *tls, struct str *out, struct err *err)
     long len = BIO_get_mem_data(tls->out, &bytes);
 
     if (len > 0 && !str_add(out, bytes, (size_t)len))
-        return err_set(err, ERR_IO, "%ld bytes of TLS are more than fit", len);
+        return err_set(err, ERR_IO, "TLS buffer overflow: %ld bytes", len);
     if (len > 0)
         (void)BIO_reset(tls->out);
     return true;

@@ -30,7 +30,7 @@ static const char *reason(void)
 {
     const char *text = ERR_reason_error_string(ERR_peek_last_error());
 
-    return text ? text : "OpenSSL gives no reason";
+    return text ? text : "no reason given by OpenSSL";
 }
 
 static struct tls_context *context_new(const SSL_METHOD *method)
@@ -108,7 +108,7 @@ static bool each_certificate(const char *file, bool (*use)(SSL_CTX *ssl, X509 *c
     if (ok && bad)
         ok = err_set(err, ERR_INVALID, "%s: certificate %zu: %s", file, count + 1, reason());
     else if (ok && count == 0)
-        ok = err_set(err, ERR_INVALID, "%s: there is no PEM certificate in it", file);
+        ok = err_set(err, ERR_INVALID, "%s: no PEM certificate found", file);
     close_pem(bio);
     return ok;
 }
@@ -126,9 +126,9 @@ static bool use_key(SSL_CTX *ssl, const char *file, struct err *err)
     ERR_clear_error();
     key = PEM_read_bio_PrivateKey(bio, NULL, pem_no_passphrase, NULL);
     if (!key)
-        ok = err_set(err, ERR_INVALID, "%s: there is no PEM private key without a passphrase in it", file);
+        ok = err_set(err, ERR_INVALID, "%s: no PEM private key without a passphrase found", file);
     else if (SSL_CTX_use_PrivateKey(ssl, key) != 1)
-        ok = err_set(err, ERR_INVALID, "%s: the private key does not serve: %s", file, reason());
+        ok = err_set(err, ERR_INVALID, "%s: cannot use the private key: %s", file, reason());
     EVP_PKEY_free(key);
     close_pem(bio);
     OPENSSL_cleanse(pem.ptr, pem.len);
@@ -189,7 +189,7 @@ struct tls_context *tls_context_client(const char *ca_file, struct err *err)
         ok = each_certificate(ca_file, use_authority, context->ssl, err);
     else
         ok = SSL_CTX_set_default_verify_paths(context->ssl) == 1 ||
-             err_set(err, ERR_INVALID, "the system's certificates: %s", reason());
+             err_set(err, ERR_INVALID, "cannot load the system's CA certificates: %s", reason());
     if (ok)
         return context;
     tls_context_free(context);

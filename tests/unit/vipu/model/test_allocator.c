@@ -641,8 +641,8 @@ TEST(a_busy_cluster_says_what_is_left)
 
     set_up(&w, 1);
     CHECK_ERR(vipu_allocator_find(&w.a, &r, &at, &err), err, ERR_BUSY);
-    CHECK_HAS(err.msg, "no room for 32 IPUs over 1 IPU-Link domain: ");
-    CHECK_HAS(err.msg, "IPUs are free, and at most ");
+    CHECK_HAS(err.msg, "not enough free IPUs: 32 IPUs over 1 IPU-Link domain requested, ");
+    CHECK_HAS(err.msg, "free, largest block ");
     tear_down(&w);
 }
 
@@ -655,14 +655,14 @@ TEST(what_is_wrong_with_names_and_cables)
         enum vipu_gateway_routing gateway;
         const char *says;
     } rows[] = {
-        {"x", NULL, 0, 0, "there is no cluster \"x\""},
-        {NULL, "y", 0, 0, "there is no allocation \"y\""},
+        {"x", NULL, 0, 0, "cluster \"x\" not found"},
+        {NULL, "y", 0, 0, "allocation \"y\" not found"},
         {"c0", "c1-1", 0, 0, "allocation \"c1-1\" is part of cluster \"c1\", not of \"c0\""},
-        {"c0", NULL, VIPU_ROUTING_RINGSWNC, 0, "which cluster \"c0\" does not have"},
-        {"c1", NULL, 0, VIPU_GATEWAY_RING, "looped gateway links, which cluster \"c1\" does not have"},
-        {NULL, NULL, 0, VIPU_GATEWAY_SWRING, "switched gateway links, which no cluster has"},
+        {"c0", NULL, VIPU_ROUTING_RINGSWNC, 0, "not available in cluster \"c0\""},
+        {"c1", NULL, 0, VIPU_GATEWAY_RING, "looped gateway links, not available in cluster \"c1\""},
+        {NULL, NULL, 0, VIPU_GATEWAY_SWRING, "switched gateway links, not available in any cluster"},
         {NULL, NULL, VIPU_ROUTING_RINGSWNC, VIPU_GATEWAY_RING,
-         "no cluster has the links for routing RINGSWNC and gateway routing RING both"},
+         "no cluster supports both routing RINGSWNC and gateway routing RING"},
     };
     struct world w;
 

@@ -54,15 +54,15 @@ TEST(commands_that_are_not)
     static const struct {
         const char *line, *problem;
     } rows[] = {
-        {"", "what to do?"},
-        {"lst partitions", "no command \"lst\"; did you mean list?"},
-        {"frobnicate", "no command \"frobnicate\"; there are list, create"},
-        {"list", "list what? There is: partition, allocation, cluster, ipu-attr"},
-        {"list partitons", "no list \"partitons\"; did you mean list partition?"},
-        {"reset cluster c", "no reset \"cluster\"; reset takes: partition"},
-        {"get allocation", "get allocation needs the allocation's id"},
-        {"completion", "completion needs one of: bash|zsh|fish"},
-        {"list partitions p1", "\"p1\" is one word too many"},
+        {"", "missing command; for example: "},
+        {"lst partitions", "unknown command \"lst\"; did you mean \"list\"?"},
+        {"frobnicate", "unknown command \"frobnicate\", expected one of: list, create"},
+        {"list", "list: missing resource, expected one of: partition, allocation, cluster, ipu-attr"},
+        {"list partitons", "list: unknown resource \"partitons\"; did you mean \"list partition\"?"},
+        {"reset cluster c", "reset: unknown resource \"cluster\", expected one of: partition"},
+        {"get allocation", "get allocation requires the ID of the allocation"},
+        {"completion", "completion requires one of: bash|zsh|fish"},
+        {"list partitions p1", "unexpected argument \"p1\""},
     };
 
     CHECK_ROWS (row, rows) {

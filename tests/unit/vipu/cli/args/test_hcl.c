@@ -34,19 +34,19 @@ TEST(files_that_are_not)
     static const struct {
         const char *text, *problem;
     } rows[] = {
-        {"a", "f: line 1: the key is not followed"},
-        {"\na = ", "f: line 2: a value is"},
-        {"a = \"x", "f: line 1: the text has no closing quote"},
-        {"a = \"x\ny\"", "f: line 1: the text has no closing quote"},
-        {"a = \"\\x\"", "f: line 1: after a backslash"},
+        {"a", "f: line 1: expected \"=\" after the key"},
+        {"\na = ", "f: line 2: expected a quoted string"},
+        {"a = \"x", "f: line 1: unterminated string"},
+        {"a = \"x\ny\"", "f: line 1: unterminated string"},
+        {"a = \"\\x\"", "f: line 1: invalid escape sequence"},
         {"a = \"${b}\"", "f: line 1: expressions"},
-        {"a = 1 b = 2", "f: line 1: something follows"},
-        {"/* a", "f: line 1: the comment has no end"},
-        {"block {", "f: line 1: the key is not followed"},
-        {"= 1", "f: line 1: a setting has the form"},
-        {"a = [1]", "f: line 1: a value is"},
-        {"a = vipu", "f: line 1: a value is"},
-        {"a = 5s", "f: line 1: a value is"},
+        {"a = 1 b = 2", "f: line 1: unexpected text after the value"},
+        {"/* a", "f: line 1: unterminated comment"},
+        {"block {", "f: line 1: expected \"=\" after the key"},
+        {"= 1", "f: line 1: expected key = "},
+        {"a = [1]", "f: line 1: expected a quoted string"},
+        {"a = vipu", "f: line 1: expected a quoted string"},
+        {"a = 5s", "f: line 1: expected a quoted string"},
     };
 
     CHECK_ROWS (row, rows) {

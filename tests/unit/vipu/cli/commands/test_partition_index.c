@@ -41,7 +41,7 @@ TEST(an_index_beyond_the_last_place)
 
         CHECK(!partition_index_resolve(&odd, (*row)[1], &r, &ipus, &err));
         CHECK(!ipus && r.ipu_count == 0);
-        CHECK_HAS(err.msg, "is beyond the last: cluster \"odd\" has");
+        CHECK_HAS(err.msg, "is out of range: cluster \"odd\" has");
     }
 }
 

@@ -97,7 +97,7 @@ TEST(lists_that_are_none)
         struct parsed p = PARSE(flag);
 
         CHECK_INT_EQ(p.problems.count, 1);
-        CHECK_HAS(p.problems.items[0], **row ? "--ipus needs topology ids" : "--ipus lists no IPU");
+        CHECK_HAS(p.problems.items[0], **row ? "--ipus must be topology IDs" : "--ipus is empty");
         release(&p);
     }
 }

@@ -56,15 +56,15 @@ TEST(a_refusal_names_the_cheapest_set)
     struct bench b;
 
     set_up(&b);
-    CHECK_STR_EQ(explained(&b, NULL, 8).msg, "no room; it would fit without p2");
-    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; it would fit without p1 and p2");
+    CHECK_STR_EQ(explained(&b, NULL, 8).msg, "no room; blocked by p2");
+    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; blocked by p1 and p2");
     CHECK_STR_EQ(explained(&b, NULL, 4).msg, "no room");  /* it fits as it is */
     CHECK_STR_EQ(explained(&b, NULL, 32).msg, "no room"); /* it never will */
     create(&b, "p3", 1, "right");
-    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; it would fit without p1, p2 and p3");
+    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; blocked by p1, p2 and p3");
     create(&b, "p4", 1, "right");
     create(&b, "p5", 1, "right");
-    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; it would fit without p1, p2, p3 and 2 more");
+    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; blocked by p1, p2, p3 and 2 more");
     tear_down(&b);
 }
 

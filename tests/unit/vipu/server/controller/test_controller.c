@@ -249,7 +249,7 @@ TEST(a_fault_is_mended_by_an_automatic_reset)
     CHECK_INT_EQ(controller_step(&b.c, 0), -1);
     fail(&b, &faults, 1000);
     check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_IDLE);
-    CHECK_STR_EQ(find(&b, "p")->errors.items[0], "agent ag1: it does not answer");
+    CHECK_STR_EQ(find(&b, "p")->errors.items[0], "agent ag1: not responding");
     CHECK_INT_EQ(controller_step(&b.c, 1000), 1060);
     CHECK_INT_EQ(controller_step(&b.c, 1060), 1070);
     check_state(&b, "p", VIPU_READY_PENDING, VIPU_OPERATION_RESETTING);
@@ -287,7 +287,7 @@ TEST(after_so_many_automatic_resets_it_stays_failed)
         now = controller_step(&b.c, now);
     check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
     CHECK_INT_EQ(find(&b, "p")->auto_resets, 3);
-    CHECK_STR_EQ(find(&b, "p")->errors.items[0], "agent ag1: IPU 0: it has failed");
+    CHECK_STR_EQ(find(&b, "p")->errors.items[0], "agent ag1: IPU 0: failed");
     check_state(&b, "q", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
     mem_free(faults.hardware[0].agent);
     hardware = broken("ag3", 3, FAULTS_ALWAYS);
@@ -433,7 +433,7 @@ TEST(what_was_saved_comes_back)
     set_up(&b, "{create-ms: 10, clusters: [{id: a, agents: 4}]}");
     CHECK_OK(controller_restore_take(&b.c, saved("p1", 0), 100, &b.err), b.err);
     CHECK_ERR(controller_restore_take(&b.c, saved("p2", 1), 100, &b.err), b.err, ERR_INVALID);
-    CHECK_HAS(b.err.msg, "another partition has");
+    CHECK_HAS(b.err.msg, "IPUs of another partition");
     CHECK_ERR(controller_restore_take(&b.c, saved("p1", 8), 100, &b.err), b.err, ERR_INVALID);
     CHECK_OK(controller_restore_take(&b.c, saved("p3", 40), 100, &b.err),
              b.err); /* not in this pod any more */

@@ -1,4 +1,4 @@
-/* Faults on demand: the rules, and how they are written. */
+/* Fault injection: the rules, and how they are written. */
 #include "lib/check.h"
 
 #include "base/core/mem.h"
@@ -93,7 +93,7 @@ TEST(hardware_comes_back)
     AUTO(mem) char *agent = faults_of_ipu(&f, "ag16", 0, 99999);
 
     CHECK_STR_EQ(one, "agent ag2: IPU 3: too hot");
-    CHECK_STR_EQ(agent, "agent ag16: it does not answer");
+    CHECK_STR_EQ(agent, "agent ag16: not responding");
     CHECK(!faults_of_ipu(&f, "ag2", 2, 1000) && !faults_of_ipu(&f, "ag2", 3, 1100));
     CHECK(faults_is_stalled(&f, 1049) && !faults_is_stalled(&f, 1050));
     CHECK_INT_EQ(faults_next_ms(&f, 1000), 1050);
@@ -149,26 +149,26 @@ TEST(every_mistake_has_its_line)
     static const struct {
         const char *yaml, *problem;
     } rows[] = {
-        {"[]", "test: line 1: settings must stand here"},
-        {"stal: true", "\"stal\" is no setting here; did you mean \"stall\"?"},
-        {"{stall: true, stall-ms: 5}", "either stall or stall-ms"},
-        {"stall-ms: 600001", "stall-ms must be a whole number from 0 to 600000"},
+        {"[]", "test: line 1: expected settings"},
+        {"stal: true", "unknown setting \"stal\"; did you mean \"stall\"?"},
+        {"{stall: true, stall-ms: 5}", "stall and stall-ms are mutually exclusive"},
+        {"stall-ms: 600001", "stall-ms must be a number from 0 to 600000"},
         {"forget: 1", "forget must be true or false"},
-        {"quirks: {nice: true}", "\"nice\" is no setting here"},
-        {"calls:\n- {}", "test: line 2: this rule does nothing"},
+        {"quirks: {nice: true}", "unknown setting \"nice\""},
+        {"calls:\n- {}", "test: line 2: rule has no effect"},
         {"calls: [{method: CreatPartition, drop: true}]",
-         "no method is called \"CreatPartition\"; did you mean \"CreatePartition\"?"},
+         "unknown method \"CreatPartition\"; did you mean \"CreatePartition\"?"},
         {"calls: [{status: NOPE}]", "status must be OK, CANCELLED"},
-        {"calls: [{status: INTERNAL, drop: true}]", "either answered with a status or dropped"},
-        {"calls: [{late-ms: 4, takes-effect: true}]", "takes-effect goes with"},
-        {"calls: [{late-ms: 4, message: x}]", "message goes with status"},
+        {"calls: [{status: INTERNAL, drop: true}]", "status and drop are mutually exclusive"},
+        {"calls: [{late-ms: 4, takes-effect: true}]", "takes-effect requires"},
+        {"calls: [{late-ms: 4, message: x}]", "message requires status"},
         {"calls: [{late-ms: 4, late-up-to-ms: 3}]", "late-up-to-ms is less than late-ms"},
-        {"calls: [{chance: 101, drop: true}]", "chance must be a whole number from 0 to 100"},
+        {"calls: [{chance: 101, drop: true}]", "chance must be a number from 0 to 100"},
         {"calls: 5", "calls must be a list"},
         {"partitions: [{on: never}]", "on must be now, create, reset or remove"},
-        {"hardware: [{ipu: 1}]", "hardware needs an agent"},
-        {"hardware: [{agent: ag17}]", "no agent is called \"ag17\"; did you mean \"ag1\"?"},
-        {"hardware: [{agent: ag1, ipu: 4}]", "ipu must be a whole number from 0 to 3"},
+        {"hardware: [{ipu: 1}]", "agent is required for hardware"},
+        {"hardware: [{agent: ag17}]", "unknown agent \"ag17\"; did you mean \"ag1\"?"},
+        {"hardware: [{agent: ag1, ipu: 4}]", "ipu must be a number from 0 to 3"},
         {"{", "test: line"},
     };
 
@@ -194,6 +194,6 @@ TEST(too_many_rules)
     for (unsigned i = 0; i <= FAULTS_MAX_RULES; i++)
         str_adds(&yaml, "- drop: true\n");
     CHECK(!faults_read(str_slice(&yaml), "test", &config.clusters, &faults, &problems));
-    CHECK_HAS(problems.items[0], "257 rules in calls are more than the 256");
+    CHECK_HAS(problems.items[0], "257 rules in calls, at most 256");
     server_config_release(&config);
 }

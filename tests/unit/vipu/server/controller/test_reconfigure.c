@@ -163,6 +163,6 @@ TEST(long_lists_of_reasons_are_cut)
     }
     CHECK(!controller_reconfigure(&b.c, &b.configs[7].clusters, 0, &reasons));
     CHECK_INT_EQ(reasons.count, 32);
-    CHECK_HAS(reasons.items[31], "partition p31 is in cluster \"a\", which is gone");
+    CHECK_HAS(reasons.items[31], "partition p31 is in cluster \"a\", which was removed");
     tear_down(&b);
 }

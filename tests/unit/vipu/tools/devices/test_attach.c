@@ -52,9 +52,9 @@ TEST(devices_that_overlap_exclude_each_other)
     struct attachment *quad = attach_to(folder, 4, 4), *single = attach_to(folder, 2, 1), *pair;
 
     check_busy(folder, 4, 4, me);
-    check_busy(folder, 7, 1, "device 27 of partition p1 is in use: IPU 7 is attached to ");
-    check_busy(folder, 0, 8, "IPU 2 is attached to");
-    check_busy(folder, 2, 2, "IPU 2 is attached to");
+    check_busy(folder, 7, 1, "device 27 of partition p1 is in use: IPU 7 by process ");
+    check_busy(folder, 0, 8, "IPU 2 by process");
+    check_busy(folder, 2, 2, "IPU 2 by process");
     pair = attach_to(folder, 0, 2);
     attachment_free(quad);
     quad = attach_to(folder, 4, 4);
@@ -189,7 +189,7 @@ TEST(a_holder_that_died_does_not_hold)
     AUTO(mem) char *folder = fresh_folder();
     int release, status;
     pid_t child = attach_in_child(folder, &release);
-    AUTO(mem) char *who = mem_printf("process %d (test_vipu_attach) of ", (int)child);
+    AUTO(mem) char *who = mem_printf("process %d (test_vipu_attach, user ", (int)child);
     AUTO(lock_records) struct lock_records holders = {0};
     struct attachment *mine;
     struct err err;
@@ -221,7 +221,7 @@ TEST(a_lock_without_a_true_record_is_still_a_lock)
 
     memset(garbage, 0xff, sizeof(garbage));
     CHECK(fd >= 0 && pwrite(fd, garbage, sizeof(garbage), LOCK_RECORD_BYTES) == (ssize_t)sizeof(garbage));
-    check_busy(folder, 0, 4, "another program just took IPU 1");
+    check_busy(folder, 0, 4, "another program just attached to IPU 1");
     CHECK_OK(attach_holders(folder, "p1", 0, 4, &holders, &err), err);
     CHECK_INT_EQ(holders.count, 1);
     CHECK_INT_EQ(holders.items[0].first, 1);
@@ -239,7 +239,7 @@ TEST(a_folder_that_cannot_be_used_is_named)
 
     CHECK(fd >= 0);
     CHECK_ERR(attach(&request, &err) != NULL, err, ERR_IO);
-    CHECK_HAS(err.msg, "is no folder; IPUOF_RUN_DIR");
+    CHECK_HAS(err.msg, "is not a directory; IPUOF_RUN_DIR");
     request.folder = below;
     CHECK_ERR(attach(&request, &err) != NULL, err, ERR_NOT_FOUND);
     CHECK_HAS(err.msg, "IPUOF_RUN_DIR");

@@ -73,7 +73,7 @@ TEST(what_is_no_configuration_is_refused_with_its_reason)
         {"\"devices\"", "no array \"devices\""},
         {"{\"devices\":{}}", "no array \"devices\""},
         {"{\"devices\":[]}", "it has no devices"},
-        {"[1]", "device 0: it is no object"},
+        {"[1]", "device 0: it is not an object"},
         {"[{\"routing_id\":-1}]", "device 0: \"routing_id\""},
         {"[{},{\"ipu_id\":\"3x\"}]", "device 1: \"ipu_id\""},
         {"[{\"ipu_id\":4294967296}]", "\"ipu_id\""},

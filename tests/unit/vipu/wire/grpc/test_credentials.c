@@ -17,14 +17,14 @@ TEST(what_a_client_may_send)
         {"", "", NULL},
         {"alice", "685X_K4uCzN", NULL},
         {X128, X512, NULL},
-        {X128 "x", NULL, "user id is longer than 128 bytes"},
-        {NULL, X512 "x", "access key is longer than 512 bytes"},
+        {X128 "x", NULL, "user ID is too long, limit 128 bytes"},
+        {NULL, X512 "x", "access key is too long, limit 512 bytes"},
         {"a b", "~!\" #", NULL},
         {" a", NULL, "begins or ends with a blank"},
         {NULL, "a ", "access key begins or ends with a blank"},
         {"a\tb", NULL, "not printable ASCII"},
         {"\xc3\xa4", NULL, "not printable ASCII"},
-        {NULL, "a\r\ngrpc-status: 0", "access key holds a character"},
+        {NULL, "a\r\ngrpc-status: 0", "access key contains a character"},
     };
 
     CHECK_ROWS (row, rows) {

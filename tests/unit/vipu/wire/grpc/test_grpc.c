@@ -25,12 +25,12 @@ TEST(bodies_that_hold_no_message)
         struct slice body;
         const char *part;
     } rows[] = {
-        {{NULL, 0}, "0 bytes and no message"},
-        {{"\0\0\0\0", 4}, "4 bytes and no message"},
+        {{NULL, 0}, "empty response (0 bytes)"},
+        {{"\0\0\0\0", 4}, "empty response (4 bytes)"},
         {{"\1\0\0\0\0", 5}, "compressed"},
-        {{"\0\0\0\0\2a", 6}, "announces 2 bytes and 1 came"},
-        {{"\0\0\0\0\0a", 6}, "announces 0 bytes and 1"},
-        {{"\0\377\377\377\377", 5}, "announces 4294967295"},
+        {{"\0\0\0\0\2a", 6}, "expected 2 bytes, got 1"},
+        {{"\0\0\0\0\0a", 6}, "expected 0 bytes, got 1"},
+        {{"\0\377\377\377\377", 5}, "expected 4294967295"},
     };
 
     CHECK_ROWS (row, rows) {

@@ -157,7 +157,7 @@ static void check_rest_stays(bool withdraw_first)
     else
         h2_client_conn_submit(world.conn, harmless);
     CHECK_INT_EQ(world.broken, 1);
-    CHECK_HAS(world.why.msg, "may no longer be sent");
+    CHECK_HAS(world.why.msg, "sending is no longer allowed");
     CHECK_INT_EQ(read_all(&world), 0);
     world_end(&world);
     call_free(gated);

@@ -264,7 +264,7 @@ TEST(a_peer_that_asks_and_reads_nothing)
         ok = hear(pair.client, &asked, 100000, &plain, &err);
     }
     CHECK(!ok && err.kind == ERR_IO);
-    CHECK_HAS(err.msg, "reads none");
+    CHECK_HAS(err.msg, "does not read its TLS responses");
     SSL_free(ssl);
     pair_free(&pair);
 }
