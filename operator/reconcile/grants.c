@@ -84,9 +84,9 @@ void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan
     cache->claims = claims;
     cache->claim_count = count;
     if (count)
-        map_set(&r->waiting, cache->uid, cache);
+        map_set(&r->with_claims, cache->uid, cache);
     else
-        map_remove(&r->waiting, cache->uid);
+        map_remove(&r->with_claims, cache->uid);
     reconciler_claims_changed(r);
 }
 
@@ -301,7 +301,7 @@ static void ipu_queue_build(const struct reconciler *r, struct ipu_queue *ipu_qu
 {
     void *value;
 
-    for (size_t i = 0; map_next(&r->waiting, &i, NULL, &value);)
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);)
         add_claims(r, value, &ipu_queue->claims);
     ipu_queue->verdicts = mem_alloc((ipu_queue->claims.count + 1) * sizeof(*ipu_queue->verdicts));
     if (ipu_queue->claims.count == 0)
@@ -362,7 +362,7 @@ static bool has_unvalidated_claim(const struct reconciler *r)
 {
     void *value;
 
-    for (size_t i = 0; map_next(&r->waiting, &i, NULL, &value);) {
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
         const struct job_cache *cache = value;
 
         for (size_t c = 0; cache->arrival <= r->first_arrivals && c < cache->claim_count; c++) {

@@ -137,7 +137,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
-    r->waiting.borrows_keys = true; /* the job caches own them */
+    r->with_claims.borrows_keys = true; /* the job caches own them */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->on_due = on_due;
@@ -174,9 +174,9 @@ void reconciler_free(struct reconciler *r)
     queue_free(r->queue);
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         job_cache_free(value);
-    map_release(&r->waiting);
+    map_release(&r->with_claims);
     map_release(&r->job_caches);
-    map_release(&r->gone);
+    map_release(&r->confirmed_gone);
     map_release(&r->executions);
     dry_run_cache_release(&r->dry_run_cache);
     mem_free(r);

@@ -134,18 +134,18 @@ def test_the_network_policy_admits_all_that_a_job_needs_and_nobody_else(namespac
     made = start(mpi("guarded", f"exec python3 -c '{MEETING}'", command=("mpirun", "ipu-launch", "exec", "--"), pod=own))
     wait_for_ranks(namespace, made)
     other.wait_for_state("Running")
-    policies, crew = namespace.items("networkpolicies"), {pod["status"]["podIP"]: pod for pod in made.pods()}
-    assert len(policies) == 1 and len(crew) == 3
-    met = [(crew[ip], target, port) for target in crew.values() for ip, port in incoming(process_of(target)) if ip in crew]
+    policies, peers = namespace.items("networkpolicies"), {pod["status"]["podIP"]: pod for pod in made.pods()}
+    assert len(policies) == 1 and len(peers) == 3
+    met = [(peers[ip], target, port) for target in peers.values() for ip, port in incoming(process_of(target)) if ip in peers]
     roles = {(source["metadata"]["labels"]["graphcore.ai/role"], target["metadata"]["labels"]["graphcore.ai/role"])
              for source, target, _ in met}
     assert roles >= {("launcher", "worker"), ("worker", "launcher"), ("worker", "worker")}, "the launcher's, Open MPI's, the ranks'"
     assert all(admits(policies, source, target, port) for source, target, port in met)
 
     (stranger,) = other.pods()
-    member = next(iter(crew.values()))
+    member = next(iter(peers.values()))
     namesake = member | {"metadata": member["metadata"] | {"namespace": "another"}}
-    for target in crew.values():
+    for target in peers.values():
         heard = listening(process_of(target))
         assert heard
         assert not any(admits(policies, source, target, port) for source in (stranger, namesake) for port in heard)

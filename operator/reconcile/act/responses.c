@@ -258,7 +258,7 @@ void on_job_looked_up(void *ctx, struct kube_response *res)
     if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
         response_fail(request, res);
     else if (!is_there)
-        map_set(&execution->r->gone, uid, execution->r);
+        map_set(&execution->r->confirmed_gone, uid, execution->r);
     execution_again_at(execution, loop_now_ms(execution->r->loop) +
                                       (is_there ? EXPECT_MS : 0)); /* there: the watch is behind */
     request_end(request);

@@ -21,7 +21,7 @@ static void on_record_looked(void *ctx, struct kube_response *res)
     else if (ours) /* the watch is behind: its record is not asked for again before it shows */
         response_expect_version(request, execution->r->records, key, res);
     else if (res->err.kind == ERR_NONE && cache) {
-        map_set(&cache->taken, wanted->name, cache);
+        map_set(&cache->foreign_ids, wanted->name, cache);
         job_cache_forget_partition(cache, wanted->name);
     }
     execution_again_at(execution, loop_now_ms(execution->r->loop));
@@ -109,7 +109,7 @@ void on_record_deleted(struct request *request, struct kube_response *res)
     struct job_cache *cache = execution_job_cache(request->execution);
 
     if (request->op.ready && cache)
-        map_set(&cache->taken, request->op.name, cache);
+        map_set(&cache->foreign_ids, request->op.name, cache);
     if (res->err.kind == ERR_NONE || res->err.kind == ERR_NOT_FOUND)
         response_expect_gone(request, r->records, key);
     else

@@ -95,8 +95,8 @@ void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
         if (str_eq(record->job_uid, uid))
             return;
     }
-    map_remove(&r->gone, uid);
-    map_remove(&r->waiting, uid);
+    map_remove(&r->confirmed_gone, uid);
+    map_remove(&r->with_claims, uid);
     job_cache_free(map_remove(&r->job_caches, uid)); /* uid may be its own */
     reconciler_claims_changed(r);
 }

@@ -175,14 +175,14 @@ static void find_next_id(struct reconciler *r, const struct job *job, const stru
     AUTO(mem) char *id = name_partition(r->options.partition_prefix, job->name, job->ns, inst->index);
 
     if (id) {
-        inst->readable_id_taken = map_get(&cache->taken, id) || reconciler_record(r, id) ||
+        inst->readable_id_taken = map_get(&cache->foreign_ids, id) || reconciler_record(r, id) ||
                                   (inst->granted && pool_listed(r->pool, inst->granted, id));
     }
     for (;;) { /* also skips hashed ids that other owners have, and orphaned ones */
         AUTO(mem)
         char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
                                              inst->next_attempt);
-        if (!map_get(&cache->taken, hashed) &&
+        if (!map_get(&cache->foreign_ids, hashed) &&
             !(inst->granted && pool_listed(r->pool, inst->granted, hashed)))
             return;
         inst->next_attempt++;
@@ -403,7 +403,7 @@ const char *observe_unconfirmed(const struct reconciler *r, const char *key)
         const struct record *record = i->view;
 
         if (!record->spent_s && !record_is_of_nobody(record) &&
-            (!job || !str_eq(job->uid, record->job_uid)) && !map_get(&r->gone, record->job_uid))
+            (!job || !str_eq(job->uid, record->job_uid)) && !map_get(&r->confirmed_gone, record->job_uid))
             return record->job_uid;
     }
     return NULL;

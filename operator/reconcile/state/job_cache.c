@@ -61,7 +61,7 @@ void job_cache_free(struct job_cache *cache)
     for (size_t i = 0; map_next(&cache->partitions, &i, NULL, &value);)
         free_part(value);
     map_release(&cache->partitions);
-    map_release(&cache->taken);
+    map_release(&cache->foreign_ids);
     for (size_t i = 0; i < cache->expectation_count; i++) {
         mem_free(cache->expectations[i].key);
         mem_free(cache->expectations[i].resource_version);

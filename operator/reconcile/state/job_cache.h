@@ -64,8 +64,8 @@ struct claim_cache {
 struct job_cache {
     char *key, *uid;
     uint64_t arrival;
-    struct map partitions; /* partition id -> struct partition_cache */
-    struct map taken;      /* ids that belong to other owners */
+    struct map partitions;  /* partition id -> struct partition_cache */
+    struct map foreign_ids; /* ids that belong to other owners */
 
     int64_t dry_run_generation; /* the generation that the answer is about; 0: none */
     enum dry_run_state dry_run;

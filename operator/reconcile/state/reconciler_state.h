@@ -37,12 +37,12 @@ struct reconciler {
     struct watch *nodes;    /* NULL: the operator has one namespace, and may not see them */
     struct watch *policies; /* NULL: the operator makes none */
     struct queue *queue;
-    struct map job_caches; /* uid -> struct job_cache */
-    struct map waiting;    /* those of them that have claims */
-    uint64_t arrivals;     /* job caches made so far */
-    struct map gone;       /* uids of jobs that a live GET did not find */
-    struct map executions; /* key -> struct execution */
-    unsigned requests;     /* of all executions */
+    struct map job_caches;     /* uid -> struct job_cache */
+    struct map with_claims;    /* those of them that have claims */
+    uint64_t arrivals;         /* job caches made so far */
+    struct map confirmed_gone; /* uids of jobs that a live GET did not find */
+    struct map executions;     /* key -> struct execution */
+    unsigned requests;         /* of all executions */
     struct dry_run_cache dry_run_cache;
     struct loop_timer due;                    /* a key or the claims are due */
     void (*on_due)(struct loop_timer *timer); /* reconciles what is due */

@@ -13,7 +13,8 @@ const struct kind KINDS[] = {
      "Completed", NULL},
     {"large", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"32\"," WORKERS "}", PODS_SUCCEED, USER_WAITS,
      "Completed", NULL},
-    {"crew", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":\"2\"," WORKERS "}",
+    {"two-workers",
+     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":\"2\"," WORKERS "}",
      PODS_SUCCEED, USER_WAITS, "Completed", NULL},
     {"many", "{\"jobInstances\":3,\"ipusPerJobInstance\":\"2\"," WORKERS "}", PODS_SUCCEED, USER_WAITS,
      "Completed", NULL},
@@ -47,7 +48,7 @@ const struct kind KINDS[] = {
      "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"restartPolicy\":{\"type\":\"OnFailure\","
      "\"backOffLimit\":3}," WORKERS "}",
      PODS_FAIL_TWICE, USER_WAITS, "Completed", NULL},
-    {"crew-retries",
+    {"two-workers-retry",
      "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":\"2\",\"restartPolicy\":{"
      "\"type\":\"ExitCode\","
      "\"exitCodes\":\"1-5\",\"backOffLimit\":6}," WORKERS "}",
@@ -82,7 +83,7 @@ const struct kind KINDS[] = {
      USER_DELETES, "", NULL},
     {"drained", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"cleanPodPolicy\":\"All\"," WORKERS "}",
      PODS_SUCCEED, USER_DRAINS_PODS, "Completed|Failed", NULL},
-    {"drained-crew",
+    {"drained-workers",
      "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"workersPerJobInstance\":\"2\",\"cleanPodPolicy\":"
      "\"All\","
      "\"restartPolicy\":{\"type\":\"OnFailure\",\"backOffLimit\":6}," WORKERS "}",

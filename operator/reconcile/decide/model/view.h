@@ -73,7 +73,7 @@ struct tombstone_view {
     bool has_running_pod;         /* a pod is there whose program may be running, asked to go or not */
     bool is_over;                 /* and each was seen to end, or its node to be fenced */
     bool may_have_started_unseen; /* pods may have been created on it that no watch has shown */
-    bool held;                    /* a pod may still run: hold it... */
+    bool is_held;                 /* a pod may still run: hold it... */
     int64_t hold_since_ms;        /* ...since then */
     const char *held_for_pod;     /* pod and node, for messages */
     bool has_vipu_access;         /* as an instance's needs_vipu_access */

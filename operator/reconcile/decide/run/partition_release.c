@@ -158,8 +158,8 @@ static void note_worker(const struct worker_view *worker, struct tombstone_view 
     }
     if (!has_stopped && worker->state != WORKER_GONE_STOPPED)
         tomb->is_over = false;
-    if (is_lost && !tomb->released_by_admin && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
-        tomb->held = true;
+    if (is_lost && !tomb->released_by_admin && (!tomb->is_held || worker->since_ms > tomb->hold_since_ms)) {
+        tomb->is_held = true;
         tomb->hold_since_ms = worker->since_ms;
         tomb->held_for_pod = worker->pod_name ? worker->pod_name : "an unknown pod";
     }
@@ -198,10 +198,10 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
         return release_partition(view, tomb, release, plan);
     if (!tomb->all_stopped)
         return mem_printf("waiting for pods on partition %s to terminate", record->name);
-    if (tomb->held && !plan_is_due(plan, view->now_ms, until))
+    if (tomb->is_held && !plan_is_due(plan, view->now_ms, until))
         return mem_printf("holding partition %s: processes of %s may still be running", record->name,
                           tomb->held_for_pod);
-    if (tomb->held)
+    if (tomb->is_held)
         return begin_release(record, &tomb->partition, "ProcessMayStillRun", plan);
     if (tomb->may_have_started_unseen)
         return begin_release(record, &tomb->partition, "Interrupted", plan);
@@ -244,8 +244,8 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
 
         if (worker->state == WORKER_PRESENT)
             is_lost = stop_worker(view, worker, keep, plan, tomb);
-        if (is_lost && (!tomb->held || worker->since_ms > tomb->hold_since_ms)) {
-            tomb->held = true;
+        if (is_lost && (!tomb->is_held || worker->since_ms > tomb->hold_since_ms)) {
+            tomb->is_held = true;
             tomb->hold_since_ms = worker->since_ms;
             tomb->held_for_pod = worker->pod_name ? worker->pod_name : "an unknown pod";
         }

@@ -94,7 +94,7 @@ static void put_partitions(cJSON *status, const struct job_verdict *v, const str
         if (!is_still_held(view, v, tomb))
             continue;
         total++;
-        put_partition(list, tomb->record, tomb->held && !tomb->record->releasing ? "Held" : "Removing");
+        put_partition(list, tomb->record, tomb->is_held && !tomb->record->releasing ? "Held" : "Removing");
     }
     json_put_i64(counts, "total", total);
     json_put_i64(counts, "active", verdict_has_ended(v) ? 0 : v->with_partition);

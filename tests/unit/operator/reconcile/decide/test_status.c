@@ -466,7 +466,7 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
         const char *told; /* NULL: not at all */
     } rows[] = {
         {{.partition.state = PART_ACTIVE}, true, "Removing"},
-        {{.partition.state = PART_ACTIVE, .held = true}, false, "Held"},
+        {{.partition.state = PART_ACTIVE, .is_held = true}, false, "Held"},
         {{.partition.state = PART_ABSENT, .partition.busy = true}, true, "Removing"},
         {{.partition.state = PART_ABSENT}, true, NULL},
     };
