@@ -17,10 +17,10 @@ from renders import objects, render
 PAGE = "https://example.com/monitoring"
 # What a reader of each alert has before them; a case fills in what is in braces.
 TEXTS = {
-    "IPUOperatorHasNoLeader": ("critical", "No IPU operator leads",
+    "IPUOperatorNoLeader": ("critical", "No IPU operator leads",
                                "No operator in namespace ipus holds the lease, or none can be read. Running jobs go on; nothing starts, "
                                "ends or restarts them."),
-    "IPUOperatorBlind": ("critical", "The IPU operator sees no changes of {resource}",
+    "IPUOperatorWatchStale": ("critical", "The IPU operator sees no changes of {resource}",
                          "Lists or watches of them have failed for {time}. Running jobs go on; what happens to them may stay unseen. The "
                          "page /readyz of the leader says why."),
     "IPUControllerDown": ("critical", "V-IPU controller {controller} does not answer",
@@ -28,13 +28,13 @@ TEXTS = {
     "IPUQueueStuck": ("warning", "Jobs wait for IPUs although all are free",
                       "Every V-IPU controller answers, nothing holds IPUs, and yet nobody is served. The page /queue of the operator says "
                       "what each job waits for."),
-    "IPUJobWaitsLong": ("info", "A job has waited for IPUs for more than a day",
+    "IPUJobPendingTooLong": ("info", "A job has waited for IPUs for more than a day",
                         "The first in line has waited for {time}. The page /queue of the operator says for what, and who holds it."),
     "IPUJobDeletionStuck": ("warning", "A job has been in deletion for more than half an hour",
                             "It began {time} ago. kubectl get ij -A shows it as Terminating, and its status who may still use its IPUs."),
-    "IPUOperatorCertificateEnds": ("warning", "The operator's certificate for {use} ends within a week",
+    "IPUOperatorCertificateExpiring": ("warning", "The operator's certificate for {use} ends within a week",
                                    "It ends in {time} and should have been renewed by now. The operator's log says why it was not."),
-    "IPUOperatorFails": ("warning", "More than half of what the operator does fails",
+    "IPUOperatorHighErrorRate": ("warning", "More than half of what the operator does fails",
                          "Requests to the API server fail or are refused. The operator's log and the events of jobs name them."),
 }
 
@@ -68,17 +68,17 @@ def work(retries, reconciles="0+10x60"):
 
 
 CASES = [
-    Case("IPUOperatorHasNoLeader", "the leader goes and nobody follows",
+    Case("IPUOperatorNoLeader", "the leader goes and nobody follows",
          {series("leader", pod="a"): "1x4 0x10", series("leader", pod="b"): "0x15"}, 6, 7),
-    Case("IPUOperatorHasNoLeader", "a leader elsewhere does not count", {series("leader", namespace="other", pod="a"): "1x10"}, 1, 2),
-    Case("IPUOperatorHasNoLeader", "the only one starts again and again, so that it can be read now and then",
+    Case("IPUOperatorNoLeader", "a leader elsewhere does not count", {series("leader", namespace="other", pod="a"): "1x10"}, 1, 2),
+    Case("IPUOperatorNoLeader", "the only one starts again and again, so that it can be read now and then",
          {series("leader", pod="a"): "1 0 stale 0 stale 0 stale 0"}, 2, 3),
-    Case("IPUOperatorHasNoLeader", "one hands over to the other",
+    Case("IPUOperatorNoLeader", "one hands over to the other",
          {series("leader", pod="a"): "1x4 0x10", series("leader", pod="b"): "0x5 1x10"}, 10),
-    Case("IPUOperatorBlind", "one of two kinds is not shown any more",
+    Case("IPUOperatorWatchStale", "one of two kinds is not shown any more",
          {series("watch_trouble_seconds", resource="pods"): "0x20", series("watch_trouble_seconds", resource="nodes"): "0x5 0+60x10"}, 9, 10,
          labels={"resource": "nodes"}, time="4m 0s"),
-    Case("IPUOperatorBlind", "it is shown again after two minutes", {series("watch_trouble_seconds", resource="nodes"): "0x5 0+60x2 0x10"}, 18),
+    Case("IPUOperatorWatchStale", "it is shown again after two minutes", {series("watch_trouble_seconds", resource="nodes"): "0x5 0+60x2 0x10"}, 18),
     Case("IPUControllerDown", "one of two falls silent",
          {series("controller_up", controller="vctl1"): "1x2 0x10", series("controller_up", controller="vctl2"): "1x12"}, 7, 8,
          labels={"controller": "vctl1"}),
@@ -92,22 +92,22 @@ CASES = [
     Case("IPUQueueStuck", "one V-IPU controller is down, and has its own alert", line(other_up="0x20"), 20),
     Case("IPUQueueStuck", "nobody waits", line(waiting="0x20"), 20),
     Case("IPUQueueStuck", "the line moves now and then", line(held="0x8 4 0x20"), 20),
-    Case("IPUJobWaitsLong", "somebody waits for a day, and a quarter of an hour", {series("longest_wait_seconds"): "0+60x1500"}, 1455, 1456,
+    Case("IPUJobPendingTooLong", "somebody waits for a day, and a quarter of an hour", {series("longest_wait_seconds"): "0+60x1500"}, 1455, 1456,
          time="1d 0h 16m 0s"),
-    Case("IPUJobWaitsLong", "it is somebody else each hour", {series("longest_wait_seconds"): " ".join(["0+60x59"] * 25)}, 1500),
+    Case("IPUJobPendingTooLong", "it is somebody else each hour", {series("longest_wait_seconds"): " ".join(["0+60x59"] * 25)}, 1500),
     Case("IPUJobDeletionStuck", "a job stays for longer than half an hour", {series("longest_deletion_seconds"): "0+60x60"}, 35, 36,
          time="36m 0s"),
     Case("IPUJobDeletionStuck", "its last pod takes its grace period of ten minutes", {series("longest_deletion_seconds"): "0+60x10 0x50"}, 60),
-    Case("IPUOperatorCertificateEnds", "one of two is not renewed",
+    Case("IPUOperatorCertificateExpiring", "one of two is not renewed",
          {series("certificate_expiration_timestamp_seconds", use="webhooks"): f"{8 * 86400}x1600",
           series("certificate_expiration_timestamp_seconds", use="metrics"): f"{90 * 86400}x1600"}, 1500, 1501,
          labels={"use": "webhooks"}, time="6d 22h 59m 0s"),
-    Case("IPUOperatorCertificateEnds", "it is renewed",
+    Case("IPUOperatorCertificateExpiring", "it is renewed",
          {series("certificate_expiration_timestamp_seconds", use="webhooks"): f"{8 * 86400}x1450 {90 * 86400}x200"}, 1600),
-    Case("IPUOperatorFails", "everything fails", work("0+10x60"), 30, 31),
-    Case("IPUOperatorFails", "half of it fails", work("0+5x60"), 60),
-    Case("IPUOperatorFails", "there is nothing to do", work("0x60", "0x60"), 60),
-    Case("IPUOperatorFails", "it fails for a while", work("0+10x9 100x50"), 60),
+    Case("IPUOperatorHighErrorRate", "everything fails", work("0+10x60"), 30, 31),
+    Case("IPUOperatorHighErrorRate", "half of it fails", work("0+5x60"), 60),
+    Case("IPUOperatorHighErrorRate", "there is nothing to do", work("0x60", "0x60"), 60),
+    Case("IPUOperatorHighErrorRate", "it fails for a while", work("0+10x9 100x50"), 60),
 ]
 
 
@@ -171,4 +171,4 @@ def test_the_page_makes_a_file_of_rules(programs, ask, tmp_path):
     text = (tmp_path / "rules.yaml").read_text()
     assert [rule["alert"] for rule in yaml.safe_load(text)["groups"][0]["rules"]] == list(TEXTS)
     (moment,) = json.loads(ask(text, {}, [2]).stdout)
-    assert [one["labels"]["alertname"] for one in moment["firing"]] == ["IPUOperatorHasNoLeader"]
+    assert [one["labels"]["alertname"] for one in moment["firing"]] == ["IPUOperatorNoLeader"]

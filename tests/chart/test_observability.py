@@ -96,7 +96,7 @@ def test_names_follow_the_conventions():
 def test_every_alert_says_what_and_how_bad(programs):
     found = alerts(programs)
     assert {alert["alert"] for alert in found} >= {
-        "IPUOperatorHasNoLeader", "IPUControllerDown", "IPUQueueStuck", "IPUJobDeletionStuck", "IPUOperatorCertificateEnds"}
+        "IPUOperatorNoLeader", "IPUControllerDown", "IPUQueueStuck", "IPUJobDeletionStuck", "IPUOperatorCertificateExpiring"}
     page = (ROOT / "docs" / "monitoring.md").read_text()
     for alert in found:
         assert alert["labels"]["severity"] in ("critical", "warning", "info")

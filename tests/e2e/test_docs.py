@@ -16,7 +16,7 @@ ADMIN_PAGES = ["charts/ipu-operator/README.md", "docs/install.md", "docs/configu
 # What a page takes for granted, by the heading above the commands that do.
 BEFORE = {
     "docs/configuration.md#V-IPU controllers": "for file in operator.key ca.pem jobs.key; do echo secret > $file; done",
-    "docs/admission.md#Admission": """
+    "docs/admission.md#Admission webhooks": """
         kubectl -n ipu-operator rollout status deployment/ipu-operator --timeout=120s
         cat > job.yaml <<'END'
 apiVersion: graphcore.ai/v1alpha1
@@ -29,22 +29,22 @@ spec:
 END
         # Until the API server's way to the webhooks is there.
         until { kubectl apply --dry-run=server -f job.yaml 2>&1 || true; } | grep -q imaeg:; do sleep 0.2; done""",
-    "docs/install.md#Without a way to the internet": """
+    "docs/install.md#Install in an air-gapped cluster": """
         for image in ipu-operator ipu-launch; do cp "$(deploy/image build $image)" $image.tar; done""",
     "docs/upgrade.md#Uninstall": """
         kubectl apply -f deploy/examples/interactive.yaml
         kubectl wait --for=condition=Running ipujob/session --timeout=120s""",
-    "docs/upgrade.md#Stuck without an operator": "vipu create partition p-left --size 4",
+    "docs/upgrade.md#Clean up after a forced uninstall": "vipu create partition p-left --size 4",
     "docs/install.md#Install without Helm": "helm uninstall ipu-operator --namespace ipu-operator --no-hooks --wait",
     "docs/security.md#One namespace only": """
         helm uninstall ipu-operator --namespace ipu-operator --no-hooks --wait
         kubectl create namespace research""",
-    "docs/jobs.md#The life of a job": "kubectl apply -f deploy/examples/digits.yaml",
+    "docs/jobs.md#Job lifecycle": "kubectl apply -f deploy/examples/digits.yaml",
     "docs/jobs.md#Scaling": """
         kubectl delete ipujob NAME
         sed s/session/NAME/ deploy/examples/interactive.yaml | kubectl apply -f -
         kubectl wait --for=condition=Running ipujob/NAME --timeout=3m""",
-    "docs/jobs.md#How to debug a job": "kubectl wait --for=jsonpath='{.status.currentReplicas}'=2 ipujob/NAME --timeout=3m",
+    "docs/jobs.md#Debug a job": "kubectl wait --for=jsonpath='{.status.currentReplicas}'=2 ipujob/NAME --timeout=3m",
 }
 EXAMPLES = kube.ROOT / "deploy" / "examples"
 VIPU = "vipu"  # the namespace of a V-IPU controller that is no part of the release

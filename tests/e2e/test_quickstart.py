@@ -41,13 +41,13 @@ def check_story(done):
 
 def check_pages(done, types):
     """What README runs and shows, and how the page of the first job goes on."""
-    assert pages_of("quickstart") == ["README.md", "docs/first-job.md"]
+    assert pages_of("quickstart") == ["README.md", "docs/getting-started.md"]
     commands, session = blocks_at("README.md", "quickstart")
     assert re.findall(r"^[\w/]+", commands.text, re.M) == ["deploy/quickstart", "tests/run"], "the one is run here, by the other"
     (first, shown), *others = session.session
     told = re.sub(r"^ +[\d.]+ s  .*\n", "", shown, flags=re.M)  # a look may miss each of these
     assert first == "deploy/quickstart" and told.count("\n") > 10 and missing_from(done.stdout, told) == ""
-    (setting,) = blocks_at("docs/first-job.md", "quickstart")
+    (setting,) = blocks_at("docs/getting-started.md", "quickstart")
     for command, shown in others:
         assert missing_from(types.types(f"{setting.script}{command}").stdout, shown) == ""
 

@@ -9,7 +9,7 @@ from pages import blocks_of
 from stack import SYSTEM
 
 PAGE = "docs/monitoring.md"
-HEADINGS = ("Reading the metrics", "With a Prometheus of your own")
+HEADINGS = ("Read the metrics", "Use your own Prometheus")
 ACCOUNT = "prometheus-k8s"  # the page's
 PORT = 9090
 OFTEN = {"scrape_interval": "1s", "evaluation_interval": "1s"}

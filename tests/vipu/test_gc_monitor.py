@@ -200,7 +200,7 @@ def test_a_wrong_command_line(desk):  # noqa: F811
 
 @pytest.mark.parametrize("name", ["gc-info", "gc-monitor"])
 def test_the_guide_has_every_option(desk, name):  # noqa: F811
-    guide = (ROOT / "docs" / "vipu.md").read_text().partition("## The devices of a partition")[2].partition("\n## ")[0]
+    guide = (ROOT / "docs" / "vipu.md").read_text().partition("## Partition devices")[2].partition("\n## ")[0]
     known = re.findall(r"--[a-z-]+|\b(?:IPUOF|GCDA)_[A-Z_]+\b", good(desk.run(name, "--help")))
     assert {"--all-partitions", "IPUOF_CONFIG_PATH", "IPUOF_RUN_DIR"} <= set(known)
     assert [word for word in known if word not in guide and word not in ("--help", "--version")] == []

@@ -8,7 +8,7 @@
 {{- end -}}
 
 {{- /* Kept to 36 characters: the longest name made from it, <fullname>-controller-manager-metrics, is a Service, which may have 63.
-The names of Services begin with a letter and have no dot, unlike those of releases: _refusals.tpl holds it to that. */}}
+The names of Services begin with a letter and have no dot, unlike those of releases: _validate.tpl holds it to that. */}}
 {{- define "ipu-operator.fullname" -}}
 {{- $name := include "ipu-operator.name" . -}}
 {{- $long := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}

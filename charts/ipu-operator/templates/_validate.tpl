@@ -1,22 +1,22 @@
 {{- /* What is wrong with the values beyond their schema: one line for each mistake, so that all are told at once. */}}
-{{- define "ipu-operator.refusals" -}}
-{{- include "ipu-operator.refusedVendorValues" . -}}
-{{- include "ipu-operator.refusedGlobals" . -}}
-{{- include "ipu-operator.refusedNames" . -}}
-{{- include "ipu-operator.refusedImages" . -}}
-{{- include "ipu-operator.refusedControllers" . -}}
-{{- include "ipu-operator.refusedPodFields" . -}}
-{{- include "ipu-operator.refusedArguments" . -}}
-{{- include "ipu-operator.refusedNetworks" . -}}
-{{- include "ipu-operator.refusedPorts" . -}}
-{{- include "ipu-operator.refusedNamespaced" . -}}
-{{- include "ipu-operator.refusedIdle" . -}}
-{{- include "ipu-operator.refusedSecond" . -}}
-{{- include "ipu-operator.refusedMove" . -}}
+{{- define "ipu-operator.validateValues" -}}
+{{- include "ipu-operator.invalidVendorValues" . -}}
+{{- include "ipu-operator.invalidGlobals" . -}}
+{{- include "ipu-operator.invalidNames" . -}}
+{{- include "ipu-operator.invalidImages" . -}}
+{{- include "ipu-operator.invalidControllers" . -}}
+{{- include "ipu-operator.invalidPodFields" . -}}
+{{- include "ipu-operator.invalidArguments" . -}}
+{{- include "ipu-operator.invalidNetworks" . -}}
+{{- include "ipu-operator.invalidPorts" . -}}
+{{- include "ipu-operator.invalidNamespaced" . -}}
+{{- include "ipu-operator.invalidIdle" . -}}
+{{- include "ipu-operator.invalidSecond" . -}}
+{{- include "ipu-operator.invalidMove" . -}}
 {{- end -}}
 
 {{- /* A value that the vendor's chart had at that default asks for nothing, nor does one that is left blank. */}}
-{{- define "ipu-operator.refusedVendorValues" -}}
+{{- define "ipu-operator.invalidVendorValues" -}}
 {{- range $row := .Files.Get "vendor-values.yaml" | fromYamlArray -}}
 {{- $given := $.Values -}}
 {{- $asked := not (empty $row.refused) -}}
@@ -31,7 +31,7 @@
 {{- end -}}
 
 {{- /* As part of another chart it is given the globals of all. */}}
-{{- define "ipu-operator.refusedGlobals" -}}
+{{- define "ipu-operator.invalidGlobals" -}}
 {{- $known := list "imageRegistry" "imagePullSecrets" "kubectlVersion" "laucherImagePullPolicy" "launcherImage"
   "launcherImagePullPolicy" "launcherImageTag" "vipuControllers" -}}
 {{- if .Chart.IsRoot -}}
@@ -44,7 +44,7 @@
 {{- end -}}
 
 {{- /* Without fullnameOverride it is made of the release's name and nameOverride, which may be what names of Services may not. */}}
-{{- define "ipu-operator.refusedNames" -}}
+{{- define "ipu-operator.invalidNames" -}}
 {{- $name := include "ipu-operator.fullname" . -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
   fullnameOverride: {{ quote $name }} would begin the names of Services, which have small letters, digits and "-" alone and begin with a letter; set fullnameOverride to a name like that
@@ -53,7 +53,7 @@
 
 {{- /* The vendor's images, which cannot do this operator's work, and tags of its versions, which this project's images do not have:
 chart 1.1.0 wrote its own out as a default. What somebody calls an image of their own is theirs. */}}
-{{- define "ipu-operator.refusedImages" -}}
+{{- define "ipu-operator.invalidImages" -}}
 {{- $controller := .Values.controller.image -}}
 {{- range $row := list
   (list "controller.image.repository" $controller.repository "controller.image.tag" ($controller.tag | default ""))
@@ -69,7 +69,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 
 {{- /* Those of the string one by one, and of string and list those that are there twice. */}}
-{{- define "ipu-operator.refusedControllers" -}}
+{{- define "ipu-operator.invalidControllers" -}}
 {{- $label := "([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?=([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?" -}}
 {{- $port := "[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]" -}}
 {{- $seen := dict -}}
@@ -94,7 +94,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 
 {{- /* The vendor's chart gave controller.securityContext to the pod. */}}
-{{- define "ipu-operator.refusedPodFields" -}}
+{{- define "ipu-operator.invalidPodFields" -}}
 {{- range $field := keys (.Values.controller.securityContext | default dict) | sortAlpha -}}
 {{- if has $field (list "fsGroup" "fsGroupChangePolicy" "seLinuxChangePolicy" "supplementalGroups" "supplementalGroupsPolicy" "sysctls") }}
   controller.securityContext.{{ $field }}: only pods have it, not containers; use controller.podSecurityContext.{{ $field }}
@@ -116,7 +116,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 
 {{- /* What the chart tells the operator, other objects rely on; here it would come last, and change the operator alone. */}}
-{{- define "ipu-operator.refusedArguments" -}}
+{{- define "ipu-operator.invalidArguments" -}}
 {{- $values := dict "config" "global.vipuControllers" "credentials" "global.vipuControllers" "namespace" "" "health-port" ""
   "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
   "hold-seconds" "controller.holdSeconds" "trouble-seconds" "controller.troubleSeconds" "log-level" "controller.logLevel"
@@ -143,7 +143,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 
 {{- /* Open MPI takes several, with commas between. */}}
-{{- define "ipu-operator.refusedNetworks" -}}
+{{- define "ipu-operator.invalidNetworks" -}}
 {{- range .Values.networkPolicy.nodeNetworks -}}
 {{- if not (include "ipu-operator.isNetwork" .) }}
   networkPolicy.nodeNetworks: {{ quote . }} is no network such as 10.0.0.0/16
@@ -159,7 +159,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 
 {{- /* Of the operator's own pod. */}}
-{{- define "ipu-operator.refusedPorts" -}}
+{{- define "ipu-operator.invalidPorts" -}}
 {{- if .Values.admissionWebhooks.enabled -}}
 {{- with get (dict "8081" "pages" "8443" "metrics") (toString .Values.admissionWebhooks.port) }}
   admissionWebhooks.port: the operator's pod has its {{ . }} at port {{ $.Values.admissionWebhooks.port }}; take another
@@ -168,7 +168,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 
 {{- /* What is asked for, and goes only with something that is turned off. */}}
-{{- define "ipu-operator.refusedIdle" -}}
+{{- define "ipu-operator.invalidIdle" -}}
 {{- $metrics := include "ipu-operator.metricsMode" . -}}
 {{- if eq $metrics "off" -}}
 {{- $why := ternary "with controller.watchNamespace there are no metrics but with metrics.mode=plain" "there are no metrics with metrics.mode=off" (eq (toString .Values.metrics.mode) "secure") -}}
@@ -202,7 +202,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 
 {{- /* Two operators for one namespace would both run its jobs. Each is known by the binding of its role for jobs; without a cluster,
 as in `helm template`, none is found. Who installs for one namespace may not be able to look beyond it. */}}
-{{- define "ipu-operator.refusedSecond" -}}
+{{- define "ipu-operator.invalidSecond" -}}
 {{- $watched := .Values.controller.watchNamespace | default "" -}}
 {{- $bindings := (lookup "rbac.authorization.k8s.io/v1" "RoleBinding" $watched "").items | default list -}}
 {{- if not $watched -}}
@@ -222,7 +222,7 @@ as in `helm template`, none is found. Who installs for one namespace may not be 
 
 {{- /* Records of partitions lie in the operator's namespace, and whoever runs there takes them all for its own. And who looks at other
 jobs than before leaves some with IPUs that nobody gives back, and with a finalizer. */}}
-{{- define "ipu-operator.refusedMove" -}}
+{{- define "ipu-operator.invalidMove" -}}
 {{- $watched := .Values.controller.watchNamespace | default "" -}}
 {{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items | default list -}}
 {{- $release := include "ipu-operator.releaseOf" . -}}
@@ -241,7 +241,7 @@ jobs than before leaves some with IPUs that nobody gives back, and with a finali
 {{- end -}}
 
 {{- /* What is no namespace, and what needs objects without one, beside controller.watchNamespace. */}}
-{{- define "ipu-operator.refusedNamespaced" -}}
+{{- define "ipu-operator.invalidNamespaced" -}}
 {{- with .Values.controller.watchNamespace -}}
 {{- if regexMatch "[,\\s]" . }}
   controller.watchNamespace: {{ quote . }} are several; an operator runs the jobs of one namespace or of all. Install the chart once for each, in a namespace of its own, with another controller.partitionPrefix where they share a V-IPU controller

@@ -1,0 +1,110 @@
+"""Retired words and what to use instead: a row of RETIRED for each, checked over the tree.
+
+    python3 tests/arch/words.py
+
+Scopes of a row: "names" are identifiers and file names, word by word (`crew` is found in `crew_free`); "texts" are string literals of
+the product, and the chart; "docs" are the pages. Pages are read without code and without tables of messages, which repeat the product's
+own texts."""
+
+import re
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ("base/", "launcher/", "operator/", "popdist/", "vipu/")
+# Retired word (a pattern) -> what to use instead, and where it is retired.
+RETIRED = {
+    # Names that had a term in the field.
+    "crowd": ("conn_eviction, http_server_conns", "docs"),
+    "noisy": ("may_be_running", "names"),
+    "goodbye": ("close", "names"),
+    "guest": ("connection", "docs"),
+    "stranger": ("unauthenticated client", "docs"),
+    "neighbour": ("local", "docs"),
+    "lanes?": ("suite", "docs"),
+    # Words of sentences.
+    "time-out": ("timeout", "texts docs"),
+    r"\w+\(s\)": ("the right plural", "docs"),
+    "just that": ("the command", "texts docs"),
+    "makes no sense": ("is invalid", "docs"),
+    "says by itself": ("prints", "texts docs"),
+    "misspelt": ("misspelled", "docs"),
+    "has to say": ("reports", "texts docs"),
+}
+# File, word -> why it stays: fixed by another product, or ordinary English.
+EXCEPTIONS = {
+}
+CODE = re.compile(r"```.*?^ *```$|(`+)(?:(?!\n\n).)+?\1|\]\([^)]*\)|^\|[^\n]*$", re.DOTALL | re.MULTILINE)
+# Of C and Python: comments, then strings.
+COMMENT = {".py": re.compile(r'"""(?:[^\\]|\\.)*?"""|#[^\n]*', re.DOTALL), ".c": re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)}
+STRING = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""")
+
+
+def blank(found):
+    """Line numbers stay."""
+    return "\n" * found[0].count("\n")
+
+
+def split(path, text):
+    """Code without strings and comments, and its strings."""
+    comment = COMMENT[".py" if path.endswith(".py") else ".c"]
+    both = re.compile(f"(?P<comment>{comment.pattern})|{STRING.pattern}", re.DOTALL)
+    found = []
+
+    def take(match):
+        if match["comment"] is None:
+            found.append((text.count("\n", 0, match.start()) + 1, match[0][1:-1]))
+        return blank(match)
+
+    return both.sub(take, text), found
+
+
+def lines(text):
+    return list(enumerate(text.splitlines(), 1))
+
+
+def scopes(path):
+    """What of a file is read: scope -> lines of text, with their numbers."""
+    text = (ROOT / path).read_text(errors="replace")
+    found = {}
+    if path.endswith((".c", ".h", ".py", ".hpp", ".cpp")):
+        code, strings = split(path, text)
+        words = [(number, " ".join(re.sub(r"([a-z])([A-Z])", r"\1 \2", line).replace("_", " ").split())) for number, line in lines(code)]
+        found["names"] = [(1, re.sub(r"[/_.-]", " ", path)), *words]
+        if path.startswith(PRODUCT):
+            found["texts"] = strings
+    elif path.startswith("charts/") and not path.endswith(".md"):
+        found["texts"] = lines(text)
+    elif path.endswith(".md"):
+        found["docs"] = lines(CODE.sub(blank, text))
+    return found
+
+
+def main():
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    patterns = {scope: re.compile(r"(?<![\w-])(?:" + "|".join(f"({word})" for word, (_, where) in RETIRED.items() if scope in where.split())
+                                  + r")(?![\w-])", re.IGNORECASE) for scope in ("names", "texts", "docs")}
+    rows = {scope: [word for word, (_, where) in RETIRED.items() if scope in where.split()] for scope in patterns}
+    read, broken, unused = dict.fromkeys(patterns, 0), [], set(EXCEPTIONS)
+    for path in filter(None, files):
+        if path == str(Path(__file__).relative_to(ROOT)) or not (ROOT / path).is_file():
+            continue
+        for scope, found in scopes(path).items():
+            read[scope] += 1
+            for number, line in found:
+                for match in patterns[scope].finditer(line):
+                    word = rows[scope][match.lastindex - 1]
+                    excepted = {key for key in EXCEPTIONS if fnmatch(path, key[0]) and key[1] == word}
+                    unused -= excepted
+                    if not excepted:
+                        broken.append(f"{path}:{number}: {scope}: {match[0]}: use {RETIRED[word][0]}")
+    broken += [f"tests/arch/words.py: the exception {path}, {word} is not needed" for path, word in sorted(unused)]
+    print("\n".join(broken))
+    print(f"words: {read['names']} files of code, {read['texts']} of texts, {read['docs']} pages read, {len(broken)} broken")
+    return bool(broken) or not all(read.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
