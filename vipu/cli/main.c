@@ -54,7 +54,7 @@ static enum opts_result parse(int argc, char **argv, struct options *options, st
     return result == OPTS_RUN && problems->count ? OPTS_BAD : result;
 }
 
-static int complain(const struct strv *problems)
+static int print_problems(const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
         (void)fprintf(stderr, "vipu: %s\n", problems->items[i]);
@@ -100,7 +100,7 @@ static void prepare_for_interrupt(const struct command *command, const char *id)
 }
 
 /* NULL: --server-version. */
-static bool ask(const struct command *command, struct command_context *context, struct err *err)
+static bool run_command(const struct command *command, struct command_context *context, struct err *err)
 {
     struct progress progress = progress_new();
     bool ok;
@@ -131,7 +131,7 @@ static int run(const struct options *options, const struct command *command,
     context.remarks = &remarks;
     context.failure = &failure;
     context.client = client_of(options, options->api_timeout_s);
-    ok = ask(command, &context, &err);
+    ok = run_command(command, &context, &err);
     vipu_sync_free(context.client);
     for (size_t i = 0; i < remarks.count; i++)
         (void)fprintf(stderr, "%s\n", remarks.items[i]);
@@ -142,7 +142,7 @@ static int run(const struct options *options, const struct command *command,
 }
 
 /* What a command line means, checked as a whole before anybody is asked. */
-static int begin(const struct options *options, const struct strv *words, struct strv *problems)
+static int check_and_run(const struct options *options, const struct strv *words, struct strv *problems)
 {
     const struct command *command = options->server_version ? NULL : grammar_find(words, problems);
     AUTO(mem) struct vipu_ipu *ipus = NULL;
@@ -160,7 +160,7 @@ static int begin(const struct options *options, const struct strv *words, struct
             strv_pushf(problems, "completion supports bash, zsh and fish, not \"%.40s\"", context.id);
     }
     if (problems->count)
-        return complain(problems);
+        return print_problems(problems);
     if (command && command->name == COMMAND_COMPLETION)
         return print(completion_script(context.id));
     return run(options, command, &context);
@@ -235,7 +235,7 @@ int vipu_main(int argc, char **argv)
     switch (parse(argc, argv, &options, &words, &problems)) {
     case OPTS_RUN:
     case OPTS_BAD:
-        status = begin(&options, &words, &problems);
+        status = check_and_run(&options, &words, &problems);
         break;
     case OPTS_HELP:
         status = print_page(help_text);

@@ -89,7 +89,7 @@ static bool finish(struct vipu_sync_client *s, struct err *err)
     return false;
 }
 
-static void over(struct vipu_sync_client *s, const struct vipu_result *result)
+static void store_result(struct vipu_sync_client *s, const struct vipu_result *result)
 {
     s->result = *result;
     str_clear(&s->reason);
@@ -103,12 +103,12 @@ static void on_text(void *ctx, const struct vipu_result *result, const char *tex
 
     if (s->ret && result->err.kind == ERR_NONE)
         *(char **)s->ret = mem_strdup(text);
-    over(s, result);
+    store_result(s, result);
 }
 
 static void on_done(void *ctx, const struct vipu_result *result)
 {
-    over(ctx, result);
+    store_result(ctx, result);
 }
 
 static void on_partitions(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
@@ -117,7 +117,7 @@ static void on_partitions(void *ctx, const struct vipu_result *result, struct vi
 
     *(struct vipu_partitions *)s->ret = *list;
     *list = (struct vipu_partitions){0};
-    over(s, result);
+    store_result(s, result);
 }
 
 static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
@@ -126,7 +126,7 @@ static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_a
 
     *(struct vipu_agents *)s->ret = *agents;
     *agents = (struct vipu_agents){0};
-    over(s, result);
+    store_result(s, result);
 }
 
 static void on_status(void *ctx, const struct vipu_result *result, struct vipu_status *status)
@@ -135,7 +135,7 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
 
     *(struct vipu_status *)s->ret = *status;
     *status = (struct vipu_status){0};
-    over(s, result);
+    store_result(s, result);
 }
 
 static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config)
@@ -144,7 +144,7 @@ static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ip
 
     *(struct vipu_ipuof_config *)s->ret = *config;
     *config = (struct vipu_ipuof_config){0};
-    over(s, result);
+    store_result(s, result);
 }
 
 bool vipu_sync_version(struct vipu_sync_client *s, char **ret, struct err *err)
@@ -209,7 +209,7 @@ static void on_message(void *ctx, const struct vipu_result *result, struct slice
     struct vipu_sync_client *s = ctx;
 
     str_add(s->ret, message.ptr, message.len);
-    over(s, result);
+    store_result(s, result);
 }
 
 bool vipu_sync_read_message(struct vipu_sync_client *s, const char *path, struct slice message,
@@ -225,7 +225,7 @@ static void on_pause_over(struct loop_timer *timer)
     loop_stop(CONTAINER_OF(timer, struct vipu_sync_client, pause)->loop);
 }
 
-static void pause_a_moment(struct vipu_sync_client *s)
+static void sleep_ms(struct vipu_sync_client *s)
 {
     loop_timer_start(s->loop, &s->pause, POLL_MS, on_pause_over);
     loop_run(s->loop);
@@ -246,7 +246,7 @@ bool vipu_sync_connect(struct vipu_sync_client *s, int64_t patience_ms, struct e
         mem_set_str(&cause, cause_of(s, why));
         if (loop_clock_ms() >= end)
             break;
-        pause_a_moment(s);
+        sleep_ms(s);
     }
     /* The words that users of V-IPU look for; the cause is what they need. */
     if (cause && (why->kind == ERR_IO || why->kind == ERR_TIMEOUT))
@@ -262,8 +262,8 @@ void vipu_sync_watch(struct vipu_sync_client *s, vipu_sync_watch_fn fn, void *ct
     s->watch_ctx = ctx;
 }
 
-static void tell(const struct vipu_sync_client *s, int64_t end_ms, const char *id,
-                 const struct vipu_status *status)
+static void report_state(const struct vipu_sync_client *s, int64_t end_ms, const char *id,
+                         const struct vipu_status *status)
 {
     if (s->watch)
         s->watch(s->watch_ctx, id, vipu_operation_state_name(status->operation_state),
@@ -271,14 +271,14 @@ static void tell(const struct vipu_sync_client *s, int64_t end_ms, const char *i
 }
 
 /* A look does no harm, so it is tried again while the controller is restarted. */
-static bool look(struct vipu_sync_client *s, const char *id, struct vipu_status *ret, struct err *err)
+static bool poll_state(struct vipu_sync_client *s, const char *id, struct vipu_status *ret, struct err *err)
 {
     int64_t end_ms = loop_clock_ms() + AWAY_MS;
 
     while (!vipu_sync_status(s, id, ret, err)) {
         if (err->code != GRPC_UNAVAILABLE || loop_clock_ms() >= end_ms)
             return false;
-        pause_a_moment(s);
+        sleep_ms(s);
     }
     return true;
 }
@@ -289,7 +289,7 @@ static bool pause_until(struct vipu_sync_client *s, int64_t end_ms, const char *
     if (loop_clock_ms() >= end_ms)
         return err_set(err, ERR_TIMEOUT, "timed out after %lld s waiting for partition %s to %s",
                        (long long)(s->timeout_ms / 1000), id, what);
-    pause_a_moment(s);
+    sleep_ms(s);
     return true;
 }
 
@@ -310,13 +310,13 @@ bool vipu_sync_wait_active(struct vipu_sync_client *s, const char *id, struct er
     for (;;) {
         AUTO(vipu_status) struct vipu_status status = {0};
 
-        if (!look(s, id, &status, err))
+        if (!poll_state(s, id, &status, err))
             return false;
         if (status.ready_state == VIPU_READY_ACTIVE)
             return true;
         if (status.ready_state == VIPU_READY_ERROR || status.operation_state == VIPU_OPERATION_FAILED)
             return failure_of(&status, id, err);
-        tell(s, end_ms, id, &status);
+        report_state(s, end_ms, id, &status);
         if (!pause_until(s, end_ms, id, "become active", err))
             return false;
     }
@@ -335,9 +335,9 @@ bool vipu_sync_wait_gone(struct vipu_sync_client *s, const char *id, struct err 
     for (;;) {
         AUTO(vipu_status) struct vipu_status status = {0};
 
-        if (!look(s, id, &status, err))
+        if (!poll_state(s, id, &status, err))
             return is_gone(s, err);
-        tell(s, end_ms, id, &status);
+        report_state(s, end_ms, id, &status);
         if (!pause_until(s, end_ms, id, "be removed", err))
             return false;
     }
@@ -352,7 +352,7 @@ bool vipu_sync_remove_and_wait(struct vipu_sync_client *s, const char *id, struc
             return true;
         if (err->kind != ERR_IO || loop_clock_ms() >= end_ms)
             return false;
-        pause_a_moment(s);
+        sleep_ms(s);
     }
     return vipu_sync_wait_gone(s, id, err);
 }

@@ -1,5 +1,5 @@
-/* A client for a program that does one thing after the other: each call runs the loop until its answer is
- * there. A controller that cannot be reached gives the sentence that users of V-IPU know. */
+/* A blocking client: each call runs the loop until the response has arrived. If the controller cannot be
+ * reached, the error is the one that users of V-IPU know. */
 #pragma once
 
 #include <stdbool.h>

@@ -30,7 +30,7 @@ static uint64_t *set_of(const struct vipu_blocks *b, size_t set)
     return &b->sets[set * b->words];
 }
 
-static void flip(struct vipu_blocks *b, size_t set, size_t domain)
+static void toggle_domain(struct vipu_blocks *b, size_t set, size_t domain)
 {
     set_of(b, set)[domain / WORD_BITS] ^= (uint64_t)1 << domain % WORD_BITS;
 }
@@ -58,7 +58,7 @@ static uint64_t next_order(uint64_t starts, unsigned order)
 }
 
 /* Those of the blocks that are not halves of the free blocks one order up. */
-static uint64_t lone(uint64_t starts, uint64_t above, unsigned order)
+static uint64_t unpaired_blocks(uint64_t starts, uint64_t above, unsigned order)
 {
     return order < TOP_ORDER ? starts & ~(above | above << (1u << order)) : starts;
 }
@@ -72,7 +72,7 @@ void vipu_blocks_init(struct vipu_blocks *blocks, size_t domain_count)
     blocks->free = mem_alloc((domain_count + 1) * sizeof(*blocks->free));
     blocks->sets = mem_alloc(SET_COUNT * blocks->words * sizeof(*blocks->sets));
     for (size_t d = 0; d < domain_count; d++)
-        flip(blocks, SET_FREE, d);
+        toggle_domain(blocks, SET_FREE, d);
 }
 
 void vipu_blocks_release(struct vipu_blocks *blocks)
@@ -133,7 +133,7 @@ static void set_group(struct vipu_blocks *b, const struct group *g)
         uint64_t was_above = next_order(was, order), is_above = next_order(is, order);
 
         set_order(b, order, g, was, is);
-        if (!lone(was, was_above, order) != !lone(is, is_above, order))
+        if (!unpaired_blocks(was, was_above, order) != !unpaired_blocks(is, is_above, order))
             flip_group(b, SET_LONE + order, g);
         was = was_above;
         is = is_above;
@@ -203,7 +203,7 @@ static uint32_t lone_start(uint64_t starts, unsigned order)
     for (unsigned o = 0; o < order; o++)
         starts = next_order(starts, o);
     above = next_order(starts, order);
-    return (uint32_t)__builtin_ctzll(lone(starts, above, order));
+    return (uint32_t)__builtin_ctzll(unpaired_blocks(starts, above, order));
 }
 
 static bool find_in_parts(const struct vipu_blocks *b, unsigned want, struct vipu_place *ret)

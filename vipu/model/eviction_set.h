@@ -1,6 +1,6 @@
-/* Which partition has which IPU of a row of IPU-Link domains, to answer who is in the way: the partitions
- * whose removal makes room for another at the least cost in IPUs. Partitions are numbers below `count`. Pure;
- * made for one question and released after it. */
+/* Which partition uses which IPU of a row of IPU-Link domains, to find the partitions to remove so that
+ * another fits, at the least cost in IPUs. Partitions are numbers below `count`. Pure; made for one question
+ * and released after it. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Where a request may go: the cluster or allocation that it names, or any; and what its routing and its
- * listed IPUs ask of them, for ever and not only now. Pure. */
+/* The clusters and allocations that a request can be placed in, by its cluster or allocation, its routing and
+ * its listed IPUs; independent of what is free now. Pure. */
 #pragma once
 
 #include <stdbool.h>

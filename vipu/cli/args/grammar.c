@@ -56,7 +56,7 @@ static bool is_kind(const char *word, const char *kind)
     return str_eq(word, kind) || str_eq(word, plural);
 }
 
-static const struct command *complain_of_verb(const char *word, struct strv *problems)
+static const struct command *add_unknown_verb(const char *word, struct strv *problems)
 {
     struct nearest nearest = nearest_to(word);
 
@@ -72,7 +72,7 @@ static const struct command *complain_of_verb(const char *word, struct strv *pro
     return NULL;
 }
 
-static const struct command *complain_of_kind(const char *verb, const char *word, struct strv *problems)
+static const struct command *add_unknown_kind(const char *verb, const char *word, struct strv *problems)
 {
     struct nearest nearest = nearest_to(word);
     AUTO(str) struct str all = {0};
@@ -92,7 +92,7 @@ static const struct command *complain_of_kind(const char *verb, const char *word
     return NULL;
 }
 
-static const struct command *complain_of_missing_kind(const char *verb, struct strv *problems)
+static const struct command *add_missing_kind(const char *verb, struct strv *problems)
 {
     AUTO(str) struct str all = {0};
 
@@ -116,8 +116,8 @@ static const struct command *named_by(const struct strv *words, struct strv *pro
             return c;
     }
     if (!is_verb)
-        return complain_of_verb(verb, problems);
-    return kind ? complain_of_kind(verb, kind, problems) : complain_of_missing_kind(verb, problems);
+        return add_unknown_verb(verb, problems);
+    return kind ? add_unknown_kind(verb, kind, problems) : add_missing_kind(verb, problems);
 }
 
 const struct command *grammar_find(const struct strv *words, struct strv *problems)

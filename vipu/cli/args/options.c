@@ -280,7 +280,7 @@ static bool is_special(const char *flag)
     return false;
 }
 
-static void complain_of_stranger(const char *flag, const struct command *command, struct strv *problems)
+static void add_foreign_option(const char *flag, const struct command *command, struct strv *problems)
 {
     AUTO(str) struct str here = {0}, owners = {0};
 
@@ -299,5 +299,5 @@ void options_check(const struct options *options, const struct command *command,
     for (const struct opt *row = rows; row->flag; row++)
         if (row->help && row->type != OPT_CHOICE && is_given(row, options) && is_special(row->flag) &&
             !grammar_takes(command, row->flag))
-            complain_of_stranger(row->flag, command, problems);
+            add_foreign_option(row->flag, command, problems);
 }

@@ -49,8 +49,8 @@ static void number_ipus(struct vipu_ipu *ipus, size_t count)
     }
 }
 
-static void take_listed(const struct options *o, struct vipu_requirements *r, struct vipu_ipu **ret,
-                        struct strv *problems)
+static void read_listed_ipus(const struct options *o, struct vipu_requirements *r, struct vipu_ipu **ret,
+                             struct strv *problems)
 {
     size_t count = 0;
 
@@ -81,7 +81,7 @@ static void choose_ipus(const struct options *o, struct vipu_requirements *r, st
     if (o->ipus && o->index)
         strv_push(problems, "--ipus and --index are mutually exclusive");
     else if (o->ipus)
-        take_listed(o, r, ret, problems);
+        read_listed_ipus(o, r, ret, problems);
     else if (o->size == 0)
         strv_push(problems, "create partition requires --size, the number of IPUs");
     else if (o->index)

@@ -1,5 +1,5 @@
-/* What vipu-server does later because the faults say so: calls that wait before they are carried out or
- * answered. Each is one function with its context; how much may wait is limited in bytes. */
+/* Calls that vipu-server delays because of injected faults, before it runs or answers them. Each is one
+ * function with its context; their total size is limited. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ struct delayed_calls;
 typedef void (*delayed_call_fn)(void *ctx);
 
 struct delayed_calls *delayed_calls_new(struct loop *loop);
-/* Everything that still waits happens now. NULL is fine. */
+/* Runs everything that is still delayed. NULL is fine. */
 void delayed_calls_free(struct delayed_calls *calls);
 /* delay_ms from now, never before this returns; `bytes` is what its context takes. False, with nothing done,
- * when too much waits already. */
+ * when the limit is reached. */
 bool delayed_calls_add(struct delayed_calls *calls, int64_t delay_ms, size_t bytes, delayed_call_fn fn,
                        void *ctx);

@@ -1,5 +1,5 @@
-/* Where calls come in: the faults decide whether a call waits before it is carried out, is not carried out at
- * all, and what becomes of its answer. Owns the faults that are in force. */
+/* Entry point of calls: applies the faults to each call (delay, rejection, dropped connection) and then runs
+ * it. Owns the active faults. */
 #pragma once
 
 #include "base/core/str.h"
@@ -14,13 +14,13 @@ struct fault_injector;
 typedef void (*fault_injector_fn)(void *ctx, struct rpc *rpc, struct slice message);
 
 struct fault_injector *fault_injector_new(struct loop *loop, fault_injector_fn fn, void *ctx);
-/* Calls that were not carried out are refused, answers that wait go out now. NULL is fine. */
+/* Rejects the calls that are still held, and sends delayed responses now. NULL is fine. */
 void fault_injector_free(struct fault_injector *injector);
 
 /* `name` is the method's, without its service. */
 void fault_injector_handle(struct fault_injector *injector, struct grpc_server_call *call,
                            struct metrics *metrics, size_t method, const char *name, struct slice message);
-/* Carries out what a stall held up, when it is over. */
+/* Runs the calls that a stall held, once it is over. */
 void fault_injector_step(struct fault_injector *injector);
 
 /* They come into force; the struct is emptied. Borrowed results change with the next time. */

@@ -145,31 +145,31 @@ static void take_tls(struct settings_reader *r, struct server_config *config)
 {
     const cJSON *node = json_at(r->doc.root, "tls");
 
-    if (!node || !settings_take(r, node, tls_settings, config))
+    if (!node || !settings_read(r, node, tls_settings, config))
         return;
     config->tls_line = yaml_line(&r->doc, node);
     if (!json_at(node, "certificate") || !json_at(node, "key"))
-        settings_complain(r, node, "tls requires both certificate and key");
+        settings_add_error(r, node, "tls requires both certificate and key");
 }
 
 static void take_users(struct settings_reader *r, struct server_config *config)
 {
-    config_take_users(r, &config->clusters, &config->users);
+    config_read_users(r, &config->clusters, &config->users);
     if (config->secure && config->users.count == 0)
-        settings_complain(r, json_at(r->doc.root, "secure"), "secure mode requires at least one user");
+        settings_add_error(r, json_at(r->doc.root, "secure"), "secure mode requires at least one user");
 }
 
 static void take_all(struct settings_reader *r, struct server_config *config)
 {
     const cJSON *limits = json_at(r->doc.root, "limits");
 
-    (void)settings_take(r, r->doc.root, server_settings, config);
+    (void)settings_read(r, r->doc.root, server_settings, config);
     take_tls(r, config);
     if (limits)
-        (void)settings_take(r, limits, limit_settings, config);
-    config_take_clusters(r, &config->clusters);
+        (void)settings_read(r, limits, limit_settings, config);
+    config_read_clusters(r, &config->clusters);
     take_users(r, config);
-    faults_take(r, json_at(r->doc.root, "faults"), &config->clusters, &config->faults);
+    faults_read_node(r, json_at(r->doc.root, "faults"), &config->clusters, &config->faults);
 }
 
 bool server_config_parse(struct slice text, const char *name, struct server_config *ret,

@@ -86,15 +86,15 @@ const struct setting config_allocation_settings[] = {
     {0},
 };
 
-static void take_address(struct reader *r, const cJSON *object, const char *text)
+static void read_address(struct reader *r, const cJSON *object, const char *text)
 {
     struct in_addr address;
 
     if (!text)
         return;
     if (inet_pton(AF_INET, text, &address) != 1)
-        settings_complain(r->settings, json_at(object, "ipuof-address"),
-                          "ipuof-address must be the IPv4 address of the cluster's first machine");
+        settings_add_error(r->settings, json_at(object, "ipuof-address"),
+                           "ipuof-address must be the IPv4 address of the cluster's first machine");
     else
         r->next_address = ntohl(address.s_addr);
 }
@@ -117,10 +117,10 @@ static void note_agent(struct reader *r, const cJSON *node, const struct vipu_cl
     agent->name = machine->name;
     map_set(&r->agents, machine->name, agent);
     if (r->next_address == 0)
-        settings_complain(r->settings, node, "the IPUoF addresses of the agents exceed 255.255.255.254");
+        settings_add_error(r->settings, node, "the IPUoF addresses of the agents exceed 255.255.255.254");
     if (other)
-        settings_complain(r->settings, node, "agent \"%s\" has the same IPUoF address %s as agent \"%s\"",
-                          machine->name, machine->ipuof_ip, other->name);
+        settings_add_error(r->settings, node, "agent \"%s\" has the same IPUoF address %s as agent \"%s\"",
+                           machine->name, machine->ipuof_ip, other->name);
     else
         map_set(&r->addresses, machine->ipuof_ip, agent);
 }
@@ -134,11 +134,11 @@ static void add_agent(struct reader *r, const cJSON *node, size_t cluster, size_
 
     name = name ? name : ours;
     if (!settings_is_name(name))
-        settings_complain(r->settings, node,
-                          "an agent name must be 1 to 63 letters, digits, '.', '_' or '-'");
+        settings_add_error(r->settings, node,
+                           "an agent name must be 1 to 63 letters, digits, '.', '_' or '-'");
     else if ((other = map_get(&r->agents, name)))
-        settings_complain(r->settings, node, "duplicate agent \"%s\", already in cluster \"%s\"", name,
-                          r->clusters->items[other->cluster].id);
+        settings_add_error(r->settings, node, "duplicate agent \"%s\", already in cluster \"%s\"", name,
+                           r->clusters->items[other->cluster].id);
     else {
         place->machines[place->machine_count] =
             (struct vipu_machine){mem_strdup(name), next_address(r), r->is_bow};
@@ -160,19 +160,19 @@ static uint32_t count_agents(struct reader *r, const cJSON *object, uint32_t dom
     } else if (node) {
         count = json_i64(object, "agents", -1);
         if (count < 1 || count > most) {
-            settings_complain(r->settings, node, "agents must be a number from 1 to %lld", (long long)most);
+            settings_add_error(r->settings, node, "agents must be a number from 1 to %lld", (long long)most);
             return 0;
         }
     }
     if (count > 0 && count % domains == 0 && count / domains <= VIPU_DOMAIN_AGENTS)
         return (uint32_t)count;
-    settings_complain(r->settings, node ? node : object,
-                      "%lld agents cannot be divided evenly into %u IPU-Link domains of 1 to %u agents",
-                      (long long)count, domains, VIPU_DOMAIN_AGENTS);
+    settings_add_error(r->settings, node ? node : object,
+                       "%lld agents cannot be divided evenly into %u IPU-Link domains of 1 to %u agents",
+                       (long long)count, domains, VIPU_DOMAIN_AGENTS);
     return 0;
 }
 
-static void take_agents(struct reader *r, const cJSON *object, size_t cluster)
+static void read_agents(struct reader *r, const cJSON *object, size_t cluster)
 {
     uint32_t domains = (uint32_t)r->clusters->items[cluster].domain_count;
     const cJSON *item = NULL;
@@ -193,8 +193,8 @@ static struct vipu_allocation *add_allocation(struct reader *r, const cJSON *nod
     struct vipu_allocation *allocation;
 
     if (vipu_clusters_allocation(r->clusters, id, &other)) {
-        settings_complain(r->settings, node,
-                          "duplicate allocation \"%s\" (each cluster is also an allocation)", id);
+        settings_add_error(r->settings, node,
+                           "duplicate allocation \"%s\" (each cluster is also an allocation)", id);
         return NULL;
     }
     cluster->allocations =
@@ -205,7 +205,7 @@ static struct vipu_allocation *add_allocation(struct reader *r, const cJSON *nod
     return allocation;
 }
 
-static void refuse_agent(struct reader *r, const cJSON *node, const struct vipu_cluster *cluster)
+static void add_unknown_agent(struct reader *r, const cJSON *node, const struct vipu_cluster *cluster)
 {
     const char *name = cJSON_IsString(node) ? node->valuestring : "";
     struct nearest nearest = nearest_to(name);
@@ -215,44 +215,44 @@ static void refuse_agent(struct reader *r, const cJSON *node, const struct vipu_
         for (uint32_t m = 0; m < cluster->domains[d].machine_count; m++)
             nearest_offer(&nearest, cluster->domains[d].machines[m].name);
     meant = nearest_found(&nearest);
-    settings_complain(r->settings, node, "cluster \"%s\" has no agent \"%.63s\"%s%s%s", cluster->id, name,
-                      meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+    settings_add_error(r->settings, node, "cluster \"%s\" has no agent \"%.63s\"%s%s%s", cluster->id, name,
+                       meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }
 
 /* allocation NULL: only to find mistakes. */
-static void take_member(struct reader *r, const cJSON *node, size_t cluster,
+static void read_member(struct reader *r, const cJSON *node, size_t cluster,
                         struct vipu_allocation *allocation)
 {
     const struct agent *agent = cJSON_IsString(node) ? map_get(&r->agents, node->valuestring) : NULL;
     uint64_t ipus = agent ? (uint64_t)0xf << (agent->machine * VIPU_AGENT_IPUS) : 0;
 
     if (!agent || agent->cluster != cluster)
-        refuse_agent(r, node, &r->clusters->items[cluster]);
+        add_unknown_agent(r, node, &r->clusters->items[cluster]);
     else if (allocation && allocation->usable[agent->domain] & ipus)
-        settings_complain(r->settings, node, "duplicate agent \"%s\" in this list", agent->name);
+        settings_add_error(r->settings, node, "duplicate agent \"%s\" in this list", agent->name);
     else if (allocation)
         allocation->usable[agent->domain] |= ipus;
 }
 
-static void take_allocation(struct reader *r, const cJSON *object, size_t cluster)
+static void read_allocation(struct reader *r, const cJSON *object, size_t cluster)
 {
     const char *id;
     const cJSON *agents;
     struct vipu_allocation *allocation;
 
-    if (!settings_take(r->settings, object, config_allocation_settings, NULL))
+    if (!settings_read(r->settings, object, config_allocation_settings, NULL))
         return;
     id = settings_id(r->settings, object, "an allocation");
     agents = settings_list(r->settings, object, "agents");
     allocation = id ? add_allocation(r, object, &r->clusters->items[cluster], id) : NULL;
     if (!agents || !agents->child)
-        settings_complain(r->settings, object, "agents is required for an allocation");
+        settings_add_error(r->settings, object, "agents is required for an allocation");
     JSON_EACH (item, agents) {
-        take_member(r, item, cluster, allocation);
+        read_member(r, item, cluster, allocation);
     }
 }
 
-static void take_allocations(struct reader *r, const cJSON *object, size_t index)
+static void read_allocations(struct reader *r, const cJSON *object, size_t index)
 {
     struct vipu_cluster *cluster = &r->clusters->items[index];
     struct vipu_allocation *whole = add_allocation(r, object, cluster, cluster->id);
@@ -260,7 +260,7 @@ static void take_allocations(struct reader *r, const cJSON *object, size_t index
     for (size_t d = 0; whole && d < cluster->domain_count; d++)
         whole->usable[d] = vipu_domain_ipus(&cluster->domains[d]);
     JSON_EACH (item, settings_list(r->settings, object, "allocations")) {
-        take_allocation(r, item, index);
+        read_allocation(r, item, index);
     }
 }
 
@@ -281,32 +281,32 @@ static void fill_cluster(struct reader *r, const cJSON *object, const struct clu
         .domain_count = text->domains,
     };
     r->is_bow = text->machines == 1;
-    take_address(r, object, text->address);
-    take_agents(r, object, clusters->count - 1);
-    take_allocations(r, object, clusters->count - 1);
+    read_address(r, object, text->address);
+    read_agents(r, object, clusters->count - 1);
+    read_allocations(r, object, clusters->count - 1);
 }
 
-static void take_cluster(struct reader *r, const cJSON *object)
+static void read_cluster(struct reader *r, const cJSON *object)
 {
     struct cluster_text text = {0};
     const char *id;
 
     settings_defaults(config_cluster_settings, &text);
-    if (!settings_take(r->settings, object, config_cluster_settings, &text))
+    if (!settings_read(r->settings, object, config_cluster_settings, &text))
         return;
     id = settings_id(r->settings, object, "a cluster");
     r->domain_count += text.domains;
     if (id && vipu_clusters_find(r->clusters, id))
-        settings_complain(r->settings, object, "duplicate cluster \"%s\"", id);
+        settings_add_error(r->settings, object, "duplicate cluster \"%s\"", id);
     else if (r->domain_count > CONFIG_MAX_DOMAINS)
-        settings_complain(r->settings, object, "too many IPU-Link domains, at most %u are allowed",
-                          CONFIG_MAX_DOMAINS);
+        settings_add_error(r->settings, object, "too many IPU-Link domains, at most %u are allowed",
+                           CONFIG_MAX_DOMAINS);
     else if (id)
         fill_cluster(r, object, &text, id);
     settings_release(config_cluster_settings, &text);
 }
 
-void config_take_clusters(struct settings_reader *settings, struct vipu_clusters *ret)
+void config_read_clusters(struct settings_reader *settings, struct vipu_clusters *ret)
 {
     struct reader r = {.settings = settings, .clusters = ret, .next_agent = 1};
     const cJSON *root = settings->doc.root, *list = settings_list(settings, root, "clusters");
@@ -316,9 +316,9 @@ void config_take_clusters(struct settings_reader *settings, struct vipu_clusters
     (void)inet_pton(AF_INET, FIRST_ADDRESS, &first);
     r.next_address = ntohl(first.s_addr);
     if (!json_at(root, "clusters") || (list && !list->child))
-        settings_complain(settings, list ? list : root, "clusters must be a list of at least one cluster");
+        settings_add_error(settings, list ? list : root, "clusters must be a list of at least one cluster");
     JSON_EACH (item, list) {
-        take_cluster(&r, item);
+        read_cluster(&r, item);
     }
     for (size_t i = 0; map_next(&r.agents, &i, NULL, &agent);)
         mem_free(agent);

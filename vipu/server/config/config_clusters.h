@@ -11,4 +11,4 @@ extern const struct setting config_cluster_settings[];
 extern const struct setting config_allocation_settings[];
 
 /* The list `clusters` of the document. What was read in spite of mistakes is in *ret too: release it. */
-void config_take_clusters(struct settings_reader *settings, struct vipu_clusters *ret);
+void config_read_clusters(struct settings_reader *settings, struct vipu_clusters *ret);

@@ -27,18 +27,18 @@ static void check_key(struct settings_reader *r, const cJSON *object, const stru
     int given = (key->plain != NULL) + (key->file != NULL) + (key->hash != NULL);
 
     if (given != 1)
-        settings_complain(
+        settings_add_error(
             r, object,
             "exactly one of access-key, access-key-file and access-key-hash is required for a user");
     if (key->plain && !access_key_is_well_formed(key->plain))
-        settings_complain(r, json_at(object, "access-key"), "access key must be " ACCESS_KEY_RULE);
+        settings_add_error(r, json_at(object, "access-key"), "access key must be " ACCESS_KEY_RULE);
     if (key->hash && !access_key_is_hash(key->hash))
-        settings_complain(r, json_at(object, "access-key-hash"),
-                          "access-key-hash must be the output of vipu-server --hash-key");
+        settings_add_error(r, json_at(object, "access-key-hash"),
+                           "access-key-hash must be the output of vipu-server --hash-key");
 }
 
-static void refuse_allocation(struct settings_reader *r, const cJSON *node,
-                              const struct vipu_clusters *clusters)
+static void add_unknown_allocation(struct settings_reader *r, const cJSON *node,
+                                   const struct vipu_clusters *clusters)
 {
     const char *id = cJSON_IsString(node) ? node->valuestring : "";
     struct nearest nearest = nearest_to(id);
@@ -48,49 +48,49 @@ static void refuse_allocation(struct settings_reader *r, const cJSON *node,
         for (size_t a = 0; a < clusters->items[c].allocation_count; a++)
             nearest_offer(&nearest, clusters->items[c].allocations[a].id);
     meant = nearest_found(&nearest);
-    settings_complain(r, node, "allocation \"%.63s\" not found%s%s%s", id, meant ? "; did you mean \"" : "",
-                      meant ? meant : "", meant ? "\"?" : "");
+    settings_add_error(r, node, "allocation \"%.63s\" not found%s%s%s", id, meant ? "; did you mean \"" : "",
+                       meant ? meant : "", meant ? "\"?" : "");
 }
 
-static void take_allocations(struct settings_reader *r, const cJSON *object,
+static void read_allocations(struct settings_reader *r, const cJSON *object,
                              const struct vipu_clusters *clusters, struct user *user)
 {
     const cJSON *list = settings_list(r, object, "allocations");
     const struct vipu_cluster *cluster;
 
     if (!json_at(object, "allocations") || (list && !list->child))
-        settings_complain(r, object, "allocations is required for a user");
+        settings_add_error(r, object, "allocations is required for a user");
     JSON_EACH (item, list) {
         if (!cJSON_IsString(item) || !vipu_clusters_allocation(clusters, item->valuestring, &cluster))
-            refuse_allocation(r, item, clusters);
+            add_unknown_allocation(r, item, clusters);
         else if (strv_has(&user->allocations, item->valuestring))
-            settings_complain(r, item, "duplicate allocation \"%s\" in this list", item->valuestring);
+            settings_add_error(r, item, "duplicate allocation \"%s\" in this list", item->valuestring);
         else
             strv_push(&user->allocations, item->valuestring);
     }
 }
 
-static void take_user(struct settings_reader *r, const cJSON *object, const struct vipu_clusters *clusters,
+static void read_user(struct settings_reader *r, const cJSON *object, const struct vipu_clusters *clusters,
                       struct users *users)
 {
     struct user user = {.line = yaml_line(&r->doc, object)};
     const char *id;
 
-    if (!settings_take(r, object, config_user_settings, &user.key))
+    if (!settings_read(r, object, config_user_settings, &user.key))
         return;
     id = settings_id(r, object, "a user");
     if (id && users_find(users, id))
-        settings_complain(r, object, "duplicate user \"%s\"", id);
+        settings_add_error(r, object, "duplicate user \"%s\"", id);
     user.id = mem_strdup(id ? id : "");
     check_key(r, object, &user.key);
-    take_allocations(r, object, clusters, &user);
+    read_allocations(r, object, clusters, &user);
     users->items = mem_grow(users->items, users->count + 1, sizeof(*users->items));
     users->items[users->count++] = user;
 }
 
-void config_take_users(struct settings_reader *r, const struct vipu_clusters *clusters, struct users *ret)
+void config_read_users(struct settings_reader *r, const struct vipu_clusters *clusters, struct users *ret)
 {
     JSON_EACH (item, settings_list(r, r->doc.root, "users")) {
-        take_user(r, item, clusters, ret);
+        read_user(r, item, clusters, ret);
     }
 }

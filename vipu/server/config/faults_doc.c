@@ -21,22 +21,22 @@ bool faults_know_method(const char *pattern)
     return false;
 }
 
-static void refuse_name(struct settings_reader *r, const cJSON *node, const char *what,
-                        const struct nearest *nearest)
+static void add_unknown_name(struct settings_reader *r, const cJSON *node, const char *what,
+                             const struct nearest *nearest)
 {
     const char *meant = nearest_found(nearest);
 
-    settings_complain(r, node, "unknown %s \"%.60s\"%s%s%s", what, nearest->word,
-                      meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+    settings_add_error(r, node, "unknown %s \"%.60s\"%s%s%s", what, nearest->word,
+                       meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }
 
-static void refuse_method(struct settings_reader *r, const cJSON *node, const char *pattern)
+static void add_unknown_method(struct settings_reader *r, const cJSON *node, const char *pattern)
 {
     struct nearest nearest = nearest_to(pattern);
 
     for (size_t i = 0; i < COUNT_OF(methods); i++)
         nearest_offer(&nearest, methods[i]);
-    refuse_name(r, node, "method", &nearest);
+    add_unknown_name(r, node, "method", &nearest);
 }
 
 static void check_agent(struct settings_reader *r, const cJSON *node, const char *pattern,
@@ -55,14 +55,14 @@ static void check_agent(struct settings_reader *r, const cJSON *node, const char
             }
         }
     }
-    refuse_name(r, node, "agent", &nearest);
+    add_unknown_name(r, node, "agent", &nearest);
 }
 
 static void check_delay(struct settings_reader *r, const cJSON *node, const char *key,
                         struct fault_delay delay)
 {
     if (delay.up_to && delay.up_to < delay.ms)
-        settings_complain(r, node, "%s-up-to-ms is less than %s-ms", key, key);
+        settings_add_error(r, node, "%s-up-to-ms is less than %s-ms", key, key);
 }
 
 static void check_call(struct settings_reader *r, const cJSON *node, const struct fault_call *rule)
@@ -70,21 +70,21 @@ static void check_call(struct settings_reader *r, const cJSON *node, const struc
     bool changes_answer = rule->status || rule->drop;
 
     if (rule->method && !faults_know_method(rule->method))
-        refuse_method(r, json_at(node, "method"), rule->method);
+        add_unknown_method(r, json_at(node, "method"), rule->method);
     check_delay(r, node, "latency", rule->latency);
     check_delay(r, node, "late", rule->late);
     if (rule->status && rule->drop)
-        settings_complain(r, node, "status and drop are mutually exclusive");
+        settings_add_error(r, node, "status and drop are mutually exclusive");
     if (rule->takes_effect && !changes_answer)
-        settings_complain(r, node, "takes-effect requires status or drop");
+        settings_add_error(r, node, "takes-effect requires status or drop");
     if (rule->message && !rule->status)
-        settings_complain(r, node, "message requires status");
+        settings_add_error(r, node, "message requires status");
     if (!changes_answer && !rule->latency.ms && !rule->latency.up_to && !rule->late.ms && !rule->late.up_to)
-        settings_complain(r, node, "rule has no effect: set latency-ms, late-ms, status or drop");
+        settings_add_error(r, node, "rule has no effect: set latency-ms, late-ms, status or drop");
 }
 
 /* Room for the rules of a list, which is *ret; NULL when there is none. */
-static const cJSON *take_list(struct settings_reader *r, const cJSON *node, const char *key, size_t size,
+static const cJSON *read_list(struct settings_reader *r, const cJSON *node, const char *key, size_t size,
                               void **ret)
 {
     const cJSON *list = settings_list(r, node, key);
@@ -93,77 +93,77 @@ static const cJSON *take_list(struct settings_reader *r, const cJSON *node, cons
     if (!list || count == 0)
         return NULL;
     if ((unsigned)count > FAULTS_MAX_RULES) {
-        settings_complain(r, list, "%d rules in %s, at most %u are allowed", count, key, FAULTS_MAX_RULES);
+        settings_add_error(r, list, "%d rules in %s, at most %u are allowed", count, key, FAULTS_MAX_RULES);
         return NULL;
     }
     *ret = mem_alloc((size_t)count * size);
     return list;
 }
 
-static void take_calls(struct settings_reader *r, const cJSON *node, struct faults *faults)
+static void read_calls(struct settings_reader *r, const cJSON *node, struct faults *faults)
 {
     void *rules = NULL;
-    const cJSON *list = take_list(r, node, "calls", sizeof(*faults->calls), &rules);
+    const cJSON *list = read_list(r, node, "calls", sizeof(*faults->calls), &rules);
 
     faults->calls = rules;
     JSON_EACH (item, list) {
         struct fault_call *rule = &faults->calls[faults->call_count++];
 
         *rule = fault_call_plain;
-        if (settings_take(r, item, fault_call_settings, rule))
+        if (settings_read(r, item, fault_call_settings, rule))
             check_call(r, item, rule);
     }
 }
 
-static void take_partitions(struct settings_reader *r, const cJSON *node, struct faults *faults)
+static void read_partitions(struct settings_reader *r, const cJSON *node, struct faults *faults)
 {
     void *rules = NULL;
-    const cJSON *list = take_list(r, node, "partitions", sizeof(*faults->partitions), &rules);
+    const cJSON *list = read_list(r, node, "partitions", sizeof(*faults->partitions), &rules);
 
     faults->partitions = rules;
     JSON_EACH (item, list) {
         struct fault_partition *rule = &faults->partitions[faults->partition_count++];
 
         *rule = fault_partition_plain;
-        (void)settings_take(r, item, fault_partition_settings, rule);
+        (void)settings_read(r, item, fault_partition_settings, rule);
     }
 }
 
-static void take_hardware(struct settings_reader *r, const cJSON *node, const struct vipu_clusters *clusters,
+static void read_hardware(struct settings_reader *r, const cJSON *node, const struct vipu_clusters *clusters,
                           struct faults *faults)
 {
     void *rules = NULL;
-    const cJSON *list = take_list(r, node, "hardware", sizeof(*faults->hardware), &rules);
+    const cJSON *list = read_list(r, node, "hardware", sizeof(*faults->hardware), &rules);
 
     faults->hardware = rules;
     JSON_EACH (item, list) {
         struct fault_hardware *rule = &faults->hardware[faults->hardware_count++];
 
         *rule = fault_hardware_plain;
-        if (!settings_take(r, item, fault_hardware_settings, rule))
+        if (!settings_read(r, item, fault_hardware_settings, rule))
             continue;
         if (!json_at(item, "agent"))
-            settings_complain(r, item, "agent is required for hardware");
+            settings_add_error(r, item, "agent is required for hardware");
         else if (rule->agent)
             check_agent(r, json_at(item, "agent"), rule->agent, clusters);
     }
 }
 
-void faults_take(struct settings_reader *r, const cJSON *node, const struct vipu_clusters *clusters,
-                 struct faults *ret)
+void faults_read_node(struct settings_reader *r, const cJSON *node, const struct vipu_clusters *clusters,
+                      struct faults *ret)
 {
     const cJSON *quirks = json_at(node, "quirks");
 
     *ret = faults_plain;
-    if (!node || !settings_take(r, node, faults_settings, ret))
+    if (!node || !settings_read(r, node, faults_settings, ret))
         return;
     if (ret->stall && ret->stall_ms)
-        settings_complain(r, node, "stall and stall-ms are mutually exclusive");
+        settings_add_error(r, node, "stall and stall-ms are mutually exclusive");
     if (quirks)
-        (void)settings_take(r, quirks, fault_quirk_settings, &ret->quirks);
-    take_calls(r, node, ret);
-    take_partitions(r, node, ret);
-    take_hardware(r, node, clusters, ret);
+        (void)settings_read(r, quirks, fault_quirk_settings, &ret->quirks);
+    read_calls(r, node, ret);
+    read_partitions(r, node, ret);
+    read_hardware(r, node, clusters, ret);
 }
 
 bool faults_read(struct slice text, const char *name, const struct vipu_clusters *clusters,
@@ -178,7 +178,7 @@ bool faults_read(struct slice text, const char *name, const struct vipu_clusters
         strv_push(problems, err.msg);
         return false;
     }
-    faults_take(&r, r.doc.root, clusters, &faults);
+    faults_read_node(&r, r.doc.root, clusters, &faults);
     yaml_release(&r.doc);
     if (problems->count == before) {
         *ret = faults;

@@ -12,8 +12,8 @@
 
 /* The object `node` of a document, NULL for none; agents are those of the clusters. What was read in spite of
  * mistakes is in *ret too: release it. */
-void faults_take(struct settings_reader *r, const cJSON *node, const struct vipu_clusters *clusters,
-                 struct faults *ret);
+void faults_read_node(struct settings_reader *r, const cJSON *node, const struct vipu_clusters *clusters,
+                      struct faults *ret);
 /* A text of its own, empty for no faults; `name` stands in the messages. False: `problems` has one sentence
  * per mistake, and nothing is returned. */
 bool faults_read(struct slice text, const char *name, const struct vipu_clusters *clusters,

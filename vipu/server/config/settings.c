@@ -22,7 +22,7 @@ static union slot slot_of(const struct setting *row, void *target)
     return (union slot){.any = (char *)target + row->offset};
 }
 
-void settings_complain(struct settings_reader *r, const cJSON *node, const char *fmt, ...)
+void settings_add_error(struct settings_reader *r, const cJSON *node, const char *fmt, ...)
 {
     char text[400]; /* holds the longest list of words */
     va_list args;
@@ -76,39 +76,39 @@ void settings_release(const struct setting *rows, void *target)
             mem_set_str(slot_of(row, target).text, NULL);
 }
 
-static void take_text(struct settings_reader *r, const struct setting *row, const cJSON *node, char **slot)
+static void read_text(struct settings_reader *r, const struct setting *row, const cJSON *node, char **slot)
 {
     if (!cJSON_IsString(node) || !*node->valuestring)
-        settings_complain(r, node, "%s must be a string", row->key);
+        settings_add_error(r, node, "%s must be a string", row->key);
     else
         mem_set_str(slot, node->valuestring);
 }
 
-static void take_address(struct settings_reader *r, const struct setting *row, const cJSON *node, char **slot)
+static void read_address(struct settings_reader *r, const struct setting *row, const cJSON *node, char **slot)
 {
     const char *colon = cJSON_IsString(node) ? strrchr(node->valuestring, ':') : NULL;
     uint32_t port;
 
     if (!colon || !parse_u32(colon + 1, 0, 65535, &port))
-        settings_complain(
+        settings_add_error(
             r, node, "%s must be an address and a port, such as \"127.0.0.1:8090\" or \":8090\"", row->key);
     else
         mem_set_str(slot, node->valuestring);
 }
 
-static void take_number(struct settings_reader *r, const struct setting *row, const cJSON *object,
+static void read_number(struct settings_reader *r, const struct setting *row, const cJSON *object,
                         uint32_t *slot)
 {
     int64_t value = json_i64(object, row->key, -1);
 
     if (value < row->min || value > row->max)
-        settings_complain(r, json_at(object, row->key), "%s must be a number from %u to %u", row->key,
-                          row->min, row->max);
+        settings_add_error(r, json_at(object, row->key), "%s must be a number from %u to %u", row->key,
+                           row->min, row->max);
     else
         *slot = (uint32_t)value;
 }
 
-static void take_word(struct settings_reader *r, const struct setting *row, const cJSON *node, unsigned *slot)
+static void read_word(struct settings_reader *r, const struct setting *row, const cJSON *node, unsigned *slot)
 {
     unsigned index = word_index(row, cJSON_IsString(node) ? node->valuestring : "");
     AUTO(str) struct str list = {0};
@@ -119,39 +119,39 @@ static void take_word(struct settings_reader *r, const struct setting *row, cons
     }
     for (size_t i = 0; row->words[i]; i++)
         str_addf(&list, "%s%s", i == 0 ? "" : row->words[i + 1] ? ", " : " or ", row->words[i]);
-    settings_complain(r, node, "%s must be %s", row->key, str_text(&list));
+    settings_add_error(r, node, "%s must be %s", row->key, str_text(&list));
 }
 
-static void take_row(struct settings_reader *r, const struct setting *row, const cJSON *object, void *target)
+static void read_row(struct settings_reader *r, const struct setting *row, const cJSON *object, void *target)
 {
     const cJSON *node = json_at(object, row->key);
     union slot slot = slot_of(row, target);
 
     switch (row->kind) {
     case SETTING_TEXT:
-        take_text(r, row, node, slot.text);
+        read_text(r, row, node, slot.text);
         break;
     case SETTING_ADDRESS:
-        take_address(r, row, node, slot.text);
+        read_address(r, row, node, slot.text);
         break;
     case SETTING_NUMBER:
-        take_number(r, row, object, slot.number);
+        read_number(r, row, object, slot.number);
         break;
     case SETTING_WORD:
-        take_word(r, row, node, slot.word);
+        read_word(r, row, node, slot.word);
         break;
     case SETTING_FLAG:
         if (cJSON_IsBool(node))
             *slot.flag = cJSON_IsTrue(node);
         else
-            settings_complain(r, node, "%s must be true or false", row->key);
+            settings_add_error(r, node, "%s must be true or false", row->key);
         break;
     case SETTING_OTHER:
         break;
     }
 }
 
-static void refuse_key(struct settings_reader *r, const cJSON *member, const struct setting *rows)
+static void add_unknown_setting(struct settings_reader *r, const cJSON *member, const struct setting *rows)
 {
     struct nearest nearest = nearest_to(json_key(member));
     const char *meant;
@@ -160,16 +160,16 @@ static void refuse_key(struct settings_reader *r, const cJSON *member, const str
         nearest_offer(&nearest, row->key);
     meant = nearest_found(&nearest);
     if (meant)
-        settings_complain(r, member, "unknown setting \"%.40s\"; did you mean \"%s\"?", json_key(member),
-                          meant);
+        settings_add_error(r, member, "unknown setting \"%.40s\"; did you mean \"%s\"?", json_key(member),
+                           meant);
     else
-        settings_complain(r, member, "unknown setting \"%.40s\"", json_key(member));
+        settings_add_error(r, member, "unknown setting \"%.40s\"", json_key(member));
 }
 
-bool settings_take(struct settings_reader *r, const cJSON *object, const struct setting *rows, void *target)
+bool settings_read(struct settings_reader *r, const cJSON *object, const struct setting *rows, void *target)
 {
     if (!cJSON_IsObject(object)) {
-        settings_complain(r, object, "expected settings, such as \"%s:\"", rows[0].key);
+        settings_add_error(r, object, "expected settings, such as \"%s:\"", rows[0].key);
         return false;
     }
     JSON_EACH (member, object) {
@@ -178,9 +178,9 @@ bool settings_take(struct settings_reader *r, const cJSON *object, const struct 
         while (row->key && !str_eq(row->key, json_key(member)))
             row++;
         if (!row->key)
-            refuse_key(r, member, rows);
+            add_unknown_setting(r, member, rows);
         else if (row->kind != SETTING_OTHER)
-            take_row(r, row, object, target);
+            read_row(r, row, object, target);
     }
     return true;
 }
@@ -191,7 +191,7 @@ const cJSON *settings_list(struct settings_reader *r, const cJSON *object, const
 
     if (!node || cJSON_IsArray(node))
         return node;
-    settings_complain(r, node, "%s must be a list", key);
+    settings_add_error(r, node, "%s must be a list", key);
     return NULL;
 }
 
@@ -209,9 +209,9 @@ const char *settings_id(struct settings_reader *r, const cJSON *object, const ch
 
     if (cJSON_IsString(node) && settings_is_name(node->valuestring))
         return node->valuestring;
-    settings_complain(r, node ? node : object,
-                      "%s requires an id of letters, digits, '.', '_' and '-', up to %u bytes", what,
-                      NAME_MAX_BYTES);
+    settings_add_error(r, node ? node : object,
+                       "%s requires an id of letters, digits, '.', '_' and '-', up to %u bytes", what,
+                       NAME_MAX_BYTES);
     return NULL;
 }
 

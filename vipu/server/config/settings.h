@@ -45,12 +45,12 @@ struct settings_reader {
 /* Sets every row that has a default; texts are replaced. */
 void settings_defaults(const struct setting *rows, void *target);
 /* Sets every row that the object has. Says so, at `node`, when it is no object; false then. */
-bool settings_take(struct settings_reader *r, const cJSON *object, const struct setting *rows, void *target);
+bool settings_read(struct settings_reader *r, const cJSON *object, const struct setting *rows, void *target);
 void settings_release(const struct setting *rows, void *target);
 void settings_help(const struct setting_group *groups, struct str *out); /* ends with path NULL */
 
 /* One mistake at the line of `node`. */
-void settings_complain(struct settings_reader *r, const cJSON *node, const char *fmt, ...)
+void settings_add_error(struct settings_reader *r, const cJSON *node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The list at key; NULL when there is none, which is a mistake when there is something else. */
 const cJSON *settings_list(struct settings_reader *r, const cJSON *object, const char *key);

@@ -1,5 +1,5 @@
-/* Who is in the way of a partition that found no room: a clause for the refusal, so that its reader knows
- * what to wait for or to remove. Pure. */
+/* Which partitions block one that does not fit: a clause for the error message, so that the user knows what
+ * to wait for or to remove. Pure. */
 #pragma once
 
 #include "base/core/err.h"

@@ -62,8 +62,8 @@ static uint32_t removed_ms(const struct controller *c)
     return linger_ms > c->times.removed_ms ? linger_ms : c->times.removed_ms;
 }
 
-static void begin(struct controller *c, struct controller_partition *entry,
-                  enum vipu_operation_state operation, enum fault_moment moment, int64_t now_ms)
+static void begin_operation(struct controller *c, struct controller_partition *entry,
+                            enum vipu_operation_state operation, enum fault_moment moment, int64_t now_ms)
 {
     controller_partition_begin(entry, operation, now_ms + duration_of(c, operation));
     if (c->faults)
@@ -169,7 +169,7 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
         controller_partition_free(entry);
         return err_set(err, ERR_INTERNAL, "internal: the allocated block is in use");
     }
-    begin(c, entry, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
+    begin_operation(c, entry, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
     add_take(c, entry);
     return true;
 }
@@ -198,7 +198,7 @@ bool controller_remove(struct controller *c, const char *id, bool force, int64_t
     if (controller_partition_is_removed(entry))
         return true;
     if (entry->operation != VIPU_OPERATION_REMOVING)
-        begin(c, entry, VIPU_OPERATION_REMOVING, FAULT_REMOVE, now_ms);
+        begin_operation(c, entry, VIPU_OPERATION_REMOVING, FAULT_REMOVE, now_ms);
     entry->is_forced = entry->is_forced || force;
     return true;
 }
@@ -232,7 +232,7 @@ static void begin_reset(struct controller *c, struct controller_partition *entry
 {
     if (relocatable && health_fails(&c->health, entry->cluster, &entry->partition))
         relocate(c, entry);
-    begin(c, entry, VIPU_OPERATION_RESETTING, FAULT_RESET, now_ms);
+    begin_operation(c, entry, VIPU_OPERATION_RESETTING, FAULT_RESET, now_ms);
 }
 
 bool controller_reset(struct controller *c, const char *id, bool relocatable, int64_t now_ms, struct err *err)
@@ -286,7 +286,7 @@ void controller_forget(struct controller *c)
 }
 
 /* Does what it went through fail? Then its errors say why. */
-static bool goes_wrong(const struct controller *c, struct controller_partition *entry)
+static bool collect_errors(const struct controller *c, struct controller_partition *entry)
 {
     bool fails = health_fails(&c->health, entry->cluster, &entry->partition);
 
@@ -316,14 +316,14 @@ static void auto_reset(struct controller *c, struct controller_partition *entry,
 }
 
 /* What was due with it. True when it is gone. */
-static bool finish(struct controller *c, size_t index, int64_t now_ms)
+static bool finish_operation(struct controller *c, size_t index, int64_t now_ms)
 {
     struct controller_partition *entry = c->list[index];
 
     if (controller_partition_waits_for_reset(entry)) {
         auto_reset(c, entry, now_ms);
     } else if (entry->operation == VIPU_OPERATION_REMOVING) {
-        if (!entry->is_forced && goes_wrong(c, entry)) {
+        if (!entry->is_forced && collect_errors(c, entry)) {
             controller_partition_fail(entry);
         } else if (removed_ms(c) > 0) {
             controller_partition_leave(entry, now_ms + removed_ms(c));
@@ -334,7 +334,7 @@ static bool finish(struct controller *c, size_t index, int64_t now_ms)
     } else if (controller_partition_is_removed(entry)) {
         drop(c, index);
         return true;
-    } else if (!goes_wrong(c, entry)) {
+    } else if (!collect_errors(c, entry)) {
         controller_partition_settle(entry);
     } else if (entry->auto_resets > 0) {
         fail(c, entry, now_ms);
@@ -345,9 +345,9 @@ static bool finish(struct controller *c, size_t index, int64_t now_ms)
 }
 
 /* An active partition fails: the automatic resets that it may have are counted from here. */
-static void strike(struct controller *c, struct controller_partition *entry, int64_t now_ms)
+static void fail_active_partition(struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
-    if (!goes_wrong(c, entry))
+    if (!collect_errors(c, entry))
         return;
     entry->auto_resets = 0;
     fail(c, entry, now_ms);
@@ -370,11 +370,11 @@ void controller_set_faults(struct controller *c, struct faults *faults, int64_t 
             continue;
         entry->planned_error = faults_on_operation(faults, entry->partition.id, FAULT_NOW);
         if (is_active(entry))
-            strike(c, entry, now_ms);
+            fail_active_partition(c, entry, now_ms);
     }
 }
 
-static void sooner(int64_t at, int64_t *next)
+static void earlier_deadline(int64_t at, int64_t *next)
 {
     if (at >= 0 && (*next < 0 || at < *next))
         *next = at;
@@ -391,13 +391,13 @@ int64_t controller_step(struct controller *c, int64_t now_ms)
         bool gone = false;
 
         if (is_active(entry))
-            strike(c, entry, now_ms);
+            fail_active_partition(c, entry, now_ms);
         while (!gone && controller_partition_is_timed(entry) && entry->due_ms <= now_ms)
-            gone = finish(c, i, now_ms);
+            gone = finish_operation(c, i, now_ms);
         if (gone)
             continue;
         if (controller_partition_is_timed(entry))
-            sooner(entry->due_ms, &next);
+            earlier_deadline(entry->due_ms, &next);
         i++;
     }
     return next;

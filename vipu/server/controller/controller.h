@@ -2,9 +2,9 @@
  * over. Requests and the time come in; states, errors and a list of what changed go out. It makes no
  * connection, writes no file and reads no clock.
  *
- * Making, resetting and removing take time: the call returns at once, the state says PENDING, and
- * controller_step brings the next state when it is due. A restart finishes whatever was under way. What goes
- * wrong with operations and hardware is what the faults say; held.h has the states. */
+ * Creating, resetting and removing take time: the call returns at once, the state says PENDING, and
+ * controller_step brings the next state when it is due. A restart finishes whatever was under way. Failures
+ * of operations and hardware come from the faults; controller_partition.h has the states. */
 #pragma once
 
 #include <stdbool.h>
@@ -54,11 +54,11 @@ void controller_set_faults(struct controller *c, struct faults *faults, int64_t 
 void controller_forget(struct controller *c);
 
 /* A partition as it was saved, moved in. One whose hardware is gone is kept in error; ERR_INVALID when two
- * share an IPU or an id. What was under way begins anew at now_ms. */
+ * share an IPU or an id. An operation in progress is restarted at now_ms. */
 MUST_USE bool controller_restore_take(struct controller *c, struct controller_partition *entry,
                                       int64_t now_ms, struct err *err);
 
-/* ERR_INVALID adds every reason to `problems`; also ERR_EXISTS, ERR_BUSY (no room). */
+/* ERR_INVALID adds every reason to `problems`; also ERR_EXISTS, ERR_BUSY (not enough free IPUs). */
 MUST_USE bool controller_create(struct controller *c, const struct vipu_requirements *given, int64_t now_ms,
                                 struct strv *problems, struct err *err);
 /* From any state. Without force a removal fails when the hardware does. */
@@ -72,7 +72,7 @@ MUST_USE bool controller_reset(struct controller *c, const char *id, bool reloca
 const struct controller_partition *controller_find(const struct controller *c, const char *id,
                                                    struct err *err);
 
-/* Borrowed from held. */
+/* Borrowed from entry. */
 struct vipu_status controller_status(const struct controller *c, const struct controller_partition *entry);
 
 /* Does all that is due; returns when the next thing is, or -1. */

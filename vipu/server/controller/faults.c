@@ -49,13 +49,13 @@ bool fault_pattern_matches(const char *pattern, const char *text)
     return !*pattern;
 }
 
-static bool fits(const char *pattern, const char *text)
+static bool pattern_fits(const char *pattern, const char *text)
 {
     return !pattern || fault_pattern_matches(pattern, text);
 }
 
 /* 0 to below, which is not 0. */
-static uint32_t roll(struct faults *faults, uint32_t below)
+static uint32_t next_random_below(struct faults *faults, uint32_t below)
 {
     faults->seed = faults->seed * 1664525u + 1013904223u;
     return (uint32_t)((uint64_t)faults->seed * below >> 32);
@@ -63,11 +63,12 @@ static uint32_t roll(struct faults *faults, uint32_t below)
 
 static uint32_t roll_delay(struct faults *faults, struct fault_delay delay)
 {
-    return delay.up_to > delay.ms ? delay.ms + roll(faults, delay.up_to - delay.ms + 1) : delay.ms;
+    return delay.up_to > delay.ms ? delay.ms + next_random_below(faults, delay.up_to - delay.ms + 1)
+                                  : delay.ms;
 }
 
 /* A match is counted; does the rule strike? */
-static bool strikes(struct faults *faults, struct fault_count *count)
+static bool rule_applies(struct faults *faults, struct fault_count *count)
 {
     if (count->times == 0)
         return false;
@@ -75,7 +76,7 @@ static bool strikes(struct faults *faults, struct fault_count *count)
         count->after--;
         return false;
     }
-    if (count->chance < 100 && roll(faults, 100) >= count->chance)
+    if (count->chance < 100 && next_random_below(faults, 100) >= count->chance)
         return false;
     if (count->times != FAULTS_ALWAYS)
         count->times--;
@@ -131,8 +132,8 @@ struct fault_verdict faults_on_call(struct faults *faults, const char *method, c
     for (size_t i = 0; i < faults->call_count; i++) {
         struct fault_call *rule = &faults->calls[i];
 
-        if (!fits(rule->method, method) || !fits(rule->partition, partition) ||
-            !strikes(faults, &rule->count))
+        if (!pattern_fits(rule->method, method) || !pattern_fits(rule->partition, partition) ||
+            !rule_applies(faults, &rule->count))
             continue;
         verdict.latency_ms += roll_delay(faults, rule->latency);
         verdict.late_ms += roll_delay(faults, rule->late);
@@ -158,7 +159,8 @@ char *faults_on_operation(struct faults *faults, const char *partition, enum fau
     for (size_t i = 0; i < faults->partition_count; i++) {
         struct fault_partition *rule = &faults->partitions[i];
 
-        if (rule->on == moment && fits(rule->partition, partition) && strikes(faults, &rule->count))
+        if (rule->on == moment && pattern_fits(rule->partition, partition) &&
+            rule_applies(faults, &rule->count))
             return mem_strdup(rule->error ? rule->error : sentences[moment]);
     }
     return NULL;
@@ -178,7 +180,7 @@ char *faults_of_ipu(const struct faults *faults, const char *agent, uint32_t boa
         const struct fault_hardware *rule = &faults->hardware[i];
         bool is_agent = rule->ipu == FAULTS_ALWAYS;
 
-        if (is_over(faults, rule->for_ms, now_ms) || !fits(rule->agent, agent) ||
+        if (is_over(faults, rule->for_ms, now_ms) || !pattern_fits(rule->agent, agent) ||
             (!is_agent && rule->ipu != board_ipu))
             continue;
         if (is_agent)

@@ -1,9 +1,10 @@
-/* Fault injection: what a V-IPU controller is to do wrong, for tests and for people who write clients. Pure:
- * whoever answers a call, ends an operation or looks at the hardware asks here what is to go wrong, and this
- * says so and counts. It delays nothing, drops nothing and reads no clock.
+/* Fault injection: faults that a V-IPU controller injects, for tests and for developers of clients. Pure:
+ * code that answers a call, ends an operation or checks the hardware asks here which fault to inject; matches
+ * are counted. It delays nothing, drops nothing and reads no clock.
  *
- * Rules are looked at in their order. Counted rules and dice with a seed make runs repeat exactly. A zeroed
- * struct faults has none. Owned contents, freed by faults_release; how they are written is faults_doc.h. */
+ * Rules are looked at in their order. Counted rules and a random generator with a seed make runs repeat
+ * exactly. A zeroed struct faults has none. Owned contents, freed by faults_release; how they are written is
+ * faults_doc.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +19,7 @@ struct fault_delay {
     uint32_t ms, up_to;
 };
 
-/* Of what a rule matches: the first `after` are spared, then it strikes `times` with `chance` percent. */
+/* Of what a rule matches: the first `after` are skipped, then it applies to `times` with `chance` percent. */
 struct fault_count {
     uint32_t after, times, chance;
 };
@@ -67,7 +68,7 @@ struct fault_quirks {
 };
 
 struct faults {
-    uint32_t seed;         /* state of the dice */
+    uint32_t seed;         /* state of the random generator */
     bool stall;            /* no answers until the faults are replaced */
     uint32_t stall_ms;     /* no answers for so long */
     uint32_t linger_ms;    /* how long removed partitions stay visible */
@@ -103,7 +104,7 @@ uint32_t faults_left_ms(const struct faults *faults, uint32_t duration_ms, int64
 
 /* Calls are neither carried out nor answered. */
 bool faults_is_stalled(const struct faults *faults, int64_t now_ms);
-/* Counts. partition is "" for a call that names none. Delays of all rules that strike add up, the first one
+/* Counts. partition is "" for a call that names none. Delays of all rules that apply add up, the first one
  * with a status or a drop decides the answer. */
 struct fault_verdict faults_on_call(struct faults *faults, const char *method, const char *partition);
 /* Why this partition's operation is going to fail; NULL when it is not. Counts; yours. */

@@ -1,6 +1,5 @@
-/* Which IPUs work now and which do not, and how that is said. Pure: what is wrong comes from the faults on
- * demand, since simulated hardware does not fail by itself. What does not work is marked in the allocator,
- * which outlives it. */
+/* Which IPUs have failed, and the messages about it. Pure: failures come from fault injection, since
+ * simulated hardware does not fail on its own. Failed IPUs are marked in the allocator, which outlives it. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,10 +12,10 @@
 
 struct health {
     struct vipu_allocator *allocator;
-    const struct faults *faults; /* NULL: all is well */
-    int64_t now_ms;              /* of the last look */
-    int64_t next_ms;             /* when the next look is due; -1: never */
-    bool is_any;                 /* something does not work */
+    const struct faults *faults; /* NULL: nothing has failed */
+    int64_t now_ms;              /* of the last check */
+    int64_t next_ms;             /* when the next check is due; -1: never */
+    bool is_any;                 /* something has failed */
 };
 
 void health_init(struct health *health, struct vipu_allocator *allocator);

@@ -1,5 +1,5 @@
-/* Who may use what: the users of secure mode and the allocations each was given. Plain data, pure; keys are
- * compared in keys.h. Owned contents. */
+/* The users of secure mode and the allocations that each may use. Plain data, pure; keys are
+ * compared in access_keys.h. Owned contents. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "base/core/str.h"
 
-/* Where a user's access key stands, as the configuration has it; exactly one is not NULL. */
+/* Source of a user's access key in the configuration; exactly one is not NULL. */
 struct user_key {
     char *plain;
     char *file; /* until access_keys_load has read it into plain */
@@ -27,6 +27,6 @@ struct users {
 };
 
 void users_release(struct users *users);
-const struct user *users_find(const struct users *users, const char *id); /* NULL: there is none */
-/* NULL is everybody where secure mode is off: may use all. */
+const struct user *users_find(const struct users *users, const char *id); /* NULL: not found */
+/* NULL: secure mode is off, every allocation may be used. */
 bool user_may(const struct user *user, const char *allocation_id);

@@ -1,6 +1,6 @@
-/* What calls change is on disk before their callers hear of it: all changes of a turn of the loop share one
- * transaction, and the answers go out after it. Also drives the controller's time: what is due is done,
- * saved, and comes again when the next thing is. */
+/* Changes are on disk before their callers get a response: all changes of a turn of the loop share one
+ * transaction, and the responses are sent after it. Also drives the controller's timers: does what is due,
+ * saves it, and schedules the next step. */
 #pragma once
 
 #include "base/core/err.h"
@@ -27,7 +27,7 @@ struct group_commit_owner {
 };
 
 struct group_commit *group_commit_new(const struct group_commit_owner *owner);
-/* Saves, and answers all that wait. NULL is fine. */
+/* Saves, and answers all waiting calls. NULL is fine. */
 void group_commit_free(struct group_commit *commit);
 
 /* Does what is due, and comes back for what is not. */

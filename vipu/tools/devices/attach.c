@@ -112,7 +112,7 @@ static int open_lock(const char *path, struct err *err)
     return opened;
 }
 
-static struct flock places(const struct device *device)
+static struct flock lock_range_of(const struct device *device)
 {
     return (struct flock){.l_type = F_WRLCK,
                           .l_whence = SEEK_SET,
@@ -161,7 +161,7 @@ static void name_command(char *slot)
     lock_record_set_text(slot, base && base[1] ? base + 1 : text);
 }
 
-static struct lock_record myself(const struct attach_request *request)
+static struct lock_record own_record(const struct attach_request *request)
 {
     struct lock_record holder = {
         .first = request->device.first,
@@ -196,13 +196,13 @@ static bool write_records(int fd, const struct device *device, const char record
 
 static bool is_held(int fd, uint32_t ipu)
 {
-    struct flock lock = places(&(struct device){.first = ipu, .count = 1});
+    struct flock lock = lock_range_of(&(struct device){.first = ipu, .count = 1});
 
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 /* A record may be older than the lock: its writer died, and the next one has locked but not written yet. */
-static bool is_of_the_dead(const struct lock_record *holder)
+static bool process_has_died(const struct lock_record *holder)
 {
     return holder->pid_space == attach_pid_space() && kill((pid_t)holder->pid, 0) != 0 && errno == ESRCH;
 }
@@ -214,14 +214,14 @@ static struct lock_record read_holder(int fd, uint32_t ipu)
 
     if (pread(fd, record, sizeof(record), (off_t)ipu * LOCK_RECORD_BYTES) < 0 ||
         !lock_record_parse(record, &holder) || ipu < holder.first || ipu - holder.first >= holder.count ||
-        is_of_the_dead(&holder)) {
+        process_has_died(&holder)) {
         holder = (struct lock_record){.first = ipu, .count = 1};
         lock_record_set_text(holder.command, "?");
     }
     return holder;
 }
 
-static bool refuse(int fd, const struct attach_request *request, struct err *err)
+static bool set_busy_error(int fd, const struct attach_request *request, struct err *err)
 {
     const struct device *device = &request->device;
     uint32_t ipu = device->first;
@@ -243,15 +243,15 @@ static bool refuse(int fd, const struct attach_request *request, struct err *err
                    timefmt_age(time(NULL) - holder.since_unix_s, age));
 }
 
-static bool take(int fd, const struct attach_request *request, struct err *err)
+static bool lock_device(int fd, const struct attach_request *request, struct err *err)
 {
-    struct flock lock = places(&request->device);
-    struct lock_record holder = myself(request);
+    struct flock lock = lock_range_of(&request->device);
+    struct lock_record holder = own_record(request);
     char record[LOCK_RECORD_BYTES];
 
     if (fcntl(fd, F_OFD_SETLK, &lock) != 0)
         return errno == EAGAIN || errno == EACCES
-                   ? refuse(fd, request, err)
+                   ? set_busy_error(fd, request, err)
                    : err_errno(err, errno, "cannot lock device %" PRIu32, request->device.id);
     lock_record_format(&holder, record);
     return write_records(fd, &request->device, record) ||
@@ -267,7 +267,7 @@ struct attachment *attach(const struct attach_request *request, struct err *err)
     if (!make_folder(request->folder, err))
         return NULL;
     fd = open_lock(path, err);
-    if (fd < 0 || !take(fd, request, err))
+    if (fd < 0 || !lock_device(fd, request, err))
         return NULL;
     attachment = NEW(struct attachment);
     attachment->fd = fd;
@@ -278,12 +278,12 @@ struct attachment *attach(const struct attach_request *request, struct err *err)
 
 void attachment_free(struct attachment *attachment)
 {
-    static const char nobody[LOCK_RECORD_BYTES];
+    static const char empty[LOCK_RECORD_BYTES];
 
     if (!attachment)
         return;
     /* Only tidiness: a record without a lock means nothing. */
-    (void)write_records(attachment->fd, &attachment->device, nobody);
+    (void)write_records(attachment->fd, &attachment->device, empty);
     (void)close(attachment->fd);
     mem_free(attachment);
 }

@@ -129,7 +129,7 @@ static void on_retiring(void *ctx, struct h2_client_conn *conn)
     channel->conn = NULL;
 }
 
-static void forget(struct channel *channel, const struct h2_client_conn *conn)
+static void forget_conn(struct channel *channel, const struct h2_client_conn *conn)
 {
     size_t kept = 0;
 
@@ -156,7 +156,7 @@ static void close_conn(struct channel *channel, struct h2_client_conn *conn, boo
 {
     struct call_list orphans = TAILQ_HEAD_INITIALIZER(orphans);
 
-    forget(channel, conn);
+    forget_conn(channel, conn);
     h2_client_conn_free(conn, reset, &orphans);
     finish_all(&orphans, why);
 }
@@ -169,14 +169,14 @@ static bool has_other_address(const struct channel *channel, const struct h2_cli
 
 /* The peer is of no use, perhaps because of its certificate: what did not reach it can go to the next address
  * of the name. False when there is nothing of that kind. */
-static bool move_on(struct channel *channel, struct h2_client_conn *conn, const struct err *err)
+static bool retry_next_address(struct channel *channel, struct h2_client_conn *conn, const struct err *err)
 {
     struct call_list orphans = TAILQ_HEAD_INITIALIZER(orphans);
     struct channel_call *call, *next;
     struct err why = *err;
 
     err_wrap(&why, "%s", channel->authority);
-    forget(channel, conn);
+    forget_conn(channel, conn);
     h2_client_conn_free(conn, false, &orphans);
     for (call = TAILQ_FIRST(&orphans); call; call = next) {
         next = TAILQ_NEXT(call, entry);
@@ -198,7 +198,7 @@ static void on_broken(void *ctx, struct h2_client_conn *conn, const struct err *
 
     loop_timer_stop(&channel->shake);
     if (has_other_address(channel, conn)) {
-        if (!move_on(channel, conn, err))
+        if (!retry_next_address(channel, conn, err))
             back_off(channel);
         return;
     }
@@ -221,7 +221,7 @@ static void submit_waiting(struct channel *channel)
     connect_now(channel); /* for those left behind by a conn that broke or was told to go */
 }
 
-static void on_shake_slow(struct loop_timer *timer)
+static void on_handshake_timeout(struct loop_timer *timer)
 {
     struct channel *channel = CONTAINER_OF(timer, struct channel, shake);
     struct err why;
@@ -257,7 +257,7 @@ static void on_dialled(void *ctx, int fd, const struct err *err)
         return;
     }
     if (channel->tls && dial_has_next(channel->dial))
-        loop_timer_start(channel->loop, &channel->shake, DIAL_ADDRESS_MS, on_shake_slow);
+        loop_timer_start(channel->loop, &channel->shake, DIAL_ADDRESS_MS, on_handshake_timeout);
     channel->conn = h2_client_conn_new_take(channel->loop, fd, &options);
     submit_waiting(channel);
 }
@@ -382,7 +382,7 @@ static void drop_connections(struct channel *channel, struct call_list *orphans,
     while (channel->retired[0] || channel->conn) {
         struct h2_client_conn *conn = channel->conn ? channel->conn : channel->retired[0];
 
-        forget(channel, conn);
+        forget_conn(channel, conn);
         h2_client_conn_free(conn, reset, orphans);
     }
 }

@@ -8,8 +8,8 @@
 #include "vipu/wire/transport/sock.h"
 
 #define SILENCE_MS 20000u
-#define BREATHER_MS 100 /* after the system refused a descriptor */
-#define CROWD_PAUSE_MS 10000
+#define ACCEPT_BACKOFF_MS 100 /* after the system refused a descriptor */
+#define REJECTION_LOG_MS 10000
 #define IDLE_MS 10000 /* a connection without calls may stay so long when others want its place */
 
 struct grpc_server {
@@ -18,10 +18,10 @@ struct grpc_server {
     struct grpc_server_conn_owner owner;
     struct tls_context *tls; /* NULL: cleartext */
     struct sock listener;
-    struct loop_timer breather;
+    struct loop_timer accept_backoff;
     struct grpc_server_conn **conns;
     size_t conn_count;
-    int64_t next_crowd_ms; /* when a full house may be logged again */
+    int64_t next_rejection_log_ms; /* rejections are not logged before this time */
 };
 
 static void on_gone(void *ctx, struct grpc_server_conn *conn)
@@ -37,30 +37,30 @@ static void on_gone(void *ctx, struct grpc_server_conn *conn)
     grpc_server_conn_free(conn);
 }
 
-static void on_breather_over(struct loop_timer *timer)
+static void on_accept_backoff(struct loop_timer *timer)
 {
-    struct grpc_server *server = CONTAINER_OF(timer, struct grpc_server, breather);
+    struct grpc_server *server = CONTAINER_OF(timer, struct grpc_server, accept_backoff);
 
     sock_want(&server->listener, true, false);
 }
 
-/* At most once in a while: a crowd does not fill the log. */
-static void turn_away(struct grpc_server *server, int fd)
+/* Rate-limited, so that many rejected connections do not fill the log. */
+static void reject_connection(struct grpc_server *server, int fd)
 {
     int64_t now = loop_now_ms(server->loop);
     struct sock refused;
 
     sock_open_take(&refused, server->loop, fd, NULL);
     sock_close(&refused, true);
-    if (now < server->next_crowd_ms)
+    if (now < server->next_rejection_log_ms)
         return;
-    server->next_crowd_ms = now + CROWD_PAUSE_MS;
+    server->next_rejection_log_ms = now + REJECTION_LOG_MS;
     log_warn("connection rejected: connection limit reached", KVF("connections", "%zu", server->conn_count));
 }
 
 /* The connection that has been of no use for longest makes room; its client connects again when it has a
  * call. False: all are in use. */
-static bool make_room(struct grpc_server *server)
+static bool evict_idle(struct grpc_server *server)
 {
     int64_t oldest = loop_now_ms(server->loop) - IDLE_MS;
     struct grpc_server_conn *idle = NULL;
@@ -78,7 +78,7 @@ static bool make_room(struct grpc_server *server)
     return idle;
 }
 
-static void on_incoming(struct sock *sock, bool readable, bool writable)
+static void on_connection(struct sock *sock, bool readable, bool writable)
 {
     struct grpc_server *server = CONTAINER_OF(sock, struct grpc_server, listener);
     int fd = sock_accept(sock->fd, SILENCE_MS);
@@ -89,12 +89,12 @@ static void on_incoming(struct sock *sock, bool readable, bool writable)
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             sock_want(sock, false, false);
-            loop_timer_start(server->loop, &server->breather, BREATHER_MS, on_breather_over);
+            loop_timer_start(server->loop, &server->accept_backoff, ACCEPT_BACKOFF_MS, on_accept_backoff);
         }
         return;
     }
-    if (server->conn_count == server->options.max_connections && !make_room(server)) {
-        turn_away(server, fd);
+    if (server->conn_count == server->options.max_connections && !evict_idle(server)) {
+        reject_connection(server, fd);
         return;
     }
     conn = grpc_server_conn_new_take(fd, server->tls ? tls_new_server(server->tls) : NULL, &server->owner);
@@ -132,7 +132,7 @@ bool grpc_server_listen(struct grpc_server *server, const char *address, struct 
 
     if (fd < 0)
         return false;
-    sock_open_take(&server->listener, server->loop, fd, on_incoming);
+    sock_open_take(&server->listener, server->loop, fd, on_connection);
     sock_want(&server->listener, true, false);
     return true;
 }
@@ -153,7 +153,7 @@ void grpc_server_free(struct grpc_server *server)
     if (!server)
         return;
     sock_close(&server->listener, false);
-    loop_timer_stop(&server->breather);
+    loop_timer_stop(&server->accept_backoff);
     for (size_t i = 0; i < server->conn_count; i++)
         grpc_server_conn_free(server->conns[i]);
     tls_context_free(server->tls);

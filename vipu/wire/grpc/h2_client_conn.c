@@ -34,18 +34,18 @@ static void detach(struct h2_client_conn *conn, struct channel_call *call)
     call->conn = NULL;
 }
 
-static void over(struct h2_client_conn *conn, struct channel_call *call)
+static void hand_back_call(struct h2_client_conn *conn, struct channel_call *call)
 {
     detach(conn, call);
     conn->options.owner->call_over(conn->options.ctx, call);
 }
 
-static void judge(struct h2_client_conn *conn, struct channel_call *call, uint32_t reset)
+static void finish_call(struct h2_client_conn *conn, struct channel_call *call, uint32_t reset)
 {
     if (!response_judge(&call->response, reset, &call->message, &call->err) &&
         reset == NGHTTP2_REFUSED_STREAM)
         call->sent = false; /* RFC 9113, 8.7: the peer has not looked at it */
-    over(conn, call);
+    hand_back_call(conn, call);
 }
 
 static struct channel_call *call_at(nghttp2_session *session, int32_t stream_id)
@@ -91,7 +91,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
     (void)flags;
     if (!call || gather(ctx, call, bytes, len))
         return 0;
-    over(ctx, call);
+    hand_back_call(ctx, call);
     stop_stream(session, stream_id);
     return 0;
 }
@@ -102,7 +102,7 @@ static void on_end_of_stream(struct h2_client_conn *conn, int32_t stream_id)
 
     if (!call)
         return;
-    judge(conn, call, 0);
+    finish_call(conn, call, 0);
     /* The answer may come before the request is out: then nobody wants the rest of it. */
     if (nghttp2_session_get_stream_local_close(conn->h2.session, stream_id) == 0)
         stop_stream(conn->h2.session, stream_id);
@@ -127,7 +127,7 @@ static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t
     struct channel_call *call = call_at(session, stream_id);
 
     if (call)
-        judge(ctx, call, error ? error : NGHTTP2_NO_ERROR);
+        finish_call(ctx, call, error ? error : NGHTTP2_NO_ERROR);
     return 0;
 }
 
@@ -147,7 +147,7 @@ static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int
     }
     if (call) {
         err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "request not sent: %s", nghttp2_strerror(error));
-        over(conn, call);
+        hand_back_call(conn, call);
     }
     return 0;
 }
@@ -257,7 +257,7 @@ static ssize_t on_read_request(nghttp2_session *session, int32_t stream_id, uint
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     if (call->gated && !may_send(conn)) {
         err_set_code(&call->err, ERR_DENIED, GRPC_CANCELLED, "sending is no longer allowed");
-        over(conn, call);
+        hand_back_call(conn, call);
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     len = call->frame.len - call->frame_sent < room ? call->frame.len - call->frame_sent : room;
@@ -271,7 +271,7 @@ static ssize_t on_read_request(nghttp2_session *session, int32_t stream_id, uint
 }
 
 /* Values that tables on either side must not keep: RFC 7541, 7.1.3. */
-static nghttp2_nv secret(const char *name, const char *value)
+static nghttp2_nv sensitive_header(const char *name, const char *value)
 {
     nghttp2_nv nv = h2_header(name, value);
 
@@ -279,8 +279,8 @@ static nghttp2_nv secret(const char *name, const char *value)
     return nv;
 }
 
-static size_t compose(const struct h2_client_conn *conn, const struct channel_call *call, char timeout[16],
-                      nghttp2_nv out[HEADERS_MAX])
+static size_t build_headers(const struct h2_client_conn *conn, const struct channel_call *call,
+                            char timeout[16], nghttp2_nv out[HEADERS_MAX])
 {
     const struct credentials *who = conn->options.credentials;
     size_t count = 0;
@@ -296,7 +296,7 @@ static size_t compose(const struct h2_client_conn *conn, const struct channel_ca
     if (who->user_id)
         out[count++] = h2_header(CREDENTIALS_USER_ID, who->user_id);
     if (who->access_key)
-        out[count++] = secret(CREDENTIALS_ACCESS_KEY, who->access_key);
+        out[count++] = sensitive_header(CREDENTIALS_ACCESS_KEY, who->access_key);
     return count;
 }
 
@@ -304,7 +304,7 @@ void h2_client_conn_submit(struct h2_client_conn *conn, struct channel_call *cal
 {
     char timeout[16];
     nghttp2_nv headers[HEADERS_MAX];
-    size_t count = compose(conn, call, timeout, headers);
+    size_t count = build_headers(conn, call, timeout, headers);
     nghttp2_data_provider body = {.read_callback = on_read_request};
 
     call->conn = conn;
@@ -314,7 +314,7 @@ void h2_client_conn_submit(struct h2_client_conn *conn, struct channel_call *cal
     if (call->stream_id < 0) {
         err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "request not sent: %s",
                      nghttp2_strerror(call->stream_id));
-        over(conn, call);
+        hand_back_call(conn, call);
         /* The numbers of streams are used up: the next call needs another connection. */
         nghttp2_session_terminate_session(conn->h2.session, NGHTTP2_NO_ERROR);
     }

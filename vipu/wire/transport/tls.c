@@ -85,7 +85,7 @@ bool tls_is_open(const struct tls *tls)
     return tls->is_open;
 }
 
-static bool distrust(const struct tls *tls, struct err *err)
+static bool fail_verification(const struct tls *tls, struct err *err)
 {
     long verdict = SSL_get_verify_result(tls->ssl);
 
@@ -123,7 +123,7 @@ static bool explain(const struct tls *tls, struct err *err)
 
     ERR_clear_error();
     if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
-        return distrust(tls, err);
+        return fail_verification(tls, err);
     if (tls->has_heard && (tls->first_byte < RECORD_TYPE_FIRST || tls->first_byte > RECORD_TYPE_LAST))
         return err_set(err, ERR_IO, "the peer does not speak TLS: is this a cleartext port?");
     if (ERR_GET_REASON(code) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL)
@@ -137,7 +137,7 @@ static bool is_waiting(const struct tls *tls, int result)
     return SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ;
 }
 
-static bool agree_on_h2(struct tls *tls, struct err *err)
+static bool check_alpn(struct tls *tls, struct err *err)
 {
     const unsigned char *name;
     unsigned len;
@@ -158,7 +158,7 @@ bool tls_shake(struct tls *tls, struct err *err)
     ERR_clear_error();
     result = SSL_do_handshake(tls->ssl);
     if (result == 1)
-        return agree_on_h2(tls, err);
+        return check_alpn(tls, err);
     return is_waiting(tls, result) || explain(tls, err);
 }
 
