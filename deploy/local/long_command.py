@@ -1,6 +1,7 @@
 """Runs a long command: its output goes to a log file, and a progress line appears every 30 seconds. On an interrupt or
 a time-out, the command and all processes of its session end."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -47,6 +48,7 @@ def run(command: list[str], log: Path, limit_s: float, *, echo: bool = False, in
                 return TIMED_OUT
     finally:
         _end(process)
+        _end_group(process)
         watcher.close()
 
 
@@ -87,6 +89,12 @@ def _end(process: subprocess.Popen) -> None:
             process.wait(SHUTDOWN_S)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             continue
+
+
+def _end_group(process: subprocess.Popen) -> None:
+    """Ends the processes that the command has left running."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def show_end(log: Path, count: int, indent: str = "   ") -> None:

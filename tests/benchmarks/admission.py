@@ -243,16 +243,11 @@ def report(found, options):
 def run(options):
     run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
     measure.build("ipu-operator", "api-load")
-    say("starting an API server (usually seconds, some minutes the first time)")
-    run_quietly(TOP / "deploy/cluster", "up", "--no-node", "--name", CLUSTER)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(run_quietly(TOP / "deploy/cluster", "kubeconfig", "--name", CLUSTER).strip(), folder)
-            bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
-            bench.await_definition()
-            say(f"making {options.listed} jobs and {options.listed} pods (5,000 of each: usually 2 minutes)")
-            bench.fill(options.listed)
-            report(measure_all(bench, options), options)
-    finally:
-        run_quietly(TOP / "deploy/cluster", "down", "--name", CLUSTER)
+    with measure.cluster(CLUSTER) as kubeconfig, tempfile.TemporaryDirectory() as folder:
+        bench = Bench(kubeconfig, folder)
+        bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
+        bench.await_definition()
+        say(f"making {options.listed} jobs and {options.listed} pods (5,000 of each: usually 2 minutes)")
+        bench.fill(options.listed)
+        report(measure_all(bench, options), options)
     return 0

@@ -297,24 +297,20 @@ def report(options, rounds, bare):
 def run(options):
     run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
     measure.build("ipu-operator", "vipu-server", "api-load")
-    say("starting an API server and fake nodes (usually 20 seconds, some minutes the first time)")
-    run_quietly(TOP / "deploy/cluster", "up", "--no-node", "--name", CLUSTER)
-    try:
+    with measure.cluster(CLUSTER), tempfile.TemporaryDirectory() as folder:
+        say("adding fake nodes (usually 10 seconds)")
         run_quietly(TOP / "deploy/cluster", "fake-nodes", "--name", CLUSTER, "--count", FAKE_NODES)
-        with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(options, folder)
-            bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
-            bench.await_crd()
-            bench.kubectl("create", "namespace", OPERATOR_NS)
-            rounds, bare = [], []
-            with bench.controllers() as config:
-                for number in range(options.rounds):
-                    say(f"round {number + 1} of {options.rounds} (at the default size half an hour)")
-                    bare.append(bench.bare_loop(number))
-                    rounds.append(bench.operator_round(number, config))
-                    say(f"round {number + 1} of {options.rounds}: bare loop {bare[-1]['ended']:.1f} pods/s, "
-                        f"operator {rounds[-1]['ended']:.1f} pods/s")
-            report(options, rounds, bare)
-    finally:
-        run_quietly(TOP / "deploy/cluster", "down", "--name", CLUSTER)
+        bench = Bench(options, folder)
+        bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
+        bench.await_crd()
+        bench.kubectl("create", "namespace", OPERATOR_NS)
+        rounds, bare = [], []
+        with bench.controllers() as config:
+            for number in range(options.rounds):
+                say(f"round {number + 1} of {options.rounds}")
+                bare.append(bench.bare_loop(number))
+                rounds.append(bench.operator_round(number, config))
+                say(f"round {number + 1} of {options.rounds}: bare loop {bare[-1]['ended']:.1f} pods/s, "
+                    f"operator {rounds[-1]['ended']:.1f} pods/s")
+        report(options, rounds, bare)
     return 0

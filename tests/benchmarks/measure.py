@@ -1,13 +1,19 @@
 """What the benchmarks share: building, programs as processes, and numbers about them."""
+import contextlib
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
+sys.path.append(str(TOP / "tests/lib"))
+
+from guard import Guard  # noqa: E402
+
 BUILD = TOP / os.environ.get("BUILD_DIR", "build/release")
 DEADLINE_S = 600  # of a machine that is as busy as a benchmark can make it
 
@@ -21,6 +27,19 @@ def run_quietly(*command, **options):
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+@contextlib.contextmanager
+def cluster(name):
+    """A control plane without a node; its kubeconfig. It is taken down however this process ends."""
+    say("starting an API server (usually 10 seconds, some minutes the first time)")
+    guard = Guard(TOP / "deploy/cluster", "down", "--name", name)
+    try:
+        run_quietly(TOP / "deploy/cluster", "up", "--no-node", "--name", name)
+        yield run_quietly(TOP / "deploy/cluster", "kubeconfig", "--name", name).strip()
+    finally:
+        run_quietly(TOP / "deploy/cluster", "down", "--name", name)
+        guard.release()
 
 
 def build(*targets):
