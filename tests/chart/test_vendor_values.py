@@ -74,7 +74,7 @@ def test_values_that_are_left_blank_ask_for_nothing(helm):
 
 def test_the_stand_in_for_the_vendors_chart_has_its_defaults():
     """tests/e2e upgrades from it. Tags are unset there."""
-    values = runpy.run_path(str(ROOT / "tests/e2e/vendor_chart.py"))["VALUES"]
+    values = runpy.run_path(str(ROOT / "tests/e2e/support/vendor_chart.py"))["VALUES"]
     rows = [row for row in ROWS if "vendor" in row and not row["value"].lower().endswith("tag")]
     assert [row["value"] for row in rows if value_at(values, row["value"].split(".")) != row["vendor"]] == []
 

@@ -4,6 +4,7 @@ import json
 
 import kube
 import pytest
+import workers
 from jobs import IMAGE, Job, job
 from permissions import Audit, not_allowed, rights
 from stack import NODE_LABEL, SYSTEM
@@ -110,9 +111,10 @@ def test_an_operator_of_one_namespace_runs_its_jobs_alone(stack, namespace):
         stack.kubectl("delete", "namespace", other, "--wait=false")
 
 
-def test_every_request_of_the_operator_was_within_its_rights(stack):
-    """Those of all the tests before. While the webhooks were turned off, the old pod still asked for what it had."""
-    audit = Audit(USER, stack.audit_log())
+@pytest.mark.last
+def test_every_request_of_the_operator_was_within_its_rights(stack, request):
+    """Those of all other tests. While the webhooks were turned off, the old pod still asked for what it had."""
+    audit = Audit(USER, *workers.of(request.config).audit_logs())
     allowed = rights(stack.rendered("admissionWebhooks.enabled=true"), ACCOUNT)
     assert audit.calls
     assert sorted(map(str, not_allowed(audit.calls | audit.forbidden, allowed))) == []

@@ -12,7 +12,7 @@ import pytest
 
 END_S = 60
 TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "e2e"), str(TESTS / "lib"), str(TESTS.parent / "deploy" / "local")]
+sys.path[:0] = [str(TESTS / "e2e/support"), str(TESTS / "lib"), str(TESTS.parent / "deploy" / "local")]
 
 import kube  # noqa: E402
 import published  # noqa: E402

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(folder) for folder in (HERE / "support", HERE, HERE / "jobs")]
 
 import workers  # noqa: E402
 from world import Cluster, World  # noqa: E402

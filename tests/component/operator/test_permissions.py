@@ -174,7 +174,7 @@ def test_one_namespace_needs_no_right_beyond_it(cluster, world, vipu):
 def is_whole(request):
     """Every test of this folder has passed: then they have asked for all that the operator ever asks for."""
     folder = request.path.parent
-    return ({item.path for item in request.session.items} >= set(folder.glob("test_*.py"))
+    return ({item.path for item in request.session.items} >= set(folder.rglob("test_*.py"))
             and not request.config.option.keyword and not workers.of(request.config).any_failed())
 
 

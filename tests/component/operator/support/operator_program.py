@@ -10,7 +10,7 @@ from pathlib import Path
 
 from waiting import DEADLINE_S, until
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|Assertion .* failed")
 
 

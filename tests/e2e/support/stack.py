@@ -9,6 +9,7 @@ from pathlib import Path
 
 import kube
 import yaml
+from guard import Guard
 from local_cluster import processes
 from local_cluster.addresses import Addresses
 from local_cluster.paths import ClusterPaths
@@ -38,12 +39,14 @@ def brought_up(name):
         yield made
         return
     made.take_down()  # of a run that was killed
+    guard = None if KEEP else Guard(kube.CLUSTER, "down", "--name", name)
     try:
         made.bring_up()
         yield made
     finally:
-        if not KEEP:
+        if guard:
             made.take_down()
+            guard.release()
 
 
 class Stack:

@@ -12,7 +12,7 @@ import grpc
 from ports import free_port
 from waiting import until
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 sys.path.append(str(ROOT / "tests/vipu"))
 
 import generic  # noqa: E402
