@@ -41,7 +41,7 @@ static void put_jobs(const void *ctx, const char *name, struct str *out)
         str_addf(out, "%s{state=\"%s\"} %u\n", name, job_state_name((enum job_state)i), v->snapshot->jobs[i]);
 }
 
-/* One of the survey's plain numbers, by its place in struct metrics_snapshot. */
+/* One of the plain numbers of struct metrics_snapshot, by its offset. */
 static void put_number(const void *ctx, const char *name, size_t offset, struct str *out)
 {
     const struct metrics_view *v = ctx;

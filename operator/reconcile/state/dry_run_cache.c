@@ -8,7 +8,7 @@
 
 struct dry_run_entry {
     bool asking;
-    int64_t until_ms; /* the judgement is good until then; 0: there is none */
+    int64_t until_ms; /* the result is valid until then; 0: there is none */
     struct dry_run_result dry_run_result;
     char *text;          /* of it */
     unsigned refusals;   /* one after the other */
