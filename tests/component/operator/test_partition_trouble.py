@@ -77,7 +77,7 @@ def test_tries_that_are_in_vain_are_few(world):
     vipu.fail("{partitions: [{on: create, error: its fans stand still}, {on: reset, error: its fans stand still}]}")
     job = world.job("stuck", **RESTARTS)
     world.automatic()
-    told = "is being reset: its fans stand still"
+    told = "after an error: its fans stand still"
     until(lambda: job.is_in("Starting", "PartitionError") and told in job.status["lastMessage"], "it is told", tell=world.tell)
     writes.clear()
     before = status_writes(operator)
