@@ -16,18 +16,18 @@
 #include "operator/admin/partitions.h"
 #include "operator/admin/release.h"
 #include "operator/admin/self_check.h"
-#include "operator/kube/client.h"
-#include "operator/kube/counters.h"
-#include "operator/kube/events.h"
-#include "operator/kube/identity.h"
-#include "operator/kube/lease.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/client/counters.h"
+#include "operator/kube/events/events.h"
+#include "operator/kube/auth/client_config.h"
+#include "operator/kube/leader_election/lease.h"
 #include "options.h"
 #include "operator/reconcile/report/inventory.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/report/usage.h"
-#include "operator/serve/metrics.h"
-#include "operator/serve/pages.h"
-#include "serving.h"
+#include "operator/serve/metrics/metrics.h"
+#include "operator/serve/pages/pages.h"
+#include "servers.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
 enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000 };
@@ -35,14 +35,14 @@ enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000 };
 struct app {
     struct options options;
     struct strv pull_secrets;
-    struct identity identity;
+    struct client_config client_config;
     struct loop *loop;
     struct kube *kube;
     struct events *events;
     struct lease *lease;
     char *address; /* where the other replicas find this one, or NULL */
     struct pages *pages;
-    struct serving *serving;
+    struct servers *servers;
     struct reconciler *reconciler; /* while leading */
     struct loop_timer drain;       /* at the end */
     struct loop_timer tidy;        /* now and then */
@@ -67,7 +67,7 @@ static bool may_write(void *ctx)
 
 static const char *operator_ns(const struct app *app)
 {
-    return app->options.ns ? app->options.ns : app->identity.ns;
+    return app->options.ns ? app->options.ns : app->client_config.ns;
 }
 
 static void on_started(void *ctx)
@@ -111,7 +111,7 @@ static void on_lost(void *ctx)
 
 static struct webhooks *webhooks(const struct app *app)
 {
-    return serving_webhooks(app->serving);
+    return servers_webhooks(app->servers);
 }
 
 /* ---- health ---- */
@@ -195,7 +195,7 @@ static void count_requests(const struct app *app, struct counters *ret)
     size_t count = kube_counters(app->kube, &rows);
 
     counters_add(ret, rows, count);
-    count = serving_counters(app->serving, &rows);
+    count = servers_counters(app->servers, &rows);
     counters_add(ret, rows, count);
 }
 
@@ -205,7 +205,7 @@ static void metrics(void *ctx, struct str *out)
     AUTO(counters) struct counters requests = {0};
     AUTO(metrics_snapshot) struct metrics_snapshot snapshot = {0};
     struct metrics_view view = {.is_leader = app->reconciler != NULL,
-                                .process = footprint_look(),
+                                .process = process_stats_read(),
                                 .start_s = (double)app->start_us / 1e6};
 
     if (app->reconciler) {
@@ -217,8 +217,8 @@ static void metrics(void *ctx, struct str *out)
         view.webhooks = webhooks_counters(webhooks(app));
         view.webhooks_certificate_end_s = webhooks_certificate_end_s(webhooks(app));
     }
-    if (serving_scrape(app->serving))
-        view.metrics_certificate_end_s = scrape_certificate_end_s(serving_scrape(app->serving));
+    if (servers_metrics(app->servers))
+        view.metrics_certificate_end_s = metrics_server_certificate_expiry_s(servers_metrics(app->servers));
     count_requests(app, &requests);
     view.requests = requests.rows;
     view.request_count = requests.count;
@@ -255,7 +255,7 @@ static void on_stop_signal(void *ctx, int signum)
         reconciler_abort(app->reconciler);
     if (webhooks(app))
         webhooks_drain(webhooks(app));
-    lease_give_back(app->lease, on_given_back, app);
+    lease_release(app->lease, on_given_back, app);
 }
 
 /* ---- in between ---- */
@@ -264,7 +264,7 @@ static void on_tidy(struct loop_timer *timer)
 {
     struct app *app = CONTAINER_OF(timer, struct app, tidy);
 
-    footprint_give_back();
+    malloc_trim_unused();
     loop_timer_start(app->loop, &app->tidy, TIDY_MS, on_tidy);
 }
 
@@ -285,13 +285,15 @@ static char *own_address(const struct app *app)
 static bool start(struct app *app, struct err *err)
 {
     const struct options *o = &app->options;
-    const struct identity_options from = {.kubeconfig = o->kubeconfig, .context = o->context, .env = env_of};
+    const struct client_config_options from = {
+        .kubeconfig = o->kubeconfig, .context = o->context, .env = env_of};
 
-    if (!identity_load(&from, &app->identity, err))
+    if (!client_config_load(&from, &app->client_config, err))
         return false;
     app->loop = loop_new();
     app->start_us = loop_unix_micros();
-    app->kube = kube_new(app->loop, &app->identity, &(struct kube_options){.program = "ipu-operator"}, err);
+    app->kube =
+        kube_new(app->loop, &app->client_config, &(struct kube_options){.program = "ipu-operator"}, err);
     if (!app->kube)
         return false;
     kube_set_write_gate(app->kube, may_write, app);
@@ -322,12 +324,12 @@ static bool start(struct app *app, struct err *err)
                                                               .on_started = on_started,
                                                               .on_lost = on_lost,
                                                               .ctx = app});
-    app->serving = serving_new(
+    app->servers = servers_new(
         app->loop,
-        &(struct serving_options){
-            .options = o, .ns = operator_ns(app), .identity = &from, .metrics = metrics, .ctx = app},
+        &(struct servers_options){
+            .options = o, .ns = operator_ns(app), .client_config = &from, .metrics = metrics, .ctx = app},
         err);
-    return app->serving != NULL;
+    return app->servers != NULL;
 }
 
 /* What this process cost the API server: read by tests/bench, and worth a line in anybody's log. */
@@ -349,7 +351,7 @@ static void finish(struct app *app)
     /* A server that ends runs the loop, and those that are still there answer: from the rest, which goes
      * after them. */
     pages_free(app->pages);
-    serving_free(app->serving);
+    servers_free(app->servers);
     reconciler_free(app->reconciler);
     if (app->lease)
         lease_free(app->lease);
@@ -359,7 +361,7 @@ static void finish(struct app *app)
         kube_free(app->kube);
     if (app->loop)
         loop_free(app->loop);
-    identity_release(&app->identity);
+    client_config_release(&app->client_config);
     strv_release(&app->pull_secrets);
     mem_free(app->address);
     options_release(&app->options);
@@ -375,11 +377,11 @@ static int run(struct app *app)
     }
     loop_on_signal(app->loop, SIGTERM, on_stop_signal, app);
     loop_on_signal(app->loop, SIGINT, on_stop_signal, app);
-    log_info("ipu-operator " IPU_OPERATOR_VERSION, KV("api_server", app->identity.server),
-             KV("identity", app->identity.origin), KV("namespace", operator_ns(app)),
+    log_info("ipu-operator " IPU_OPERATOR_VERSION, KV("api_server", app->client_config.server),
+             KV("identity", app->client_config.origin), KV("namespace", operator_ns(app)),
              KVF("vipu_controllers", "%zu", app->options.controllers.count),
              KVF("health_port", "%u", (unsigned)pages_port(app->pages)));
-    if (app->identity.insecure)
+    if (app->client_config.insecure)
         log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
     on_tidy(&app->tidy);
     loop_run(app->loop);

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/admin/asking.h"
-#include "operator/api/orphan.h"
+#include "operator/admin/sync_client.h"
+#include "operator/api/partition/orphan.h"
 
 struct settings {
-    struct asking_settings asking;
+    struct sync_client_settings sync_client;
     char *job;
 };
 
@@ -20,8 +20,8 @@ static const struct opt ROWS[] = {
      .help = "The IPUJob whose it is to be"},
     ASKING_PARTITION_ROWS,
     ASKING_NAMESPACE_ROW,
-    ASKING_PAGES_ROW(offsetof(struct asking_settings, pages)),
-    TOOL_ACCESS_ROWS,
+    SYNC_CLIENT_PAGES_ROW(offsetof(struct sync_client_settings, pages)),
+    SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
 
@@ -34,7 +34,7 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-static struct job *ask_job(struct asking *asking, const char *key, struct err *err)
+static struct job *ask_job(struct sync_client *sync_client, const char *key, struct err *err)
 {
     const char *slash = key ? strchr(key, '/') : NULL;
     AUTO(mem) char *ns = slash ? mem_strndup(key, (size_t)(slash - key)) : NULL;
@@ -45,8 +45,8 @@ static struct job *ask_job(struct asking *asking, const char *key, struct err *e
         err_set(err, ERR_INVALID, "--job: expected NAMESPACE/NAME, got \"%s\"", key ? key : "");
         return NULL;
     }
-    body = ask_kube(
-        asking,
+    body = sync_kube_request(
+        sync_client,
         &(struct kube_request){.method = "GET", .resource = &KUBE_IPUJOBS, .ns = ns, .name = slash + 1}, err);
     job = body ? job_parse(body) : NULL;
     if (!job)
@@ -57,31 +57,31 @@ static struct job *ask_job(struct asking *asking, const char *key, struct err *e
 static bool complain(const struct settings *settings, const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
-        (void)fprintf(stderr, "ipu-operator: partition %s, IPUJob %s: %s\n", settings->asking.access.word,
-                      settings->job, problems->items[i]);
+        (void)fprintf(stderr, "ipu-operator: partition %s, IPUJob %s: %s\n",
+                      settings->sync_client.access.word, settings->job, problems->items[i]);
     return problems->count == 0;
 }
 
-static bool adopt(struct asking *asking, const void *ctx, struct err *err)
+static bool adopt(struct sync_client *sync_client, const void *ctx, struct err *err)
 {
     const struct settings *settings = ctx;
-    const char *ns = asking_ns(&settings->asking), *id = settings->asking.access.word;
-    AUTO(job) struct job *job = ask_job(asking, settings->job, err);
-    AUTO(json) cJSON *page = job ? ask_page(asking, "/partitions", err) : NULL;
+    const char *ns = sync_client_ns(&settings->sync_client), *id = settings->sync_client.access.word;
+    AUTO(job) struct job *job = ask_job(sync_client, settings->job, err);
+    AUTO(json) cJSON *page = job ? sync_get_page(sync_client, "/partitions", err) : NULL;
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
     AUTO(strv) struct strv problems = {0};
 
-    if (!page || !orphan_find(page, id, settings->asking.controller, &orphan, err))
+    if (!page || !orphan_find(page, id, settings->sync_client.controller, &orphan, err))
         return false;
-    orphan_refuse_adoption(&orphan, job, page, &problems);
+    orphan_check_adoption(&orphan, job, page, &problems);
     if (!complain(settings, &problems))
         return false;
     record = orphan_record_of_job(&orphan, job);
-    if (!settings->asking.dry_run && !ask_for_record(asking, ns, record, err))
+    if (!settings->sync_client.dry_run && !sync_create_record(sync_client, ns, record, err))
         return err_wrap(err, "partition %s", id);
     return printf("Partition %s of %u IPUs of V-IPU controller %s %s IPUJob %s.\n", id, orphan.ipus,
-                  orphan.controller, settings->asking.dry_run ? "would be given to" : "belongs to",
+                  orphan.controller, settings->sync_client.dry_run ? "would be given to" : "belongs to",
                   job->key) > 0;
 }
 
@@ -89,12 +89,12 @@ static int run(void *ctx, struct loop *loop, struct kube *kube)
 {
     const struct settings *settings = ctx;
 
-    return asking_run(&settings->asking, adopt, loop, kube);
+    return sync_client_run(&settings->sync_client, adopt, loop, kube);
 }
 
 int adopt_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct settings settings = {.asking.access.noun = "the partition, with its whole id"};
+    struct settings settings = {.sync_client.access.noun = "the partition, with its whole id"};
 
-    return tool_main(&SPEC, &settings.asking.access, run, argc, argv, env);
+    return subcommand_main(&SPEC, &settings.sync_client.access, run, argc, argv, env);
 }

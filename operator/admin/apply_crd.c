@@ -4,8 +4,8 @@
 
 #include "base/io/file.h"
 #include "base/io/loop.h"
-#include "operator/admin/tool.h"
-#include "operator/kube/client.h"
+#include "operator/admin/subcommand.h"
+#include "operator/kube/client/client.h"
 
 /* Helm 4 applies the definition itself when it installs a release, in this name. Whoever had applied it in
  * another would own it too, and the next install with another definition would be refused as a conflict. */
@@ -14,7 +14,7 @@
 enum { FILE_MAX_BYTES = 1 << 20 };
 
 struct settings {
-    struct tool_access access;
+    struct subcommand_access access;
     char *file;
 };
 
@@ -27,7 +27,7 @@ static const struct opt ROWS[] = {
      .arg = "FILE",
      .fallback = "/etc/ipu-operator/crd/ipujobs.graphcore.ai.yaml",
      .help = "The definition of IPUJobs, as YAML or JSON"},
-    TOOL_ACCESS_ROWS,
+    SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
 
@@ -49,7 +49,8 @@ static void on_answer(void *ctx, struct kube_response *res)
 
     loop_stop(a->loop);
     if (res->err.kind == ERR_NONE) {
-        a->exit_code = puts("The definition of IPUJobs is up to date.") < 0 ? TOOL_REFUSED : TOOL_DONE;
+        a->exit_code =
+            puts("The definition of IPUJobs is up to date.") < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK;
         return;
     }
     (void)fprintf(stderr, "ipu-operator: the definition of IPUJobs could not be applied: %s\n",
@@ -59,14 +60,14 @@ static void on_answer(void *ctx, struct kube_response *res)
 static int apply(void *ctx, struct loop *loop, struct kube *kube)
 {
     const struct settings *settings = ctx;
-    struct applying a = {.loop = loop, .exit_code = TOOL_REFUSED};
+    struct applying a = {.loop = loop, .exit_code = SUBCOMMAND_FAILED};
     AUTO(str) struct str text = {0};
     AUTO(str) struct str name = {0};
     struct err err = {0};
 
     if (!file_read(settings->file, FILE_MAX_BYTES, &text, &err)) {
         (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
-        return TOOL_REFUSED;
+        return SUBCOMMAND_FAILED;
     }
     str_addf(&name, "%s.%s", KUBE_IPUJOBS.plural, KUBE_IPUJOBS.group);
     kube_send(kube,
@@ -87,5 +88,5 @@ int apply_crd_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {0};
 
-    return tool_main(&SPEC, &settings.access, apply, argc, argv, env);
+    return subcommand_main(&SPEC, &settings.access, apply, argc, argv, env);
 }

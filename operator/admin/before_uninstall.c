@@ -6,16 +6,16 @@
 #include "base/core/mem.h"
 #include "base/io/loop.h"
 #include "operator/admin/fence.h"
-#include "operator/admin/tool.h"
-#include "operator/api/departure.h"
+#include "operator/admin/subcommand.h"
+#include "operator/api/partition/uninstall_check.h"
 #include "operator/api/names.h"
-#include "operator/kube/client.h"
-#include "operator/kube/watch.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/watch/watch.h"
 
 enum { NAMED_MAX = 10, AGAIN_MS = 500 };
 
 struct settings {
-    struct tool_access access;
+    struct subcommand_access access;
     char *ns, *watch_ns, *asks, *lease;
     bool drain;
     uint32_t seconds;
@@ -60,7 +60,7 @@ static const struct opt ROWS[] = {
      .offset = AT(watch_ns),
      .arg = "NAME",
      .help = "Look at the jobs of this namespace alone; default: of all"},
-    TOOL_ACCESS_ROWS,
+    SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
 
@@ -73,7 +73,7 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-struct parting {
+struct uninstall {
     const struct settings *settings;
     struct loop *loop;
     struct kube *kube;
@@ -85,7 +85,7 @@ struct parting {
     int exit_code;
 };
 
-static void end(struct parting *p, int exit_code)
+static void end(struct uninstall *p, int exit_code)
 {
     p->exit_code = exit_code;
     loop_stop(p->loop);
@@ -93,22 +93,22 @@ static void end(struct parting *p, int exit_code)
 
 /* ---- requests ---- */
 
-static void refuse_for(struct parting *p, const struct kube_response *res)
+static void refuse_for(struct uninstall *p, const struct kube_response *res)
 {
     (void)fprintf(stderr, "ipu-operator: %s\n", res->message[0] ? res->message : res->err.msg);
-    end(p, TOOL_REFUSED);
+    end(p, SUBCOMMAND_FAILED);
 }
 
 static void on_answer(void *ctx, struct kube_response *res)
 {
-    struct parting *p = ctx;
+    struct uninstall *p = ctx;
 
     if (res->err.kind != ERR_NONE && res->http_status != 404 && res->http_status != 409)
         refuse_for(p, res);
 }
 
 /* Once per version of the job; its watch tells what came of it. */
-static void patch(struct parting *p, const struct job *job, const cJSON *body)
+static void patch(struct uninstall *p, const struct job *job, const cJSON *body)
 {
     const char *asked = map_get(&p->asked, job->uid);
 
@@ -135,7 +135,7 @@ static cJSON *patch_of(const struct job *job)
     return body;
 }
 
-static void suspend(struct parting *p, const struct job *job)
+static void suspend(struct uninstall *p, const struct job *job)
 {
     AUTO(json) cJSON *body = patch_of(job);
 
@@ -143,7 +143,7 @@ static void suspend(struct parting *p, const struct job *job)
     patch(p, job, body);
 }
 
-static void drop_finalizer(struct parting *p, const struct job *job)
+static void drop_finalizer(struct uninstall *p, const struct job *job)
 {
     AUTO(json) cJSON *body = patch_of(job);
     cJSON *kept = json_put_array(json_at_mut(body, "metadata"), "finalizers");
@@ -160,30 +160,30 @@ static void drop_finalizer(struct parting *p, const struct job *job)
 static void on_look(struct loop_timer *timer);
 static void on_deadline(struct loop_timer *timer);
 
-static void count_the_rest(size_t count, struct str *out)
+static void append_more(size_t count, struct str *out)
 {
     if (count > NAMED_MAX)
         str_addf(out, " and %zu more", count - NAMED_MAX);
 }
 
 /* The jobs of these kinds, the first of them by name; their number. */
-static size_t name_jobs(const struct parting *p, enum departure from, struct str *out)
+static size_t name_jobs(const struct uninstall *p, enum uninstall_check from, struct str *out)
 {
     size_t count = 0;
 
     for (const struct store_item *i = store_first(watch_store(p->jobs)); i; i = store_next(i)) {
-        if (departure_of(i->view) < from || ++count > NAMED_MAX)
+        if (uninstall_check_job(i->view) < from || ++count > NAMED_MAX)
             continue;
-        AUTO(mem) char *text = departure_describe(i->view);
+        AUTO(mem) char *text = uninstall_describe_job(i->view);
 
         str_addf(out, "%s%s", count > 1 ? ", " : "", text);
     }
-    count_the_rest(count, out);
+    append_more(count, out);
     return count;
 }
 
 /* Likewise the partitions that no job of this operator stands for. */
-static size_t name_partitions(const struct parting *p, enum departure from, struct str *out)
+static size_t name_partitions(const struct uninstall *p, enum uninstall_check from, struct str *out)
 {
     size_t count = 0;
 
@@ -191,17 +191,17 @@ static size_t name_partitions(const struct parting *p, enum departure from, stru
         const struct record *record = i->view;
         const struct job *job = store_view(watch_store(p->jobs), record->job_ns, record->job_name);
 
-        if (departure_of_record(record, job) < from || ++count > NAMED_MAX)
+        if (uninstall_check_record(record, job) < from || ++count > NAMED_MAX)
             continue;
-        AUTO(mem) char *text = departure_describe_record(record);
+        AUTO(mem) char *text = uninstall_describe_record(record);
 
         str_addf(out, "%s%s", count > 1 ? ", " : "", text);
     }
-    count_the_rest(count, out);
+    append_more(count, out);
     return count;
 }
 
-static void refuse_for_jobs(const struct parting *p, size_t count, const char *names)
+static void refuse_for_jobs(const struct uninstall *p, size_t count, const char *names)
 {
     const char *them = count == 1 ? "it" : "them";
 
@@ -217,11 +217,11 @@ static void refuse_for_jobs(const struct parting *p, size_t count, const char *n
 }
 
 /* Nobody can suspend a job of the vendor's operator that has a partition by a record of this one. */
-static bool refuses(const struct parting *p)
+static bool refuses(const struct uninstall *p)
 {
     AUTO(str) struct str jobs = {0}, partitions = {0};
-    size_t live = p->drain ? 0 : name_jobs(p, DEPARTURE_LIVE, &jobs);
-    size_t adopted = name_partitions(p, DEPARTURE_LIVE, &partitions);
+    size_t live = p->drain ? 0 : name_jobs(p, UNINSTALL_BLOCKED, &jobs);
+    size_t adopted = name_partitions(p, UNINSTALL_BLOCKED, &partitions);
 
     if (live)
         refuse_for_jobs(p, live, str_text(&jobs));
@@ -234,23 +234,23 @@ static bool refuses(const struct parting *p)
     return live || adopted;
 }
 
-static void may_go(struct parting *p)
+static void finish_ready(struct uninstall *p)
 {
     int done = puts("No IPUJob needs the operator any more; it may be uninstalled.");
 
-    end(p, done < 0 ? TOOL_REFUSED : TOOL_DONE);
+    end(p, done < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK);
 }
 
-static void start_deadline(struct parting *p)
+static void start_deadline(struct uninstall *p)
 {
     loop_timer_start(p->loop, &p->deadline, (int64_t)p->settings->seconds * 1000, on_deadline);
 }
 
 /* Nothing is open. It stays so once nobody leads, which is not waited for without end. */
-static void settle(struct parting *p)
+static void settle(struct uninstall *p)
 {
     if (p->fence.state == FENCE_RENEWED) {
-        may_go(p);
+        finish_ready(p);
         return;
     }
     loop_timer_stop(&p->deadline);
@@ -258,7 +258,7 @@ static void settle(struct parting *p)
 }
 
 /* Something was begun while the fence was raised: whoever leads next has to end it. */
-static void unsettle(struct parting *p)
+static void lower_fence(struct uninstall *p)
 {
     if (p->fence.state == FENCE_DOWN)
         return;
@@ -268,7 +268,7 @@ static void unsettle(struct parting *p)
 
 static void on_fence(void *ctx, const struct kube_response *refused)
 {
-    struct parting *p = ctx;
+    struct uninstall *p = ctx;
 
     if (refused)
         refuse_for(p, refused);
@@ -277,7 +277,7 @@ static void on_fence(void *ctx, const struct kube_response *refused)
 }
 
 /* Without its definition there is no IPUJob. */
-static bool is_undefined(const struct parting *p)
+static bool crd_is_missing(const struct uninstall *p)
 {
     const struct err *trouble = watch_trouble(p->jobs, &(int64_t){0});
 
@@ -285,25 +285,25 @@ static bool is_undefined(const struct parting *p)
 }
 
 /* What is still to be listed, or NULL. */
-static const struct watch *unlisted(const struct parting *p)
+static const struct watch *unlisted(const struct uninstall *p)
 {
-    if (!watch_is_synced(p->jobs) && !is_undefined(p))
+    if (!watch_is_synced(p->jobs) && !crd_is_missing(p))
         return p->jobs;
     return watch_is_synced(p->records) ? NULL : p->records;
 }
 
 /* Takes each job a step on; how many are not free. */
-static size_t step_jobs(struct parting *p)
+static size_t step_jobs(struct uninstall *p)
 {
     size_t open = 0;
 
     for (const struct store_item *i = store_first(watch_store(p->jobs)); i; i = store_next(i)) {
-        enum departure departure = departure_of(i->view);
+        enum uninstall_check uninstall_check = uninstall_check_job(i->view);
 
-        open += departure != DEPARTURE_FREE;
-        if (departure == DEPARTURE_LIVE)
+        open += uninstall_check != UNINSTALL_OK;
+        if (uninstall_check == UNINSTALL_BLOCKED)
             suspend(p, i->view);
-        else if (departure == DEPARTURE_PARKED)
+        else if (uninstall_check == UNINSTALL_SUSPENDED)
             drop_finalizer(p, i->view);
     }
     return open;
@@ -311,24 +311,24 @@ static size_t step_jobs(struct parting *p)
 
 static void on_look(struct loop_timer *timer)
 {
-    struct parting *p = CONTAINER_OF(timer, struct parting, look);
+    struct uninstall *p = CONTAINER_OF(timer, struct uninstall, look);
     AUTO(str) struct str names = {0};
 
     if (unlisted(p))
         loop_timer_start(p->loop, &p->look, AGAIN_MS, on_look);
     else if (refuses(p))
-        end(p, TOOL_REFUSED);
-    else if (step_jobs(p) + name_partitions(p, DEPARTURE_ENDING, &names) > 0)
-        unsettle(p);
+        end(p, SUBCOMMAND_FAILED);
+    else if (step_jobs(p) + name_partitions(p, UNINSTALL_ENDING, &names) > 0)
+        lower_fence(p);
     else if (watch_is_synced(p->jobs))
         settle(p);
     else
-        may_go(p);
+        finish_ready(p);
 }
 
 static void on_synced(void *ctx)
 {
-    struct parting *p = ctx;
+    struct uninstall *p = ctx;
 
     loop_timer_start(p->loop, &p->look, 0, on_look);
 }
@@ -340,11 +340,11 @@ static void on_change(void *ctx, const struct store_change *change)
 }
 
 /* It has lasted too long. */
-static void name_ending(const struct parting *p)
+static void name_ending(const struct uninstall *p)
 {
     AUTO(str) struct str jobs = {0}, partitions = {0};
-    size_t count = name_jobs(p, DEPARTURE_PARKED, &jobs);
-    size_t held = name_partitions(p, DEPARTURE_ENDING, &partitions);
+    size_t count = name_jobs(p, UNINSTALL_SUSPENDED, &jobs);
+    size_t held = name_partitions(p, UNINSTALL_ENDING, &partitions);
 
     if (count || !held)
         (void)fprintf(stderr,
@@ -362,7 +362,7 @@ static void name_ending(const struct parting *p)
 
 static void on_deadline(struct loop_timer *timer)
 {
-    struct parting *p = CONTAINER_OF(timer, struct parting, deadline);
+    struct uninstall *p = CONTAINER_OF(timer, struct uninstall, deadline);
     const struct watch *missing = p->jobs ? unlisted(p) : NULL;
     const struct err *trouble = missing ? watch_trouble(missing, &(int64_t){0}) : NULL;
 
@@ -372,12 +372,12 @@ static void on_deadline(struct loop_timer *timer)
                       p->settings->seconds, trouble ? trouble->msg : "the API server does not answer");
     else
         name_ending(p);
-    end(p, TOOL_REFUSED);
+    end(p, SUBCOMMAND_FAILED);
 }
 
 /* ---- life ---- */
 
-static void begin_to_look(struct parting *p)
+static void begin_to_look(struct uninstall *p)
 {
     p->jobs = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
                                                          .ns = p->settings->watch_ns,
@@ -399,7 +399,7 @@ static void begin_to_look(struct parting *p)
 
 static void on_asked(void *ctx, struct kube_response *res)
 {
-    struct parting *p = ctx;
+    struct uninstall *p = ctx;
 
     if (res->err.kind != ERR_NONE && res->http_status != 404) {
         refuse_for(p, res);
@@ -410,7 +410,7 @@ static void on_asked(void *ctx, struct kube_response *res)
 }
 
 /* Who was refused has a way to say it: Helm upgrades no release that it has begun to uninstall. */
-static void ask_for_drain(struct parting *p)
+static void ask_for_drain(struct uninstall *p)
 {
     kube_send(
         p->kube,
@@ -419,7 +419,7 @@ static void ask_for_drain(struct parting *p)
         on_asked, p);
 }
 
-static int part(struct parting *p)
+static int part(struct uninstall *p)
 {
     void *value;
 
@@ -444,7 +444,7 @@ static int part(struct parting *p)
 
 static int run(void *settings, struct loop *loop, struct kube *kube)
 {
-    struct parting p = {.settings = settings, .loop = loop, .kube = kube};
+    struct uninstall p = {.settings = settings, .loop = loop, .kube = kube};
 
     p.drain = p.settings->drain;
     p.fence = (struct fence){
@@ -456,5 +456,5 @@ int before_uninstall_main(int argc, char **argv, const char *(*env)(const char *
 {
     struct settings settings = {0};
 
-    return tool_main(&SPEC, &settings.access, run, argc, argv, env);
+    return subcommand_main(&SPEC, &settings.access, run, argc, argv, env);
 }

@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
-#include "operator/kube/client.h"
+#include "operator/kube/client/client.h"
 
 /* An operator whose lease another has taken writes for 10 s at most. */
 enum { SETTLE_MS = 11000, LASTS_S = 15 };

@@ -2,12 +2,12 @@
 
 #include <stdio.h>
 
-#include "operator/admin/asking.h"
-#include "operator/api/orphan.h"
+#include "operator/admin/sync_client.h"
+#include "operator/api/partition/orphan.h"
 
 static const struct opt ROWS[] = {
-    ASKING_PAGES_ROW(offsetof(struct asking_settings, pages)),
-    TOOL_ACCESS_ROWS,
+    SYNC_CLIENT_PAGES_ROW(offsetof(struct sync_client_settings, pages)),
+    SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
 
@@ -20,9 +20,9 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-static bool list(struct asking *asking, const void *settings, struct err *err)
+static bool list(struct sync_client *sync_client, const void *settings, struct err *err)
 {
-    AUTO(json) cJSON *page = ask_page(asking, "/partitions", err);
+    AUTO(json) cJSON *page = sync_get_page(sync_client, "/partitions", err);
     AUTO(str) struct str text = {0};
 
     (void)settings;
@@ -35,12 +35,12 @@ static bool list(struct asking *asking, const void *settings, struct err *err)
 
 static int run(void *ctx, struct loop *loop, struct kube *kube)
 {
-    return asking_run(ctx, list, loop, kube);
+    return sync_client_run(ctx, list, loop, kube);
 }
 
 int partitions_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct asking_settings settings = {0};
+    struct sync_client_settings settings = {0};
 
-    return tool_main(&SPEC, &settings.access, run, argc, argv, env);
+    return subcommand_main(&SPEC, &settings.access, run, argc, argv, env);
 }

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/admin/asking.h"
-#include "operator/api/orphan.h"
+#include "operator/admin/sync_client.h"
+#include "operator/api/partition/orphan.h"
 
 enum { AGAIN_MS = 500 };
 #define PODS_PAGE "200"
 
 struct settings {
-    struct asking_settings asking;
+    struct sync_client_settings sync_client;
     uint32_t seconds;
 };
 
@@ -26,8 +26,8 @@ static const struct opt ROWS[] = {
      .min = 1,
      .max = 86400},
     ASKING_NAMESPACE_ROW,
-    ASKING_PAGES_ROW(offsetof(struct asking_settings, pages)),
-    TOOL_ACCESS_ROWS,
+    SYNC_CLIENT_PAGES_ROW(offsetof(struct sync_client_settings, pages)),
+    SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
 
@@ -53,15 +53,16 @@ static void note_users(const cJSON *list, const char *job_key, struct strv *user
 }
 
 /* The pods of a job's namespace, some at a time. */
-static bool find_users(struct asking *asking, const char *job_key, struct strv *users, struct err *err)
+static bool find_users(struct sync_client *sync_client, const char *job_key, struct strv *users,
+                       struct err *err)
 {
     AUTO(mem) char *ns = mem_strndup(job_key, strcspn(job_key, "/"));
     AUTO(mem) char *more = mem_strdup("");
 
     do {
         AUTO(json)
-        cJSON *list = ask_kube(
-            asking,
+        cJSON *list = sync_kube_request(
+            sync_client,
             &(struct kube_request){.method = "GET",
                                    .resource = &KUBE_PODS,
                                    .ns = ns,
@@ -79,15 +80,15 @@ static bool find_users(struct asking *asking, const char *job_key, struct strv *
 /* ---- its record ---- */
 
 /* Its IPUs are free when the record has gone, or stays only to keep the id from being used again. */
-static bool await_end(struct asking *asking, const char *ns, const char *id, uint32_t seconds,
+static bool await_end(struct sync_client *sync_client, const char *ns, const char *id, uint32_t seconds,
                       struct err *err)
 {
     int64_t until = loop_clock_ms() + (int64_t)seconds * 1000;
 
     for (;;) {
         AUTO(json)
-        cJSON *record = ask_kube(
-            asking,
+        cJSON *record = sync_kube_request(
+            sync_client,
             &(struct kube_request){.method = "GET", .resource = &KUBE_CONFIGMAPS, .ns = ns, .name = id}, err);
 
         if (!record)
@@ -99,7 +100,7 @@ static bool await_end(struct asking *asking, const char *ns, const char *id, uin
                            "it is not given back after %u s; the operator goes on with it, and its log says "
                            "what its V-IPU controller answers",
                            seconds);
-        asking_pause(asking, AGAIN_MS);
+        sync_sleep(sync_client, AGAIN_MS);
     }
 }
 
@@ -112,48 +113,48 @@ static bool complain(const struct orphan *orphan, const struct strv *problems)
     return problems->count == 0;
 }
 
-static bool may_go(struct asking *asking, const struct orphan *orphan, struct err *err)
+static bool finish_ready(struct sync_client *sync_client, const struct orphan *orphan, struct err *err)
 {
     AUTO(strv) struct strv users = {0};
     AUTO(strv) struct strv problems = {0};
 
     for (size_t i = 0; i < orphan->jobs.count; i++) {
-        if (!find_users(asking, orphan->jobs.items[i], &users, err))
+        if (!find_users(sync_client, orphan->jobs.items[i], &users, err))
             return false;
     }
-    orphan_refuse_release(orphan, &users, &problems);
+    orphan_check_release(orphan, &users, &problems);
     return complain(orphan, &problems);
 }
 
-static bool release(struct asking *asking, const void *ctx, struct err *err)
+static bool release(struct sync_client *sync_client, const void *ctx, struct err *err)
 {
     const struct settings *settings = ctx;
-    const char *ns = asking_ns(&settings->asking), *id = settings->asking.access.word;
-    AUTO(json) cJSON *page = ask_page(asking, "/partitions", err);
+    const char *ns = sync_client_ns(&settings->sync_client), *id = settings->sync_client.access.word;
+    AUTO(json) cJSON *page = sync_get_page(sync_client, "/partitions", err);
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
 
-    if (!page || !orphan_find(page, id, settings->asking.controller, &orphan, err) ||
-        !may_go(asking, &orphan, err))
+    if (!page || !orphan_find(page, id, settings->sync_client.controller, &orphan, err) ||
+        !finish_ready(sync_client, &orphan, err))
         return false;
     record = orphan_record_of_release(&orphan);
-    if (!settings->asking.dry_run &&
-        (!ask_for_record(asking, ns, record, err) || !await_end(asking, ns, id, settings->seconds, err)))
+    if (!settings->sync_client.dry_run && (!sync_create_record(sync_client, ns, record, err) ||
+                                           !await_end(sync_client, ns, id, settings->seconds, err)))
         return err_wrap(err, "partition %s", id);
     return printf("Partition %s of %u IPUs of V-IPU controller %s %s.\n", id, orphan.ipus, orphan.controller,
-                  settings->asking.dry_run ? "would be given back" : "is given back") > 0;
+                  settings->sync_client.dry_run ? "would be given back" : "is given back") > 0;
 }
 
 static int run(void *ctx, struct loop *loop, struct kube *kube)
 {
     const struct settings *settings = ctx;
 
-    return asking_run(&settings->asking, release, loop, kube);
+    return sync_client_run(&settings->sync_client, release, loop, kube);
 }
 
 int release_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct settings settings = {.asking.access.noun = "the partition, with its whole id"};
+    struct settings settings = {.sync_client.access.noun = "the partition, with its whole id"};
 
-    return tool_main(&SPEC, &settings.asking.access, run, argc, argv, env);
+    return subcommand_main(&SPEC, &settings.sync_client.access, run, argc, argv, env);
 }

@@ -6,15 +6,15 @@
 #include "base/core/mem.h"
 #include "base/io/http.h"
 #include "base/io/loop.h"
-#include "operator/admin/asking.h"
-#include "operator/admin/tool.h"
+#include "operator/admin/sync_client.h"
+#include "operator/admin/subcommand.h"
 #include "operator/api/names.h"
-#include "operator/kube/client.h"
+#include "operator/kube/client/client.h"
 
 enum { AGAIN_MS = 1000, ANSWER_MS = 15000 };
 
 struct settings {
-    struct tool_access access;
+    struct subcommand_access controller_secret;
     char *ns, *pages;
     bool jobs, admission;
     uint32_t seconds;
@@ -23,7 +23,7 @@ struct settings {
 #define AT(field) offsetof(struct settings, field)
 
 static const struct opt ROWS[] = {
-    ASKING_PAGES_ROW(AT(pages)),
+    SYNC_CLIENT_PAGES_ROW(AT(pages)),
     {.flag = "namespace",
      .type = OPT_STR,
      .offset = AT(ns),
@@ -48,7 +48,7 @@ static const struct opt ROWS[] = {
      .help = "How long to ask again what does not answer",
      .min = 1,
      .max = 3600},
-    TOOL_ACCESS_ROWS,
+    SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
 
@@ -207,7 +207,7 @@ static void ask_controllers(struct question *q)
               "\"ipusPerJobInstance\":\"1\",\"workers\":{\"template\":{\"spec\":{\"containers\":[{"          \
               "\"name\":\"main\",\"image\":\"self-check\"" part "}]}}}}}")
 
-static void have_judged(struct question *q, struct slice text, kube_done_fn done)
+static void dry_run_job(struct question *q, struct slice text, kube_done_fn done)
 {
     struct err err = {0};
     AUTO(json) cJSON *job = json_parse(text, &err);
@@ -247,14 +247,14 @@ static void on_judged(void *ctx, struct kube_response *res)
     else if (!json_str(res->body, "spec/cleanPodPolicy", NULL))
         answered(q, mem_strdup("the mutating webhook was not asked: no default is filled in"));
     else
-        have_judged(
+        dry_run_job(
             q, TRIED_JOB(",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"self-check\"}]"),
             on_mistake_judged);
 }
 
 static void ask_admission(struct question *q)
 {
-    have_judged(q, TRIED_JOB(""), on_judged);
+    dry_run_job(q, TRIED_JOB(""), on_judged);
 }
 
 /* ---- the whole ---- */
@@ -271,7 +271,7 @@ static bool is_asked(const struct check *check, size_t question)
 
 static int tell(const struct check *check)
 {
-    int exit_code = TOOL_DONE;
+    int exit_code = SUBCOMMAND_OK;
 
     for (size_t i = 0; i < QUESTIONS; i++) {
         const struct question *q = &check->questions[i];
@@ -279,7 +279,7 @@ static int tell(const struct check *check)
         if (is_asked(check, i))
             printf("%s: %s\n", q->name, q->trouble ? q->trouble : "ok");
         if (q->trouble)
-            exit_code = TOOL_REFUSED;
+            exit_code = SUBCOMMAND_FAILED;
     }
     return exit_code;
 }
@@ -326,7 +326,7 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
     check.http = http_new(check.loop, &(struct http_options){.user_agent = "ipu-operator"}, &err);
     if (!check.http) {
         (void)fprintf(stderr, "%s: %s\n", SPEC.program, err.msg);
-        return TOOL_REFUSED;
+        return SUBCOMMAND_FAILED;
     }
     begin(&check);
     loop_run(check.loop);
@@ -340,5 +340,5 @@ int self_check_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {0};
 
-    return tool_main(&SPEC, &settings.access, run, argc, argv, env);
+    return subcommand_main(&SPEC, &settings.controller_secret, run, argc, argv, env);
 }

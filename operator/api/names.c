@@ -106,7 +106,7 @@ char *name_partition_hashed(const char *prefix, const char *job, const char *uid
     return mem_printf("%s-%.*s%s", prefix, (int)cut, job, tail);
 }
 
-char *name_partition_reading(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance)
+char *partition_id_next_owner(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance)
 {
     const char *last = strrchr(id, '-');
     size_t from = strlen(prefix) + 1, end = last ? (size_t)(last - id) : 0;

@@ -24,7 +24,7 @@
 #define LABEL_SLICE_WRITER "endpointslice.kubernetes.io/managed-by"
 #define ANNOTATION_PARTITION "graphcore.ai/partition"
 #define ANNOTATION_RUN "graphcore.ai/run"
-#define ANNOTATION_SEAT "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */
+#define ANNOTATION_POD_INDEX "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */
 #define ANNOTATION_REVISION "graphcore.ai/template-revision"
 #define ANNOTATION_RELEASE "graphcore.ai/release"
 #define ANNOTATION_DRAIN "graphcore.ai/drain"
@@ -78,7 +78,7 @@ char *name_partition_hashed(const char *prefix, const char *job, const char *uid
 /* Which job could have the partition of a readable id? Says the next one, "namespace/name", yours, and its
  * instance; NULL: there are no more. *at is 0 before the first. Several, because names have dashes as well.
  */
-char *name_partition_reading(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance);
+char *partition_id_next_owner(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance);
 /* Has the id the job's uid in it? Then it is nobody else's, ever, whatever prefix it was made with. */
 bool name_is_hashed(const char *id, const char *uid, uint32_t instance, uint32_t attempt);
 /* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */

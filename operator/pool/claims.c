@@ -14,7 +14,7 @@ struct outlook {
     uint32_t behind;            /* claims that wait behind the head */
 };
 
-static int by_turn(const void *a, const void *b)
+static int compare_claims(const void *a, const void *b)
 {
     const struct claim *x = a, *y = b;
     int order;
@@ -70,7 +70,7 @@ static bool try_grant(const struct claim *claim, const struct claims_controller 
     return false;
 }
 
-static void stand_in_line(const struct claim *claim, const struct claims_controller *c,
+static void enqueue_claim(const struct claim *claim, const struct claims_controller *c,
                           const struct outlook *outlook, struct claim_verdict *verdict)
 {
     bool is_head = outlook->head == claim;
@@ -120,13 +120,13 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
         return; /* after a start; what the status says stands until the controller has answered */
     verdict->about = (size_t)(full >= 0 ? full : bare >= 0 ? bare : down >= 0 ? down : 0);
     if (full >= 0)
-        stand_in_line(claim, &controllers[full], &outlooks[full], verdict);
+        enqueue_claim(claim, &controllers[full], &outlooks[full], verdict);
     else if (bare >= 0)
         verdict->why = CLAIM_HAS_NO_NODES;
     else if (down >= 0)
-        verdict->why = CLAIM_IS_CUT_OFF;
+        verdict->why = CLAIM_CONTROLLER_UNAVAILABLE;
     else
-        verdict->why = is_anybodys ? CLAIM_IS_TOO_LARGE : CLAIM_IS_NOBODYS;
+        verdict->why = is_anybodys ? CLAIM_IS_TOO_LARGE : CLAIM_NO_MATCHING_CONTROLLER;
 }
 
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
@@ -135,7 +135,7 @@ void claims_decide(struct claim *claims, size_t count, const struct claims_contr
     AUTO(mem) struct outlook *outlooks = mem_alloc((controller_count + 1) * sizeof(*outlooks));
 
     if (count > 1)
-        qsort(claims, count, sizeof(*claims), by_turn);
+        qsort(claims, count, sizeof(*claims), compare_claims);
     for (size_t i = 0; i < controller_count; i++)
         outlooks[i].left = vipu_pool_view_copy(controllers[i].pool);
     for (size_t i = 0; i < count; i++) {
@@ -281,8 +281,8 @@ static void say_where(const struct claims_controller *c, const struct claim_verd
     wait->place = verdict->place;
 }
 
-bool claims_is_told(const struct claim *claim, const struct claim_verdict *verdict,
-                    const struct claims_controller *controllers, const struct claim_wait *told)
+bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
+                              const struct claims_controller *controllers, const struct claim_wait *told)
 {
     return verdict->why == CLAIM_IS_FAR_BEHIND && told->place > CLAIMS_PLACES && told->size == claim->size &&
            str_eq(told->controller, controllers[verdict->about].name);
@@ -297,7 +297,7 @@ void claims_explain(const struct claim *claim, const struct claim_verdict *verdi
 
     *ret = (struct claim_wait){.size = claim->size};
     switch (verdict->why) {
-    case CLAIM_UNTOLD:
+    case CLAIM_NOTHING_TO_REPORT:
         return;
     case CLAIM_IS_FIRST:
     case CLAIM_IS_BEHIND:
@@ -312,7 +312,7 @@ void claims_explain(const struct claim *claim, const struct claim_verdict *verdi
         ret->reason = "NoNodes";
         say_no_nodes(c, &text);
         break;
-    case CLAIM_IS_CUT_OFF:
+    case CLAIM_CONTROLLER_UNAVAILABLE:
         ret->reason = "ControllerUnavailable";
         say_unavailable(c, &text);
         break;
@@ -320,7 +320,7 @@ void claims_explain(const struct claim *claim, const struct claim_verdict *verdi
         ret->reason = "ExceedsCapacity";
         say_too_large(claim, controllers, controller_count, &text);
         break;
-    case CLAIM_IS_NOBODYS:
+    case CLAIM_NO_MATCHING_CONTROLLER:
         ret->reason = "NoController";
         say_nobody_there(controllers, controller_count, &text);
         break;

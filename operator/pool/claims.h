@@ -48,22 +48,22 @@ struct claim {
 #define CLAIMS_BLOCKERS 4
 
 /* Why a claim waits. */
-enum claim_why {
-    CLAIM_UNTOLD, /* it is granted, or there is nothing to tell yet */
+enum claim_wait_cause {
+    CLAIM_NOTHING_TO_REPORT, /* it is granted, or there is nothing to tell yet */
     CLAIM_IS_FIRST,
     CLAIM_IS_BEHIND,
     CLAIM_IS_FAR_BEHIND, /* what there is to tell of it does not change while it is so, at the same controller
                           */
     CLAIM_HAS_NO_NODES,
-    CLAIM_IS_CUT_OFF,   /* the controller is not available */
-    CLAIM_IS_TOO_LARGE, /* for every controller that serves its nodes */
-    CLAIM_IS_NOBODYS,   /* no controller does */
+    CLAIM_CONTROLLER_UNAVAILABLE, /* the controller is not available */
+    CLAIM_IS_TOO_LARGE,           /* for every controller that serves its nodes */
+    CLAIM_NO_MATCHING_CONTROLLER, /* no controller does */
 };
 
 /* What is decided about a claim, in numbers: among thousands that wait most have been told before. */
 struct claim_verdict {
     int controller; /* index of the one that has room for it; -1: wait */
-    enum claim_why why;
+    enum claim_wait_cause why;
     size_t about;          /* index of the controller that explains why, if one does */
     uint32_t place;        /* in line there, from 1 */
     const char *first;     /* the job that is first in line there; borrowed from its claim */
@@ -91,8 +91,8 @@ void claim_wait_release(struct claim_wait *wait);
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
                    size_t controller_count, struct claim_verdict *verdicts);
 /* Are these the words for it already, but for the place? Cheap, and false when in doubt. */
-bool claims_is_told(const struct claim *claim, const struct claim_verdict *verdict,
-                    const struct claims_controller *controllers, const struct claim_wait *told);
+bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
+                              const struct claims_controller *controllers, const struct claim_wait *told);
 /* Puts a verdict on the claim into words. Yours. */
 void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
                     const struct claims_controller *controllers, size_t controller_count,

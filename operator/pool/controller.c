@@ -1,7 +1,7 @@
 #include "base/core/backoff.h"
 #include "base/core/mem.h"
 #include "base/io/log.h"
-#include "operator/pool/state.h"
+#include "operator/pool/pool_internal.h"
 
 /* How often a controller is asked for its partitions. */
 #define POLL_FIRST_MS 50     /* something was just sent */
@@ -32,9 +32,9 @@ void controller_count(struct controller *c, enum pool_call call, const struct vi
     counter->unanswered += !result->sent || vipu_result_is_unknown(result);
 }
 
-static void tell_room(struct controller *c)
+static void report_capacity(struct controller *c)
 {
-    c->pool->options.on_room(c->pool->options.ctx);
+    c->pool->options.on_capacity_change(c->pool->options.ctx);
 }
 
 static uint64_t fingerprint(const struct vipu_partitions *list)
@@ -60,13 +60,13 @@ static void index_list(struct controller *c)
         map_set(&c->listed_by_id, c->listed.items[i].id, &c->listed.items[i]);
 }
 
-static void see_parts(struct controller *c, int64_t begun_ms)
+static void update_trackers(struct controller *c, int64_t begun_ms)
 {
     const char *id;
     void *value;
 
     for (size_t i = 0; map_next(&c->parts, &i, &id, &value);)
-        tracked_see(value, map_get(&c->listed_by_id, id), begun_ms);
+        partition_tracker_observe(value, map_get(&c->listed_by_id, id), begun_ms);
 }
 
 /* ---- asking ---- */
@@ -89,11 +89,11 @@ static void tell_trouble(struct controller *c)
     void *value;
 
     for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);)
-        tracked_blame(value, c->face.trouble);
+        partition_tracker_set_unavailable(value, c->face.trouble);
 }
 
 /* What users are told changes with the kind of trouble. Two words for the same silence are no news. */
-static bool is_news(struct controller *c, enum err_kind kind)
+static bool trouble_has_changed(struct controller *c, enum err_kind kind)
 {
     enum err_kind now = kind == ERR_TIMEOUT ? ERR_IO : kind, before = c->trouble_kind;
 
@@ -106,13 +106,13 @@ static void on_not_listed(struct controller *c, const struct vipu_result *result
     bool was_known = c->face.is_known;
     struct err err = result->err;
 
-    access_explain(c->face.config, result->sent, &err);
+    controller_secret_explain_error(c->face.config, result->sent, &err);
     c->has_listed = false;
     c->face.is_known = false;
     c->failures++;
     set_trouble(c, err.msg);
-    if (is_news(c, err.kind) || was_known) {
-        tell_room(c);
+    if (trouble_has_changed(c, err.kind) || was_known) {
+        report_capacity(c);
         tell_trouble(c);
     }
     plan_poll(c, 0);
@@ -144,17 +144,17 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     print = fingerprint(&c->listed);
     if (print != c->fingerprint)
         c->poll_ms = POLL_FIRST_MS;
-    see_parts(c, c->list_begun_ms);
+    update_trackers(c, c->list_begun_ms);
     if (was_known != c->face.is_known || print != c->fingerprint) {
         c->fingerprint = print;
-        tell_room(c);
+        report_capacity(c);
     }
     plan_poll(c, 0);
 }
 
 /* A lost answer is no answer: a job that is too large for it would be sent there. But who tells partitions
  * and again and again nothing of IPUs does not know that question, or does not answer it to us. */
-static bool does_not_tell(struct controller *c, const struct vipu_result *result)
+static bool size_is_unavailable(struct controller *c, const struct vipu_result *result)
 {
     if (result->sent && !vipu_result_is_unknown(result) && result->err.kind != ERR_DENIED)
         return true;
@@ -172,28 +172,28 @@ static void on_count(void *ctx, const struct vipu_result *result, uint32_t total
     controller_count(c, POOL_ATTRIBUTES, result);
     if (result->err.kind == ERR_NONE)
         c->face.total_ipus = total;
-    c->has_sized = c->has_sized || does_not_tell(c, result);
+    c->has_sized = c->has_sized || size_is_unavailable(c, result);
     c->face.is_known = c->has_listed && c->has_sized;
     if (result->err.kind != ERR_NONE)
         c->count_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + (c->has_sized ? POLL_USED_MS : UNSIZED_MS);
     if (c->has_listed && !c->has_sized)
         plan_poll(c, UNSIZED_MS);
     if (before != c->face.total_ipus || was_known != c->face.is_known)
-        tell_room(c);
+        report_capacity(c);
 }
 
 /* ---- who asks ---- */
 
-static void let_in(struct controller *c)
+static void apply_secret(struct controller *c)
 {
     bool is_tls = c->face.config->tls;
 
-    vipu_client_set_credentials(c->client,
-                                &(struct vipu_endpoint){.user_id = c->access.user_id,
-                                                        .access_key = c->access.key,
-                                                        .tls = is_tls,
-                                                        .ca_file = is_tls ? c->access.ca_file : NULL});
-    c->is_let_in = true;
+    vipu_client_set_credentials(
+        c->client, &(struct vipu_endpoint){.user_id = c->controller_secret.user_id,
+                                           .access_key = c->controller_secret.key,
+                                           .tls = is_tls,
+                                           .ca_file = is_tls ? c->controller_secret.ca_file : NULL});
+    c->has_credentials = true;
     log_info("V-IPU credentials are in use", KV("controller", c->face.config->name),
              KV("secret", c->face.config->secret));
 }
@@ -202,7 +202,7 @@ static void let_in(struct controller *c)
 static void refresh_access(struct controller *c)
 {
     const char *secret = c->face.config->secret;
-    AUTO(access) struct access fresh = {0};
+    AUTO(controller_secret) struct controller_secret fresh = {0};
     AUTO(mem) char *folder = NULL;
     struct err err;
 
@@ -210,15 +210,15 @@ static void refresh_access(struct controller *c)
         return;
     c->access_at_ms = controller_now_ms(c);
     folder = mem_printf("%s/%s", c->pool->options.credentials, secret);
-    if (!access_read(folder, &fresh, &err)) {
+    if (!controller_secret_read(folder, &fresh, &err)) {
         err_wrap(&err, "%s: Secret %s", c->face.config->name, secret);
         vipu_client_reject_calls(c->client, &err);
-        c->is_let_in = false;
-    } else if (!c->is_let_in || !access_equal(&fresh, &c->access)) {
-        access_release(&c->access);
-        c->access = fresh;
-        fresh = (struct access){0};
-        let_in(c);
+        c->has_credentials = false;
+    } else if (!c->has_credentials || !controller_secret_equal(&fresh, &c->controller_secret)) {
+        controller_secret_release(&c->controller_secret);
+        c->controller_secret = fresh;
+        fresh = (struct controller_secret){0};
+        apply_secret(c);
     }
 }
 
@@ -250,7 +250,7 @@ static bool is_under_way(const struct controller *c)
     void *value;
 
     for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);) {
-        if (tracked_is_under_way(value))
+        if (partition_tracker_is_in_flight(value))
             return true;
     }
     return false;
@@ -287,7 +287,7 @@ static void plan_poll(struct controller *c, int64_t at_most_ms)
     loop_timer_start(c->pool->loop, &c->timer, delay, on_timer);
 }
 
-void controller_hurry(struct controller *c)
+void controller_poll_soon(struct controller *c)
 {
     c->poll_ms = POLL_FIRST_MS;
     plan_poll(c, 1);
@@ -312,7 +312,7 @@ void controller_start(struct pool *pool, struct controller *c, const struct vipu
     c->pool = pool;
     c->face.config = config;
     c->face.listed = &c->listed;
-    c->face.access = &c->access;
+    c->face.controller_secret = &c->controller_secret;
     c->poll_ms = POLL_FIRST_MS;
     c->client = vipu_client_new(
         pool->loop, &(struct vipu_client_options){
@@ -330,11 +330,11 @@ void controller_stop(struct controller *c)
 
     loop_timer_stop(&c->timer);
     for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);)
-        tracked_free(value);
+        partition_tracker_free(value);
     map_release(&c->parts);
     vipu_client_free(c->client);
     map_release(&c->listed_by_id);
     vipu_partitions_release(&c->listed);
-    access_release(&c->access);
+    controller_secret_release(&c->controller_secret);
     mem_free(c->face.trouble);
 }

@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "operator/pool/state.h"
+#include "operator/pool/pool_internal.h"
 
 /* How soon to look when somebody begins to wait. */
 #define WAITING_POLL_MS 50
@@ -27,7 +27,7 @@ static struct controller *find_controller(const struct pool *pool, const char *n
     return index < 0 ? NULL : &pool->controllers[index];
 }
 
-static struct tracked *find_tracked(const struct pool *pool, const char *controller, const char *id)
+static struct partition_tracker *find_tracked(const struct pool *pool, const char *controller, const char *id)
 {
     struct controller *c = find_controller(pool, controller);
 
@@ -37,90 +37,90 @@ static struct tracked *find_tracked(const struct pool *pool, const char *control
 void pool_follow(struct pool *pool, const struct pool_track *track)
 {
     struct controller *c = find_controller(pool, track->controller);
-    struct tracked *tracked;
+    struct partition_tracker *partition_tracker;
 
     if (!c)
         return;
-    tracked = map_get(&c->parts, track->id);
-    if (!tracked) {
-        tracked = tracked_new(c, track);
-        map_set(&c->parts, track->id, tracked);
-        controller_hurry(c);
+    partition_tracker = map_get(&c->parts, track->id);
+    if (!partition_tracker) {
+        partition_tracker = partition_tracker_new(c, track);
+        map_set(&c->parts, track->id, partition_tracker);
+        controller_poll_soon(c);
     }
-    tracked->size = track->size;
-    tracked->reserves = track->reserves;
-    tracked->started = track->started;
+    partition_tracker->size = track->size;
+    partition_tracker->reserves = track->reserves;
+    partition_tracker->started = track->started;
 }
 
 void pool_forget(struct pool *pool, const char *controller, const char *id)
 {
     struct controller *c = find_controller(pool, controller);
-    struct tracked *tracked = c ? map_remove(&c->parts, id) : NULL;
+    struct partition_tracker *partition_tracker = c ? map_remove(&c->parts, id) : NULL;
 
-    if (tracked)
-        tracked_free(tracked);
+    if (partition_tracker)
+        partition_tracker_free(partition_tracker);
 }
 
 void pool_begin_run(struct pool *pool, const char *controller, const char *id)
 {
-    struct tracked *tracked = find_tracked(pool, controller, id);
+    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
 
-    if (!tracked)
+    if (!partition_tracker)
         return;
-    tracked->started = false;
-    tracked->created_in_run = false;
-    tracked->view.quiet = true;
-    tracked->view.fresh = false;
-    tracked->view.in_vain_ms = 0;
-    tracked->view.pods_until_ms = 0;
+    partition_tracker->started = false;
+    partition_tracker->created_in_run = false;
+    partition_tracker->view.quiet = true;
+    partition_tracker->view.fresh = false;
+    partition_tracker->view.resets_failing_since_ms = 0;
+    partition_tracker->view.pods_until_ms = 0;
 }
 
-void pool_note_stray(struct pool *pool, const char *controller, const char *id, int64_t until_ms)
+void pool_note_pending_pod(struct pool *pool, const char *controller, const char *id, int64_t until_ms)
 {
-    struct tracked *tracked = find_tracked(pool, controller, id);
+    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
 
-    if (!tracked)
+    if (!partition_tracker)
         return;
-    tracked_note_stray(tracked, until_ms);
-    tracked->view.pods_until_ms = until_ms;
+    partition_tracker_note_pending_pod(partition_tracker, until_ms);
+    partition_tracker->view.pods_until_ms = until_ms;
 }
 
-struct part_view pool_part(const struct pool *pool, const char *controller, const char *id)
+struct partition_view pool_partition(const struct pool *pool, const char *controller, const char *id)
 {
-    struct tracked *tracked = find_tracked(pool, controller, id);
+    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
 
-    if (tracked) {
-        struct part_view view = tracked->view;
+    if (partition_tracker) {
+        struct partition_view view = partition_tracker->view;
 
-        view.trouble = tracked->trouble; /* wherever it moved to */
+        view.trouble = partition_tracker->trouble; /* wherever it moved to */
         return view;
     }
-    return (struct part_view){
+    return (struct partition_view){
         .trouble = find_controller(pool, controller) ? NULL : "it is not in the operator's configuration"};
 }
 
 void pool_create(struct pool *pool, const char *controller, const struct vipu_requirements *requirements)
 {
-    struct tracked *tracked = find_tracked(pool, controller, requirements->id);
+    struct partition_tracker *partition_tracker = find_tracked(pool, controller, requirements->id);
 
-    if (tracked)
-        tracked_create(tracked, requirements);
+    if (partition_tracker)
+        partition_tracker_create(partition_tracker, requirements);
 }
 
 void pool_reset(struct pool *pool, const char *controller, const char *id)
 {
-    struct tracked *tracked = find_tracked(pool, controller, id);
+    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
 
-    if (tracked)
-        tracked_reset(tracked);
+    if (partition_tracker)
+        partition_tracker_reset(partition_tracker);
 }
 
 void pool_remove(struct pool *pool, const char *controller, const char *id)
 {
-    struct tracked *tracked = find_tracked(pool, controller, id);
+    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
 
-    if (tracked)
-        tracked_remove(tracked);
+    if (partition_tracker)
+        partition_tracker_remove(partition_tracker);
 }
 
 /* ---- the pool ---- */
@@ -173,7 +173,7 @@ int pool_find(const struct pool *pool, const char *controller)
     return -1;
 }
 
-struct vipu_pool_view pool_room(const struct pool *pool, size_t index)
+struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
 {
     const struct controller *c = &pool->controllers[index];
     struct vipu_pool_view view =
@@ -182,10 +182,10 @@ struct vipu_pool_view pool_room(const struct pool *pool, size_t index)
     void *value;
 
     for (size_t i = 0; map_next(&c->parts, &i, &id, &value);) {
-        const struct tracked *tracked = value;
+        const struct partition_tracker *partition_tracker = value;
 
-        if (tracked->reserves && !map_get(&c->listed_by_id, id))
-            vipu_pool_reserve(&view, tracked->size);
+        if (partition_tracker->reserves && !map_get(&c->listed_by_id, id))
+            vipu_pool_reserve(&view, partition_tracker->size);
     }
     return view;
 }
@@ -193,9 +193,9 @@ struct vipu_pool_view pool_room(const struct pool *pool, size_t index)
 bool pool_reserves(const struct pool *pool, const char *id)
 {
     for (size_t i = 0; i < pool->count; i++) {
-        const struct tracked *tracked = map_get(&pool->controllers[i].parts, id);
+        const struct partition_tracker *partition_tracker = map_get(&pool->controllers[i].parts, id);
 
-        if (tracked && tracked->reserves)
+        if (partition_tracker && partition_tracker->reserves)
             return true;
     }
     return false;

@@ -1,6 +1,6 @@
 /* The V-IPU controllers: keeps a recent list of each one's partitions, sends creates, resets and removes, and
  * follows them to their end. It decides nothing: it is told what to send, and tells what it saw (struct
- * part_view).
+ * partition_view).
  *
  * Only a list that began after our last write says what is there; error texts prove nothing. A write whose
  * outcome is unknown is remembered until it can no longer take effect. One slow or dead controller delays
@@ -8,9 +8,9 @@
 #pragma once
 
 #include "base/doc/openmetrics.h"
-#include "operator/pool/access.h"
+#include "operator/pool/controller_secret.h"
 #include "operator/pool/config.h"
-#include "operator/pool/part.h"
+#include "operator/pool/partition_view.h"
 #include "vipu/client/client.h"
 #include "vipu/model/pool.h"
 
@@ -27,7 +27,7 @@ struct pool_options {
     const char *credentials;     /* folder with one of each Secret's name; borrowed for ever; NULL: none */
     bool (*may_send)(void *ctx); /* asked right before each write */
     void (*on_part)(void *ctx, const char *controller, const char *id); /* what is known of it has changed */
-    void (*on_room)(void *ctx); /* some controller's room, size or state has changed */
+    void (*on_capacity_change)(void *ctx); /* some controller's room, size or state has changed */
     void *ctx;
 };
 
@@ -62,13 +62,14 @@ struct pool_controller {
     uint32_t total_ipus;                  /* 0: it does not tell */
     const struct vipu_partitions *listed; /* the last good list */
     struct pool_counter calls[POOL_CALLS];
-    const struct access *access; /* the last that was good; all NULL without a Secret */
+    const struct controller_secret *controller_secret; /* the last that was good; all NULL without a Secret */
 };
 size_t pool_count(const struct pool *pool);
 const struct pool_controller *pool_controller(const struct pool *pool, size_t index);
 int pool_find(const struct pool *pool, const char *controller); /* -1: not configured */
-/* Room as the last list shows it, less what tracked partitions reserve that it does not show yet. Yours. */
-struct vipu_pool_view pool_room(const struct pool *pool, size_t index);
+/* Room as the last list shows it, less what partition_tracker partitions reserve that it does not show yet.
+ * Yours. */
+struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index);
 /* Somebody waits for IPUs: look more often. */
 void pool_set_waiting(struct pool *pool, bool waiting);
 /* The partition as the last good list of the controller has it; NULL when it has none. Borrowed until the
@@ -99,8 +100,8 @@ void pool_forget(struct pool *pool, const char *controller, const char *id);
  */
 void pool_begin_run(struct pool *pool, const char *controller, const char *id);
 /* A pod may be created on it that nobody has answered for: its id is not settled before that cannot be. */
-void pool_note_stray(struct pool *pool, const char *controller, const char *id, int64_t until_ms);
-struct part_view pool_part(const struct pool *pool, const char *controller, const char *id);
+void pool_note_pending_pod(struct pool *pool, const char *controller, const char *id, int64_t until_ms);
+struct partition_view pool_partition(const struct pool *pool, const char *controller, const char *id);
 
 void pool_create(struct pool *pool, const char *controller, const struct vipu_requirements *requirements);
 void pool_reset(struct pool *pool, const char *controller, const char *id);

@@ -120,7 +120,7 @@ struct controller_states {
 
 static const char *holder_of(const struct record *record)
 {
-    return record_is_of_nobody(record) ? NULL : record->job_key;
+    return record_is_ownerless(record) ? NULL : record->job_key;
 }
 
 static struct claims_holder holder_of_listed(const struct reconciler *r, const char *controller,
@@ -185,7 +185,7 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
     struct controller_state *detail = &all->details[i];
     char since[TIMEFMT_RFC3339_SIZE];
 
-    detail->room = pool_room(r->pool, i);
+    detail->room = pool_free_capacity(r->pool, i);
     if (c->trouble)
         detail->since = mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since));
     if (config->node_label)
@@ -340,7 +340,7 @@ static void update_claim(struct reconciler *r, struct ipu_queue *ipu_queue, size
     struct claim_wait wait;
     bool reason_changed, text_changed;
 
-    if (claims_is_told(claim, verdict, controllers, &mine->wait)) {
+    if (claims_report_is_current(claim, verdict, controllers, &mine->wait)) {
         mine->wait.place = verdict->place;
         return;
     }
@@ -352,9 +352,9 @@ static void update_claim(struct reconciler *r, struct ipu_queue *ipu_queue, size
     claim_wait_release(&mine->wait);
     mine->wait = wait;
     if (reason_changed)
-        queue_add(r->queue, claim->job);
+        workqueue_add(r->queue, claim->job);
     else if (text_changed)
-        queue_add_at(r->queue, claim->job, loop_now_ms(r->loop) + TEXT_REFRESH_MS);
+        workqueue_add_after(r->queue, claim->job, loop_now_ms(r->loop) + TEXT_REFRESH_MS);
 }
 
 /* Among the claims that existed at the start; later ones queue behind until they are validated. */
@@ -381,7 +381,7 @@ static bool queue_is_ready(struct reconciler *r)
 
     if (r->all_validated)
         return true;
-    if (!r->all_seen && queue_ready(r->queue) == 0) {
+    if (!r->all_seen && workqueue_len(r->queue) == 0) {
         r->all_seen = true;
         r->first_arrivals = r->arrivals;
         r->validate_by_ms = now + VALIDATE_WITHIN_MS;

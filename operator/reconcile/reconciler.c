@@ -26,7 +26,7 @@ static void on_part(void *ctx, const char *controller, const char *id)
         reconciler_enqueue(r, record->job_key);
 }
 
-static void on_room(void *ctx)
+static void on_capacity_change(void *ctx)
 {
     reconciler_claims_changed(ctx);
 }
@@ -82,8 +82,8 @@ static void reconcile(struct reconciler *r, const char *key)
     AUTO(plan) struct plan plan = {0};
 
     if (until) {
-        queue_add_at(r->queue, key, until);
-        queue_done(r->queue, key);
+        workqueue_add_after(r->queue, key, until);
+        workqueue_done(r->queue, key);
         return;
     }
     if (unconfirmed) {
@@ -117,7 +117,7 @@ static void on_due(struct loop_timer *timer)
     }
     /* A bounded number in one turn: parsing and building pods must not hold up the lease. */
     for (int i = 0;
-         i < 16 && r->requests < REQUESTS_MAX && (key = queue_take(r->queue, loop_now_ms(r->loop))); i++) {
+         i < 16 && r->requests < REQUESTS_MAX && (key = workqueue_get(r->queue, loop_now_ms(r->loop))); i++) {
         AUTO(mem) char *copy = mem_strdup(key);
 
         reconcile(r, copy);
@@ -141,12 +141,12 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->on_due = on_due;
-    r->queue = queue_new();
+    r->queue = workqueue_new();
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,
                                                     .credentials = options->credentials,
                                                     .may_send = may_send,
                                                     .on_part = on_part,
-                                                    .on_room = on_room,
+                                                    .on_capacity_change = on_capacity_change,
                                                     .ctx = r});
     watches_start(r);
     return r;
@@ -171,7 +171,7 @@ void reconciler_free(struct reconciler *r)
     act_cancel_all(r);
     watches_stop(r);
     pool_free(r->pool);
-    queue_free(r->queue);
+    workqueue_free(r->queue);
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         job_cache_free(value);
     map_release(&r->with_claims);

@@ -22,24 +22,24 @@ CALLS = {
         ("base/io/serve_request.c",): (r"\brefuse\(request, \d+, @",),
         ("operator/serve",): (r'\bserve_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
-        ("operator/options.c", "base/core/opts.c", "base/io", "operator/kube", "operator/serve", "operator/pool/access.c",
-         "operator/api/orphan.c"): REFUSAL,
+        ("operator/options.c", "base/core/opts.c", "base/io", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
+         "operator/api/partition/orphan.c"): REFUSAL,
         ("operator/pool/config.c",): (*REFUSAL, r"\bret_problem =\s*mem_printf\(@"),
-        ("operator/kube/kubeconfig.c",): (r"\brefuse\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),
+        ("operator/kube/auth/kubeconfig.c",): (r"\brefuse\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),
         ("base/doc",): (*REFUSAL, r"\bcomplain\([^;]*?, @", r"\bwhat = (?:mem_printf\()?@", r"\bproblem : @"),
         ("operator/admin",): (*REFUSAL, r"\bfprintf\(stderr,\s*@", r"(?<!n)\bprintf\(@", r"\bputs\(@",
                               r"\bmem_(?:strdup|printf)\(@", r"\bstr_addf\(&(?:out|text),\s*@"),
     },
     ADMISSION: {
-        ("operator/api/validate.c", "operator/api/jobspec.c", "operator/api/own_env.c", "operator/api/field.c"): MISTAKE,
-        ("operator/api/advice.c",): (r"\bstrv_pushf?\(\s*warnings,\s*@",),
+        ("operator/api/job/validate.c", "operator/api/job/jobspec.c", "operator/api/job/env_conflicts.c", "operator/api/job/field.c"): MISTAKE,
+        ("operator/api/job/warnings.c",): (r"\bstrv_pushf?\(\s*warnings,\s*@",),
     },
 }
 # Of options of types that the operator has none of, and of what it never asks for.
 UNSAID = {'--%s: "%s" is not one of: %s', "--%s: the table row has no type", "variable %s",
           "the connection was given up on purpose"}
 # A message of these files comes from somewhere else: the mistakes in options, the library's own words.
-HANDED_ON = {"operator/main.c": 1, "operator/serve/trust.c": 1}
+HANDED_ON = {"operator/main.c": 1, "operator/serve/certificates/cert_rotator.c": 1}
 DEFINED = re.compile(r'^#define (ANNOTATION_\w+) "([^"]*)"', re.MULTILINE)
 CONVERSION = re.compile(r"%[-.*\d]*(?:zu|ll[du]|td|[sdu])")
 

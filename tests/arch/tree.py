@@ -45,6 +45,9 @@ MAY_INCLUDE = {
     "launcher/tools/": ("launcher/", "vipu/cli/main.h", "vipu/tools/", "base/"),
     "operator/": ("operator/", "vipu/", "base/"),
     # Deciding knows nothing of the others; observing and acting do not know each other; the reconciler is on top.
+    "operator/kube/auth/": ("operator/kube/auth/", "base/"),
+    "operator/kube/client/": ("operator/kube/client/", "operator/kube/auth/", "base/"),
+    "operator/serve/certificates/": ("operator/serve/certificates/", "operator/api/", "operator/kube/", "base/"),
     "operator/reconcile/decide/": ("operator/reconcile/decide/", "operator/api/", "operator/pool/", "base/core/", "base/doc/"),
     "operator/reconcile/state/": ("operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/observe/": ("operator/reconcile/observe/", "operator/reconcile/state/", *BESIDE_RECONCILE),

@@ -17,9 +17,9 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "base/io/loop.h"
-#include "operator/kube/client.h"
-#include "operator/kube/identity.h"
-#include "operator/kube/watch.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/auth/client_config.h"
+#include "operator/kube/watch/watch.h"
 
 #define FILE_MAX_BYTES ((size_t)1024 * 1024)
 
@@ -250,10 +250,11 @@ static bool perform(const char *verb, const char *what, struct load *load, struc
 
 static bool run(char **argv, struct load *load, struct err *err)
 {
-    struct identity identity = {0};
+    struct client_config identity = {0};
     bool ok;
 
-    if (!identity_load(&(struct identity_options){.kubeconfig = argv[2], .env = no_env}, &identity, err))
+    if (!client_config_load(&(struct client_config_options){.kubeconfig = argv[2], .env = no_env}, &identity,
+                            err))
         return false;
     load->loop = loop_new();
     load->kube = kube_new(load->loop, &identity, &(struct kube_options){.program = "api-load"}, err);
@@ -262,7 +263,7 @@ static bool run(char **argv, struct load *load, struct err *err)
     ok = perform(argv[1], argv[4], load, err);
     kube_free(load->kube);
     loop_free(load->loop);
-    identity_release(&identity);
+    client_config_release(&identity);
     return ok;
 }
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "operator/api/jobspec.h"
-#include "operator/api/validate.h"
+#include "operator/api/job/jobspec.h"
+#include "operator/api/job/validate.h"
 
 static void answer(const cJSON *line)
 {

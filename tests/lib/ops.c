@@ -1,7 +1,7 @@
 #include "lib/ops.h"
 
 #include "base/core/mem.h"
-#include "operator/api/record.h"
+#include "operator/api/partition/record.h"
 
 static void drop_times(cJSON *status)
 {

@@ -75,20 +75,20 @@ static void send_event(const struct execution *execution, const struct op *op, c
 }
 
 /* The partition as the pods of an instance need it. */
-static bool find_placement(const struct reconciler *r, const struct record *record, struct podspec_place *ret,
-                           char **ret_options)
+static bool find_placement(const struct reconciler *r, const struct record *record,
+                           struct partition_placement *ret, char **ret_options)
 {
     int index = pool_find(r->pool, record->controller);
     const struct vipu_controller_config *config =
         index < 0 ? NULL : pool_controller(r->pool, (size_t)index)->config;
     const struct vipu_partition *listed = pool_listed(r->pool, record->controller, record->name);
-    struct podaccess_vipu access = vipu_access(r, record->controller);
+    struct pod_vipu_credentials access = vipu_access(r, record->controller);
 
     if (!config)
         return false;
     if (listed)
         *ret_options = vipu_target_options(listed->size, listed->num_ilds, listed->num_gcds, listed->routing);
-    *ret = (struct podspec_place){
+    *ret = (struct partition_placement){
         .partition = record->name,
         .run = record->run,
         .vipu_host = config->host,
@@ -112,14 +112,14 @@ static void send_pod(struct execution *execution, struct op *op, const struct jo
     bool is_worker = op->worker < job->spec.workers_per_instance;
     AUTO(mem) char *target_options = NULL;
     AUTO(json) cJSON *pod = NULL;
-    struct podspec_place place;
+    struct partition_placement place;
     struct err err = {0};
 
     if (!record || !find_placement(r, record, &place, &target_options))
         return;
     if (job->spec.has_launcher && is_worker)
         place.agent_port = launch_port(r, job, record, op->worker);
-    pod = is_worker ? podspec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err)
+    pod = is_worker ? pod_spec_worker(job, op->instance, op->worker, &place, &r->options.pods, &err)
                     : launch_make_pod(r, job, op->instance, &place, &err);
     if (!pod) {
         log_error("cannot build pod", KV("job", execution->key), KV("cause", err.msg));
@@ -133,7 +133,7 @@ static void send_pod(struct execution *execution, struct op *op, const struct jo
 
 static void send_service(struct execution *execution, struct op *op, const struct job *job)
 {
-    AUTO(json) cJSON *service = podspec_service(job);
+    AUTO(json) cJSON *service = pod_spec_service(job);
 
     op->text = mem_strdup(json_str(service, "metadata/name", ""));
     send(execution, op,

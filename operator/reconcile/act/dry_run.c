@@ -31,14 +31,14 @@ static void use_generate_name(cJSON *metadata)
 void dry_run_send(struct execution *execution, struct op *op, const struct job *job)
 {
     static const char *const query[] = {"dryRun", "All", NULL};
-    const struct podspec_place place = {
+    const struct partition_placement place = {
         .partition = "dry-run", .vipu_host = "dry-run", .vipu_port = 1, .agent_port = AGENT_HOST_PORT_FIRST};
     bool is_launcher = op->worker > 0;
     AUTO(json) cJSON *pod = NULL;
     struct err err = {0};
 
     pod = is_launcher ? launch_make_dry_run_pod(execution->r, job, &place, &err)
-                      : podspec_worker(job, 0, 0, &place, &execution->r->options.pods, &err);
+                      : pod_spec_worker(job, 0, 0, &place, &execution->r->options.pods, &err);
     if (!pod) {
         log_error("cannot build pod", KV("job", execution->key), KV("cause", err.msg));
         return;
@@ -120,7 +120,7 @@ static void reject_template(const struct request *request, const struct kube_res
     cache->dry_run = DRY_RUN_INVALID;
     cache->dry_run_reason = "PodTemplateRefused";
     mem_free(cache->dry_run_text);
-    cache->dry_run_text = podspec_in_words_of_job(res->message, request->op.worker > 0);
+    cache->dry_run_text = pod_spec_translate_message(res->message, request->op.worker > 0);
 }
 
 static void finish_dry_run(struct request *request, struct kube_response *res)

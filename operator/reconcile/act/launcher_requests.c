@@ -4,8 +4,8 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
-#include "operator/api/podaccess.h"
-#include "operator/api/podlaunch.h"
+#include "operator/api/pod/pod_secrets.h"
+#include "operator/api/pod/pod_launcher.h"
 #include "operator/reconcile/act/responses.h"
 
 static bool is_of_run(const struct pod *pod, const struct job *job, const struct record *record)
@@ -95,7 +95,7 @@ uint16_t launch_port(struct reconciler *r, const struct job *job, const struct r
     struct job_cache *cache = job_cache_get(r, job->key, job->uid);
     struct partition_cache *partition = job_cache_partition(cache, record->name, loop_now_ms(r->loop));
 
-    if (!podlaunch_uses_host_network(job, &r->options.pods))
+    if (!pod_launcher_uses_host_network(job, &r->options.pods))
         return AGENT_PORT;
     if (!partition->agent_ports)
         allocate_ports(r, job, record, partition);
@@ -105,10 +105,10 @@ uint16_t launch_port(struct reconciler *r, const struct job *job, const struct r
 /* ---- the launcher pod ---- */
 
 cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32_t instance,
-                       const struct podspec_place *place, struct err *err)
+                       const struct partition_placement *place, struct err *err)
 {
     uint32_t workers = job->spec.workers_per_instance, found = 0;
-    AUTO(mem) struct podlaunch_host *hosts = mem_alloc(workers * sizeof(*hosts));
+    AUTO(mem) struct pod_launcher_host *hosts = mem_alloc(workers * sizeof(*hosts));
     const struct record *record = reconciler_record(r, place->partition);
 
     for (const struct store_item *i = store_first_of(watch_store(r->pods), job->key); i;
@@ -117,25 +117,25 @@ cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32
 
         if (!is_of_run(pod, job, record) || pod->worker >= workers || !pod->ip || hosts[pod->worker].ip)
             continue;
-        hosts[pod->worker] = (struct podlaunch_host){pod->ip, pod->agent_port};
+        hosts[pod->worker] = (struct pod_launcher_host){pod->ip, pod->agent_port};
         found++;
     }
     if (found < workers) {
         err_set(err, ERR_NOT_FOUND, "%u of %u workers of instance %u exist", found, workers, instance);
         return NULL;
     }
-    return podlaunch_pod(job, instance, hosts, place, &r->options.pods, err);
+    return pod_launcher_pod(job, instance, hosts, place, &r->options.pods, err);
 }
 
 cJSON *launch_make_dry_run_pod(const struct reconciler *r, const struct job *job,
-                               const struct podspec_place *place, struct err *err)
+                               const struct partition_placement *place, struct err *err)
 {
     uint32_t workers = job->spec.workers_per_instance;
-    AUTO(mem) struct podlaunch_host *hosts = mem_alloc(workers * sizeof(*hosts));
+    AUTO(mem) struct pod_launcher_host *hosts = mem_alloc(workers * sizeof(*hosts));
 
     for (uint32_t w = 0; w < workers; w++)
-        hosts[w] = (struct podlaunch_host){"192.0.2.1", place->agent_port};
-    return podlaunch_pod(job, 0, hosts, place, &r->options.pods, err);
+        hosts[w] = (struct pod_launcher_host){"192.0.2.1", place->agent_port};
+    return pod_launcher_pod(job, 0, hosts, place, &r->options.pods, err);
 }
 
 /* ---- keys and policy ---- */
@@ -146,14 +146,14 @@ void launch_send_keys(struct execution *execution, struct op *op, const struct j
     size_t size = (size_t)job->spec.workers_per_instance * PODACCESS_KEY_BYTES;
     AUTO(mem) unsigned char *keys = job->spec.has_launcher ? mem_alloc(size) : NULL;
     AUTO(json) cJSON *secret = NULL;
-    struct podaccess_vipu vipu;
+    struct pod_vipu_credentials vipu;
 
     if (!record)
         return;
     if (keys)
         loop_random(keys, size);
     vipu = vipu_access(execution->r, record->controller);
-    secret = podaccess_secret(job, op->instance, record->start, keys, &vipu);
+    secret = pod_secrets_secret(job, op->instance, record->start, keys, &vipu);
     execution_send(
         execution, op,
         &(struct kube_request){
@@ -163,7 +163,7 @@ void launch_send_keys(struct execution *execution, struct op *op, const struct j
 
 void launch_send_policy(struct execution *execution, struct op *op, const struct job *job)
 {
-    AUTO(json) cJSON *policy = podaccess_network_policy(job);
+    AUTO(json) cJSON *policy = network_policy_of_job(job);
 
     op->text = name_network_policy(job->name);
     execution_send(execution, op,

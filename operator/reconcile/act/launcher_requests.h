@@ -9,9 +9,9 @@ uint16_t launch_port(struct reconciler *r, const struct job *job, const struct r
                      uint32_t worker);
 /* The launcher pod of the instance; NULL when a worker that should be there is not, or with err. Yours. */
 cJSON *launch_make_pod(const struct reconciler *r, const struct job *job, uint32_t instance,
-                       const struct podspec_place *place, struct err *err);
+                       const struct partition_placement *place, struct err *err);
 /* One that differs from the later one in nothing that the API server judges. Yours. */
 cJSON *launch_make_dry_run_pod(const struct reconciler *r, const struct job *job,
-                               const struct podspec_place *place, struct err *err);
+                               const struct partition_placement *place, struct err *err);
 void launch_send_keys(struct execution *execution, struct op *op, const struct job *job);
 void launch_send_policy(struct execution *execution, struct op *op, const struct job *job);

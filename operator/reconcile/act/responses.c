@@ -104,7 +104,7 @@ static void note_pending_pod(const struct request *request, const struct kube_re
     const struct record *record = reconciler_record(r, id);
 
     if (record && (res->err.kind == ERR_TIMEOUT || res->err.kind == ERR_IO))
-        pool_note_stray(r->pool, record->controller, id, loop_now_ms(r->loop) + LATE_POD_MS);
+        pool_note_pending_pod(r->pool, record->controller, id, loop_now_ms(r->loop) + LATE_POD_MS);
 }
 
 /* It is there, also when it goes before a watch that was behind shows it: then it has vanished unseen, and is
@@ -141,7 +141,7 @@ static void on_pod_created(struct request *request, struct kube_response *res)
     } else {
         note_pending_pod(request, res);
         response_reject_or_fail(request, res,
-                                podspec_in_words_of_job(res->message, is_for_launcher(request)));
+                                pod_spec_translate_message(res->message, is_for_launcher(request)));
     }
 }
 

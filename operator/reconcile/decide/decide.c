@@ -1,7 +1,7 @@
 #include "operator/reconcile/decide/decide.h"
 
 #include "base/core/mem.h"
-#include "operator/api/ended.h"
+#include "operator/api/job/job_finished.h"
 #include "operator/api/names.h"
 #include "operator/api/reasons.h"
 #include "operator/reconcile/decide/inactive.h"
@@ -59,7 +59,7 @@ static void add_result(const struct instance_view *inst, struct instance_result 
 {
     if (result->is_stuck && !v->stuck_at)
         v->stuck_at = mem_strdup(result->text);
-    v->has_begun = v->has_begun || (inst->record && result->phase != INSTANCE_WAITING);
+    v->has_started = v->has_started || (inst->record && result->phase != INSTANCE_WAITING);
     v->with_partition += result->has_partition;
     v->has_unresponsive_controller = v->has_unresponsive_controller || result->has_unresponsive_controller;
     v->active += result->active;
@@ -332,7 +332,7 @@ void job_decide(const struct job_view *view, struct plan *plan)
     if (job->deleting) {
         if (job->has_finalizer)
             decide_deletion(view, status, plan);
-    } else if (status_is_finished(status) && !status_is_stale_refusal(status, job->generation)) {
+    } else if (status_is_finished(status) && !status_is_outdated_rejection(status, job->generation)) {
         decide_finished(view, status, plan);
     } else if (job->problems.count) {
         decide_invalid(view, status, plan);

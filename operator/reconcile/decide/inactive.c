@@ -1,7 +1,7 @@
 #include "operator/reconcile/decide/inactive.h"
 
 #include "base/core/mem.h"
-#include "operator/api/ended.h"
+#include "operator/api/job/job_finished.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/instance/instance.h"
 #include "operator/reconcile/decide/lifetime.h"
@@ -216,7 +216,7 @@ static void report_change_after_end(const struct job *job, const cJSON *status, 
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     bool is_expired = lifetime_is_expired(view, status, plan);
-    bool may_be_mended = status_is_refusal(status);
+    bool may_be_mended = status_is_rejection(status);
     enum keep keep = keep_by_policy(view->job->spec.clean);
     struct job_verdict v = {.reason = json_str(status, "reason", "Completed")};
     char *text = stop_all(view, keep, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);

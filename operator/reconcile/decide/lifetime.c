@@ -42,14 +42,14 @@ static bool end_at_limit(const struct job_view *view, const cJSON *status, struc
                          struct plan *plan)
 {
     const struct job_spec *spec = &view->job->spec;
-    bool has_begun = v->has_begun || json_at(status, "startTime");
+    bool has_started = v->has_started || json_at(status, "startTime");
 
-    if (spec->interactive_ttl_s && has_begun &&
+    if (spec->interactive_ttl_s && has_started &&
         has_passed(view, status, "startTime", spec->interactive_ttl_s, plan)) {
         end(v, JOB_COMPLETED, "InteractiveTimeOver", mem_strdup("All instances done"));
         return true;
     }
-    if (spec->active_deadline_s && has_begun &&
+    if (spec->active_deadline_s && has_started &&
         has_passed(view, status, "startTime", spec->active_deadline_s, plan)) {
         end(v, JOB_FAILED, "DeadlineExceeded",
             mem_printf("Stopped after %u s: spec.activeDeadlineSeconds exceeded", spec->active_deadline_s));

@@ -27,7 +27,7 @@ static bool is_quiet(const struct job_view *view, const struct instance_view *in
     for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
         const struct worker_view *worker = &inst->workers[w];
 
-        if (worker->state == WORKER_PRESENT && !pod_is_quiet(worker->pod, false, worker->node_fenced))
+        if (worker->state == WORKER_PRESENT && !pod_has_stopped(worker->pod, false, worker->node_fenced))
             return false;
     }
     return true;
@@ -69,7 +69,7 @@ static struct census take_census(const struct job_view *view, const struct index
 static uint32_t allowed_down(const struct job_view *view, const struct census *census)
 {
     const struct job_spec *spec = &view->job->spec;
-    uint32_t down = share_of(&spec->max_unavailable, census->wanted, false);
+    uint32_t down = int_or_percent_of(&spec->max_unavailable, census->wanted, false);
 
     if (spec->strategy == STRATEGY_RECREATE)
         return census->wanted;

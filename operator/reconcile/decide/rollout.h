@@ -5,7 +5,7 @@
  * at any time. Pure. */
 #pragma once
 
-#include "operator/api/indexset.h"
+#include "operator/api/job/indexset.h"
 #include "operator/reconcile/decide/model/view.h"
 
 struct rollout {

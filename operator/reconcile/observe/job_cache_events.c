@@ -24,11 +24,11 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct wor
 }
 
 /* What the watch did not see, it does not vouch for: a pod that had no node then may have had one since. */
-static void note_gone(struct reconciler *r, const struct pod *last, bool vanished_unseen,
+static void note_gone(struct reconciler *r, const struct pod *last, bool final_state_unknown,
                       struct worker_cache *worker)
 {
     bool fenced = node_is_fenced(r, last->node, worker->boot);
-    bool stopped = pod_is_quiet(last, !vanished_unseen, fenced);
+    bool stopped = pod_has_stopped(last, !final_state_unknown, fenced);
 
     mem_set_str(&worker->pod, last->name);
     mem_set_str(&worker->node, last->node);
@@ -49,7 +49,7 @@ static struct partition_cache *partition_cache_of(struct reconciler *r, const st
 
     if (!pod->partition || pod->worker >= POD_SEATS_MAX)
         return NULL;
-    if (record && (!str_eq(record->job_uid, pod->job_uid) || pod->worker >= record_seats(record)))
+    if (record && (!str_eq(record->job_uid, pod->job_uid) || pod->worker >= record_pod_count(record)))
         return NULL;
     if (!record && watch_is_synced(r->records))
         return cache ? map_get(&cache->partitions, pod->partition) : NULL;
@@ -71,7 +71,7 @@ void job_cache_on_pod(struct reconciler *r, const struct store_change *change, c
     if (change->new)
         note_present(r, pod, partition_cache_worker(partition, pod->worker));
     else
-        note_gone(r, pod, change->vanished_unseen, partition_cache_worker(partition, pod->worker));
+        note_gone(r, pod, change->final_state_unknown, partition_cache_worker(partition, pod->worker));
 }
 
 void job_cache_on_pods_of_record(struct reconciler *r, const struct record *record)

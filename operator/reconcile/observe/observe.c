@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/api/endpoints.h"
+#include "operator/api/pod/endpoints.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/observe/observe.h"
@@ -10,7 +10,7 @@
 
 static bool has_vipu_access(const struct reconciler *r, const struct record *record)
 {
-    struct podaccess_vipu access = vipu_access(r, record->controller);
+    struct pod_vipu_credentials access = vipu_access(r, record->controller);
 
     return access.user_id || access.ca_pem;
 }
@@ -126,25 +126,25 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
     struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
     struct partition_cache *partition = cache ? map_get(&cache->partitions, record->name) : NULL;
     struct tombstone_view *tomb = &o->view.tombstones[o->view.tombstone_count++];
-    AUTO(mem) struct worker_view *workers = mem_alloc((record_seats(record) + 1) * sizeof(*workers));
+    AUTO(mem) struct worker_view *workers = mem_alloc((record_pod_count(record) + 1) * sizeof(*workers));
 
     *tomb = (struct tombstone_view){
         .record = record,
-        .partition = pool_part(r->pool, record->controller, record->name),
+        .partition = pool_partition(r->pool, record->controller, record->name),
         .released_by_admin = is_released_by_admin(job, record->name),
         .has_vipu_access = has_vipu_access(r, record),
     };
-    for (uint32_t w = 0; w < record_seats(record); w++)
+    for (uint32_t w = 0; w < record_pod_count(record); w++)
         view_cached_worker(r, job, record, partition, w, &workers[w]);
     for (const struct store_item *item = store_first_of(watch_store(r->pods), record->job_key); item;
          item = store_next_of(item)) {
         const struct pod *pod = item->view;
 
         if (str_eq(pod->job_uid, record->job_uid) && is_of_run(pod, record) &&
-            pod->worker < record_seats(record))
+            pod->worker < record_pod_count(record))
             view_present_pod(r, job, partition, pod, &workers[pod->worker]);
     }
-    note_missing(partition, workers, record_seats(record));
+    note_missing(partition, workers, record_pod_count(record));
     tombstone_sum_up(workers, tomb);
 }
 
@@ -203,7 +203,7 @@ static void view_slices(const struct reconciler *r, const struct job *job, struc
 {
     uint32_t count = endpoints_slices(job->spec.workers_per_instance);
 
-    if (!job_meets_by_name(&job->spec))
+    if (!job_needs_worker_service(&job->spec))
         return;
     inst->slices = alloc_owned(o, count, sizeof(*inst->slices));
     for (uint32_t i = 0; i < count; i++)
@@ -227,7 +227,7 @@ static void view_partition(const struct reconciler *r, const struct job *job, st
     int index = pool_find(r->pool, record->controller);
     const struct pool_controller *c = index >= 0 ? pool_controller(r->pool, (size_t)index) : NULL;
 
-    inst->partition = pool_part(r->pool, record->controller, record->name);
+    inst->partition = pool_partition(r->pool, record->controller, record->name);
     inst->released_by_admin = is_released_by_admin(job, record->name);
     if (c && c->trouble) {
         inst->controller_trouble = c->trouble;
@@ -239,7 +239,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
                           uint32_t index, struct observation *o)
 {
     struct instance_view *inst = &o->view.instances[index];
-    uint32_t seats = job_seats(&job->spec);
+    uint32_t seats = job_pods_per_instance(&job->spec);
     const struct partition_cache *partition;
 
     inst->index = index;
@@ -283,7 +283,7 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_ca
 
         if (!str_eq(pod->job_uid, job->uid))
             continue;
-        if (pod->instance >= view_all(&o->view) || pod->worker >= job_seats(&job->spec)) {
+        if (pod->instance >= view_all(&o->view) || pod->worker >= job_pods_per_instance(&job->spec)) {
             o->view.extra_pods[o->view.extra_count++] = pod;
             continue;
         }
@@ -299,7 +299,7 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_ca
 
         if (inst->record)
             note_missing(map_get(&cache->partitions, inst->record->name), inst->workers,
-                         job_seats(&job->spec));
+                         job_pods_per_instance(&job->spec));
     }
 }
 
@@ -402,7 +402,7 @@ const char *observe_unconfirmed(const struct reconciler *r, const char *key)
     for (const struct store_item *i = store_first_of(watch_store(r->records), key); i; i = store_next_of(i)) {
         const struct record *record = i->view;
 
-        if (!record->spent_s && !record_is_of_nobody(record) &&
+        if (!record->spent_s && !record_is_ownerless(record) &&
             (!job || !str_eq(job->uid, record->job_uid)) && !map_get(&r->confirmed_gone, record->job_uid))
             return record->job_uid;
     }

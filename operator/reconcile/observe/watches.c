@@ -84,7 +84,7 @@ static void on_record(void *ctx, const struct store_change *change)
     struct job_cache *cache = job_cache_get(r, record->job_key, record->job_uid);
 
     job_cache_note_version(cache, record->resource_version);
-    if (!change->old && record_is_of_nobody(record))
+    if (!change->old && record_is_ownerless(record))
         log_info("releasing orphaned partition on request", KV("partition", record->name),
                  KV("controller", record->controller));
     else if (!change->old && !record->spent_s)
@@ -117,7 +117,7 @@ static bool view_pod(void *ctx, const cJSON *item, void **ret)
     const struct pod *before = pod ? store_view(watch_store(r->pods), pod->ns, pod->name) : NULL;
 
     if (before)
-        pod_recall(pod, before);
+        pod_merge_previous(pod, before);
     if (pod && !pod->job_uid) { /* another owner's, with the operator's label */
         pod_free(pod);
         return false;
@@ -205,10 +205,10 @@ static void wake_jobs_on(struct reconciler *r, const char *node)
         const struct pod *pod = i->view;
 
         if (pod->node && str_eq(pod->node, node))
-            queue_add(r->queue, pod->job_key);
+            workqueue_add(r->queue, pod->job_key);
     }
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i))
-        queue_add(r->queue, ((const struct record *)i->view)->job_key);
+        workqueue_add(r->queue, ((const struct record *)i->view)->job_key);
 }
 
 /* Heartbeats change nodes all the time; only what decisions are made of counts. */

@@ -9,7 +9,7 @@
 
 static void put_record(cJSON *item, const struct record *record)
 {
-    json_put_str(item, "job", record_is_of_nobody(record) ? "" : record->job_key);
+    json_put_str(item, "job", record_is_ownerless(record) ? "" : record->job_key);
     json_put_i64(item, "instance", record->instance);
     json_put_bool(item, "releasing", record->releasing);
 }
@@ -19,7 +19,7 @@ static void put_jobs(const struct reconciler *r, const char *prefix, const char 
     uint32_t instance;
     char *key;
 
-    for (size_t at = 0; (key = name_partition_reading(prefix, id, &at, &instance));) {
+    for (size_t at = 0; (key = partition_id_next_owner(prefix, id, &at, &instance));) {
         const struct store_item *found = store_get(watch_store(r->jobs), key);
         const struct job *job = found ? found->view : NULL;
 
@@ -64,7 +64,7 @@ static void find_pods(const struct reconciler *r, struct map *ret)
     for (const struct store_item *i = store_first(watch_store(r->pods)); i; i = store_next(i)) {
         const struct pod *pod = i->view;
 
-        if (pod->partition && !pod_is_quiet(pod, false, false))
+        if (pod->partition && !pod_has_stopped(pod, false, false))
             map_set(ret, pod->partition, (struct pod *)(uintptr_t)pod);
     }
 }

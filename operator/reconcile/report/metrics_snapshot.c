@@ -33,7 +33,7 @@ static bool is_ours(const struct reconciler *r, const char *controller, const ch
 {
     const struct record *record = reconciler_record(r, id);
 
-    return record && !record->spent_s && !record_is_of_nobody(record) &&
+    return record && !record->spent_s && !record_is_ownerless(record) &&
            str_eq(record->controller, controller);
 }
 
@@ -49,7 +49,7 @@ static uint32_t count_partitions(const struct reconciler *r)
 static void read_controller(const struct reconciler *r, size_t index, struct metrics_controller *ret)
 {
     const struct pool_controller *c = pool_controller(r->pool, index);
-    struct vipu_pool_view room = pool_room(r->pool, index);
+    struct vipu_pool_view room = pool_free_capacity(r->pool, index);
 
     *ret = (struct metrics_controller){
         .name = c->config->name, .is_up = c->is_known, .total = c->total_ipus, .calls = c->calls};
@@ -98,7 +98,7 @@ void metrics_snapshot_take(const struct reconciler *r, int64_t now_s, struct met
         count_claims(value, now_s, ret);
     ret->records = count_partitions(r);
     ret->pods = (uint32_t)store_count(watch_store(r->pods));
-    ret->due = (uint32_t)queue_ready(r->queue);
+    ret->due = (uint32_t)workqueue_len(r->queue);
     ret->in_work = (uint32_t)r->executions.count;
     ret->controller_count = pool_count(r->pool);
     ret->controllers = mem_alloc((ret->controller_count + 1) * sizeof(*ret->controllers));

@@ -16,7 +16,7 @@ static int64_t available(const struct reconciler *r)
     int64_t free_ipus = 0;
 
     for (size_t i = 0; i < pool_count(r->pool); i++) {
-        AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, i);
+        AUTO(vipu_pool_view) struct vipu_pool_view room = pool_free_capacity(r->pool, i);
 
         if (pool_controller(r->pool, i)->is_known)
             free_ipus += room.free_ipus;
@@ -33,7 +33,7 @@ cJSON *usage_stats(const struct reconciler *r)
         const struct record *record = i->view;
         int64_t used = json_i64(cJSON_GetObjectItemCaseSensitive(out, record->job_ns), "used", 0);
 
-        if (record->spent_s || record_is_of_nobody(record))
+        if (record->spent_s || record_is_ownerless(record))
             continue;
         json_drop(out, record->job_ns);
         put_usage(out, record->job_ns, used + record->size, free_ipus);
@@ -50,7 +50,7 @@ cJSON *usage_query(const struct reconciler *r, uint32_t size)
     cJSON *out = json_object();
 
     for (size_t i = 0; i < pool_count(r->pool); i++) {
-        AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, i);
+        AUTO(vipu_pool_view) struct vipu_pool_view room = pool_free_capacity(r->pool, i);
         uint32_t fits = vipu_pool_largest_free(&room);
 
         if (!pool_controller(r->pool, i)->is_known)
@@ -71,7 +71,7 @@ cJSON *usage_query(const struct reconciler *r, uint32_t size)
 
 static void put_room(cJSON *item, const struct reconciler *r, size_t index)
 {
-    AUTO(vipu_pool_view) struct vipu_pool_view room = pool_room(r->pool, index);
+    AUTO(vipu_pool_view) struct vipu_pool_view room = pool_free_capacity(r->pool, index);
     uint32_t total = pool_controller(r->pool, index)->total_ipus;
 
     if (!total) /* the controller did not report it */

@@ -7,7 +7,7 @@
 #define DRY_RUN_CACHE_MAX 1024
 
 struct dry_run_entry {
-    bool asking;
+    bool sync_client;
     int64_t until_ms; /* the result is valid until then; 0: there is none */
     struct dry_run_result dry_run_result;
     char *text;          /* of it */
@@ -51,7 +51,7 @@ static void forget_answered(struct dry_run_cache *dry_run_cache)
     void *value;
 
     for (size_t i = 0; map_next(&dry_run_cache->templates, &i, &key, &value);) {
-        if (((struct dry_run_entry *)value)->asking)
+        if (((struct dry_run_entry *)value)->sync_client)
             map_set(&kept, key, value);
         else
             free_entry(value);
@@ -64,7 +64,7 @@ bool dry_run_cache_begin(struct dry_run_cache *dry_run_cache, const struct job *
 {
     struct dry_run_entry *dry_run_entry = find(dry_run_cache, job);
 
-    if (dry_run_entry && dry_run_entry->asking) {
+    if (dry_run_entry && dry_run_entry->sync_client) {
         strv_push(&dry_run_entry->waiting, job->key);
         return false;
     }
@@ -76,7 +76,7 @@ bool dry_run_cache_begin(struct dry_run_cache *dry_run_cache, const struct job *
         dry_run_entry = NEW(struct dry_run_entry);
         map_set(&dry_run_cache->templates, key, dry_run_entry);
     }
-    dry_run_entry->asking = true;
+    dry_run_entry->sync_client = true;
     return true;
 }
 
@@ -98,7 +98,7 @@ void dry_run_cache_complete(struct dry_run_cache *dry_run_cache, const char *fin
 
     if (!dry_run_entry)
         return;
-    dry_run_entry->asking = false;
+    dry_run_entry->sync_client = false;
     dry_run_entry->until_ms = dry_run_result ? now_ms + DRY_RUN_VALID_MS : 0;
     if (dry_run_result)
         keep(dry_run_entry, fingerprint, dry_run_result, now_ms);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/core/map.h"
-#include "operator/api/job.h"
+#include "operator/api/job/job.h"
 #include "operator/reconcile/decide/model/view.h"
 
 #define DRY_RUN_VALID_MS 5000

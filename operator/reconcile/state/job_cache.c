@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/kube/watch.h"
+#include "operator/kube/watch/watch.h"
 #include "operator/reconcile/state/rejection_backoff.h"
 
 #define REJECTIONS_FORGOTTEN_MS 600000

@@ -14,27 +14,27 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
         partition_cache_begin_run(partition, record->run, loop_now_ms(r->loop));
         pool_begin_run(r->pool, record->controller, record->name);
     }
-    pool_follow(r->pool,
-                &(struct pool_track){
-                    .controller = record->controller,
-                    .id = record->name,
-                    .size = record->size,
-                    .is_ours_fresh = partition->is_ours_fresh,
-                    .started = record->started,
-                    .is_unsettled = !partition->is_ours_fresh && (record->unsettled || !record->started),
-                    .may_be_reset = record->run > 0 && !record->started,
-                    .reserves = !record->releasing,
-                });
+    pool_follow(r->pool, &(struct pool_track){
+                             .controller = record->controller,
+                             .id = record->name,
+                             .size = record->size,
+                             .is_ours_fresh = partition->is_ours_fresh,
+                             .started = record->started,
+                             .is_unsettled =
+                                 !partition->is_ours_fresh && (record->outcome_unknown || !record->started),
+                             .may_be_reset = record->run > 0 && !record->started,
+                             .reserves = !record->releasing,
+                         });
 }
 
-struct podaccess_vipu vipu_access(const struct reconciler *r, const char *controller)
+struct pod_vipu_credentials vipu_access(const struct reconciler *r, const char *controller)
 {
     int index = pool_find(r->pool, controller);
     const struct pool_controller *c = index < 0 ? NULL : pool_controller(r->pool, (size_t)index);
 
     if (!c)
-        return (struct podaccess_vipu){0};
-    return (struct podaccess_vipu){.user_id = c->access->job_user_id,
-                                   .key = c->access->job_key,
-                                   .ca_pem = c->config->tls ? c->access->ca_pem : NULL};
+        return (struct pod_vipu_credentials){0};
+    return (struct pod_vipu_credentials){.user_id = c->controller_secret->job_user_id,
+                                         .key = c->controller_secret->job_key,
+                                         .ca_pem = c->config->tls ? c->controller_secret->ca_pem : NULL};
 }

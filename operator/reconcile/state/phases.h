@@ -9,8 +9,8 @@
  *   running      until its last container ended */
 #pragma once
 
-#include "operator/api/pod.h"
-#include "operator/api/record.h"
+#include "operator/api/observed/pod.h"
+#include "operator/api/partition/record.h"
 
 enum phase {
     PHASE_QUEUED,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/doc/openmetrics.h"
-#include "operator/api/podspec.h"
+#include "operator/api/pod/pod_spec.h"
 #include "operator/pool/config.h"
 #include "operator/reconcile/state/phases.h"
 
@@ -14,7 +14,7 @@ struct reconciler_options {
     const char *operator_ns;      /* where the records are */
     const char *watch_ns;         /* the one namespace whose jobs are run, and no node is seen; NULL: all */
     const char *partition_prefix; /* "p" */
-    struct podspec_options pods;
+    struct pod_spec_options pods;
     int64_t hold_ms;              /* how long IPUs are held when a process may still run on them */
     int64_t trouble_ms;           /* how long a running job lives with a partition that is broken or gone */
     bool (*may_write)(void *ctx); /* do we hold the lease, right now? */

@@ -3,13 +3,13 @@
 
 #include "base/core/map.h"
 #include "base/io/loop.h"
-#include "operator/api/node.h"
-#include "operator/api/owned.h"
-#include "operator/api/podaccess.h"
-#include "operator/kube/client.h"
-#include "operator/kube/events.h"
-#include "operator/kube/queue.h"
-#include "operator/kube/watch.h"
+#include "operator/api/observed/node.h"
+#include "operator/api/observed/owned.h"
+#include "operator/api/pod/pod_secrets.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/events/events.h"
+#include "operator/kube/workqueue.h"
+#include "operator/kube/watch/watch.h"
 #include "operator/pool/pool.h"
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
@@ -36,7 +36,7 @@ struct reconciler {
     struct watch *jobs, *pods, *records, *services, *slices;
     struct watch *nodes;    /* NULL: the operator has one namespace, and may not see them */
     struct watch *policies; /* NULL: the operator makes none */
-    struct queue *queue;
+    struct workqueue *queue;
     struct map job_caches;     /* uid -> struct job_cache */
     struct map with_claims;    /* those of them that have claims */
     uint64_t arrivals;         /* job caches made so far */

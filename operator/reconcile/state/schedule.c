@@ -3,7 +3,7 @@
 void reconciler_wake(struct reconciler *r)
 {
     int64_t now = loop_now_ms(r->loop);
-    int64_t due = queue_due_ms(r->queue, now);
+    int64_t due = workqueue_due_ms(r->queue, now);
 
     if (r->aborted)
         return;
@@ -17,7 +17,7 @@ void reconciler_wake(struct reconciler *r)
 
 void reconciler_enqueue(struct reconciler *r, const char *key)
 {
-    queue_add(r->queue, key);
+    workqueue_add(r->queue, key);
     reconciler_wake(r);
 }
 
@@ -31,12 +31,12 @@ void reconciler_execution_done(struct reconciler *r, const char *key, bool faile
 {
     if (failed) {
         r->counters.failures++;
-        queue_add_failed(r->queue, key, loop_now_ms(r->loop), loop_dice());
+        workqueue_add_rate_limited(r->queue, key, loop_now_ms(r->loop), loop_dice());
     } else {
-        queue_forget(r->queue, key);
+        workqueue_forget(r->queue, key);
     }
     if (again_at_ms)
-        queue_add_at(r->queue, key, again_at_ms);
-    queue_done(r->queue, key);
+        workqueue_add_after(r->queue, key, again_at_ms);
+    workqueue_done(r->queue, key);
     reconciler_wake(r);
 }

@@ -3,7 +3,7 @@
 
 #include "base/core/opts.h"
 #include "base/io/log.h"
-#include "operator/kube/identity.h"
+#include "operator/kube/auth/client_config.h"
 #include "probe.h"
 
 static const struct opt ROWS[] = {
@@ -147,14 +147,14 @@ static void on_term(void *ctx, int signum)
 
 static int run(const struct probe_options *options, const char *verb, const struct strv *words)
 {
-    struct identity identity;
+    struct client_config identity;
     struct err err = {0};
     struct probe probe = {.options = options, .words = words, .loop = loop_new()};
     bool good;
 
     loop_on_signal(probe.loop, SIGTERM, on_term, probe.loop);
-    if (!identity_load(&(struct identity_options){.kubeconfig = options->kubeconfig, .env = no_env},
-                       &identity, &err)) {
+    if (!client_config_load(&(struct client_config_options){.kubeconfig = options->kubeconfig, .env = no_env},
+                            &identity, &err)) {
         printf("identity: %s\n", err.msg);
         loop_free(probe.loop);
         return 1;
@@ -166,7 +166,7 @@ static int run(const struct probe_options *options, const char *verb, const stru
     if (!good)
         printf("nothing done: %s\n", err.msg);
     kube_free(probe.kube);
-    identity_release(&identity);
+    client_config_release(&identity);
     loop_free(probe.loop);
     return good ? 0 : 2;
 }

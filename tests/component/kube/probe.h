@@ -4,7 +4,7 @@
 
 #include "base/core/str.h"
 #include "base/io/loop.h"
-#include "operator/kube/client.h"
+#include "operator/kube/client/client.h"
 
 struct probe_options {
     char *kubeconfig;

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "operator/kube/events.h"
+#include "operator/kube/events/events.h"
 #include "probe.h"
 
 static const char *word(const struct probe *probe, size_t at)
@@ -128,7 +128,7 @@ static void stop_when_sent(struct loop_timer *timer)
 {
     struct event_run *run = CONTAINER_OF(timer, struct event_run, poll);
 
-    if (events_asked(run->probe) > 0 && kube_flying(run->probe->kube) == 0)
+    if (events_asked(run->probe) > 0 && kube_in_flight(run->probe->kube) == 0)
         loop_stop(run->probe->loop);
     else
         loop_timer_start(run->probe->loop, timer, 5, stop_when_sent);

@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "base/io/file.h"
-#include "operator/kube/lease.h"
-#include "operator/kube/watch.h"
+#include "operator/kube/leader_election/lease.h"
+#include "operator/kube/watch/watch.h"
 #include "probe.h"
 
 /* A view is the text of data.v. */
@@ -35,7 +35,7 @@ static void on_change(void *ctx, const struct store_change *change)
     if (run->probe->options->quiet)
         return;
     printf("change %s %s %.40s > %.40s%s\n", change->key, change->uid, text_of(change->old),
-           text_of(change->new), change->vanished_unseen ? " unseen" : "");
+           text_of(change->new), change->final_state_unknown ? " unseen" : "");
 }
 
 static void on_synced(void *ctx)
@@ -170,7 +170,7 @@ void probe_lease(struct probe *probe)
     loop_run(probe->loop);
     printf("held %d healthy %d\n", lease_is_held(lease, loop_clock_ms()),
            lease_is_healthy(lease, loop_clock_ms()));
-    lease_give_back(lease, on_given_back, probe->loop);
+    lease_release(lease, on_given_back, probe->loop);
     loop_run(probe->loop);
     probe_print_counters(probe);
     lease_free(lease);

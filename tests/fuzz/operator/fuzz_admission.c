@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "base/core/mem.h"
-#include "operator/serve/admission.h"
-#include "operator/serve/mistyped.h"
+#include "operator/serve/webhooks/admission.h"
+#include "operator/serve/webhooks/type_errors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -19,10 +19,10 @@ static void check_readable(const char *text)
 
 static void answer(const struct admission *admission, struct strv *problems)
 {
-    AUTO(mem) char *filled = admission_fill(admission);
+    AUTO(mem) char *filled = admission_mutate(admission);
 
-    if (admission_is_judged(admission))
-        admission_judge(admission, problems);
+    if (admission_needs_validation(admission))
+        admission_validate(admission, problems);
     AUTO(mem) char *verdict = admission_verdict(admission, problems);
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
         AUTO(json) cJSON *template = admission_pod_template(admission, (enum admission_pods)i);
@@ -30,7 +30,7 @@ static void answer(const struct admission *admission, struct strv *problems)
         assert(!template || json_at(template, "template"));
         admission_add_refusal(admission, (enum admission_pods)i, template,
                               json_at(admission->review, "status"), problems);
-        cJSON_Delete(mistyped_take_out(template, json_at(admission->review, "status")));
+        cJSON_Delete(type_errors_remove(template, json_at(admission->review, "status")));
     }
     check_readable(filled);
     check_readable(verdict);

@@ -7,7 +7,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
-#include "operator/api/podspec.h"
+#include "operator/api/pod/pod_spec.h"
 #include "operator/reconcile/decide/decide.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -38,13 +38,13 @@ static void check_shape(const struct job_spec *spec)
 
 static void check_pod(const struct job *job)
 {
-    const struct podspec_place place = {
+    const struct partition_placement place = {
         .partition = "p", .vipu_host = "h", .vipu_port = 1, .node_label = "l", .node_value = "v"};
-    const struct podspec_options options = {.launcher_image = "i", .host_network = true};
+    const struct pod_spec_options options = {.launcher_image = "i", .host_network = true};
     uint32_t workers = job->spec.workers_per_instance;
     uint32_t instance = job->spec.instances ? job->spec.instances - 1 : 0;
     struct err err = {0};
-    AUTO(json) cJSON *pod = podspec_worker(job, instance, workers - 1, &place, &options, &err);
+    AUTO(json) cJSON *pod = pod_spec_worker(job, instance, workers - 1, &place, &options, &err);
 
     assert(pod);
     assert(strlen(json_str(pod, "metadata/labels/graphcore.ai~1job-name", "")) <= LABEL_MAX);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "operator/kube/items.h"
+#include "operator/kube/watch/list_reader.h"
 
 enum { ITEM_MAX = 4096 };
 
@@ -21,20 +21,21 @@ static bool count_item(void *ctx, struct slice item, struct err *err)
 
 static bool cut(const char *bytes, size_t len, size_t piece, uint64_t *sum)
 {
-    struct items items;
+    struct list_reader items;
     struct err err = {0};
     cJSON *envelope = NULL;
     bool good = true;
 
-    items_init(&items, ITEM_MAX);
+    list_reader_init(&items, ITEM_MAX);
     for (size_t at = 0; good && at < len; at += piece)
-        good = items_push(&items, bytes + at, piece < len - at ? piece : len - at, count_item, sum, &err);
+        good =
+            list_reader_feed(&items, bytes + at, piece < len - at ? piece : len - at, count_item, sum, &err);
     if (good)
-        envelope = items_end(&items, &err);
+        envelope = list_reader_end(&items, &err);
     good = envelope != NULL;
     assert(good == (err.kind == ERR_NONE));
     cJSON_Delete(envelope);
-    items_release(&items);
+    list_reader_release(&items);
     return good;
 }
 

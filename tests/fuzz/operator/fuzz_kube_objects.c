@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/api/job.h"
-#include "operator/api/lastwords.h"
-#include "operator/api/node.h"
-#include "operator/api/owned.h"
-#include "operator/api/pod.h"
-#include "operator/api/record.h"
-#include "operator/kube/credential.h"
-#include "operator/kube/lease_step.h"
-#include "operator/kube/status.h"
+#include "operator/api/job/job.h"
+#include "operator/api/observed/log_tail.h"
+#include "operator/api/observed/node.h"
+#include "operator/api/observed/owned.h"
+#include "operator/api/observed/pod.h"
+#include "operator/api/partition/record.h"
+#include "operator/kube/auth/exec_credential.h"
+#include "operator/kube/leader_election/lease_step.h"
+#include "operator/kube/client/status.h"
 
 #define MESSAGE_MAX 2048
 
@@ -30,9 +30,9 @@ static void check_pod(const cJSON *object)
     assert(*pod->ns || str_eq(json_str(object, "metadata/namespace", ""), ""));
     assert(pod->worker <= POD_SEATS_MAX);
     assert(!pod->message || strlen(pod->message) <= MESSAGE_MAX);
-    assert(pod_is_quiet(pod, true, true));
+    assert(pod_has_stopped(pod, true, true));
     assert(!pod->job_uid || strchr(pod->job_key, '/'));
-    if (lastwords_lost_worker(pod->message, &lost))
+    if (log_tail_lost_worker(pod->message, &lost))
         assert(lost.why.ptr);
 }
 
@@ -42,7 +42,7 @@ static void check_record(const cJSON *object)
 
     if (!record)
         return;
-    assert(record_seats(record) <= POD_SEATS_MAX && record->size <= JOB_IPUS_MAX);
+    assert(record_pod_count(record) <= POD_SEATS_MAX && record->size <= JOB_IPUS_MAX);
     AUTO(json) cJSON *patch = record_patch(record);
     AUTO(json) cJSON *built = record_build(record, "ipu-system");
     AUTO(record) struct record *again = record_parse(built);
@@ -71,11 +71,12 @@ static void check_others(const cJSON *object)
 static void check_credential(struct slice text)
 {
     static const char version[] = "client.authentication.k8s.io/v1";
-    AUTO(credential) struct credential credential = {0};
+    AUTO(exec_credential) struct exec_credential exec_credential = {0};
     struct err err = {0};
 
-    if (credential_parse(text, version, &credential, &err))
-        assert((credential.token || credential.cert_pem) && !credential.cert_pem == !credential.key_pem);
+    if (exec_credential_parse(text, version, &exec_credential, &err))
+        assert((exec_credential.token || exec_credential.cert_pem) &&
+               !exec_credential.cert_pem == !exec_credential.key_pem);
     else
         assert(err.kind == ERR_INVALID);
 }

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/core/lines.h"
-#include "operator/kube/store.h"
-#include "operator/kube/watch_step.h"
+#include "operator/kube/watch/store.h"
+#include "operator/kube/watch/watch_step.h"
 
 enum { LINE_MAX = 65536 };
 

@@ -32,7 +32,7 @@ static uint64_t sum_of_lent(const struct job_view *view)
         const struct instance_view *inst = &view->instances[i];
 
         sum = add_bytes(sum, inst->record, sizeof(*inst->record));
-        for (uint32_t w = 0; w < job_seats(&view->job->spec); w++)
+        for (uint32_t w = 0; w < job_pods_per_instance(&view->job->spec); w++)
             sum = add_bytes(sum, inst->workers[w].pod, sizeof(*inst->workers[w].pod));
         for (size_t k = 0; k < inst->stale_count; k++)
             sum = add_bytes(sum, inst->stale_pods[k], sizeof(*inst->stale_pods[k]));

@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "checks/invariants.h"
-#include "operator/api/indexset.h"
+#include "operator/api/job/indexset.h"
 #include "checks/records.h"
 
 /* A job that has been told so long ago that it waits stood in the line when others were served: their

@@ -1,4 +1,4 @@
-/* Virtual time: a queue of things that are going to happen, and the time of the one that is happening.
+/* Virtual time: a queue of things that are going to happen, and the time of the one that is event_occurrence.
  * Nothing waits, and nothing reads a real clock. What happens at the same moment happens in the order in
  * which it was planned, so that a seed always gives the same run.
  *

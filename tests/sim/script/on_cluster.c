@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "operator/kube/client.h"
-#include "operator/kube/identity.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/auth/client_config.h"
 #include "script/script.h"
 #include "script/waiting.h"
 
@@ -15,7 +15,7 @@ static const char *no_env(const char *name)
 
 int main(int argc, char **argv)
 {
-    struct identity identity = {0};
+    struct client_config identity = {0};
     struct waiting waiting = {0};
     uint32_t seed = 0, steps = 0;
     struct err err = {0};
@@ -23,7 +23,8 @@ int main(int argc, char **argv)
 
     if (argc != 5 || !parse_u32(argv[1], 0, UINT32_MAX, &seed) || !parse_u32(argv[2], 1, UINT32_MAX, &steps))
         return 2;
-    if (!identity_load(&(struct identity_options){.kubeconfig = argv[3], .env = no_env}, &identity, &err)) {
+    if (!client_config_load(&(struct client_config_options){.kubeconfig = argv[3], .env = no_env}, &identity,
+                            &err)) {
         (void)fprintf(stderr, "%s\n", err.msg);
         return 2;
     }
@@ -39,6 +40,6 @@ int main(int argc, char **argv)
         kube_free(kube);
     }
     loop_free(waiting.loop);
-    identity_release(&identity);
+    client_config_release(&identity);
     return kube ? 0 : 2;
 }

@@ -5,8 +5,8 @@
 #include "base/core/mem.h"
 #include "fakes/loop.h"
 #include "fakes/net.h"
-#include "operator/kube/client.h"
-#include "operator/kube/identity.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/auth/client_config.h"
 #include "script/script.h"
 
 static void wait(void *ctx, const bool *done)
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 {
     struct api api;
     struct net network = {.api = &api, .leaves = leaves, .on_request = on_request};
-    struct identity identity = {.server = mem_strdup("https://api"), .origin = mem_strdup("memory")};
+    struct client_config identity = {.server = mem_strdup("https://api"), .origin = mem_strdup("memory")};
     uint32_t seed = 0, steps = 0;
     struct err err = {0};
     struct loop *loop;
@@ -57,6 +57,6 @@ int main(int argc, char **argv)
     net_drop_messages(&network);
     api_release(&api);
     clock_end();
-    identity_release(&identity);
+    client_config_release(&identity);
     return 0;
 }

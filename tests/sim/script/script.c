@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/kube/client.h"
-#include "operator/kube/stream.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/client/stream.h"
 
 #define FINALIZER "example.com/hold"
 

@@ -4,10 +4,10 @@
 
 #include "base/core/mem.h"
 #include "fakes/loop.h"
-#include "operator/kube/client.h"
-#include "operator/kube/events.h"
-#include "operator/kube/identity.h"
-#include "operator/kube/lease.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/events/events.h"
+#include "operator/kube/auth/client_config.h"
+#include "operator/kube/leader_election/lease.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/state/reconciler_state.h"
 #include "world/world.h"
@@ -15,7 +15,7 @@
 struct process {
     struct process_options options;
     char *name;
-    struct identity identity;
+    struct client_config identity;
     struct loop *loop;
     struct kube *kube;
     struct events *events;
@@ -73,9 +73,9 @@ struct process *process_new(const struct process_options *options)
 
     process->options = *options;
     process->name = mem_strdup(options->name);
-    process->identity = (struct identity){.server = mem_strdup("https://api"),
-                                          .ns = mem_strdup(WORLD_OPERATOR_NS),
-                                          .origin = mem_strdup("the simulator")};
+    process->identity = (struct client_config){.server = mem_strdup("https://api"),
+                                               .ns = mem_strdup(WORLD_OPERATOR_NS),
+                                               .origin = mem_strdup("the simulator")};
     process->loop = loop_new();
     loop_host(process->loop)->name = mem_strdup(options->name);
     process->kube =
@@ -104,7 +104,7 @@ void process_free(struct process *process)
     events_free(process->events);
     kube_free(process->kube);
     loop_free(process->loop);
-    identity_release(&process->identity);
+    client_config_release(&process->identity);
     mem_free(process->name);
     mem_free(process);
 }

@@ -15,7 +15,7 @@ struct letter {
     bool done;
 };
 
-struct seat {
+struct pod_index {
     struct inproc *world;
     uint32_t index;
 };
@@ -26,7 +26,7 @@ struct inproc {
     bool cut;
     struct letter *letters; /* data on its way, the oldest first */
     struct letter *control; /* likewise; bytes are the letter's own */
-    struct seat seats[];
+    struct pod_index seats[];
 };
 
 struct inproc *inproc_new(uint32_t instances)
@@ -36,7 +36,7 @@ struct inproc *inproc_new(uint32_t instances)
     (void)pthread_mutex_init(&world->lock, NULL);
     world->instances = instances;
     for (uint32_t i = 0; i < instances; i++)
-        world->seats[i] = (struct seat){world, i};
+        world->seats[i] = (struct pod_index){world, i};
     return world;
 }
 
@@ -79,12 +79,12 @@ static enum popdist_status close_seat(void *self, bool clean, struct popdist_err
 
 static uint32_t instances(void *self)
 {
-    return ((struct seat *)self)->world->instances;
+    return ((struct pod_index *)self)->world->instances;
 }
 
 static uint32_t index_of(void *self)
 {
-    return ((struct seat *)self)->index;
+    return ((struct pod_index *)self)->index;
 }
 
 static void append(struct letter **list, struct letter *letter)
@@ -118,14 +118,14 @@ static void meet(struct inproc *world, struct letter *letter)
     }
 }
 
-static void post(struct seat *seat, struct letter letter, struct popdist_request *request)
+static void post(struct pod_index *pod_index, struct letter letter, struct popdist_request *request)
 {
     struct letter *kept = mem_dup(&letter, sizeof letter);
 
-    (void)pthread_mutex_lock(&seat->world->lock);
-    meet(seat->world, kept);
-    append(&seat->world->letters, kept);
-    (void)pthread_mutex_unlock(&seat->world->lock);
+    (void)pthread_mutex_lock(&pod_index->world->lock);
+    meet(pod_index->world, kept);
+    append(&pod_index->world->letters, kept);
+    (void)pthread_mutex_unlock(&pod_index->world->lock);
     memcpy(request->words, &kept, sizeof kept);
 }
 
@@ -133,30 +133,32 @@ static enum popdist_status send_seat(void *self, uint32_t instance, uint32_t tag
                                      size_t size, struct popdist_request *request,
                                      struct popdist_error *error)
 {
-    struct seat *seat = self;
-    struct letter letter = {.from = seat->index, .to = instance, .tag = tag, .sends = true, .size = size};
+    struct pod_index *pod_index = self;
+    struct letter letter = {
+        .from = pod_index->index, .to = instance, .tag = tag, .sends = true, .size = size};
 
     (void)error;
     *request = (struct popdist_request){{0, 0}};
     if (tag) {
         letter.bytes = (void *)(uintptr_t)bytes;
-        post(seat, letter, request);
+        post(pod_index, letter, request);
         return POPDIST_OK;
     }
     letter.bytes = mem_dup(bytes, size);
-    (void)pthread_mutex_lock(&seat->world->lock);
-    append(&seat->world->control, mem_dup(&letter, sizeof letter));
-    (void)pthread_mutex_unlock(&seat->world->lock);
+    (void)pthread_mutex_lock(&pod_index->world->lock);
+    append(&pod_index->world->control, mem_dup(&letter, sizeof letter));
+    (void)pthread_mutex_unlock(&pod_index->world->lock);
     return POPDIST_OK;
 }
 
 static enum popdist_status receive_seat(void *self, uint32_t instance, uint32_t tag, void *bytes, size_t size,
                                         struct popdist_request *request, struct popdist_error *error)
 {
-    struct seat *seat = self;
+    struct pod_index *pod_index = self;
 
     (void)error;
-    post(seat, (struct letter){.from = instance, .to = seat->index, .tag = tag, .bytes = bytes, .size = size},
+    post(pod_index,
+         (struct letter){.from = instance, .to = pod_index->index, .tag = tag, .bytes = bytes, .size = size},
          request);
     return POPDIST_OK;
 }
@@ -164,7 +166,7 @@ static enum popdist_status receive_seat(void *self, uint32_t instance, uint32_t 
 static enum popdist_status test_seat(void *self, struct popdist_request *request, bool *ret_done,
                                      struct popdist_error *error)
 {
-    struct seat *seat = self;
+    struct pod_index *pod_index = self;
     struct letter *letter;
 
     (void)error;
@@ -172,36 +174,36 @@ static enum popdist_status test_seat(void *self, struct popdist_request *request
     *ret_done = true;
     if (!letter)
         return POPDIST_OK;
-    (void)pthread_mutex_lock(&seat->world->lock);
+    (void)pthread_mutex_lock(&pod_index->world->lock);
     *ret_done = letter->done;
     if (letter->done) {
-        take_out(&seat->world->letters, letter);
+        take_out(&pod_index->world->letters, letter);
         mem_free(letter);
     }
-    (void)pthread_mutex_unlock(&seat->world->lock);
+    (void)pthread_mutex_unlock(&pod_index->world->lock);
     return POPDIST_OK;
 }
 
 static enum popdist_status take_seat(void *self, void *bytes, size_t *ret_size, uint32_t *ret_instance,
                                      struct popdist_error *error)
 {
-    struct seat *seat = self;
+    struct pod_index *pod_index = self;
     struct letter *letter;
 
     (void)error;
     *ret_size = 0;
-    (void)pthread_mutex_lock(&seat->world->lock);
-    for (letter = seat->world->control; letter && letter->to != seat->index;)
+    (void)pthread_mutex_lock(&pod_index->world->lock);
+    for (letter = pod_index->world->control; letter && letter->to != pod_index->index;)
         letter = letter->next;
     if (letter) {
         *ret_size = letter->size;
         *ret_instance = letter->from;
         memcpy(bytes, letter->bytes, letter->size);
-        take_out(&seat->world->control, letter);
+        take_out(&pod_index->world->control, letter);
         mem_free(letter->bytes);
         mem_free(letter);
     }
-    (void)pthread_mutex_unlock(&seat->world->lock);
+    (void)pthread_mutex_unlock(&pod_index->world->lock);
     return POPDIST_OK;
 }
 

@@ -12,7 +12,7 @@ struct table {
     struct group *group;
 };
 
-struct seat {
+struct pod_index {
     struct turnout turnout;
     struct arrival *from[INSTANCES];
 };
@@ -32,16 +32,16 @@ static void clear(struct table *table)
     group_free(table->group);
 }
 
-static void open_call(struct table *table, struct seat *seat, const char *key)
+static void open_call(struct table *table, struct pod_index *pod_index, const char *key)
 {
-    *seat = (struct seat){.turnout = {.key = key, .key_size = strlen(key), .group = table->group}};
-    seat->turnout.from = seat->from;
-    CHECK_INT_EQ(match_open(table->match, &seat->turnout, NULL), POPDIST_OK);
+    *pod_index = (struct pod_index){.turnout = {.key = key, .key_size = strlen(key), .group = table->group}};
+    pod_index->turnout.from = pod_index->from;
+    CHECK_INT_EQ(match_open(table->match, &pod_index->turnout, NULL), POPDIST_OK);
 }
 
-static void close_call(struct seat *seat)
+static void close_call(struct pod_index *pod_index)
 {
-    CHECK_INT_EQ(match_close(&seat->turnout, NULL), POPDIST_OK);
+    CHECK_INT_EQ(match_close(&pod_index->turnout, NULL), POPDIST_OK);
 }
 
 static void arrive(struct table *table, uint32_t instance, const char *key, uint32_t tag, enum wire_kind kind)
@@ -54,7 +54,7 @@ static void arrive(struct table *table, uint32_t instance, const char *key, uint
 TEST(early_and_late_announcements_find_their_call)
 {
     struct table table = set_up();
-    struct seat first, second;
+    struct pod_index first, second;
 
     arrive(&table, 0, "k", 10, WIRE_CALL);
     arrive(&table, 0, "k", 11, WIRE_CALL);
@@ -78,28 +78,28 @@ TEST(early_and_late_announcements_find_their_call)
 TEST(a_call_that_gave_up_keeps_its_late_announcement_from_the_next)
 {
     struct table table = set_up();
-    struct seat seat;
+    struct pod_index pod_index;
 
-    open_call(&table, &seat, "k");
+    open_call(&table, &pod_index, "k");
     arrive(&table, 0, "k", 10, WIRE_CALL);
-    close_call(&seat);
+    close_call(&pod_index);
     /* Instance 2 now announces the call that is over, and only then the next. */
     arrive(&table, 2, "k", 20, WIRE_CALL);
-    open_call(&table, &seat, "k");
-    CHECK_INT_EQ(seat.turnout.missing, 2);
+    open_call(&table, &pod_index, "k");
+    CHECK_INT_EQ(pod_index.turnout.missing, 2);
     arrive(&table, 2, "k", 21, WIRE_CALL);
     arrive(&table, 0, "k", 11, WIRE_CALL);
-    CHECK_INT_EQ(seat.turnout.missing, 0);
-    CHECK_INT_EQ(seat.from[0]->tag, 11);
-    CHECK_INT_EQ(seat.from[2]->tag, 21);
-    close_call(&seat);
+    CHECK_INT_EQ(pod_index.turnout.missing, 0);
+    CHECK_INT_EQ(pod_index.from[0]->tag, 11);
+    CHECK_INT_EQ(pod_index.from[2]->tag, 21);
+    close_call(&pod_index);
     clear(&table);
 }
 
 TEST(a_withdrawal_reaches_the_call_it_means_and_no_other)
 {
     struct table table = set_up();
-    struct seat early, later;
+    struct pod_index early, later;
 
     arrive(&table, 0, "k", 10, WIRE_CALL);
     arrive(&table, 0, "k", 10, WIRE_WITHDRAWAL);

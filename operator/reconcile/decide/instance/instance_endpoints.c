@@ -1,7 +1,7 @@
 /* Workers that meet by name: who is behind the names of their job's Service. It is written when all of them
  * have their addresses, and not with each one; again only when an address has changed. */
 #include "base/core/mem.h"
-#include "operator/api/endpoints.h"
+#include "operator/api/pod/endpoints.h"
 #include "operator/api/reasons.h"
 #include "operator/reconcile/decide/instance/instance_endpoints.h"
 
@@ -87,7 +87,7 @@ static void write_slices(const struct job_view *view, const struct instance_view
 
 static bool writes_slices(const struct job_view *view)
 {
-    return job_meets_by_name(&view->job->spec) && !view->service_has_selector;
+    return job_needs_worker_service(&view->job->spec) && !view->service_has_selector;
 }
 
 static bool waits_for_more(const struct job_view *view, const struct endpoints *endpoints, struct plan *plan)

@@ -83,7 +83,7 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
     if (!launcher) {
         launch_when_ready(view, inst, pods, plan, ret);
     } else if (launcher->phase == POD_RUNNING) {
-        report_running(inst, launcher->lingering ? launcher : NULL, ret);
+        report_running(inst, launcher->sidecar_still_running ? launcher : NULL, ret);
     } else {
         instance_set_result(ret, INSTANCE_STARTING, "StartingLauncher", "Launcher pod %s is starting",
                             launcher->name);

@@ -88,7 +88,7 @@ static void claim_partition(const struct job_view *view, const struct instance_v
  * be there: then its program has the time that it was given. */
 static bool partition_is_removed(const struct job_view *view, const struct pod *pod, struct plan *plan)
 {
-    int64_t left_s = pod->grace_ends_s + GRACE_PASSED_S - view->now_unix_s;
+    int64_t left_s = pod->termination_deadline_s + GRACE_PASSED_S - view->now_unix_s;
 
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
@@ -108,7 +108,7 @@ static void delete_stale_pods(const struct job_view *view, const struct instance
     for (size_t i = 0; i < inst->stale_count; i++) {
         const struct pod *pod = inst->stale_pods[i];
 
-        if (pod->deleting && !pod_is_quiet(pod, false, false) && partition_is_removed(view, pod, plan))
+        if (pod->deleting && !pod_has_stopped(pod, false, false) && partition_is_removed(view, pod, plan))
             plan_pod_drop(plan, pod);
         else
             plan_pod_delete(plan, pod);
@@ -162,7 +162,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
 /* The room that was seen is not there for us. It may be elsewhere: back into the queue. */
 static bool has_no_capacity(const struct job_view *view, const struct instance_view *inst)
 {
-    return inst->partition.refusal == PART_REFUSED_ROOM && !inst->partition.unsettled &&
+    return inst->partition.refusal == PART_REFUSED_ROOM && !inst->partition.outcome_unknown &&
            inst->record->run == 0 && view->now_ms >= inst->partition_since_ms + NO_ROOM_MS;
 }
 
@@ -170,7 +170,7 @@ static void create_partition(const struct job_view *view, const struct instance_
                              struct instance_result *ret)
 {
     const struct record *record = inst->record;
-    const struct part_view *partition = &inst->partition;
+    const struct partition_view *partition = &inst->partition;
 
     if (partition->refusal == PART_REFUSED_INVALID) {
         instance_set_result(ret, INSTANCE_FAILED, "PartitionRefused",
@@ -193,7 +193,7 @@ static void create_partition(const struct job_view *view, const struct instance_
     op->name = mem_strdup(record->name);
     op->record = record_copy(record);
     if (!partition->trouble &&
-        !partition->unsettled) { /* the first try, however long the job stood in line for it */
+        !partition->outcome_unknown) { /* the first try, however long the job stood in line for it */
         ret->is_unanswered = true;
         plan_again_at(plan, view->now_ms + REPORT_AFTER_MS);
     }
@@ -201,7 +201,7 @@ static void create_partition(const struct job_view *view, const struct instance_
 
 static bool has_other_shape(const struct instance_view *inst)
 {
-    const struct part_view *partition = &inst->partition;
+    const struct partition_view *partition = &inst->partition;
 
     return partition->state == PART_ACTIVE && partition->size &&
            (partition->size != inst->record->size ||
@@ -230,9 +230,10 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
 }
 
 /* V-IPU makes the next one of other IPUs if it has some that work. */
-static bool is_beyond_repair(const struct job_view *view, const struct part_view *partition)
+static bool is_beyond_repair(const struct job_view *view, const struct partition_view *partition)
 {
-    return partition->in_vain_ms && view->now_ms >= partition->in_vain_ms + view->trouble_ms;
+    return partition->resets_failing_since_ms &&
+           view->now_ms >= partition->resets_failing_since_ms + view->trouble_ms;
 }
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
@@ -273,7 +274,7 @@ static void report_partition(const struct job_view *view, const struct instance_
 {
     const struct record *record = inst->record;
     const char *ipus = record->size == 1 ? "IPU" : "IPUs";
-    const struct part_view *partition = &inst->partition;
+    const struct partition_view *partition = &inst->partition;
     bool is_there =
         partition->state == PART_PENDING || partition->state == PART_ACTIVE || partition->state == PART_ERROR;
 
@@ -293,7 +294,7 @@ static void report_partition(const struct job_view *view, const struct instance_
         instance_set_result(ret, INSTANCE_STARTING, "ControllerUnavailable",
                             "V-IPU controller %s is not responding while creating partition %s: %s",
                             record->controller, record->name, inst->controller_trouble);
-    else if (partition->in_vain_ms)
+    else if (partition->resets_failing_since_ms)
         instance_set_result(ret, INSTANCE_STARTING, "PartitionError",
                             "Waiting to reset partition %s before starting pods: %s", record->name,
                             partition->trouble ? partition->trouble : "no reason reported");
@@ -308,7 +309,7 @@ static void report_partition(const struct job_view *view, const struct instance_
 void decide_starting(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret)
 {
-    const struct part_view *partition = &inst->partition;
+    const struct partition_view *partition = &inst->partition;
 
     report_partition(view, inst, plan, ret);
     instance_note_step(view, inst, plan, ret);

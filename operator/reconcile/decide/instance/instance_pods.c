@@ -1,5 +1,5 @@
 #include "base/core/mem.h"
-#include "operator/api/podneeds.h"
+#include "operator/api/pod/pod_references.h"
 #include "operator/api/reasons.h"
 #include "operator/reconcile/decide/instance/instance_endpoints.h"
 #include "operator/reconcile/decide/instance/instance_pods.h"
@@ -75,7 +75,7 @@ static void report_not_prepared(const struct job_view *view, const struct pod *p
 {
     struct err err = {0};
     AUTO(json) cJSON *template = job_template(view->job, &err);
-    AUTO(mem) char *needs = podneeds_tell(template);
+    AUTO(mem) char *needs = pod_references_describe(template);
 
     instance_set_result(ret, INSTANCE_STARTING, "PodNotPrepared",
                         "Pod %s is waiting: volumes or network not ready on node %s after %d s%s%s (kubectl "
@@ -109,11 +109,11 @@ void report_running(const struct instance_view *inst, const struct pod *with_run
             ret, INSTANCE_ENDING, "Ending",
             "Container %s of pod %s failed with exit code %d; waiting for container %s to exit",
             with_running_sidecar->failed_container, with_running_sidecar->name,
-            with_running_sidecar->exit_code, with_running_sidecar->lingering);
+            with_running_sidecar->exit_code, with_running_sidecar->sidecar_still_running);
     else
         instance_set_result(ret, INSTANCE_ENDING, "Ending",
                             "Main container of pod %s completed; waiting for container %s to exit",
-                            with_running_sidecar->name, with_running_sidecar->lingering);
+                            with_running_sidecar->name, with_running_sidecar->sidecar_still_running);
 }
 
 void decide_replaced(const struct job_view *view, const struct instance_view *inst,

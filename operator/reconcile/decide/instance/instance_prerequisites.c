@@ -42,7 +42,7 @@ static void create_once(struct plan *plan, enum op_kind kind)
 
 bool decide_shared(const struct job_view *view, struct plan *plan)
 {
-    bool needs_service = job_meets_by_name(&view->job->spec) && !view->has_service;
+    bool needs_service = job_needs_worker_service(&view->job->spec) && !view->has_service;
 
     if (!needs_service && !view->needs_policy)
         return false;

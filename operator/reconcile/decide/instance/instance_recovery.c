@@ -85,7 +85,7 @@ void decide_rejected(const struct job_view *view, const struct instance_view *in
 
 /* ---- while pods run ---- */
 
-static bool is_broken(const struct part_view *partition)
+static bool is_broken(const struct partition_view *partition)
 {
     return partition->state == PART_ERROR || partition->state == PART_ABSENT;
 }
@@ -103,7 +103,7 @@ bool partition_has_failed(const struct job_view *view, const struct instance_vie
 
 static char *describe_partition_failure(const struct instance_view *inst)
 {
-    const struct part_view *partition = &inst->partition;
+    const struct partition_view *partition = &inst->partition;
 
     if (partition->state == PART_ABSENT)
         return mem_printf(

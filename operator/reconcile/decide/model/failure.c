@@ -5,8 +5,8 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
-#include "operator/api/exit_codes.h"
-#include "operator/api/lastwords.h"
+#include "operator/api/job/exit_codes.h"
+#include "operator/api/observed/log_tail.h"
 
 struct failure failure_of_pod(const struct pod *pod)
 {
@@ -40,7 +40,7 @@ struct failure failure_of_lost_worker(const struct pod *launcher, const struct w
     struct lost_worker lost;
     const struct pod *pod;
 
-    if (!lastwords_lost_worker(launcher->message, &lost) || lost.number < first ||
+    if (!log_tail_lost_worker(launcher->message, &lost) || lost.number < first ||
         lost.number - first >= count)
         return (struct failure){0};
     pod = workers[lost.number - first].pod;
@@ -122,7 +122,7 @@ static char *lost_sentence(const struct failure *failure)
 {
     struct lost_worker lost = {0};
 
-    (void)lastwords_lost_worker(failure->witness->message, &lost);
+    (void)log_tail_lost_worker(failure->witness->message, &lost);
     return mem_printf("Launcher pod %s lost worker pod %s: %.*s", failure->witness->name, failure->pod_name,
                       (int)lost.why.len, lost.why.ptr);
 }
@@ -156,7 +156,7 @@ static const char *last_words(const struct failure *failure)
 
 struct slice failure_last_line(const struct failure *failure)
 {
-    return lastwords_last_line(str_eq(failure->reason, "ContainerFailed") ? last_words(failure) : NULL);
+    return log_tail_last_line(str_eq(failure->reason, "ContainerFailed") ? last_words(failure) : NULL);
 }
 
 char *failure_details(const struct failure *failure)

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "operator/api/job.h"
-#include "operator/api/pod.h"
-#include "operator/api/record.h"
+#include "operator/api/job/job.h"
+#include "operator/api/observed/pod.h"
+#include "operator/api/partition/record.h"
 #include "operator/reconcile/decide/model/view.h"
 
 #define STATUS_FAILURES_MAX 3

@@ -4,8 +4,8 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
-#include "operator/api/pod.h"
-#include "operator/api/record.h"
+#include "operator/api/observed/pod.h"
+#include "operator/api/partition/record.h"
 
 struct op *plan_add(struct plan *plan, enum op_kind kind)
 {

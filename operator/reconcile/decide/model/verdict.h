@@ -1,7 +1,7 @@
 /* What decide concludes about a job as a whole, before it is written as status. Pure. */
 #pragma once
 
-#include "operator/api/indexset.h"
+#include "operator/api/job/indexset.h"
 #include "operator/reconcile/decide/model/failure.h"
 #include "operator/reconcile/decide/model/plan.h"
 #include "operator/reconcile/decide/model/view.h"
@@ -30,7 +30,7 @@ struct job_verdict {
     uint32_t active, succeeded, failed; /* pods */
     uint32_t restarts;
     struct indexset done, broken; /* instances that completed, that failed for good */
-    bool has_begun;               /* some instance has its IPUs */
+    bool has_started;             /* some instance has its IPUs */
     char *stuck_at;               /* what pods that do not start wait for, owned; NULL: none are stuck */
     struct failure *failures;     /* that can still be seen, one of an instance; owned */
     size_t failure_count;

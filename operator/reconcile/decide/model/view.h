@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "operator/api/job.h"
-#include "operator/api/owned.h"
-#include "operator/api/pod.h"
-#include "operator/api/record.h"
+#include "operator/api/job/job.h"
+#include "operator/api/observed/owned.h"
+#include "operator/api/observed/pod.h"
+#include "operator/api/partition/record.h"
 #include "operator/pool/claims.h"
-#include "operator/pool/part.h"
+#include "operator/pool/partition_view.h"
 #include "operator/reconcile/decide/model/plan.h"
 
 /* One pod of an instance in its current run: a worker, or at the index behind them the launcher. */
@@ -45,13 +45,13 @@ struct instance_view {
     uint32_t next_attempt;       /* for the next hashed id */
     bool readable_id_taken;      /* a record or partition of the readable id belongs to another owner or is a
                                     tombstone */
-    struct part_view partition;
+    struct partition_view partition;
     const char *controller_trouble; /* why the record's controller does not answer now; NULL: it does */
     int64_t controller_trouble_ms;  /* since when */
     bool released_by_admin;         /* the job need not wait for it */
     int64_t partition_since_ms;     /* when this process first heard of the partition */
     int64_t run_since_ms;           /* ...and of this run on it */
-    struct worker_view *workers;    /* job_seats(spec) of them */
+    struct worker_view *workers;    /* job_pods_per_instance(spec) of them */
     const struct owned **slices; /* of workers that meet by name, by endpoints.h's numbers; NULL: not there */
     enum keys_state keys;
     int64_t keys_at_ms;      /* THERE: when the API server last confirmed it */
@@ -67,7 +67,7 @@ struct instance_view {
 /* A record that only waits to go away: of an earlier attempt, a removed instance, or a job that is gone. */
 struct tombstone_view {
     const struct record *record;
-    struct part_view partition;
+    struct partition_view partition;
     bool released_by_admin;       /* the job need not wait for it */
     bool all_stopped;             /* no pod that ran on it can be running */
     bool has_running_pod;         /* a pod is there whose program may be running, asked to go or not */

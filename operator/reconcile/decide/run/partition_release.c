@@ -12,13 +12,13 @@
 #define LATE_REQUEST_S 40
 
 /* Whoever comes after must know that the partition is on its way out, and not use it again. */
-static void mark_releasing(const struct record *record, const struct part_view *partition, const char *reason,
-                           struct plan *plan)
+static void mark_releasing(const struct record *record, const struct partition_view *partition,
+                           const char *reason, struct plan *plan)
 {
     struct record *next = record_copy(record);
 
     next->releasing = true;
-    next->unsettled = next->unsettled || partition->unsettled;
+    next->outcome_unknown = next->outcome_unknown || partition->outcome_unknown;
     mem_set_str(&next->reason, reason);
     plan_add(plan, OP_RECORD_PATCH)->record = next;
 }
@@ -88,7 +88,7 @@ static char *release_partition(const struct job_view *view, const struct tombsto
                                enum release release, struct plan *plan)
 {
     const struct record *record = tomb->record;
-    const struct part_view *partition = &tomb->partition;
+    const struct partition_view *partition = &tomb->partition;
 
     switch (partition->state) {
     case PART_UNKNOWN:
@@ -98,7 +98,7 @@ static char *release_partition(const struct job_view *view, const struct tombsto
     case PART_ABSENT:
         if (partition->busy)
             break;
-        if (partition->unsettled) {
+        if (partition->outcome_unknown) {
             if (view->now_ms < partition->settle_at_ms)
                 plan_again_at(plan, partition->settle_at_ms);
             return mem_printf(
@@ -137,8 +137,8 @@ static char *release_partition(const struct job_view *view, const struct tombsto
 }
 
 /* The removal of the partition is the fence. */
-static char *begin_release(const struct record *record, const struct part_view *partition, const char *reason,
-                           struct plan *plan)
+static char *begin_release(const struct record *record, const struct partition_view *partition,
+                           const char *reason, struct plan *plan)
 {
     mark_releasing(record, partition, reason, plan);
     return mem_printf("releasing partition %s on V-IPU controller %s", record->name, record->controller);
@@ -148,7 +148,7 @@ static char *begin_release(const struct record *record, const struct part_view *
 static void note_worker(const struct worker_view *worker, struct tombstone_view *tomb)
 {
     bool has_stopped =
-        worker->state == WORKER_PRESENT && pod_is_quiet(worker->pod, false, worker->node_fenced);
+        worker->state == WORKER_PRESENT && pod_has_stopped(worker->pod, false, worker->node_fenced);
     bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->may_have_started_unseen;
 
     if (worker->state == WORKER_PRESENT && !has_stopped) {
@@ -171,7 +171,7 @@ void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *
     bool is_there = tomb->partition.state == PART_ACTIVE || tomb->partition.state == PART_ERROR;
 
     tomb->all_stopped = tomb->is_over = true;
-    for (uint32_t i = 0; i < record_seats(record); i++) {
+    for (uint32_t i = 0; i < record_pod_count(record); i++) {
         bool is_never_seen = workers[i].state == WORKER_NEVER_SEEN;
 
         if (is_never_seen && i >= record->workers && !record->launched)
@@ -223,7 +223,7 @@ static bool stop_worker(const struct job_view *view, const struct worker_view *w
 
     if (!keeps_pod(view, keep, worker->pod))
         plan_pod_delete(plan, worker->pod);
-    if (pod_is_quiet(worker->pod, false, worker->node_fenced))
+    if (pod_has_stopped(worker->pod, false, worker->node_fenced))
         return false;
     if (worker->pod->deleting && view->now_ms >= until)
         return true;
@@ -238,7 +238,7 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
                            struct plan *plan, struct tombstone_view *tomb)
 {
     tomb->all_stopped = true;
-    for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
+    for (uint32_t i = 0; i < job_pods_per_instance(&view->job->spec); i++) {
         const struct worker_view *worker = &inst->workers[i];
         bool is_lost = worker->state == WORKER_GONE_UNKNOWN || worker->may_have_started_unseen;
 

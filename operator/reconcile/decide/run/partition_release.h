@@ -25,7 +25,7 @@ bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *po
  * sentence about what is still to be done (owned), or NULL when nothing is left of it. */
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan);
-/* Sums up the pods of a record, record_seats() of them. */
+/* Sums up the pods of a record, record_pod_count() of them. */
 void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *tomb);
 /* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
 char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,

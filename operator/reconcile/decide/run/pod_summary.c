@@ -8,7 +8,7 @@ static void sum_up_end(const struct pod *pod, struct pod_summary *pods)
 
     if (pod->disruption)
         failure = failure_of_disruption(pod);
-    if (pod->cut_short) {
+    if (pod->deleted_while_running) {
         pods->gone++;
     } else if (pod->phase == POD_SUCCEEDED) {
         pods->succeeded++;
@@ -57,7 +57,7 @@ static void sum_up_worker(const struct worker_view *worker, struct pod_summary *
         return;
     pods->present++;
     pods->running += pod->phase == POD_RUNNING;
-    if (pod->phase == POD_RUNNING && pod->lingering) {
+    if (pod->phase == POD_RUNNING && pod->sidecar_still_running) {
         pods->with_ended_main++;
         pods->with_running_sidecar = pod;
     }
@@ -71,7 +71,7 @@ static void find_early_exit(const struct instance_view *inst, uint32_t workers, 
     for (uint32_t w = 0; w < workers && !pods->failure.reason; w++) {
         const struct pod *pod = inst->workers[w].state == WORKER_PRESENT ? inst->workers[w].pod : NULL;
 
-        if (!pod || pod->phase != POD_SUCCEEDED || pod->cut_short)
+        if (!pod || pod->phase != POD_SUCCEEDED || pod->deleted_while_running)
             continue;
         pods->failure = failure_of_pod(pod);
         pods->failure.reason = "WorkerEnded";
@@ -92,7 +92,7 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t index, st
         pods->launcher = pod;
         if (pod->disruption)
             failure = failure_of_disruption(pod);
-        if (pod->cut_short)
+        if (pod->deleted_while_running)
             pods->gone++;
         else if (pod->phase == POD_SUCCEEDED)
             pods->launcher_done = pod;
@@ -118,7 +118,7 @@ static bool sum_up_present(const struct job_view *view, const struct worker_view
 
     if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !pods->waiting_pod)
         pods->waiting_pod = pod;
-    if (pod_is_quiet(pod, false, worker->node_fenced))
+    if (pod_has_stopped(pod, false, worker->node_fenced))
         return false;
     if (pod->deleting && view->now_ms >= until)
         return true;
@@ -139,7 +139,7 @@ static bool is_lost(const struct job_view *view, const struct worker_view *worke
 
 static bool is_unbegun(const struct pod *pod)
 {
-    return pod->node && pod->phase == POD_PENDING && !pod->has_begun && !pod->trouble && !pod->deleting;
+    return pod->node && pod->phase == POD_PENDING && !pod->has_started && !pod->trouble && !pod->deleting;
 }
 
 static void sum_up_start(const struct pod *pod, struct pod_summary *pods)
@@ -147,7 +147,7 @@ static void sum_up_start(const struct pod *pod, struct pod_summary *pods)
     if (!is_unbegun(pod))
         return;
     pods->not_started++;
-    if (pod->is_unprepared && (!pods->not_prepared || pod->scheduled_s < pods->not_prepared->scheduled_s))
+    if (pod->sandbox_not_ready && (!pods->not_prepared || pod->scheduled_s < pods->not_prepared->scheduled_s))
         pods->not_prepared = pod;
 }
 
@@ -155,7 +155,7 @@ void pod_summary_of(const struct job_view *view, const struct instance_view *ins
 {
     const struct job_spec *spec = &view->job->spec;
 
-    for (uint32_t i = 0; i < job_seats(spec); i++) {
+    for (uint32_t i = 0; i < job_pods_per_instance(spec); i++) {
         const struct worker_view *worker = &inst->workers[i];
 
         if (i < spec->workers_per_instance)

@@ -4,7 +4,7 @@
 
 void run_delete_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
-    for (uint32_t i = 0; i < job_seats(&view->job->spec); i++) {
+    for (uint32_t i = 0; i < job_pods_per_instance(&view->job->spec); i++) {
         const struct worker_view *worker = &inst->workers[i];
 
         if (worker->state == WORKER_PRESENT && !pod_is_terminal(worker->pod))
@@ -16,8 +16,9 @@ struct record *run_patch_record(const struct instance_view *inst, struct pod_sum
 {
     struct record *next = record_copy(inst->record);
 
-    next->unsettled =
-        next->unsettled || inst->partition.unsettled; /* for the process that takes over after a crash */
+    next->outcome_unknown =
+        next->outcome_unknown ||
+        inst->partition.outcome_unknown; /* for the process that takes over after a crash */
     plan_add(plan, OP_RECORD_PATCH)->record = next;
     pods->record_changed = true;
     return next;
@@ -48,7 +49,7 @@ bool run_is_over(const struct job_view *view, const struct instance_view *inst,
                  const struct pod_summary *pods, struct plan *plan)
 {
     bool may_arrive =
-        pods->never_seen && inst->partition.unsettled && view->now_ms < inst->partition.settle_at_ms;
+        pods->never_seen && inst->partition.outcome_unknown && view->now_ms < inst->partition.settle_at_ms;
 
     if (may_arrive)
         plan_again_at(plan, inst->partition.settle_at_ms);

@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
-#include "operator/api/ended.h"
+#include "operator/api/job/job_finished.h"
 
 enum holds { NO, YES, UNKNOWN };
 

@@ -50,7 +50,7 @@ static void put_partition(cJSON *list, const struct record *record, const char *
 }
 
 /* Right after a start nothing is known of it yet; a controller that does not answer gives it trouble soon. */
-static bool is_only_a_record(const struct part_view *partition)
+static bool is_only_a_record(const struct partition_view *partition)
 {
     return !partition->busy &&
            (partition->state == PART_ABSENT || (partition->state == PART_UNKNOWN && !partition->trouble));
@@ -152,7 +152,7 @@ static bool had_partitions(const cJSON *before, const struct job_verdict *v)
 static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v, const char *now)
 {
     if (v->state != JOB_SUSPENDED)
-        json_put_str(status, "startTime", json_str(before, "startTime", v->has_begun ? now : NULL));
+        json_put_str(status, "startTime", json_str(before, "startTime", v->has_started ? now : NULL));
     if (v->stuck_at && !verdict_has_ended(v))
         json_put_str(status, "stuckSince", json_str(before, "stuckSince", now));
     if (verdict_has_ended(v))

@@ -151,7 +151,7 @@ void podspec_case_set_template(struct job *job, const char *text)
 cJSON *podspec_case_pod(const struct podspec_case *c, const struct job *job)
 {
     struct err err = {0};
-    cJSON *pod = podspec_worker(job, c->instance, c->worker, &c->place, &c->options, &err);
+    cJSON *pod = pod_spec_worker(job, c->instance, c->worker, &c->place, &c->options, &err);
 
     CHECK_OK(pod, err);
     return pod;

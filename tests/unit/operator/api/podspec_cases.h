@@ -1,13 +1,13 @@
 /* The jobs of tests/golden/pods, and where their pods are placed. */
 #pragma once
 
-#include "operator/api/podspec.h"
+#include "operator/api/pod/pod_spec.h"
 
 struct podspec_case {
     const char *name; /* tests/golden/pods/<name>.yaml, and .json for the pod */
     uint32_t instance, worker;
-    struct podspec_place place;
-    struct podspec_options options;
+    struct partition_placement place;
+    struct pod_spec_options options;
 };
 
 extern const struct podspec_case podspec_cases[];

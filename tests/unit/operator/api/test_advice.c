@@ -1,4 +1,4 @@
-#include "operator/api/advice.h"
+#include "operator/api/job/warnings.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void advise(const char *old_text, const char *text, struct strv *ret)
     AUTO(json) cJSON *old = parse(old_text);
     AUTO(json) cJSON *job = parse(text);
 
-    advise_on_job(old, job, ret);
+    warnings_for_job(old, job, ret);
 }
 
 TEST(what_has_no_effect_is_named)

@@ -1,4 +1,4 @@
-#include "operator/api/defaults.h"
+#include "operator/api/job/defaults.h"
 
 #include "lib/check.h"
 

@@ -1,4 +1,4 @@
-#include "operator/api/departure.h"
+#include "operator/api/partition/uninstall_check.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -12,22 +12,22 @@ static const struct {
     const char *metadata;
     bool suspend;
     const char *status;
-    enum departure want;
+    enum uninstall_check want;
 } rows[] = {
-    {"", false, "", DEPARTURE_FREE},
-    {"\"finalizers\":[\"example.com/other\"]", false, "\"launcherStatus\":\"Running\"", DEPARTURE_FREE},
-    {OURS, false, "", DEPARTURE_LIVE},
-    {OURS, false, "\"launcherStatus\":\"Running\"", DEPARTURE_LIVE},
-    {OURS, true, "\"launcherStatus\":\"Running\"", DEPARTURE_ENDING},
-    {OURS, true, SUSPENDED("4", "1"), DEPARTURE_ENDING},
-    {OURS, true, SUSPENDED("3", "0"), DEPARTURE_ENDING}, /* of an earlier spec */
-    {OURS, true, "\"launcherStatus\":\"Suspended\",\"observedGeneration\":4", DEPARTURE_ENDING},
-    {OURS, true, SUSPENDED("4", "0"), DEPARTURE_PARKED},
-    {OURS, false, SUSPENDED("4", "0"), DEPARTURE_LIVE}, /* resumed just now */
-    {OURS, false, "\"completionTime\":\"2026-01-01T10:00:00Z\"", DEPARTURE_ENDING},
+    {"", false, "", UNINSTALL_OK},
+    {"\"finalizers\":[\"example.com/other\"]", false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
+    {OURS, false, "", UNINSTALL_BLOCKED},
+    {OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_BLOCKED},
+    {OURS, true, "\"launcherStatus\":\"Running\"", UNINSTALL_ENDING},
+    {OURS, true, SUSPENDED("4", "1"), UNINSTALL_ENDING},
+    {OURS, true, SUSPENDED("3", "0"), UNINSTALL_ENDING}, /* of an earlier spec */
+    {OURS, true, "\"launcherStatus\":\"Suspended\",\"observedGeneration\":4", UNINSTALL_ENDING},
+    {OURS, true, SUSPENDED("4", "0"), UNINSTALL_SUSPENDED},
+    {OURS, false, SUSPENDED("4", "0"), UNINSTALL_BLOCKED}, /* resumed just now */
+    {OURS, false, "\"completionTime\":\"2026-01-01T10:00:00Z\"", UNINSTALL_ENDING},
     {OURS ",\"deletionTimestamp\":\"2026-01-01T10:00:00Z\"", false, "\"launcherStatus\":\"Running\"",
-     DEPARTURE_ENDING},
-    {OURS ",\"deletionTimestamp\":\"2026-01-01T10:00:00Z\"", true, SUSPENDED("4", "0"), DEPARTURE_ENDING},
+     UNINSTALL_ENDING},
+    {OURS ",\"deletionTimestamp\":\"2026-01-01T10:00:00Z\"", true, SUSPENDED("4", "0"), UNINSTALL_ENDING},
 };
 
 static struct job *parse(const char *metadata, bool suspend, const char *status)
@@ -48,7 +48,7 @@ TEST(only_what_holds_nothing_may_be_left)
     CHECK_ROWS (row, rows) {
         AUTO(job) struct job *job = parse(row->metadata, row->suspend, row->status);
 
-        CHECK_INT_EQ(departure_of(job), row->want);
+        CHECK_INT_EQ(uninstall_check_job(job), row->want);
     }
 }
 
@@ -65,29 +65,29 @@ static const struct {
     const char *metadata; /* NULL: there is no job */
     bool suspend;
     const char *status;
-    enum departure want;
+    enum uninstall_check want;
 } records[] = {
-    {OF_JOB, ADOPTED, DEPARTURE_LIVE},
-    {OF_JOB RELEASING, ADOPTED, DEPARTURE_ENDING},
-    {OF_JOB SPENT, ADOPTED, DEPARTURE_FREE},
-    {OF_EARLIER, ADOPTED, DEPARTURE_ENDING},
-    {OF_NOBODY, ADOPTED, DEPARTURE_ENDING},
-    {OF_JOB, DELETED, false, "\"launcherStatus\":\"Running\"", DEPARTURE_ENDING},
-    {OF_JOB, NULL, false, "", DEPARTURE_ENDING},
-    {OF_JOB SPENT, NULL, false, "", DEPARTURE_FREE},
-    {OF_NOBODY, NULL, false, "", DEPARTURE_ENDING},
-    {OF_JOB, OURS, false, "\"launcherStatus\":\"Running\"", DEPARTURE_FREE},
-    {OF_JOB RELEASING, OURS, false, "\"launcherStatus\":\"Running\"", DEPARTURE_FREE},
-    {OF_EARLIER, OURS, false, "\"launcherStatus\":\"Running\"", DEPARTURE_ENDING},
+    {OF_JOB, ADOPTED, UNINSTALL_BLOCKED},
+    {OF_JOB RELEASING, ADOPTED, UNINSTALL_ENDING},
+    {OF_JOB SPENT, ADOPTED, UNINSTALL_OK},
+    {OF_EARLIER, ADOPTED, UNINSTALL_ENDING},
+    {OF_NOBODY, ADOPTED, UNINSTALL_ENDING},
+    {OF_JOB, DELETED, false, "\"launcherStatus\":\"Running\"", UNINSTALL_ENDING},
+    {OF_JOB, NULL, false, "", UNINSTALL_ENDING},
+    {OF_JOB SPENT, NULL, false, "", UNINSTALL_OK},
+    {OF_NOBODY, NULL, false, "", UNINSTALL_ENDING},
+    {OF_JOB, OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
+    {OF_JOB RELEASING, OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
+    {OF_EARLIER, OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_ENDING},
     /* Of this operator, and taken over from the vendor's just now. */
-    {OF_JOB, "", false, "\"launcherStatus\":\"Running\",\"observedGeneration\":4", DEPARTURE_ENDING},
+    {OF_JOB, "", false, "\"launcherStatus\":\"Running\",\"observedGeneration\":4", UNINSTALL_ENDING},
     {OF_JOB, "\"annotations\":{\"graphcore.ai/adopt\":\"true\"}", false, "\"launcherStatus\":\"Running\"",
-     DEPARTURE_ENDING},
+     UNINSTALL_ENDING},
     /* Drained, after an attempt that ended badly. */
-    {OF_JOB RELEASING, "", true, SUSPENDED("4", "0"), DEPARTURE_FREE},
-    {OF_JOB RELEASING, "", true, SUSPENDED("4", "1"), DEPARTURE_ENDING},
-    {OF_JOB RELEASING, "", false, SUSPENDED("4", "0"), DEPARTURE_ENDING},
-    {OF_JOB, "", true, SUSPENDED("4", "0"), DEPARTURE_ENDING},
+    {OF_JOB RELEASING, "", true, SUSPENDED("4", "0"), UNINSTALL_OK},
+    {OF_JOB RELEASING, "", true, SUSPENDED("4", "1"), UNINSTALL_ENDING},
+    {OF_JOB RELEASING, "", false, SUSPENDED("4", "0"), UNINSTALL_ENDING},
+    {OF_JOB, "", true, SUSPENDED("4", "0"), UNINSTALL_ENDING},
 };
 
 static struct record *parse_record(const char *data)
@@ -109,7 +109,7 @@ TEST(a_partition_that_no_job_of_ours_stands_for_is_given_back_first)
         AUTO(record) struct record *record = parse_record(row->record);
         AUTO(job) struct job *job = row->metadata ? parse(row->metadata, row->suspend, row->status) : NULL;
 
-        CHECK_INT_EQ(departure_of_record(record, job), row->want);
+        CHECK_INT_EQ(uninstall_check_record(record, job), row->want);
     }
 }
 
@@ -117,8 +117,8 @@ TEST(a_partition_is_named_with_its_job)
 {
     AUTO(record) struct record *jobs = parse_record(OF_JOB);
     AUTO(record) struct record *nobodys = parse_record(OF_NOBODY);
-    AUTO(mem) char *first = departure_describe_record(jobs);
-    AUTO(mem) char *second = departure_describe_record(nobodys);
+    AUTO(mem) char *first = uninstall_describe_record(jobs);
+    AUTO(mem) char *second = uninstall_describe_record(nobodys);
 
     CHECK_STR_EQ(first, "p-train-team-0 (team/train)");
     CHECK_STR_EQ(second, "p-train-team-0");
@@ -128,8 +128,8 @@ TEST(a_job_is_named_with_its_state)
 {
     AUTO(job) struct job *fresh = parse("", false, "");
     AUTO(job) struct job *runs = parse("", false, "\"launcherStatus\":\"Running\"");
-    AUTO(mem) char *first = departure_describe(fresh);
-    AUTO(mem) char *second = departure_describe(runs);
+    AUTO(mem) char *first = uninstall_describe_job(fresh);
+    AUTO(mem) char *second = uninstall_describe_job(runs);
 
     CHECK_STR_EQ(first, "team/train (Pending)");
     CHECK_STR_EQ(second, "team/train (Running)");

@@ -1,4 +1,4 @@
-#include "operator/api/ended.h"
+#include "operator/api/job/job_finished.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -34,9 +34,9 @@ TEST(an_end_is_known_by_its_condition_and_a_refusal_by_its_reason)
 
         CHECK_OK(status, err);
         CHECK_INT_EQ(status_is_finished(status), row->finished);
-        CHECK_INT_EQ(status_is_refusal(status), row->refusal);
-        CHECK_INT_EQ(status_is_stale_refusal(status, 5), row->stale_at_5);
+        CHECK_INT_EQ(status_is_rejection(status), row->refusal);
+        CHECK_INT_EQ(status_is_outdated_rejection(status, 5), row->stale_at_5);
     }
     CHECK(!status_is_finished(NULL));
-    CHECK(!status_is_stale_refusal(NULL, 1));
+    CHECK(!status_is_outdated_rejection(NULL, 1));
 }

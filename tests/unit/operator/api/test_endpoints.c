@@ -1,4 +1,4 @@
-#include "operator/api/endpoints.h"
+#include "operator/api/pod/endpoints.h"
 
 #include <string.h>
 

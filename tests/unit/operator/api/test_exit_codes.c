@@ -1,4 +1,4 @@
-#include "operator/api/exit_codes.h"
+#include "operator/api/job/exit_codes.h"
 
 #include "base/core/mem.h"
 #include "base/core/str.h"

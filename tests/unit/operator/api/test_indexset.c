@@ -1,4 +1,4 @@
-#include "operator/api/indexset.h"
+#include "operator/api/job/indexset.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

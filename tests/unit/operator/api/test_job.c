@@ -1,4 +1,4 @@
-#include "operator/api/job.h"
+#include "operator/api/job/job.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -162,11 +162,11 @@ TEST(the_strategy_is_read_and_rounded_as_deployments_do)
 
     CHECK_INT_EQ(job->problems.count, 0);
     CHECK_INT_EQ(job->spec.strategy, STRATEGY_ROLLING_UPDATE);
-    CHECK_INT_EQ(share_of(&job->spec.max_surge, 10, true), 3);
-    CHECK_INT_EQ(share_of(&job->spec.max_surge, 10, false), 2);
-    CHECK_INT_EQ(share_of(&job->spec.max_unavailable, 10, false), 3);
-    CHECK_INT_EQ(share_of(&plain->spec.max_surge, 10, true), 0);
-    CHECK_INT_EQ(share_of(&plain->spec.max_unavailable, 10, false), 1);
+    CHECK_INT_EQ(int_or_percent_of(&job->spec.max_surge, 10, true), 3);
+    CHECK_INT_EQ(int_or_percent_of(&job->spec.max_surge, 10, false), 2);
+    CHECK_INT_EQ(int_or_percent_of(&job->spec.max_unavailable, 10, false), 3);
+    CHECK_INT_EQ(int_or_percent_of(&plain->spec.max_surge, 10, true), 0);
+    CHECK_INT_EQ(int_or_percent_of(&plain->spec.max_unavailable, 10, false), 1);
     CHECK(job->revision != plain->revision);
 }
 

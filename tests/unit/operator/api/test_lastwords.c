@@ -1,4 +1,4 @@
-#include "operator/api/lastwords.h"
+#include "operator/api/observed/log_tail.h"
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ TEST(the_worker_that_a_launcher_lost_is_found_among_its_last_lines)
     CHECK_ROWS (row, rows) {
         struct lost_worker lost;
 
-        CHECK(lastwords_lost_worker(row->lines, &lost));
+        CHECK(log_tail_lost_worker(row->lines, &lost));
         CHECK_INT_EQ(lost.number, row->number);
         CHECK_INT_EQ(lost.why.len, strlen(row->why));
         CHECK(strncmp(lost.why.ptr, row->why, lost.why.len) == 0);
@@ -55,7 +55,7 @@ TEST(other_lines_blame_nobody)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct lost_worker lost;
 
-        CHECK(!lastwords_lost_worker(rows[i], &lost));
+        CHECK(!log_tail_lost_worker(rows[i], &lost));
     }
 }
 
@@ -88,7 +88,7 @@ TEST(the_last_line_is_the_last_that_says_something)
     };
 
     CHECK_ROWS (row, rows) {
-        struct slice line = lastwords_last_line(row->lines);
+        struct slice line = log_tail_last_line(row->lines);
         AUTO(mem) char *text = mem_strndup(line.ptr, line.len);
 
         CHECK_STR_EQ(text, row->last);

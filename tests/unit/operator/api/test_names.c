@@ -170,7 +170,7 @@ TEST(an_id_says_which_jobs_it_could_be_of)
         uint32_t instance;
         char *key;
 
-        for (size_t at = 0; (key = name_partition_reading(row->prefix, row->id, &at, &instance));) {
+        for (size_t at = 0; (key = partition_id_next_owner(row->prefix, row->id, &at, &instance));) {
             str_addf(&found, "%s%s#%u", found.len ? "," : "", key, instance);
             mem_free(key);
         }

@@ -1,4 +1,4 @@
-#include "operator/api/node.h"
+#include "operator/api/observed/node.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "operator/api/orphan.h"
+#include "operator/api/partition/orphan.h"
 
 #include <string.h>
 
@@ -123,13 +123,13 @@ TEST(what_may_be_used_is_not_released)
     AUTO(strv) struct strv users = {0};
     AUTO(strv) struct strv problems = {0};
 
-    orphan_refuse_release(&free, &nobody, &problems);
+    orphan_check_release(&free, &nobody, &problems);
     CHECK_INT_EQ(problems.count, 0);
-    orphan_refuse_release(&odd, &nobody, &problems);
+    orphan_check_release(&odd, &nobody, &problems);
     CHECK_INT_EQ(problems.count, 1);
     strv_push(&users, "team/old-worker-0");
     strv_push(&users, "team/old-worker-1");
-    orphan_refuse_release(&used, &users, &problems);
+    orphan_check_release(&used, &users, &problems);
     CHECK_INT_EQ(problems.count, 3); /* each pod once */
 }
 
@@ -186,7 +186,7 @@ TEST(a_partition_is_given_to_the_job_that_it_fits)
         AUTO(strv) struct strv problems = {0};
         struct orphan orphan = {.id = (char *)(uintptr_t)row->id, .ipus = row->ipus, .gcds = row->gcds};
 
-        orphan_refuse_adoption(&orphan, made, all, &problems);
+        orphan_check_adoption(&orphan, made, all, &problems);
         CHECK_INT_EQ(problems.count, row->problems);
         if (row->first)
             CHECK(problems.count && str_has_prefix(problems.items[0], row->first));
@@ -202,10 +202,10 @@ TEST(the_records_say_whose_it_is)
     AUTO(json) cJSON *body = record_build(released, "ops");
     AUTO(record) struct record *read = record_parse(body);
 
-    CHECK(read && record_is_of_nobody(read) && read->releasing && read->started);
-    CHECK_INT_EQ(record_seats(read), 0);
+    CHECK(read && record_is_ownerless(read) && read->releasing && read->started);
+    CHECK_INT_EQ(record_pod_count(read), 0);
     CHECK_INT_EQ(read->size, 4);
-    CHECK(!record_is_of_nobody(adopted) && !adopted->releasing && !adopted->started);
+    CHECK(!record_is_ownerless(adopted) && !adopted->releasing && !adopted->started);
     CHECK_STR_EQ(adopted->job_uid, "u1");
     CHECK_INT_EQ(adopted->instance, 1);
     CHECK_INT_EQ(adopted->workers, 1);

@@ -1,4 +1,4 @@
-#include "operator/api/owned.h"
+#include "operator/api/observed/owned.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "operator/api/pod.h"
+#include "operator/api/observed/pod.h"
 
 #include <string.h>
 
@@ -55,15 +55,15 @@ TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
     CHECK_INT_EQ(pod->instance, 0);
     CHECK_INT_EQ(pod->worker, 1);
     CHECK_INT_EQ(pod->phase, POD_RUNNING);
-    CHECK(pod->ready && pod->has_begun);
-    CHECK(!pod->deleting && !pod->cut_short && !pod->main_done && !pod->started_all_terminated);
+    CHECK(pod->ready && pod->has_started);
+    CHECK(!pod->deleting && !pod->deleted_while_running && !pod->main_done && !pod->started_all_terminated);
     CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->trouble && !pod->disruption);
 }
 
 TEST(a_container_that_outlives_the_first_is_named)
 {
     static const struct {
-        const char *statuses, *lingering;
+        const char *statuses, *sidecar_still_running;
     } rows[] = {
         {STATE("main", RUNNING) "," STATE("board", RUNNING), NULL},
         {STATE("board", RUNNING) "," STATE("main", ENDED("0", "01:00")), "board"},
@@ -81,7 +81,7 @@ TEST(a_container_that_outlives_the_first_is_named)
                                 row->statuses);
         AUTO(pod) struct pod *pod = parse(text);
 
-        CHECK_STR_EQ(pod->lingering, row->lingering);
+        CHECK_STR_EQ(pod->sidecar_still_running, row->sidecar_still_running);
     }
 }
 
@@ -104,7 +104,7 @@ TEST(a_node_tells_that_it_has_not_prepared_a_pod)
                        row->type, row->status);
         AUTO(pod) struct pod *pod = parse(text);
 
-        CHECK_INT_EQ(pod->is_unprepared, row->told);
+        CHECK_INT_EQ(pod->sandbox_not_ready, row->told);
     }
 }
 
@@ -201,7 +201,7 @@ TEST(a_running_sidecar_keeps_a_pod_from_being_quiet)
         "[" STATE("proxy", RUNNING) "],\"containerStatuses\":[" STATE("main", ENDED("0", "05:00")) "]}}");
 
     CHECK(pod->main_done);
-    CHECK(!pod_is_quiet(pod, false, false));
+    CHECK(!pod_has_stopped(pod, false, false));
 }
 
 TEST(an_init_container_can_be_the_cause)
@@ -217,7 +217,7 @@ TEST(an_init_container_can_be_the_cause)
     CHECK_INT_EQ(pod->exit_code, 9);
     CHECK(!pod->main_done);
     CHECK_STR_EQ(pod->trouble, "ContainerFailed");
-    CHECK(pod_is_quiet(pod, false, false)); /* what has started has ended */
+    CHECK(pod_has_stopped(pod, false, false)); /* what has started has ended */
 }
 
 TEST(running_out_of_memory_has_a_reason)
@@ -245,7 +245,7 @@ TEST(an_evicted_pod_explains_itself)
     CHECK_STR_EQ(pod->reason, "Evicted");
     CHECK_STR_EQ(pod->message, "The node was low on resource: memory.");
     CHECK_INT_EQ(pod->exit_code, 137);
-    CHECK(pod_is_quiet(pod, false, false));
+    CHECK(pod_has_stopped(pod, false, false));
 }
 
 /* Sets Failed without looking at the node: the phase proves nothing. */
@@ -268,9 +268,9 @@ TEST(the_garbage_collector_is_not_believed)
 
         CHECK_INT_EQ(pod->phase, POD_UNKNOWN);
         CHECK(!pod_is_terminal(pod));
-        CHECK(!pod_is_quiet(pod, false, false));
-        CHECK(!pod_is_quiet(pod, true, false));
-        CHECK(pod_is_quiet(pod, true, true));
+        CHECK(!pod_has_stopped(pod, false, false));
+        CHECK(!pod_has_stopped(pod, true, false));
+        CHECK(pod_has_stopped(pod, true, true));
     }
 }
 
@@ -283,7 +283,7 @@ TEST(a_pod_whose_containers_ended_is_quiet_whoever_says_failed)
               "\"containerStatuses\":[" STATE("main", ENDED("1", "05:00")) "]}}");
 
     CHECK_INT_EQ(pod->phase, POD_FAILED);
-    CHECK(pod_is_quiet(pod, false, false));
+    CHECK(pod_has_stopped(pod, false, false));
 }
 
 TEST(other_disruptions_leave_the_kubelets_word)
@@ -327,7 +327,7 @@ TEST(a_container_that_is_being_created_is_no_trouble)
 
     CHECK(!pod->trouble);
     CHECK(!pod->reason);
-    CHECK(!pod->has_begun);
+    CHECK(!pod->has_started);
 }
 
 TEST(a_container_that_waits_behind_another_has_its_volumes)
@@ -336,7 +336,7 @@ TEST(a_container_that_waits_behind_another_has_its_volumes)
     struct pod *pod = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\"," LAUNCHER_DONE
                             ",\"containerStatuses\":[" STATE("main", WAITING("PodInitializing", "")) "]}}");
 
-    CHECK(pod->has_begun);
+    CHECK(pod->has_started);
 }
 
 TEST(an_unschedulable_pod_says_why)
@@ -361,7 +361,7 @@ TEST(a_deletion_cuts_short_what_had_not_ended)
 {
     static const struct {
         const char *phase, *state;
-        bool cut_short;
+        bool deleted_while_running;
     } rows[] = {
         {"Pending", "", true},
         {"Running", "\"containerStatuses\":[" STATE("main", RUNNING) "],", true},
@@ -387,7 +387,7 @@ TEST(a_deletion_cuts_short_what_had_not_ended)
         AUTO(pod) struct pod *pod = parse(text);
 
         CHECK(pod->deleting);
-        CHECK_INT_EQ(pod->cut_short, row->cut_short);
+        CHECK_INT_EQ(pod->deleted_while_running, row->deleted_while_running);
     }
 }
 
@@ -409,9 +409,9 @@ TEST(a_pod_that_was_cut_short_stays_so_when_its_kubelet_lets_go)
                                ",\"status\":{" ENDED_AT_FIVE TAKEN "\"phase\":\"Succeeded\"}}");
     AUTO(pod) struct pod *last = let_go_by_its_kubelet();
 
-    CHECK(before->cut_short && !last->cut_short);
-    pod_recall(last, before);
-    CHECK(last->cut_short);
+    CHECK(before->deleted_while_running && !last->deleted_while_running);
+    pod_merge_previous(last, before);
+    CHECK(last->deleted_while_running);
     CHECK_STR_EQ(last->disruption, "Evicted");
 }
 
@@ -426,10 +426,10 @@ TEST(a_pod_that_ended_by_itself_or_another_is_not_cut_short_later)
               ",\"status\":{\"phase\":\"Running\"}}");
     AUTO(pod) struct pod *last = let_go_by_its_kubelet();
 
-    CHECK(namesake->cut_short);
-    pod_recall(last, ended);
-    pod_recall(last, namesake);
-    CHECK(!last->cut_short && !last->disruption);
+    CHECK(namesake->deleted_while_running);
+    pod_merge_previous(last, ended);
+    pod_merge_previous(last, namesake);
+    CHECK(!last->deleted_while_running && !last->disruption);
 }
 
 /* ---- quiet ---- */
@@ -467,7 +467,7 @@ TEST(quiet_is_what_cannot_be_running)
         struct pod pod = {.node = row->node ? mem_strdup(row->node) : NULL,
                           .phase = row->phase,
                           .started_all_terminated = row->all_terminated};
-        bool quiet = pod_is_quiet(&pod, row->gone, row->fenced);
+        bool quiet = pod_has_stopped(&pod, row->gone, row->fenced);
 
         mem_free(pod.node);
         CHECK_INT_EQ(quiet, row->quiet);

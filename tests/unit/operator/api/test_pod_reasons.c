@@ -1,4 +1,4 @@
-#include "operator/api/pod_reasons.h"
+#include "operator/api/observed/pod_reasons.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

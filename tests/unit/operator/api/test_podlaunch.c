@@ -1,4 +1,4 @@
-#include "operator/api/podlaunch.h"
+#include "operator/api/pod/pod_launcher.h"
 
 #include <string.h>
 
@@ -6,11 +6,11 @@
 #include "lib/check.h"
 #include "lib/golden.h"
 #include "operator/api/names.h"
-#include "operator/api/pod.h"
-#include "operator/api/podaccess.h"
+#include "operator/api/observed/pod.h"
+#include "operator/api/pod/pod_secrets.h"
 #include "podspec_cases.h"
 
-static const struct podlaunch_host hosts[] = {{"10.0.0.1", 2222}, {"fd00::2", 2222}};
+static const struct pod_launcher_host hosts[] = {{"10.0.0.1", 2222}, {"fd00::2", 2222}};
 
 static const struct podspec_case *find_case(const char *name)
 {
@@ -24,7 +24,7 @@ static const struct podspec_case *find_case(const char *name)
 static cJSON *launcher_of(const struct podspec_case *c, const struct job *job)
 {
     struct err err = {0};
-    cJSON *pod = podlaunch_pod(job, c->instance, hosts, &c->place, &c->options, &err);
+    cJSON *pod = pod_launcher_pod(job, c->instance, hosts, &c->place, &c->options, &err);
 
     CHECK_OK(pod, err);
     return pod;
@@ -64,7 +64,7 @@ TEST(launchers_are_as_reviewed)
 TEST(the_network_policy_is_as_reviewed)
 {
     AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
-    AUTO(json) cJSON *policy = podaccess_network_policy(job);
+    AUTO(json) cJSON *policy = network_policy_of_job(job);
 
     check_golden("pods/mpi-policy.json", policy);
 }
@@ -112,7 +112,7 @@ TEST(host_networking_is_the_templates_or_else_the_charts)
 
         podspec_case_set_template(job, text);
         CHECK_INT_EQ(
-            podlaunch_uses_host_network(job, &(struct podspec_options){.host_network = row->by_option}),
+            pod_launcher_uses_host_network(job, &(struct pod_spec_options){.host_network = row->by_option}),
             row->want);
     }
 }
@@ -131,10 +131,10 @@ TEST(worker_names_stay_unknown_in_the_nodes_network)
 TEST(hosts_with_one_address_share_an_alias)
 {
     const struct podspec_case *c = find_case("mpi");
-    const struct podlaunch_host same[] = {{"10.0.0.1", 2222}, {"10.0.0.1", 2223}};
+    const struct pod_launcher_host same[] = {{"10.0.0.1", 2222}, {"10.0.0.1", 2223}};
     AUTO(job) struct job *job = podspec_case_job(c);
     struct err err = {0};
-    AUTO(json) cJSON *pod = podlaunch_pod(job, 0, same, &c->place, &c->options, &err);
+    AUTO(json) cJSON *pod = pod_launcher_pod(job, 0, same, &c->place, &c->options, &err);
     AUTO(mem) char *aliases = json_print(json_at(pod, "spec/hostAliases"));
 
     CHECK_OK(pod, err);
@@ -151,7 +151,7 @@ TEST(every_worker_has_a_key_of_its_own)
 
     memset(keys, 0xff, PODACCESS_KEY_BYTES);
     memset(keys + PODACCESS_KEY_BYTES, 0, PODACCESS_KEY_BYTES);
-    AUTO(json) cJSON *secret = podaccess_secret(job, 1, 5, keys, &(struct podaccess_vipu){0});
+    AUTO(json) cJSON *secret = pod_secrets_secret(job, 1, 5, keys, &(struct pod_vipu_credentials){0});
     CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "mpi-mpi-5e1f0000-1-5");
     CHECK_STR_EQ(json_str(secret, "data/0", ""), "//////////////////////////////////////////8=");
     CHECK_STR_EQ(json_str(secret, "data/1", ""), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
@@ -164,7 +164,7 @@ TEST(every_worker_has_a_key_of_its_own)
 TEST(the_secret_holds_what_the_controller_takes_pods_for)
 {
     static const struct {
-        struct podaccess_vipu vipu;
+        struct pod_vipu_credentials vipu;
         const char *want;
     } rows[] = {
         {{.user_id = "jobs", .key = "k3y", .ca_pem = "PEM\n"},
@@ -174,7 +174,7 @@ TEST(the_secret_holds_what_the_controller_takes_pods_for)
     AUTO(job) struct job *job = podspec_case_job(find_case("secure"));
 
     CHECK_ROWS (row, rows) {
-        AUTO(json) cJSON *secret = podaccess_secret(job, 0, 3, NULL, &row->vipu);
+        AUTO(json) cJSON *secret = pod_secrets_secret(job, 0, 3, NULL, &row->vipu);
         AUTO(mem) char *data = json_print(json_at(secret, "data"));
 
         CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "secure-vipu-5e1f0000-3");
@@ -186,7 +186,7 @@ TEST(the_secret_holds_what_the_controller_takes_pods_for)
 /* The names and addresses of all workers are one environment variable. */
 TEST(the_most_workers_with_the_longest_names_fit_an_environment_variable)
 {
-    static struct podlaunch_host many[1024];
+    static struct pod_launcher_host many[1024];
     const struct podspec_case *c = find_case("mpi");
     AUTO(job) struct job *job = podspec_case_job(c);
     struct err err = {0};
@@ -195,8 +195,8 @@ TEST(the_most_workers_with_the_longest_names_fit_an_environment_variable)
     mem_free(job->name);
     job->name = mem_printf("%063d", 0);
     for (size_t i = 0; i < COUNT_OF(many); i++)
-        many[i] = (struct podlaunch_host){"fd00:1111:2222:3333:4444:5555:6666:7777", 19999};
-    AUTO(json) cJSON *pod = podlaunch_pod(job, 0, many, &c->place, &c->options, &err);
+        many[i] = (struct pod_launcher_host){"fd00:1111:2222:3333:4444:5555:6666:7777", 19999};
+    AUTO(json) cJSON *pod = pod_launcher_pod(job, 0, many, &c->place, &c->options, &err);
     CHECK_OK(pod, err);
     CHECK(strlen(json_str(named(json_at(json_at(pod, "spec/containers")->child, "env"), "IPU_JOB_HOSTS"),
                           "value", "")) < 131072 - 64);

@@ -1,4 +1,4 @@
-#include "operator/api/podneeds.h"
+#include "operator/api/pod/pod_references.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -10,7 +10,7 @@ static void check_told(const char *volumes, const char *want)
     AUTO(json) cJSON *template = json_parse(slice_of(text), &err);
 
     CHECK_OK(template, err);
-    AUTO(mem) char *told = podneeds_tell(template);
+    AUTO(mem) char *told = pod_references_describe(template);
     CHECK_STR_EQ(told, want);
 }
 

@@ -1,4 +1,4 @@
-#include "operator/api/podoverlay.h"
+#include "operator/api/pod/pod_overlay.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -59,7 +59,7 @@ TEST(what_the_launcher_says_lies_over_what_it_takes_over)
 
     CHECK_ROWS (row, rows) {
         AUTO(json) cJSON *workers = parse(row->workers), *launcher = launcher_of(row->own, NULL);
-        AUTO(json) cJSON *made = podoverlay_spec(workers, launcher);
+        AUTO(json) cJSON *made = pod_overlay_spec(workers, launcher);
         AUTO(mem) char *text = json_print(made);
 
         CHECK_STR_EQ(text, row->made);
@@ -86,7 +86,7 @@ TEST(variables_of_the_launchers_own_lie_over_both_templates)
         AUTO(json)
         cJSON *launcher = launcher_of(
             "{\"containers\":[{\"name\":\"head\",\"env\":[{\"name\":\"B\",\"value\":\"2\"}]}]}", row->env);
-        AUTO(json) cJSON *made = podoverlay_spec(workers, launcher);
+        AUTO(json) cJSON *made = pod_overlay_spec(workers, launcher);
         AUTO(mem) char *text = json_print(made);
 
         CHECK_STR_EQ(text, row->made);
@@ -96,7 +96,7 @@ TEST(variables_of_the_launchers_own_lie_over_both_templates)
 TEST(a_launcher_without_a_template_is_its_worker)
 {
     AUTO(json) cJSON *workers = parse("{\"containers\":[{\"name\":\"w\",\"image\":\"i\"}]}");
-    AUTO(json) cJSON *made = podoverlay_spec(workers, NULL);
+    AUTO(json) cJSON *made = pod_overlay_spec(workers, NULL);
     AUTO(mem) char *text = json_print(made);
 
     CHECK_STR_EQ(text, "{\"containers\":[{\"image\":\"i\",\"name\":\"launcher\"}]}");
@@ -112,44 +112,44 @@ TEST(each_field_is_traced_to_who_says_it)
 {
     static const struct {
         const char *field;
-        enum podoverlay_source source;
+        enum pod_overlay_source source;
         const char *own_field;
     } rows[] = {
-        {"nodeSelector", PODOVERLAY_OWN, "template.spec.nodeSelector"},
-        {"nodeSelector.a", PODOVERLAY_OWN, "template.spec.nodeSelector.a"},
-        {"initContainers[0].image", PODOVERLAY_OWN, "template.spec.initContainers[0].image"},
-        {"dnsPolicy", PODOVERLAY_TAKEN_OVER, "template.spec.dnsPolicy"},
-        {"dnsConfig.nameservers", PODOVERLAY_NOBODYS, "template.spec.dnsConfig.nameservers"},
+        {"nodeSelector", POD_OVERLAY_OWN, "template.spec.nodeSelector"},
+        {"nodeSelector.a", POD_OVERLAY_OWN, "template.spec.nodeSelector.a"},
+        {"initContainers[0].image", POD_OVERLAY_OWN, "template.spec.initContainers[0].image"},
+        {"dnsPolicy", POD_OVERLAY_INHERITED, "template.spec.dnsPolicy"},
+        {"dnsConfig.nameservers", POD_OVERLAY_MISSING, "template.spec.dnsConfig.nameservers"},
         /* volumes: a of the workers, b replaced, c added */
-        {"volumes", PODOVERLAY_OWN, "template.spec.volumes"},
-        {"volumes[0].name", PODOVERLAY_TAKEN_OVER, "template.spec.volumes[0].name"},
-        {"volumes[1].hostPath.path", PODOVERLAY_OWN, "template.spec.volumes[1].hostPath.path"},
-        {"volumes[2]", PODOVERLAY_OWN, "template.spec.volumes[0]"},
-        {"volumes[3].name", PODOVERLAY_TAKEN_OVER, "template.spec.volumes[3].name"},
-        {"volumes[99999999999999].name", PODOVERLAY_TAKEN_OVER, "template.spec.volumes[99999999999999].name"},
-        {"containers[0].image", PODOVERLAY_TAKEN_OVER, "template.spec.containers[0].image"},
-        {"containers[0].args", PODOVERLAY_NOBODYS, "template.spec.containers[0].args"},
-        {"containers[0].name", PODOVERLAY_OWN, "template.spec.containers[0].name"},
-        {"containers[0].env[0].value", PODOVERLAY_OWN, "template.spec.containers[0].env[2].value"},
-        {"containers[0].env[1].value", PODOVERLAY_TAKEN_OVER, "template.spec.containers[0].env[1].value"},
-        {"containers[0].env[2].valueFrom", PODOVERLAY_OWN, "env[0].valueFrom"},
-        {"containers[0].env[3].name", PODOVERLAY_OWN, "template.spec.containers[0].env[1].name"},
-        {"containers[0].env[4].name", PODOVERLAY_OWN, "env[1].name"},
-        {"containers[0].volumeMounts[0].name", PODOVERLAY_TAKEN_OVER,
+        {"volumes", POD_OVERLAY_OWN, "template.spec.volumes"},
+        {"volumes[0].name", POD_OVERLAY_INHERITED, "template.spec.volumes[0].name"},
+        {"volumes[1].hostPath.path", POD_OVERLAY_OWN, "template.spec.volumes[1].hostPath.path"},
+        {"volumes[2]", POD_OVERLAY_OWN, "template.spec.volumes[0]"},
+        {"volumes[3].name", POD_OVERLAY_INHERITED, "template.spec.volumes[3].name"},
+        {"volumes[99999999999999].name", POD_OVERLAY_INHERITED, "template.spec.volumes[99999999999999].name"},
+        {"containers[0].image", POD_OVERLAY_INHERITED, "template.spec.containers[0].image"},
+        {"containers[0].args", POD_OVERLAY_MISSING, "template.spec.containers[0].args"},
+        {"containers[0].name", POD_OVERLAY_OWN, "template.spec.containers[0].name"},
+        {"containers[0].env[0].value", POD_OVERLAY_OWN, "template.spec.containers[0].env[2].value"},
+        {"containers[0].env[1].value", POD_OVERLAY_INHERITED, "template.spec.containers[0].env[1].value"},
+        {"containers[0].env[2].valueFrom", POD_OVERLAY_OWN, "env[0].valueFrom"},
+        {"containers[0].env[3].name", POD_OVERLAY_OWN, "template.spec.containers[0].env[1].name"},
+        {"containers[0].env[4].name", POD_OVERLAY_OWN, "env[1].name"},
+        {"containers[0].volumeMounts[0].name", POD_OVERLAY_INHERITED,
          "template.spec.containers[0].volumeMounts[0].name"},
-        {"containers[0].volumeMounts[1].name", PODOVERLAY_OWN,
+        {"containers[0].volumeMounts[1].name", POD_OVERLAY_OWN,
          "template.spec.containers[0].volumeMounts[0].name"},
-        {"containers[1].image", PODOVERLAY_OWN, "template.spec.containers[1].image"},
+        {"containers[1].image", POD_OVERLAY_OWN, "template.spec.containers[1].image"},
     };
     AUTO(json)
     cJSON *workers = parse(WORKERS),
           *launcher = launcher_of(OWN, "[{\"name\":\"C\",\"value\":\"3\"},{\"value\":\"1\"}]");
-    AUTO(json) cJSON *made = podoverlay_spec(workers, launcher);
+    AUTO(json) cJSON *made = pod_overlay_spec(workers, launcher);
 
     CHECK_ROWS (row, rows) {
         AUTO(mem) char *field = NULL;
 
-        CHECK_INT_EQ(podoverlay_trace(made, launcher, row->field, &field), row->source);
+        CHECK_INT_EQ(pod_overlay_trace(made, launcher, row->field, &field), row->source);
         CHECK_STR_EQ(field, row->own_field);
     }
 }

@@ -1,4 +1,4 @@
-#include "operator/api/podspec.h"
+#include "operator/api/pod/pod_spec.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ TEST(pods_are_as_reviewed)
 TEST(the_service_is_as_reviewed)
 {
     AUTO(job) struct job *job = podspec_case_job(&podspec_cases[podspec_case_count - 1]);
-    AUTO(json) cJSON *service = podspec_service(job);
+    AUTO(json) cJSON *service = pod_spec_service(job);
     AUTO(mem) char *text = with_newline(json_print_pretty(service));
 
     golden_check("pods/service.json", text);
@@ -199,7 +199,7 @@ TEST(a_template_without_containers_is_refused)
         struct err err = {0};
 
         podspec_case_set_template(job, *text);
-        CHECK_ERR(podspec_worker(job, 0, 0, &podspec_cases[0].place, &podspec_cases[0].options, &err), err,
+        CHECK_ERR(pod_spec_worker(job, 0, 0, &podspec_cases[0].place, &podspec_cases[0].options, &err), err,
                   ERR_INVALID);
     }
 }
@@ -244,7 +244,7 @@ static const struct {
 TEST(refusals_name_the_fields_of_the_job)
 {
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-        AUTO(mem) char *text = podspec_in_words_of_job(refusals[i].from_api_server, false);
+        AUTO(mem) char *text = pod_spec_translate_message(refusals[i].from_api_server, false);
 
         CHECK_STR_EQ(text, refusals[i].to_user);
     }

@@ -1,4 +1,4 @@
-#include "operator/api/record.h"
+#include "operator/api/partition/record.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -26,7 +26,7 @@ static struct record full(void)
         .reconfigurable = true,
         .started = true,
         .launched = true,
-        .unsettled = true,
+        .outcome_unknown = true,
         .releasing = true,
         .spent_s = 1790000500,
         .reason = mem_strdup("ProcessMayStillRun"),
@@ -56,7 +56,7 @@ static void check_same(const struct record *a, const struct record *b)
     CHECK_INT_EQ(a->has_launcher, b->has_launcher);
     CHECK_INT_EQ(a->started, b->started);
     CHECK_INT_EQ(a->launched, b->launched);
-    CHECK_INT_EQ(a->unsettled, b->unsettled);
+    CHECK_INT_EQ(a->outcome_unknown, b->outcome_unknown);
     CHECK_INT_EQ(a->releasing, b->releasing);
     CHECK_INT_EQ(a->spent_s, b->spent_s);
     CHECK_STR_EQ(a->reason, b->reason);
@@ -176,7 +176,7 @@ TEST(what_cannot_be_read_counts_as_nothing)
     CHECK_INT_EQ(record->size, 0);
     CHECK_INT_EQ(record->run, 0);
     CHECK_INT_EQ(record->gcds, 0);
-    CHECK_INT_EQ(record_seats(record), 0);
+    CHECK_INT_EQ(record_pod_count(record), 0);
     CHECK(!record->started);
     CHECK_STR_EQ(record->uid, "");
     CHECK(!record->reason);

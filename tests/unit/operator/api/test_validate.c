@@ -1,11 +1,11 @@
-#include "operator/api/validate.h"
+#include "operator/api/job/validate.h"
 
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/api/field.h"
-#include "operator/api/jobspec.h"
+#include "operator/api/job/field.h"
+#include "operator/api/job/jobspec.h"
 
 #define WORKERS "\"workers\":{\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}"
 #define ONE "\"jobInstances\":1,"

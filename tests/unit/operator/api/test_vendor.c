@@ -1,4 +1,4 @@
-#include "operator/api/vendor.h"
+#include "operator/api/job/vendor.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "operator/kube/base64.h"
+#include "operator/kube/auth/base64.h"
 
 #include "lib/check.h"
 

@@ -1,4 +1,4 @@
-#include "operator/kube/event_body.h"
+#include "operator/kube/events/event_body.h"
 
 #include <string.h>
 

@@ -1,13 +1,14 @@
-#include "operator/kube/event_series.h"
+#include "operator/kube/events/event_series.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"
 
-static enum series_act happens(struct series_table *table, int64_t now_ms, int64_t wall_micros,
-                               struct series *series)
+static enum series_action happens(struct series_table *table, int64_t now_ms, int64_t wall_micros,
+                                  struct series *series)
 {
-    return series_happened(
-        table, &(struct happening){.key = "e", .uid = "u", .now_ms = now_ms, .wall_micros = wall_micros},
+    return series_record(
+        table,
+        &(struct event_occurrence){.key = "e", .uid = "u", .now_ms = now_ms, .wall_micros = wall_micros},
         series);
 }
 
@@ -45,12 +46,13 @@ TEST(idle_series_are_forgotten)
     series_free(table);
 }
 
-static enum series_act fresh(struct series_table *table, unsigned n, const char *uid, int64_t now_ms)
+static enum series_action fresh(struct series_table *table, unsigned n, const char *uid, int64_t now_ms)
 {
     AUTO(mem) char *key = mem_printf("e%u", n);
     struct series series;
 
-    return series_happened(table, &(struct happening){.key = key, .uid = uid, .now_ms = now_ms}, &series);
+    return series_record(table, &(struct event_occurrence){.key = key, .uid = uid, .now_ms = now_ms},
+                         &series);
 }
 
 TEST(one_object_has_a_budget)
@@ -85,7 +87,7 @@ TEST(the_table_is_bounded)
 TEST(a_warning_has_a_place_in_a_full_table)
 {
     struct series_table *table = series_new();
-    struct happening warning = {.key = "w", .uid = "late", .is_warning = true, .now_ms = 2};
+    struct event_occurrence warning = {.key = "w", .uid = "late", .is_warning = true, .now_ms = 2};
     struct series series;
 
     for (unsigned n = 0; n < SERIES_MAX; n++) {
@@ -94,12 +96,12 @@ TEST(a_warning_has_a_place_in_a_full_table)
         CHECK_INT_EQ(fresh(table, n, uid, n > 0), SERIES_CREATE);
     }
     CHECK_INT_EQ(fresh(table, SERIES_MAX, "late", 2), SERIES_DROP);
-    CHECK_INT_EQ(series_happened(table, &warning, &series), SERIES_CREATE);
+    CHECK_INT_EQ(series_record(table, &warning, &series), SERIES_CREATE);
     CHECK_INT_EQ(series_count(table), SERIES_MAX);
-    CHECK_INT_EQ(series_happened(table, &warning, &series), SERIES_LATER);
+    CHECK_INT_EQ(series_record(table, &warning, &series), SERIES_LATER);
     CHECK_INT_EQ(fresh(table, 1, "u1", 2), SERIES_LATER); /* the one before it was quieter, and went */
     warning.key = "w2";
-    CHECK_INT_EQ(series_happened(table, &warning, &series), SERIES_CREATE);
+    CHECK_INT_EQ(series_record(table, &warning, &series), SERIES_CREATE);
     CHECK_INT_EQ(series_count(table), SERIES_MAX);
     series_free(table);
 }

@@ -1,4 +1,4 @@
-#include "operator/kube/lease_step.h"
+#include "operator/kube/leader_election/lease_step.h"
 
 #include "lib/check.h"
 
@@ -28,7 +28,7 @@ static void reads_lasting(struct candidate *c, const char *version, const char *
 
 static void reads(struct candidate *c, const char *version, const char *holder)
 {
-    reads_lasting(c, version, holder, *holder ? 15000 : LEASE_GIVEN_BACK_S * 1000);
+    reads_lasting(c, version, holder, *holder ? 15000 : LEASE_RELEASED_DURATION_S * 1000);
 }
 
 static void reads_error(struct candidate *c, enum err_kind kind)
@@ -330,7 +330,7 @@ TEST(without_renewal_it_is_lost_at_the_deadline)
     time_passes(&c, c.out.wait_ms);
     CHECK_INT_EQ(c.out.act, LEASE_WRITE);
     sends(&c);
-    CHECK_INT_EQ(lease_patience_ms(&c.state, c.now_ms), 2500);
+    CHECK_INT_EQ(lease_request_timeout_ms(&c.state, c.now_ms), 2500);
     time_passes(&c, 2500); /* the deadline comes while it is in flight */
     CHECK(c.out.was_lost);
     CHECK_INT_EQ(c.out.act, LEASE_READ);
@@ -347,7 +347,7 @@ TEST(a_server_that_takes_seconds_for_each_answer_keeps_its_leader)
     for (int i = 0; i < 10; i++) {
         CHECK_INT_EQ(c.out.act, LEASE_WRITE);
         sends(&c);
-        CHECK(lease_patience_ms(&c.state, c.now_ms) >= 4900);
+        CHECK(lease_request_timeout_ms(&c.state, c.now_ms) >= 4900);
         c.now_ms += 4900;
         writes(&c, "2");
         CHECK_INT_EQ(c.out.wait_ms, 0);
@@ -362,7 +362,7 @@ TEST(who_stands_by_asks_again_where_no_answer_comes)
     struct candidate c;
 
     candidate_init(&c);
-    CHECK_INT_EQ(lease_patience_ms(&c.state, c.now_ms), 5000);
+    CHECK_INT_EQ(lease_request_timeout_ms(&c.state, c.now_ms), 5000);
     lease_state_release(&c.state);
 }
 
@@ -434,7 +434,7 @@ TEST(leaving_gives_it_back)
     struct candidate c;
 
     takes(&c);
-    lease_leave(&c.state, false, &c.out);
+    lease_begin_release(&c.state, false, &c.out);
     CHECK_INT_EQ(c.out.act, LEASE_RELEASE);
     CHECK(!lease_state_is_held(&c.state, c.now_ms));
     writes_error(&c, ERR_CONFLICT);
@@ -450,7 +450,7 @@ TEST(leaving_gives_back_what_is_being_taken)
 {
     static const struct {
         const char *holder;
-        enum lease_act want;
+        enum lease_action want;
     } rows[] = {{"me", LEASE_RELEASE}, {"other", LEASE_END}, {NULL, LEASE_END}};
 
     CHECK_ROWS (row, rows) {
@@ -459,7 +459,7 @@ TEST(leaving_gives_back_what_is_being_taken)
         candidate_init(&c);
         reads(&c, "5", "");
         sends(&c);
-        lease_leave(&c.state, true, &c.out);
+        lease_begin_release(&c.state, true, &c.out);
         CHECK_INT_EQ(c.out.act, LEASE_WAIT);
         if (row->holder)
             answers(&c, "6", row->holder);
@@ -478,11 +478,11 @@ TEST(leaving_touches_nothing_that_is_not_ours)
     struct candidate c;
 
     candidate_init(&c);
-    lease_leave(&c.state, false, &c.out);
+    lease_begin_release(&c.state, false, &c.out);
     CHECK_INT_EQ(c.out.act, LEASE_END);
     lease_state_release(&c.state);
     takes(&c);
-    lease_leave(&c.state, false, &c.out);
+    lease_begin_release(&c.state, false, &c.out);
     writes_error(&c, ERR_CONFLICT);
     reads(&c, "9", "other");
     CHECK_INT_EQ(c.out.act, LEASE_END);

@@ -1,4 +1,4 @@
-#include "operator/kube/path.h"
+#include "operator/kube/client/path.h"
 
 #include "lib/check.h"
 

@@ -1,7 +1,7 @@
-#include "operator/kube/retry.h"
+#include "operator/kube/client/retry.h"
 
 #include "lib/check.h"
-#include "operator/kube/client.h"
+#include "operator/kube/client/client.h"
 
 TEST(only_what_may_be_repeated_is_safe)
 {

@@ -1,4 +1,4 @@
-#include "operator/kube/status.h"
+#include "operator/kube/client/status.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "operator/kube/store.h"
+#include "operator/kube/watch/store.h"
 
 #include "lib/check.h"
 
@@ -56,7 +56,7 @@ static void on_change(void *ctx, const struct store_change *change)
     struct world *world = ctx;
 
     str_addf(&world->log, "%s(%s) %s>%s%s;", change->key, change->uid, text_of(change->old),
-             text_of(change->new), change->vanished_unseen ? " unseen" : "");
+             text_of(change->new), change->final_state_unknown ? " unseen" : "");
 }
 
 static void world_init(struct world *world)

@@ -1,4 +1,4 @@
-#include "operator/kube/watch_step.h"
+#include "operator/kube/watch/watch_step.h"
 
 #include "lib/check.h"
 
@@ -381,7 +381,7 @@ TEST(a_streamed_list_without_an_end_becomes_pages_for_once)
     world_init(&w);
     sends(&w);
     event(&w, ADDED("7"));
-    feed(&w, (struct watch_input){.what = WATCH_INPUT_QUIET});
+    feed(&w, (struct watch_input){.what = WATCH_INPUT_IDLE});
     CHECK_INT_EQ(w.state.phase, WATCH_PAGES);
     CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
     sends(&w);
@@ -410,7 +410,7 @@ TEST(a_streamed_list_that_keeps_breaking_becomes_pages)
 
 static void falls_silent(struct world *w)
 {
-    feed(w, (struct watch_input){.what = WATCH_INPUT_QUIET});
+    feed(w, (struct watch_input){.what = WATCH_INPUT_IDLE});
     CHECK(w->out.wait_ms >= 0);
     CHECK_STR_EQ(w->state.position, "10");
     CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);

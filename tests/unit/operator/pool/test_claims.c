@@ -241,7 +241,7 @@ static bool is_told(const struct scene *s, const char *job, const struct claim_w
 {
     size_t i = (size_t)(verdict_of(s, job) - s->verdicts);
 
-    return claims_is_told(&s->claims[i], &s->decided[i], s->controllers, told);
+    return claims_report_is_current(&s->claims[i], &s->decided[i], s->controllers, told);
 }
 
 TEST(only_who_stays_far_back_at_the_same_controller_has_been_told)
@@ -573,7 +573,7 @@ static void check_told(const struct scene *s)
         for (size_t j = 0; j < s->claim_count; j++) {
             const struct claim_wait *words = &s->verdicts[j].wait;
 
-            if (!claims_is_told(&s->claims[i], &s->decided[i], s->controllers, words))
+            if (!claims_report_is_current(&s->claims[i], &s->decided[i], s->controllers, words))
                 continue;
             CHECK_STR_EQ(s->verdicts[i].wait.reason, words->reason);
             CHECK_STR_EQ(s->verdicts[i].wait.text, words->text);

@@ -1,10 +1,10 @@
-#include "operator/serve/admission.h"
+#include "operator/serve/webhooks/admission.h"
 
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/kube/base64.h"
+#include "operator/kube/auth/base64.h"
 
 #define POD "{\"spec\":{\"containers\":[{\"name\":\"train\",\"image\":\"i\"}]}}"
 #define SPEC "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\",\"workers\":{\"template\":" POD "}}"
@@ -59,7 +59,7 @@ TEST(what_is_no_review_is_refused)
         CHECK(!admission_read(slice_of(*row), &admission, &err));
         CHECK_INT_EQ(err.kind, ERR_INVALID);
         int http_status;
-        AUTO(mem) char *answer = admission_unjudged(&err, &http_status);
+        AUTO(mem) char *answer = admission_reject_unread(&err, &http_status);
         CHECK_INT_EQ(http_status, 400);
         AUTO(json) cJSON *status = parse(answer);
         CHECK_STR_EQ(json_str(status, "kind", NULL), "Status");
@@ -97,9 +97,9 @@ static unsigned judged_at_a_time(const char *review)
     int http_status;
 
     read(review, &admission);
-    while (admission_has_room(&admission, count * admission.weight, &err))
+    while (admission_fits(&admission, count * admission.weight, &err))
         count++;
-    AUTO(mem) char *answer = admission_unjudged(&err, &http_status);
+    AUTO(mem) char *answer = admission_reject_unread(&err, &http_status);
     AUTO(json) cJSON *status = parse(answer);
     CHECK_INT_EQ(http_status, 429);
     CHECK_STR_EQ(json_str(status, "reason", NULL), "TooManyRequests");
@@ -141,7 +141,7 @@ TEST(only_a_changed_spec_of_a_living_object_is_judged)
 
         read(row->review, &admission);
         AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_WORKERS);
-        CHECK_INT_EQ(admission_is_judged(&admission), row->is_judged);
+        CHECK_INT_EQ(admission_needs_validation(&admission), row->is_judged);
         CHECK_INT_EQ(pods != NULL, row->asks_about_pods);
     }
 }
@@ -222,7 +222,7 @@ TEST(defaults_go_out_as_a_patch)
     AUTO(str) struct str patch = {0};
 
     read(CREATE(SPEC), &admission);
-    AUTO(mem) char *text = admission_fill(&admission);
+    AUTO(mem) char *text = admission_mutate(&admission);
     AUTO(json) cJSON *answer = parse(text);
     CHECK_STR_EQ(json_str(answer, "apiVersion", ""), "admission.k8s.io/v1");
     CHECK_STR_EQ(json_str(answer, "kind", ""), "AdmissionReview");
@@ -248,7 +248,7 @@ TEST(nothing_open_means_no_patch)
         AUTO(admission) struct admission admission = {0};
 
         read(*row, &admission);
-        AUTO(mem) char *text = admission_fill(&admission);
+        AUTO(mem) char *text = admission_mutate(&admission);
         CHECK_STR_EQ(text,
                      "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{"
                      "\"uid\":\"u-1\",\"allowed\":true}}");
@@ -261,7 +261,7 @@ TEST(a_good_job_is_allowed)
     AUTO(strv) struct strv problems = {0};
 
     read(CREATE(SPEC), &admission);
-    admission_judge(&admission, &problems);
+    admission_validate(&admission, &problems);
     CHECK_INT_EQ(problems.count, 0);
     AUTO(mem) char *text = admission_verdict(&admission, &problems);
     CHECK_STR_EQ(text,
@@ -277,7 +277,7 @@ TEST(every_mistake_is_named_at_once)
     read(REVIEW("\"object\":{\"metadata\":{\"generateName\":\"j-\"},\"spec\":{\"jobInstances\":-1,"
                 "\"ipusPerJobInstance\":\"3\",\"workers\":{\"template\":{\"spec\":{\"containers\":[]}}}}}"),
          &admission);
-    admission_judge(&admission, &problems);
+    admission_validate(&admission, &problems);
     AUTO(mem) char *text = admission_verdict(&admission, &problems);
     AUTO(json) cJSON *answer = parse(text);
     const char *message = json_str(answer, "response/status/message", "");

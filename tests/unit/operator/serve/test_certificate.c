@@ -1,4 +1,4 @@
-#include "operator/serve/certificate.h"
+#include "operator/serve/certificates/certificate.h"
 
 #include <openssl/pem.h>
 #include <string.h>
@@ -46,11 +46,12 @@ TEST(a_new_one_is_good_until_two_thirds_of_its_time_are_over)
 
     certificate_make(&names, NOW, NULL, &made);
     CHECK_ROWS (row, rows) {
-        CHECK_STR_EQ(certificate_fault(&made, &names, false, NOW + row->day * DAY_S), row->fault);
-        CHECK_STR_EQ(certificate_fault(&made, &names, true, NOW + row->day * DAY_S), row->fault_if_given);
+        CHECK_STR_EQ(certificate_problem(&made, &names, false, NOW + row->day * DAY_S), row->fault);
+        CHECK_STR_EQ(certificate_problem(&made, &names, true, NOW + row->day * DAY_S), row->fault_if_given);
     }
     CHECK_INT_EQ(certificate_end_s(&made), NOW + (int64_t)CERTIFICATE_DAYS * DAY_S);
-    CHECK(certificate_due_s(&made) > NOW + 59 * DAY_S && certificate_due_s(&made) < NOW + 60 * DAY_S);
+    CHECK(certificate_renewal_time_s(&made) > NOW + 59 * DAY_S &&
+          certificate_renewal_time_s(&made) < NOW + 60 * DAY_S);
     CHECK_INT_EQ(certificates_in(made.ca), 1);
     CHECK_INT_EQ(certificates_in(made.cert), 1);
 }
@@ -78,9 +79,9 @@ TEST(what_does_not_belong_together_is_a_fault)
         {{a.ca, a.cert, a.key}, &names, NULL},
     };
     CHECK_ROWS (row, rows)
-        CHECK_STR_EQ(certificate_fault(&row->it, row->names, false, NOW), row->fault);
+        CHECK_STR_EQ(certificate_problem(&row->it, row->names, false, NOW), row->fault);
     CHECK_INT_EQ(certificate_end_s(&rows[1].it), 0);
-    CHECK_INT_EQ(certificate_due_s(&rows[1].it), 0);
+    CHECK_INT_EQ(certificate_renewal_time_s(&rows[1].it), 0);
 }
 
 TEST(old_cas_are_trusted_until_they_end)
@@ -96,11 +97,11 @@ TEST(old_cas_are_trusted_until_they_end)
 
         certificate_make(&names, NOW + row->day * DAY_S, now.ca, &next);
         CHECK_INT_EQ(certificates_in(next.ca), row->trusted);
-        CHECK_STR_EQ(certificate_fault(&next, &names, false, NOW + row->day * DAY_S), NULL);
+        CHECK_STR_EQ(certificate_problem(&next, &names, false, NOW + row->day * DAY_S), NULL);
         /* Who still shows the certificate before is trusted. */
         if (row->trusted > 1)
-            CHECK_STR_EQ(certificate_fault(&(struct certificate){next.ca, now.cert, now.key}, &names, false,
-                                           NOW + row->day * DAY_S),
+            CHECK_STR_EQ(certificate_problem(&(struct certificate){next.ca, now.cert, now.key}, &names, false,
+                                             NOW + row->day * DAY_S),
                          NULL);
         certificate_release(&now);
         now = next;
@@ -152,6 +153,6 @@ TEST(a_time_that_is_none_is_long_over)
     certificate_make(&names, NOW, NULL, &made);
     odd.cert = with_end(made.cert, "99999999999Z9");
     CHECK_INT_EQ(certificate_end_s(&odd), 0);
-    CHECK(certificate_due_s(&odd) < NOW);
-    CHECK(certificate_fault(&odd, &names, true, NOW));
+    CHECK(certificate_renewal_time_s(&odd) < NOW);
+    CHECK(certificate_problem(&odd, &names, true, NOW));
 }

@@ -3,8 +3,8 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/api/job.h"
-#include "operator/serve/metrics.h"
+#include "operator/api/job/job.h"
+#include "operator/serve/metrics/metrics.h"
 
 #define NOW_S 1790000000
 #define MANY 5000u

@@ -8,7 +8,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/api/ended.h"
+#include "operator/api/job/job_finished.h"
 #include "world.h"
 
 #define SEEDS 250
@@ -210,7 +210,7 @@ static void parts_suffer(struct world *w)
     default:
         say(w, "the controller has no room, or has again");
         w->no_grants = !w->no_grants;
-        w->part_refusal = w->no_grants ? PART_REFUSED_ROOM : PART_NOT_REFUSED;
+        w->partition_rejection = w->no_grants ? PART_REFUSED_ROOM : PART_NOT_REFUSED;
         return;
     }
 }
@@ -303,7 +303,7 @@ static void dies_in_the_middle(struct world *w)
     world_crash(w);
 }
 
-/* Without anything else happening, plans come to an end. */
+/* Without anything else event_occurrence, plans come to an end. */
 static void comes_to_rest(struct world *w)
 {
     for (int i = 0; i < SETTLE_ROUNDS; i++) {
@@ -360,7 +360,7 @@ static void calm_down(struct world *w)
 {
     say(w, "all is calm");
     w->no_grants = w->controller_down = false;
-    w->part_refusal = PART_NOT_REFUSED;
+    w->partition_rejection = PART_NOT_REFUSED;
     w->refusal = NULL;
     w->dry_run_answer = DRY_RUN_NEEDED;
     json_drop(w->spec, "suspend");

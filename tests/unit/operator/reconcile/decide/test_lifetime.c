@@ -179,7 +179,7 @@ TEST(pods_that_their_node_cannot_prepare_are_stuck)
     struct wpod *stuck = pod(w, "job-worker-0");
 
     be_stuck(w, "ContainerCreating");
-    stuck->is_unprepared = true;
+    stuck->sandbox_not_ready = true;
     world_settle(w);
     world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");

@@ -162,7 +162,7 @@ TEST(a_controller_without_room_is_asked_again)
     AUTO(world) struct world *w = world_new(ONE);
     unsigned told;
 
-    w->part_refusal = PART_REFUSED_ROOM;
+    w->partition_rejection = PART_REFUSED_ROOM;
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "InsufficientIPUs",
@@ -171,7 +171,7 @@ TEST(a_controller_without_room_is_asked_again)
     for (int i = 0; i < 20; i++)
         world_pass(w, 1000);
     CHECK_INT_EQ(w->status_writes, told); /* trying again is no news */
-    w->part_refusal = PART_NOT_REFUSED;
+    w->partition_rejection = PART_NOT_REFUSED;
     world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
@@ -959,7 +959,7 @@ TEST(a_controller_that_has_every_id_already_is_not_asked_all_the_time)
     AUTO(world) struct world *w = world_new(ONE);
     uint32_t attempt = 0;
 
-    w->part_refusal = PART_REFUSED_FOREIGN;
+    w->partition_rejection = PART_REFUSED_FOREIGN;
     for (int64_t until_ms = w->now_ms + 10 * MINUTE_MS; w->now_ms < until_ms; w->now_ms += 100) {
         world_settle(w);
         for (size_t i = 0; i < w->record_count; i++)
@@ -969,7 +969,7 @@ TEST(a_controller_that_has_every_id_already_is_not_asked_all_the_time)
     CHECK(attempt < 25);
     CHECK_STR_EQ(world_said(w, "reason"), "CreatingPartition");
     CHECK_HAS(world_said(w, "lastMessage"), "is in use by another owner; choosing another ID");
-    w->part_refusal = PART_NOT_REFUSED;
+    w->partition_rejection = PART_NOT_REFUSED;
     world_pass(w, 2 * MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_INT_EQ(w->record_count, 1);
@@ -1088,7 +1088,7 @@ TEST(a_broken_partition_is_not_reset_while_a_pod_may_still_come)
 }
 
 /* As it was before the second of two pods was created, when the partition breaks or goes. */
-static struct world *broken_between_two_pods(enum part_state state)
+static struct world *broken_between_two_pods(enum partition_state state)
 {
     struct world *w = running(TWO_WORKERS);
     struct wpod *second = pod(w, "job-worker-1");
@@ -1102,7 +1102,7 @@ static struct world *broken_between_two_pods(enum part_state state)
     return w;
 }
 
-static const enum part_state broken_states[] = {PART_ERROR, PART_ABSENT};
+static const enum partition_state broken_states[] = {PART_ERROR, PART_ABSENT};
 
 TEST(a_partition_that_breaks_between_two_pods_makes_them_start_over_together)
 {
@@ -1130,7 +1130,7 @@ TEST(a_pod_that_may_still_arrive_is_waited_for_before_the_next_run)
     world_worker(w->tracks[0], 1)->state = WORKER_NEVER_SEEN;
     w->tracks[0]->started = false;
     json_put_str(json_at_mut(w->records[0], "data"), "started", "false");
-    w->tracks[0]->view.quiet = w->tracks[0]->view.unsettled = true;
+    w->tracks[0]->view.quiet = w->tracks[0]->view.outcome_unknown = true;
     w->tracks[0]->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_pass(w, WORLD_STRAY_MS - 1000);
@@ -1346,7 +1346,7 @@ TEST(an_instance_that_has_ended_is_not_replaced)
 TEST(a_partition_that_breaks_fails_a_job_that_does_not_restart)
 {
     static const struct {
-        enum part_state state;
+        enum partition_state state;
         const char *reason, *message;
     } rows[] = {
         {PART_ERROR, "PartitionError", "Partition p-job-ns-0 is in error: no reason reported by V-IPU"},
@@ -1406,13 +1406,13 @@ TEST(a_partition_that_no_controller_makes_fails_the_job_until_the_spec_changes)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    w->part_refusal = PART_REFUSED_INVALID;
+    w->partition_rejection = PART_REFUSED_INVALID;
     world_settle(w);
     check_state(w, "Failed", "PartitionRefused",
                 "V-IPU controller vipu:8090 rejected the partition: no such shape");
     check_nothing_held(w);
     check_idle(w);
-    w->part_refusal = PART_NOT_REFUSED;
+    w->partition_rejection = PART_NOT_REFUSED;
     world_pass(w, MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
     world_set_spec(w, "partition", "{\"routing\":\"dnc\"}");
@@ -1426,14 +1426,14 @@ TEST(a_refused_instance_ends_the_others)
 {
     AUTO(world) struct world *w = running(ONE);
 
-    w->part_refusal = PART_REFUSED_INVALID;
+    w->partition_rejection = PART_REFUSED_INVALID;
     world_set_spec(w, "jobInstances", "2");
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "PartitionRefused");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_INT_EQ(world_number(w, "workersStatus/active"), 0);
     check_nothing_held(w);
-    w->part_refusal = PART_NOT_REFUSED;
+    w->partition_rejection = PART_NOT_REFUSED;
     world_set_spec(w, "jobInstances", "1");
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -1445,7 +1445,7 @@ TEST(a_broken_instance_does_not_hide_why_another_cannot_start)
 
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
-    w->part_refusal = PART_REFUSED_INVALID;
+    w->partition_rejection = PART_REFUSED_INVALID;
     world_set_spec(w, "jobInstances", "3");
     world_settle(w);
     check_state(w, "Failed", "PartitionRefused",

@@ -173,7 +173,7 @@ TEST(a_running_job_is_ready_in_every_way)
     v.running = 2;
     v.all_partitions = v.all_pods = true;
     v.active = 2;
-    v.has_begun = true;
+    v.has_started = true;
     decide(&s, &v);
     check_condition(written(&s), "PartitionsReady", true, "AllActive");
     check_condition(written(&s), "PodsReady", true, "AllRunning");
@@ -433,7 +433,7 @@ TEST(at_most_sixteen_partitions_are_listed_and_all_are_counted)
 TEST(a_partition_is_told_with_its_state)
 {
     static const struct {
-        enum part_state state;
+        enum partition_state state;
         bool started;
         const char *told;
     } rows[] = {

@@ -316,7 +316,7 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     put_time(metadata, "creationTimestamp", START_UNIX_S + pod->created_ms / 1000);
     json_put_strf(labels, LABEL_INSTANCE, "%u", pod->instance);
     if (pod->is_launcher)
-        json_put_strf(annotations, ANNOTATION_SEAT, "%u", pod->worker);
+        json_put_strf(annotations, ANNOTATION_POD_INDEX, "%u", pod->worker);
     else
         json_put_strf(labels, LABEL_WORKER, "%u", pod->worker);
     json_put_str(labels, LABEL_ROLE, pod->is_launcher ? ROLE_LAUNCHER : ROLE_WORKER);
@@ -357,7 +357,7 @@ cJSON *world_pod_object(const struct wpod *pod)
         put_disruption(status, pod);
     if (pod->waits_for)
         put_unscheduled(status, pod);
-    if (pod->is_unprepared)
+    if (pod->sandbox_not_ready)
         put_unprepared(status, pod);
     return object;
 }

@@ -25,12 +25,12 @@ struct wpod {
     uint32_t instance, worker, run;
     uint64_t revision;
     bool is_launcher;
-    bool is_unready;    /* though it runs */
-    const char *ip;     /* its address, once it runs; NULL: one of its own */
-    bool is_slow;       /* its node prepares it */
-    bool is_unprepared; /* and says that it has not got its volumes */
-    bool exists;        /* as an object */
-    bool process;       /* the truth: something of it runs and may use IPUs */
+    bool is_unready;        /* though it runs */
+    const char *ip;         /* its address, once it runs; NULL: one of its own */
+    bool is_slow;           /* its node prepares it */
+    bool sandbox_not_ready; /* and says that it has not got its volumes */
+    bool exists;            /* as an object */
+    bool process;           /* the truth: something of it runs and may use IPUs */
     enum wpod_report report;
     int exit_code;
     int64_t ended_s;
@@ -53,7 +53,7 @@ struct wpod {
 struct world_partition {
     char *id;
     uint32_t size, gcds;
-    enum part_state state;
+    enum partition_state state;
     bool is_foreign;
     bool is_beyond_repair; /* no reset mends it */
     unsigned resets;
@@ -76,7 +76,7 @@ struct wworker {
 /* What the operator's process knows of a partition: the rules of pool.c and job_cache.c. */
 struct wtrack {
     char *id;
-    struct part_view view;
+    struct partition_view view;
     enum wcall call, await;
     int64_t await_until_ms;
     unsigned sends;
@@ -154,7 +154,7 @@ struct world {
     const char *names_refusal; /* it does not take EndpointSlices: its words */
     const char *unready;       /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
-    enum part_refusal part_refusal; /* what the controller answers to creates */
+    enum partition_rejection partition_rejection; /* what the controller answers to creates */
     bool controller_down;
     const char *story; /* printed when something must not be; or NULL */
     struct str *plans; /* every plan with something to do is printed there; or NULL */
@@ -195,7 +195,8 @@ void world_pod_fence(struct world *w, struct wpod *pod);                /* its n
 /* ---- the V-IPU controller ---- */
 void world_partition_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign);
 void world_partition_drop(struct world *w, const char *id);
-void world_partition_disturb(struct world *w, const char *id, enum part_state state); /* by somebody else */
+void world_partition_disturb(struct world *w, const char *id,
+                             enum partition_state state); /* by somebody else */
 uint32_t world_ipus_used(const struct world *w);
 enum wfate { FATE_DONE, FATE_DONE_UNKNOWN, FATE_LOST_UNKNOWN, FATE_LATE_UNKNOWN };
 void world_call_end(struct world *w, struct wtrack *track, enum wfate fate);

@@ -7,7 +7,7 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "lib/ops.h"
-#include "operator/api/indexset.h"
+#include "operator/api/job/indexset.h"
 #include "operator/api/names.h"
 #include "operator/api/reasons.h"
 #include "state_diagram.h"
@@ -156,7 +156,7 @@ static void create_record(struct world *w, const struct op *op)
     world_follow(w, op->record);
     track = world_track(w, op->record->name);
     track->is_ours_fresh = true;
-    track->view = (struct part_view){.quiet = true};
+    track->view = (struct partition_view){.quiet = true};
 }
 
 static void merge(cJSON *into, const cJSON *patch)
@@ -209,7 +209,7 @@ static void patch_record(struct world *w, const struct op *op)
         track->created_in_run = false;
         track->view.quiet = true;
         track->view.fresh = false;
-        track->view.in_vain_ms = 0;
+        track->view.resets_failing_since_ms = 0;
     }
 }
 
@@ -615,7 +615,7 @@ static bool advance_vipu(struct world *w)
 
     for (size_t i = 0; i < w->track_count; i++) {
         struct wtrack *track = w->tracks[i];
-        struct part_view before = track->view;
+        struct partition_view before = track->view;
 
         if (w->controller_down)
             continue;
@@ -623,7 +623,7 @@ static bool advance_vipu(struct world *w)
             world_call_end(w, track, FATE_DONE);
         world_list(w, track);
         changed = changed || before.state != track->view.state || before.busy != track->view.busy ||
-                  before.fresh != track->view.fresh || before.unsettled != track->view.unsettled;
+                  before.fresh != track->view.fresh || before.outcome_unknown != track->view.outcome_unknown;
     }
     for (size_t i = 0; i < w->partition_count; i++) {
         changed = changed || w->partitions[i].state == PART_PENDING;

@@ -4,7 +4,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/api/endpoints.h"
+#include "operator/api/pod/endpoints.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "world.h"
@@ -82,8 +82,8 @@ void world_follow(struct world *w, const struct record *record)
     if (track->size == 0) {
         track->view.quiet = track->is_ours_fresh;
         track->view.removal_until_ms = track->is_ours_fresh ? 0 : w->now_ms + WORLD_STRAY_MS;
-        if (!track->is_ours_fresh && (record->unsettled || !record->started)) {
-            track->view.unsettled = true;
+        if (!track->is_ours_fresh && (record->outcome_unknown || !record->started)) {
+            track->view.outcome_unknown = true;
             track->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
         }
     }
@@ -141,7 +141,8 @@ void world_missed_pod(struct world *w, struct wpod *pod, bool unseen)
         return;
     worker->disruption = last->disruption;
     worker->disrupted_s = last->disrupted_s;
-    worker->state = pod_is_quiet(last, !unseen, pod->node_fenced) ? WORKER_GONE_STOPPED : WORKER_GONE_UNKNOWN;
+    worker->state =
+        pod_has_stopped(last, !unseen, pod->node_fenced) ? WORKER_GONE_STOPPED : WORKER_GONE_UNKNOWN;
     worker->what = pod;
     worker->since_ms = w->now_ms;
     mem_set_str(&worker->pod, pod->name);
@@ -232,15 +233,16 @@ void sight_free(struct sight *s)
     mem_free(s);
 }
 
-static void recall(const struct wtrack *track, const struct record *record, uint32_t seat,
+static void recall(const struct wtrack *track, const struct record *record, uint32_t pod_index,
                    struct worker_view *ret)
 {
-    const struct wworker *memory = track && seat < track->worker_count ? &track->workers[seat] : NULL;
+    const struct wworker *memory =
+        track && pod_index < track->worker_count ? &track->workers[pod_index] : NULL;
 
     *ret = (struct worker_view){.state = WORKER_NEVER_SEEN, .since_ms = track ? track->since_ms : 0};
     if (!memory || memory->state == WORKER_NEVER_SEEN) {
-        ret->may_have_started_unseen = record && record_has_started(record, seat) &&
-                                       !(seat == record->workers && track && track->launch_noted_by_us);
+        ret->may_have_started_unseen = record && record_has_started(record, pod_index) &&
+                                       !(pod_index == record->workers && track && track->launch_noted_by_us);
         return;
     }
     ret->state = memory->state;
@@ -331,7 +333,7 @@ static bool is_hashed_id_taken(struct world *w, const struct job *job, const str
 static void view_instance(struct world *w, struct sight *s, uint32_t index)
 {
     struct instance_view *inst = &s->view.instances[index];
-    uint32_t seats = job_seats(&s->job->spec);
+    uint32_t seats = job_pods_per_instance(&s->job->spec);
     AUTO(mem) char *readable = name_partition(w->prefix, s->job->name, s->job->ns, index);
     const struct wtrack *track;
 
@@ -381,7 +383,7 @@ static void view_pods(struct world *w, struct sight *s)
         struct pod *pod = s->pods[i];
         struct instance_view *inst;
 
-        if (pod->instance >= view_all(&s->view) || pod->worker >= job_seats(&s->job->spec)) {
+        if (pod->instance >= view_all(&s->view) || pod->worker >= job_pods_per_instance(&s->job->spec)) {
             s->view.extra_pods[s->view.extra_count++] = pod;
             continue;
         }
@@ -399,9 +401,9 @@ static void sum_up_tombstone(struct world *w, struct sight *s, struct tombstone_
 {
     const struct record *record = tomb->record;
     const struct wtrack *track = world_track(w, record->name);
-    AUTO(mem) struct worker_view *seats = mem_alloc((record_seats(record) + 1) * sizeof(*seats));
+    AUTO(mem) struct worker_view *seats = mem_alloc((record_pod_count(record) + 1) * sizeof(*seats));
 
-    for (uint32_t i = 0; i < record_seats(record); i++) {
+    for (uint32_t i = 0; i < record_pod_count(record); i++) {
         recall(track, record, i, &seats[i]);
         for (size_t p = 0; p < s->pod_count; p++) {
             if (is_of_run(s->pods[p], record) && s->pods[p]->worker == i)

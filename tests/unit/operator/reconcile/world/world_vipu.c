@@ -46,7 +46,7 @@ void world_partition_drop(struct world *w, const char *id)
     *partition = w->partitions[--w->partition_count];
 }
 
-void world_partition_disturb(struct world *w, const char *id, enum part_state state)
+void world_partition_disturb(struct world *w, const char *id, enum partition_state state)
 {
     strv_push(&w->disturbed, id);
     if (state == PART_ABSENT)
@@ -72,11 +72,11 @@ static enum answer take_effect(struct world *w, enum wcall call, const char *id,
 
     switch (call) {
     case CALL_CREATE:
-        if (w->part_refusal == PART_REFUSED_INVALID)
+        if (w->partition_rejection == PART_REFUSED_INVALID)
             return ANSWER_INVALID;
-        if (partition || w->part_refusal == PART_REFUSED_FOREIGN)
+        if (partition || w->partition_rejection == PART_REFUSED_FOREIGN)
             return ANSWER_EXISTS;
-        if (w->part_refusal == PART_REFUSED_ROOM || world_ipus_used(w) + size > WORLD_CAPACITY)
+        if (w->partition_rejection == PART_REFUSED_ROOM || world_ipus_used(w) + size > WORLD_CAPACITY)
             return ANSWER_ROOM;
         world_partition_add(w, id, size, gcds, false);
         return ANSWER_OK;
@@ -146,8 +146,8 @@ static void take_answer(struct world *w, struct wtrack *track, enum answer answe
         break;
     case ANSWER_DENIED:
         note_trouble(w, track, "not allowed");
-        if (!track->view.in_vain_ms)
-            track->view.in_vain_ms = w->now_ms;
+        if (!track->view.resets_failing_since_ms)
+            track->view.resets_failing_since_ms = w->now_ms;
         break;
     }
 }
@@ -164,7 +164,7 @@ void world_call_end(struct world *w, struct wtrack *track, enum wfate fate)
         take_answer(w, track, answer);
     } else {
         note_trouble(w, track, "no answer in time");
-        track->view.unsettled = true;
+        track->view.outcome_unknown = true;
         track->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
     }
     track->view.state = track->await == CALL_RESET ? track->view.state : PART_UNKNOWN;
@@ -176,29 +176,29 @@ void world_call_end(struct world *w, struct wtrack *track, enum wfate fate)
 
 static void note_vain(struct world *w, struct wtrack *track)
 {
-    if (track->await == CALL_RESET && !track->view.in_vain_ms)
-        track->view.in_vain_ms = w->now_ms;
+    if (track->await == CALL_RESET && !track->view.resets_failing_since_ms)
+        track->view.resets_failing_since_ms = w->now_ms;
     track->view.retry_at_ms = w->now_ms + RETRY_MS;
 }
 
-static void note_health(struct part_view *view)
+static void note_health(struct partition_view *view)
 {
     if (view->state == PART_ERROR || view->state == PART_ACTIVE || view->state == PART_ABSENT)
         view->is_broken = view->state == PART_ERROR;
     if (view->state == PART_ABSENT)
-        view->in_vain_ms = 0;
+        view->resets_failing_since_ms = 0;
 }
 
-static void follow_await(struct world *w, struct wtrack *track)
+static void update_await(struct world *w, struct wtrack *track)
 {
-    enum part_state state = track->view.state;
+    enum partition_state state = track->view.state;
 
     if (track->await == CALL_NONE || state == PART_PENDING)
         return;
     if (track->await == CALL_REMOVE ? state == PART_ABSENT : state != PART_ABSENT) {
         track->view.fresh = track->view.fresh || (track->await != CALL_REMOVE && state == PART_ACTIVE);
         if (track->await != CALL_REMOVE && state == PART_ACTIVE)
-            track->view.in_vain_ms = 0;
+            track->view.resets_failing_since_ms = 0;
         if (state == PART_ERROR)
             note_vain(w, track);
         track->await = CALL_NONE;
@@ -212,7 +212,7 @@ static void follow_await(struct world *w, struct wtrack *track)
 void world_list(struct world *w, struct wtrack *track)
 {
     const struct world_partition *partition = world_partition(w, track->id);
-    enum part_state before = track->view.state, now = partition ? partition->state : PART_ABSENT;
+    enum partition_state before = track->view.state, now = partition ? partition->state : PART_ABSENT;
 
     if (track->call != CALL_NONE || w->controller_down)
         return; /* a list that began before the write's end proves nothing */
@@ -229,8 +229,8 @@ void world_list(struct world *w, struct wtrack *track)
     note_health(&track->view);
     track->view.size = partition ? partition->size : 0;
     track->view.gcds = partition ? partition->gcds + w->lists_other_gcds : 0;
-    follow_await(w, track);
+    update_await(w, track);
     track->view.busy = track->await != CALL_NONE;
     if (w->now_ms > track->view.settle_at_ms)
-        track->view.unsettled = false;
+        track->view.outcome_unknown = false;
 }

@@ -1,0 +1,81 @@
+#include "operator/admin/subcommand.h"
+
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/auth/client_config.h"
+
+static int connect_and(subcommand_fn run, struct subcommand_access *access, const char *(*env)(const char *))
+{
+    struct client_config client_config = {0};
+    struct err err = {0};
+    int exit_code = SUBCOMMAND_FAILED;
+
+    if (client_config_load(&(struct client_config_options){.kubeconfig = access->kubeconfig,
+                                                           .context = access->context,
+                                                           .may_run_plugins = true,
+                                                           .env = env},
+                           &client_config, &err)) {
+        struct loop *loop = loop_new();
+        struct kube *kube =
+            kube_new(loop, &client_config, &(struct kube_options){.program = "ipu-operator"}, &err);
+
+        if (kube) {
+            access->ns = client_config.ns;
+            exit_code = run(access, loop, kube);
+            kube_free(kube);
+        }
+        loop_free(loop);
+    }
+    if (err.kind != ERR_NONE)
+        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
+    client_config_release(&client_config);
+    return exit_code;
+}
+
+static void take_word(struct subcommand_access *access, const struct strv *words, struct strv *problems)
+{
+    size_t taken = access->noun && words->count ? 1 : 0;
+
+    if (taken)
+        access->word = mem_strdup(words->items[0]);
+    else if (access->noun)
+        strv_pushf(problems, "name %s; see --help", access->noun);
+    for (size_t i = taken; i < words->count; i++)
+        strv_pushf(problems, "\"%s\" is %s; see --help", words->items[i],
+                   access->noun ? "one word too many" : "no option");
+}
+
+int subcommand_main(const struct opts_spec *spec, struct subcommand_access *access, subcommand_fn run,
+                    int argc, char **argv, const char *(*env)(const char *))
+{
+    AUTO(strv) struct strv words = {0};
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str text = {0};
+    int exit_code = SUBCOMMAND_BAD_USAGE;
+
+    log_setup(LOG_WARN, false);
+    switch (opts_parse(spec, argc, argv, env, false, access, &words, &problems)) {
+    case OPTS_HELP:
+        opts_help(spec, &text);
+        exit_code = fputs(str_text(&text), stdout) < 0 ? SUBCOMMAND_BAD_USAGE : SUBCOMMAND_OK;
+        break;
+    case OPTS_VERSION:
+        exit_code = puts("ipu-operator " IPU_OPERATOR_VERSION) < 0 ? SUBCOMMAND_BAD_USAGE : SUBCOMMAND_OK;
+        break;
+    case OPTS_RUN:
+    case OPTS_BAD:
+        take_word(access, &words, &problems);
+        for (size_t i = 0; i < problems.count; i++)
+            (void)fprintf(stderr, "%s: %s\n", spec->program, problems.items[i]);
+        if (problems.count == 0)
+            exit_code = connect_and(run, access, env);
+        break;
+    }
+    mem_free(access->word);
+    opts_release(spec, access);
+    return exit_code;
+}

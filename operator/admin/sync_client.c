@@ -1,0 +1,137 @@
+#include "operator/admin/sync_client.h"
+
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "base/io/http.h"
+
+enum { ANSWER_MS = 15000 };
+
+struct answer {
+    struct loop *loop;
+    cJSON *body;
+    struct err err;
+};
+
+int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
+                    struct kube *kube)
+{
+    struct sync_client sync_client = {.loop = loop, .kube = kube, .pages = settings->pages};
+    struct err err = {0};
+    bool is_done;
+
+    sync_client.http = http_new(loop, &(struct http_options){.user_agent = "ipu-operator"}, &err);
+    is_done = sync_client.http && work(&sync_client, settings, &err);
+    if (sync_client.http)
+        http_free(sync_client.http);
+    if (is_done)
+        return SUBCOMMAND_OK;
+    if (err.kind != ERR_NONE)
+        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
+    return SUBCOMMAND_FAILED;
+}
+
+const char *sync_client_ns(const struct sync_client_settings *settings)
+{
+    return settings->ns ? settings->ns : settings->access.ns;
+}
+
+static void on_page(void *ctx, const struct http_response *res, const struct err *err)
+{
+    struct answer *answer = ctx;
+    size_t len = res->body.len;
+
+    loop_stop(answer->loop);
+    while (len && res->body.ptr[len - 1] == '\n')
+        len--;
+    if (err->kind != ERR_NONE) {
+        answer->err = *err;
+    } else if (res->status != 200) {
+        err_set_code(&answer->err, ERR_IO, res->status, "it answers %d: %.*s", res->status, (int)len,
+                     res->body.ptr);
+    } else {
+        answer->body = json_parse(res->body, &answer->err);
+    }
+}
+
+cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct err *err)
+{
+    struct answer answer = {.loop = sync_client->loop};
+    AUTO(mem) char *url = mem_printf("%s%s", sync_client->pages, path);
+
+    http_send(sync_client->http, &(struct http_request){.method = "GET",
+                                                        .url = url,
+                                                        .timeout_ms = ANSWER_MS,
+                                                        .max_body = JSON_MAX_BYTES,
+                                                        .on_done = on_page,
+                                                        .ctx = &answer});
+    loop_run(sync_client->loop);
+    if (!answer.body) {
+        *err = answer.err;
+        err_wrap(err, "the operator's page %s", url);
+    }
+    return answer.body;
+}
+
+static void on_answer(void *ctx, struct kube_response *res)
+{
+    struct answer *answer = ctx;
+
+    loop_stop(answer->loop);
+    if (res->err.kind == ERR_NONE)
+        answer->body = res->body ? TAKE(res->body) : json_object();
+    else
+        err_set_code(&answer->err, res->err.kind, res->err.code, "%s",
+                     res->message[0] ? res->message : res->err.msg);
+}
+
+cJSON *sync_kube_request(struct sync_client *sync_client, const struct kube_request *request, struct err *err)
+{
+    struct answer answer = {.loop = sync_client->loop};
+
+    kube_send(sync_client->kube, request, on_answer, &answer);
+    loop_run(sync_client->loop);
+    if (!answer.body)
+        *err = answer.err;
+    return answer.body;
+}
+
+bool sync_create_record(struct sync_client *sync_client, const char *ns, const struct record *record,
+                        struct err *err)
+{
+    AUTO(json) cJSON *body = record_build(record, ns);
+    AUTO(json)
+    cJSON *made = sync_kube_request(
+        sync_client,
+        &(struct kube_request){
+            .method = "POST", .resource = &KUBE_CONFIGMAPS, .ns = ns, .body = body, .retry_post = true},
+        err);
+
+    if (made)
+        return true;
+    if (err->kind == ERR_EXISTS)
+        return err_set(err, ERR_EXISTS,
+                       "a record is there already; it was made just now, or keeps a used id from being used "
+                       "again: kubectl -n %s get configmap %s -o yaml",
+                       ns, record->name);
+    return err_wrap(err, "its record");
+}
+
+struct pause {
+    struct loop *loop;
+    struct loop_timer timer;
+};
+
+static void on_pause_over(struct loop_timer *timer)
+{
+    loop_stop(CONTAINER_OF(timer, struct pause, timer)->loop);
+}
+
+void sync_sleep(struct sync_client *sync_client, int64_t ms)
+{
+    struct pause pause = {.loop = sync_client->loop};
+
+    loop_timer_start(sync_client->loop, &pause.timer, ms, on_pause_over);
+    loop_run(sync_client->loop);
+    loop_timer_stop(&pause.timer);
+}

@@ -1,0 +1,71 @@
+/* What a verb about partitions asks of the API server and of the operator's pages, one question after the
+ * other: each function runs the loop until its answer is there. For verbs that do nothing beside, and never
+ * for the operator. */
+#pragma once
+
+#include "base/doc/json.h"
+#include "base/io/loop.h"
+#include "operator/admin/subcommand.h"
+#include "operator/api/partition/record.h"
+#include "operator/kube/client/client.h"
+
+struct http;
+
+struct sync_client {
+    struct loop *loop;
+    struct kube *kube;
+    struct http *http;
+    const char *pages; /* "http://host:port"; borrowed */
+};
+
+/* The first member of such a verb's settings. */
+struct sync_client_settings {
+    struct subcommand_access access;
+    char *pages, *ns, *controller;
+    bool dry_run;
+};
+
+/* Which partition, and whether in earnest; for verbs that name one. */
+#define ASKING_PARTITION_ROWS                                                                                \
+    {.flag = "dry-run",                                                                                      \
+     .type = OPT_FLAG,                                                                                       \
+     .offset = offsetof(struct sync_client_settings, dry_run),                                               \
+     .fallback = "false",                                                                                    \
+     .help = "Say what would be done, and change nothing"},                                                  \
+    {                                                                                                        \
+        .flag = "controller", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, controller),  \
+        .arg = "HOST:PORT", .help = "The V-IPU controller that has it, if several have one of that id"       \
+    }
+
+/* Where records are made. */
+#define ASKING_NAMESPACE_ROW                                                                                 \
+    {                                                                                                        \
+        .flag = "namespace", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, ns),           \
+        .arg = "NAME", .help = "The operator's namespace; default: the pod's, or the context's"              \
+    }
+
+/* Where the pages are: a row of every verb that reads them. */
+#define SYNC_CLIENT_PAGES_ROW(at)                                                                            \
+    {                                                                                                        \
+        .flag = "pages", .type = OPT_STR, .offset = (at), .fallback = "http://localhost:8081", .arg = "URL", \
+        .help = "Where the operator's pages are"                                                             \
+    }
+
+/* Does the verb's work. False without an error: what is wrong has been said. */
+typedef bool (*sync_client_fn)(struct sync_client *sync_client, const void *settings, struct err *err);
+
+/* Runs it on the settings, and tells the error; the exit status. */
+int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
+                    struct kube *kube);
+/* The operator's namespace, borrowed. */
+const char *sync_client_ns(const struct sync_client_settings *settings);
+
+/* The page as JSON, yours. Another status than 200 is an error that says what the page says. */
+MUST_USE cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct err *err);
+/* The answer's body, yours. A refusal is an error of its kind with the API server's words. */
+MUST_USE cJSON *sync_kube_request(struct sync_client *sync_client, const struct kube_request *request,
+                                  struct err *err);
+/* Makes the record in the operator's namespace. */
+MUST_USE bool sync_create_record(struct sync_client *sync_client, const char *ns, const struct record *record,
+                                 struct err *err);
+void sync_sleep(struct sync_client *sync_client, int64_t ms);

@@ -1,0 +1,150 @@
+#include "operator/api/job/field.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+
+#define SHOWN_MAX 60 /* bytes of a wrong value in a message */
+
+/* Never inside a UTF-8 sequence: the API server would keep something else than what was sent. */
+static void shorten(char *text)
+{
+    size_t len = strnlen(text, SHOWN_MAX + 1);
+
+    if (len <= SHOWN_MAX)
+        return;
+    for (len = SHOWN_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+        len--;
+    text[len] = '\0';
+}
+
+static char *dotted(const char *path)
+{
+    char *text = mem_strdup(path);
+
+    for (char *p = text; *p; p++)
+        *p = *p == '/' ? '.' : *p;
+    return text;
+}
+
+static char *shown(const cJSON *value)
+{
+    char *text = json_print(value);
+
+    shorten(text);
+    return text;
+}
+
+static void add(struct strv *problems, const char *path, const char *kind, const cJSON *value,
+                const char *what)
+{
+    AUTO(mem) char *name = dotted(path);
+    AUTO(mem) char *text = value ? shown(value) : NULL;
+
+    if (problems->count < FIELD_PROBLEMS_MAX)
+        strv_pushf(problems, "%s: %s%s%s%s%s", name, kind, text ? ": " : "", text ? text : "",
+                   what ? ": " : "", what ? what : "");
+}
+
+void field_required(struct strv *problems, const char *path)
+{
+    add(problems, path, "Required value", NULL, NULL);
+}
+
+void field_invalid(struct strv *problems, const char *path, const cJSON *value, const char *what)
+{
+    add(problems, path, "Invalid value", value, what);
+}
+
+void field_unsupported(struct strv *problems, const char *path, const cJSON *value,
+                       const char *const *supported, size_t count)
+{
+    AUTO(str) struct str list = {0};
+
+    str_adds(&list, "supported values: ");
+    for (size_t i = 0; i < count; i++)
+        str_addf(&list, "%s\"%s\"", i ? ", " : "", supported[i]);
+    add(problems, path, "Unsupported value", value, str_text(&list));
+}
+
+void field_duplicate(struct strv *problems, const char *path, const cJSON *value)
+{
+    add(problems, path, "Duplicate value", value, NULL);
+}
+
+void field_forbidden(struct strv *problems, const char *path, const char *why)
+{
+    add(problems, path, "Forbidden", NULL, why);
+}
+
+const cJSON *field_at(const cJSON *job, const char *path)
+{
+    const cJSON *value = json_at(job, path);
+
+    return cJSON_IsNull(value) ? NULL : value;
+}
+
+bool field_count_read(const cJSON *value, uint32_t *ret)
+{
+    if (cJSON_IsString(value))
+        return !(value->valuestring[0] == '0' && value->valuestring[1]) &&
+               parse_u32(value->valuestring, 0, UINT32_MAX, ret);
+    if (!cJSON_IsNumber(value) || value->valuedouble < 0 || value->valuedouble > UINT32_MAX ||
+        value->valuedouble != (double)(uint32_t)value->valuedouble)
+        return false;
+    *ret = (uint32_t)value->valuedouble;
+    return true;
+}
+
+uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
+                     struct strv *problems)
+{
+    const cJSON *value = field_at(job, path);
+    uint32_t count;
+
+    if (!value)
+        return fallback;
+    if (field_count_read(value, &count) && count >= min && count <= max)
+        return count;
+
+    AUTO(mem) char *what = mem_printf("must be a whole number from %u to %u", min, max);
+    field_invalid(problems, path, value, what);
+    return fallback;
+}
+
+const char *field_text(const cJSON *job, const char *path, struct strv *problems)
+{
+    const cJSON *value = field_at(job, path);
+
+    if (value && !cJSON_IsString(value)) {
+        field_invalid(problems, path, value, "must be a string");
+        return NULL;
+    }
+    return value ? value->valuestring : NULL;
+}
+
+int field_bool(const cJSON *job, const char *path, int fallback, struct strv *problems)
+{
+    const cJSON *value = field_at(job, path);
+
+    if (value && !cJSON_IsBool(value)) {
+        field_invalid(problems, path, value, "must be true or false");
+        return fallback;
+    }
+    return value ? cJSON_IsTrue(value) : fallback;
+}
+
+size_t field_choice(const cJSON *job, const char *path, const char *const *names, size_t count,
+                    size_t fallback, struct strv *problems)
+{
+    const cJSON *value = field_at(job, path);
+
+    if (!value)
+        return fallback;
+    for (size_t i = 0; i < count; i++) {
+        if (cJSON_IsString(value) && str_eq(value->valuestring, names[i]))
+            return i;
+    }
+    field_unsupported(problems, path, value, names, count);
+    return fallback;
+}

@@ -1,0 +1,121 @@
+#include "operator/api/job/job.h"
+
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/api/job/jobspec.h"
+#include "operator/api/names.h"
+#include "operator/api/job/validate.h"
+#include "operator/api/job/vendor.h"
+
+/* An absent one is an empty object. */
+static struct pack *pack_json(const cJSON *node, uint64_t *ret_hash)
+{
+    AUTO(mem) char *text = node ? json_print(node) : mem_strdup("{}");
+
+    *ret_hash = str_hash(text) | 1;
+    return pack_new(slice_of(text));
+}
+
+/* The templates as they came, and what is told apart by them. */
+static void read_templates(struct job *job, const cJSON *spec)
+{
+    const cJSON *workers = json_at(spec, "workers/template"), *launcher = json_at(spec, "launcher");
+
+    job->overrides_restart_policy = !str_eq(json_str(workers, "spec/restartPolicy", "Never"), "Never");
+    job->template_pack = pack_json(workers, &job->revision);
+    if (job->spec.has_launcher)
+        job->launcher_pack = pack_json(launcher, &job->launcher_revision);
+}
+
+static cJSON *unpack(const struct pack *pack, struct err *err)
+{
+    AUTO(mem) char *text = pack_text(pack);
+
+    return json_parse(slice_of(text), err);
+}
+
+cJSON *job_template(const struct job *job, struct err *err)
+{
+    return unpack(job->template_pack, err);
+}
+
+cJSON *job_launcher(const struct job *job, struct err *err)
+{
+    return unpack(job->launcher_pack, err);
+}
+
+cJSON *job_status(const struct job *job, struct err *err)
+{
+    return unpack(job->status_pack, err);
+}
+
+static void read_finalizers(struct job *job, const cJSON *metadata)
+{
+    JSON_EACH (item, json_at(metadata, "finalizers")) {
+        if (cJSON_IsString(item))
+            strv_push(&job->finalizers, item->valuestring);
+    }
+    job->has_finalizer = strv_has(&job->finalizers, API_FINALIZER);
+}
+
+struct job *job_parse(const cJSON *object)
+{
+    const cJSON *metadata = json_at(object, "metadata");
+    const cJSON *status = json_at(object, "status");
+
+    if (!json_str(metadata, "name", NULL) || !json_str(metadata, "uid", NULL))
+        return NULL;
+
+    struct job *job = NEW(struct job);
+    uint64_t unused;
+
+    job->ns = mem_strdup(json_str(metadata, "namespace", ""));
+    job->name = mem_strdup(json_str(metadata, "name", ""));
+    job->uid = mem_strdup(json_str(metadata, "uid", ""));
+    job->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
+    job->generation = json_i64(metadata, "generation", 0);
+    timefmt_parse_rfc3339(json_str(metadata, "creationTimestamp", ""), &job->created_s);
+    job->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
+    timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &job->deleted_s);
+    job->key = mem_printf("%s/%s", job->ns, job->name);
+    read_finalizers(job, metadata);
+    job->is_vendors = vendor_owns(object);
+    job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
+    job->status_pack = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
+    (void)snprintf(job->state, sizeof(job->state), "%s", json_str(status, "launcherStatus", ""));
+    validate_job(object, &job->spec, &job->problems);
+    read_templates(job, json_at(object, "spec"));
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    mem_free(job->ns);
+    mem_free(job->name);
+    mem_free(job->uid);
+    mem_free(job->resource_version);
+    mem_free(job->release);
+    jobspec_release(&job->spec);
+    strv_release(&job->problems);
+    strv_release(&job->finalizers);
+    mem_free(job->key);
+    mem_free(job->template_pack);
+    mem_free(job->launcher_pack);
+    mem_free(job->status_pack);
+    mem_free(job);
+}
+
+bool job_view_item(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = job_parse(item)) != NULL;
+}
+
+void job_free_item(void *view)
+{
+    job_free(view);
+}

@@ -1,0 +1,99 @@
+#include "operator/api/job/job.h"
+#include "operator/api/names.h"
+
+/* The value of spec.managedBy that means us. */
+#define MANAGED_BY_US "graphcore.ai/ipu-operator"
+
+uint32_t int_or_percent_of(const struct int_or_percent *share, uint32_t total, bool round_up)
+{
+    uint64_t hundredths = (uint64_t)share->amount * total;
+
+    if (!share->is_percent)
+        return share->amount;
+    return (uint32_t)((hundredths + (round_up ? 99 : 0)) / 100);
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+uint32_t job_surge(const struct job_spec *spec)
+{
+    uint32_t surge = int_or_percent_of(&spec->max_surge, spec->instances, true);
+
+    if (spec->has_launcher || spec->strategy == STRATEGY_RECREATE)
+        return 0;
+    return least(surge, least(spec->instances, JOB_INSTANCES_MAX - spec->instances));
+}
+
+bool job_is_managed_by_us(const struct job_spec *spec)
+{
+    return !spec->managed_by || !*spec->managed_by || str_eq(spec->managed_by, MANAGED_BY_US);
+}
+
+uint32_t job_pods_per_instance(const struct job_spec *spec)
+{
+    return spec->workers_per_instance + spec->has_launcher;
+}
+
+char *job_pod_name(const struct job *job, uint32_t instance, uint32_t pod_index)
+{
+    uint32_t workers = job->spec.workers_per_instance;
+
+    return pod_index < workers ? name_worker_pod(job->name, instance * workers + pod_index)
+                               : name_launcher_pod(job->name, instance);
+}
+
+bool job_needs_worker_service(const struct job_spec *spec)
+{
+    return job_has_several_workers(spec) && !spec->has_launcher;
+}
+
+bool job_has_several_workers(const struct job_spec *spec)
+{
+    return spec->workers_per_instance > 1;
+}
+
+bool job_has_popdist(const struct job_spec *spec)
+{
+    return spec->replicas_per_worker > 0 || job_has_several_workers(spec);
+}
+
+uint32_t job_worker_replicas(const struct job_spec *spec)
+{
+    return spec->replicas_per_worker ? spec->replicas_per_worker : 1;
+}
+
+uint32_t job_replicas(const struct job_spec *spec)
+{
+    return spec->workers_per_instance * job_worker_replicas(spec);
+}
+
+bool job_is_reconfigurable(const struct job_spec *spec)
+{
+    if (spec->reconfigurable >= 0)
+        return spec->reconfigurable == 1;
+    return !job_has_popdist(spec) && spec->gcds <= 1 && spec->ipus_per_instance <= JOB_IPUS_PER_DOMAIN;
+}
+
+uint32_t job_gcds(const struct job_spec *spec)
+{
+    /* At least one GCD per IPU-Link domain (V-IPU user guide). */
+    uint32_t domains =
+        spec->ipus_per_instance > JOB_IPUS_PER_DOMAIN ? spec->ipus_per_instance / JOB_IPUS_PER_DOMAIN : 1;
+
+    if (spec->gcds)
+        return spec->gcds;
+    if (spec->reconfigurable == 1)
+        return 1;
+    return spec->workers_per_instance > domains ? spec->workers_per_instance : domains;
+}
+
+/* V-IPU wants whole replicas in each GCD. */
+uint32_t job_vipu_replicas(const struct job_spec *spec)
+{
+    uint32_t gcds = job_gcds(spec), replicas = spec->workers_per_instance * spec->replicas_per_worker;
+
+    return replicas && replicas % gcds == 0 ? replicas : gcds;
+}

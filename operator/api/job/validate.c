@@ -1,0 +1,270 @@
+#include "operator/api/job/validate.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/core/map.h"
+#include "base/core/mem.h"
+#include "operator/api/job/field.h"
+#include "operator/api/job/jobspec.h"
+#include "operator/api/names.h"
+#include "operator/api/job/env_conflicts.h"
+
+/* All their names and addresses are one environment variable, of at most 128 KiB. */
+#define LAUNCHED_WORKERS_MAX 1024
+
+/* ---- the object ---- */
+
+static void check_name(const cJSON *job, struct strv *problems)
+{
+    const char *name = json_str(job, "metadata/name", "");
+    size_t length = strlen(name);
+
+    if (length > JOB_NAME_MAX) {
+        AUTO(mem)
+        char *what = mem_printf("has %zu characters; it is the value of a label on the job's pods, which has "
+                                "at most %d",
+                                length, JOB_NAME_MAX);
+        field_invalid(problems, "metadata/name", json_at(job, "metadata/name"), what);
+    }
+}
+
+/* A text where an object belongs would be read as nothing. */
+static void check_objects(const cJSON *job, struct strv *problems)
+{
+    static const char *const paths[] = {
+        "spec/launcher",         "spec/launcher/template",     "spec/launcher/template/spec",
+        "spec/partition",        "spec/restartPolicy",         "spec/interactive",
+        "spec/workers",          "spec/workers/strategy",      "spec/workers/strategy/rollingUpdate",
+        "spec/workers/template", "spec/workers/template/spec",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        const cJSON *value = field_at(job, paths[i]);
+
+        if (value && !cJSON_IsObject(value))
+            field_invalid(problems, paths[i], value, "must be an object");
+    }
+}
+
+/* ---- pod templates ---- */
+
+static bool is_label(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 0 && length <= LABEL_MAX && name[strspn(name, NAME_LETTERS)] == '\0' && name[0] != '-' &&
+           name[length - 1] != '-';
+}
+
+static bool is_taken(const char *name, bool is_container)
+{
+    static const char *const taken[] = {NAME_LAUNCHER_PART, NAME_KEYS_VOLUME, NAME_SCRATCH_VOLUME,
+                                        NAME_VIPU_VOLUME};
+
+    for (size_t i = 0; i < (is_container ? 1 : COUNT_OF(taken)); i++) {
+        if (str_eq(name, taken[i]))
+            return true;
+    }
+    return false;
+}
+
+/* seen: the names before it, to which its own comes. */
+static void check_named(const cJSON *item, const char *path, bool is_container, struct map *seen,
+                        struct strv *problems)
+{
+    const cJSON *name = field_at(item, "name");
+
+    if (!name)
+        field_required(problems, path);
+    else if (!cJSON_IsString(name) || (is_container && !is_label(name->valuestring)))
+        field_invalid(
+            problems, path, name,
+            "must be lower case letters, digits and '-', at most 63, and begin and end with a letter "
+            "or digit");
+    else if (map_set(seen, name->valuestring, seen))
+        field_duplicate(problems, path, name);
+    else if (is_taken(name->valuestring, is_container))
+        field_forbidden(problems, path, "the operator adds one of this name to the pods; choose another");
+}
+
+static void check_list(const cJSON *job, const char *template_path, const char *what, struct strv *problems)
+{
+    AUTO(mem) char *path = mem_printf("%s/spec/%s", template_path, what);
+    const cJSON *list = field_at(job, path);
+    struct map seen = {0};
+    size_t n = 0;
+
+    if (list && !cJSON_IsArray(list)) {
+        field_invalid(problems, path, list, "must be a list");
+        return;
+    }
+    JSON_EACH (item, list) {
+        AUTO(mem) char *name = mem_printf("%s[%zu]/name", path, n++);
+
+        check_named(item, name, !str_eq(what, "volumes"), &seen, problems);
+    }
+    map_release(&seen);
+}
+
+static void check_template(const cJSON *job, const char *path, struct strv *problems)
+{
+    static const char *const lists[] = {"containers", "initContainers", "volumes"};
+
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        check_list(job, path, lists[i], problems);
+}
+
+static void check_workers(const cJSON *job, struct strv *problems)
+{
+    static const char *const needed[] = {"spec/workers", "spec/workers/template",
+                                         "spec/workers/template/spec",
+                                         "spec/workers/template/spec/containers"};
+    const cJSON *containers = field_at(job, needed[3]);
+
+    for (size_t i = 0; i < COUNT_OF(needed); i++) {
+        if (!field_at(job, needed[i])) {
+            field_required(problems, needed[i]);
+            return;
+        }
+    }
+    if (cJSON_IsArray(containers) && !containers->child)
+        field_required(problems, needed[3]);
+    check_template(job, "spec/workers/template", problems);
+}
+
+/* ---- launcher ---- */
+
+static void check_command(const cJSON *job, struct strv *problems)
+{
+    const cJSON *command = field_at(job, "spec/launcher/command");
+
+    if (!command || (cJSON_IsArray(command) && !command->child)) {
+        field_required(problems, "spec/launcher/command");
+        return;
+    }
+    JSON_EACH (word, command) {
+        if (!cJSON_IsString(word))
+            command = NULL;
+    }
+    if (!cJSON_IsArray(command))
+        field_invalid(problems, "spec/launcher/command", json_at(job, "spec/launcher/command"),
+                      "must be the words of a command, such as [\"mpirun\", \"program\"]");
+}
+
+static void check_env(const cJSON *job, struct strv *problems)
+{
+    const cJSON *env = field_at(job, "spec/launcher/env");
+    size_t n = 0;
+
+    if (env && !cJSON_IsArray(env)) {
+        field_invalid(problems, "spec/launcher/env", env, "must be a list of variables");
+        return;
+    }
+    JSON_EACH (item, env) {
+        AUTO(mem) char *path = mem_printf("spec/launcher/env[%zu]/name", n++);
+
+        if (!json_str(item, "name", NULL))
+            field_required(problems, path);
+    }
+}
+
+/* The operator puts both commands together; what it cannot use is said, not ignored. */
+static void check_commands_fit(const cJSON *job, struct strv *problems)
+{
+    const cJSON *own = json_at(job, "spec/launcher/template/spec/containers");
+    const cJSON *workers = json_at(job, "spec/workers/template/spec/containers");
+
+    if (field_at(cJSON_IsArray(own) ? own->child : NULL, "command"))
+        field_forbidden(problems, "spec/launcher/template/spec/containers[0]/command",
+                        "the launcher's command stands in spec.launcher.command");
+    if (field_at(cJSON_IsArray(workers) ? workers->child : NULL, "args") &&
+        !field_at(workers->child, "command"))
+        field_forbidden(problems, "spec/workers/template/spec/containers[0]/args",
+                        "they need a command beside them in a job with a launcher, whose workers do not run "
+                        "their image's entry point");
+}
+
+/* Where the number of workers is said. */
+static const char *workers_path(const cJSON *job)
+{
+    return field_at(job, "spec/workersPerJobInstance") ? "spec/workersPerJobInstance"
+                                                       : "spec/workers/replicas";
+}
+
+static void check_launcher(const cJSON *job, const struct job_spec *spec, struct strv *problems)
+{
+    if (!spec->has_launcher)
+        return;
+    check_command(job, problems);
+    check_env(job, problems);
+    check_template(job, "spec/launcher/template", problems);
+    check_commands_fit(job, problems);
+    if (spec->workers_per_instance > LAUNCHED_WORKERS_MAX) {
+        const char *path = workers_path(job);
+        AUTO(mem) char *what = mem_printf("a launcher starts at most %d workers", LAUNCHED_WORKERS_MAX);
+
+        field_invalid(problems, path, json_at(job, path), what);
+    }
+}
+
+void validate_job(const cJSON *job, struct job_spec *ret, struct strv *problems)
+{
+    size_t before;
+
+    check_name(job, problems);
+    before = problems->count;
+    jobspec_read(job, ret, problems);
+    if (problems->count == before)
+        env_conflicts_check(job, ret, problems);
+    check_objects(job, problems);
+    check_workers(job, problems);
+    check_launcher(job, ret, problems);
+}
+
+/* ---- changes ---- */
+
+static void cannot_change(const cJSON *job, const char *path, struct strv *problems)
+{
+    const cJSON *value = json_at(job, path);
+    const char *why = "cannot change once the job exists; create a new job instead";
+
+    if (value)
+        field_invalid(problems, path, value, why);
+    else
+        field_forbidden(problems, path, "cannot be taken away once the job exists; create a new job instead");
+}
+
+static bool is_wrong(const struct strv *problems, const char *path)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        if (str_has_prefix(problems->items[i], path) && problems->items[i][strlen(path)] == ':')
+            return true;
+    }
+    return false;
+}
+
+void validate_change(const cJSON *old, const cJSON *job, struct strv *problems)
+{
+    AUTO(strv) struct strv wrong = {0}, unused = {0};
+    AUTO(jobspec) struct job_spec before, after;
+    bool workers_were_wrong;
+
+    jobspec_read(old, &before, &wrong);
+    jobspec_read(job, &after, &unused);
+    workers_were_wrong =
+        is_wrong(&wrong, "spec.workersPerJobInstance") || is_wrong(&wrong, "spec.workers.replicas");
+    if (before.ipus_per_instance && before.ipus_per_instance != after.ipus_per_instance)
+        cannot_change(job, "spec/ipusPerJobInstance", problems);
+    if (!workers_were_wrong && before.workers_per_instance != after.workers_per_instance)
+        cannot_change(job, workers_path(job), problems);
+    if (!is_wrong(&wrong, "spec.modelReplicasPerWorker") &&
+        before.replicas_per_worker != after.replicas_per_worker)
+        cannot_change(job, "spec/modelReplicasPerWorker", problems);
+    if (!json_equal(field_at(old, "spec/partition"), field_at(job, "spec/partition")))
+        cannot_change(job, "spec/partition", problems);
+    if (before.has_launcher != after.has_launcher)
+        cannot_change(job, "spec/launcher", problems);
+    if (!str_eq(before.managed_by, after.managed_by))
+        cannot_change(job, "spec/managedBy", problems);
+}

@@ -1,0 +1,44 @@
+#include "operator/api/job/vendor.h"
+
+#include "base/core/mem.h"
+#include "operator/api/names.h"
+
+/* The resource definition itself gives every job a status with these, before any operator has seen it. */
+static bool is_default(const cJSON *member)
+{
+    const char *key = json_key(member);
+
+    if (str_eq(key, "launcherStatus"))
+        return cJSON_IsString(member) &&
+               (str_eq(member->valuestring, "") || str_eq(member->valuestring, "Pending"));
+    return str_eq(key, "desiredReplicas") || str_eq(key, "lastMessage");
+}
+
+/* Every status of ours has an observedGeneration; the vendor's definition does not know the field. */
+static bool is_begun_by_another(const cJSON *status)
+{
+    bool begun = false;
+
+    JSON_EACH (member, status) {
+        if (str_eq(json_key(member), "observedGeneration"))
+            return false;
+        begun = begun || !is_default(member);
+    }
+    return begun;
+}
+
+static bool has_our_finalizer(const cJSON *job)
+{
+    JSON_EACH (item, json_at(job, "metadata/finalizers")) {
+        if (cJSON_IsString(item) && str_eq(item->valuestring, API_FINALIZER))
+            return true;
+    }
+    return false;
+}
+
+bool vendor_owns(const cJSON *job)
+{
+    if (str_eq(json_str(job, "metadata/annotations/graphcore.ai~1adopt", ""), "true"))
+        return false;
+    return !has_our_finalizer(job) && is_begun_by_another(json_at(job, "status"));
+}

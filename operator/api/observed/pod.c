@@ -1,0 +1,387 @@
+#include "operator/api/observed/pod.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "base/core/timefmt.h"
+#include "operator/api/names.h"
+#include "operator/api/observed/owner.h"
+#include "operator/api/observed/pod_reasons.h"
+
+/* A message travels into status and events; a kubelet's own limit for termination messages is 4 KiB. */
+#define MESSAGE_MAX 2048
+
+static enum pod_phase phase_of(const char *text)
+{
+    static const char *const names[] = {"Pending", "Running", "Succeeded", "Failed"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (str_eq(text, names[i]))
+            return (enum pod_phase)i;
+    }
+    return POD_UNKNOWN;
+}
+
+static void read_owner(struct pod *pod, const cJSON *metadata)
+{
+    const cJSON *owner = owner_job(metadata);
+
+    mem_set_str(&pod->job_uid, json_str(owner, "uid", NULL));
+    mem_set_str(&pod->job_name, json_str(owner, "name", NULL));
+}
+
+static uint64_t read_revision(const cJSON *metadata)
+{
+    const char *text = json_str(metadata, "annotations/graphcore.ai~1template-revision", "");
+
+    return strspn(text, "0123456789abcdef") == 16 && !text[16] ? strtoull(text, NULL, 16) : 0;
+}
+
+static uint32_t metadata_number(const cJSON *metadata, const char *path)
+{
+    uint32_t n = 0;
+
+    parse_u32(json_str(metadata, path, ""), 0, UINT32_MAX, &n);
+    return n;
+}
+
+static uint32_t seat_of(const cJSON *metadata)
+{
+    bool is_launcher = str_eq(json_str(metadata, "labels/graphcore.ai~1role", ""), ROLE_LAUNCHER);
+
+    uint32_t pod_index = metadata_number(metadata, is_launcher ? "annotations/graphcore.ai~1seat"
+                                                               : "labels/graphcore.ai~1worker");
+
+    return pod_index < POD_SEATS_MAX ? pod_index : POD_SEATS_MAX;
+}
+
+static uint16_t agent_port_of(const cJSON *spec)
+{
+    const cJSON *containers = json_at(spec, "containers");
+
+    JSON_EACH (port, json_at(cJSON_IsArray(containers) ? containers->child : NULL, "ports")) {
+        if (str_eq(json_str(port, "name", ""), AGENT_PORT_NAME))
+            return (uint16_t)json_i64(port, "containerPort", 0);
+    }
+    return 0;
+}
+
+static char *read_host(const cJSON *object, const char *name)
+{
+    const char *host = json_str(object, "spec/hostname", NULL);
+
+    return host && !str_eq(host, name) ? mem_strdup(host) : NULL;
+}
+
+static void keep_tail(char **slot, const char *text)
+{
+    size_t len = strlen(text);
+    const char *from = len > MESSAGE_MAX ? text + len - MESSAGE_MAX : text;
+
+    while (((unsigned char)*from & 0xC0) == 0x80) /* never start inside a UTF-8 sequence */
+        from++;
+    mem_set_str(slot, from);
+}
+
+/* The kubelet lists containers by name; the one that failed first is the cause, the others its victims. */
+static bool is_cause(const struct pod *pod, const cJSON *terminated, int64_t at)
+{
+    return json_i64(terminated, "exitCode", 0) != 0 && (!pod->failed_container || at < pod->failed_s);
+}
+
+static void read_termination(struct pod *pod, const cJSON *status, bool is_sidecar)
+{
+    const cJSON *terminated = json_at(status, "state/terminated");
+    int64_t at = 0;
+
+    if (timefmt_parse_rfc3339(json_str(terminated, "finishedAt", ""), &at) && at > pod->finished_s)
+        pod->finished_s = at;
+    /* The kubelet ends sidecars when the others have ended; how they take it is nobody's failure. */
+    if (is_sidecar || !is_cause(pod, terminated, at))
+        return;
+    pod->failed_s = at;
+    pod->exit_code = (int)json_i64(terminated, "exitCode", 0);
+    pod->exit_signal = (int)json_i64(terminated, "signal", 0);
+    mem_set_str(&pod->failed_reason, json_str(terminated, "reason", ""));
+    pod->oom_killed = str_eq(pod->failed_reason, "OOMKilled");
+    mem_set_str(&pod->failed_container, json_str(status, "name", ""));
+    if (!pod->reason) /* a pod with a reason of its own, such as Evicted, explains itself better */
+        keep_tail(&pod->message, json_str(terminated, "message", ""));
+}
+
+static void read_waiting(struct pod *pod, const cJSON *waiting)
+{
+    const char *reason = json_str(waiting, "reason", "");
+    const char *trouble = pod_reason_of_waiting(reason);
+
+    if (!trouble)
+        return;
+    pod->trouble = trouble;
+    mem_set_str(&pod->reason, reason);
+    keep_tail(&pod->message, json_str(waiting, "message", reason));
+}
+
+static bool names_sidecar(const cJSON *spec, const char *name)
+{
+    JSON_EACH (container, json_at(spec, "initContainers")) {
+        if (str_eq(json_str(container, "name", NULL), name))
+            return str_eq(json_str(container, "restartPolicy", ""), "Always");
+    }
+    return false;
+}
+
+/* Sees one list of container statuses; returns whether all of them have terminated. */
+static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statuses)
+{
+    bool all_terminated = true;
+
+    JSON_EACH (status, statuses) {
+        bool terminated = json_at(status, "state/terminated") != NULL;
+        const cJSON *waiting = json_at(status, "state/waiting");
+        bool running = json_at(status, "state/running") != NULL;
+
+        pod->has_started = pod->has_started || running || terminated;
+        if (running)
+            pod->started_all_terminated = false;
+        if (!terminated)
+            all_terminated = false;
+        if (terminated)
+            read_termination(pod, status, names_sidecar(spec, json_str(status, "name", "")));
+        if (waiting)
+            read_waiting(pod, waiting);
+    }
+    return all_terminated;
+}
+
+static const cJSON *find_status(const cJSON *statuses, const char *name)
+{
+    JSON_EACH (status, statuses) {
+        if (str_eq(json_str(status, "name", ""), name))
+            return status;
+    }
+    return NULL;
+}
+
+/* The job's program is the first container's; a pod ends with the last. */
+static void read_lingering(struct pod *pod, const cJSON *spec, const cJSON *statuses)
+{
+    const cJSON *containers = json_at(spec, "containers");
+    const char *first = json_str(cJSON_IsArray(containers) ? containers->child : NULL, "name", "");
+
+    if (!json_at(find_status(statuses, first), "state/terminated"))
+        return;
+    JSON_EACH (status, statuses) {
+        if (json_at(status, "state/running") && !pod->sidecar_still_running)
+            pod->sidecar_still_running = mem_strdup(json_str(status, "name", ""));
+    }
+}
+
+static const cJSON *find_condition(const cJSON *status, const char *type)
+{
+    JSON_EACH (condition, json_at(status, "conditions")) {
+        if (str_eq(json_str(condition, "type", ""), type))
+            return condition;
+    }
+    return NULL;
+}
+
+/* Since when a condition is true; 0: it is not. */
+static bool is_true_since(const cJSON *status, const char *type, int64_t *ret_s)
+{
+    const cJSON *condition = find_condition(status, type);
+
+    if (!str_eq(json_str(condition, "status", ""), "True"))
+        return false;
+    timefmt_parse_rfc3339(json_str(condition, "lastTransitionTime", ""), ret_s);
+    return true;
+}
+
+static int64_t first_start(const cJSON *statuses)
+{
+    int64_t first = 0;
+
+    JSON_EACH (status, statuses) {
+        const cJSON *running = json_at(status, "state/running");
+        const cJSON *state = running ? running : json_at(status, "state/terminated");
+        int64_t at = 0;
+
+        if (timefmt_parse_rfc3339(json_str(state, "startedAt", ""), &at) && at > 0 && (!first || at < first))
+            first = at;
+    }
+    return first;
+}
+
+static void read_scheduling(struct pod *pod, const cJSON *status)
+{
+    JSON_EACH (condition, json_at(status, "conditions")) {
+        const char *reason = json_str(condition, "reason", ""), *message = json_str(condition, "message", "");
+        const char *trouble = pod_reason_of_scheduling(reason, message);
+
+        if (!str_eq(json_str(condition, "type", ""), "PodScheduled") || !trouble)
+            continue;
+        pod->trouble = trouble;
+        mem_set_str(&pod->reason, reason);
+        keep_tail(&pod->message, message);
+    }
+}
+
+/* "DisruptionTarget: DeletionByPodGC" is set together with the phase. */
+static bool is_garbage(const cJSON *status)
+{
+    return str_eq(json_str(find_condition(status, "DisruptionTarget"), "reason", ""), "DeletionByPodGC");
+}
+
+/* Kubelets tell so from 1.29 on. */
+static bool sandbox_not_ready(const cJSON *status)
+{
+    return str_eq(json_str(find_condition(status, "PodReadyToStartContainers"), "status", ""), "False");
+}
+
+static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
+{
+    const cJSON *containers = json_at(status, "containerStatuses");
+
+    pod->phase = phase_of(json_str(status, "phase", "Pending"));
+    timefmt_parse_rfc3339(json_str(status, "startTime", ""), &pod->started_s);
+    mem_set_str(&pod->reason, json_str(status, "reason", NULL));
+    if (json_str(status, "message", NULL))
+        keep_tail(&pod->message, json_str(status, "message", ""));
+    pod->started_all_terminated = true;
+    read_statuses(pod, spec, json_at(status, "initContainerStatuses"));
+    pod->main_done = read_statuses(pod, spec, containers) && containers && containers->child;
+    read_lingering(pod, spec, containers);
+    if (pod->oom_killed && !pod->reason)
+        mem_set_str(&pod->reason, "OOMKilled");
+    if (is_garbage(status) && !pod->main_done)
+        pod->phase = POD_UNKNOWN;
+    pod->begun_s = first_start(containers);
+    (void)is_true_since(status, "PodScheduled", &pod->scheduled_s);
+    pod->ready = is_true_since(status, "Ready", &pod->ready_s);
+    pod->sandbox_not_ready = sandbox_not_ready(status);
+    if (pod->phase == POD_PENDING && !pod->reason)
+        read_scheduling(pod, status);
+    pod->disruption = pod_reason_of_disruption(status, &pod->disrupted_s);
+    if (pod->phase == POD_FAILED)
+        pod->trouble = pod_reason_of_failure(json_str(status, "reason", NULL), pod->failed_reason,
+                                             containers && containers->child, pod->disruption);
+}
+
+/* deletionTimestamp is when the grace will be over. A pod that had ended is removed at once, so one that is
+ * seen deleting and ended was nearly always made to end. */
+static void read_deletion(struct pod *pod, const cJSON *metadata)
+{
+    int64_t asked_s;
+
+    pod->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
+    timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &pod->termination_deadline_s);
+    asked_s = pod->termination_deadline_s - json_i64(metadata, "deletionGracePeriodSeconds", 0);
+    pod->deleted_while_running =
+        pod->deleting && !(pod_is_terminal(pod) && pod->finished_s && pod->finished_s < asked_s);
+    /* The condition comes before the deletion, which may be refused yet; the garbage collector's word is
+     * final. */
+    if (!pod->deleted_while_running && pod->phase != POD_UNKNOWN)
+        pod->disruption = NULL;
+}
+
+/* ---- one block ---- */
+
+static const size_t TEXTS[] = {
+    offsetof(struct pod, ns),      offsetof(struct pod, name),
+    offsetof(struct pod, uid),     offsetof(struct pod, resource_version),
+    offsetof(struct pod, job_uid), offsetof(struct pod, job_name),
+    offsetof(struct pod, job_key), offsetof(struct pod, partition),
+    offsetof(struct pod, node),    offsetof(struct pod, ip),
+    offsetof(struct pod, reason),  offsetof(struct pod, failed_container),
+    offsetof(struct pod, message), offsetof(struct pod, failed_reason),
+    offsetof(struct pod, host),    offsetof(struct pod, sidecar_still_running),
+};
+
+static char **text_of(struct pod *pod, size_t i)
+{
+    return (char **)(void *)((char *)pod + TEXTS[i]);
+}
+
+/* There are as many of them as pods, and an allocation for each text would cost more than the text. */
+static struct pod *pack(struct pod *loose_take)
+{
+    size_t size = sizeof(struct pod);
+    struct pod *pod;
+    char *at;
+
+    for (size_t i = 0; i < COUNT_OF(TEXTS); i++)
+        size += *text_of(loose_take, i) ? strlen(*text_of(loose_take, i)) + 1 : 0;
+    pod = mem_alloc(size);
+    *pod = *loose_take;
+    at = (char *)(pod + 1);
+    for (size_t i = 0; i < COUNT_OF(TEXTS); i++) {
+        AUTO(mem) char *text = *text_of(loose_take, i);
+
+        if (!text)
+            continue;
+        *text_of(pod, i) = memcpy(at, text, strlen(text) + 1);
+        at += strlen(text) + 1;
+    }
+    mem_free(loose_take);
+    return pod;
+}
+
+struct pod *pod_parse(const cJSON *object)
+{
+    const cJSON *metadata = json_at(object, "metadata");
+
+    if (!json_str(metadata, "name", NULL) || !json_str(metadata, "uid", NULL))
+        return NULL;
+
+    struct pod *pod = NEW(struct pod);
+
+    pod->ns = mem_strdup(json_str(metadata, "namespace", ""));
+    pod->name = mem_strdup(json_str(metadata, "name", ""));
+    pod->uid = mem_strdup(json_str(metadata, "uid", ""));
+    pod->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
+    timefmt_parse_rfc3339(json_str(metadata, "creationTimestamp", ""), &pod->created_s);
+    pod->partition = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1partition", NULL));
+    pod->run = metadata_number(metadata, "annotations/graphcore.ai~1run");
+    pod->revision = read_revision(metadata);
+    pod->instance = metadata_number(metadata, "labels/graphcore.ai~1instance");
+    pod->worker = seat_of(metadata);
+    pod->agent_port = agent_port_of(json_at(object, "spec"));
+    pod->ip = mem_strdup(json_str(object, "status/podIP", NULL));
+    pod->host = read_host(object, pod->name);
+    pod->node = mem_strdup(json_str(object, "spec/nodeName", NULL));
+    read_owner(pod, metadata);
+    pod->job_key = pod->job_name ? mem_printf("%s/%s", pod->ns, pod->job_name) : mem_strdup("");
+    read_status(pod, json_at(object, "spec"), json_at(object, "status"));
+    read_deletion(pod, metadata);
+    return pack(pod);
+}
+
+void pod_merge_previous(struct pod *pod, const struct pod *before)
+{
+    if (!str_eq(pod->uid, before->uid) || !before->deleted_while_running || pod->deleted_while_running)
+        return;
+    pod->deleted_while_running = true;
+    pod->disruption = before->disruption;
+    pod->disrupted_s = before->disrupted_s;
+}
+
+void pod_free(struct pod *pod)
+{
+    mem_free(pod);
+}
+
+bool pod_is_terminal(const struct pod *pod)
+{
+    return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+bool pod_has_stopped(const struct pod *pod, bool gone, bool node_is_fenced)
+{
+    if (node_is_fenced)
+        return true;
+    if (!pod->node)
+        return gone;
+    return pod_is_terminal(pod) && pod->started_all_terminated;
+}

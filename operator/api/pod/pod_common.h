@@ -1,0 +1,31 @@
+/* The parts that all pods of a job share, and the words they are built with: owner, labels, ipu-launch with
+ * its volume and init container, network and placement. Pure. For operator/api/pod/pod_spec*.c alone. */
+#pragma once
+
+#include "operator/api/pod/pod_spec.h"
+
+#define PODPARTS_LAUNCHER_DIR "/opt/ipu-launcher"
+#define PODPARTS_LAUNCHER_PROGRAM PODPARTS_LAUNCHER_DIR "/ipu-launch"
+
+/* What is found at the key if it is of that type; else a new one is put there. Borrowed. */
+cJSON *pod_common_array(cJSON *object, const char *key);
+cJSON *pod_common_object(cJSON *object, const char *key);
+void pod_common_default_str(cJSON *object, const char *key, const char *value); /* unless the key is there */
+
+struct pod_common_name {
+    const char *pod, *role, *container;
+    uint32_t instance;
+};
+void pod_common_put_metadata(cJSON *pod, const struct job *job, const struct pod_common_name *name,
+                             const struct partition_placement *place, const cJSON *from);
+void pod_common_put_owner(cJSON *metadata, const struct job *job);
+void pod_common_put_labels(cJSON *labels, const struct job *job, const char *role);
+
+cJSON *pod_common_mount(cJSON *container, const char *volume, const char *path, bool read_only);
+/* The container's command becomes "ipu-launch VERB -- COMMAND", or "ipu-launch VERB" without one. */
+void pod_common_wrap(cJSON *container, const char *verb, const cJSON *command);
+void pod_common_add_launcher(cJSON *spec, const struct pod_spec_options *options);
+void pod_common_set_termination_message_policy(cJSON *containers);
+void pod_common_put_network(cJSON *spec, const struct pod_spec_options *options);
+void pod_common_set_node_selector(cJSON *spec, const struct partition_placement *place);
+void pod_common_add_pull_secrets(cJSON *spec, const char *const *names);

@@ -1,0 +1,260 @@
+#include "operator/kube/auth/client_config.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "base/io/file.h"
+#include "base/io/loop.h"
+#include "operator/kube/auth/kubeconfig.h"
+#include "operator/kube/auth/credential_files.h"
+
+#define POD_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
+#define CREDENTIAL_MAX_BYTES ((size_t)1024 * 1024)
+/* So long before the end a plugin is asked again: files are looked at each minute. */
+#define EXPIRING_S 120
+
+static char **field_of(struct client_config *client_config, size_t field)
+{
+    return (char **)(void *)((char *)client_config + field);
+}
+
+static void trim(struct str *text)
+{
+    size_t blanks = 0;
+
+    while (text->len > 0 && isspace((unsigned char)text->ptr[text->len - 1]))
+        text->ptr[--text->len] = '\0';
+    while (blanks < text->len && isspace((unsigned char)text->ptr[blanks]))
+        blanks++;
+    str_drop(text, blanks);
+}
+
+/* A token in a header line, or a PEM text, never holds a NUL byte. */
+static bool read_source(const struct credential_file *credential_file, char **ret, struct err *err)
+{
+    AUTO(str) struct str text = {0};
+
+    if (!file_read(credential_file->path, CREDENTIAL_MAX_BYTES, &text, err))
+        return false;
+    if (credential_file->kind == SOURCE_TOKEN)
+        trim(&text);
+    if (text.len == 0 || memchr(text.ptr, '\0', text.len) != NULL)
+        return err_set(err, ERR_INVALID, "%s: empty, or not a text file", credential_file->path);
+    if (credential_file->kind == SOURCE_TOKEN && strpbrk(text.ptr, " \t\r\n") != NULL)
+        return err_set(err, ERR_INVALID, "%s: not one token", credential_file->path);
+    *ret = str_take(&text);
+    return true;
+}
+
+static bool load_source(struct client_config *client_config, struct credential_file *credential_file,
+                        struct err *err)
+{
+    char **slot = field_of(client_config, credential_file->field);
+    AUTO(mem) char *fresh = NULL;
+
+    if (stat(credential_file->path, &credential_file->seen) != 0)
+        credential_file->seen = (struct stat){0}; /* the read tells why */
+    if (!read_source(credential_file, &fresh, err))
+        return false;
+    if (credential_file->kind == SOURCE_PEM && !str_eq(*slot, fresh))
+        client_config->generation++;
+    mem_free(*slot);
+    *slot = TAKE(fresh);
+    return true;
+}
+
+static struct credential_files *sources_of(struct client_config *client_config)
+{
+    if (client_config->sources == NULL)
+        client_config->sources = NEW(struct credential_files);
+    return client_config->sources;
+}
+
+bool credential_files_add(struct client_config *client_config, const char *path, enum source_kind kind,
+                          size_t field, struct err *err)
+{
+    struct credential_files *sources = sources_of(client_config);
+    struct credential_file *credential_file;
+
+    sources->items = mem_grow(sources->items, sources->count + 1, sizeof(*sources->items));
+    credential_file = &sources->items[sources->count++];
+    *credential_file = (struct credential_file){.path = mem_strdup(path), .kind = kind, .field = field};
+    return load_source(client_config, credential_file, err);
+}
+
+static void take_text(char **slot, char **fresh)
+{
+    mem_free(*slot);
+    *slot = TAKE(*fresh);
+}
+
+static bool run_plugin(struct client_config *client_config, struct err *err)
+{
+    AUTO(exec_credential) struct exec_credential fresh = {0};
+
+    if (!exec_plugin_run(client_config->sources->exec_plugin, &fresh, err))
+        return false;
+    client_config->sources->expires_s = fresh.expires_s;
+    client_config->generation +=
+        !str_eq(client_config->cert_pem, fresh.cert_pem) || !str_eq(client_config->key_pem, fresh.key_pem);
+    take_text(&client_config->token, &fresh.token);
+    take_text(&client_config->cert_pem, &fresh.cert_pem);
+    take_text(&client_config->key_pem, &fresh.key_pem);
+    return true;
+}
+
+bool credential_files_set_exec_plugin(struct client_config *client_config, struct exec_plugin *exec_plugin,
+                                      struct err *err)
+{
+    sources_of(client_config)->exec_plugin = exec_plugin;
+    return run_plugin(client_config, err);
+}
+
+static bool is_expiring(const struct credential_files *sources)
+{
+    return sources->expires_s != CREDENTIAL_NEVER_EXPIRES &&
+           loop_unix_micros() / 1000000 + EXPIRING_S >= sources->expires_s;
+}
+
+void credential_files_free(struct credential_files *sources)
+{
+    if (sources == NULL)
+        return;
+    exec_plugin_free(sources->exec_plugin);
+    for (size_t i = 0; i < sources->count; i++)
+        mem_free(sources->items[i].path);
+    mem_free(sources->items);
+    mem_free(sources);
+}
+
+/* Kubernetes swaps a symbolic link in mounted volumes: the inode tells even if the times do not. */
+static bool has_changed(const struct credential_file *credential_file)
+{
+    struct stat now;
+
+    if (stat(credential_file->path, &now) != 0)
+        return true;
+    return now.st_ino != credential_file->seen.st_ino || now.st_size != credential_file->seen.st_size ||
+           now.st_mtim.tv_sec != credential_file->seen.st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != credential_file->seen.st_mtim.tv_nsec;
+}
+
+bool client_config_refresh(struct client_config *client_config, bool force, struct err *err)
+{
+    size_t count = client_config->sources != NULL ? client_config->sources->count : 0;
+    bool good = true;
+
+    for (size_t i = 0; i < count; i++) {
+        struct credential_file *credential_file = &client_config->sources->items[i];
+
+        if (force || has_changed(credential_file))
+            good = load_source(client_config, credential_file, err) && good;
+    }
+    if (client_config->sources != NULL && client_config->sources->exec_plugin != NULL &&
+        (force || is_expiring(client_config->sources)))
+        good = run_plugin(client_config, err) && good;
+    return good;
+}
+
+void client_config_release(struct client_config *client_config)
+{
+    char *owned[] = {client_config->server,    client_config->ca_pem, client_config->cert_pem,
+                     client_config->key_pem,   client_config->token,  client_config->server_name,
+                     client_config->proxy_url, client_config->ns,     client_config->origin};
+
+    for (size_t i = 0; i < COUNT_OF(owned); i++)
+        mem_free(owned[i]);
+    credential_files_free(client_config->sources);
+    *client_config = (struct client_config){0};
+}
+
+/* --- in a pod --- */
+
+static char *pod_server(const char *host, const char *port)
+{
+    bool is_ipv6 = strchr(host, ':') != NULL;
+
+    return mem_printf(is_ipv6 ? "https://[%s]:%s" : "https://%s:%s", host, port);
+}
+
+static char *pod_ns(const char *dir)
+{
+    AUTO(mem) char *path = mem_printf("%s/namespace", dir);
+    AUTO(str) struct str text = {0};
+    struct err absent = {0};
+
+    if (!file_read(path, CREDENTIAL_MAX_BYTES, &text, &absent)) /* optional in projected volumes */
+        return mem_strdup("default");
+    trim(&text);
+    return str_take(&text);
+}
+
+static bool load_pod(const struct client_config_options *options, const char *host, struct client_config *ret,
+                     struct err *err)
+{
+    const char *dir = options->pod_dir != NULL ? options->pod_dir : POD_DIR;
+    const char *port = options->env("KUBERNETES_SERVICE_PORT");
+    AUTO(mem) char *token = mem_printf("%s/token", dir);
+    AUTO(mem) char *ca = mem_printf("%s/ca.crt", dir);
+
+    if (port == NULL || port[0] == '\0')
+        return err_set(
+            err, ERR_INVALID,
+            "KUBERNETES_SERVICE_HOST is set but KUBERNETES_SERVICE_PORT is not; in a pod both are");
+    ret->server = pod_server(host, port);
+    ret->ns = pod_ns(dir);
+    ret->origin = mem_strdup("the pod's service account");
+    return credential_files_add(ret, token, SOURCE_TOKEN, offsetof(struct client_config, token), err) &&
+           credential_files_add(ret, ca, SOURCE_PEM, offsetof(struct client_config, ca_pem), err);
+}
+
+/* --- where to look --- */
+
+static const char *env_of(const struct client_config_options *options, const char *name)
+{
+    const char *value = options->env(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static bool load_home(const struct client_config_options *options, struct client_config *ret, struct err *err)
+{
+    const char *home = env_of(options, "HOME");
+    AUTO(mem) char *path = home != NULL ? mem_printf("%s/.kube/config", home) : NULL;
+
+    if (path == NULL || access(path, F_OK) != 0)
+        return err_set(
+            err, ERR_NOT_FOUND,
+            "no Kubernetes cluster: not in a pod, KUBECONFIG is not set and there is no ~/.kube/config");
+    return kubeconfig_load(path, options, ret, err);
+}
+
+static bool load_any(const struct client_config_options *options, struct client_config *ret, struct err *err)
+{
+    const char *host = env_of(options, "KUBERNETES_SERVICE_HOST");
+    const char *paths = options->kubeconfig;
+
+    if (paths == NULL && host != NULL)
+        return load_pod(options, host, ret, err);
+    if (paths == NULL)
+        paths = env_of(options, "KUBECONFIG");
+    if (paths != NULL)
+        return kubeconfig_load(paths, options, ret, err);
+    return load_home(options, ret, err);
+}
+
+bool client_config_load(const struct client_config_options *options, struct client_config *ret,
+                        struct err *err)
+{
+    struct client_config found = {0};
+
+    if (!load_any(options, &found, err)) {
+        client_config_release(&found);
+        return false;
+    }
+    *ret = found;
+    return true;
+}

@@ -1,0 +1,163 @@
+#include "operator/kube/auth/exec_plugin.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/io/capture.h"
+
+#define INFO "KUBERNETES_EXEC_INFO"
+#define LIMIT_MS 60000
+#define ANSWER_MAX_BYTES ((size_t)1024 * 1024)
+#define WORDS_MAX 1000u
+
+struct exec_plugin {
+    char *command, *api_version, *install_hint, *request;
+    struct strv argv;
+    struct strv env; /* NAME=VALUE, in place of what is inherited */
+};
+
+void exec_plugin_free(struct exec_plugin *exec_plugin)
+{
+    if (!exec_plugin)
+        return;
+    mem_free(exec_plugin->command);
+    mem_free(exec_plugin->api_version);
+    mem_free(exec_plugin->install_hint);
+    mem_free(exec_plugin->request);
+    strv_release(&exec_plugin->argv);
+    strv_release(&exec_plugin->env);
+    mem_free(exec_plugin);
+}
+
+/* ---- from the kubeconfig ---- */
+
+static bool check(const cJSON *exec, struct err *err)
+{
+    const char *version = json_str(exec, "apiVersion", ""),
+               *mode = json_str(exec, "interactiveMode", "IfAvailable");
+
+    if (!*json_str(exec, "command", ""))
+        return err_set(err, ERR_INVALID, "exec names no command");
+    if (!exec_credential_knows_version(version))
+        return err_set(err, ERR_INVALID,
+                       "exec has apiVersion \"%s\"; known are client.authentication.k8s.io/v1 and v1beta1",
+                       version);
+    if (str_eq(mode, "Always"))
+        return err_set(err, ERR_INVALID,
+                       "exec asks its user (interactiveMode: Always), and nobody is asked "
+                       "here; use a token (kubectl create token makes one)");
+    if (!str_eq(mode, "Never") && !str_eq(mode, "IfAvailable"))
+        return err_set(err, ERR_INVALID,
+                       "exec has interactiveMode \"%s\"; it is Never, IfAvailable or Always", mode);
+    return true;
+}
+
+static bool take_words(const cJSON *exec, struct strv *argv, struct err *err)
+{
+    JSON_EACH (word, json_at(exec, "args")) {
+        if (!cJSON_IsString(word) || argv->count >= WORDS_MAX)
+            return err_set(err, ERR_INVALID, "exec's args are no list of up to %u texts", WORDS_MAX);
+        strv_push(argv, word->valuestring);
+    }
+    return true;
+}
+
+static bool take_variables(const cJSON *exec, struct strv *env, struct err *err)
+{
+    JSON_EACH (item, json_at(exec, "env")) {
+        const char *name = json_str(item, "name", "");
+
+        if (!*name || strchr(name, '=') || !json_str(item, "value", NULL) || env->count >= WORDS_MAX)
+            return err_set(err, ERR_INVALID, "exec's env is no list of up to %u names and values", WORDS_MAX);
+        strv_pushf(env, "%s=%s", name, json_str(item, "value", ""));
+    }
+    return true;
+}
+
+/* As kubectl finds it: in PATH, or beside the kubeconfig when it is a relative path. */
+static char *place(const char *command, const char *folder)
+{
+    bool is_relative = strchr(command, '/') && command[0] != '/';
+
+    return is_relative ? mem_printf("%s/%s", folder, command) : mem_strdup(command);
+}
+
+struct exec_plugin *exec_plugin_new(const cJSON *exec, const char *folder, const cJSON *cluster,
+                                    struct err *err)
+{
+    struct exec_plugin *exec_plugin = NEW(struct exec_plugin);
+    bool wants_cluster = json_bool(exec, "provideClusterInfo", false);
+
+    exec_plugin->command = place(json_str(exec, "command", ""), folder);
+    exec_plugin->api_version = mem_strdup(json_str(exec, "apiVersion", ""));
+    exec_plugin->install_hint = mem_strdup(json_str(exec, "installHint", ""));
+    exec_plugin->request = exec_credential_request(exec_plugin->api_version, wants_cluster ? cluster : NULL);
+    strv_push(&exec_plugin->argv, exec_plugin->command);
+    if (check(exec, err) && take_words(exec, &exec_plugin->argv, err) &&
+        take_variables(exec, &exec_plugin->env, err))
+        return exec_plugin;
+    exec_plugin_free(exec_plugin);
+    return NULL;
+}
+
+/* ---- a run ---- */
+
+static bool is_set(const struct strv *env, const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+
+    for (size_t i = 0; i < env->count; i++) {
+        if (strncmp(env->items[i], entry, len) == 0 && env->items[i][len] == '=')
+            return true;
+    }
+    return false;
+}
+
+static void fill_environment(const struct exec_plugin *exec_plugin, struct strv *env)
+{
+    for (size_t i = 0; i < exec_plugin->env.count; i++)
+        strv_push(env, exec_plugin->env.items[i]);
+    strv_pushf(env, INFO "=%s", exec_plugin->request);
+    for (char **entry = environ; *entry; entry++) {
+        if (!is_set(env, *entry))
+            strv_push(env, *entry);
+    }
+}
+
+/* Hints have several lines. */
+static bool hint(const struct exec_plugin *exec_plugin, struct err *err)
+{
+    AUTO(mem) char *text = mem_strdup(exec_plugin->install_hint), *before = mem_strdup(err->msg);
+
+    for (char *at = text; *at; at++)
+        *at = *at == '\n' || *at == '\r' || *at == '\t' ? ' ' : *at;
+    return err_set(err, ERR_NOT_FOUND, "%s%s%s", before, *text ? "; " : "", text);
+}
+
+bool exec_plugin_run(const struct exec_plugin *exec_plugin, struct exec_credential *ret, struct err *err)
+{
+    AUTO(str) struct str printed = {.max = 2 * ANSWER_MAX_BYTES};
+    AUTO(strv) struct strv env = {0}, argv = {0};
+    int status = 0;
+    bool good;
+
+    fill_environment(exec_plugin, &env);
+    for (size_t i = 0; i < exec_plugin->argv.count; i++)
+        strv_push(&argv, exec_plugin->argv.items[i]);
+    if (!capture_run(&(struct capture){.program = exec_plugin->command,
+                                       .argv = strv_argv(&argv),
+                                       .envp = strv_argv(&env),
+                                       .limit_ms = LIMIT_MS,
+                                       .max_bytes = ANSWER_MAX_BYTES},
+                     &printed, &status, err))
+        return err->kind == ERR_NOT_FOUND ? hint(exec_plugin, err) : false;
+    if (status == 0)
+        good = exec_credential_parse(str_slice(&printed), exec_plugin->api_version, ret, err) ||
+               err_wrap(err, "credential plugin %s", exec_plugin->command);
+    else
+        good = err_set(err, ERR_DENIED, "credential plugin %s ended with exit status %d",
+                       exec_plugin->command, status);
+    explicit_bzero(printed.ptr, printed.len);
+    return good;
+}

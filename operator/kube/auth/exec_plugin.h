@@ -1,0 +1,19 @@
+/* A credential plugin: the program that a kubeconfig names under users[].user.exec, as those of clouds do. It
+ * is run with nobody to ask, and the caller waits for it: only the verbs of ipu-operator do that, never the
+ * operator, whose lease cannot wait. */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/doc/json.h"
+#include "operator/kube/auth/exec_credential.h"
+
+struct exec_plugin;
+
+/* exec: as in the kubeconfig, whose folder relative commands are looked for in. cluster: what it is told if
+ * it asks for it (provideClusterInfo), borrowed for the call. NULL with ERR_INVALID: it cannot be used. */
+MUST_USE struct exec_plugin *exec_plugin_new(const cJSON *exec, const char *folder, const cJSON *cluster,
+                                             struct err *err);
+void exec_plugin_free(struct exec_plugin *exec_plugin);
+/* Errors name the command, and what the kubeconfig says about its installation when it is not there. */
+MUST_USE bool exec_plugin_run(const struct exec_plugin *exec_plugin, struct exec_credential *ret,
+                              struct err *err);

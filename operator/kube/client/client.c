@@ -1,0 +1,452 @@
+#include "operator/kube/client/client.h"
+
+#include "base/core/map.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "operator/kube/client/path.h"
+#include "operator/kube/client/retry.h"
+#include "operator/kube/client/transport.h"
+
+#define WARNINGS_MAX 256u
+
+enum call_state {
+    CALL_WAITING, /* in line */
+    CALL_FLYING,
+    CALL_RESTING, /* before it is sent again */
+    CALL_OVER,    /* `done` follows in the next turn */
+};
+
+struct kube_call {
+    struct kube *kube;
+    struct kube_call *prev, *next; /* in the client's list of all calls, in order of arrival */
+    enum call_state state;
+    struct loop_timer timer; /* waiting: its time is up; resting: send again; over: tell */
+    struct http_call *http;
+
+    const char *method; /* a string constant */
+    const char *label;  /* of the counter */
+    const char *plural;
+    char *path;
+    char *text; /* the body */
+    size_t text_len;
+    char *content_type;
+    enum kube_class class;
+    int64_t deadline_ms;
+    int64_t sent_us; /* of the try in flight */
+    struct retry_state retry;
+    struct err refused; /* while CALL_OVER */
+
+    kube_done_fn done;
+    void *ctx;
+};
+
+struct kube {
+    struct loop *loop;
+    struct transport *transport;
+    struct kube_call *first, *last;
+    unsigned window, flying; /* of the work class */
+    size_t waiting;
+    kube_gate_fn may_write;
+    void *gate_ctx;
+    struct map warnings; /* texts that were logged */
+};
+
+static void send_waiting(struct kube *kube);
+static void wait_turn(struct kube_call *call, int64_t left_ms);
+
+struct kube *kube_new(struct loop *loop, struct client_config *client_config,
+                      const struct kube_options *options, struct err *err)
+{
+    struct transport *transport = transport_new(loop, client_config, options->program, err);
+    struct kube *kube;
+
+    if (transport == NULL)
+        return NULL;
+    kube = NEW(struct kube);
+    kube->loop = loop;
+    kube->transport = transport;
+    kube->window = options->window > 0 ? options->window : KUBE_WINDOW;
+    return kube;
+}
+
+static void set_state(struct kube_call *call, enum call_state state)
+{
+    call->kube->waiting += (state == CALL_WAITING);
+    call->kube->waiting -= (call->state == CALL_WAITING);
+    call->state = state;
+}
+
+static void call_free(struct kube_call *call)
+{
+    struct kube *kube = call->kube;
+
+    loop_timer_stop(&call->timer);
+    kube->waiting -= call->state == CALL_WAITING;
+    *(call->prev != NULL ? &call->prev->next : &kube->first) = call->next;
+    *(call->next != NULL ? &call->next->prev : &kube->last) = call->prev;
+    mem_free(call->path);
+    mem_free(call->text);
+    mem_free(call->content_type);
+    mem_free(call);
+}
+
+void kube_free(struct kube *kube)
+{
+    if (kube == NULL)
+        return;
+    while (kube->first != NULL) {
+        if (kube->first->state == CALL_FLYING)
+            http_cancel(kube->first->http);
+        call_free(kube->first);
+    }
+    transport_free(kube->transport);
+    map_release(&kube->warnings);
+    mem_free(kube);
+}
+
+void kube_set_write_gate(struct kube *kube, kube_gate_fn may_write, void *ctx)
+{
+    kube->may_write = may_write;
+    kube->gate_ctx = ctx;
+}
+
+/* --- the end of a call --- */
+
+/* Frees the call before its owner hears of it, so that the owner may do anything then. */
+static void finish(struct kube_call *call, struct kube_response *res)
+{
+    kube_done_fn done = call->done;
+    struct kube *kube = call->kube;
+    void *ctx = call->ctx;
+
+    if (res->err.kind != ERR_NONE)
+        counters_row(transport_counters(kube->transport), call->label, call->plural)->failed++;
+    call_free(call);
+    done(ctx, res);
+    cJSON_Delete(res->body);
+    send_waiting(kube);
+}
+
+static void finish_unsent(struct loop_timer *timer)
+{
+    struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
+    struct err refused = call->refused;
+    struct kube_response res = {
+        .err = refused,
+        .denial = refused.kind == ERR_DENIED ? KUBE_DENIAL_LEASE : KUBE_DENIAL_NONE,
+        .reason = "",
+        .message = refused.msg,
+        .retry_after_ms = -1,
+    };
+
+    finish(call, &res);
+}
+
+/* In the next turn, because callbacks never run inside kube_send. */
+static void refuse(struct kube_call *call)
+{
+    set_state(call, CALL_OVER);
+    loop_timer_start(call->kube->loop, &call->timer, 0, finish_unsent);
+}
+
+/* --- answers --- */
+
+static void log_warning_once(struct kube *kube, struct slice warning)
+{
+    AUTO(mem) char *text = NULL;
+
+    if (warning.len == 0 || kube->warnings.count >= WARNINGS_MAX)
+        return;
+    text = mem_strndup(warning.ptr, warning.len);
+    if (map_set(&kube->warnings, text, kube) == NULL)
+        log_warn("the API server warns", KV("warning", text));
+}
+
+static bool is_json(const struct http_response *http)
+{
+    return str_has_prefix(http->content_type, "application/json");
+}
+
+/* A 2xx answer that is cut or garbled may still have taken effect: the caller must look. */
+static cJSON *answer_body(const struct http_response *http, struct err *err)
+{
+    struct err bad = {0};
+    cJSON *body;
+
+    if (http->body.len == 0 || !is_json(http))
+        return NULL;
+    body = json_parse(http->body, &bad);
+    if (body == NULL && http->status < 300)
+        err_set_code(err, ERR_IO, http->status, "the API server's answer: %s", bad.msg);
+    return body;
+}
+
+static bool is_success(const struct http_response *http)
+{
+    return http->status >= 200 && http->status < 300;
+}
+
+static void read_answer(const struct http_response *http, const struct err *err, struct kube_response *res,
+                        struct kube_status *status)
+{
+    *res =
+        (struct kube_response){.http_status = http->status, .err = *err, .reason = "", .retry_after_ms = -1};
+    if (err->kind == ERR_NONE)
+        res->body = answer_body(http, &res->err);
+    if (err->kind == ERR_NONE && !is_success(http)) {
+        kube_status_read(http->status, res->body, http->retry_after_ms, status);
+        res->err = status->err;
+        res->denial = status->denial;
+        res->reason = status->reason;
+        res->retry_after_ms = status->retry_after_ms;
+    }
+    res->message = status->message != NULL ? status->message : res->err.msg;
+}
+
+static void send_again(struct loop_timer *timer)
+{
+    struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
+    int64_t left_ms = call->deadline_ms - loop_now_ms(call->kube->loop);
+
+    wait_turn(call, left_ms > 0 ? left_ms : 0);
+}
+
+static bool try_again(struct kube_call *call, const struct kube_response *res)
+{
+    struct kube *kube = call->kube;
+    bool renew;
+    int64_t left_ms = call->deadline_ms - loop_now_ms(kube->loop);
+    int64_t delay_ms =
+        retry_delay_ms(&call->retry, &res->err, res->retry_after_ms, left_ms, loop_dice(), &renew);
+
+    if (delay_ms < 0)
+        return false;
+    if (renew)
+        transport_renew(kube->transport);
+    set_state(call, CALL_RESTING);
+    loop_timer_start(kube->loop, &call->timer, delay_ms, send_again);
+    return true;
+}
+
+static void on_answer(void *ctx, const struct http_response *http, const struct err *err)
+{
+    struct kube_call *call = ctx;
+    struct kube *kube = call->kube;
+    struct kube_status status = {0};
+    struct kube_response res;
+
+    call->http = NULL;
+    if (call->class == KUBE_WORK)
+        kube->flying--;
+    openmetrics_observe(
+        &counters_row(transport_counters(kube->transport), call->label, call->plural)->durations,
+        (uint64_t)(loop_clock_us() - call->sent_us));
+    log_warning_once(kube, http->warning);
+    read_answer(http, err, &res, &status);
+    if (res.err.kind != ERR_NONE && try_again(call, &res)) {
+        cJSON_Delete(res.body);
+        send_waiting(kube);
+    } else {
+        finish(call, &res);
+    }
+    kube_status_release(&status);
+}
+
+/* --- sending --- */
+
+static bool is_write(const struct kube_call *call)
+{
+    return !str_eq(call->method, "GET");
+}
+
+static bool may_send(struct kube_call *call)
+{
+    const struct kube *kube = call->kube;
+
+    if (call->class == KUBE_LEASE || !is_write(call) || kube->may_write == NULL)
+        return true;
+    if (kube->may_write(kube->gate_ctx))
+        return true;
+    err_set(&call->refused, ERR_DENIED, "not sent: this process does not hold the lease");
+    return false;
+}
+
+static void send_now(struct kube_call *call)
+{
+    struct kube *kube = call->kube;
+    int64_t left_ms = call->deadline_ms - loop_now_ms(kube->loop);
+    struct http_request request = {
+        .method = call->method,
+        .content_type = call->content_type,
+        .body = {call->text, call->text_len},
+        .timeout_ms = left_ms > 0 ? left_ms : 1,
+        .max_body = JSON_MAX_BYTES,
+        .on_done = on_answer,
+        .ctx = call,
+    };
+
+    loop_timer_stop(&call->timer);
+    set_state(call, CALL_FLYING);
+    call->retry.tries++;
+    if (call->class == KUBE_WORK)
+        kube->flying++;
+    counters_row(transport_counters(kube->transport), call->label, call->plural)->sent++;
+    call->sent_us = loop_clock_us();
+    call->http = transport_send(kube->transport, call->class, call->path, &request);
+}
+
+static void send_or_refuse(struct kube_call *call)
+{
+    if (may_send(call))
+        send_now(call);
+    else
+        refuse(call);
+}
+
+/* Those that wait stand behind at most a window of others, so the walk is short. */
+static void send_waiting(struct kube *kube)
+{
+    for (struct kube_call *call = kube->first; call != NULL; call = call->next) {
+        if (kube->flying >= kube->window || kube->waiting == 0)
+            return;
+        if (call->state == CALL_WAITING)
+            send_or_refuse(call);
+    }
+}
+
+static void on_time_up(struct loop_timer *timer)
+{
+    struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
+
+    err_set(&call->refused, ERR_TIMEOUT, "not sent: the requests before it took too long");
+    finish_unsent(timer);
+}
+
+static void wait_turn(struct kube_call *call, int64_t left_ms)
+{
+    set_state(call, CALL_WAITING);
+    loop_timer_start(call->kube->loop, &call->timer, left_ms, on_time_up);
+    if (call->class == KUBE_LEASE)
+        send_or_refuse(call);
+    else
+        send_waiting(call->kube);
+}
+
+/* --- new calls --- */
+
+static char *path_with_query(const struct kube_request *request)
+{
+    AUTO(str) struct str path = {0};
+    char sign = '?';
+
+    if (request->resource != NULL)
+        kube_path_add(&path, request->resource, request->ns, request->name, request->sub);
+    else
+        str_adds(&path, request->path);
+    for (const char *const *pair = request->query; pair != NULL && pair[0] != NULL; pair += 2) {
+        str_addc(&path, sign);
+        http_add_escaped(&path, pair[0]);
+        str_addc(&path, '=');
+        http_add_escaped(&path, pair[1]);
+        sign = '&';
+    }
+    return str_take(&path);
+}
+
+static void take_body(struct kube_call *call, const struct kube_request *request)
+{
+    const char *type = request->content_type != NULL ? request->content_type : "application/json";
+
+    if (request->body != NULL) {
+        call->text = json_print(request->body);
+        call->text_len = slice_of(call->text).len;
+    } else if (request->text.len > 0) {
+        call->text = mem_dup(request->text.ptr, request->text.len);
+        call->text_len = request->text.len;
+    }
+    if (call->text != NULL)
+        call->content_type = mem_strdup(type);
+}
+
+static struct kube_call *call_new(struct kube *kube, const struct kube_request *request)
+{
+    int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : KUBE_TIMEOUT_MS;
+    struct kube_call *call = NEW(struct kube_call);
+
+    call->kube = kube;
+    call->label = counters_method(request);
+    call->method = str_eq(call->label, "LIST") ? "GET" : call->label;
+    call->plural = request->resource != NULL ? request->resource->plural : "";
+    call->path = path_with_query(request);
+    take_body(call, request);
+    call->class = request->class;
+    call->deadline_ms = loop_now_ms(kube->loop) + timeout_ms;
+    call->retry.is_safe = retry_is_safe(call->method, call->content_type, request->retry_post);
+    call->prev = kube->last;
+    *(kube->last != NULL ? &kube->last->next : &kube->first) = call;
+    kube->last = call;
+    call->state = CALL_OVER; /* until it stands in line */
+    return call;
+}
+
+struct kube_call *kube_send(struct kube *kube, const struct kube_request *request, kube_done_fn done,
+                            void *ctx)
+{
+    struct kube_call *call = call_new(kube, request);
+
+    call->done = done;
+    call->ctx = ctx;
+    wait_turn(call, call->deadline_ms - loop_now_ms(kube->loop));
+    return call;
+}
+
+void kube_cancel(struct kube_call *call)
+{
+    struct kube *kube;
+
+    if (call == NULL)
+        return;
+    kube = call->kube;
+    if (call->state == CALL_FLYING) {
+        http_cancel(call->http);
+        if (call->class == KUBE_WORK)
+            kube->flying--;
+    }
+    call_free(call);
+    send_waiting(kube);
+}
+
+void kube_abort(struct kube *kube)
+{
+    transport_abort(kube->transport);
+}
+
+/* --- looking --- */
+
+struct loop *kube_loop(const struct kube *kube)
+{
+    return kube->loop;
+}
+
+struct transport *kube_transport(const struct kube *kube)
+{
+    return kube->transport;
+}
+
+size_t kube_counters(const struct kube *kube, const struct kube_counter **ret)
+{
+    const struct counters *counters = transport_counters(kube->transport);
+
+    *ret = counters->rows;
+    return counters->count;
+}
+
+uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource)
+{
+    return counters_sent(transport_counters(kube->transport), method, resource);
+}
+
+unsigned kube_in_flight(const struct kube *kube)
+{
+    return kube->flying;
+}

@@ -1,0 +1,414 @@
+#include "operator/kube/watch/watch.h"
+
+#include <string.h>
+
+#include "base/core/lines.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/watch/list_reader.h"
+#include "operator/kube/client/stream.h"
+#include "operator/kube/client/transport.h"
+#include "operator/kube/watch/watch_step.h"
+
+/* Bookmarks come each minute. */
+#define SILENCE_MS ((int64_t)90000)
+/* What is wrong with a watch is said soon after its answer has begun, or nothing is. */
+#define SETTLED_MS ((int64_t)5000)
+/* The server answers a streaming list at once, or does not know what it is. */
+#define LIST_SILENCE_MS ((int64_t)10000)
+
+struct watch {
+    struct kube *kube;
+    struct loop *loop;
+    struct watch_options options;
+    char *ns, *label_selector, *field_selector; /* what options point to */
+    struct store *store;
+    struct watch_state state;
+    struct stream *stream;    /* NULL: none */
+    struct lines lines;       /* of a watch */
+    struct list_reader items; /* of a page */
+    bool is_reading_page;
+    struct loop_timer timer; /* with a stream: silence; without: the next request */
+    int64_t heard_ms;
+    struct err failure;     /* ours, while the stream that it ended is ending */
+    int64_t finish_wait_ms; /* >= 0: an event ended the stream, and this follows; -1: none did */
+    bool has_told_synced;
+    int64_t trouble_since_ms; /* -1: all is well */
+    struct watch_counters counters;
+};
+
+static void send(struct loop_timer *timer);
+static void on_silence(struct loop_timer *timer);
+
+static struct watch_input input_of(const struct watch *watch, enum watch_input_kind what)
+{
+    return (struct watch_input){
+        .what = what,
+        .retry_after_ms = -1,
+        .now_ms = loop_now_ms(watch->loop),
+        .dice = loop_dice(),
+    };
+}
+
+/* A failure is logged when it begins, and its end is logged too; what happens in between only makes noise. */
+static void note_trouble(struct watch *watch)
+{
+    const struct err *trouble = &watch->state.trouble;
+    const char *kind = watch->options.resource->plural;
+
+    if (trouble->kind != ERR_NONE && watch->trouble_since_ms < 0) {
+        watch->trouble_since_ms = loop_now_ms(watch->loop);
+        log_warn("watch is in trouble", KV("resource", kind), KV("cause", trouble->msg));
+    } else if (trouble->kind == ERR_NONE && watch->trouble_since_ms >= 0) {
+        watch->trouble_since_ms = -1;
+        log_info("watch is well again", KV("resource", kind));
+    }
+}
+
+static void tell_synced(struct watch *watch)
+{
+    if (watch->has_told_synced || !watch->state.is_listed)
+        return;
+    watch->has_told_synced = true;
+    if (watch->options.on_synced != NULL)
+        watch->options.on_synced(watch->options.ctx);
+}
+
+static void skip_other_kind(struct watch *watch)
+{
+    watch->counters.skipped++;
+    log_debug("watch skips an event", KV("resource", watch->options.resource->plural),
+              KV("cause", "unknown type or another kind"));
+}
+
+/* What is in it stays unknown, which somebody has to be told. */
+static void skip_unreadable(struct watch *watch, const struct err *why)
+{
+    watch->counters.skipped++;
+    log_warn("an object cannot be read, and is passed over", KV("resource", watch->options.resource->plural),
+             KV("cause", why->msg));
+}
+
+static void change_store(struct watch *watch, const struct watch_output *out)
+{
+    switch (out->effect) {
+    case WATCH_EFFECT_NONE:
+        break;
+    case WATCH_EFFECT_LIST_BEGIN:
+        store_list_begin(watch->store);
+        break;
+    case WATCH_EFFECT_PUT:
+        watch->counters.skipped += !store_put(watch->store, out->item);
+        break;
+    case WATCH_EFFECT_DELETE:
+        watch->counters.skipped += !store_delete(watch->store, out->item);
+        break;
+    case WATCH_EFFECT_LIST_END:
+        watch->counters.lists++;
+        store_list_end(watch->store);
+        tell_synced(watch);
+        break;
+    case WATCH_EFFECT_SKIP:
+        skip_other_kind(watch);
+        break;
+    }
+}
+
+static void step(struct watch *watch, const struct watch_input *input, struct watch_output *ret)
+{
+    watch_step(&watch->state, input, ret);
+    watch->counters.expired = watch->state.expirations;
+    change_store(watch, ret);
+    note_trouble(watch);
+    if (ret->renew)
+        transport_renew(kube_transport(watch->kube));
+}
+
+/* --- reading --- */
+
+static bool on_line(struct watch *watch, struct slice line)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *event = json_parse(line, &err);
+    struct watch_input input = input_of(watch, WATCH_INPUT_EVENT);
+    struct watch_output out;
+
+    watch->counters.items++;
+    if (event == NULL) {
+        skip_unreadable(watch, &err);
+        return true;
+    }
+    input.object = event;
+    step(watch, &input, &out);
+    if (out.finish)
+        watch->finish_wait_ms = out.wait_ms;
+    return !out.finish;
+}
+
+static bool read_lines(struct watch *watch, const char *bytes, size_t len)
+{
+    struct slice line;
+
+    if (!lines_push(&watch->lines, bytes, len, &watch->failure))
+        return false;
+    while (lines_next(&watch->lines, &line))
+        if (!on_line(watch, line))
+            return false;
+    return true;
+}
+
+/* Items of a typed list say neither kind nor version: the list says it for all of them. */
+static void name_kind(const struct watch *watch, cJSON *item)
+{
+    AUTO(str) struct str version = {0};
+
+    if (json_at(item, "kind") != NULL)
+        return;
+    kube_api_version_add(&version, watch->options.resource);
+    json_put_str(item, "kind", watch->options.resource->kind);
+    json_put_str(item, "apiVersion", str_text(&version));
+}
+
+static bool on_item(void *ctx, struct slice text, struct err *err)
+{
+    struct watch *watch = ctx;
+    struct err bad = {0};
+    AUTO(json) cJSON *item = json_parse(text, &bad);
+
+    (void)err; /* one item that cannot be read must not hide the others */
+    watch->counters.items++;
+    if (item == NULL) {
+        skip_unreadable(watch, &bad);
+        return true;
+    }
+    name_kind(watch, item);
+    watch->counters.skipped += !store_put(watch->store, item);
+    return true;
+}
+
+static bool read_page(struct watch *watch, const char *bytes, size_t len)
+{
+    return list_reader_feed(&watch->items, bytes, len, on_item, watch, &watch->failure);
+}
+
+static bool on_bytes(void *ctx, const char *bytes, size_t len)
+{
+    struct watch *watch = ctx;
+
+    watch->heard_ms = loop_now_ms(watch->loop);
+    return watch->is_reading_page ? read_page(watch, bytes, len) : read_lines(watch, bytes, len);
+}
+
+/* --- the end of a request --- */
+
+static void forget_bytes(struct watch *watch)
+{
+    lines_release(&watch->lines);
+    list_reader_release(&watch->items);
+}
+
+static void rest(struct watch *watch, const struct watch_output *out)
+{
+    loop_timer_start(watch->loop, &watch->timer, out->wait_ms, send);
+}
+
+static void on_closed(struct watch *watch, const struct err *err, int64_t retry_after_ms)
+{
+    struct watch_input input = input_of(watch, WATCH_INPUT_CLOSED);
+    struct watch_output out;
+
+    input.err = err;
+    input.retry_after_ms = retry_after_ms;
+    step(watch, &input, &out);
+    rest(watch, &out);
+}
+
+static void on_page_end(struct watch *watch, struct err *err)
+{
+    AUTO(json) cJSON *envelope = list_reader_end(&watch->items, err);
+    struct watch_input input = input_of(watch, WATCH_INPUT_PAGE);
+    struct watch_output out;
+
+    if (envelope == NULL) {
+        on_closed(watch, err, -1);
+        return;
+    }
+    input.object = envelope;
+    step(watch, &input, &out);
+    rest(watch, &out);
+}
+
+static void on_end(void *ctx, const struct err *err, int64_t retry_after_ms)
+{
+    struct watch *watch = ctx;
+    struct err failure = watch->failure.kind != ERR_NONE ? watch->failure : *err;
+
+    watch->stream = NULL;
+    if (watch->finish_wait_ms >= 0)
+        loop_timer_start(watch->loop, &watch->timer, watch->finish_wait_ms, send);
+    else if (failure.kind == ERR_NONE && watch->is_reading_page)
+        on_page_end(watch, &failure);
+    else
+        on_closed(watch, &failure, retry_after_ms);
+    forget_bytes(watch);
+}
+
+static int64_t silence_limit_ms(const struct watch *watch)
+{
+    return watch->state.phase == WATCH_STREAM_LIST ? LIST_SILENCE_MS : watch->options.silence_ms;
+}
+
+static void on_silence(struct loop_timer *timer)
+{
+    struct watch *watch = CONTAINER_OF(timer, struct watch, timer);
+    int64_t left_ms = watch->heard_ms + silence_limit_ms(watch) - loop_now_ms(watch->loop);
+    struct watch_input input = input_of(watch, WATCH_INPUT_IDLE);
+    struct watch_output out;
+
+    if (left_ms > 0) {
+        loop_timer_start(watch->loop, &watch->timer, left_ms, on_silence);
+        return;
+    }
+    watch->counters.silent++;
+    stream_close(TAKE(watch->stream));
+    forget_bytes(watch);
+    step(watch, &input, &out);
+    rest(watch, &out);
+}
+
+static void on_settled(struct loop_timer *timer)
+{
+    struct watch *watch = CONTAINER_OF(timer, struct watch, timer);
+    struct watch_input input = input_of(watch, WATCH_INPUT_SETTLED);
+    struct watch_output out;
+
+    step(watch, &input, &out);
+    on_silence(timer);
+}
+
+static void on_head(void *ctx)
+{
+    struct watch *watch = ctx;
+
+    if (watch->trouble_since_ms >= 0 && silence_limit_ms(watch) > SETTLED_MS)
+        loop_timer_start(watch->loop, &watch->timer, SETTLED_MS, on_settled);
+}
+
+/* --- sending --- */
+
+static void send(struct loop_timer *timer)
+{
+    struct watch *watch = CONTAINER_OF(timer, struct watch, timer);
+    AUTO(strv) struct strv query = {0};
+    struct watch_input input = input_of(watch, WATCH_INPUT_SEND);
+    struct watch_output out;
+
+    step(watch, &input, &out);
+    watch_query(&watch->state, watch->label_selector, watch->field_selector, loop_dice(), &query);
+    watch->is_reading_page = watch->state.phase == WATCH_PAGES;
+    watch->counters.pages += watch->is_reading_page;
+    watch->counters.streams += !watch->is_reading_page;
+    lines_init(&watch->lines, JSON_MAX_BYTES);
+    list_reader_init(&watch->items, JSON_MAX_BYTES);
+    watch->heard_ms = loop_now_ms(watch->loop);
+    watch->failure = (struct err){0};
+    watch->finish_wait_ms = -1;
+    watch->stream = stream_open(watch->kube, &(struct stream_request){
+                                                 .resource = watch->options.resource,
+                                                 .ns = watch->ns,
+                                                 .query = &query,
+                                                 .is_watch = !watch->is_reading_page,
+                                                 .timeout_ms = watch_timeout_ms(&watch->state),
+                                                 .on_head = on_head,
+                                                 .on_bytes = on_bytes,
+                                                 .on_end = on_end,
+                                                 .ctx = watch,
+                                             });
+    loop_timer_start(watch->loop, &watch->timer, silence_limit_ms(watch), on_silence);
+}
+
+/* --- life --- */
+
+struct watch *watch_new(struct kube *kube, const struct watch_options *options)
+{
+    struct watch *watch = NEW(struct watch);
+
+    watch->kube = kube;
+    watch->loop = kube_loop(kube);
+    watch->options = *options;
+    if (watch->options.silence_ms == 0)
+        watch->options.silence_ms = SILENCE_MS;
+    watch->ns = mem_strdup(options->ns);
+    watch->label_selector = mem_strdup(options->label_selector);
+    watch->field_selector = mem_strdup(options->field_selector);
+    watch->trouble_since_ms = -1;
+    watch->store = store_new(&(struct store_options){
+        .view = options->view,
+        .view_free = options->view_free,
+        .index_key = options->index_key,
+        .on_change = options->on_change,
+        .ctx = options->ctx,
+    });
+    watch_state_init(&watch->state, options->resource->kind);
+    loop_timer_start(watch->loop, &watch->timer, 0, send);
+    return watch;
+}
+
+void watch_free(struct watch *watch)
+{
+    if (watch == NULL)
+        return;
+    loop_timer_stop(&watch->timer);
+    stream_close(TAKE(watch->stream));
+    forget_bytes(watch);
+    watch_state_release(&watch->state);
+    store_free(watch->store);
+    mem_free(watch->ns);
+    mem_free(watch->label_selector);
+    mem_free(watch->field_selector);
+    mem_free(watch);
+}
+
+bool watch_is_synced(const struct watch *watch)
+{
+    return watch->state.is_listed;
+}
+
+const char *watch_resource(const struct watch *watch)
+{
+    return watch->options.resource->plural;
+}
+
+const struct store *watch_store(const struct watch *watch)
+{
+    return watch->store;
+}
+
+bool watch_can_compare(const char *resource_version)
+{
+    return resource_version[0] != '\0' && resource_version[strspn(resource_version, "0123456789")] == '\0';
+}
+
+bool watch_has_passed(const struct watch *watch, const char *resource_version)
+{
+    const char *position = watch->state.position;
+    size_t have = position != NULL ? strlen(position) : 0, want = strlen(resource_version);
+
+    if (position == NULL || !watch_can_compare(position) || !watch_can_compare(resource_version))
+        return false;
+    return have != want ? have > want : strcmp(position, resource_version) >= 0;
+}
+
+const struct err *watch_trouble(const struct watch *watch, int64_t *ret_since_ms)
+{
+    if (watch->trouble_since_ms < 0)
+        return NULL;
+    *ret_since_ms = watch->trouble_since_ms;
+    return &watch->state.trouble;
+}
+
+const struct watch_counters *watch_counters(const struct watch *watch)
+{
+    return &watch->counters;
+}

@@ -1,0 +1,36 @@
+/* What the Secret of a V-IPU controller holds: whom the operator is there, how the controller is known, and
+ * whom the controller takes job pods for. Read from the files that the Secret is mounted as, a folder for
+ * each; nobody else reads them, nothing of it is ever part of a message, and keys are wiped from memory when
+ * they are released. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "operator/pool/config.h"
+
+#define ACCESS_USER_ID "user-id"
+#define ACCESS_KEY "access-key"
+#define ACCESS_CA "ca.crt"
+#define ACCESS_JOB_USER_ID "job-user-id"
+#define ACCESS_JOB_KEY "job-access-key"
+
+struct controller_secret { /* owned; NULL: not there */
+    char *user_id, *key;
+    char *ca_pem, *ca_file; /* both or none */
+    char *job_user_id, *job_key;
+};
+
+/* Replaces *ret. ERR_INVALID with everything that is wrong with the Secret; *ret is untouched then. */
+MUST_USE bool controller_secret_read(const char *folder, struct controller_secret *ret, struct err *err);
+bool controller_secret_equal(const struct controller_secret *a, const struct controller_secret *b);
+void controller_secret_release(struct controller_secret *controller_secret);
+
+/* The controller does not let the operator in, or is not believed: says which Secret to look at. `sent`: it
+ * has been asked, so that the key is what it does not like. Other errors stay as they are. */
+void controller_secret_explain_error(const struct vipu_controller_config *config, bool sent, struct err *err);
+
+static inline void controller_secret_auto(struct controller_secret *controller_secret)
+{
+    controller_secret_release(controller_secret);
+}

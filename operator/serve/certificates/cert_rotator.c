@@ -1,0 +1,379 @@
+#include "operator/serve/certificates/cert_rotator.h"
+
+#include <string.h>
+
+#include "base/core/backoff.h"
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "operator/kube/client/client.h"
+#include "operator/kube/watch/watch.h"
+#include "operator/serve/certificates/ca_bundle.h"
+#include "operator/serve/certificates/certificate_secret.h"
+
+enum { CONFIGS = 2, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000, GONE_MS = 10 * 1000 };
+
+static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000}; /* with a failure */
+static const struct backoff curiosity = {.first_ms = 100, .max_ms = 60 * 1000}; /* what a success came to */
+
+/* One of the two webhook configurations. */
+struct bundle {
+    struct cert_rotator *cert_rotator;
+    const struct kube_resource *resource;
+    struct watch *watch; /* its views are the list of its webhooks */
+    struct kube_call *call;
+    struct ca_bundle_others others[CA_BUNDLE_WEBHOOKS_MAX];
+};
+
+struct cert_rotator {
+    struct kube *kube;
+    struct loop *loop;
+    struct cert_rotator_options options;
+    char *ns, *name;
+    char *given;      /* the Secret, if somebody else keeps it */
+    const char *told; /* what is wrong with that one, as it was logged last */
+    struct watch *secret;
+    struct kube_call *write;
+    struct bundle bundles[CONFIGS];
+    struct certificate shown; /* what on_certificate had last */
+    struct loop_timer timer;  /* the next look without a cause */
+    char *announced;          /* the certificate whose CA API servers are taking note of */
+    struct loop_timer notice; /* while they do */
+    int64_t gone_ms;          /* since when the Secret is missed; 0: it is not */
+    bool is_unasked;          /* it is gone, and so are the configurations: that was logged */
+    unsigned tries;           /* writes since all was well */
+};
+
+static void look(struct cert_rotator *cert_rotator);
+
+static int64_t now_s(void)
+{
+    return loop_unix_micros() / 1000000;
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    look(CONTAINER_OF(timer, struct cert_rotator, timer));
+}
+
+static void look_later(struct cert_rotator *cert_rotator, int64_t delay_ms)
+{
+    loop_timer_start(cert_rotator->loop, &cert_rotator->timer, delay_ms, on_timer);
+}
+
+/* What was written shows in a watch, maybe before its answer and maybe later; never in one that died
+ * silently, and then it would be written again and again. */
+static void on_success(struct cert_rotator *cert_rotator)
+{
+    look_later(cert_rotator, backoff_delay_ms(&curiosity, ++cert_rotator->tries, loop_dice()));
+}
+
+static void on_failure(struct cert_rotator *cert_rotator, const char *what, const struct kube_response *res)
+{
+    log_warn(what, KV("name", cert_rotator->name), KV("cause", res->err.msg));
+    look_later(cert_rotator, backoff_delay_ms(&patience, ++cert_rotator->tries, loop_dice()));
+}
+
+/* ---- the Secret ---- */
+
+static void on_written(void *ctx, struct kube_response *res)
+{
+    struct cert_rotator *cert_rotator = ctx;
+
+    cert_rotator->write = NULL;
+    /* Another replica was faster: what it wrote serves us as well. */
+    if (res->err.kind == ERR_NONE || res->err.kind == ERR_CONFLICT || res->err.kind == ERR_EXISTS)
+        on_success(cert_rotator);
+    else
+        on_failure(cert_rotator, "the webhooks' certificate cannot be kept", res);
+}
+
+/* The watch brings what comes of it, to us and to the other replicas. */
+static void renew(struct cert_rotator *cert_rotator, const struct certificate_secret *old, const char *why)
+{
+    AUTO(certificate) struct certificate made = {0};
+    AUTO(json) cJSON *body = NULL;
+
+    log_info("renewing the webhooks' certificate", KV("secret", cert_rotator->name), KV("because", why));
+    /* What is shown now must stay trusted until it is shown no more, even if the Secret forgot it. */
+    certificate_make(cert_rotator->options.names, now_s(),
+                     cert_rotator->shown.ca ? cert_rotator->shown.ca
+                     : old                  ? old->certificate.ca
+                                            : NULL,
+                     &made);
+    body = certificate_secret_body(cert_rotator->name, old, &made);
+    cert_rotator->write = kube_send(cert_rotator->kube,
+                                    &(struct kube_request){.method = old ? "PATCH" : "POST",
+                                                           .resource = &KUBE_SECRETS,
+                                                           .ns = cert_rotator->ns,
+                                                           .name = old ? cert_rotator->name : NULL,
+                                                           .content_type = old ? KUBE_MERGE_PATCH : NULL,
+                                                           .body = body},
+                                    on_written, cert_rotator);
+}
+
+/* ---- the configurations ---- */
+
+static bool view_webhooks(void *ctx, const cJSON *item, void **ret)
+{
+    (void)ctx;
+    return (*ret = json_dup(json_at(item, "webhooks"))) != NULL;
+}
+
+static void free_webhooks(void *view)
+{
+    cJSON_Delete(view);
+}
+
+static void on_bundled(void *ctx, struct kube_response *res)
+{
+    struct bundle *bundle = ctx;
+
+    bundle->call = NULL;
+    if (res->err.kind == ERR_NONE)
+        on_success(bundle->cert_rotator);
+    else
+        on_failure(bundle->cert_rotator, "a webhook configuration cannot be told whom to trust", res);
+}
+
+/* True when this configuration is there and trusts `ca` (PEM), or is not there. */
+static bool bundle_is_told(struct bundle *bundle, const char *ca)
+{
+    struct cert_rotator *cert_rotator = bundle->cert_rotator;
+
+    if (bundle->call)
+        return false;
+    AUTO(json)
+    cJSON *patch = ca_bundle_patch(store_view(watch_store(bundle->watch), NULL, cert_rotator->name), ca,
+                                   now_s(), bundle->others);
+    if (!patch->child)
+        return true;
+    bundle->call = kube_send(cert_rotator->kube,
+                             &(struct kube_request){.method = "PATCH",
+                                                    .resource = bundle->resource,
+                                                    .name = cert_rotator->name,
+                                                    .content_type = KUBE_JSON_PATCH,
+                                                    .body = patch},
+                             on_bundled, bundle);
+    return false;
+}
+
+/* ---- both ---- */
+
+static void show(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+{
+    certificate_release(&cert_rotator->shown);
+    cert_rotator->shown = (struct certificate){.ca = mem_strdup(certificate->ca),
+                                               .cert = mem_strdup(certificate->cert),
+                                               .key = mem_strdup(certificate->key)};
+    cert_rotator->options.on_certificate(cert_rotator->options.ctx, &cert_rotator->shown);
+}
+
+static const char *secret_name(const struct cert_rotator *cert_rotator)
+{
+    return cert_rotator->given ? cert_rotator->given : cert_rotator->name;
+}
+
+static const struct certificate_secret *kept(const struct cert_rotator *cert_rotator)
+{
+    return store_view(watch_store(cert_rotator->secret), cert_rotator->ns, secret_name(cert_rotator));
+}
+
+static const char *fault_of(const struct cert_rotator *cert_rotator,
+                            const struct certificate_secret *certificate_secret)
+{
+    if (!certificate_secret)
+        return "there is no Secret";
+    return certificate_problem(&certificate_secret->certificate, cert_rotator->options.names,
+                               cert_rotator->given != NULL, now_s());
+}
+
+/* It is looked at again when it changes. */
+static void tell(struct cert_rotator *cert_rotator, const char *fault)
+{
+    if (!str_eq(cert_rotator->told, fault))
+        log_warn("the webhooks' certificate, which others keep, cannot be used",
+                 KV("secret", cert_rotator->given), KV("cause", fault));
+    cert_rotator->told = fault;
+}
+
+static void on_noticed(struct loop_timer *timer)
+{
+    struct cert_rotator *cert_rotator = CONTAINER_OF(timer, struct cert_rotator, notice);
+    const struct certificate_secret *certificate_secret = kept(cert_rotator);
+
+    /* Another one since then is announced for itself. */
+    if (!fault_of(cert_rotator, certificate_secret) &&
+        str_eq(certificate_secret->certificate.cert, cert_rotator->announced))
+        show(cert_rotator, &certificate_secret->certificate);
+    mem_set_str(&cert_rotator->announced, NULL);
+    look(cert_rotator);
+}
+
+static void announce(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+{
+    mem_set_str(&cert_rotator->announced, certificate->cert);
+    loop_timer_start(cert_rotator->loop, &cert_rotator->notice, NOTICE_MS, on_noticed);
+}
+
+static void use(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+{
+    /* Those that we make know the CAs before them; others' do not. */
+    bool is_first_of_two = cert_rotator->given && cert_rotator->shown.cert &&
+                           !str_eq(cert_rotator->shown.cert, certificate->cert);
+    AUTO(mem)
+    char *trusted = ca_bundle_join(certificate->ca, is_first_of_two ? cert_rotator->shown.ca : NULL);
+    int64_t farewell_ms = INT64_MAX;
+    bool told = true;
+
+    for (size_t i = 0; i < CONFIGS; i++) {
+        told = bundle_is_told(&cert_rotator->bundles[i], trusted) && told;
+        int64_t next_ms = ca_bundle_next_expiry_ms(cert_rotator->bundles[i].others, now_s());
+        farewell_ms = next_ms < farewell_ms ? next_ms : farewell_ms;
+    }
+    if (!told)
+        return;
+    cert_rotator->tries = 0;
+    if (farewell_ms != INT64_MAX)
+        look_later(cert_rotator, farewell_ms);
+    if (str_eq(cert_rotator->shown.cert, certificate->cert))
+        return;
+    if (!cert_rotator->shown.cert)
+        show(cert_rotator, certificate);
+    else if (!str_eq(cert_rotator->announced, certificate->cert))
+        announce(cert_rotator, certificate);
+}
+
+static bool is_synced(const struct cert_rotator *cert_rotator)
+{
+    bool all = watch_is_synced(cert_rotator->secret);
+
+    for (size_t i = 0; i < CONFIGS; i++)
+        all = all && watch_is_synced(cert_rotator->bundles[i].watch);
+    return all;
+}
+
+static bool is_asked_for(const struct cert_rotator *cert_rotator)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < CONFIGS; i++)
+        any = any || store_view(watch_store(cert_rotator->bundles[i].watch), NULL, cert_rotator->name);
+    return any;
+}
+
+/* Helm takes configurations and Secret away while this process is told to end, which may take its time. Who
+ * made the Secret anew would leave one behind that the next installation stumbles over: without a
+ * configuration nobody needs one, and what is shown is good while that is waited for. */
+static bool may_renew_now(struct cert_rotator *cert_rotator,
+                          const struct certificate_secret *certificate_secret)
+{
+    int64_t now_ms = loop_clock_ms(), left_ms;
+    bool is_unasked = !certificate_secret && !is_asked_for(cert_rotator);
+
+    if (is_unasked && !cert_rotator->is_unasked)
+        log_info("without webhook configurations their Secret is not made", KV("secret", cert_rotator->name));
+    cert_rotator->is_unasked = is_unasked;
+    if (certificate_secret || is_unasked || !cert_rotator->shown.cert)
+        return !is_unasked;
+    if (!cert_rotator->gone_ms)
+        cert_rotator->gone_ms = now_ms;
+    left_ms = cert_rotator->gone_ms + GONE_MS - now_ms;
+    if (left_ms > 0)
+        look_later(cert_rotator, left_ms);
+    return left_ms <= 0;
+}
+
+static void look(struct cert_rotator *cert_rotator)
+{
+    if (!loop_timer_is_running(&cert_rotator->timer))
+        look_later(cert_rotator, HOUR_MS);
+    if (cert_rotator->write || !is_synced(cert_rotator))
+        return;
+    const struct certificate_secret *certificate_secret = kept(cert_rotator);
+    const char *fault = fault_of(cert_rotator, certificate_secret);
+    if (certificate_secret)
+        cert_rotator->gone_ms = 0;
+    if (cert_rotator->given)
+        tell(cert_rotator, fault);
+    if (!fault)
+        use(cert_rotator, &certificate_secret->certificate);
+    else if (!cert_rotator->given && may_renew_now(cert_rotator, certificate_secret))
+        renew(cert_rotator, certificate_secret, fault);
+}
+
+static void on_synced(void *ctx)
+{
+    look(ctx);
+}
+
+static void on_change(void *ctx, const struct store_change *change)
+{
+    (void)change;
+    look(ctx);
+}
+
+static struct watch *watch_one(struct cert_rotator *cert_rotator, const struct kube_resource *resource,
+                               const char *ns, const char *name, bool (*view)(void *, const cJSON *, void **),
+                               void (*view_free)(void *))
+{
+    AUTO(mem) char *selector = mem_printf("metadata.name=%s", name);
+
+    return watch_new(cert_rotator->kube, &(struct watch_options){.resource = resource,
+                                                                 .ns = ns,
+                                                                 .field_selector = selector,
+                                                                 .view = view,
+                                                                 .view_free = view_free,
+                                                                 .on_change = on_change,
+                                                                 .on_synced = on_synced,
+                                                                 .ctx = cert_rotator});
+}
+
+struct cert_rotator *cert_rotator_new(struct kube *kube, const struct cert_rotator_options *options)
+{
+    static const struct kube_resource *const configs[CONFIGS] = {&KUBE_MUTATING_WEBHOOKS,
+                                                                 &KUBE_VALIDATING_WEBHOOKS};
+    struct cert_rotator *cert_rotator = NEW(struct cert_rotator);
+
+    cert_rotator->kube = kube;
+    cert_rotator->loop = kube_loop(kube);
+    cert_rotator->options = *options;
+    cert_rotator->ns = mem_strdup(options->ns);
+    cert_rotator->name = mem_strdup(options->name);
+    cert_rotator->given = options->given ? mem_strdup(options->given) : NULL;
+    cert_rotator->secret = watch_one(cert_rotator, &KUBE_SECRETS, cert_rotator->ns, secret_name(cert_rotator),
+                                     certificate_secret_view, certificate_secret_free);
+    for (size_t i = 0; i < CONFIGS; i++)
+        cert_rotator->bundles[i] = (struct bundle){
+            .cert_rotator = cert_rotator,
+            .resource = configs[i],
+            .watch =
+                watch_one(cert_rotator, configs[i], NULL, cert_rotator->name, view_webhooks, free_webhooks),
+        };
+    return cert_rotator;
+}
+
+int64_t cert_rotator_expiry_s(const struct cert_rotator *cert_rotator)
+{
+    return cert_rotator->shown.cert ? certificate_end_s(&cert_rotator->shown) : 0;
+}
+
+void cert_rotator_free(struct cert_rotator *cert_rotator)
+{
+    if (!cert_rotator)
+        return;
+    loop_timer_stop(&cert_rotator->timer);
+    loop_timer_stop(&cert_rotator->notice);
+    kube_cancel(cert_rotator->write);
+    for (size_t i = 0; i < CONFIGS; i++) {
+        kube_cancel(cert_rotator->bundles[i].call);
+        watch_free(cert_rotator->bundles[i].watch);
+    }
+    watch_free(cert_rotator->secret);
+    certificate_release(&cert_rotator->shown);
+    mem_free(cert_rotator->ns);
+    mem_free(cert_rotator->name);
+    mem_free(cert_rotator->given);
+    mem_free(cert_rotator->announced);
+    mem_free(cert_rotator);
+}

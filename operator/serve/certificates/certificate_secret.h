@@ -1,0 +1,21 @@
+/* The Secret that keeps the webhooks' certificate: what there is to know of it, and its body to be written.
+ * What is no base64 counts as empty, which the certificate's own judgement then names. Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/doc/json.h"
+#include "operator/serve/certificates/certificate.h"
+
+struct certificate_secret {
+    char *resource_version;
+    struct certificate certificate;
+};
+
+/* For a watch; ctx is not used. */
+bool certificate_secret_view(void *ctx, const cJSON *item, void **ret);
+void certificate_secret_free(void *view);
+
+/* Of this name, with this certificate, in place of `old`; NULL: there is none yet. */
+cJSON *certificate_secret_body(const char *name, const struct certificate_secret *old,
+                               const struct certificate *certificate);

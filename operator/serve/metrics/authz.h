@@ -1,0 +1,49 @@
+/* Who may read a page: the bearer of a token that the API server knows (TokenReview), whom its rules let get
+ * that path (SubjectAccessReview). Pure: makes the two questions, reads their answers, and remembers verdicts
+ * for a while, by a hash of the token and never the token itself. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/doc/json.h"
+
+#define ACCESS_KEPT 64u
+#define ACCESS_ALLOWED_MS 60000 /* who loses the right may read on for so long */
+#define ACCESS_REFUSED_MS 10000
+
+enum authz_verdict {
+    ACCESS_UNKNOWN,
+    ACCESS_ALLOWED,
+    ACCESS_NOBODY,    /* the API server does not know the token */
+    ACCESS_FORBIDDEN, /* it does, but its rules do not let the bearer get this path */
+};
+
+/* What follows "Bearer " in the header; NULL: there is no token in it. Borrowed. */
+const char *authz_bearer_token(const char *authorization);
+
+/* Yours. */
+cJSON *authz_token_review(const char *token);
+cJSON *authz_subject_review(const cJSON *user, const char *path);
+/* status.user of an answered TokenReview, borrowed; NULL: it is nobody. */
+const cJSON *authz_user(const cJSON *review);
+bool authz_is_allowed(const cJSON *review); /* an answered SubjectAccessReview */
+
+struct authz_digest {
+    uint8_t bytes[32];
+};
+struct authz_digest authz_digest(const char *token, const char *path);
+
+/* All zero: nothing is remembered. The one that ends first makes room. */
+struct authz_cache {
+    struct authz_cache_entry {
+        struct authz_digest digest;
+        enum authz_verdict verdict;
+        int64_t until_ms;
+    } kept[ACCESS_KEPT];
+};
+
+enum authz_verdict authz_cache_get(const struct authz_cache *memory, const struct authz_digest *digest,
+                                   int64_t now_ms);
+void authz_cache_put(struct authz_cache *memory, const struct authz_digest *digest,
+                     enum authz_verdict verdict, int64_t now_ms);

@@ -1,0 +1,178 @@
+#include "operator/serve/metrics/metrics_server.h"
+
+#include "base/core/mem.h"
+#include "base/doc/openmetrics.h"
+#include "base/io/file.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "base/io/serve.h"
+#include "operator/kube/client/client.h"
+#include "operator/serve/certificates/certificate.h"
+#include "operator/serve/metrics/auth_filter.h"
+
+#define FILE_MAX_BYTES ((size_t)256 * 1024)
+#define LOOK_MS 10000 /* kubelets need longer until a changed Secret shows in a pod */
+
+struct metrics_server {
+    struct loop *loop;
+    struct metrics_server_options options;
+    struct serve_route routes[2]; /* the last one ends the list */
+    struct serve *serve;
+    struct auth_filter *auth_filter;
+    struct certificate shown;
+    struct loop_timer timer;
+    bool blamed; /* it was said that the files cannot be used */
+};
+
+static int64_t now_s(void)
+{
+    return loop_unix_micros() / 1000000;
+}
+
+static void let(void *ctx, struct serve_request *request)
+{
+    struct metrics_server *metrics_server = ctx;
+    AUTO(str) struct str text = {0};
+
+    metrics_server->options.metrics(metrics_server->options.ctx, &text);
+    serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
+}
+
+/* ---- the certificate ---- */
+
+static bool read_one(const struct metrics_server *metrics_server, const char *file, char **ret,
+                     struct err *err)
+{
+    AUTO(mem) char *path = mem_printf("%s/%s", metrics_server->options.certificate_in, file);
+    AUTO(str) struct str text = {0};
+
+    if (!file_read(path, FILE_MAX_BYTES, &text, err))
+        return false;
+    *ret = str_take(&text);
+    return true;
+}
+
+static bool read_files(const struct metrics_server *metrics_server, struct certificate *ret, struct err *err)
+{
+    return read_one(metrics_server, "tls.crt", &ret->cert, err) &&
+           read_one(metrics_server, "tls.key", &ret->key, err);
+}
+
+/* What is to be shown now; false, with what is wrong, when there is nothing to show. */
+static bool find(const struct metrics_server *metrics_server, struct certificate *ret, struct err *err)
+{
+    if (metrics_server->options.certificate_in)
+        return read_files(metrics_server, ret, err);
+    certificate_make(metrics_server->options.names, now_s(), NULL, ret);
+    return true;
+}
+
+static bool is_due(const struct metrics_server *metrics_server)
+{
+    return metrics_server->options.certificate_in ||
+           now_s() >= certificate_renewal_time_s(&metrics_server->shown);
+}
+
+static void show(struct metrics_server *metrics_server, struct certificate *next)
+{
+    struct certificate old = metrics_server->shown;
+
+    metrics_server->shown = *next;
+    *next = old;
+    metrics_server->blamed = false;
+}
+
+/* Half of a change, or a mistake: what is in place stays, and is said once. */
+static void blame(struct metrics_server *metrics_server, const struct err *err)
+{
+    if (!metrics_server->blamed)
+        log_error("the certificate of /metrics cannot be used; the one before stays",
+                  KV("folder", metrics_server->options.certificate_in), KV("cause", err->msg));
+    metrics_server->blamed = true;
+}
+
+static void renew(struct metrics_server *metrics_server)
+{
+    AUTO(certificate) struct certificate next = {0};
+    struct err err = {0};
+
+    if (!find(metrics_server, &next, &err)) {
+        blame(metrics_server, &err);
+        return;
+    }
+    if (str_eq(next.cert, metrics_server->shown.cert) && str_eq(next.key, metrics_server->shown.key))
+        return;
+    if (!serve_set_tls(metrics_server->serve, &(struct serve_tls){next.cert, next.key}, &err)) {
+        blame(metrics_server, &err);
+        return;
+    }
+    show(metrics_server, &next);
+    log_info("/metrics has a new certificate");
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct metrics_server *metrics_server = CONTAINER_OF(timer, struct metrics_server, timer);
+
+    if (is_due(metrics_server))
+        renew(metrics_server);
+    loop_timer_start(metrics_server->loop, &metrics_server->timer, LOOK_MS, on_timer);
+}
+
+/* ---- life cycle ---- */
+
+static bool open_server(struct metrics_server *metrics_server, struct err *err)
+{
+    if (!find(metrics_server, &metrics_server->shown, err))
+        return false;
+    metrics_server->serve =
+        serve_new(metrics_server->loop,
+                  &(struct serve_options){
+                      .port = metrics_server->options.port,
+                      .routes = metrics_server->routes,
+                      .tls = &(struct serve_tls){metrics_server->shown.cert, metrics_server->shown.key}},
+                  err);
+    return metrics_server->serve != NULL;
+}
+
+struct metrics_server *metrics_server_new(struct kube *kube, const struct metrics_server_options *options,
+                                          struct err *err)
+{
+    struct metrics_server *metrics_server = NEW(struct metrics_server);
+
+    metrics_server->loop = kube_loop(kube);
+    metrics_server->options = *options;
+    metrics_server->auth_filter = auth_filter_new(kube, let, metrics_server);
+    metrics_server->routes[0] = (struct serve_route){.path = "/metrics",
+                                                     .fn = auth_filter_handle,
+                                                     .gone = auth_filter_cancel,
+                                                     .ctx = metrics_server->auth_filter};
+    if (!open_server(metrics_server, err)) {
+        err_wrap(err, "the port of /metrics");
+        metrics_server_free(metrics_server);
+        return NULL;
+    }
+    loop_timer_start(metrics_server->loop, &metrics_server->timer, LOOK_MS, on_timer);
+    return metrics_server;
+}
+
+void metrics_server_free(struct metrics_server *metrics_server)
+{
+    if (!metrics_server)
+        return;
+    loop_timer_stop(&metrics_server->timer);
+    serve_free(metrics_server->serve); /* and with it every visit */
+    auth_filter_free(metrics_server->auth_filter);
+    certificate_release(&metrics_server->shown);
+    mem_free(metrics_server);
+}
+
+uint16_t metrics_server_port(const struct metrics_server *metrics_server)
+{
+    return serve_port(metrics_server->serve);
+}
+
+int64_t metrics_server_certificate_expiry_s(const struct metrics_server *metrics_server)
+{
+    return certificate_end_s(&metrics_server->shown);
+}

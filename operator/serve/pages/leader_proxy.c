@@ -1,0 +1,120 @@
+#include "operator/serve/pages/leader_proxy.h"
+
+#include "base/core/mem.h"
+#include "base/io/http.h"
+
+#define PATIENCE_MS 3000
+#define ANSWER_MAX_BYTES ((size_t)8 * 1024 * 1024)
+#define MARK "from=standby"
+
+struct leader_proxy {
+    struct http *http;
+    struct proxied_request *errands;
+    unsigned count;
+};
+
+/* A request that the leader is being asked. */
+struct proxied_request {
+    struct leader_proxy *leader_proxy;
+    struct proxied_request *next, **link; /* in the list of all */
+    struct serve_request *request;
+    struct http_call *call;
+};
+
+static void errand_free(struct proxied_request *proxied_request)
+{
+    *proxied_request->link = proxied_request->next;
+    if (proxied_request->next)
+        proxied_request->next->link = proxied_request->link;
+    proxied_request->leader_proxy->count--;
+    mem_free(proxied_request);
+}
+
+static struct proxied_request *errand_new(struct leader_proxy *leader_proxy, struct serve_request *request)
+{
+    struct proxied_request *proxied_request = NEW(struct proxied_request);
+
+    proxied_request->leader_proxy = leader_proxy;
+    proxied_request->request = request;
+    proxied_request->next = leader_proxy->errands;
+    proxied_request->link = &leader_proxy->errands;
+    if (proxied_request->next)
+        proxied_request->next->link = &proxied_request->next;
+    leader_proxy->errands = proxied_request;
+    leader_proxy->count++;
+    return proxied_request;
+}
+
+static void on_answer(void *ctx, const struct http_response *res, const struct err *err)
+{
+    struct proxied_request *proxied_request = ctx;
+    struct serve_request *request = proxied_request->request;
+
+    errand_free(proxied_request);
+    if (err->kind != ERR_NONE)
+        serve_replyf(request, 503, "this replica does not lead, and the one that does does not answer: %s\n",
+                     err->msg);
+    else
+        serve_reply(request, res->status, res->content_type, res->body);
+}
+
+struct leader_proxy *leader_proxy_new(struct loop *loop, struct err *err)
+{
+    struct http *http = http_new(loop, &(struct http_options){.user_agent = "ipu-operator"}, err);
+    struct leader_proxy *leader_proxy;
+
+    if (!http)
+        return NULL;
+    leader_proxy = NEW(struct leader_proxy);
+    leader_proxy->http = http;
+    return leader_proxy;
+}
+
+void leader_proxy_free(struct leader_proxy *leader_proxy)
+{
+    if (!leader_proxy)
+        return;
+    http_free(leader_proxy->http);
+    while (leader_proxy->errands)
+        errand_free(leader_proxy->errands);
+    mem_free(leader_proxy);
+}
+
+void leader_proxy_forward(struct leader_proxy *leader_proxy, struct serve_request *request,
+                          const struct serve_view *view, const char *leader)
+{
+    AUTO(mem) char *url = mem_printf("http://%s%s?" MARK, leader, view->path);
+    struct proxied_request *proxied_request;
+
+    if (leader_proxy->count >= RELAY_MAX) {
+        serve_replyf(request, 429, "too many are asking; try again\n");
+        return;
+    }
+    proxied_request = errand_new(leader_proxy, request);
+    proxied_request->call = http_send(
+        leader_proxy->http, &(struct http_request){.method = view->method,
+                                                   .url = url,
+                                                   .content_type = view->body.len ? "application/json" : NULL,
+                                                   .body = view->body,
+                                                   .timeout_ms = PATIENCE_MS,
+                                                   .max_body = ANSWER_MAX_BYTES,
+                                                   .on_done = on_answer,
+                                                   .ctx = proxied_request});
+}
+
+void leader_proxy_cancel(struct leader_proxy *leader_proxy, struct serve_request *request)
+{
+    struct proxied_request *proxied_request = leader_proxy->errands;
+
+    while (proxied_request && proxied_request->request != request)
+        proxied_request = proxied_request->next;
+    if (!proxied_request)
+        return;
+    http_cancel(proxied_request->call);
+    errand_free(proxied_request);
+}
+
+bool leader_proxy_is_forwarded(const struct serve_view *view)
+{
+    return str_eq(view->query, MARK);
+}

@@ -1,0 +1,206 @@
+#include "operator/serve/pages/pages.h"
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "base/doc/openmetrics.h"
+#include "base/io/log.h"
+#include "base/io/serve.h"
+#include "operator/serve/pages/leader_proxy.h"
+
+enum { PAGES = 10, QUERY_MAX = 1024, WORD_MAX = 16 };
+
+struct pages {
+    struct pages_options options;
+    struct serve_route routes[PAGES + 1]; /* the last one ends the list */
+    struct serve *serve;
+    struct leader_proxy *leader_proxy;
+};
+
+static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+    const char *trouble = pages->options.is_well(pages->options.ctx);
+
+    (void)view;
+    serve_replyf(request, trouble ? 503 : 200, "%s\n", trouble ? trouble : "ok");
+}
+
+static void on_readyz(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+    const char *trouble = pages->options.is_ready(pages->options.ctx);
+    AUTO(mem) char *remark = pages->options.remark(pages->options.ctx);
+
+    (void)view;
+    serve_replyf(request, trouble ? 503 : 200, "%s%s%s\n", trouble ? trouble : "ok", remark ? "; " : "",
+                 remark ? remark : "");
+}
+
+/* Of the leader; the others know nothing. */
+static void reply_json(struct pages *pages, struct serve_request *request, const struct serve_view *view,
+                       cJSON *body_take)
+{
+    AUTO(json) cJSON *body = body_take;
+    AUTO(mem) char *text = NULL;
+    const char *leader =
+        body || leader_proxy_is_forwarded(view) ? NULL : pages->options.leader(pages->options.ctx);
+
+    if (leader) {
+        leader_proxy_forward(pages->leader_proxy, request, view, leader);
+        return;
+    }
+    if (!body) {
+        serve_replyf(request, 503, "no replica is known to lead; try again\n");
+        return;
+    }
+    text = json_print(body);
+    serve_reply(request, 200, "application/json", slice_of(text));
+}
+
+static void on_queue(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    reply_json(pages, request, view, pages->options.queue(pages->options.ctx));
+}
+
+static void on_controllers(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    reply_json(pages, request, view, pages->options.controllers(pages->options.ctx));
+}
+
+static void on_partitions(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    reply_json(pages, request, view, pages->options.partitions(pages->options.ctx));
+}
+
+static void on_stats(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+
+    reply_json(pages, request, view, pages->options.stats(pages->options.ctx));
+}
+
+/* {"size": N} */
+static void on_query(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+    struct err err = {0};
+    AUTO(json) cJSON *body = json_parse(view->body, &err);
+    int64_t size = json_i64(body, "size", 0);
+
+    if (size < 1 || size > UINT32_MAX) {
+        serve_replyf(request, 400, "POST {\"size\": N} with a number of IPUs of 1 or more\n");
+        return;
+    }
+    reply_json(pages, request, view, pages->options.query(pages->options.ctx, (uint32_t)size));
+}
+
+static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    struct pages *pages = ctx;
+    AUTO(str) struct str text = {0};
+
+    (void)view;
+    pages->options.metrics(pages->options.ctx, &text);
+    serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
+}
+
+/* The body is a level. Who can reach the loopback address of a pod may forward its ports, or is on its node.
+ */
+static void set_log_level(struct serve_request *request, const struct serve_view *view)
+{
+    struct slice body = view->body;
+    enum log_level level;
+
+    while (body.len && (body.ptr[body.len - 1] == '\n' || body.ptr[body.len - 1] == ' '))
+        body.len--;
+    AUTO(mem) char *word = mem_strndup(body.ptr, body.len);
+
+    if (!view->is_local) {
+        serve_replyf(
+            request, 403,
+            "the level can be changed from the operator's own pod alone: use kubectl port-forward\n");
+    } else if (!log_parse_level(word, &level)) {
+        serve_replyf(request, 400, "PUT one of debug, info, warn, error\n");
+    } else {
+        log_set_level(level);
+        log_warn("the log level was changed", KV("least", word));
+        serve_replyf(request, 200, "%s\n", word);
+    }
+}
+
+static void on_log_level(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    (void)ctx;
+    if (str_eq(view->method, "PUT"))
+        set_log_level(request, view);
+    else
+        serve_replyf(request, 200, "%s\n", log_level_name(log_level()));
+}
+
+static void on_gone(void *ctx, struct serve_request *request)
+{
+    struct pages *pages = ctx;
+
+    leader_proxy_cancel(pages->leader_proxy, request);
+}
+
+struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err)
+{
+    static const struct {
+        const char *path;
+        serve_fn fn;
+        const char *methods;
+        size_t max_body;
+    } rows[PAGES] = {
+        {"/healthz", on_healthz, NULL, 0},
+        {"/readyz", on_readyz, NULL, 0},
+        {"/queue", on_queue, NULL, 0},
+        {"/health", on_healthz, NULL, 0},
+        {"/controllers", on_controllers, NULL, 0},
+        {"/partitions", on_partitions, NULL, 0},
+        {"/stats", on_stats, NULL, 0},
+        {"/query", on_query, "POST", QUERY_MAX},
+        {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
+        {"/metrics", on_metrics, NULL, 0},
+    };
+    struct pages *pages = NEW(struct pages);
+    size_t count = options->metrics ? PAGES : PAGES - 1; /* the last one is theirs */
+
+    pages->options = *options;
+    for (size_t i = 0; i < count; i++)
+        pages->routes[i] = (struct serve_route){.path = rows[i].path,
+                                                .fn = rows[i].fn,
+                                                .gone = on_gone,
+                                                .ctx = pages,
+                                                .methods = rows[i].methods,
+                                                .max_body = rows[i].max_body};
+    pages->leader_proxy = leader_proxy_new(loop, err);
+    if (pages->leader_proxy)
+        pages->serve =
+            serve_new(loop, &(struct serve_options){.port = options->port, .routes = pages->routes}, err);
+    if (!pages->serve) {
+        pages_free(pages);
+        return NULL;
+    }
+    return pages;
+}
+
+uint16_t pages_port(const struct pages *pages)
+{
+    return serve_port(pages->serve);
+}
+
+void pages_free(struct pages *pages)
+{
+    if (!pages)
+        return;
+    serve_free(pages->serve);
+    leader_proxy_free(pages->leader_proxy);
+    mem_free(pages);
+}

@@ -1,0 +1,70 @@
+/* The answers of the two admission webhooks: AdmissionReview v1 in, AdmissionReview v1 out. Pure.
+ *
+ * The mutating one writes out what a user left open. The validating one names every mistake at once, in the
+ * words that the reconciler has for them (operator/api), and adds what the API server has to say about a pod
+ * template. A request that leaves the spec as it is, or whose object is being deleted, is allowed unjudged:
+ * what is there must be able to go, whatever is wrong with it. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+#define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
+/* Jobs have a thousand or two; a change brings the job twice. */
+#define ADMISSION_MAX_VALUES ((size_t)100 * 1000)
+/* Of all questions that are being judged. A tree and the copies that are made of it take some four times as
+ * much. It is enough for a thousand usual jobs and two of the largest at a time. */
+#define ADMISSION_MAX_COST_BYTES ((size_t)32 * 1024 * 1024)
+
+struct admission {
+    cJSON *review;
+    const char *uid; /* borrowed from the review, as all that follows */
+    const char *ns;
+    const cJSON *object; /* NULL: nothing to judge */
+    const cJSON *old;    /* NULL: it is new */
+    size_t weight;       /* bytes of its text, and of a tree's nodes */
+};
+
+/* ERR_INVALID when it is no AdmissionReview that could be answered, or one of too many values. */
+MUST_USE bool admission_read(struct slice body, struct admission *ret, struct err *err);
+/* Beside others that are being judged and have this weight together: ERR_BUSY when it is too much. */
+MUST_USE bool admission_fits(const struct admission *admission, size_t others, struct err *err);
+/* The answer to what is not judged, for one of these reasons: a Status; yours. */
+char *admission_reject_unread(const struct err *why, int *ret_http_status);
+void admission_release(struct admission *admission);
+
+static inline void admission_auto(struct admission *admission)
+{
+    admission_release(admission);
+}
+
+/* The mutating webhook's answer; yours. */
+char *admission_mutate(const struct admission *admission);
+
+/* "namespace/name" for the log; with "*" where the API server is to complete the name. Yours. */
+char *admission_job(const struct admission *admission);
+
+/* False: to be allowed as it is. */
+bool admission_needs_validation(const struct admission *admission);
+/* Everything that is wrong with it as far as we can tell. */
+void admission_validate(const struct admission *admission, struct strv *problems);
+
+/* Pods that the API server is asked about: the workers', and their launcher's where spec.launcher says
+ * something about it, as the two templates make it. */
+enum admission_pods { ADMISSION_WORKERS, ADMISSION_LAUNCHER, ADMISSION_PODS };
+
+/* The PodTemplate that tells what the API server thinks of such pods, when dry-run; NULL when there are none
+ * of them, or when they are as they were. Yours. */
+cJSON *admission_pod_template(const struct admission *admission, enum admission_pods pods);
+/* What its answer, a Status, holds against that template; first of the workers' one, because what a launcher
+ * takes over from there is not told twice. */
+void admission_add_refusal(const struct admission *admission, enum admission_pods pods, const cJSON *template,
+                           const cJSON *status, struct strv *problems);
+/* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
+bool admission_is_about_unknown_fields(const cJSON *status);
+/* The validating webhook's answer: allowed without problems, with what operator/api/job/warnings.h has to
+ * say; yours. */
+char *admission_verdict(const struct admission *admission, const struct strv *problems);

@@ -1,0 +1,340 @@
+#include "operator/serve/webhooks/webhooks.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+#include "base/io/loop.h"
+#include "base/io/serve.h"
+#include "operator/kube/client/client.h"
+#include "operator/serve/webhooks/admission.h"
+#include "operator/serve/webhooks/type_errors.h"
+#include "operator/serve/certificates/cert_rotator.h"
+
+#define MUTATE "/mutate-graphcore-ai-v1alpha1-ipujob"
+#define VALIDATE "/validate-graphcore-ai-v1alpha1-ipujob"
+#define CONTENT_TYPE "application/json"
+
+enum { ASK_MS = 1000, BAD_REQUEST = 400, INVALID = 422 };
+
+struct webhooks {
+    struct kube *kube;
+    struct serve_route routes[WEBHOOKS + 1]; /* the last one ends the list */
+    struct serve *serve;
+    struct cert_rotator *cert_rotator;
+    struct question *questions;
+    size_t weight; /* of all of them */
+    struct webhooks_counters counters;
+};
+
+/* What the API server is asked about a template. */
+struct trial {
+    struct question *question;
+    cJSON *template, *refusals; /* of this one: Statuses in their order; both NULL: nothing to ask */
+    cJSON *readable;            /* the template without what could not be read; NULL: nobody looked */
+    struct kube_call *call;
+};
+
+/* A request to the validating webhook, while the API server thinks about its templates, all at once. */
+struct question {
+    struct webhooks *webhooks;
+    struct question *next, **link; /* in the list of all */
+    struct serve_request *request;
+    struct admission admission;
+    struct strv problems;
+    struct trial trials[ADMISSION_PODS];
+    int64_t deadline_ms;
+    int64_t begun_us;
+};
+
+static void question_free(struct question *question)
+{
+    *question->link = question->next;
+    if (question->next)
+        question->next->link = question->link;
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        kube_cancel(question->trials[i].call);
+        cJSON_Delete(question->trials[i].template);
+        cJSON_Delete(question->trials[i].readable);
+        cJSON_Delete(question->trials[i].refusals);
+    }
+    question->webhooks->weight -= question->admission.weight;
+    strv_release(&question->problems);
+    admission_release(&question->admission);
+    mem_free(question);
+}
+
+static struct question *question_new_take(struct webhooks *webhooks, struct serve_request *request,
+                                          struct admission *admission)
+{
+    struct question *question = NEW(struct question);
+
+    question->webhooks = webhooks;
+    question->request = request;
+    question->admission = *admission;
+    *admission = (struct admission){0};
+    webhooks->weight += question->admission.weight;
+    question->begun_us = loop_clock_us();
+    question->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + ASK_MS;
+    question->next = webhooks->questions;
+    question->link = &webhooks->questions;
+    if (question->next)
+        question->next->link = &question->next;
+    webhooks->questions = question;
+    return question;
+}
+
+static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t begun_us,
+                       struct serve_request *request, char *text)
+{
+    serve_reply(request, 200, CONTENT_TYPE, slice_of(text));
+    mem_free(text);
+    openmetrics_observe(&webhooks->counters.durations[webhook], (uint64_t)(loop_clock_us() - begun_us));
+}
+
+/* Only where: what else a problem says quotes what somebody wrote, perhaps a password in the wrong place. */
+static void log_refusal(const struct question *question)
+{
+    AUTO(mem) char *job = admission_job(&question->admission);
+    const char *first = question->problems.items[0];
+
+    log_info("a job is refused at admission", KV("job", job),
+             KVF("problems", "%zu", question->problems.count),
+             KVF("first", "%.*s", (int)strcspn(first, ":"), first));
+}
+
+static void answer(struct question *question)
+{
+    if (question->problems.count)
+        log_refusal(question);
+    question->webhooks->counters.refused += question->problems.count > 0;
+    reply_take(question->webhooks, WEBHOOK_VALIDATE, question->begun_us, question->request,
+               admission_verdict(&question->admission, &question->problems));
+    question_free(question);
+}
+
+/* ---- asking the API server ---- */
+
+static void answer_when_known(struct question *question)
+{
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        if (question->trials[i].call)
+            return;
+    }
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        JSON_EACH (status, question->trials[i].refusals)
+            admission_add_refusal(&question->admission, (enum admission_pods)i, question->trials[i].template,
+                                  status, &question->problems);
+    }
+    answer(question);
+}
+
+static void ask(struct trial *trial, const char *field_validation);
+
+static void tell_unknown(const struct question *question, const struct err *why)
+{
+    AUTO(mem) char *job = admission_job(&question->admission);
+
+    log_warn("the API server cannot say whether a job's pods are valid; allowed as far as it goes",
+             KV("job", job), KV("cause", why->msg));
+}
+
+static void on_answer(void *ctx, struct kube_response *res)
+{
+    struct trial *trial = ctx;
+    bool refused = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
+    cJSON *mistyped;
+
+    trial->call = NULL;
+    if (refused && !trial->readable)
+        trial->readable = json_dup(trial->template);
+    mistyped = refused ? type_errors_remove(trial->readable, res->body) : NULL;
+    if (refused)
+        json_push_take(trial->refusals, mistyped ? mistyped : json_dup(res->body));
+    else if (res->err.kind != ERR_NONE)
+        tell_unknown(trial->question, &res->err);
+    /* What else is wrong with it? */
+    if (mistyped)
+        ask(trial, "Strict");
+    else if (refused && admission_is_about_unknown_fields(res->body))
+        ask(trial, "Ignore");
+    else
+        answer_when_known(trial->question);
+}
+
+static void ask(struct trial *trial, const char *field_validation)
+{
+    const struct question *question = trial->question;
+    struct kube *kube = question->webhooks->kube;
+    const char *const query[] = {"dryRun", "All", "fieldValidation", field_validation, NULL};
+    int64_t left_ms = question->deadline_ms - loop_now_ms(kube_loop(kube));
+
+    trial->call =
+        kube_send(kube,
+                  &(struct kube_request){.method = "POST",
+                                         .resource = &KUBE_POD_TEMPLATES,
+                                         .ns = question->admission.ns,
+                                         .query = query,
+                                         .body = trial->readable ? trial->readable : trial->template,
+                                         .timeout_ms = left_ms > 1 ? left_ms : 1},
+                  on_answer, trial);
+}
+
+static void judge(struct question *question)
+{
+    admission_validate(&question->admission, &question->problems);
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        struct trial *trial = &question->trials[i];
+
+        trial->question = question;
+        trial->template = admission_pod_template(&question->admission, (enum admission_pods)i);
+        if (!trial->template)
+            continue;
+        trial->refusals = json_array();
+        ask(trial, "Strict");
+    }
+}
+
+/* ---- requests ---- */
+
+/* As a Status, whose message the API server hands on to the user; of a text it says "unknown reason". */
+static bool read_request(const struct webhooks *webhooks, struct serve_request *request,
+                         const struct serve_view *view, struct admission *ret)
+{
+    struct err err;
+    int status;
+
+    if (admission_read(view->body, ret, &err) && admission_fits(ret, webhooks->weight, &err))
+        return true;
+    AUTO(mem) char *text = admission_reject_unread(&err, &status);
+    serve_reply(request, status, CONTENT_TYPE, slice_of(text));
+    return false;
+}
+
+static void on_mutate(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    AUTO(admission) struct admission admission = {0};
+    int64_t begun_us = loop_clock_us();
+
+    if (read_request(ctx, request, view, &admission))
+        reply_take(ctx, WEBHOOK_MUTATE, begun_us, request, admission_mutate(&admission));
+}
+
+static void on_validate(void *ctx, struct serve_request *request, const struct serve_view *view)
+{
+    AUTO(admission) struct admission admission = {0};
+
+    if (!read_request(ctx, request, view, &admission))
+        return;
+    struct question *question = question_new_take(ctx, request, &admission);
+    if (admission_needs_validation(&question->admission))
+        judge(question);
+    answer_when_known(question);
+}
+
+static void on_gone(void *ctx, struct serve_request *request)
+{
+    struct webhooks *webhooks = ctx;
+    struct question *question = webhooks->questions;
+
+    while (question && question->request != request)
+        question = question->next;
+    if (question)
+        question_free(question);
+}
+
+/* ---- the server ---- */
+
+static void on_certificate(void *ctx, const struct certificate *certificate)
+{
+    struct webhooks *webhooks = ctx;
+    struct err err;
+
+    if (serve_set_tls(webhooks->serve, &(struct serve_tls){certificate->cert, certificate->key}, &err))
+        log_info("the webhooks have a certificate",
+                 KVF("days_left", "%lld",
+                     (long long)((certificate_end_s(certificate) - loop_unix_micros() / 1000000) / 86400)));
+    else
+        log_error("the webhooks' certificate cannot be used", KV("cause", err.msg));
+}
+
+/* Nobody trusts the certificate of the beginning; it only lets the port be opened, or fail, at once. */
+static struct serve *open_server(struct webhooks *webhooks, const struct webhooks_options *options,
+                                 struct err *err)
+{
+    AUTO(certificate) struct certificate own = {0};
+
+    certificate_make(options->names, loop_unix_micros() / 1000000, NULL, &own);
+    return serve_new(kube_loop(webhooks->kube),
+                     &(struct serve_options){.port = options->port,
+                                             .routes = webhooks->routes,
+                                             .tls = &(struct serve_tls){own.cert, own.key}},
+                     err);
+}
+
+struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *options, struct err *err)
+{
+    struct webhooks *webhooks = NEW(struct webhooks);
+
+    webhooks->kube = kube;
+    webhooks->routes[WEBHOOK_MUTATE] = (struct serve_route){
+        .path = MUTATE, .methods = "POST", .fn = on_mutate, .ctx = webhooks, .max_body = ADMISSION_MAX_BYTES};
+    webhooks->routes[WEBHOOK_VALIDATE] = (struct serve_route){.path = VALIDATE,
+                                                              .methods = "POST",
+                                                              .fn = on_validate,
+                                                              .gone = on_gone,
+                                                              .ctx = webhooks,
+                                                              .max_body = ADMISSION_MAX_BYTES};
+    webhooks->serve = open_server(webhooks, options, err);
+    if (!webhooks->serve) {
+        mem_free(webhooks);
+        return NULL;
+    }
+    webhooks->cert_rotator =
+        cert_rotator_new(kube, &(struct cert_rotator_options){.ns = options->ns,
+                                                              .name = options->name,
+                                                              .given = options->given,
+                                                              .names = options->names,
+                                                              .on_certificate = on_certificate,
+                                                              .ctx = webhooks});
+    return webhooks;
+}
+
+void webhooks_free(struct webhooks *webhooks)
+{
+    if (!webhooks)
+        return;
+    cert_rotator_free(webhooks->cert_rotator);
+    serve_free(webhooks->serve); /* and with it every question */
+    mem_free(webhooks);
+}
+
+void webhooks_drain(struct webhooks *webhooks)
+{
+    serve_drain(webhooks->serve);
+}
+
+uint16_t webhooks_port(const struct webhooks *webhooks)
+{
+    return serve_port(webhooks->serve);
+}
+
+bool webhooks_are_trusted(const struct webhooks *webhooks)
+{
+    return webhooks_certificate_end_s(webhooks) != 0;
+}
+
+int64_t webhooks_certificate_end_s(const struct webhooks *webhooks)
+{
+    return cert_rotator_expiry_s(webhooks->cert_rotator);
+}
+
+const char *webhook_name(enum webhook webhook)
+{
+    return webhook == WEBHOOK_MUTATE ? "mutate" : "validate";
+}
+
+const struct webhooks_counters *webhooks_counters(const struct webhooks *webhooks)
+{
+    return &webhooks->counters;
+}

@@ -1,0 +1,103 @@
+#include "servers.h"
+
+#include "base/core/mem.h"
+#include "base/io/log.h"
+
+struct servers {
+    struct servers_options options;
+    struct strv webhook_names, metrics_names;
+    struct client_config client_config; /* of its own, because each client watches its files */
+    struct kube *kube;
+    struct webhooks *webhooks;
+    struct metrics_server *metrics_server;
+};
+
+static bool start_webhooks(struct servers *servers, struct err *err)
+{
+    const struct options *o = servers->options.options;
+
+    if (!o->admission)
+        return true;
+    strv_split(o->admission_hosts, ',', &servers->webhook_names);
+    servers->webhooks = webhooks_new(servers->kube,
+                                     &(struct webhooks_options){.port = (uint16_t)o->admission_port,
+                                                                .ns = servers->options.ns,
+                                                                .name = o->admission,
+                                                                .given = o->admission_certificate,
+                                                                .names = &servers->webhook_names},
+                                     err);
+    if (servers->webhooks)
+        log_info("serving admission webhooks",
+                 KVF("admission_port", "%u", (unsigned)webhooks_port(servers->webhooks)));
+    return servers->webhooks != NULL;
+}
+
+static bool start_scrape(struct servers *servers, struct err *err)
+{
+    const struct options *o = servers->options.options;
+
+    if (options_metrics(o) != METRICS_SECURE)
+        return true;
+    strv_split(o->metrics_hosts, ',', &servers->metrics_names);
+    servers->metrics_server =
+        metrics_server_new(servers->kube,
+                           &(struct metrics_server_options){.port = (uint16_t)o->metrics_port,
+                                                            .names = &servers->metrics_names,
+                                                            .certificate_in = o->metrics_certificate,
+                                                            .metrics = servers->options.metrics,
+                                                            .ctx = servers->options.ctx},
+                           err);
+    if (servers->metrics_server)
+        log_info("serving /metrics",
+                 KVF("metrics_port", "%u", (unsigned)metrics_server_port(servers->metrics_server)));
+    return servers->metrics_server != NULL;
+}
+
+static bool start(struct servers *servers, struct loop *loop, struct err *err)
+{
+    if (!client_config_load(servers->options.client_config, &servers->client_config, err))
+        return false;
+    servers->kube =
+        kube_new(loop, &servers->client_config, &(struct kube_options){.program = "ipu-operator"}, err);
+    return servers->kube && start_webhooks(servers, err) && start_scrape(servers, err);
+}
+
+struct servers *servers_new(struct loop *loop, const struct servers_options *options, struct err *err)
+{
+    struct servers *servers = NEW(struct servers);
+
+    servers->options = *options;
+    if (!start(servers, loop, err)) {
+        servers_free(servers);
+        return NULL;
+    }
+    return servers;
+}
+
+void servers_free(struct servers *servers)
+{
+    if (!servers)
+        return;
+    metrics_server_free(servers->metrics_server); /* it tells of the webhooks, which tell of nobody */
+    webhooks_free(servers->webhooks);
+    kube_free(servers->kube);
+    client_config_release(&servers->client_config);
+    strv_release(&servers->webhook_names);
+    strv_release(&servers->metrics_names);
+    mem_free(servers);
+}
+
+size_t servers_counters(const struct servers *servers, const struct kube_counter **ret)
+{
+    return servers ? kube_counters(servers->kube, ret) : 0;
+}
+
+struct webhooks *servers_webhooks(const struct servers *servers)
+{
+    return servers ? servers->webhooks : NULL;
+}
+
+const struct metrics_server *servers_metrics(const struct servers *servers)
+{
+    return servers ? servers->metrics_server : NULL;
+}

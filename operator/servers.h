@@ -1,0 +1,29 @@
+/* What this process answers to beside its pages, whether it leads or not: admission webhooks, and /metrics
+ * over TLS. They share a connection to the API server that has no write gate and never waits behind work. */
+#pragma once
+
+#include "operator/kube/client/client.h"
+#include "operator/kube/auth/client_config.h"
+#include "operator/serve/metrics/metrics_server.h"
+#include "operator/serve/webhooks/webhooks.h"
+#include "options.h"
+
+struct loop;
+struct servers;
+
+struct servers_options {
+    const struct options *options; /* must outlive it, as must ns */
+    const char *ns;
+    const struct client_config_options *client_config; /* used at the start alone */
+    void (*metrics)(void *ctx, struct str *out);
+    void *ctx;
+};
+
+MUST_USE struct servers *servers_new(struct loop *loop, const struct servers_options *options,
+                                     struct err *err);
+void servers_free(struct servers *servers); /* not from inside a callback of the loop */
+/* The pages may ask while it is being made, and of NULL there is nothing. The first: of its connection to the
+ * API server, as kube_counters. */
+size_t servers_counters(const struct servers *servers, const struct kube_counter **ret);
+struct webhooks *servers_webhooks(const struct servers *servers);            /* NULL without them */
+const struct metrics_server *servers_metrics(const struct servers *servers); /* likewise */

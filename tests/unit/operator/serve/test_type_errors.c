@@ -1,0 +1,90 @@
+#include "operator/serve/webhooks/type_errors.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+static cJSON *parse(const char *text)
+{
+    struct err err = {0};
+    cJSON *doc = json_parse(slice_of(text), &err);
+
+    CHECK_OK(doc != NULL, err);
+    return doc;
+}
+
+#define PODS                                                                                                 \
+    "{\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\",\"c\":5,\"d\":6}},\"spec\":{\"containers\":[{"     \
+    "\"name\":\"a\",\"tty\":\"yes\",\"command\":[\"train\"],\"ports\":[\"80\",\"81\"]},{\"name\":\"b\","     \
+    "\"tty\":true,\"command\":\"train\",\"ports\":[{\"containerPort\":1.5},{\"containerPort\":1}]},{"        \
+    "\"tty\":\"no\",\"securityContext\":{\"runAsUser\":1180591620717411303424}}]}}}"
+
+TEST(each_value_of_a_wrong_type_is_found_and_goes)
+{
+    static const struct {
+        const char *said, *causes;
+    } rows[] = {
+        {"string into Go struct field Container.template.spec.containers.tty of type bool",
+         "[{\"field\":\"template.spec.containers[0].tty\",\"message\":\"Invalid value: \\\"yes\\\": must be "
+         "true "
+         "or false\"},{\"field\":\"template.spec.containers[2].tty\",\"message\":\"Invalid value: "
+         "\\\"no\\\": "
+         "must be true or false\"}]"},
+        {"string into Go struct field Container.template.spec.containers.command of type []string",
+         "[{\"field\":\"template.spec.containers[1].command\",\"message\":\"Invalid value: \\\"train\\\": "
+         "must be "
+         "a list\"}]"},
+        {"string into Go struct field Container.template.spec.containers.ports of type v1.ContainerPort",
+         "[{\"field\":\"template.spec.containers[0].ports[0]\",\"message\":\"Invalid value: \\\"80\\\": must "
+         "be "
+         "an object\"},{\"field\":\"template.spec.containers[0].ports[1]\",\"message\":\"Invalid value: "
+         "\\\"81\\\": must be an object\"}]"},
+        {"number into Go struct field ObjectMeta.template.metadata.labels of type string",
+         "[{\"field\":\"template.metadata.labels.c\",\"message\":\"Invalid value: 5: must be a string\"},{"
+         "\"field\":\"template.metadata.labels.d\",\"message\":\"Invalid value: 6: must be a string\"}]"},
+        {"number 1.5 into Go struct field ContainerPort.template.spec.containers.ports.containerPort of type "
+         "int32",
+         "[{\"field\":\"template.spec.containers[1].ports[0].containerPort\",\"message\":\"Invalid value: "
+         "1.5: "
+         "must be a whole number (int32)\"}]"},
+        {"number 1.1805916207174113e+21 into Go struct field "
+         "SecurityContext.template.spec.containers.securityContext.runAsUser of type int64",
+         "[{\"field\":\"template.spec.containers[2].securityContext.runAsUser\",\"message\":\"Invalid value: "
+         "1180591620717411303424: must be a whole number (int64)\"}]"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *pods = parse(PODS), *status = json_object();
+        json_put_strf(status, "message", "PodTemplate cannot be handled: json: cannot unmarshal %s",
+                      row->said);
+        AUTO(json) cJSON *found = type_errors_remove(pods, status);
+        AUTO(mem) char *causes = json_print(json_at(found, "details/causes"));
+        AUTO(json) cJSON *again = type_errors_remove(pods, status);
+
+        CHECK_STR_EQ(causes, row->causes);
+        CHECK(again == NULL);
+    }
+}
+
+TEST(what_is_about_no_value_is_left)
+{
+    static const char *const rows[] = {
+        "",
+        "cannot unmarshal ",
+        "cannot unmarshal string into Go struct field ",
+        "cannot unmarshal string into Go struct field a of type bool",
+        "cannot unmarshal string into Go struct field A.template of type bool",
+        "cannot unmarshal bool into Go struct field A.template.spec.containers.name of type string",
+        "cannot unmarshal string into Go struct field A.template.spec.containers.none.tty of type bool",
+        "cannot unmarshal string into Go struct field A.... of type ",
+        "quantities must match the regular expression",
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *pods = parse(PODS), *as_it_was = parse(PODS), *status = json_object();
+        json_put_str(status, "message", *row);
+        AUTO(json) cJSON *found = type_errors_remove(pods, status);
+
+        CHECK(found == NULL);
+        CHECK(json_equal(pods, as_it_was));
+    }
+}
