@@ -17,20 +17,27 @@ PRODUCT = ("base/", "launcher/", "operator/", "popdist/", "vipu/")
 # Retired word (a pattern) -> what to use instead, and where it is retired.
 RETIRED = {
     # Names that had a term in the field.
+    "hush": ("log_ratelimit", "names"),
     "crowd": ("conn_eviction, http_server_conns", "docs"),
     "noisy": ("may_be_running", "names"),
+    "memories": ("job_cache", "names"),
+    "breath": ("accept_backoff", "names"),
     "goodbye": ("close", "names"),
     "guest": ("connection", "docs"),
     "stranger": ("unauthenticated client", "docs"),
-    "neighbour": ("local", "docs"),
+    "neighbour": ("local", "names docs"),
     "lanes?": ("suite", "docs"),
     # Words of sentences.
+    "for ever": ("forever", "texts"),
+    "side-car": ("sidecar", "docs"),
     "time-out": ("timeout", "texts docs"),
     r"\w+\(s\)": ("the right plural", "docs"),
     "just that": ("the command", "texts docs"),
     "makes no sense": ("is invalid", "docs"),
+    "goes on": ("continues", "docs"),
+    "given back": ("released", "docs"),
     "says by itself": ("prints", "texts docs"),
-    "misspelt": ("misspelled", "docs"),
+    "misspelt": ("misspelled", "texts docs"),
     "has to say": ("reports", "texts docs"),
 }
 # File, word -> why it stays: fixed by another product, or ordinary English.

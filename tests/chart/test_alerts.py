@@ -17,25 +17,28 @@ from renders import objects, render
 PAGE = "https://example.com/monitoring"
 # What a reader of each alert has before them; a case fills in what is in braces.
 TEXTS = {
-    "IPUOperatorNoLeader": ("critical", "No IPU operator leads",
-                               "No operator in namespace ipus holds the lease, or none can be read. Running jobs go on; nothing starts, "
-                               "ends or restarts them."),
-    "IPUOperatorWatchStale": ("critical", "The IPU operator sees no changes of {resource}",
-                         "Lists or watches of them have failed for {time}. Running jobs go on; what happens to them may stay unseen. The "
-                         "page /readyz of the leader says why."),
-    "IPUControllerDown": ("critical", "V-IPU controller {controller} does not answer",
-                          "Its jobs run on, but no partition is made or given back there. The page /controllers of the operator says why."),
-    "IPUQueueStuck": ("warning", "Jobs wait for IPUs although all are free",
-                      "Every V-IPU controller answers, nothing holds IPUs, and yet nobody is served. The page /queue of the operator says "
-                      "what each job waits for."),
+    "IPUOperatorNoLeader": ("critical", "The IPU operator has no leader",
+                            "No operator in namespace ipus holds the lease, or no metrics can be read. Running jobs continue; no job is "
+                            "started, stopped or restarted."),
+    "IPUOperatorWatchStale": ("critical", "The IPU operator has a stale watch of {resource}",
+                              "Lists or watches have failed for {time}. Running jobs continue, but their changes may be missed. The "
+                              "leader's endpoint /readyz shows the cause."),
+    "IPUControllerDown": ("critical", "V-IPU controller {controller} is unreachable",
+                          "Its jobs continue to run, but no partition is created or released there. The operator's endpoint /controllers "
+                          "shows the cause."),
+    "IPUQueueStuck": ("warning", "Jobs wait for IPUs although all IPUs are free",
+                      "All V-IPU controllers are reachable and no IPUs are held, but no job gets IPUs. The operator's endpoint /queue "
+                      "shows what each job waits for."),
     "IPUJobPendingTooLong": ("info", "A job has waited for IPUs for more than a day",
-                        "The first in line has waited for {time}. The page /queue of the operator says for what, and who holds it."),
-    "IPUJobDeletionStuck": ("warning", "A job has been in deletion for more than half an hour",
-                            "It began {time} ago. kubectl get ij -A shows it as Terminating, and its status who may still use its IPUs."),
-    "IPUOperatorCertificateExpiring": ("warning", "The operator's certificate for {use} ends within a week",
-                                   "It ends in {time} and should have been renewed by now. The operator's log says why it was not."),
-    "IPUOperatorHighErrorRate": ("warning", "More than half of what the operator does fails",
-                         "Requests to the API server fail or are refused. The operator's log and the events of jobs name them."),
+                             "The longest wait is {time}. The operator's endpoint /queue shows what the job waits for, and which jobs "
+                             "hold it."),
+    "IPUJobDeletionStuck": ("warning", "The deletion of a job has taken more than half an hour",
+                            "It started {time} ago. kubectl get ij -A shows the job as Terminating, and its status shows what may still "
+                            "use its IPUs."),
+    "IPUOperatorCertificateExpiring": ("warning", "The operator's certificate for {use} expires within a week",
+                                       "It expires in {time} and should have been renewed by now. The operator's log shows the cause."),
+    "IPUOperatorHighErrorRate": ("warning", "More than half of the operator's reconciles fail",
+                                 "Requests to the API server fail or are rejected. The operator's log and the events of jobs name them."),
 }
 
 

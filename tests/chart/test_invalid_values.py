@@ -17,7 +17,7 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
     [
         ({"admissionWebhooks": {"failurePolicy": "Maybe"}}, "failurePolicy"),
         ({"controler": {}}, "controler"),
-        ({"global": {"vipuControlers": ""}}, "global.vipuControlers: there is no such value"),
+        ({"global": {"vipuControlers": ""}}, "global.vipuControlers: unknown value"),
         ({"controller": {"image": {"repo": "x"}}}, "repo"),
         ({"global": {"vipuControllers": [{"host": "a", "port": 0, "selector": "a=b"}]}}, "vipuControllers"),
         ({"global": {"vipuControllers": "pod1:8090:"}}, "is not host:port:label=value"),
@@ -27,23 +27,23 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
         ({"global": {"vipuControllers": "https://pod1:8090:a=b"}}, "is not host:port:label=value"),
         ({"global": {"vipuControllers": "pod1:8090:a=b c"}}, "is not host:port:label=value"),
         ({"global": {"vipuControllers": "pod1:8090:a=b,pod2,pod1::a=c"}}, "is not host:port:label=value"),
-        ({"global": {"vipuControllers": "pod1:8090:a=b,pod2,pod1"}}, "pod1:8090 is there twice"),
-        ({"global": {"vipuControllers": "[fd00::1],[fd00::1]:8090:a=b"}}, "fd00::1:8090 is there twice"),
-        ({"global": {"vipuControllers": [{"host": "a"}, {"host": "a", "port": 8090}]}}, "a:8090 is there twice"),
-        ({"global": {"vipuControllers": ["pod1:8090:a=b", {"host": "pod1"}]}}, "pod1:8090 is there twice"),
+        ({"global": {"vipuControllers": "pod1:8090:a=b,pod2,pod1"}}, "pod1:8090 is a duplicate"),
+        ({"global": {"vipuControllers": "[fd00::1],[fd00::1]:8090:a=b"}}, "fd00::1:8090 is a duplicate"),
+        ({"global": {"vipuControllers": [{"host": "a"}, {"host": "a", "port": 8090}]}}, "a:8090 is a duplicate"),
+        ({"global": {"vipuControllers": ["pod1:8090:a=b", {"host": "pod1"}]}}, "pod1:8090 is a duplicate"),
         ({"global": {"vipuControllers": ["pod1:8090:a=b,pod2"]}}, '"pod1:8090:a=b,pod2" is not host:port:label=value'),
         ({"global": {"vipuControllers": [{"host": "https://a"}]}}, "vipuControllers"),
         ({"global": {"imageRegistry": "https://registry.example.com"}}, "imageRegistry"),
         ({"controller": {"image": {"repository": "registry.example.com/operator:1"}}}, "repository"),
         ({"controller": {"image": {"tag": "@sha256:1"}}}, "tag"),
         ({"fullnameOverride": "My_Operator"}, "fullnameOverride"),
-        ({"admissionWebhooks": {"port": 8443}}, "has its metrics at port 8443"),
-        ({"admissionWebhooks": {"port": 8081}}, "has its pages at port 8081"),
-        ({"admissionWebhooks": {"enabled": False, "certManager": {"enabled": True}}}, "there is no certificate to make"),
-        ({"uninstall": {"check": False, "drain": True}}, "uninstall.drain: without uninstall.check"),
-        ({"metrics": {"mode": "off", "dashboard": {"enabled": True}}}, "metrics.dashboard.enabled: there are no metrics"),
+        ({"admissionWebhooks": {"port": 8443}}, "port 8443 is used for the metrics"),
+        ({"admissionWebhooks": {"port": 8081}}, "port 8081 is used for the pages"),
+        ({"admissionWebhooks": {"enabled": False, "certManager": {"enabled": True}}}, "admissionWebhooks.certManager.enabled: has no effect"),
+        ({"uninstall": {"check": False, "drain": True}}, "uninstall.drain: has no effect without uninstall.check"),
+        ({"metrics": {"mode": "off", "dashboard": {"enabled": True}}}, "metrics.dashboard.enabled: has no effect with metrics.mode=off"),
         ({"controller": {"watchNamespace": "a"}, "metrics": {"serviceMonitor": {"enabled": True}}},
-         "metrics.serviceMonitor.enabled: with controller.watchNamespace there are no metrics but with metrics.mode=plain"),
+         "metrics.serviceMonitor.enabled: with controller.watchNamespace, metrics need metrics.mode=plain"),
         ({"controller": {"logLevel": "loud"}}, "logLevel"),
         ({"vipuServer": {"nodeLabel": "no label"}}, "nodeLabel"),
         ({"global": {"vipuControllers": [{"host": "a", "secretRef": {"name": "../b"}}]}}, "vipuControllers"),
@@ -51,12 +51,12 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
         ({"vipuServer": {"filesSecret": "No Name"}}, "filesSecret"),
         ({"vipuServer": {"ipus": 65}}, "ipus"),
         ({"worker": {"hostNetwork": "yes"}}, "hostNetwork"),
-        ({"global": {"vipuControllers": [{"host": "pod1:8090"}]}}, '"pod1:8090" is no host; give its port as port'),
+        ({"global": {"vipuControllers": [{"host": "pod1:8090"}]}}, '"pod1:8090" must be a host name without port; set port'),
         ({"admissionWebhooks": {"certManager": {"enabled": True, "issuerRef": {"kind": "ClusterIssuer"}}}}, "issuerRef"),
-        ({"worker": {"mpiNetwork": "10.0.0.0/99"}}, 'worker.mpiNetwork: "10.0.0.0/99" is neither a network'),
-        ({"worker": {"mpiNetwork": "eth0,10.0.0.0"}}, 'worker.mpiNetwork: "10.0.0.0" is neither a network'),
-        ({"networkPolicy": {"nodeNetworks": ["10.0.0.0/16", "999.1.1.1/99"]}}, 'nodeNetworks: "999.1.1.1/99" is no network'),
-        ({"networkPolicy": {"nodeNetworks": ["fd00::/129"]}}, 'networkPolicy.nodeNetworks: "fd00::/129" is no network'),
+        ({"worker": {"mpiNetwork": "10.0.0.0/99"}}, 'worker.mpiNetwork: "10.0.0.0/99" must be a CIDR'),
+        ({"worker": {"mpiNetwork": "eth0,10.0.0.0"}}, 'worker.mpiNetwork: "10.0.0.0" must be a CIDR'),
+        ({"networkPolicy": {"nodeNetworks": ["10.0.0.0/16", "999.1.1.1/99"]}}, 'nodeNetworks: "999.1.1.1/99" must be a CIDR'),
+        ({"networkPolicy": {"nodeNetworks": ["fd00::/129"]}}, 'networkPolicy.nodeNetworks: "fd00::/129" must be a CIDR'),
         ({"controller": {"tolerations": [{"key": "a", "efect": "NoSchedule"}]}}, "efect"),
         ({"vipuServer": {"tolerations": [{"operator": "exists"}]}}, "tolerations"),
         ({"controller": {"affinity": {"nodeAfinity": {}}}}, "nodeAfinity"),
@@ -72,10 +72,10 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
          "controller.podAnnotations: checksum/controllers is an annotation"),
         ({"vipuServer": {"podAnnotations": {"checksum/config": "x"}}},
          "vipuServer.podAnnotations: checksum/config is an annotation"),
-        ({"controller": {"extraArgs": ["--lease-name", "x"]}}, "--lease-name is an argument that the chart gives the operator"),
-        ({"controller": {"extraArgs": ["--metrics=off"]}}, "the operator itself; use metrics.mode"),
+        ({"controller": {"extraArgs": ["--lease-name", "x"]}}, "--lease-name is set by the chart"),
+        ({"controller": {"extraArgs": ["--metrics=off"]}}, "set by the chart; use metrics.mode"),
         ({"controller": {"priorityClassName": "other"}, "priorityClass": {"create": True}},
-         "priorityClass.create: nobody would use the class"),
+         "priorityClass.create: has no effect when"),
     ],
 )
 def test_wrong_values_are_refused_by_name(helm, values, word):
@@ -101,7 +101,7 @@ def test_right_values_are_taken(helm, values):
 def test_a_priority_level_is_refused_where_it_is_not_known(helm, version, taken):
     done = helm("template", {"flowSchema": {"enabled": True}}, "--kube-version", version)
     assert (done.returncode == 0) == taken, done.stderr
-    told = f"flowSchema.enabled: Kubernetes has flowcontrol.apiserver.k8s.io/v1 from 1.29 on, and this one is v{version}"
+    told = f"flowSchema.enabled: requires Kubernetes 1.29 or newer, got v{version}"
     assert (told in done.stderr) != taken
 
 
@@ -138,7 +138,7 @@ def test_what_the_chart_tells_the_operator_is_not_told_again(helm, render):
     flags = {arg.split("=")[0] for arg in manager["args"]} - {"--some"}
     assert {"--lease-name", "--metrics-certificate", "--admission-certificate", "--credentials"} <= flags
     said = helm("template", {"controller": {"extraArgs": [f"{flag}=x" for flag in sorted(flags)]}}).stderr
-    assert [flag for flag in flags if f"controller.extraArgs: {flag} is an argument" not in said] == []
+    assert [flag for flag in flags if f"controller.extraArgs: {flag} is set by the chart" not in said] == []
 
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
@@ -146,7 +146,7 @@ def test_every_value_of_global_is_known(helm):
     """The schema lets others through, because as part of another chart this one is given the globals of all."""
     known = values_table.SCHEMA["properties"]["global"]["properties"]
     said = helm("template", {"global": {key: values_table.VALUES["global"].get(key) for key in known} | {"storageClass": "x"}}).stderr
-    assert "global.storageClass: there is no such value" in said and said.count("there is no such value") == 1
+    assert "global.storageClass: unknown value" in said and said.count("unknown value") == 1
 
 
 @pytest.mark.parametrize("program", ["helm", "helm3"])

@@ -129,7 +129,7 @@ def test_names_that_services_cannot_have_are_refused(programs, release, override
                               capture_output=True, text=True, timeout=300)
 
     refused = names("--set=fullnameOverride=")
-    assert refused.returncode != 0 and f'fullnameOverride: "{name}" would begin the names' in refused.stderr
+    assert refused.returncode != 0 and f'fullnameOverride: "{name}" is not a valid prefix for Service names' in refused.stderr
     assert names("--set=fullnameOverride=ipus").returncode == 0
 
 

@@ -37,7 +37,7 @@
 {{- if .Chart.IsRoot -}}
 {{- range $key := keys .Values.global | sortAlpha -}}
 {{- if not (has $key $known) }}
-  global.{{ $key }}: there is no such value
+  global.{{ $key }}: unknown value
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -47,7 +47,7 @@
 {{- define "ipu-operator.invalidNames" -}}
 {{- $name := include "ipu-operator.fullname" . -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
-  fullnameOverride: {{ quote $name }} would begin the names of Services, which have small letters, digits and "-" alone and begin with a letter; set fullnameOverride to a name like that
+  fullnameOverride: {{ quote $name }} is not a valid prefix for Service names: use lower case letters, digits and "-", beginning with a letter
 {{- end -}}
 {{- end -}}
 
@@ -61,7 +61,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- $vendors := regexMatch "(^|/)ipu-operator-(controller|launcher|vipu-proxy)$" (index $row 1) -}}
 {{- $version := and (regexMatch "^1\\.[12]\\.0(-p[0-9]+)?(@|$)" (index $row 3)) (ne (index $row 3) $.Chart.AppVersion) -}}
 {{- if and $vendors (not (hasPrefix "graphcore/" (index $row 1))) }}
-  {{ index $row 0 }}: {{ index $row 1 }} is the vendor's image, which cannot do this operator's work; leave it out, or name a copy of this project's
+  {{ index $row 0 }}: {{ index $row 1 }} is the vendor's image, which does not work with this chart; leave it out, or use a copy of this project's image
 {{- else if or (and $vendors (index $row 3)) (and $version (hasPrefix "ipu-operator/" (index $row 1))) }}
   {{ index $row 2 }}: {{ index $row 3 }} is a version of the vendor's image; leave it out
 {{- end -}}
@@ -78,7 +78,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- if kindIs "map" . -}}
 {{- $name = printf "%s:%d" .host (.port | default 8090 | int) -}}
 {{- if not (regexMatch "^([^:]+|[0-9a-fA-F]*(:[0-9a-fA-F.]*){2,}(%.+)?)$" .host) }}
-  global.vipuControllers: {{ quote .host }} is no host; give its port as port
+  global.vipuControllers: {{ quote .host }} must be a host name without port; set port
 {{- end -}}
 {{- else if regexMatch (printf "^(\\[[A-Za-z0-9._:%%-]+\\]|[A-Za-z0-9._%%-]+)(:(%s))?(:(%s))?$" $port $label) . -}}
 {{- $host := regexFind "^(\\[[^\\]]+\\]|[^:]+)" . -}}
@@ -87,7 +87,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
   global.vipuControllers: {{ quote . }} is not host:port:label=value
 {{- end -}}
 {{- if and $name (hasKey $seen $name) }}
-  global.vipuControllers: {{ $name }} is there twice; give each controller once, with a label that all of its nodes have
+  global.vipuControllers: {{ $name }} is a duplicate; list each controller once, with a label that all of its nodes have
 {{- end -}}
 {{- $_ := set $seen $name true -}}
 {{- end -}}
@@ -97,19 +97,19 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- define "ipu-operator.invalidPodFields" -}}
 {{- range $field := keys (.Values.controller.securityContext | default dict) | sortAlpha -}}
 {{- if has $field (list "fsGroup" "fsGroupChangePolicy" "seLinuxChangePolicy" "supplementalGroups" "supplementalGroupsPolicy" "sysctls") }}
-  controller.securityContext.{{ $field }}: only pods have it, not containers; use controller.podSecurityContext.{{ $field }}
+  controller.securityContext.{{ $field }}: is a field of pods, not of containers; use controller.podSecurityContext.{{ $field }}
 {{- end -}}
 {{- end -}}
 {{- $own := include "ipu-operator.labels" (dict "root" . "component" "controller-manager") | fromYaml -}}
 {{- range $label := keys (.Values.controller.podLabels | default dict) | sortAlpha -}}
 {{- if or (hasKey $own $label) (eq $label "control-plane") }}
-  controller.podLabels: {{ $label }} is a label that the chart gives the pods itself, for others to find them by; leave it out
+  controller.podLabels: {{ $label }} is a label that the chart sets; leave it out
 {{- end -}}
 {{- end -}}
 {{- range $part, $annotations := dict "controller" (list "kubectl.kubernetes.io/default-container" "checksum/controllers") "vipuServer" (list "checksum/config") -}}
 {{- range $annotation := $annotations -}}
 {{- if hasKey ((get $.Values $part).podAnnotations | default dict) $annotation }}
-  {{ $part }}.podAnnotations: {{ $annotation }} is an annotation that the chart gives the pods itself; leave it out
+  {{ $part }}.podAnnotations: {{ $annotation }} is an annotation that the chart sets; leave it out
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -130,7 +130,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- $flag := regexFind "^--[a-z-]+" . -}}
 {{- $name := trimPrefix "--" $flag -}}
 {{- if hasKey $values $name }}
-  controller.extraArgs: {{ $flag }} is an argument that the chart gives the operator itself; {{ with get $values $name }}use {{ . }}{{ else }}leave it out{{ end }}
+  controller.extraArgs: {{ $flag }} is set by the chart; {{ with get $values $name }}use {{ . }}{{ else }}leave it out{{ end }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -146,13 +146,13 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- define "ipu-operator.invalidNetworks" -}}
 {{- range .Values.networkPolicy.nodeNetworks -}}
 {{- if not (include "ipu-operator.isNetwork" .) }}
-  networkPolicy.nodeNetworks: {{ quote . }} is no network such as 10.0.0.0/16
+  networkPolicy.nodeNetworks: {{ quote . }} must be a CIDR such as 10.0.0.0/16
 {{- end -}}
 {{- end -}}
 {{- with .Values.worker.mpiNetwork -}}
 {{- range splitList "," . -}}
 {{- if not (or (include "ipu-operator.isNetwork" .) (regexMatch "^[0-9_.-]*[A-Za-z][A-Za-z0-9_.-]*$" .)) }}
-  worker.mpiNetwork: {{ quote . }} is neither a network such as 10.0.0.0/8 nor the name of an interface
+  worker.mpiNetwork: {{ quote . }} must be a CIDR such as 10.0.0.0/8 or the name of an interface
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -162,7 +162,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- define "ipu-operator.invalidPorts" -}}
 {{- if .Values.admissionWebhooks.enabled -}}
 {{- with get (dict "8081" "pages" "8443" "metrics") (toString .Values.admissionWebhooks.port) }}
-  admissionWebhooks.port: the operator's pod has its {{ . }} at port {{ $.Values.admissionWebhooks.port }}; take another
+  admissionWebhooks.port: port {{ $.Values.admissionWebhooks.port }} is used for the {{ . }} of the operator's pod; use another port
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -171,7 +171,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- define "ipu-operator.invalidIdle" -}}
 {{- $metrics := include "ipu-operator.metricsMode" . -}}
 {{- if eq $metrics "off" -}}
-{{- $why := ternary "with controller.watchNamespace there are no metrics but with metrics.mode=plain" "there are no metrics with metrics.mode=off" (eq (toString .Values.metrics.mode) "secure") -}}
+{{- $why := ternary "with controller.watchNamespace, metrics need metrics.mode=plain" "has no effect with metrics.mode=off" (eq (toString .Values.metrics.mode) "secure") -}}
 {{- range $value := list "serviceMonitor" "prometheusRule" "dashboard" -}}
 {{- if (get $.Values.metrics $value).enabled }}
   metrics.{{ $value }}.enabled: {{ $why }}
@@ -179,16 +179,16 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 {{- if and .Values.admissionWebhooks.certManager.enabled (not .Values.admissionWebhooks.enabled) }}
-  admissionWebhooks.certManager.enabled: without admissionWebhooks.enabled there is no certificate to make
+  admissionWebhooks.certManager.enabled: has no effect without admissionWebhooks.enabled
 {{- end -}}
 {{- if and .Values.priorityClass.create (ne (include "ipu-operator.priorityClassName" .) (include "ipu-operator.clusterName" .)) }}
-  priorityClass.create: nobody would use the class, because controller.priorityClassName names {{ .Values.controller.priorityClassName }}; leave out one of them
+  priorityClass.create: has no effect when controller.priorityClassName is set ({{ .Values.controller.priorityClassName }}); unset one of them
 {{- end -}}
 {{- if and .Values.flowSchema.enabled (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) }}
-  flowSchema.enabled: Kubernetes has flowcontrol.apiserver.k8s.io/v1 from 1.29 on, and this one is {{ .Capabilities.KubeVersion.Version }}; turn it off
+  flowSchema.enabled: requires Kubernetes 1.29 or newer, got {{ .Capabilities.KubeVersion.Version }}; disable it
 {{- end -}}
 {{- if and .Values.uninstall.drain (not .Values.uninstall.check) }}
-  uninstall.drain: without uninstall.check nothing is done before the release goes
+  uninstall.drain: has no effect without uninstall.check
 {{- end -}}
 {{- end -}}
 
@@ -214,7 +214,7 @@ as in `helm template`, none is found. Who installs for one namespace may not be 
 {{- if and $release (or (not $theirs) (hasSuffix "-jobs" .metadata.name)) -}}
 {{- $namespace := (first .subjects).namespace -}}
 {{- if or (ne $release $.Release.Name) (ne $namespace $.Release.Namespace) }}
-  controller.watchNamespace: release {{ $release }} in namespace {{ $namespace }} runs the jobs of {{ with $theirs }}namespace {{ . }}{{ else }}all namespaces{{ end }} already, and two would both run each job; uninstall that one first, or give each a namespace of its own
+  controller.watchNamespace: release {{ $release }} in namespace {{ $namespace }} runs the jobs of {{ with $theirs }}namespace {{ . }}{{ else }}all namespaces{{ end }} already; uninstall that release first, or give each release its own namespace to watch
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -232,9 +232,9 @@ jobs than before leaves some with IPUs that nobody gives back, and with a finali
 {{- if hasPrefix "--watch-namespace=" . }}{{ $was = trimPrefix "--watch-namespace=" . }}{{ end -}}
 {{- end -}}
 {{- if ne $release $.Release.Name }}
-  namespace {{ $.Release.Namespace }}: release {{ $release }} is there already, and two operators would take each other's partitions for their own; give each a namespace
+  namespace {{ $.Release.Namespace }}: release {{ $release }} is already installed here, and two operators in a namespace would use each other's partition records; use another namespace
 {{- else if and $watched (ne $was $watched) }}
-  controller.watchNamespace: this release runs the jobs of {{ with $was }}namespace {{ . }}{{ else }}all namespaces{{ end }}, and nobody would give back the IPUs of those in others than {{ $watched }}; uninstall it, and install it anew
+  controller.watchNamespace: this release runs the jobs of {{ with $was }}namespace {{ . }}{{ else }}all namespaces{{ end }}; this cannot be changed on upgrade, because jobs outside of {{ $watched }} would keep their IPUs. Uninstall the release and install it again
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -244,16 +244,16 @@ jobs than before leaves some with IPUs that nobody gives back, and with a finali
 {{- define "ipu-operator.invalidNamespaced" -}}
 {{- with .Values.controller.watchNamespace -}}
 {{- if regexMatch "[,\\s]" . }}
-  controller.watchNamespace: {{ quote . }} are several; an operator runs the jobs of one namespace or of all. Install the chart once for each, in a namespace of its own, with another controller.partitionPrefix where they share a V-IPU controller
+  controller.watchNamespace: {{ quote . }} must be one namespace or empty. Install the chart once for each namespace, in separate namespaces, with different controller.partitionPrefix if they share a V-IPU controller
 {{- else if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" .) }}
-  controller.watchNamespace: {{ quote . }} is no name of a namespace
+  controller.watchNamespace: {{ quote . }} is not a valid namespace name
 {{- end -}}
 {{- end -}}
 {{- if .Values.controller.watchNamespace -}}
 {{- range $value, $asked := dict "admissionWebhooks.enabled" .Values.admissionWebhooks.enabled
   "flowSchema.enabled" .Values.flowSchema.enabled "priorityClass.create" .Values.priorityClass.create -}}
 {{- if $asked }}
-  {{ $value }}: with controller.watchNamespace nothing is made outside of namespaces; turn it off
+  {{ $value }}: not supported with controller.watchNamespace, which creates no objects outside of namespaces; disable it
 {{- end -}}
 {{- end -}}
 {{- end -}}

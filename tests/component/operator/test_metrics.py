@@ -175,8 +175,8 @@ def test_what_the_dashboard_asks_for_is_there(world, vipu):
     (moment,) = json.loads(done.stdout)
     assert [answer["warnings"] for answer in moment["answers"]] == [[]] * len(queries)
     told = [(title, answer["values"]) for (title, query), answer in zip(asked, moment["answers"], strict=True) if not query.endswith("> 0")]
-    assert {title for title, values in told if not values} == {"Certificates", "Admission, 99 of 100", "Refused and unanswered"}
-    (median,) = [values for title, values in told if title == "Time per phase, median"]
+    assert {title for title, values in told if not values} == {"Certificates", "Admission, p99", "Denied and failed"}
+    (median,) = [values for title, values in told if title == "Phase duration, median"]
     assert len(median) == 6 and not any(math.isnan(float(value)) for value in median)
 
 
