@@ -51,7 +51,7 @@ def test_when_all_are_held_the_holder_is_named(site, hold):
     holder = hold(5, 1)
     _, err = site("--num-replicas=16", "true", expect=1)
     assert "no device with 16 IPUs of partition tut is free (gc-monitor shows who uses them)" in err
-    assert f"process {holder.pid} (vipu-attacher)" in err
+    assert f"process {holder.pid} (vipu-attacher, " in err
     holder.kill()
     holder.communicate()
     assert untag(site("--num-replicas=16", *SHOW)[0]) == ["30"]

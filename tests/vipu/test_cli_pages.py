@@ -198,7 +198,7 @@ def test_what_is_installed(tmp_path):
 
 def test_the_guide_has_the_same_commands():
     """The table of docs/vipu.md and the help text, word for word."""
-    section = (ROOT / "docs" / "vipu.md").read_text().partition("\n## The command line\n")[2].partition("\n## ")[0]
+    section = (ROOT / "docs" / "vipu.md").read_text().partition("\n## Command line\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([^`]+)` \| (.+) \|$", section.replace("\\|", "or"), re.MULTILINE)
     text = output(program("vipu"), "--help").partition("Commands:\n")[2].partition("\nOptions:")[0]
     told = re.sub(r"\s+", " ", text.replace("|", "or")).strip()
