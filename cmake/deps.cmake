@@ -6,7 +6,7 @@ function(ext_package name module)
     add_library(ext::${name} ALIAS PkgConfig::${name})
 endfunction()
 
-# ext_static_package(NAME MODULE ARCHIVE...): the same; programs that room_program links statically get the archives.
+# ext_static_package(NAME MODULE ARCHIVE...): the same; programs that add_module_program links statically get the archives.
 # STATIC_TOOLS is STATIC as long as all of them are there, and empty otherwise.
 set(STATIC_TOOLS STATIC)
 function(ext_static_package name module)

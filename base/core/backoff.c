@@ -1,6 +1,6 @@
 #include "base/core/backoff.h"
 
-int64_t backoff_delay_ms(const struct backoff *b, unsigned failures, uint32_t dice)
+int64_t backoff_delay_ms(const struct backoff *b, unsigned failures, uint32_t random)
 {
     int64_t delay = b->first_ms;
 
@@ -8,5 +8,6 @@ int64_t backoff_delay_ms(const struct backoff *b, unsigned failures, uint32_t di
         delay = delay > b->max_ms / 2 ? b->max_ms : delay * 2;
     if (delay > b->max_ms)
         delay = b->max_ms;
-    return delay - (delay / 4 * (int64_t)(dice >> 16) >> 16); /* 16 bits of dice, so that the product fits */
+    return delay -
+           (delay / 4 * (int64_t)(random >> 16) >> 16); /* 16 bits of dice, so that the product fits */
 }

@@ -10,4 +10,4 @@ struct backoff {
 
 /* Doubles from first to max, then jittered down by up to a quarter: dice 0 gives the full delay. failures
  * >= 1. */
-int64_t backoff_delay_ms(const struct backoff *b, unsigned failures, uint32_t dice);
+int64_t backoff_delay_ms(const struct backoff *b, unsigned failures, uint32_t random);

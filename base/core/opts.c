@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 
 enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
 
@@ -165,15 +165,15 @@ static void take_value(struct scan *scan, const struct opt *row, const char *att
 static void refuse_long(struct scan *scan, const char *name, size_t len)
 {
     AUTO(mem) char *word = mem_strndup(name, len < 200 ? len : 200);
-    struct nearest nearest = nearest_to(word);
+    struct suggest suggest = suggest_init(word);
 
     for (const struct opt *row = scan->spec->rows; row->flag; row++)
         if (row->help)
-            nearest_offer(&nearest, row->flag);
-    nearest_offer(&nearest, "help");
-    nearest_offer(&nearest, "version");
-    if (nearest_found(&nearest))
-        strv_pushf(scan->problems, "unknown option --%s; did you mean --%s?", word, nearest_found(&nearest));
+            suggest_candidate(&suggest, row->flag);
+    suggest_candidate(&suggest, "help");
+    suggest_candidate(&suggest, "version");
+    if (suggest_best(&suggest))
+        strv_pushf(scan->problems, "unknown option --%s; did you mean --%s?", word, suggest_best(&suggest));
     else
         strv_pushf(scan->problems, "unknown option --%s; %s --help lists all", word, scan->spec->program);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/doc/json_exact.h"
+#include "base/doc/json_bigint.h"
 
 /* cJSON asks for its memory here, so that running out of it aborts instead of looking like a syntax error. */
 static void *json_memory(size_t size)
@@ -70,7 +70,7 @@ static cJSON *parse(struct slice text, struct err *err)
                 CJSON_NESTING_LIMIT);
         return NULL;
     }
-    json_keep_exact(doc, text);
+    json_keep_bigints(doc, text);
     return TAKE(doc);
 }
 

@@ -17,7 +17,7 @@ enum { CONNECT_TIMEOUT_MS = 10 * 1000, HEADERS_MAX_BYTES = 64 * 1024 };
         (void)set_;                                                                                          \
     } while (0)
 
-void http_settings_init(struct http_settings *settings, const struct http_options *options)
+void http_settings_init(struct http_settings *settings, const struct http_client_options *options)
 {
     *settings = (struct http_settings){
         .user_agent = mem_strdup(options->user_agent),
@@ -240,7 +240,7 @@ static void set_callbacks(struct http_call *call)
     SET(call->easy, CURLOPT_WRITEDATA, call);
 }
 
-struct http_call *http_call_new(struct http *http, const struct http_settings *settings,
+struct http_call *http_call_new(struct http_client *http, const struct http_settings *settings,
                                 const struct http_request *request)
 {
     struct http_call *call = NEW(struct http_call);
@@ -289,7 +289,7 @@ static enum err_kind kind_of(CURLcode code)
     }
 }
 
-void http_call_judge(struct http_call *call, CURLcode code)
+void http_call_set_result(struct http_call *call, CURLcode code)
 {
     if (call->err.kind || code == CURLE_OK)
         return;

@@ -1,10 +1,10 @@
 /* One request of an HTTP pool: libcurl's easy handle, what it sends and what has arrived. Knows nothing of
- * the pool's connections or turns. Private to base/io/http*.c. */
+ * the pool's connections or turns. Private to base/io/http_client*.c. */
 #pragma once
 
 #include <curl/curl.h>
 
-#include "base/io/http.h"
+#include "base/io/http_client.h"
 #include "base/io/loop.h"
 
 /* The pool's options, copied; blobs point into the texts. */
@@ -21,7 +21,7 @@ struct http_settings {
 struct http_list;
 
 struct http_call {
-    struct http *http;
+    struct http_client *http;
     struct http_list *list; /* where it stands: waiting or running */
     struct http_call *prev, *next;
 
@@ -46,13 +46,13 @@ struct http_call {
 };
 
 /* Never fails: a request that cannot be sent has call->err set. */
-struct http_call *http_call_new(struct http *http, const struct http_settings *settings,
+struct http_call *http_call_new(struct http_client *http, const struct http_settings *settings,
                                 const struct http_request *request);
 void http_call_free(struct http_call *call);
 /* Turns libcurl's verdict into call->err, unless the reason is already known. */
-void http_call_judge(struct http_call *call, CURLcode code);
+void http_call_set_result(struct http_call *call, CURLcode code);
 /* Borrows from the call. */
 void http_call_response(const struct http_call *call, struct http_response *ret);
 
-void http_settings_init(struct http_settings *settings, const struct http_options *options);
+void http_settings_init(struct http_settings *settings, const struct http_client_options *options);
 void http_settings_release(struct http_settings *settings);

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/io/http.h"
+#include "base/io/http_client.h"
 
 void http_add_escaped(struct str *out, const char *text)
 {

@@ -45,7 +45,7 @@ int http_sockets_close(struct http_sockets *s, int fd)
     return close(fd);
 }
 
-void http_sockets_heard(struct http_sockets *s, int fd, int64_t now_ms)
+void http_sockets_mark_readable(struct http_sockets *s, int fd, int64_t now_ms)
 {
     struct http_socket *socket = find(s, fd);
 

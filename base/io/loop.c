@@ -35,7 +35,7 @@ struct loop {
     uv_idle_t soon;         /* active while the list is not empty, so that the loop does not wait */
     uint64_t round;         /* of walks over that list */
     struct loop_timer_handle *soon_first, *soon_last;
-    struct loop_timer_handle *parked;
+    struct loop_timer_handle *free_handles;
     size_t running;
 };
 
@@ -79,12 +79,12 @@ void loop_random(void *bytes, size_t count)
     }
 }
 
-uint32_t loop_dice(void)
+uint32_t loop_random_u32(void)
 {
-    uint32_t dice;
+    uint32_t random;
 
-    loop_random(&dice, sizeof dice);
-    return dice;
+    loop_random(&random, sizeof random);
+    return random;
 }
 
 /* Reading two clocks one after the other jitters by a millisecond; only a sleeping machine moves the offset.
@@ -161,9 +161,9 @@ void loop_free(struct loop *loop)
     if (!loop)
         return;
     assert(loop->running == 0); /* a running timer's owner would be called after its end */
-    while (loop->parked) {
-        struct loop_timer_handle *handle = loop->parked;
-        loop->parked = handle->next;
+    while (loop->free_handles) {
+        struct loop_timer_handle *handle = loop->free_handles;
+        loop->free_handles = handle->next;
         uv_close((uv_handle_t *)&handle->uv, free_parked);
     }
     uv_walk(&loop->uv, close_signal, NULL);
@@ -193,12 +193,12 @@ struct uv_loop_s *loop_uv(struct loop *loop)
     return &loop->uv;
 }
 
-static struct loop_timer_handle *take_parked(struct loop *loop)
+static struct loop_timer_handle *handle_get(struct loop *loop)
 {
-    struct loop_timer_handle *handle = loop->parked;
+    struct loop_timer_handle *handle = loop->free_handles;
 
     if (handle) {
-        loop->parked = handle->next;
+        loop->free_handles = handle->next;
         return handle;
     }
     handle = NEW(struct loop_timer_handle);
@@ -207,7 +207,7 @@ static struct loop_timer_handle *take_parked(struct loop *loop)
     return handle;
 }
 
-static void leave_soon(struct loop_timer_handle *handle)
+static void next_turn_remove(struct loop_timer_handle *handle)
 {
     struct loop *loop = handle->loop;
 
@@ -225,37 +225,37 @@ static void leave_soon(struct loop_timer_handle *handle)
 }
 
 /* Takes back what a start has set up; the handle still belongs to its timer. */
-static void disarm(struct loop_timer_handle *handle)
+static void timer_disarm(struct loop_timer_handle *handle)
 {
     if (handle->round)
-        leave_soon(handle);
+        next_turn_remove(handle);
     else
         (void)uv_timer_stop(&handle->uv);
 }
 
 /* Parts the handle from its timer, so that nothing can call the owner any more. */
-static void park(struct loop_timer_handle *handle)
+static void handle_recycle(struct loop_timer_handle *handle)
 {
-    disarm(handle);
+    timer_disarm(handle);
     handle->timer->handle = NULL;
     handle->timer = NULL;
-    handle->next = handle->loop->parked;
-    handle->loop->parked = handle;
+    handle->next = handle->loop->free_handles;
+    handle->loop->free_handles = handle;
     handle->loop->running--;
 }
 
-static void fire(struct loop_timer_handle *handle)
+static void timer_fire(struct loop_timer_handle *handle)
 {
     struct loop_timer *timer = handle->timer;
 
     assert(timer); /* only a parked handle has none */
-    park(handle);
+    handle_recycle(handle);
     timer->fn(timer);
 }
 
 static void on_timer(uv_timer_t *uv)
 {
-    fire(CONTAINER_OF(uv, struct loop_timer_handle, uv));
+    timer_fire(CONTAINER_OF(uv, struct loop_timer_handle, uv));
 }
 
 /* What is started from here on belongs to the next round. */
@@ -265,10 +265,10 @@ static void on_soon(uv_idle_t *uv)
     uint64_t round = loop->round++;
 
     while (loop->soon_first && loop->soon_first->round <= round)
-        fire(loop->soon_first);
+        timer_fire(loop->soon_first);
 }
 
-static void join_soon(struct loop_timer_handle *handle)
+static void next_turn_add(struct loop_timer_handle *handle)
 {
     struct loop *loop = handle->loop;
 
@@ -286,9 +286,9 @@ static void join_soon(struct loop_timer_handle *handle)
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, loop_timer_fn fn)
 {
     if (timer->handle) {
-        disarm(timer->handle);
+        timer_disarm(timer->handle);
     } else {
-        timer->handle = take_parked(loop);
+        timer->handle = handle_get(loop);
         timer->handle->timer = timer;
         loop->running++;
     }
@@ -296,13 +296,13 @@ void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay
     if (delay_ms > 0)
         (void)uv_timer_start(&timer->handle->uv, on_timer, (uint64_t)delay_ms, 0);
     else
-        join_soon(timer->handle);
+        next_turn_add(timer->handle);
 }
 
 void loop_timer_stop(struct loop_timer *timer)
 {
     if (timer->handle)
-        park(timer->handle);
+        handle_recycle(timer->handle);
 }
 
 bool loop_timer_is_running(const struct loop_timer *timer)

@@ -35,7 +35,7 @@ int64_t loop_now_ms(const struct loop *loop); /* this turn's CLOCK_BOOTTIME */
 int64_t loop_clock_ms(void);                  /* CLOCK_BOOTTIME right now, for checks just before a send */
 int64_t loop_clock_us(void);                  /* the same in microseconds, to measure with */
 int64_t loop_unix_micros(void);              /* wall clock, for timestamps people read; never for decisions */
-uint32_t loop_dice(void);                    /* random bits for jitter */
+uint32_t loop_random_u32(void);              /* random bits for jitter */
 void loop_random(void *bytes, size_t count); /* fit for keys */
 
 /* Fires once, delay_ms from now (0: next turn). Starting a running timer moves it. */

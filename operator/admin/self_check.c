@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/io/http.h"
+#include "base/io/http_client.h"
 #include "base/io/loop.h"
 #include "operator/admin/sync_client.h"
 #include "operator/admin/subcommand.h"
@@ -78,7 +78,7 @@ enum { HEALTH, CONTROLLERS, ADMISSION, QUESTIONS };
 struct check {
     const struct settings *settings;
     struct loop *loop;
-    struct http *http;
+    struct http_client *http;
     struct kube *kube;
     struct loop_timer deadline;
     struct question questions[QUESTIONS];
@@ -323,7 +323,8 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
     struct err err = {0};
     int exit_code;
 
-    check.http = http_new(check.loop, &(struct http_options){.user_agent = "ipu-operator"}, &err);
+    check.http =
+        http_client_new(check.loop, &(struct http_client_options){.user_agent = "ipu-operator"}, &err);
     if (!check.http) {
         (void)fprintf(stderr, "%s: %s\n", SPEC.program, err.msg);
         return SUBCOMMAND_FAILED;
@@ -332,7 +333,7 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
     loop_run(check.loop);
     exit_code = tell(&check);
     end(&check);
-    http_free(check.http);
+    http_client_free(check.http);
     return exit_code;
 }
 

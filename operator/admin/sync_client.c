@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/io/http.h"
+#include "base/io/http_client.h"
 
 enum { ANSWER_MS = 15000 };
 
@@ -20,10 +20,11 @@ int sync_client_run(const struct sync_client_settings *settings, sync_client_fn 
     struct err err = {0};
     bool is_done;
 
-    sync_client.http = http_new(loop, &(struct http_options){.user_agent = "ipu-operator"}, &err);
+    sync_client.http =
+        http_client_new(loop, &(struct http_client_options){.user_agent = "ipu-operator"}, &err);
     is_done = sync_client.http && work(&sync_client, settings, &err);
     if (sync_client.http)
-        http_free(sync_client.http);
+        http_client_free(sync_client.http);
     if (is_done)
         return SUBCOMMAND_OK;
     if (err.kind != ERR_NONE)

@@ -9,12 +9,12 @@
 #include "operator/api/partition/record.h"
 #include "operator/kube/client/client.h"
 
-struct http;
+struct http_client;
 
 struct sync_client {
     struct loop *loop;
     struct kube *kube;
-    struct http *http;
+    struct http_client *http;
     const char *pages; /* "http://host:port"; borrowed */
 };
 

@@ -235,10 +235,10 @@ void workqueue_add_after(struct workqueue *workqueue, const char *key, int64_t d
 }
 
 int64_t workqueue_add_rate_limited(struct workqueue *workqueue, const char *key, int64_t now_ms,
-                                   uint32_t dice)
+                                   uint32_t random)
 {
     struct entry *entry = entry_for(workqueue, key);
-    int64_t delay_ms = backoff_delay_ms(&FAILURE, ++entry->failures, dice);
+    int64_t delay_ms = backoff_delay_ms(&FAILURE, ++entry->failures, random);
 
     workqueue_add_after(workqueue, key, now_ms + delay_ms);
     return delay_ms;

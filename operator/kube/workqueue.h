@@ -18,7 +18,7 @@ void workqueue_add_after(struct workqueue *workqueue, const char *key,
 /* Adds after the key's own back-off: 5 ms after its first failure, doubling to 2 min, with jitter. Returns
  * the delay. */
 int64_t workqueue_add_rate_limited(struct workqueue *workqueue, const char *key, int64_t now_ms,
-                                   uint32_t dice);
+                                   uint32_t random);
 void workqueue_forget(struct workqueue *workqueue,
                       const char *key); /* success: the next failure starts at 5 ms again */
 

@@ -262,7 +262,7 @@ static int64_t next_delay(struct controller *c)
     int64_t delay;
 
     if (c->failures)
-        return backoff_delay_ms(&down, c->failures, loop_dice());
+        return backoff_delay_ms(&down, c->failures, loop_random_u32());
     if (!c->has_sized && !c->count_call)
         return UNSIZED_MS;
     if (is_under_way(c)) {

@@ -53,7 +53,7 @@ static void schedule_retry(struct partition_tracker *partition_tracker)
     partition_tracker->failures++;
     partition_tracker->view.retry_at_ms =
         controller_now_ms(partition_tracker->controller) +
-        backoff_delay_ms(&patience, partition_tracker->failures, loop_dice());
+        backoff_delay_ms(&patience, partition_tracker->failures, loop_random_u32());
 }
 
 static void end_await(struct partition_tracker *partition_tracker, bool is_fresh)

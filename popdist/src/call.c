@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "popdist/src/fail.h"
-#include "popdist/src/memory.h"
+#include "popdist/src/alloc.h"
 #include "popdist/src/types.h"
 
 #define NAMED_MAX 16 /* instances that a sentence lists */
@@ -41,7 +41,7 @@ static size_t payload_size(const struct call *call, uint32_t rank)
 
 struct wire_message call_announcement(const struct call *call)
 {
-    uint32_t self = call->turnout.group->self;
+    uint32_t self = call->match_op.group->self;
     size_t size = payload_size(call, self);
     size_t at = call->layout.operation == OPERATION_ALL_GATHER ? self * size : 0;
 
@@ -49,14 +49,14 @@ struct wire_message call_announcement(const struct call *call)
         .kind = WIRE_CALL,
         .layout = call->layout,
         .tag = call->tag,
-        .key = call->turnout.key,
-        .key_size = call->turnout.key_size,
+        .key = call->match_op.key,
+        .key_size = call->match_op.key_size,
         .payload = size ? (const uint8_t *)call->data + at : NULL,
         .payload_size = size,
     };
 }
 
-bool call_left_debris(const struct call *call)
+bool call_left_unmatched_data(const struct call *call)
 {
     return call->exchange.streams && !exchange_is_done(&call->exchange);
 }
@@ -78,7 +78,7 @@ void call_fail(struct call *call, enum popdist_status status, const char *fmt, .
 static void list_instances(const struct call *call, bool (*pick)(const struct call *, uint32_t rank),
                            char *text, size_t size)
 {
-    const struct group *group = call->turnout.group;
+    const struct group *group = call->match_op.group;
     uint32_t count = 0, named = 0;
     size_t at;
 
@@ -95,12 +95,12 @@ static void list_instances(const struct call *call, bool (*pick)(const struct ca
 
 static bool is_missing(const struct call *call, uint32_t rank)
 {
-    return rank != call->turnout.group->self && !call->turnout.from[rank];
+    return rank != call->match_op.group->self && !call->match_op.from[rank];
 }
 
 static bool is_stuck(const struct call *call, uint32_t rank)
 {
-    for (size_t i = rank; i < call->exchange.stream_count; i += call->turnout.group->count)
+    for (size_t i = rank; i < call->exchange.stream_count; i += call->match_op.group->count)
         if (!stream_is_done(&call->exchange.streams[i]))
             return true;
     return false;
@@ -123,13 +123,13 @@ static void fail_late(struct call *call)
 
 static const struct layout *layout_of(const struct call *call, uint32_t rank)
 {
-    return rank == call->turnout.group->self ? &call->layout : &call->turnout.from[rank]->layout;
+    return rank == call->match_op.group->self ? &call->layout : &call->match_op.from[rank]->layout;
 }
 
 /* All compare with the same instance, so all write the same sentence. */
 static bool is_agreed(struct call *call)
 {
-    const struct group *group = call->turnout.group;
+    const struct group *group = call->match_op.group;
     const struct layout *first = layout_of(call, 0);
 
     for (uint32_t rank = 1; rank < group->count; rank++) {
@@ -151,10 +151,10 @@ static bool is_agreed(struct call *call)
 
 static bool has_sound_payloads(const struct call *call)
 {
-    const struct group *group = call->turnout.group;
+    const struct group *group = call->match_op.group;
 
     for (uint32_t rank = 0; rank < group->count; rank++)
-        if (rank != group->self && call->turnout.from[rank]->size != payload_size(call, rank))
+        if (rank != group->self && call->match_op.from[rank]->size != payload_size(call, rank))
             return false;
     return true;
 }
@@ -163,11 +163,11 @@ static bool has_sound_payloads(const struct call *call)
 static void reduce_small(struct call *call)
 {
     alignas(16) uint8_t sum[WIRE_PAYLOAD_MAX];
-    const struct group *group = call->turnout.group;
+    const struct group *group = call->match_op.group;
     const void *from;
 
     for (uint32_t rank = 0; rank < group->count; rank++) {
-        from = rank == group->self ? call->data : call->turnout.from[rank]->payload;
+        from = rank == group->self ? call->data : call->match_op.from[rank]->payload;
         if (rank)
             type_sum(call->layout.type, sum, &from, 1, (size_t)call->layout.count);
         else
@@ -178,7 +178,7 @@ static void reduce_small(struct call *call)
 
 static void finish_small(struct call *call)
 {
-    const struct group *group = call->turnout.group;
+    const struct group *group = call->match_op.group;
     size_t size = data_size(call);
 
     if (!size)
@@ -186,25 +186,25 @@ static void finish_small(struct call *call)
     if (call->layout.operation == OPERATION_ALL_REDUCE)
         reduce_small(call);
     else if (call->layout.operation == OPERATION_BROADCAST && group->self != call->layout.root)
-        memcpy(call->data, call->turnout.from[call->layout.root]->payload, size);
+        memcpy(call->data, call->match_op.from[call->layout.root]->payload, size);
     else if (call->layout.operation == OPERATION_ALL_GATHER)
         for (uint32_t rank = 0; rank < group->count; rank++)
             if (rank != group->self)
-                memcpy((uint8_t *)call->data + rank * size, call->turnout.from[rank]->payload, size);
+                memcpy((uint8_t *)call->data + rank * size, call->match_op.from[rank]->payload, size);
 }
 
 static enum popdist_status start_exchange(struct call *call)
 {
-    const struct group *group = call->turnout.group;
-    uint32_t *tags = memory_new(group->count, sizeof *tags);
+    const struct group *group = call->match_op.group;
+    uint32_t *tags = popdist_alloc(group->count, sizeof *tags);
     enum popdist_status status;
 
     if (!tags)
         return fail_memory(call->error);
     for (uint32_t rank = 0; rank < group->count; rank++)
-        tags[rank] = rank == group->self ? call->tag : call->turnout.from[rank]->tag;
+        tags[rank] = rank == group->self ? call->tag : call->match_op.from[rank]->tag;
     status = exchange_start(&call->exchange, &call->layout, group, tags, call->data, call->error);
-    memory_free(tags);
+    popdist_free(tags);
     return status;
 }
 
@@ -231,12 +231,12 @@ enum popdist_status call_step(struct call *call, const struct link *link, int64_
     bool exchanged = false;
     enum popdist_status status = POPDIST_OK;
 
-    if (call->turnout.withdrawn && call->state <= CALL_EXCHANGING) {
+    if (call->match_op.withdrawn && call->state <= CALL_EXCHANGING) {
         call_fail(call, POPDIST_TIMEOUT, "instance %" PRIu32 " gave up waiting for others",
-                  call->turnout.withdrawn->instance);
+                  call->match_op.withdrawn->instance);
         return POPDIST_OK;
     }
-    if (call->state == CALL_GATHERING && !call->turnout.missing) {
+    if (call->state == CALL_GATHERING && !call->match_op.missing) {
         begin(call);
         call->deadline_ms = now_ms + call->timeout_ms;
         *moved = true;

@@ -32,7 +32,7 @@ static enum popdist_status find_place(const char *id, struct place *ret, struct 
 {
     const struct group *named = ret->engine ? session_find(id) : NULL;
 
-    ret->group = named ? named : ret->engine ? session_chosen() : NULL;
+    ret->group = named ? named : ret->engine ? session_thread_group() : NULL;
     ret->key = named ? "" : id;
     ret->count = ret->group ? ret->group->count : 1;
     ret->self = ret->group ? ret->group->self : 0;
@@ -269,7 +269,7 @@ enum popdist_status popdist_use_instances(const uint32_t *participants, size_t c
         status = fail(error, POPDIST_INVALID, "instance %" PRIu32 " is not one of those it chooses",
                       engine_index(engine));
     if (!status && engine)
-        session_choose(group);
+        session_set_thread_group(group);
     session_leave();
     return status;
 }

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "popdist/src/fail.h"
-#include "popdist/src/memory.h"
-#include "popdist/src/pump.h"
+#include "popdist/src/alloc.h"
+#include "popdist/src/progress_engine.h"
 
 #define TURNS_PER_LOOK 16
 #define SPIN_TURNS 1000   /* without pause: below this a pause costs more than it saves */
@@ -21,7 +21,7 @@
 #define KEEPER_NAPS 200 /* after the last operation: as long as a connection may take to come up */
 
 struct engine {
-    struct pump pump;
+    struct progress_engine progress_engine;
     uint32_t instances, index;
     pthread_mutex_t lock; /* of all that follows, and of the pump */
     atomic_uint wanting;  /* threads that want the lock while another drives */
@@ -56,7 +56,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void nap(struct engine *engine, pthread_cond_t *cond, long us)
+static void cond_wait_us(struct engine *engine, pthread_cond_t *cond, long us)
 {
     struct timespec until;
 
@@ -92,7 +92,7 @@ static void leave(struct engine *engine)
     (void)pthread_mutex_unlock(&engine->lock);
 }
 
-static void step_aside(struct engine *engine)
+static void yield_lock(struct engine *engine)
 {
     leave(engine);
     (void)sched_yield();
@@ -117,10 +117,10 @@ static bool turn(struct engine *engine)
     /* The clock is for deadlines only. */
     if (engine->turns++ % TURNS_PER_LOOK == 0)
         engine->now_ms = now_ms();
-    return pump_turn(&engine->pump, engine->now_ms);
+    return progress_engine_poll(&engine->progress_engine, engine->now_ms);
 }
 
-static void drive(struct engine *engine, const struct entry *mine)
+static void progress_until_done(struct engine *engine, const struct entry *mine)
 {
     unsigned idle = 0;
 
@@ -130,20 +130,20 @@ static void drive(struct engine *engine, const struct entry *mine)
         if (mine->call.state == CALL_DONE)
             break;
         if (atomic_load(&engine->wanting) || (idle > SPIN_TURNS && idle < YIELD_TURNS))
-            step_aside(engine);
+            yield_lock(engine);
         else if (idle >= YIELD_TURNS)
-            nap(engine, &engine->napping, idle < NAP_TURNS ? NAP_US : LONG_NAP_US);
+            cond_wait_us(engine, &engine->napping, idle < NAP_TURNS ? NAP_US : LONG_NAP_US);
     }
     engine->driving = false;
-    if (engine->pump.calls)
-        (void)pthread_cond_signal(&((struct entry *)engine->pump.calls)->done);
+    if (engine->progress_engine.calls)
+        (void)pthread_cond_signal(&((struct entry *)engine->progress_engine.calls)->done);
 }
 
 static void wait_for(struct engine *engine, struct entry *entry)
 {
     while (entry->call.state != CALL_DONE) {
         if (!engine->driving) {
-            drive(engine, entry);
+            progress_until_done(engine, entry);
             continue;
         }
         entry->sleeps = true;
@@ -154,14 +154,14 @@ static void wait_for(struct engine *engine, struct entry *entry)
         atomic_fetch_sub(&engine->wanting, 1);
 }
 
-static void wake_keeper(struct engine *engine)
+static void wake_background(struct engine *engine)
 {
     if (!engine->keeper_naps)
         (void)pthread_cond_signal(&engine->keeper_wake);
     engine->keeper_naps = KEEPER_NAPS;
 }
 
-static void *keep(void *argument)
+static void *background_thread(void *argument)
 {
     struct engine *engine = argument;
 
@@ -174,10 +174,11 @@ static void *keep(void *argument)
         if (!engine->driving) {
             (void)turn(engine);
             /* What is still on its way is looked after as long as that can help. */
-            if (engine->keeper_naps > 1 || !engine->pump.posts || engine->pump.broken.status)
+            if (engine->keeper_naps > 1 || !engine->progress_engine.posts ||
+                engine->progress_engine.broken.status)
                 engine->keeper_naps--;
         }
-        nap(engine, &engine->keeper_wake, KEEPER_NAP_US);
+        cond_wait_us(engine, &engine->keeper_wake, KEEPER_NAP_US);
     }
     leave(engine);
     return NULL;
@@ -186,18 +187,19 @@ static void *keep(void *argument)
 enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, struct engine **ret,
                                struct popdist_error *error)
 {
-    struct engine *engine = memory_new(1, sizeof *engine);
+    struct engine *engine = popdist_alloc(1, sizeof *engine);
 
     if (!engine)
         return fail_memory(error);
     engine->instances = link->backend->instances(link->self);
     engine->index = link->backend->index(link->self);
     engine->timeout_ms = timeout_ms;
-    if (pump_init(&engine->pump, link, wake, engine, error) || pthread_mutex_init(&engine->lock, NULL) ||
-        !init_cond(&engine->napping) || !init_cond(&engine->keeper_wake) ||
-        pthread_create(&engine->keeper, NULL, keep, engine)) {
-        pump_release(&engine->pump);
-        memory_free(engine);
+    if (progress_engine_init(&engine->progress_engine, link, wake, engine, error) ||
+        pthread_mutex_init(&engine->lock, NULL) || !init_cond(&engine->napping) ||
+        !init_cond(&engine->keeper_wake) ||
+        pthread_create(&engine->keeper, NULL, background_thread, engine)) {
+        progress_engine_release(&engine->progress_engine);
+        popdist_free(engine);
         return fail(error, POPDIST_NO_MEMORY,
                     "there is not enough memory, or there are too many threads, to start");
     }
@@ -220,23 +222,23 @@ static void keep_memory(struct engine *engine)
 enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct popdist_error *error)
 {
     enter(engine);
-    if (engine->pump.calls) {
+    if (engine->progress_engine.calls) {
         leave(engine);
         return fail(error, POPDIST_MISUSE,
                     "operation \"%.200s\" is still running in another thread; wait for it before the end",
-                    engine->pump.calls->subject);
+                    engine->progress_engine.calls->subject);
     }
     engine->stopping = true;
     (void)pthread_cond_signal(&engine->keeper_wake);
     leave(engine);
     (void)pthread_join(engine->keeper, NULL);
-    *ret_clean = !engine->pump.broken.status;
-    pump_release(&engine->pump);
+    *ret_clean = !engine->progress_engine.broken.status;
+    progress_engine_release(&engine->progress_engine);
     (void)pthread_cond_destroy(&engine->keeper_wake);
     (void)pthread_cond_destroy(&engine->napping);
     (void)pthread_mutex_destroy(&engine->lock);
     if (*ret_clean)
-        memory_free(engine);
+        popdist_free(engine);
     else
         keep_memory(engine);
     return POPDIST_OK;
@@ -263,23 +265,23 @@ void engine_set_timeout_ms(struct engine *engine, int64_t timeout_ms)
 static struct entry *entry_new(const struct group *group, const char *space, const char *key)
 {
     size_t space_size = strlen(space) + 1, key_size = strlen(key);
-    size_t pointers = group->count * sizeof(struct arrival *);
-    struct entry *entry = memory_new(1, sizeof *entry + pointers + space_size + key_size + 1);
+    size_t pointers = group->count * sizeof(struct match_announcement *);
+    struct entry *entry = popdist_alloc(1, sizeof *entry + pointers + space_size + key_size + 1);
     char *text;
 
     if (!entry)
         return NULL;
     if (!init_cond(&entry->done)) {
-        memory_free(entry);
+        popdist_free(entry);
         return NULL;
     }
-    entry->call.turnout.from = (struct arrival **)(void *)(entry + 1);
+    entry->call.match_op.from = (struct match_announcement **)(void *)(entry + 1);
     text = (char *)(entry + 1) + pointers;
     memcpy(text, space, space_size);
     memcpy(text + space_size, key, key_size + 1);
-    entry->call.turnout.key = text;
-    entry->call.turnout.key_size = space_size + key_size;
-    entry->call.turnout.group = group;
+    entry->call.match_op.key = text;
+    entry->call.match_op.key_size = space_size + key_size;
+    entry->call.match_op.group = group;
     entry->call.subject = key_size ? text + space_size : text;
     return entry;
 }
@@ -288,7 +290,7 @@ static void entry_free(struct entry *entry)
 {
     (void)pthread_cond_destroy(&entry->done);
     exchange_release(&entry->call.exchange);
-    memory_free(entry);
+    popdist_free(entry);
 }
 
 enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
@@ -307,16 +309,16 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     entry->call.error = &reason;
     enter(engine);
     engine->now_ms = now_ms();
-    status = pump_begin(&engine->pump, &entry->call, engine->now_ms,
-                        timeout_ms ? timeout_ms : engine->timeout_ms, &reason);
+    status = progress_engine_begin(&engine->progress_engine, &entry->call, engine->now_ms,
+                                   timeout_ms ? timeout_ms : engine->timeout_ms, &reason);
     if (!status) {
         wait_for(engine, entry);
         status = entry->call.status;
     }
     if (entry->call.announcement)
         entry->call.announcement->held = false;
-    wake_keeper(engine);
-    keeps = call_left_debris(&entry->call);
+    wake_background(engine);
+    keeps = call_left_unmatched_data(&entry->call);
     if (keeps) {
         entry->next = engine->debris;
         engine->debris = entry;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "popdist/src/fail.h"
-#include "popdist/src/memory.h"
+#include "popdist/src/alloc.h"
 #include "popdist/src/types.h"
 
 #define KIB ((size_t)1024)
@@ -61,8 +61,8 @@ static enum popdist_status start_all_reduce(struct exchange *exchange, const uin
     size_t place = 0;
     size_t chunk = chunk_for(others), begin = segment(exchange, self), end = segment(exchange, self + 1);
 
-    exchange->summands = memory_new((size_t)others * STREAM_WINDOW, chunk);
-    exchange->sources = memory_new(others, sizeof *exchange->sources);
+    exchange->summands = popdist_alloc((size_t)others * STREAM_WINDOW, chunk);
+    exchange->sources = popdist_alloc(others, sizeof *exchange->sources);
     if (!exchange->summands || !exchange->sources)
         return fail_memory(error);
     for (uint32_t rank = 0; rank < group->count; rank++) {
@@ -111,7 +111,7 @@ enum popdist_status exchange_start(struct exchange *exchange, const struct layou
 {
     *exchange = (struct exchange){.layout = *layout, .group = group, .data = data};
     exchange->stream_count = (size_t)KINDS * group->count;
-    exchange->streams = memory_new(exchange->stream_count, sizeof *exchange->streams);
+    exchange->streams = popdist_alloc(exchange->stream_count, sizeof *exchange->streams);
     if (!exchange->streams)
         return fail_memory(error);
     for (size_t i = 0; i < exchange->stream_count; i++)
@@ -127,9 +127,9 @@ enum popdist_status exchange_start(struct exchange *exchange, const struct layou
 
 void exchange_release(struct exchange *exchange)
 {
-    memory_free(exchange->streams);
-    memory_free(exchange->summands);
-    memory_free((void *)exchange->sources);
+    popdist_free(exchange->streams);
+    popdist_free(exchange->summands);
+    popdist_free((void *)exchange->sources);
     *exchange = (struct exchange){0};
 }
 

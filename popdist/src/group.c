@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "popdist/src/fail.h"
-#include "popdist/src/memory.h"
+#include "popdist/src/alloc.h"
 
 static int compare(const void *one, const void *other)
 {
@@ -27,7 +27,7 @@ enum popdist_status group_new(const char *id, const uint32_t *participants, size
                               uint32_t self_instance, struct group **ret, struct popdist_error *error)
 {
     size_t id_size = strlen(id) + 1;
-    struct group *group = memory_new(1, sizeof *group + count * sizeof *group->members + id_size);
+    struct group *group = popdist_alloc(1, sizeof *group + count * sizeof *group->members + id_size);
     enum popdist_status status;
 
     if (!group)
@@ -50,7 +50,7 @@ enum popdist_status group_new(const char *id, const uint32_t *participants, size
 
 void group_free(struct group *group)
 {
-    memory_free(group);
+    popdist_free(group);
 }
 
 uint32_t group_rank(const struct group *group, uint32_t instance)

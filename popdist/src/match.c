@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "popdist/src/fail.h"
-#include "popdist/src/memory.h"
+#include "popdist/src/alloc.h"
 
 #define BUCKETS 1024
 
@@ -15,11 +15,11 @@ struct debt {
 };
 
 /* All there is about one key. */
-struct meeting {
-    struct meeting *next;
-    struct meeting **at;   /* what points to it */
-    struct turnout *open;  /* calls of this instance, the oldest first */
-    struct arrival *early; /* announcements without a call, the oldest first */
+struct match_entry {
+    struct match_entry *next;
+    struct match_entry **at;          /* what points to it */
+    struct match_op *open;            /* calls of this instance, the oldest first */
+    struct match_announcement *early; /* announcements without a call, the oldest first */
     struct debt *debts;
     size_t key_size;
     char key[];
@@ -27,12 +27,12 @@ struct meeting {
 
 struct match {
     size_t early_count;
-    struct meeting *buckets[BUCKETS];
+    struct match_entry *buckets[BUCKETS];
 };
 
 enum popdist_status match_new(struct match **ret, struct popdist_error *error)
 {
-    struct match *match = memory_new(1, sizeof *match);
+    struct match *match = popdist_alloc(1, sizeof *match);
 
     if (!match)
         return fail_memory(error);
@@ -55,199 +55,203 @@ static size_t bucket_of(const char *key, size_t size)
     return (hash ^ hash >> 32) % BUCKETS;
 }
 
-static struct meeting *meeting_get(struct match *match, const char *key, size_t size)
+static struct match_entry *meeting_get(struct match *match, const char *key, size_t size)
 {
-    struct meeting **at = &match->buckets[bucket_of(key, size)];
-    struct meeting *meeting;
+    struct match_entry **at = &match->buckets[bucket_of(key, size)];
+    struct match_entry *match_entry;
 
     while (*at && ((*at)->key_size != size || memcmp((*at)->key, key, size) != 0))
         at = &(*at)->next;
     if (*at)
         return *at;
-    meeting = memory_new(1, sizeof *meeting + size);
-    if (!meeting)
+    match_entry = popdist_alloc(1, sizeof *match_entry + size);
+    if (!match_entry)
         return NULL;
-    meeting->at = at;
-    meeting->key_size = size;
-    memcpy(meeting->key, key, size);
-    *at = meeting;
-    return meeting;
+    match_entry->at = at;
+    match_entry->key_size = size;
+    memcpy(match_entry->key, key, size);
+    *at = match_entry;
+    return match_entry;
 }
 
-static void forget_if_empty(struct meeting *meeting)
+static void forget_if_empty(struct match_entry *match_entry)
 {
-    if (meeting->open || meeting->early || meeting->debts)
+    if (match_entry->open || match_entry->early || match_entry->debts)
         return;
-    *meeting->at = meeting->next;
-    if (meeting->next)
-        meeting->next->at = meeting->at;
-    memory_free(meeting);
+    *match_entry->at = match_entry->next;
+    if (match_entry->next)
+        match_entry->next->at = match_entry->at;
+    popdist_free(match_entry);
 }
 
 void match_free(struct match *match)
 {
     for (size_t i = 0; match && i < BUCKETS; i++) {
-        struct meeting *meeting, *next_meeting;
+        struct match_entry *match_entry, *next_meeting;
 
-        for (meeting = match->buckets[i]; meeting; meeting = next_meeting) {
-            struct arrival *arrival, *next_arrival;
+        for (match_entry = match->buckets[i]; match_entry; match_entry = next_meeting) {
+            struct match_announcement *match_announcement, *next_arrival;
             struct debt *debt, *next_debt;
 
-            next_meeting = meeting->next;
-            for (arrival = meeting->early; arrival; arrival = next_arrival) {
-                next_arrival = arrival->next;
-                memory_free(arrival);
+            next_meeting = match_entry->next;
+            for (match_announcement = match_entry->early; match_announcement;
+                 match_announcement = next_arrival) {
+                next_arrival = match_announcement->next;
+                popdist_free(match_announcement);
             }
-            for (debt = meeting->debts; debt; debt = next_debt) {
+            for (debt = match_entry->debts; debt; debt = next_debt) {
                 next_debt = debt->next;
-                memory_free(debt);
+                popdist_free(debt);
             }
-            memory_free(meeting);
+            popdist_free(match_entry);
         }
     }
-    memory_free(match);
+    popdist_free(match);
 }
 
-static void seat(struct turnout *turnout, uint32_t rank, struct arrival *arrival)
+static void match_attach(struct match_op *match_op, uint32_t rank,
+                         struct match_announcement *match_announcement)
 {
-    arrival->next = NULL;
-    turnout->from[rank] = arrival;
-    turnout->missing--;
-    if (arrival->withdrawn)
-        turnout->withdrawn = arrival;
+    match_announcement->next = NULL;
+    match_op->from[rank] = match_announcement;
+    match_op->missing--;
+    if (match_announcement->withdrawn)
+        match_op->withdrawn = match_announcement;
 }
 
 /* Takes the oldest early announcement of each participant. */
-static void seat_early(struct match *match, struct meeting *meeting, struct turnout *turnout)
+static void seat_early(struct match *match, struct match_entry *match_entry, struct match_op *match_op)
 {
-    struct arrival **at = &meeting->early;
+    struct match_announcement **at = &match_entry->early;
 
     while (*at) {
-        struct arrival *arrival = *at;
-        uint32_t rank = group_rank(turnout->group, arrival->instance);
+        struct match_announcement *match_announcement = *at;
+        uint32_t rank = group_rank(match_op->group, match_announcement->instance);
 
-        if (rank == GROUP_NOBODY || turnout->from[rank]) {
-            at = &arrival->next;
+        if (rank == GROUP_NOBODY || match_op->from[rank]) {
+            at = &match_announcement->next;
             continue;
         }
-        *at = arrival->next;
+        *at = match_announcement->next;
         match->early_count--;
-        seat(turnout, rank, arrival);
+        match_attach(match_op, rank, match_announcement);
     }
 }
 
-enum popdist_status match_open(struct match *match, struct turnout *turnout, struct popdist_error *error)
+enum popdist_status match_open(struct match *match, struct match_op *match_op, struct popdist_error *error)
 {
-    struct meeting *meeting = meeting_get(match, turnout->key, turnout->key_size);
-    struct turnout **end;
+    struct match_entry *match_entry = meeting_get(match, match_op->key, match_op->key_size);
+    struct match_op **end;
 
-    if (!meeting)
+    if (!match_entry)
         return fail_memory(error);
-    turnout->meeting = meeting;
-    turnout->missing = turnout->group->count - 1;
-    turnout->withdrawn = NULL;
-    turnout->next = NULL;
-    for (end = &meeting->open; *end;)
+    match_op->match_entry = match_entry;
+    match_op->missing = match_op->group->count - 1;
+    match_op->withdrawn = NULL;
+    match_op->next = NULL;
+    for (end = &match_entry->open; *end;)
         end = &(*end)->next;
-    *end = turnout;
-    seat_early(match, meeting, turnout);
+    *end = match_op;
+    seat_early(match, match_entry, match_op);
     return POPDIST_OK;
 }
 
-static bool pay_debt(struct meeting *meeting, uint32_t instance)
+static bool consume_late(struct match_entry *match_entry, uint32_t instance)
 {
-    for (struct debt **at = &meeting->debts; *at; at = &(*at)->next) {
+    for (struct debt **at = &match_entry->debts; *at; at = &(*at)->next) {
         struct debt *debt = *at;
 
         if (debt->instance != instance)
             continue;
         if (--debt->count == 0) {
             *at = debt->next;
-            memory_free(debt);
+            popdist_free(debt);
         }
         return true;
     }
     return false;
 }
 
-static bool owe(struct meeting *meeting, uint32_t instance)
+static bool expect_late(struct match_entry *match_entry, uint32_t instance)
 {
     struct debt *debt;
 
-    for (debt = meeting->debts; debt && debt->instance != instance;)
+    for (debt = match_entry->debts; debt && debt->instance != instance;)
         debt = debt->next;
     if (!debt) {
-        debt = memory_new(1, sizeof *debt);
+        debt = popdist_alloc(1, sizeof *debt);
         if (!debt)
             return false;
         debt->instance = instance;
-        debt->next = meeting->debts;
-        meeting->debts = debt;
+        debt->next = match_entry->debts;
+        match_entry->debts = debt;
     }
     debt->count++;
     return true;
 }
 
-static struct arrival *arrival_new(const struct wire_message *message, uint32_t instance)
+static struct match_announcement *arrival_new(const struct wire_message *message, uint32_t instance)
 {
-    struct arrival *arrival = memory_new(1, sizeof *arrival + message->payload_size);
+    struct match_announcement *match_announcement =
+        popdist_alloc(1, sizeof *match_announcement + message->payload_size);
 
-    if (!arrival)
+    if (!match_announcement)
         return NULL;
-    arrival->instance = instance;
-    arrival->tag = message->tag;
-    arrival->layout = message->layout;
-    arrival->size = message->payload_size;
+    match_announcement->instance = instance;
+    match_announcement->tag = message->tag;
+    match_announcement->layout = message->layout;
+    match_announcement->size = message->payload_size;
     if (message->payload_size)
-        memcpy(arrival->payload, message->payload, message->payload_size);
-    return arrival;
+        memcpy(match_announcement->payload, message->payload, message->payload_size);
+    return match_announcement;
 }
 
-static enum popdist_status take_call(struct match *match, struct meeting *meeting, struct arrival *arrival,
+static enum popdist_status take_call(struct match *match, struct match_entry *match_entry,
+                                     struct match_announcement *match_announcement,
                                      struct popdist_error *error)
 {
-    struct arrival **end;
+    struct match_announcement **end;
 
-    for (struct turnout *turnout = meeting->open; turnout; turnout = turnout->next) {
-        uint32_t rank = group_rank(turnout->group, arrival->instance);
+    for (struct match_op *match_op = match_entry->open; match_op; match_op = match_op->next) {
+        uint32_t rank = group_rank(match_op->group, match_announcement->instance);
 
-        if (rank == GROUP_NOBODY || rank == turnout->group->self)
+        if (rank == GROUP_NOBODY || rank == match_op->group->self)
             break;
-        if (!turnout->from[rank]) {
-            seat(turnout, rank, arrival);
+        if (!match_op->from[rank]) {
+            match_attach(match_op, rank, match_announcement);
             return POPDIST_OK;
         }
     }
     if (match->early_count >= MATCH_EARLY_MAX) {
-        uint32_t instance = arrival->instance;
+        uint32_t instance = match_announcement->instance;
 
-        memory_free(arrival);
+        popdist_free(match_announcement);
         return fail(
             error, POPDIST_BROKEN,
             "%d operations wait here that this instance has not called, the last from instance %" PRIu32
             "; call the same operations on all instances",
             MATCH_EARLY_MAX, instance);
     }
-    for (end = &meeting->early; *end;)
+    for (end = &match_entry->early; *end;)
         end = &(*end)->next;
-    *end = arrival;
+    *end = match_announcement;
     match->early_count++;
     return POPDIST_OK;
 }
 
 /* The call may be over here: then the withdrawal comes too late and says nothing. */
-static void take_withdrawal(struct meeting *meeting, uint32_t instance, uint32_t tag)
+static void take_withdrawal(struct match_entry *match_entry, uint32_t instance, uint32_t tag)
 {
-    for (struct arrival *early = meeting->early; early; early = early->next)
+    for (struct match_announcement *early = match_entry->early; early; early = early->next)
         if (early->instance == instance && early->tag == tag)
             early->withdrawn = true;
-    for (struct turnout *turnout = meeting->open; turnout; turnout = turnout->next) {
-        uint32_t rank = group_rank(turnout->group, instance);
-        struct arrival *arrival = rank == GROUP_NOBODY ? NULL : turnout->from[rank];
+    for (struct match_op *match_op = match_entry->open; match_op; match_op = match_op->next) {
+        uint32_t rank = group_rank(match_op->group, instance);
+        struct match_announcement *match_announcement = rank == GROUP_NOBODY ? NULL : match_op->from[rank];
 
-        if (arrival && arrival->tag == tag) {
-            arrival->withdrawn = true;
-            turnout->withdrawn = arrival;
+        if (match_announcement && match_announcement->tag == tag) {
+            match_announcement->withdrawn = true;
+            match_op->withdrawn = match_announcement;
         }
     }
 }
@@ -255,38 +259,39 @@ static void take_withdrawal(struct meeting *meeting, uint32_t instance, uint32_t
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error)
 {
-    struct meeting *meeting = meeting_get(match, message->key, message->key_size);
+    struct match_entry *match_entry = meeting_get(match, message->key, message->key_size);
     enum popdist_status status = POPDIST_OK;
 
-    if (!meeting)
+    if (!match_entry)
         return fail_memory(error);
     if (message->kind == WIRE_WITHDRAWAL) {
-        take_withdrawal(meeting, instance, message->tag);
-    } else if (!pay_debt(meeting, instance)) {
-        struct arrival *arrival = arrival_new(message, instance);
+        take_withdrawal(match_entry, instance, message->tag);
+    } else if (!consume_late(match_entry, instance)) {
+        struct match_announcement *match_announcement = arrival_new(message, instance);
 
-        status = arrival ? take_call(match, meeting, arrival, error) : fail_memory(error);
+        status = match_announcement ? take_call(match, match_entry, match_announcement, error)
+                                    : fail_memory(error);
     }
-    forget_if_empty(meeting);
+    forget_if_empty(match_entry);
     return status;
 }
 
-enum popdist_status match_close(struct turnout *turnout, struct popdist_error *error)
+enum popdist_status match_close(struct match_op *match_op, struct popdist_error *error)
 {
-    struct meeting *meeting = turnout->meeting;
-    struct turnout **at = &meeting->open;
+    struct match_entry *match_entry = match_op->match_entry;
+    struct match_op **at = &match_entry->open;
     enum popdist_status status = POPDIST_OK;
 
-    while (*at != turnout)
+    while (*at != match_op)
         at = &(*at)->next;
-    *at = turnout->next;
-    for (uint32_t rank = 0; rank < turnout->group->count; rank++) {
-        if (turnout->from[rank])
-            memory_free(turnout->from[rank]);
-        else if (rank != turnout->group->self && !owe(meeting, turnout->group->members[rank]))
+    *at = match_op->next;
+    for (uint32_t rank = 0; rank < match_op->group->count; rank++) {
+        if (match_op->from[rank])
+            popdist_free(match_op->from[rank]);
+        else if (rank != match_op->group->self && !expect_late(match_entry, match_op->group->members[rank]))
             status = fail_memory(error);
-        turnout->from[rank] = NULL;
+        match_op->from[rank] = NULL;
     }
-    forget_if_empty(meeting);
+    forget_if_empty(match_entry);
     return status;
 }

@@ -15,8 +15,8 @@
  * every one stands for a thread that waits over there. */
 #define MATCH_EARLY_MAX 65536
 
-struct arrival {
-    struct arrival *next;
+struct match_announcement {
+    struct match_announcement *next;
     uint32_t instance;
     uint32_t tag;
     struct layout layout;
@@ -26,16 +26,16 @@ struct arrival {
 };
 
 /* One call of this instance; embedded in the call. */
-struct turnout {
+struct match_op {
     const char *key;
     size_t key_size;
     const struct group *group;
-    struct arrival *
+    struct match_announcement *
         *from;        /* by rank; those that have come. The caller provides group->count pointers, all NULL */
     uint32_t missing; /* how many have not */
-    const struct arrival *withdrawn; /* one that has come and gone again, or NULL */
-    struct meeting *meeting;
-    struct turnout *next;
+    const struct match_announcement *withdrawn; /* one that has come and gone again, or NULL */
+    struct match_entry *match_entry;
+    struct match_op *next;
 };
 
 struct match; /* zeroed before first use */
@@ -43,11 +43,11 @@ struct match; /* zeroed before first use */
 enum popdist_status match_new(struct match **ret, struct popdist_error *error);
 void match_free(struct match *match); /* no turnout may be open; NULL is fine */
 
-enum popdist_status match_open(struct match *match, struct turnout *turnout, struct popdist_error *error);
+enum popdist_status match_open(struct match *match, struct match_op *match_op, struct popdist_error *error);
 /* A message of this instance has come. POPDIST_BROKEN: it makes no sense. */
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error);
 /* Ends the call, complete or not, and frees what came for it. */
-enum popdist_status match_close(struct turnout *turnout, struct popdist_error *error);
+enum popdist_status match_close(struct match_op *match_op, struct popdist_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "popdist/src/alone.h"
+#include "popdist/src/self_backend.h"
 #include "popdist/src/fail.h"
 #include "popdist/src/plugin.h"
 #include "popdist/src/settings.h"
@@ -59,7 +59,7 @@ static enum popdist_status register_as(const char *path, bool alone, struct popd
                    ? fail(error, POPDIST_MISUSE, "a backend is registered already; register one only")
                    : misuse("a backend cannot be registered now", error);
     if (alone) {
-        session.link.backend = alone_backend();
+        session.link.backend = self_backend();
         status = POPDIST_OK;
     } else {
         status = path ? plugin_load(path, &session.link.backend, error)
@@ -251,12 +251,12 @@ const struct group *session_world(void)
     return session.world;
 }
 
-const struct group *session_chosen(void)
+const struct group *session_thread_group(void)
 {
     return chosen ? chosen : session.world;
 }
 
-void session_choose(const struct group *group)
+void session_set_thread_group(const struct group *group)
 {
     chosen = group;
 }

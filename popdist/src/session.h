@@ -14,12 +14,12 @@ void session_leave(void);
 
 /* Inside only. */
 const struct group *session_world(void);
-const struct group *session_find(const char *id); /* a registered communicator, or NULL */
-const struct group *session_chosen(void);         /* this thread's instances */
-void session_choose(const struct group *group);   /* NULL: all */
+const struct group *session_find(const char *id);         /* a registered communicator, or NULL */
+const struct group *session_thread_group(void);           /* this thread's instances */
+void session_set_thread_group(const struct group *group); /* NULL: all */
 /* Takes the group over. The id must not be taken. */
 enum popdist_status session_add(struct group *group, struct popdist_error *error);
-/* Those of session_choose, told apart by who is in them. */
+/* Those of session_set_thread_group, told apart by who is in them. */
 enum popdist_status session_instances(const uint32_t *participants, size_t count, const struct group **ret,
                                       struct popdist_error *error);
 

@@ -19,8 +19,8 @@ MISTAKE = (r"\bfield_(?:invalid|forbidden)\([^;]*?,\s*@(?=\);)", r"\bwhat = mem_
 CALLS = {
     TROUBLE: {
         ("operator", "vipu/client", "vipu/wire", "base"): LOG,
-        ("base/io/serve_request.c",): (r"\brefuse\(request, \d+, @",),
-        ("operator/serve",): (r'\bserve_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
+        ("base/io/http_server_request.c",): (r"\brefuse\(request, \d+, @",),
+        ("operator/serve",): (r'\bhttp_server_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
         ("operator/options.c", "base/core/opts.c", "base/io", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
          "operator/api/partition/orphan.c"): REFUSAL,

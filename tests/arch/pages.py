@@ -119,13 +119,13 @@ def states():
         yield f"docs/jobs.md: the picture of states differs from operator/reconcile/decide/model/verdict.c: {sorted(drawn ^ given)}"
 
 
-def rooms():
-    """The picture of the rooms has the arrows that tests/arch/tree.py allows."""
+def modules():
+    """The diagram of modules has the arrows that tests/arch/tree.py allows."""
     allowed = {(source.split("/")[0], target.split("/")[0]) for source, targets in tree.MAY_INCLUDE.items() for target in targets}
     picture = next(block.text for block in pages.blocks_of("docs/ARCHITECTURE.md") if block.language == "mermaid")
     drawn = set(re.findall(r"^ *(\w+) --> (\w+)$", picture, re.MULTILINE))
     for source, target in sorted(drawn ^ {(source, target) for source, target in allowed if source != target}):
-        yield f"docs/ARCHITECTURE.md: the picture of rooms and tests/arch/tree.py differ in {source} --> {target}"
+        yield f"docs/ARCHITECTURE.md: the diagram of modules and tests/arch/tree.py differ in {source} --> {target}"
 
 
 def index():
@@ -149,7 +149,7 @@ def places(found):
 def main():
     found = pages.all_pages()
     broken = [sentence for page in found for rule in (links, paths, blocks, terms) for sentence in rule(page)]
-    broken += [*states(), *rooms(), *index(), *places(found)]
+    broken += [*states(), *modules(), *index(), *places(found)]
     print("\n".join(broken))
     print(f"pages: {len(found)} read, {len(broken)} broken")
     return bool(broken) or not found

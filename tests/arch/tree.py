@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("base", "vipu", "popdist", "launcher", "operator")
+MODULES = ("base", "vipu", "popdist", "launcher", "operator")
 
 BESIDE_RECONCILE = ("operator/reconcile/decide/", "operator/api/", "operator/kube/", "operator/pool/", "vipu/", "base/")
 
-# What a room, or a folder of it, may include. The longest prefix that matches a file counts.
+# What a module, or a folder of it, may include. The longest prefix that matches a file counts.
 MAY_INCLUDE = {
     "base/core/": ("base/core/",),
     "base/doc/": ("base/doc/", "base/core/"),
@@ -60,7 +60,7 @@ CIRCLES = {"base": 2, "operator": 7, "vipu": 4}
 
 # Function -> the files that may call it. Everything else uses what base/ offers in its place.
 BANNED = {
-    "malloc calloc aligned_alloc realloc strdup strndup": ("base/core/mem.c", "popdist/src/memory.c"),
+    "malloc calloc aligned_alloc realloc strdup strndup": ("base/core/mem.c", "popdist/src/alloc.c"),
     "asprintf vasprintf": (),
     "getenv secure_getenv": ("main.c", "launcher/", "popdist/src/settings.c"),
     "exit": ("main.c",),
@@ -100,14 +100,14 @@ def allowed_includes(name):
 
 
 def includes():
-    for path in sources(*ROOMS):
+    for path in sources(*MODULES):
         name = path.relative_to(ROOT).as_posix()
         for number, line in enumerate(path.read_text().splitlines(), 1):
             found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
             if not found:
                 continue
             target = found.group(1)
-            if target.split("/")[0] not in ROOMS:
+            if target.split("/")[0] not in MODULES:
                 if not target.endswith(".pb-c.h") and not (name.count("/") == 1 and (path.parent / target).is_file()):
                     yield f'{name}:{number}: "{target}" is not named from the top of the tree'
             elif not target.startswith(allowed_includes(name)):
@@ -144,18 +144,18 @@ def circles_of(arrows):
 def circles():
     """No files of a folder, and no folders, include each other. A source and its header are one."""
     files, folders = {}, {}
-    for path in sources(*ROOMS):
+    for path in sources(*MODULES):
         name = path.relative_to(ROOT)
         for target in map(Path, INCLUDE.findall(path.read_text())):
             if target.parent == name.parent and target.stem != name.stem:
                 files.setdefault(name.with_suffix("").as_posix(), set()).add(target.with_suffix("").as_posix())
-            elif target.parent != name.parent and target.parts[0] in ROOMS:
+            elif target.parent != name.parent and target.parts[0] in MODULES:
                 folders.setdefault(name.parent.as_posix(), set()).add(target.parent.as_posix())
     if not files or not folders:
         yield "no file includes another"
     yield from (f"these folders include each other: {' '.join(sorted(circle))}" for circle in circles_of(folders))
     found = [" ".join(sorted(circle)) for circle in circles_of(files)]
-    for module in ROOMS:
+    for module in MODULES:
         own = [circle for circle in found if circle.startswith(module + "/")]
         if len(own) > CIRCLES.get(module, 0):
             yield from (f"these files include each other: {circle}" for circle in own)
@@ -165,7 +165,7 @@ def banned():
     rules = [
         (re.compile(r"(?<![\w.>])(%s)\s*\(" % "|".join(names.split())), homes) for names, homes in BANNED.items()
     ]
-    for path in sources(*ROOMS):
+    for path in sources(*MODULES):
         name = path.relative_to(ROOT).as_posix()
         text = path.read_text()
         for number, line in enumerate(without_comments_and_strings(text).splitlines(), 1):
@@ -180,7 +180,7 @@ def banned():
                 yield f"{name}:{number}: comments that stay are written /* like this */"
 
 
-def headers(rooms, compiler):
+def headers(modules, compiler):
     def compile_alone(path):
         name = path.relative_to(ROOT).as_posix()
         done = subprocess.run(
@@ -191,7 +191,7 @@ def headers(rooms, compiler):
         return None if done.returncode == 0 else f"{name}: does not compile alone: {first}"
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        yield from filter(None, pool.map(compile_alone, sources(*rooms, suffixes=(".h",))))
+        yield from filter(None, pool.map(compile_alone, sources(*modules, suffixes=(".h",))))
 
 
 def symbols(archive, *flags):
@@ -212,7 +212,7 @@ def purity(archives):
 
 
 def names(archives):
-    """Of two functions of one name the linker may take the wrong one without a word, where rooms meet in one program."""
+    """Two functions of one name in modules of one program: the linker may pick the wrong one without a warning."""
     homes = {}
     for archive in archives:
         for member, symbol in symbols(archive, "--defined-only", "--extern-only"):
@@ -225,7 +225,7 @@ def names(archives):
 
 
 def layout():
-    files = [str(p) for p in sources(*ROOMS, "tests", "deploy")]
+    files = [str(p) for p in sources(*MODULES, "tests", "deploy")]
     done = subprocess.run(
         ["clang-format", "--dry-run", "--Werror", *files], capture_output=True, text=True, check=False, cwd=ROOT
     )

@@ -53,21 +53,23 @@ static void on_storage_failure(void *ctx, const struct err *err)
     loop_stop(server->loop);
 }
 
-static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_healthz(void *ctx, struct http_server_request *request,
+                       const struct http_server_request_info *view)
 {
     (void)ctx;
     (void)view;
-    serve_replyf(request, 200, "ok\n");
+    http_server_replyf(request, 200, "ok\n");
 }
 
-static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_metrics(void *ctx, struct http_server_request *request,
+                       const struct http_server_request_info *view)
 {
     struct server *server = ctx;
     AUTO(str) struct str text = {0};
 
     (void)view;
     metrics_put(&server->metrics, &server->controller, &text);
-    serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
+    http_server_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
 }
 
 static bool start_admin(struct server *server, struct err *err)
@@ -75,13 +77,14 @@ static bool start_admin(struct server *server, struct err *err)
     if (!server->config.admin_listen)
         return true;
     server->admin = admin_new();
-    admin_add(server->admin, &(struct serve_route){.path = "/healthz", .fn = on_healthz});
-    admin_add(server->admin, &(struct serve_route){.path = "/metrics", .fn = on_metrics, .ctx = server});
-    admin_add(server->admin, &(struct serve_route){.path = "/faults",
-                                                   .methods = "GET, HEAD, PUT",
-                                                   .fn = faults_admin_answer,
-                                                   .ctx = &server->faults,
-                                                   .max_body = FAULTS_MAX_BYTES});
+    admin_add(server->admin, &(struct http_server_route){.path = "/healthz", .fn = on_healthz});
+    admin_add(server->admin,
+              &(struct http_server_route){.path = "/metrics", .fn = on_metrics, .ctx = server});
+    admin_add(server->admin, &(struct http_server_route){.path = "/faults",
+                                                         .methods = "GET, HEAD, PUT",
+                                                         .fn = faults_admin_answer,
+                                                         .ctx = &server->faults,
+                                                         .max_body = FAULTS_MAX_BYTES});
     if (!admin_listen(server->admin, server->loop, server->config.admin_listen, err))
         return false;
     log_info("serving the admin endpoint", KV("listen", server->config.admin_listen),

@@ -37,7 +37,7 @@ def add(rootfs: RootFilesystem, programs: dict[str, str], plugins: list[str], bu
 
 
 def _linked(program: Path) -> set[str]:
-    """What the linker has read for a static program, as it noted itself (cmake/rooms.cmake)."""
+    """What the linker has read for a static program, as it noted itself (cmake/modules.cmake)."""
     note = program.with_name(program.name + ".inputs")
     if not note.exists():
         return set()

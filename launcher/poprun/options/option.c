@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 #include "base/core/str.h"
 
 const struct option_row *option_find(const char *name)
@@ -30,13 +30,13 @@ size_t option_index(const struct option_row *row)
 
 static bool refuse_unknown(const char *word, struct err *err)
 {
-    struct nearest nearest = nearest_to(word);
+    struct suggest suggest = suggest_init(word);
 
     for (const struct option_row *row = option_rows; row->name; row++)
-        nearest_offer(&nearest, row->name);
-    if (nearest_found(&nearest))
+        suggest_candidate(&suggest, row->name);
+    if (suggest_best(&suggest))
         return err_set(err, ERR_NOT_FOUND, "unknown option --%s; did you mean --%s?", word,
-                       nearest_found(&nearest));
+                       suggest_best(&suggest));
     return err_set(err, ERR_NOT_FOUND, "unknown option --%s; poprun --help lists all", word);
 }
 

@@ -10,12 +10,12 @@
 #include "operator/api/job/vendor.h"
 
 /* An absent one is an empty object. */
-static struct pack *pack_json(const cJSON *node, uint64_t *ret_hash)
+static struct compressed_text *pack_json(const cJSON *node, uint64_t *ret_hash)
 {
     AUTO(mem) char *text = node ? json_print(node) : mem_strdup("{}");
 
     *ret_hash = str_hash(text) | 1;
-    return pack_new(slice_of(text));
+    return compressed_text_new(slice_of(text));
 }
 
 /* The templates as they came, and what is told apart by them. */
@@ -24,31 +24,31 @@ static void read_templates(struct job *job, const cJSON *spec)
     const cJSON *workers = json_at(spec, "workers/template"), *launcher = json_at(spec, "launcher");
 
     job->overrides_restart_policy = !str_eq(json_str(workers, "spec/restartPolicy", "Never"), "Never");
-    job->template_pack = pack_json(workers, &job->revision);
+    job->template_text = pack_json(workers, &job->revision);
     if (job->spec.has_launcher)
-        job->launcher_pack = pack_json(launcher, &job->launcher_revision);
+        job->launcher_text = pack_json(launcher, &job->launcher_revision);
 }
 
-static cJSON *unpack(const struct pack *pack, struct err *err)
+static cJSON *unpack(const struct compressed_text *pack, struct err *err)
 {
-    AUTO(mem) char *text = pack_text(pack);
+    AUTO(mem) char *text = compressed_text_get(pack);
 
     return json_parse(slice_of(text), err);
 }
 
 cJSON *job_template(const struct job *job, struct err *err)
 {
-    return unpack(job->template_pack, err);
+    return unpack(job->template_text, err);
 }
 
 cJSON *job_launcher(const struct job *job, struct err *err)
 {
-    return unpack(job->launcher_pack, err);
+    return unpack(job->launcher_text, err);
 }
 
 cJSON *job_status(const struct job *job, struct err *err)
 {
-    return unpack(job->status_pack, err);
+    return unpack(job->status_text, err);
 }
 
 static void read_finalizers(struct job *job, const cJSON *metadata)
@@ -83,7 +83,7 @@ struct job *job_parse(const cJSON *object)
     read_finalizers(job, metadata);
     job->is_vendors = vendor_owns(object);
     job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
-    job->status_pack = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
+    job->status_text = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
     (void)snprintf(job->state, sizeof(job->state), "%s", json_str(status, "launcherStatus", ""));
     validate_job(object, &job->spec, &job->problems);
     read_templates(job, json_at(object, "spec"));
@@ -103,9 +103,9 @@ void job_free(struct job *job)
     strv_release(&job->problems);
     strv_release(&job->finalizers);
     mem_free(job->key);
-    mem_free(job->template_pack);
-    mem_free(job->launcher_pack);
-    mem_free(job->status_pack);
+    mem_free(job->template_text);
+    mem_free(job->launcher_text);
+    mem_free(job->status_text);
     mem_free(job);
 }
 

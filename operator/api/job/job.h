@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "base/core/pack.h"
+#include "base/core/compressed_text.h"
 #include "base/core/str.h"
 #include "base/doc/json.h"
 
@@ -70,15 +70,15 @@ struct job {
     bool is_vendors;    /* started by the vendor's operator, and to be left alone */
     char *release; /* annotation graphcore.ai/release: ids an admin lets go of, comma-separated; or NULL */
     struct job_spec spec;
-    struct strv problems;          /* what validate_job says of it; empty for a valid spec */
-    char *key;                     /* "namespace/name" */
-    uint64_t revision;             /* of the template: another template has another; never 0 */
-    uint64_t launcher_revision;    /* the same of spec.launcher; 0 without one */
-    struct pack *template_pack;    /* spec.workers.template; {} when absent */
-    struct pack *launcher_pack;    /* spec.launcher; NULL without one */
-    bool overrides_restart_policy; /* the template has one of its own that is not Never */
-    struct pack *status_pack;      /* status; {} when absent */
-    char state[JOB_STATE_SIZE];    /* of the status: launcherStatus, cut; "" when absent */
+    struct strv problems;                  /* what validate_job says of it; empty for a valid spec */
+    char *key;                             /* "namespace/name" */
+    uint64_t revision;                     /* of the template: another template has another; never 0 */
+    uint64_t launcher_revision;            /* the same of spec.launcher; 0 without one */
+    struct compressed_text *template_text; /* spec.workers.template; {} when absent */
+    struct compressed_text *launcher_text; /* spec.launcher; NULL without one */
+    bool overrides_restart_policy;         /* the template has one of its own that is not Never */
+    struct compressed_text *status_text;   /* status; {} when absent */
+    char state[JOB_STATE_SIZE];            /* of the status: launcherStatus, cut; "" when absent */
 };
 
 /* Never fails for an object of the right kind: a bad spec is a view with problems. NULL only without name or

@@ -217,7 +217,7 @@ static bool try_again(struct kube_call *call, const struct kube_response *res)
     bool renew;
     int64_t left_ms = call->deadline_ms - loop_now_ms(kube->loop);
     int64_t delay_ms =
-        retry_delay_ms(&call->retry, &res->err, res->retry_after_ms, left_ms, loop_dice(), &renew);
+        retry_delay_ms(&call->retry, &res->err, res->retry_after_ms, left_ms, loop_random_u32(), &renew);
 
     if (delay_ms < 0)
         return false;

@@ -33,7 +33,7 @@ static unsigned tries_for(const struct retry_state *state, const struct err *err
 }
 
 int64_t retry_delay_ms(struct retry_state *state, const struct err *err, int64_t retry_after_ms,
-                       int64_t left_ms, uint32_t dice, bool *renew)
+                       int64_t left_ms, uint32_t random, bool *renew)
 {
     int64_t delay_ms;
 
@@ -44,7 +44,7 @@ int64_t retry_delay_ms(struct retry_state *state, const struct err *err, int64_t
     }
     if (state->tries >= tries_for(state, err))
         return -1;
-    delay_ms = backoff_delay_ms(&PATIENCE, state->tries, dice);
+    delay_ms = backoff_delay_ms(&PATIENCE, state->tries, random);
     if (retry_after_ms > delay_ms)
         delay_ms = retry_after_ms;
     return delay_ms < left_ms ? delay_ms : -1;

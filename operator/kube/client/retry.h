@@ -19,4 +19,4 @@ bool retry_is_safe(const char *method, const char *content_type, bool retry_post
 /* After a try that failed with `err` (its code is the HTTP status, 0 when none came): how long to wait before
  * the next, or -1 when this is the end. `*renew`: read the credentials again first. */
 int64_t retry_delay_ms(struct retry_state *state, const struct err *err, int64_t retry_after_ms,
-                       int64_t left_ms, uint32_t dice, bool *renew);
+                       int64_t left_ms, uint32_t random, bool *renew);

@@ -9,7 +9,7 @@
 
 /* Pools that were replaced and still have requests in flight. */
 struct retired {
-    struct http *http;
+    struct http_client *http;
     struct retired *next;
 };
 
@@ -17,7 +17,7 @@ struct transport {
     struct loop *loop;
     struct client_config *client_config;
     char *user_agent;
-    struct http *pools[KUBE_CLASS_COUNT];
+    struct http_client *pools[KUBE_CLASS_COUNT];
     struct retired *retired;
     struct loop_timer reap;
     int64_t refreshed_ms;
@@ -30,10 +30,10 @@ static unsigned connections_for(enum kube_class class)
     return class == KUBE_WATCH ? 8 : 2;
 }
 
-static struct http *pool_new(const struct transport *transport, enum kube_class class, struct err *err)
+static struct http_client *pool_new(const struct transport *transport, enum kube_class class, struct err *err)
 {
     const struct client_config *client_config = transport->client_config;
-    struct http_options options = {
+    struct http_client_options options = {
         .user_agent = transport->user_agent,
         .ca_pem = client_config->ca_pem,
         .cert_pem = client_config->cert_pem,
@@ -44,18 +44,18 @@ static struct http *pool_new(const struct transport *transport, enum kube_class 
         .max_connections = connections_for(class),
     };
 
-    return http_new(transport->loop, &options, err);
+    return http_client_new(transport->loop, &options, err);
 }
 
-static void pools_release(struct http **pools)
+static void pools_release(struct http_client **pools)
 {
     for (size_t i = 0; i < KUBE_CLASS_COUNT; i++)
-        http_free(TAKE(pools[i]));
+        http_client_free(TAKE(pools[i]));
 }
 
-static bool pools_make(const struct transport *transport, struct http **ret, struct err *err)
+static bool pools_make(const struct transport *transport, struct http_client **ret, struct err *err)
 {
-    struct http *pools[KUBE_CLASS_COUNT] = {0};
+    struct http_client *pools[KUBE_CLASS_COUNT] = {0};
 
     for (size_t i = 0; i < KUBE_CLASS_COUNT; i++) {
         pools[i] = pool_new(transport, (enum kube_class)i, err);
@@ -97,7 +97,7 @@ void transport_free(struct transport *transport)
         struct retired *retired = transport->retired;
 
         transport->retired = retired->next;
-        http_free(retired->http);
+        http_client_free(retired->http);
         mem_free(retired);
     }
     counters_release(&transport->counters);
@@ -118,14 +118,14 @@ static void reap(struct loop_timer *timer)
             continue;
         }
         *slot = retired->next;
-        http_free(retired->http);
+        http_client_free(retired->http);
         mem_free(retired);
     }
     if (transport->retired != NULL)
         loop_timer_start(transport->loop, &transport->reap, REAP_MS, reap);
 }
 
-static void retire(struct transport *transport, struct http *http)
+static void retire(struct transport *transport, struct http_client *http)
 {
     struct retired *retired = NEW(struct retired);
 
@@ -136,7 +136,7 @@ static void retire(struct transport *transport, struct http *http)
 
 static void replace_pools(struct transport *transport)
 {
-    struct http *fresh[KUBE_CLASS_COUNT] = {0};
+    struct http_client *fresh[KUBE_CLASS_COUNT] = {0};
     struct err err = {0};
 
     if (!pools_make(transport, fresh, &err)) {

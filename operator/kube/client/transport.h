@@ -3,7 +3,7 @@
  * and are closed. Internal to the kube room. */
 #pragma once
 
-#include "base/io/http.h"
+#include "base/io/http_client.h"
 #include "operator/kube/client/client.h"
 #include "operator/kube/client/counters.h"
 

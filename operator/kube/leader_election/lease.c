@@ -240,8 +240,8 @@ static char *unique_name(const char *address)
     char host[HOST_NAME_BYTES] = "";
 
     (void)gethostname(host, sizeof(host) - 1);
-    return mem_printf("%s_%08x%08x%s%s", host, loop_dice(), loop_dice(), address != NULL ? "@" : "",
-                      address != NULL ? address : "");
+    return mem_printf("%s_%08x%08x%s%s", host, loop_random_u32(), loop_random_u32(),
+                      address != NULL ? "@" : "", address != NULL ? address : "");
 }
 
 static int64_t or_default(int64_t value, int64_t fallback)

@@ -47,7 +47,7 @@ static struct watch_input input_of(const struct watch *watch, enum watch_input_k
         .what = what,
         .retry_after_ms = -1,
         .now_ms = loop_now_ms(watch->loop),
-        .dice = loop_dice(),
+        .random = loop_random_u32(),
     };
 }
 
@@ -305,7 +305,7 @@ static void send(struct loop_timer *timer)
     struct watch_output out;
 
     step(watch, &input, &out);
-    watch_query(&watch->state, watch->label_selector, watch->field_selector, loop_dice(), &query);
+    watch_query(&watch->state, watch->label_selector, watch->field_selector, loop_random_u32(), &query);
     watch->is_reading_page = watch->state.phase == WATCH_PAGES;
     watch->counters.pages += watch->is_reading_page;
     watch->counters.streams += !watch->is_reading_page;

@@ -71,7 +71,7 @@ static void list_is_complete(struct watch_state *state, const char *position)
 static int64_t back_off(struct watch_state *state, const struct backoff *backoff,
                         const struct watch_input *input)
 {
-    int64_t delay_ms = backoff_delay_ms(backoff, ++state->failures, input->dice);
+    int64_t delay_ms = backoff_delay_ms(backoff, ++state->failures, input->random);
 
     return input->retry_after_ms > delay_ms ? input->retry_after_ms : delay_ms;
 }
@@ -399,7 +399,7 @@ static void page_query(const struct watch_state *state, struct strv *query)
         add_list_version(state, query);
 }
 
-static void stream_query(const struct watch_state *state, uint32_t dice, struct strv *query)
+static void stream_query(const struct watch_state *state, uint32_t random, struct strv *query)
 {
     add(query, "watch", "true");
     add(query, "allowWatchBookmarks", "true");
@@ -411,12 +411,12 @@ static void stream_query(const struct watch_state *state, uint32_t dice, struct 
     }
     strv_push(query, "timeoutSeconds");
     strv_pushf(query, "%u",
-               state->is_long ? WATCH_LEAST_S + dice % WATCH_SPREAD_S
-                              : WATCH_SHORT_S + dice % WATCH_SHORT_SPREAD_S);
+               state->is_long ? WATCH_LEAST_S + random % WATCH_SPREAD_S
+                              : WATCH_SHORT_S + random % WATCH_SHORT_SPREAD_S);
 }
 
 void watch_query(const struct watch_state *state, const char *label_selector, const char *field_selector,
-                 uint32_t dice, struct strv *ret)
+                 uint32_t random, struct strv *ret)
 {
     if (label_selector != NULL)
         add(ret, "labelSelector", label_selector);
@@ -425,7 +425,7 @@ void watch_query(const struct watch_state *state, const char *label_selector, co
     if (state->phase == WATCH_PAGES)
         page_query(state, ret);
     else
-        stream_query(state, dice, ret);
+        stream_query(state, random, ret);
 }
 
 int64_t watch_timeout_ms(const struct watch_state *state)

@@ -56,7 +56,7 @@ struct watch_input {
     const struct err *err;  /* of WATCH_INPUT_CLOSED; code is the HTTP status */
     int64_t retry_after_ms; /* -1: none */
     int64_t now_ms;
-    uint32_t dice;
+    uint32_t random;
 };
 
 enum watch_effect {
@@ -83,6 +83,6 @@ void watch_step(struct watch_state *state, const struct watch_input *input, stru
 /* The query of the next request: key, value, key, value. Selectors may be NULL. dice spreads the
  * reconnections. */
 void watch_query(const struct watch_state *state, const char *label_selector, const char *field_selector,
-                 uint32_t dice, struct strv *ret);
+                 uint32_t random, struct strv *ret);
 /* Longer than the server may hold the request that watch_query describes. */
 int64_t watch_timeout_ms(const struct watch_state *state);

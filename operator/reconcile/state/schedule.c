@@ -31,7 +31,7 @@ void reconciler_execution_done(struct reconciler *r, const char *key, bool faile
 {
     if (failed) {
         r->counters.failures++;
-        workqueue_add_rate_limited(r->queue, key, loop_now_ms(r->loop), loop_dice());
+        workqueue_add_rate_limited(r->queue, key, loop_now_ms(r->loop), loop_random_u32());
     } else {
         workqueue_forget(r->queue, key);
     }

@@ -65,13 +65,13 @@ static void look_later(struct cert_rotator *cert_rotator, int64_t delay_ms)
  * silently, and then it would be written again and again. */
 static void on_success(struct cert_rotator *cert_rotator)
 {
-    look_later(cert_rotator, backoff_delay_ms(&curiosity, ++cert_rotator->tries, loop_dice()));
+    look_later(cert_rotator, backoff_delay_ms(&curiosity, ++cert_rotator->tries, loop_random_u32()));
 }
 
 static void on_failure(struct cert_rotator *cert_rotator, const char *what, const struct kube_response *res)
 {
     log_warn(what, KV("name", cert_rotator->name), KV("cause", res->err.msg));
-    look_later(cert_rotator, backoff_delay_ms(&patience, ++cert_rotator->tries, loop_dice()));
+    look_later(cert_rotator, backoff_delay_ms(&patience, ++cert_rotator->tries, loop_random_u32()));
 }
 
 /* ---- the Secret ---- */

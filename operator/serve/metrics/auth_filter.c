@@ -10,7 +10,7 @@
 
 struct auth_filter {
     struct kube *kube;
-    void (*let)(void *ctx, struct serve_request *request);
+    void (*let)(void *ctx, struct http_server_request *request);
     void *ctx;
     struct authz_cache memory;
     struct visit *visits;
@@ -21,7 +21,7 @@ struct auth_filter {
 struct visit {
     struct auth_filter *auth_filter;
     struct visit *next, **link; /* in the list of all */
-    struct serve_request *request;
+    struct http_server_request *request;
     struct authz_digest digest;
     char *path;
     struct kube_call *call;
@@ -38,7 +38,7 @@ static void visit_free(struct visit *visit)
     mem_free(visit);
 }
 
-static struct visit *visit_new(struct auth_filter *auth_filter, struct serve_request *request,
+static struct visit *visit_new(struct auth_filter *auth_filter, struct http_server_request *request,
                                const char *path)
 {
     struct visit *visit = NEW(struct visit);
@@ -55,22 +55,24 @@ static struct visit *visit_new(struct auth_filter *auth_filter, struct serve_req
     return visit;
 }
 
-static void answer(struct auth_filter *auth_filter, struct serve_request *request, enum authz_verdict verdict)
+static void answer(struct auth_filter *auth_filter, struct http_server_request *request,
+                   enum authz_verdict verdict)
 {
     switch (verdict) {
     case ACCESS_ALLOWED:
         auth_filter->let(auth_filter->ctx, request);
         break;
     case ACCESS_FORBIDDEN:
-        serve_replyf(request, 403,
-                     "the bearer of this token may not read this page: bind it to the ClusterRole with the "
-                     "label component=metrics-reader\n");
+        http_server_replyf(
+            request, 403,
+            "the bearer of this token may not read this page: bind it to the ClusterRole with the "
+            "label component=metrics-reader\n");
         break;
     case ACCESS_NOBODY:
-        serve_replyf(request, 401, "send a token that this cluster knows, as Authorization: Bearer\n");
+        http_server_replyf(request, 401, "send a token that this cluster knows, as Authorization: Bearer\n");
         break;
     case ACCESS_UNKNOWN:
-        serve_replyf(request, 503, "the API server does not say who may read this page; try again\n");
+        http_server_replyf(request, 503, "the API server does not say who may read this page; try again\n");
         break;
     }
 }
@@ -78,7 +80,7 @@ static void answer(struct auth_filter *auth_filter, struct serve_request *reques
 static void decide(struct visit *visit, enum authz_verdict verdict)
 {
     struct auth_filter *auth_filter = visit->auth_filter;
-    struct serve_request *request = visit->request;
+    struct http_server_request *request = visit->request;
 
     if (verdict != ACCESS_UNKNOWN)
         authz_cache_put(&auth_filter->memory, &visit->digest, verdict, loop_clock_ms());
@@ -132,7 +134,8 @@ static void on_token_review(void *ctx, struct kube_response *res)
         ask(visit, &KUBE_SUBJECT_REVIEWS, authz_subject_review(user, visit->path), on_subject_review);
 }
 
-void auth_filter_handle(void *ctx, struct serve_request *request, const struct serve_view *view)
+void auth_filter_handle(void *ctx, struct http_server_request *request,
+                        const struct http_server_request_info *view)
 {
     struct auth_filter *auth_filter = ctx;
     const char *token = authz_bearer_token(view->authorization);
@@ -146,7 +149,7 @@ void auth_filter_handle(void *ctx, struct serve_request *request, const struct s
         return;
     }
     if (auth_filter->visit_count >= GUARD_REVIEWS_MAX) {
-        serve_replyf(request, 429, "too many readers are being asked about; try again\n");
+        http_server_replyf(request, 429, "too many readers are being asked about; try again\n");
         return;
     }
     visit = visit_new(auth_filter, request, view->path);
@@ -154,7 +157,7 @@ void auth_filter_handle(void *ctx, struct serve_request *request, const struct s
     ask(visit, &KUBE_TOKEN_REVIEWS, authz_token_review(token), on_token_review);
 }
 
-void auth_filter_cancel(void *ctx, struct serve_request *request)
+void auth_filter_cancel(void *ctx, struct http_server_request *request)
 {
     struct auth_filter *auth_filter = ctx;
     struct visit *visit = auth_filter->visits;
@@ -165,8 +168,8 @@ void auth_filter_cancel(void *ctx, struct serve_request *request)
         visit_free(visit);
 }
 
-struct auth_filter *auth_filter_new(struct kube *kube, void (*let)(void *ctx, struct serve_request *request),
-                                    void *ctx)
+struct auth_filter *auth_filter_new(struct kube *kube,
+                                    void (*let)(void *ctx, struct http_server_request *request), void *ctx)
 {
     struct auth_filter *auth_filter = NEW(struct auth_filter);
 

@@ -2,7 +2,7 @@
  * when too many are being asked about, 503 when the API server does not say. Tokens are not kept. */
 #pragma once
 
-#include "base/io/serve.h"
+#include "base/io/http_server.h"
 
 struct auth_filter;
 struct kube;
@@ -10,9 +10,10 @@ struct kube;
 #define GUARD_REVIEWS_MAX 8u /* that are asked about at the same time */
 
 /* `kube` may have no write gate: replicas that do not lead answer too. `let` answers whom it lets through. */
-struct auth_filter *auth_filter_new(struct kube *kube, void (*let)(void *ctx, struct serve_request *request),
-                                    void *ctx);
+struct auth_filter *auth_filter_new(struct kube *kube,
+                                    void (*let)(void *ctx, struct http_server_request *request), void *ctx);
 void auth_filter_free(struct auth_filter *auth_filter); /* after the server is freed */
-/* A serve_fn and a serve_gone_fn; ctx is the guard. */
-void auth_filter_handle(void *ctx, struct serve_request *request, const struct serve_view *view);
-void auth_filter_cancel(void *ctx, struct serve_request *request);
+/* A http_server_handler_fn and a http_server_cancel_fn; ctx is the guard. */
+void auth_filter_handle(void *ctx, struct http_server_request *request,
+                        const struct http_server_request_info *view);
+void auth_filter_cancel(void *ctx, struct http_server_request *request);

@@ -5,7 +5,7 @@
 #include "base/io/file.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
-#include "base/io/serve.h"
+#include "base/io/http_server.h"
 #include "operator/kube/client/client.h"
 #include "operator/serve/certificates/certificate.h"
 #include "operator/serve/metrics/auth_filter.h"
@@ -16,8 +16,8 @@
 struct metrics_server {
     struct loop *loop;
     struct metrics_server_options options;
-    struct serve_route routes[2]; /* the last one ends the list */
-    struct serve *serve;
+    struct http_server_route routes[2]; /* the last one ends the list */
+    struct http_server *http_server;
     struct auth_filter *auth_filter;
     struct certificate shown;
     struct loop_timer timer;
@@ -29,13 +29,13 @@ static int64_t now_s(void)
     return loop_unix_micros() / 1000000;
 }
 
-static void let(void *ctx, struct serve_request *request)
+static void let(void *ctx, struct http_server_request *request)
 {
     struct metrics_server *metrics_server = ctx;
     AUTO(str) struct str text = {0};
 
     metrics_server->options.metrics(metrics_server->options.ctx, &text);
-    serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
+    http_server_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
 }
 
 /* ---- the certificate ---- */
@@ -102,7 +102,8 @@ static void renew(struct metrics_server *metrics_server)
     }
     if (str_eq(next.cert, metrics_server->shown.cert) && str_eq(next.key, metrics_server->shown.key))
         return;
-    if (!serve_set_tls(metrics_server->serve, &(struct serve_tls){next.cert, next.key}, &err)) {
+    if (!http_server_set_tls(metrics_server->http_server, &(struct http_server_tls){next.cert, next.key},
+                             &err)) {
         blame(metrics_server, &err);
         return;
     }
@@ -125,14 +126,14 @@ static bool open_server(struct metrics_server *metrics_server, struct err *err)
 {
     if (!find(metrics_server, &metrics_server->shown, err))
         return false;
-    metrics_server->serve =
-        serve_new(metrics_server->loop,
-                  &(struct serve_options){
-                      .port = metrics_server->options.port,
-                      .routes = metrics_server->routes,
-                      .tls = &(struct serve_tls){metrics_server->shown.cert, metrics_server->shown.key}},
-                  err);
-    return metrics_server->serve != NULL;
+    metrics_server->http_server = http_server_new(
+        metrics_server->loop,
+        &(struct http_server_options){
+            .port = metrics_server->options.port,
+            .routes = metrics_server->routes,
+            .tls = &(struct http_server_tls){metrics_server->shown.cert, metrics_server->shown.key}},
+        err);
+    return metrics_server->http_server != NULL;
 }
 
 struct metrics_server *metrics_server_new(struct kube *kube, const struct metrics_server_options *options,
@@ -143,10 +144,10 @@ struct metrics_server *metrics_server_new(struct kube *kube, const struct metric
     metrics_server->loop = kube_loop(kube);
     metrics_server->options = *options;
     metrics_server->auth_filter = auth_filter_new(kube, let, metrics_server);
-    metrics_server->routes[0] = (struct serve_route){.path = "/metrics",
-                                                     .fn = auth_filter_handle,
-                                                     .gone = auth_filter_cancel,
-                                                     .ctx = metrics_server->auth_filter};
+    metrics_server->routes[0] = (struct http_server_route){.path = "/metrics",
+                                                           .fn = auth_filter_handle,
+                                                           .gone = auth_filter_cancel,
+                                                           .ctx = metrics_server->auth_filter};
     if (!open_server(metrics_server, err)) {
         err_wrap(err, "the port of /metrics");
         metrics_server_free(metrics_server);
@@ -161,7 +162,7 @@ void metrics_server_free(struct metrics_server *metrics_server)
     if (!metrics_server)
         return;
     loop_timer_stop(&metrics_server->timer);
-    serve_free(metrics_server->serve); /* and with it every visit */
+    http_server_free(metrics_server->http_server); /* and with it every visit */
     auth_filter_free(metrics_server->auth_filter);
     certificate_release(&metrics_server->shown);
     mem_free(metrics_server);
@@ -169,7 +170,7 @@ void metrics_server_free(struct metrics_server *metrics_server)
 
 uint16_t metrics_server_port(const struct metrics_server *metrics_server)
 {
-    return serve_port(metrics_server->serve);
+    return http_server_port(metrics_server->http_server);
 }
 
 int64_t metrics_server_certificate_expiry_s(const struct metrics_server *metrics_server)

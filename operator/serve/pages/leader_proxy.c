@@ -1,14 +1,14 @@
 #include "operator/serve/pages/leader_proxy.h"
 
 #include "base/core/mem.h"
-#include "base/io/http.h"
+#include "base/io/http_client.h"
 
 #define PATIENCE_MS 3000
 #define ANSWER_MAX_BYTES ((size_t)8 * 1024 * 1024)
 #define MARK "from=standby"
 
 struct leader_proxy {
-    struct http *http;
+    struct http_client *http;
     struct proxied_request *errands;
     unsigned count;
 };
@@ -17,7 +17,7 @@ struct leader_proxy {
 struct proxied_request {
     struct leader_proxy *leader_proxy;
     struct proxied_request *next, **link; /* in the list of all */
-    struct serve_request *request;
+    struct http_server_request *request;
     struct http_call *call;
 };
 
@@ -30,7 +30,8 @@ static void errand_free(struct proxied_request *proxied_request)
     mem_free(proxied_request);
 }
 
-static struct proxied_request *errand_new(struct leader_proxy *leader_proxy, struct serve_request *request)
+static struct proxied_request *errand_new(struct leader_proxy *leader_proxy,
+                                          struct http_server_request *request)
 {
     struct proxied_request *proxied_request = NEW(struct proxied_request);
 
@@ -48,19 +49,21 @@ static struct proxied_request *errand_new(struct leader_proxy *leader_proxy, str
 static void on_answer(void *ctx, const struct http_response *res, const struct err *err)
 {
     struct proxied_request *proxied_request = ctx;
-    struct serve_request *request = proxied_request->request;
+    struct http_server_request *request = proxied_request->request;
 
     errand_free(proxied_request);
     if (err->kind != ERR_NONE)
-        serve_replyf(request, 503, "this replica does not lead, and the one that does does not answer: %s\n",
-                     err->msg);
+        http_server_replyf(request, 503,
+                           "this replica does not lead, and the one that does does not answer: %s\n",
+                           err->msg);
     else
-        serve_reply(request, res->status, res->content_type, res->body);
+        http_server_reply(request, res->status, res->content_type, res->body);
 }
 
 struct leader_proxy *leader_proxy_new(struct loop *loop, struct err *err)
 {
-    struct http *http = http_new(loop, &(struct http_options){.user_agent = "ipu-operator"}, err);
+    struct http_client *http =
+        http_client_new(loop, &(struct http_client_options){.user_agent = "ipu-operator"}, err);
     struct leader_proxy *leader_proxy;
 
     if (!http)
@@ -74,20 +77,20 @@ void leader_proxy_free(struct leader_proxy *leader_proxy)
 {
     if (!leader_proxy)
         return;
-    http_free(leader_proxy->http);
+    http_client_free(leader_proxy->http);
     while (leader_proxy->errands)
         errand_free(leader_proxy->errands);
     mem_free(leader_proxy);
 }
 
-void leader_proxy_forward(struct leader_proxy *leader_proxy, struct serve_request *request,
-                          const struct serve_view *view, const char *leader)
+void leader_proxy_forward(struct leader_proxy *leader_proxy, struct http_server_request *request,
+                          const struct http_server_request_info *view, const char *leader)
 {
     AUTO(mem) char *url = mem_printf("http://%s%s?" MARK, leader, view->path);
     struct proxied_request *proxied_request;
 
     if (leader_proxy->count >= RELAY_MAX) {
-        serve_replyf(request, 429, "too many are asking; try again\n");
+        http_server_replyf(request, 429, "too many are asking; try again\n");
         return;
     }
     proxied_request = errand_new(leader_proxy, request);
@@ -102,7 +105,7 @@ void leader_proxy_forward(struct leader_proxy *leader_proxy, struct serve_reques
                                                    .ctx = proxied_request});
 }
 
-void leader_proxy_cancel(struct leader_proxy *leader_proxy, struct serve_request *request)
+void leader_proxy_cancel(struct leader_proxy *leader_proxy, struct http_server_request *request)
 {
     struct proxied_request *proxied_request = leader_proxy->errands;
 
@@ -114,7 +117,7 @@ void leader_proxy_cancel(struct leader_proxy *leader_proxy, struct serve_request
     errand_free(proxied_request);
 }
 
-bool leader_proxy_is_forwarded(const struct serve_view *view)
+bool leader_proxy_is_forwarded(const struct http_server_request_info *view)
 {
     return str_eq(view->query, MARK);
 }

@@ -2,7 +2,7 @@
  * answer on. */
 #pragma once
 
-#include "base/io/serve.h"
+#include "base/io/http_server.h"
 
 struct leader_proxy;
 
@@ -11,8 +11,9 @@ struct leader_proxy;
 MUST_USE struct leader_proxy *leader_proxy_new(struct loop *loop, struct err *err);
 void leader_proxy_free(struct leader_proxy *leader_proxy); /* after the server is freed */
 /* The leader at "host:port" is asked the same; `request` is answered in any case. */
-void leader_proxy_forward(struct leader_proxy *leader_proxy, struct serve_request *request,
-                          const struct serve_view *view, const char *leader);
-void leader_proxy_cancel(struct leader_proxy *leader_proxy, struct serve_request *request); /* it left */
+void leader_proxy_forward(struct leader_proxy *leader_proxy, struct http_server_request *request,
+                          const struct http_server_request_info *view, const char *leader);
+void leader_proxy_cancel(struct leader_proxy *leader_proxy,
+                         struct http_server_request *request); /* it left */
 bool leader_proxy_is_forwarded(
-    const struct serve_view *view); /* it comes from a standby, which is not to be asked back */
+    const struct http_server_request_info *view); /* it comes from a standby, which is not to be asked back */

@@ -4,41 +4,43 @@
 #include "base/core/str.h"
 #include "base/doc/openmetrics.h"
 #include "base/io/log.h"
-#include "base/io/serve.h"
+#include "base/io/http_server.h"
 #include "operator/serve/pages/leader_proxy.h"
 
 enum { PAGES = 10, QUERY_MAX = 1024, WORD_MAX = 16 };
 
 struct pages {
     struct pages_options options;
-    struct serve_route routes[PAGES + 1]; /* the last one ends the list */
-    struct serve *serve;
+    struct http_server_route routes[PAGES + 1]; /* the last one ends the list */
+    struct http_server *http_server;
     struct leader_proxy *leader_proxy;
 };
 
-static void on_healthz(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_healthz(void *ctx, struct http_server_request *request,
+                       const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
     const char *trouble = pages->options.is_well(pages->options.ctx);
 
     (void)view;
-    serve_replyf(request, trouble ? 503 : 200, "%s\n", trouble ? trouble : "ok");
+    http_server_replyf(request, trouble ? 503 : 200, "%s\n", trouble ? trouble : "ok");
 }
 
-static void on_readyz(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_readyz(void *ctx, struct http_server_request *request,
+                      const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
     const char *trouble = pages->options.is_ready(pages->options.ctx);
     AUTO(mem) char *remark = pages->options.remark(pages->options.ctx);
 
     (void)view;
-    serve_replyf(request, trouble ? 503 : 200, "%s%s%s\n", trouble ? trouble : "ok", remark ? "; " : "",
-                 remark ? remark : "");
+    http_server_replyf(request, trouble ? 503 : 200, "%s%s%s\n", trouble ? trouble : "ok", remark ? "; " : "",
+                       remark ? remark : "");
 }
 
 /* Of the leader; the others know nothing. */
-static void reply_json(struct pages *pages, struct serve_request *request, const struct serve_view *view,
-                       cJSON *body_take)
+static void reply_json(struct pages *pages, struct http_server_request *request,
+                       const struct http_server_request_info *view, cJSON *body_take)
 {
     AUTO(json) cJSON *body = body_take;
     AUTO(mem) char *text = NULL;
@@ -50,35 +52,39 @@ static void reply_json(struct pages *pages, struct serve_request *request, const
         return;
     }
     if (!body) {
-        serve_replyf(request, 503, "no replica is known to lead; try again\n");
+        http_server_replyf(request, 503, "no replica is known to lead; try again\n");
         return;
     }
     text = json_print(body);
-    serve_reply(request, 200, "application/json", slice_of(text));
+    http_server_reply(request, 200, "application/json", slice_of(text));
 }
 
-static void on_queue(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_queue(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
 
     reply_json(pages, request, view, pages->options.queue(pages->options.ctx));
 }
 
-static void on_controllers(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_controllers(void *ctx, struct http_server_request *request,
+                           const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
 
     reply_json(pages, request, view, pages->options.controllers(pages->options.ctx));
 }
 
-static void on_partitions(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_partitions(void *ctx, struct http_server_request *request,
+                          const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
 
     reply_json(pages, request, view, pages->options.partitions(pages->options.ctx));
 }
 
-static void on_stats(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_stats(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
 
@@ -86,7 +92,8 @@ static void on_stats(void *ctx, struct serve_request *request, const struct serv
 }
 
 /* {"size": N} */
-static void on_query(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_query(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
     struct err err = {0};
@@ -94,25 +101,26 @@ static void on_query(void *ctx, struct serve_request *request, const struct serv
     int64_t size = json_i64(body, "size", 0);
 
     if (size < 1 || size > UINT32_MAX) {
-        serve_replyf(request, 400, "POST {\"size\": N} with a number of IPUs of 1 or more\n");
+        http_server_replyf(request, 400, "POST {\"size\": N} with a number of IPUs of 1 or more\n");
         return;
     }
     reply_json(pages, request, view, pages->options.query(pages->options.ctx, (uint32_t)size));
 }
 
-static void on_metrics(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_metrics(void *ctx, struct http_server_request *request,
+                       const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
     AUTO(str) struct str text = {0};
 
     (void)view;
     pages->options.metrics(pages->options.ctx, &text);
-    serve_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
+    http_server_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
 }
 
 /* The body is a level. Who can reach the loopback address of a pod may forward its ports, or is on its node.
  */
-static void set_log_level(struct serve_request *request, const struct serve_view *view)
+static void set_log_level(struct http_server_request *request, const struct http_server_request_info *view)
 {
     struct slice body = view->body;
     enum log_level level;
@@ -122,28 +130,29 @@ static void set_log_level(struct serve_request *request, const struct serve_view
     AUTO(mem) char *word = mem_strndup(body.ptr, body.len);
 
     if (!view->is_local) {
-        serve_replyf(
+        http_server_replyf(
             request, 403,
             "the level can be changed from the operator's own pod alone: use kubectl port-forward\n");
     } else if (!log_parse_level(word, &level)) {
-        serve_replyf(request, 400, "PUT one of debug, info, warn, error\n");
+        http_server_replyf(request, 400, "PUT one of debug, info, warn, error\n");
     } else {
         log_set_level(level);
         log_warn("the log level was changed", KV("least", word));
-        serve_replyf(request, 200, "%s\n", word);
+        http_server_replyf(request, 200, "%s\n", word);
     }
 }
 
-static void on_log_level(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_log_level(void *ctx, struct http_server_request *request,
+                         const struct http_server_request_info *view)
 {
     (void)ctx;
     if (str_eq(view->method, "PUT"))
         set_log_level(request, view);
     else
-        serve_replyf(request, 200, "%s\n", log_level_name(log_level()));
+        http_server_replyf(request, 200, "%s\n", log_level_name(log_level()));
 }
 
-static void on_gone(void *ctx, struct serve_request *request)
+static void on_gone(void *ctx, struct http_server_request *request)
 {
     struct pages *pages = ctx;
 
@@ -154,7 +163,7 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
 {
     static const struct {
         const char *path;
-        serve_fn fn;
+        http_server_handler_fn fn;
         const char *methods;
         size_t max_body;
     } rows[PAGES] = {
@@ -174,17 +183,17 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
 
     pages->options = *options;
     for (size_t i = 0; i < count; i++)
-        pages->routes[i] = (struct serve_route){.path = rows[i].path,
-                                                .fn = rows[i].fn,
-                                                .gone = on_gone,
-                                                .ctx = pages,
-                                                .methods = rows[i].methods,
-                                                .max_body = rows[i].max_body};
+        pages->routes[i] = (struct http_server_route){.path = rows[i].path,
+                                                      .fn = rows[i].fn,
+                                                      .gone = on_gone,
+                                                      .ctx = pages,
+                                                      .methods = rows[i].methods,
+                                                      .max_body = rows[i].max_body};
     pages->leader_proxy = leader_proxy_new(loop, err);
     if (pages->leader_proxy)
-        pages->serve =
-            serve_new(loop, &(struct serve_options){.port = options->port, .routes = pages->routes}, err);
-    if (!pages->serve) {
+        pages->http_server = http_server_new(
+            loop, &(struct http_server_options){.port = options->port, .routes = pages->routes}, err);
+    if (!pages->http_server) {
         pages_free(pages);
         return NULL;
     }
@@ -193,14 +202,14 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
 
 uint16_t pages_port(const struct pages *pages)
 {
-    return serve_port(pages->serve);
+    return http_server_port(pages->http_server);
 }
 
 void pages_free(struct pages *pages)
 {
     if (!pages)
         return;
-    serve_free(pages->serve);
+    http_server_free(pages->http_server);
     leader_proxy_free(pages->leader_proxy);
     mem_free(pages);
 }

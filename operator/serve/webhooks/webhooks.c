@@ -5,7 +5,7 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
-#include "base/io/serve.h"
+#include "base/io/http_server.h"
 #include "operator/kube/client/client.h"
 #include "operator/serve/webhooks/admission.h"
 #include "operator/serve/webhooks/type_errors.h"
@@ -19,8 +19,8 @@ enum { ASK_MS = 1000, BAD_REQUEST = 400, INVALID = 422 };
 
 struct webhooks {
     struct kube *kube;
-    struct serve_route routes[WEBHOOKS + 1]; /* the last one ends the list */
-    struct serve *serve;
+    struct http_server_route routes[WEBHOOKS + 1]; /* the last one ends the list */
+    struct http_server *http_server;
     struct cert_rotator *cert_rotator;
     struct question *questions;
     size_t weight; /* of all of them */
@@ -39,7 +39,7 @@ struct trial {
 struct question {
     struct webhooks *webhooks;
     struct question *next, **link; /* in the list of all */
-    struct serve_request *request;
+    struct http_server_request *request;
     struct admission admission;
     struct strv problems;
     struct trial trials[ADMISSION_PODS];
@@ -64,7 +64,7 @@ static void question_free(struct question *question)
     mem_free(question);
 }
 
-static struct question *question_new_take(struct webhooks *webhooks, struct serve_request *request,
+static struct question *question_new_take(struct webhooks *webhooks, struct http_server_request *request,
                                           struct admission *admission)
 {
     struct question *question = NEW(struct question);
@@ -85,9 +85,9 @@ static struct question *question_new_take(struct webhooks *webhooks, struct serv
 }
 
 static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t begun_us,
-                       struct serve_request *request, char *text)
+                       struct http_server_request *request, char *text)
 {
-    serve_reply(request, 200, CONTENT_TYPE, slice_of(text));
+    http_server_reply(request, 200, CONTENT_TYPE, slice_of(text));
     mem_free(text);
     openmetrics_observe(&webhooks->counters.durations[webhook], (uint64_t)(loop_clock_us() - begun_us));
 }
@@ -198,8 +198,8 @@ static void judge(struct question *question)
 /* ---- requests ---- */
 
 /* As a Status, whose message the API server hands on to the user; of a text it says "unknown reason". */
-static bool read_request(const struct webhooks *webhooks, struct serve_request *request,
-                         const struct serve_view *view, struct admission *ret)
+static bool read_request(const struct webhooks *webhooks, struct http_server_request *request,
+                         const struct http_server_request_info *view, struct admission *ret)
 {
     struct err err;
     int status;
@@ -207,11 +207,12 @@ static bool read_request(const struct webhooks *webhooks, struct serve_request *
     if (admission_read(view->body, ret, &err) && admission_fits(ret, webhooks->weight, &err))
         return true;
     AUTO(mem) char *text = admission_reject_unread(&err, &status);
-    serve_reply(request, status, CONTENT_TYPE, slice_of(text));
+    http_server_reply(request, status, CONTENT_TYPE, slice_of(text));
     return false;
 }
 
-static void on_mutate(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_mutate(void *ctx, struct http_server_request *request,
+                      const struct http_server_request_info *view)
 {
     AUTO(admission) struct admission admission = {0};
     int64_t begun_us = loop_clock_us();
@@ -220,7 +221,8 @@ static void on_mutate(void *ctx, struct serve_request *request, const struct ser
         reply_take(ctx, WEBHOOK_MUTATE, begun_us, request, admission_mutate(&admission));
 }
 
-static void on_validate(void *ctx, struct serve_request *request, const struct serve_view *view)
+static void on_validate(void *ctx, struct http_server_request *request,
+                        const struct http_server_request_info *view)
 {
     AUTO(admission) struct admission admission = {0};
 
@@ -232,7 +234,7 @@ static void on_validate(void *ctx, struct serve_request *request, const struct s
     answer_when_known(question);
 }
 
-static void on_gone(void *ctx, struct serve_request *request)
+static void on_gone(void *ctx, struct http_server_request *request)
 {
     struct webhooks *webhooks = ctx;
     struct question *question = webhooks->questions;
@@ -250,7 +252,8 @@ static void on_certificate(void *ctx, const struct certificate *certificate)
     struct webhooks *webhooks = ctx;
     struct err err;
 
-    if (serve_set_tls(webhooks->serve, &(struct serve_tls){certificate->cert, certificate->key}, &err))
+    if (http_server_set_tls(webhooks->http_server,
+                            &(struct http_server_tls){certificate->cert, certificate->key}, &err))
         log_info("the webhooks have a certificate",
                  KVF("days_left", "%lld",
                      (long long)((certificate_end_s(certificate) - loop_unix_micros() / 1000000) / 86400)));
@@ -259,17 +262,17 @@ static void on_certificate(void *ctx, const struct certificate *certificate)
 }
 
 /* Nobody trusts the certificate of the beginning; it only lets the port be opened, or fail, at once. */
-static struct serve *open_server(struct webhooks *webhooks, const struct webhooks_options *options,
-                                 struct err *err)
+static struct http_server *open_server(struct webhooks *webhooks, const struct webhooks_options *options,
+                                       struct err *err)
 {
     AUTO(certificate) struct certificate own = {0};
 
     certificate_make(options->names, loop_unix_micros() / 1000000, NULL, &own);
-    return serve_new(kube_loop(webhooks->kube),
-                     &(struct serve_options){.port = options->port,
-                                             .routes = webhooks->routes,
-                                             .tls = &(struct serve_tls){own.cert, own.key}},
-                     err);
+    return http_server_new(kube_loop(webhooks->kube),
+                           &(struct http_server_options){.port = options->port,
+                                                         .routes = webhooks->routes,
+                                                         .tls = &(struct http_server_tls){own.cert, own.key}},
+                           err);
 }
 
 struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *options, struct err *err)
@@ -277,16 +280,16 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
     struct webhooks *webhooks = NEW(struct webhooks);
 
     webhooks->kube = kube;
-    webhooks->routes[WEBHOOK_MUTATE] = (struct serve_route){
+    webhooks->routes[WEBHOOK_MUTATE] = (struct http_server_route){
         .path = MUTATE, .methods = "POST", .fn = on_mutate, .ctx = webhooks, .max_body = ADMISSION_MAX_BYTES};
-    webhooks->routes[WEBHOOK_VALIDATE] = (struct serve_route){.path = VALIDATE,
-                                                              .methods = "POST",
-                                                              .fn = on_validate,
-                                                              .gone = on_gone,
-                                                              .ctx = webhooks,
-                                                              .max_body = ADMISSION_MAX_BYTES};
-    webhooks->serve = open_server(webhooks, options, err);
-    if (!webhooks->serve) {
+    webhooks->routes[WEBHOOK_VALIDATE] = (struct http_server_route){.path = VALIDATE,
+                                                                    .methods = "POST",
+                                                                    .fn = on_validate,
+                                                                    .gone = on_gone,
+                                                                    .ctx = webhooks,
+                                                                    .max_body = ADMISSION_MAX_BYTES};
+    webhooks->http_server = open_server(webhooks, options, err);
+    if (!webhooks->http_server) {
         mem_free(webhooks);
         return NULL;
     }
@@ -305,18 +308,18 @@ void webhooks_free(struct webhooks *webhooks)
     if (!webhooks)
         return;
     cert_rotator_free(webhooks->cert_rotator);
-    serve_free(webhooks->serve); /* and with it every question */
+    http_server_free(webhooks->http_server); /* and with it every question */
     mem_free(webhooks);
 }
 
 void webhooks_drain(struct webhooks *webhooks)
 {
-    serve_drain(webhooks->serve);
+    http_server_drain(webhooks->http_server);
 }
 
 uint16_t webhooks_port(const struct webhooks *webhooks)
 {
-    return serve_port(webhooks->serve);
+    return http_server_port(webhooks->http_server);
 }
 
 bool webhooks_are_trusted(const struct webhooks *webhooks)

@@ -149,8 +149,9 @@ struct api_object *api_create(struct api *api, const char *plural, cJSON *doc_ta
     object->ns = mem_strdup(json_str(metadata, "namespace", NULL));
     object->name = mem_strdup(json_str(metadata, "name", ""));
     object->key = key_of(object->ns, object->name);
-    object->uid = mem_printf("%08llx-0000-4000-8000-%012llx", (unsigned long long)(dice() | 0x10000000u),
-                             (unsigned long long)++api->uids);
+    object->uid =
+        mem_printf("%08llx-0000-4000-8000-%012llx", (unsigned long long)(next_random() | 0x10000000u),
+                   (unsigned long long)++api->uids);
     json_put_str(metadata, "uid", object->uid);
     put_now(metadata, "creationTimestamp", 0);
     api_set_defaults(object->kind, doc_take);

@@ -142,7 +142,7 @@ static void choose_name(cJSON *metadata)
     const char *prefix = json_str(metadata, "generateName", NULL);
 
     if (prefix && !json_str(metadata, "name", NULL))
-        json_put_strf(metadata, "name", "%s%05x", prefix, dice() & 0xfffffu);
+        json_put_strf(metadata, "name", "%s%05x", prefix, next_random() & 0xfffffu);
 }
 
 static bool exists(const struct api *api, const struct api_target *target, const char *name,

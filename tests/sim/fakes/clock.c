@@ -20,7 +20,7 @@ struct planned {
 static struct {
     int64_t now_ms;
     const struct host *host;
-    uint64_t numbers, steps, dice;
+    uint64_t numbers, steps, random;
     struct planned **heap;
     size_t count;
     struct host **hosts;
@@ -96,7 +96,7 @@ void clock_begin(uint64_t seed)
     the.now_ms = BOOT_MS;
     the.numbers = the.steps = 0;
     the.host = NULL;
-    the.dice = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    the.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
 void clock_end(void)
@@ -206,9 +206,9 @@ int64_t clock_next_ms(void)
 
 /* ---- dice: splitmix64 ---- */
 
-uint32_t dice(void)
+uint32_t next_random(void)
 {
-    uint64_t z = the.dice += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = the.random += UINT64_C(0x9e3779b97f4a7c15);
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -217,7 +217,7 @@ uint32_t dice(void)
 
 uint32_t dice_below(uint32_t limit)
 {
-    return limit ? dice() % limit : 0;
+    return limit ? next_random() % limit : 0;
 }
 
 int64_t dice_between(int64_t low, int64_t high)

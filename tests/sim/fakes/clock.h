@@ -2,8 +2,8 @@
  * Nothing waits, and nothing reads a real clock. What happens at the same moment happens in the order in
  * which it was planned, so that a seed always gives the same run.
  *
- * There is one clock, because the words of base/io/loop.h that it stands in for (loop_clock_ms, loop_dice)
- * know of no other. Owners cancel what they have planned before they are freed. */
+ * There is one clock, because the words of base/io/loop.h that it stands in for (loop_clock_ms,
+ * loop_random_u32) know of no other. Owners cancel what they have planned before they are freed. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ uint64_t clock_steps(void);
 int64_t clock_next_ms(void); /* when; -1: never */
 
 /* The seed's dice. */
-uint32_t dice(void);
+uint32_t next_random(void);
 uint32_t dice_below(uint32_t limit);             /* 0 when limit is 0 */
 int64_t dice_between(int64_t low, int64_t high); /* both included */
 bool dice_permille(unsigned chance);

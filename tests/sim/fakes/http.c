@@ -1,5 +1,5 @@
-/* base/io/http.h in the simulator: the only peer is the API server in memory. */
-#include "base/io/http.h"
+/* base/io/http_client.h in the simulator: the only peer is the API server in memory. */
+#include "base/io/http_client.h"
 
 #include <assert.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct pipe {
 };
 
 struct http_call {
-    struct http *http;
+    struct http_client *http;
     struct http_call *prev, *next;
     http_bytes_fn on_bytes;
     http_done_fn on_done;
@@ -32,7 +32,7 @@ struct http_call {
     struct pipe *pipe;                 /* of a watch */
 };
 
-struct http {
+struct http_client {
     struct loop *loop;
     struct http_call *first;
     unsigned in_flight;
@@ -51,9 +51,10 @@ struct http_message {
     unsigned planned;
 };
 
-struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err)
+struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options,
+                                    struct err *err)
 {
-    struct http *http = NEW(struct http);
+    struct http_client *http = NEW(struct http_client);
 
     (void)options;
     (void)err;
@@ -61,7 +62,7 @@ struct http *http_new(struct loop *loop, const struct http_options *options, str
     return http;
 }
 
-unsigned http_in_flight(const struct http *http)
+unsigned http_in_flight(const struct http_client *http)
 {
     return http->in_flight;
 }
@@ -147,7 +148,7 @@ void http_cancel(struct http_call *call)
         call_free(call);
 }
 
-void http_free(struct http *http)
+void http_client_free(struct http_client *http)
 {
     if (!http)
         return;
@@ -157,7 +158,7 @@ void http_free(struct http *http)
 }
 
 /* What was sent was sent, and who has lost its lease is gone at once. */
-void http_abort_connections(struct http *http)
+void http_abort_connections(struct http_client *http)
 {
     (void)http;
 }
@@ -448,7 +449,7 @@ static void post(struct http_call *call, const struct http_request *request)
         http_message_free(http_message);
 }
 
-struct http_call *http_send(struct http *http, const struct http_request *request)
+struct http_call *http_send(struct http_client *http, const struct http_request *request)
 {
     struct http_call *call = NEW(struct http_call);
     struct host *host = loop_host(http->loop);

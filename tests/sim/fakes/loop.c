@@ -55,15 +55,15 @@ int64_t loop_unix_micros(void)
     return clock_unix_s() * 1000000 + clock_now_ms() % 1000 * 1000;
 }
 
-uint32_t loop_dice(void)
+uint32_t loop_random_u32(void)
 {
-    return dice();
+    return next_random();
 }
 
 void loop_random(void *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        ((unsigned char *)bytes)[i] = (unsigned char)dice();
+        ((unsigned char *)bytes)[i] = (unsigned char)next_random();
 }
 
 static void park(struct loop_timer_handle *handle)

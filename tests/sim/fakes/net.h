@@ -1,5 +1,5 @@
 /* What lies between the operators and the servers: messages take their time, and by the seed's fault_rates
- * they are lost, late, repeated or left without an answer. http.c (base/io/http.h) and vipu.c
+ * they are lost, late, repeated or left without an answer. http.c (base/io/http_client.h) and vipu.c
  * (vipu/client/client.h) send through it; both stand in for the real ones at link time, so that everything
  * above them runs unchanged.
  *

@@ -11,7 +11,7 @@
 
 struct script {
     const struct script_options *options;
-    uint64_t dice;
+    uint64_t random;
     cJSON *last[3][3];       /* per resource and name: the object as it was answered last; NULL: never */
     char *begun_versions[3]; /* of the resources, at the start */
     unsigned sneaks;
@@ -27,8 +27,8 @@ static const char *const NAMES[] = {"a", "b", "c"};
 
 static uint32_t roll(struct script *s, uint32_t sides)
 {
-    s->dice = s->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(s->dice >> 33) % sides;
+    s->random = s->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(s->random >> 33) % sides;
 }
 
 /* ---- one request ---- */
@@ -343,7 +343,7 @@ static void watch_from_the_start(struct script *s, size_t kind)
 
 void script_run(const struct script_options *options)
 {
-    struct script s = {.options = options, .dice = options->seed};
+    struct script s = {.options = options, .random = options->seed};
 
     for (size_t kind = 0; kind < COUNT_OF(RESOURCES); kind++) {
         ask(&s, &(struct kube_request){.method = "GET", .resource = RESOURCES[kind]});

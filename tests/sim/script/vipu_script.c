@@ -10,7 +10,7 @@
 
 struct script {
     const struct vipu_script_options *options;
-    uint64_t dice;
+    uint64_t random;
     bool is_done;
 };
 
@@ -18,8 +18,8 @@ static const char *const IDS[] = {"a", "b", "c", "d", "e", "f"};
 
 static uint32_t roll(struct script *s, uint32_t sides)
 {
-    s->dice = s->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(s->dice >> 33) % sides;
+    s->random = s->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(s->random >> 33) % sides;
 }
 
 static void wait(struct script *s)
@@ -165,7 +165,7 @@ static void step(struct script *s)
 
 void vipu_script_run(const struct vipu_script_options *options)
 {
-    struct script s = {.options = options, .dice = options->seed};
+    struct script s = {.options = options, .random = options->seed};
 
     for (unsigned i = 0; i < options->steps; i++) {
         if (i == options->steps / 2)

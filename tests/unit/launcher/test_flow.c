@@ -37,7 +37,7 @@ TEST(nothing_comes_after_the_end)
 TEST(a_long_stream_gets_through_in_pieces_of_any_size)
 {
     AUTO(mem) char *bytes = mem_alloc(FLOW_WINDOW_BYTES);
-    uint32_t credit = FLOW_WINDOW_BYTES, dice = 1;
+    uint32_t credit = FLOW_WINDOW_BYTES, random = 1;
     uint64_t sent = 0, written = 0;
     struct flow flow;
     struct err err;
@@ -46,14 +46,14 @@ TEST(a_long_stream_gets_through_in_pieces_of_any_size)
     for (unsigned turn = 0; turn < 20000; turn++) {
         uint32_t piece, told;
 
-        dice = dice * 1664525u + 1013904223u;
-        piece = dice >> 16 & 0x3fff;
+        random = random * 1664525u + 1013904223u;
+        piece = random >> 16 & 0x3fff;
         piece = piece < credit ? piece : credit;
         CHECK_OK(flow_take(&flow, of(bytes, piece), &err), err);
         credit -= piece;
         sent += piece;
         CHECK(flow.held.len <= FLOW_WINDOW_BYTES);
-        piece = flow.held.len < (dice & 0x3fff) ? (uint32_t)flow.held.len : dice & 0x3fff;
+        piece = flow.held.len < (random & 0x3fff) ? (uint32_t)flow.held.len : random & 0x3fff;
         told = flow_drop(&flow, piece);
         written += piece;
         CHECK_OK(flow_add_credit(&credit, told, &err), err);

@@ -15,7 +15,7 @@ struct letter {
     bool done;
 };
 
-struct pod_index {
+struct instance_handle {
     struct inproc *world;
     uint32_t index;
 };
@@ -26,17 +26,17 @@ struct inproc {
     bool cut;
     struct letter *letters; /* data on its way, the oldest first */
     struct letter *control; /* likewise; bytes are the letter's own */
-    struct pod_index seats[];
+    struct instance_handle handles[];
 };
 
 struct inproc *inproc_new(uint32_t instances)
 {
-    struct inproc *world = mem_alloc(sizeof *world + instances * sizeof *world->seats);
+    struct inproc *world = mem_alloc(sizeof *world + instances * sizeof *world->handles);
 
     (void)pthread_mutex_init(&world->lock, NULL);
     world->instances = instances;
     for (uint32_t i = 0; i < instances; i++)
-        world->seats[i] = (struct pod_index){world, i};
+        world->handles[i] = (struct instance_handle){world, i};
     return world;
 }
 
@@ -79,12 +79,12 @@ static enum popdist_status close_seat(void *self, bool clean, struct popdist_err
 
 static uint32_t instances(void *self)
 {
-    return ((struct pod_index *)self)->world->instances;
+    return ((struct instance_handle *)self)->world->instances;
 }
 
 static uint32_t index_of(void *self)
 {
-    return ((struct pod_index *)self)->index;
+    return ((struct instance_handle *)self)->index;
 }
 
 static void append(struct letter **list, struct letter *letter)
@@ -118,14 +118,14 @@ static void meet(struct inproc *world, struct letter *letter)
     }
 }
 
-static void post(struct pod_index *pod_index, struct letter letter, struct popdist_request *request)
+static void post(struct instance_handle *handle, struct letter letter, struct popdist_request *request)
 {
     struct letter *kept = mem_dup(&letter, sizeof letter);
 
-    (void)pthread_mutex_lock(&pod_index->world->lock);
-    meet(pod_index->world, kept);
-    append(&pod_index->world->letters, kept);
-    (void)pthread_mutex_unlock(&pod_index->world->lock);
+    (void)pthread_mutex_lock(&handle->world->lock);
+    meet(handle->world, kept);
+    append(&handle->world->letters, kept);
+    (void)pthread_mutex_unlock(&handle->world->lock);
     memcpy(request->words, &kept, sizeof kept);
 }
 
@@ -133,32 +133,31 @@ static enum popdist_status send_seat(void *self, uint32_t instance, uint32_t tag
                                      size_t size, struct popdist_request *request,
                                      struct popdist_error *error)
 {
-    struct pod_index *pod_index = self;
-    struct letter letter = {
-        .from = pod_index->index, .to = instance, .tag = tag, .sends = true, .size = size};
+    struct instance_handle *handle = self;
+    struct letter letter = {.from = handle->index, .to = instance, .tag = tag, .sends = true, .size = size};
 
     (void)error;
     *request = (struct popdist_request){{0, 0}};
     if (tag) {
         letter.bytes = (void *)(uintptr_t)bytes;
-        post(pod_index, letter, request);
+        post(handle, letter, request);
         return POPDIST_OK;
     }
     letter.bytes = mem_dup(bytes, size);
-    (void)pthread_mutex_lock(&pod_index->world->lock);
-    append(&pod_index->world->control, mem_dup(&letter, sizeof letter));
-    (void)pthread_mutex_unlock(&pod_index->world->lock);
+    (void)pthread_mutex_lock(&handle->world->lock);
+    append(&handle->world->control, mem_dup(&letter, sizeof letter));
+    (void)pthread_mutex_unlock(&handle->world->lock);
     return POPDIST_OK;
 }
 
 static enum popdist_status receive_seat(void *self, uint32_t instance, uint32_t tag, void *bytes, size_t size,
                                         struct popdist_request *request, struct popdist_error *error)
 {
-    struct pod_index *pod_index = self;
+    struct instance_handle *handle = self;
 
     (void)error;
-    post(pod_index,
-         (struct letter){.from = instance, .to = pod_index->index, .tag = tag, .bytes = bytes, .size = size},
+    post(handle,
+         (struct letter){.from = instance, .to = handle->index, .tag = tag, .bytes = bytes, .size = size},
          request);
     return POPDIST_OK;
 }
@@ -166,7 +165,7 @@ static enum popdist_status receive_seat(void *self, uint32_t instance, uint32_t 
 static enum popdist_status test_seat(void *self, struct popdist_request *request, bool *ret_done,
                                      struct popdist_error *error)
 {
-    struct pod_index *pod_index = self;
+    struct instance_handle *handle = self;
     struct letter *letter;
 
     (void)error;
@@ -174,36 +173,36 @@ static enum popdist_status test_seat(void *self, struct popdist_request *request
     *ret_done = true;
     if (!letter)
         return POPDIST_OK;
-    (void)pthread_mutex_lock(&pod_index->world->lock);
+    (void)pthread_mutex_lock(&handle->world->lock);
     *ret_done = letter->done;
     if (letter->done) {
-        take_out(&pod_index->world->letters, letter);
+        take_out(&handle->world->letters, letter);
         mem_free(letter);
     }
-    (void)pthread_mutex_unlock(&pod_index->world->lock);
+    (void)pthread_mutex_unlock(&handle->world->lock);
     return POPDIST_OK;
 }
 
 static enum popdist_status take_seat(void *self, void *bytes, size_t *ret_size, uint32_t *ret_instance,
                                      struct popdist_error *error)
 {
-    struct pod_index *pod_index = self;
+    struct instance_handle *handle = self;
     struct letter *letter;
 
     (void)error;
     *ret_size = 0;
-    (void)pthread_mutex_lock(&pod_index->world->lock);
-    for (letter = pod_index->world->control; letter && letter->to != pod_index->index;)
+    (void)pthread_mutex_lock(&handle->world->lock);
+    for (letter = handle->world->control; letter && letter->to != handle->index;)
         letter = letter->next;
     if (letter) {
         *ret_size = letter->size;
         *ret_instance = letter->from;
         memcpy(bytes, letter->bytes, letter->size);
-        take_out(&pod_index->world->control, letter);
+        take_out(&handle->world->control, letter);
         mem_free(letter->bytes);
         mem_free(letter);
     }
-    (void)pthread_mutex_unlock(&pod_index->world->lock);
+    (void)pthread_mutex_unlock(&handle->world->lock);
     return POPDIST_OK;
 }
 
@@ -222,5 +221,5 @@ struct link inproc_link(struct inproc *world, uint32_t instance)
         .take = take_seat,
     };
 
-    return (struct link){&backend, &world->seats[instance]};
+    return (struct link){&backend, &world->handles[instance]};
 }

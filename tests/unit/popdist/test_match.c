@@ -13,8 +13,8 @@ struct table {
 };
 
 struct pod_index {
-    struct turnout turnout;
-    struct arrival *from[INSTANCES];
+    struct match_op match_op;
+    struct match_announcement *from[INSTANCES];
 };
 
 static struct table set_up(void)
@@ -34,14 +34,14 @@ static void clear(struct table *table)
 
 static void open_call(struct table *table, struct pod_index *pod_index, const char *key)
 {
-    *pod_index = (struct pod_index){.turnout = {.key = key, .key_size = strlen(key), .group = table->group}};
-    pod_index->turnout.from = pod_index->from;
-    CHECK_INT_EQ(match_open(table->match, &pod_index->turnout, NULL), POPDIST_OK);
+    *pod_index = (struct pod_index){.match_op = {.key = key, .key_size = strlen(key), .group = table->group}};
+    pod_index->match_op.from = pod_index->from;
+    CHECK_INT_EQ(match_open(table->match, &pod_index->match_op, NULL), POPDIST_OK);
 }
 
 static void close_call(struct pod_index *pod_index)
 {
-    CHECK_INT_EQ(match_close(&pod_index->turnout, NULL), POPDIST_OK);
+    CHECK_INT_EQ(match_close(&pod_index->match_op, NULL), POPDIST_OK);
 }
 
 static void arrive(struct table *table, uint32_t instance, const char *key, uint32_t tag, enum wire_kind kind)
@@ -60,14 +60,14 @@ TEST(early_and_late_announcements_find_their_call)
     arrive(&table, 0, "k", 11, WIRE_CALL);
     arrive(&table, 2, "other", 99, WIRE_CALL);
     open_call(&table, &first, "k");
-    CHECK_INT_EQ(first.turnout.missing, 1);
+    CHECK_INT_EQ(first.match_op.missing, 1);
     CHECK_INT_EQ(first.from[0]->tag, 10);
     open_call(&table, &second, "k");
     CHECK_INT_EQ(second.from[0]->tag, 11);
     arrive(&table, 2, "k", 20, WIRE_CALL);
     arrive(&table, 2, "k", 21, WIRE_CALL);
-    CHECK_INT_EQ(first.turnout.missing, 0);
-    CHECK_INT_EQ(second.turnout.missing, 0);
+    CHECK_INT_EQ(first.match_op.missing, 0);
+    CHECK_INT_EQ(second.match_op.missing, 0);
     CHECK_INT_EQ(first.from[2]->tag, 20);
     CHECK_INT_EQ(second.from[2]->tag, 21);
     close_call(&second);
@@ -86,10 +86,10 @@ TEST(a_call_that_gave_up_keeps_its_late_announcement_from_the_next)
     /* Instance 2 now announces the call that is over, and only then the next. */
     arrive(&table, 2, "k", 20, WIRE_CALL);
     open_call(&table, &pod_index, "k");
-    CHECK_INT_EQ(pod_index.turnout.missing, 2);
+    CHECK_INT_EQ(pod_index.match_op.missing, 2);
     arrive(&table, 2, "k", 21, WIRE_CALL);
     arrive(&table, 0, "k", 11, WIRE_CALL);
-    CHECK_INT_EQ(pod_index.turnout.missing, 0);
+    CHECK_INT_EQ(pod_index.match_op.missing, 0);
     CHECK_INT_EQ(pod_index.from[0]->tag, 11);
     CHECK_INT_EQ(pod_index.from[2]->tag, 21);
     close_call(&pod_index);
@@ -105,14 +105,14 @@ TEST(a_withdrawal_reaches_the_call_it_means_and_no_other)
     arrive(&table, 0, "k", 10, WIRE_WITHDRAWAL);
     arrive(&table, 0, "k", 11, WIRE_CALL);
     open_call(&table, &early, "k");
-    CHECK(early.turnout.withdrawn == early.from[0]);
+    CHECK(early.match_op.withdrawn == early.from[0]);
     open_call(&table, &later, "k");
-    CHECK(!later.turnout.withdrawn);
+    CHECK(!later.match_op.withdrawn);
     arrive(&table, 0, "k", 12, WIRE_WITHDRAWAL);
     arrive(&table, 2, "k", 11, WIRE_WITHDRAWAL);
-    CHECK(!later.turnout.withdrawn);
+    CHECK(!later.match_op.withdrawn);
     arrive(&table, 0, "k", 11, WIRE_WITHDRAWAL);
-    CHECK(later.turnout.withdrawn == later.from[0]);
+    CHECK(later.match_op.withdrawn == later.from[0]);
     close_call(&early);
     close_call(&later);
     clear(&table);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 
 #define CREATE_OPTIONS                                                                                       \
     "size reconfigurable num-gcds gcds gcd-sync-replicas num-ilds routing gw-routing sync-type cluster "     \
@@ -58,13 +58,12 @@ static bool is_kind(const char *word, const char *kind)
 
 static const struct command *add_unknown_verb(const char *word, struct strv *problems)
 {
-    struct nearest nearest = nearest_to(word);
+    struct suggest suggest = suggest_init(word);
 
     for (const struct command *c = grammar; c->verb; c++)
-        nearest_offer(&nearest, c->verb);
-    if (nearest_found(&nearest))
-        strv_pushf(problems, "unknown command \"%.60s\"; did you mean \"%s\"?", word,
-                   nearest_found(&nearest));
+        suggest_candidate(&suggest, c->verb);
+    if (suggest_best(&suggest))
+        strv_pushf(problems, "unknown command \"%.60s\"; did you mean \"%s\"?", word, suggest_best(&suggest));
     else
         strv_pushf(problems,
                    "unknown command \"%.60s\", expected one of: list, create, get, reset, remove, completion",
@@ -74,18 +73,18 @@ static const struct command *add_unknown_verb(const char *word, struct strv *pro
 
 static const struct command *add_unknown_kind(const char *verb, const char *word, struct strv *problems)
 {
-    struct nearest nearest = nearest_to(word);
+    struct suggest suggest = suggest_init(word);
     AUTO(str) struct str all = {0};
 
     for (const struct command *c = grammar; c->verb; c++) {
         if (!str_eq(c->verb, verb) || !c->kind)
             continue;
-        nearest_offer(&nearest, c->kind);
+        suggest_candidate(&suggest, c->kind);
         str_addf(&all, "%s%s", all.len ? ", " : "", c->kind);
     }
-    if (nearest_found(&nearest))
+    if (suggest_best(&suggest))
         strv_pushf(problems, "%s: unknown resource \"%.60s\"; did you mean \"%s %s\"?", verb, word, verb,
-                   nearest_found(&nearest));
+                   suggest_best(&suggest));
     else
         strv_pushf(problems, "%s: unknown resource \"%.60s\", expected one of: %s", verb, word,
                    str_text(&all));

@@ -1,7 +1,7 @@
 #include "vipu/cli/args/options.h"
 
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 #include "vipu/cli/args/hcl.h"
 
 #define AT(field) .offset = offsetof(struct options, field)
@@ -195,18 +195,18 @@ struct overlay {
 
 static void complain_of_key(const struct overlay *overlay, const char *key, unsigned line)
 {
-    struct nearest nearest = nearest_to(key);
+    struct suggest suggest = suggest_init(key);
     AUTO(str) struct str all = {0};
 
     for (const struct opt *row = rows; row->flag; row++) {
         if (!str_has_prefix(row->flag, "api-"))
             continue;
-        nearest_offer(&nearest, row->flag);
+        suggest_candidate(&suggest, row->flag);
         str_addf(&all, "%s%s", all.len ? ", " : "", row->flag);
     }
-    if (nearest_found(&nearest))
+    if (suggest_best(&suggest))
         strv_pushf(overlay->problems, "%s: line %u: unknown setting \"%.40s\"; did you mean \"%s\"?",
-                   overlay->name, line, key, nearest_found(&nearest));
+                   overlay->name, line, key, suggest_best(&suggest));
     else
         strv_pushf(overlay->problems, "%s: line %u: unknown setting \"%.40s\", expected one of: %s",
                    overlay->name, line, key, str_text(&all));

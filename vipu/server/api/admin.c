@@ -8,9 +8,9 @@
 #define MAX_ROUTES 8
 
 struct admin {
-    struct serve_route routes[MAX_ROUTES + 1]; /* the last one ends the list */
+    struct http_server_route routes[MAX_ROUTES + 1]; /* the last one ends the list */
     size_t count;
-    struct serve *serve; /* NULL until it listens */
+    struct http_server *http_server; /* NULL until it listens */
 };
 
 struct admin *admin_new(void)
@@ -18,9 +18,9 @@ struct admin *admin_new(void)
     return NEW(struct admin);
 }
 
-void admin_add(struct admin *admin, const struct serve_route *route)
+void admin_add(struct admin *admin, const struct http_server_route *route)
 {
-    assert(!admin->serve && admin->count < MAX_ROUTES);
+    assert(!admin->http_server && admin->count < MAX_ROUTES);
     admin->routes[admin->count++] = *route;
 }
 
@@ -50,24 +50,24 @@ static bool split(const char *address, char **ret_host, uint16_t *ret_port, stru
 bool admin_listen(struct admin *admin, struct loop *loop, const char *address, struct err *err)
 {
     AUTO(mem) char *host = NULL;
-    struct serve_options options = {.routes = admin->routes};
+    struct http_server_options options = {.routes = admin->routes};
 
     if (!split(address, &host, &options.port, err))
         return false;
     options.address = host;
-    admin->serve = serve_new(loop, &options, err);
-    return admin->serve || err_wrap(err, "admin-listen");
+    admin->http_server = http_server_new(loop, &options, err);
+    return admin->http_server || err_wrap(err, "admin-listen");
 }
 
 uint16_t admin_port(const struct admin *admin)
 {
-    return serve_port(admin->serve);
+    return http_server_port(admin->http_server);
 }
 
 void admin_free(struct admin *admin)
 {
     if (!admin)
         return;
-    serve_free(admin->serve);
+    http_server_free(admin->http_server);
     mem_free(admin);
 }

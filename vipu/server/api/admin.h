@@ -5,13 +5,13 @@
 
 #include "base/core/err.h"
 #include "base/io/loop.h"
-#include "base/io/serve.h"
+#include "base/io/http_server.h"
 
 struct admin;
 
 struct admin *admin_new(void);
-/* What route points to must outlive the admin. Its handler answers by serve_reply before it returns. */
-void admin_add(struct admin *admin, const struct serve_route *route);
+/* What route points to must outlive the admin. Its handler answers by http_server_reply before it returns. */
+void admin_add(struct admin *admin, const struct http_server_route *route);
 /* "HOST:PORT", ":PORT" or "[::1]:PORT"; HOST is an address or localhost, and port 0 lets the system choose.
  */
 MUST_USE bool admin_listen(struct admin *admin, struct loop *loop, const char *address, struct err *err);

@@ -28,15 +28,15 @@ void faults_admin_set_take(struct faults_admin *admin, struct faults *faults)
         grpc_server_drop_all(admin->grpc);
 }
 
-static void show(const struct faults_admin *admin, struct serve_request *request)
+static void show(const struct faults_admin *admin, struct http_server_request *request)
 {
     AUTO(str) struct str text = {0};
 
     faults_print(methods_faults(admin->methods), loop_now_ms(admin->loop), &text);
-    serve_reply(request, 200, "application/json", str_slice(&text));
+    http_server_reply(request, 200, "application/json", str_slice(&text));
 }
 
-static void replace(struct faults_admin *admin, struct serve_request *request, struct slice body)
+static void replace(struct faults_admin *admin, struct http_server_request *request, struct slice body)
 {
     AUTO(strv) struct strv problems = {0};
     AUTO(str) struct str text = {0};
@@ -49,10 +49,11 @@ static void replace(struct faults_admin *admin, struct serve_request *request, s
     }
     for (size_t i = 0; i < problems.count; i++)
         str_addf(&text, "%s\n", problems.items[i]);
-    serve_reply(request, 400, "text/plain", str_slice(&text));
+    http_server_reply(request, 400, "text/plain", str_slice(&text));
 }
 
-void faults_admin_answer(void *ctx, struct serve_request *request, const struct serve_view *view)
+void faults_admin_answer(void *ctx, struct http_server_request *request,
+                         const struct http_server_request_info *view)
 {
     if (str_eq(view->method, "PUT"))
         replace(ctx, request, view->body);

@@ -3,7 +3,7 @@
  * and changes nothing. */
 #pragma once
 
-#include "base/io/serve.h"
+#include "base/io/http_server.h"
 #include "vipu/server/api/methods.h"
 #include "vipu/wire/grpc/grpc_server.h"
 
@@ -16,5 +16,6 @@ struct faults_admin { /* all borrowed */
 
 /* Puts them in force, whoever they come from; the struct is emptied. */
 void faults_admin_set_take(struct faults_admin *admin, struct faults *faults);
-/* A serve_fn; ctx is the struct faults_admin. */
-void faults_admin_answer(void *ctx, struct serve_request *request, const struct serve_view *view);
+/* A http_server_handler_fn; ctx is the struct faults_admin. */
+void faults_admin_answer(void *ctx, struct http_server_request *request,
+                         const struct http_server_request_info *view);

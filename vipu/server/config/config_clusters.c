@@ -4,7 +4,7 @@
 
 #include "base/core/map.h"
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 
 #define FIRST_ADDRESS "10.1.5.10"
 
@@ -208,13 +208,13 @@ static struct vipu_allocation *add_allocation(struct reader *r, const cJSON *nod
 static void add_unknown_agent(struct reader *r, const cJSON *node, const struct vipu_cluster *cluster)
 {
     const char *name = cJSON_IsString(node) ? node->valuestring : "";
-    struct nearest nearest = nearest_to(name);
+    struct suggest suggest = suggest_init(name);
     const char *meant;
 
     for (size_t d = 0; d < cluster->domain_count; d++)
         for (uint32_t m = 0; m < cluster->domains[d].machine_count; m++)
-            nearest_offer(&nearest, cluster->domains[d].machines[m].name);
-    meant = nearest_found(&nearest);
+            suggest_candidate(&suggest, cluster->domains[d].machines[m].name);
+    meant = suggest_best(&suggest);
     settings_add_error(r->settings, node, "cluster \"%s\" has no agent \"%.63s\"%s%s%s", cluster->id, name,
                        meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }

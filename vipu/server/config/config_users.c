@@ -1,7 +1,7 @@
 #include "vipu/server/config/config_users.h"
 
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 #include "vipu/server/config/access_keys.h"
 
 const struct setting config_user_settings[] = {
@@ -41,13 +41,13 @@ static void add_unknown_allocation(struct settings_reader *r, const cJSON *node,
                                    const struct vipu_clusters *clusters)
 {
     const char *id = cJSON_IsString(node) ? node->valuestring : "";
-    struct nearest nearest = nearest_to(id);
+    struct suggest suggest = suggest_init(id);
     const char *meant;
 
     for (size_t c = 0; c < clusters->count; c++)
         for (size_t a = 0; a < clusters->items[c].allocation_count; a++)
-            nearest_offer(&nearest, clusters->items[c].allocations[a].id);
-    meant = nearest_found(&nearest);
+            suggest_candidate(&suggest, clusters->items[c].allocations[a].id);
+    meant = suggest_best(&suggest);
     settings_add_error(r, node, "allocation \"%.63s\" not found%s%s%s", id, meant ? "; did you mean \"" : "",
                        meant ? meant : "", meant ? "\"?" : "");
 }

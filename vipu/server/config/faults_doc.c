@@ -1,7 +1,7 @@
 #include "vipu/server/config/faults_doc.h"
 
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 #include "vipu/server/config/faults_settings.h"
 
 /* ---- reading ---- */
@@ -22,27 +22,27 @@ bool faults_know_method(const char *pattern)
 }
 
 static void add_unknown_name(struct settings_reader *r, const cJSON *node, const char *what,
-                             const struct nearest *nearest)
+                             const struct suggest *suggest)
 {
-    const char *meant = nearest_found(nearest);
+    const char *meant = suggest_best(suggest);
 
-    settings_add_error(r, node, "unknown %s \"%.60s\"%s%s%s", what, nearest->word,
+    settings_add_error(r, node, "unknown %s \"%.60s\"%s%s%s", what, suggest->word,
                        meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }
 
 static void add_unknown_method(struct settings_reader *r, const cJSON *node, const char *pattern)
 {
-    struct nearest nearest = nearest_to(pattern);
+    struct suggest suggest = suggest_init(pattern);
 
     for (size_t i = 0; i < COUNT_OF(methods); i++)
-        nearest_offer(&nearest, methods[i]);
-    add_unknown_name(r, node, "method", &nearest);
+        suggest_candidate(&suggest, methods[i]);
+    add_unknown_name(r, node, "method", &suggest);
 }
 
 static void check_agent(struct settings_reader *r, const cJSON *node, const char *pattern,
                         const struct vipu_clusters *clusters)
 {
-    struct nearest nearest = nearest_to(pattern);
+    struct suggest suggest = suggest_init(pattern);
 
     for (size_t c = 0; c < clusters->count; c++) {
         for (size_t d = 0; d < clusters->items[c].domain_count; d++) {
@@ -51,11 +51,11 @@ static void check_agent(struct settings_reader *r, const cJSON *node, const char
             for (uint32_t m = 0; m < domain->machine_count; m++) {
                 if (fault_pattern_matches(pattern, domain->machines[m].name))
                     return;
-                nearest_offer(&nearest, domain->machines[m].name);
+                suggest_candidate(&suggest, domain->machines[m].name);
             }
         }
     }
-    add_unknown_name(r, node, "agent", &nearest);
+    add_unknown_name(r, node, "agent", &suggest);
 }
 
 static void check_delay(struct settings_reader *r, const cJSON *node, const char *key,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/nearest.h"
+#include "base/core/suggest.h"
 
 #define NAME_MAX_BYTES 63u
 
@@ -153,12 +153,12 @@ static void read_row(struct settings_reader *r, const struct setting *row, const
 
 static void add_unknown_setting(struct settings_reader *r, const cJSON *member, const struct setting *rows)
 {
-    struct nearest nearest = nearest_to(json_key(member));
+    struct suggest suggest = suggest_init(json_key(member));
     const char *meant;
 
     for (const struct setting *row = rows; row->key; row++)
-        nearest_offer(&nearest, row->key);
-    meant = nearest_found(&nearest);
+        suggest_candidate(&suggest, row->key);
+    meant = suggest_best(&suggest);
     if (meant)
         settings_add_error(r, member, "unknown setting \"%.40s\"; did you mean \"%s\"?", json_key(member),
                            meant);

@@ -146,7 +146,7 @@ static void forget_conn(struct channel *channel, const struct h2_client_conn *co
 
 static void back_off(struct channel *channel)
 {
-    int64_t delay = backoff_delay_ms(&pause_after_failure, ++channel->failures, loop_dice());
+    int64_t delay = backoff_delay_ms(&pause_after_failure, ++channel->failures, loop_random_u32());
 
     channel->not_before_ms = loop_now_ms(channel->loop) + delay;
 }

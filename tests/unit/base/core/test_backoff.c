@@ -6,7 +6,7 @@ TEST(delays_double_up_to_the_cap)
 {
     static const struct {
         unsigned failures;
-        uint32_t dice;
+        uint32_t random;
         int64_t want_ms;
     } rows[] = {
         {1, 0, 100},           {2, 0, 200},
@@ -18,7 +18,7 @@ TEST(delays_double_up_to_the_cap)
     const struct backoff b = {.first_ms = 100, .max_ms = 1000};
 
     CHECK_ROWS (row, rows)
-        CHECK_INT_EQ(backoff_delay_ms(&b, row->failures, row->dice), row->want_ms);
+        CHECK_INT_EQ(backoff_delay_ms(&b, row->failures, row->random), row->want_ms);
 }
 
 TEST(odd_settings_stay_in_range)

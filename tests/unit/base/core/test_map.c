@@ -61,14 +61,14 @@ TEST(it_behaves_like_an_array)
     int values[KEYS];
     bool there[KEYS] = {false};
     size_t count = 0;
-    unsigned dice = 1;
+    unsigned random = 1;
 
     for (int step = 0; step < STEPS; step++) {
         char key[32];
-        dice = dice * 1103515245U + 12345U;
-        unsigned i = (dice >> 16) % KEYS;
+        random = random * 1103515245U + 12345U;
+        unsigned i = (random >> 16) % KEYS;
         (void)snprintf(key, sizeof key, "key-%u", i);
-        if ((dice >> 8) % 3 != 0) {
+        if ((random >> 8) % 3 != 0) {
             CHECK(map_set(&map, key, &values[i]) == (there[i] ? &values[i] : NULL));
             count += !there[i];
             there[i] = true;

@@ -22,7 +22,8 @@ static void on_done(void *ctx, const struct http_response *res, const struct err
     (void)snprintf(x->warning, sizeof x->warning, "%.*s", (int)res->warning.len, res->warning.ptr);
 }
 
-void exchange_send(struct exchange *x, struct loop *loop, struct http *http, struct http_request request)
+void exchange_send(struct exchange *x, struct loop *loop, struct http_client *http,
+                   struct http_request request)
 {
     request.on_done = on_done;
     request.ctx = x;

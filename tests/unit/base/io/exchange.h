@@ -1,7 +1,7 @@
 /* One HTTP request of a test, and what became of it. */
 #pragma once
 
-#include "base/io/http.h"
+#include "base/io/http_client.h"
 #include "base/io/loop.h"
 
 struct exchange {
@@ -16,7 +16,8 @@ struct exchange {
 };
 
 /* Sends; on_done and ctx of the request are the exchange's. */
-void exchange_send(struct exchange *x, struct loop *loop, struct http *http, struct http_request request);
+void exchange_send(struct exchange *x, struct loop *loop, struct http_client *http,
+                   struct http_request request);
 /* Runs the loop until the condition holds, looking after every turn; fails the test after ten seconds. */
 void exchange_run_until(struct loop *loop, bool (*holds)(void *ctx), void *ctx);
 void exchange_wait(struct exchange *x); /* until on_done */

@@ -144,8 +144,8 @@ struct job *podspec_case_job(const struct podspec_case *c)
 
 void podspec_case_set_template(struct job *job, const char *text)
 {
-    mem_free(job->template_pack);
-    job->template_pack = pack_new(slice_of(text));
+    mem_free(job->template_text);
+    job->template_text = compressed_text_new(slice_of(text));
 }
 
 cJSON *podspec_case_pod(const struct podspec_case *c, const struct job *job)

@@ -73,7 +73,7 @@ static const struct {
 
 #define CHECK_PACK(pack, want)                                                                               \
     do {                                                                                                     \
-        AUTO(mem) char *text_ = pack_text(pack);                                                             \
+        AUTO(mem) char *text_ = compressed_text_get(pack);                                                   \
         CHECK_STR_EQ(text_, want);                                                                           \
     } while (0)
 
@@ -262,9 +262,9 @@ TEST(metadata_and_the_plain_fields_are_read)
     CHECK_STR_EQ(job->spec.sync_type, "c2-compatible");
     CHECK_STR_EQ(job->spec.routing, "dnc");
     CHECK_STR_EQ(job->spec.allocation, "c");
-    CHECK_PACK(job->status_pack, "{\"launcherStatus\":\"Pending\"}");
+    CHECK_PACK(job->status_text, "{\"launcherStatus\":\"Pending\"}");
     CHECK_STR_EQ(job->state, "Pending");
-    CHECK_PACK(job->template_pack, "{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
+    CHECK_PACK(job->template_text, "{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
     CHECK_INT_EQ(job->problems.count, 0);
 }
 
@@ -272,7 +272,7 @@ TEST(a_new_object_has_no_status_and_no_finalizer)
 {
     AUTO(job) struct job *job = parse(ONE "\"ipusPerJobInstance\":4,\"cleanPodPolicy\":\"All\"," WORKERS);
 
-    CHECK_PACK(job->status_pack, "{}");
+    CHECK_PACK(job->status_text, "{}");
     CHECK_STR_EQ(job->state, "");
     CHECK(!job->has_finalizer && !job->deleting && !job->release && !job->spec.managed_by);
     CHECK_INT_EQ(job->spec.clean, CLEAN_ALL);
@@ -302,5 +302,5 @@ TEST(a_job_without_a_spec_is_a_job_with_problems)
     AUTO(job) struct job *job = job_parse(object);
 
     CHECK_INT_EQ(job->problems.count, 3);
-    CHECK_PACK(job->template_pack, "{}");
+    CHECK_PACK(job->template_text, "{}");
 }

@@ -534,7 +534,7 @@ TEST(two_candidates_never_hold_it_together)
     const char *names[] = {"me", "you"};
     const char *holder = "";
     bool exists = false;
-    uint32_t dice = 7;
+    uint32_t random = 7;
 
     for (int i = 0; i < 2; i++) {
         pair[i] = (struct candidate){.now_ms = 1000};
@@ -548,11 +548,11 @@ TEST(two_candidates_never_hold_it_together)
         struct lease_record record = {.duration_ms = 15000};
         struct err err = {0};
 
-        dice = dice * 1664525U + 1013904223U;
-        who = (int)(dice >> 31);
-        is_lost = (dice >> 20 & 7) == 0;
+        random = random * 1664525U + 1013904223U;
+        who = (int)(random >> 31);
+        is_lost = (random >> 20 & 7) == 0;
         c = &pair[who];
-        pair[0].now_ms = pair[1].now_ms += (dice >> 10) % 700;
+        pair[0].now_ms = pair[1].now_ms += (random >> 10) % 700;
         if (lease_state_is_held(&pair[0].state, pair[0].now_ms))
             CHECK(!lease_state_is_held(&pair[1].state, pair[1].now_ms));
         switch (c->out.act) {
@@ -579,7 +579,7 @@ TEST(two_candidates_never_hold_it_together)
             lease_on_written(&c->state, err.kind == ERR_NONE ? &record : NULL, &err, c->now_ms, &c->out);
             break;
         case LEASE_WAIT:
-            if (c->now_ms >= lease_deadline_ms(&c->state) || (dice >> 5 & 3) == 0)
+            if (c->now_ms >= lease_deadline_ms(&c->state) || (random >> 5 & 3) == 0)
                 lease_on_time(&c->state, c->now_ms, &c->out);
             break;
         case LEASE_RELEASE:

@@ -528,11 +528,11 @@ static void check_spread(struct world *w, int64_t least_s, int64_t most_s)
 {
     bool seen[2] = {false, false};
 
-    for (uint32_t dice = 0; dice < 1000; dice++) {
+    for (uint32_t random = 0; random < 1000; random++) {
         AUTO(strv) struct strv query = {0};
         int64_t seconds = 0;
 
-        watch_query(&w->state, NULL, NULL, dice, &query);
+        watch_query(&w->state, NULL, NULL, random, &query);
         CHECK(parse_i64(query.items[query.count - 1], least_s, most_s, &seconds));
         seen[0] = seen[0] || seconds == least_s;
         seen[1] = seen[1] || seconds == most_s;

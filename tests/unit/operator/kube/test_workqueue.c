@@ -92,13 +92,13 @@ TEST(jitter_only_shortens)
 {
     struct workqueue *workqueue = workqueue_new();
 
-    for (uint32_t dice = 0; dice < 1000; dice++) {
+    for (uint32_t random = 0; random < 1000; random++) {
         int64_t delay_ms;
 
         workqueue_forget(workqueue, "n/a");
         for (int i = 0; i < 10; i++)
             workqueue_add_rate_limited(workqueue, "n/a", 0, 0);
-        delay_ms = workqueue_add_rate_limited(workqueue, "n/a", 0, dice * 4294967U);
+        delay_ms = workqueue_add_rate_limited(workqueue, "n/a", 0, random * 4294967U);
         CHECK(delay_ms <= 5120 && delay_ms >= 3840);
     }
     workqueue_free(workqueue);
@@ -130,17 +130,17 @@ TEST(it_agrees_with_a_plain_model)
         int64_t due; /* -1: none */
     } model[KEYS];
     struct workqueue *workqueue = workqueue_new();
-    uint32_t dice = 1;
+    uint32_t random = 1;
     int64_t now = 0;
 
     for (int i = 0; i < KEYS; i++)
         model[i].ready = model[i].taken = model[i].wanted = false, model[i].due = -1;
     for (int n = 0; n < STEPS; n++) {
-        dice = dice * 1664525U + 1013904223U;
-        int i = (int)(dice >> 8) % KEYS;
+        random = random * 1664525U + 1013904223U;
+        int i = (int)(random >> 8) % KEYS;
         AUTO(mem) char *key = mem_printf("n%d/k%d", i % 3, i);
 
-        switch (dice >> 29) {
+        switch (random >> 29) {
         case 0:
         case 1:
             workqueue_add(workqueue, key);
@@ -149,10 +149,10 @@ TEST(it_agrees_with_a_plain_model)
             break;
         case 2:
         case 3:
-            workqueue_add_after(workqueue, key, now + (dice >> 16) % 50);
+            workqueue_add_after(workqueue, key, now + (random >> 16) % 50);
             if (!model[i].ready && !model[i].wanted &&
-                (model[i].due < 0 || model[i].due > now + (int64_t)((dice >> 16) % 50)))
-                model[i].due = now + (int64_t)((dice >> 16) % 50);
+                (model[i].due < 0 || model[i].due > now + (int64_t)((random >> 16) % 50)))
+                model[i].due = now + (int64_t)((random >> 16) % 50);
             break;
         case 4:
             workqueue_forget(workqueue, key); /* which takes it from nowhere */

@@ -529,14 +529,14 @@ TEST(no_claims_are_no_trouble)
 
 /* ---- whatever is claimed ---- */
 
-static uint64_t dice = 0x2545f4914f6cdd1du;
+static uint64_t random_state = 0x2545f4914f6cdd1du;
 
 static uint64_t roll(uint64_t sides)
 {
-    dice ^= dice << 13;
-    dice ^= dice >> 7;
-    dice ^= dice << 17;
-    return (dice >> 11) % sides;
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (random_state >> 11) % sides;
 }
 
 /* A younger claim is never served by a controller that an older, waiting one could use; grants fit together;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "unit/vipu/model/dice.h"
+#include "unit/vipu/model/random.h"
 #include "vipu/model/allocator.h"
 #include "vipu/model/blocks.h"
 
@@ -30,12 +30,12 @@ struct world {
 
 static bool chance(struct world *w, unsigned one_in)
 {
-    return dice(&w->seed) % one_in == 0;
+    return next_random(&w->seed) % one_in == 0;
 }
 
 static uint32_t below(struct world *w, uint32_t n)
 {
-    return (uint32_t)(dice(&w->seed) % n);
+    return (uint32_t)(next_random(&w->seed) % n);
 }
 
 static void add_allocation(struct world *w, struct vipu_cluster *cluster, char *id)
@@ -392,7 +392,7 @@ static void relocate(struct world *w, struct partition *p)
 static void fail_some(struct world *w)
 {
     size_t c = below(w, CLUSTERS), d = below(w, (uint32_t)w->clusters.items[c].domain_count);
-    uint64_t mask = chance(w, 2) ? dice(&w->seed) & dice(&w->seed) & dice(&w->seed) : 0;
+    uint64_t mask = chance(w, 2) ? next_random(&w->seed) & next_random(&w->seed) & next_random(&w->seed) : 0;
 
     w->failed[c][d] = mask & vipu_domain_ipus(&w->clusters.items[c].domains[d]);
     vipu_allocator_set_failed(&w->a, &w->clusters.items[c], d, mask);

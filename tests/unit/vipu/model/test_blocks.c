@@ -2,7 +2,7 @@
 #include "lib/check.h"
 
 #include "base/core/mem.h"
-#include "unit/vipu/model/dice.h"
+#include "unit/vipu/model/random.h"
 #include "vipu/model/blocks.h"
 #include "vipu/model/partition.h"
 
@@ -177,25 +177,27 @@ TEST(every_state_of_two_small_domains)
 /* Whole blocks, noise, and domains of which little is left. */
 static uint64_t some_free(uint64_t *seed)
 {
-    uint64_t noise = dice(seed) | dice(seed), mask = UINT64_MAX;
+    uint64_t noise = next_random(seed) | next_random(seed), mask = UINT64_MAX;
 
-    for (uint64_t n = dice(seed) % 6; n > 0; n--) {
-        uint32_t block = 1u << dice(seed) % 6;
+    for (uint64_t n = next_random(seed) % 6; n > 0; n--) {
+        uint32_t block = 1u << next_random(seed) % 6;
 
-        mask &= ~vipu_block_mask((uint32_t)(dice(seed) % (64 / block)) * block, block);
+        mask &= ~vipu_block_mask((uint32_t)(next_random(seed) % (64 / block)) * block, block);
     }
-    return dice(seed) % 4 ? mask : dice(seed) % 2 ? mask & noise : UINT64_MAX >> dice(seed) % 64;
+    return next_random(seed) % 4   ? mask
+           : next_random(seed) % 2 ? mask & noise
+                                   : UINT64_MAX >> next_random(seed) % 64;
 }
 
 TEST(a_find_is_what_a_plain_search_finds)
 {
     for (size_t seed = 0; check_row("seed", seed, 600); seed++) {
         uint64_t state = seed;
-        struct model m = {.count = 1 + dice(&state) % MAX_DOMAINS};
+        struct model m = {.count = 1 + next_random(&state) % MAX_DOMAINS};
         struct vipu_blocks blocks;
 
         for (size_t d = 0; d < m.count; d++)
-            m.free[d] = dice(&state) % 3 ? some_free(&state) : UINT64_MAX;
+            m.free[d] = next_random(&state) % 3 ? some_free(&state) : UINT64_MAX;
         blocks = index_of(&m);
         check_shapes(&m, &blocks);
         vipu_blocks_release(&blocks);
@@ -206,12 +208,12 @@ TEST(a_count_is_how_often_one_can_be_taken)
 {
     for (size_t seed = 0; check_row("seed", seed, 300); seed++) {
         uint64_t state = 1000 + seed;
-        struct model m = {.count = 1 + dice(&state) % MAX_DOMAINS};
-        uint32_t ilds = 1u << dice(&state) % 3, size = ilds << dice(&state) % 7;
+        struct model m = {.count = 1 + next_random(&state) % MAX_DOMAINS};
+        uint32_t ilds = 1u << next_random(&state) % 3, size = ilds << next_random(&state) % 7;
         struct vipu_blocks full, left;
 
         for (size_t d = 0; d < m.count; d++)
-            m.free[d] = dice(&state) % 2 ? some_free(&state) : UINT64_MAX;
+            m.free[d] = next_random(&state) % 2 ? some_free(&state) : UINT64_MAX;
         full = index_of(&m);
         left = vipu_blocks_copy(&full);
         for (uint32_t count = vipu_blocks_count(&full, size, ilds);; count--) {
@@ -243,8 +245,8 @@ TEST(partitions_come_and_go_without_overlap_or_loss)
         m.free[d] = UINT64_MAX;
     blocks = index_of(&m);
     for (int round = 0; round < 20000; round++) {
-        size_t slot = dice(&state) % COUNT_OF(held);
-        uint32_t ilds = 1u << dice(&state) % 8 / 5, block = 1u << dice(&state) % 7;
+        size_t slot = next_random(&state) % COUNT_OF(held);
+        uint32_t ilds = 1u << next_random(&state) % 8 / 5, block = 1u << next_random(&state) % 7;
 
         if (held[slot].block) {
             uint64_t mask = vipu_block_mask(held[slot].at.start, held[slot].block);
@@ -335,10 +337,10 @@ TEST(a_run_is_set_as_its_domains_are)
     vipu_blocks_init(&runs, DOMAINS);
     vipu_blocks_init(&single, DOMAINS);
     for (int round = 0; round < 300; round++) {
-        size_t first = dice(&state) % DOMAINS, count = 1 + dice(&state) % (DOMAINS - first);
+        size_t first = next_random(&state) % DOMAINS, count = 1 + next_random(&state) % (DOMAINS - first);
 
         for (size_t d = 0; d < count; d++)
-            free[d] = d > 0 && dice(&state) % 8 ? free[d - 1] : some_free(&state);
+            free[d] = d > 0 && next_random(&state) % 8 ? free[d - 1] : some_free(&state);
         vipu_blocks_set_run(&runs, first, count, free);
         for (size_t d = 0; d < count; d++)
             vipu_blocks_set_free(&single, first + d, free[d]);

@@ -2,7 +2,7 @@
 #include "lib/check.h"
 
 #include "base/core/mem.h"
-#include "unit/vipu/model/dice.h"
+#include "unit/vipu/model/random.h"
 #include "vipu/model/ledger.h"
 
 #define DOMAINS 200u
@@ -63,7 +63,7 @@ static void check_allocations(const struct bench *b)
 /* The lower half of consecutive domains, or of every third one. */
 static size_t some_ipus(uint64_t *seed, struct vipu_ipu *ipus)
 {
-    uint32_t step = dice(seed) % 3 ? 1 : 3, first = (uint32_t)(dice(seed) % DOMAINS), count = 0;
+    uint32_t step = next_random(seed) % 3 ? 1 : 3, first = (uint32_t)(next_random(seed) % DOMAINS), count = 0;
 
     for (uint32_t d = first; d < DOMAINS && d < first + 100; d += step)
         for (uint32_t i = 0; i < 32; i++)
@@ -80,10 +80,10 @@ TEST(every_allocation_follows)
     set_up(&b);
     check_allocations(&b);
     for (int round = 0; round < 60; round++) {
-        size_t count = some_ipus(&seed, ipus), failing = dice(&seed) % DOMAINS;
+        size_t count = some_ipus(&seed, ipus), failing = next_random(&seed) % DOMAINS;
         uint64_t before = b.ledger.taken[ipus[0].domain_topology_id];
 
-        vipu_ledger_set_failed(&b.ledger, failing, dice(&seed) & dice(&seed));
+        vipu_ledger_set_failed(&b.ledger, failing, next_random(&seed) & next_random(&seed));
         CHECK(vipu_ledger_reserve(&b.ledger, ipus, count));
         check_allocations(&b);
         CHECK(!vipu_ledger_reserve(&b.ledger, ipus, count));

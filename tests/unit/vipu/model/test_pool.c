@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "unit/vipu/model/dice.h"
+#include "unit/vipu/model/random.h"
 #include "vipu/model/agents.h"
 #include "vipu/model/allocator.h"
 #include "vipu/model/pool.h"
@@ -229,8 +229,8 @@ static void stop(struct controller *c)
 
 static void come_or_go(struct controller *c, uint64_t *seed)
 {
-    struct vipu_partition *p = &c->held[dice(seed) % HELD];
-    struct vipu_requirements r = {.size = 1u << dice(seed) % 8, .num_ilds = 1};
+    struct vipu_partition *p = &c->held[next_random(seed) % HELD];
+    struct vipu_requirements r = {.size = 1u << next_random(seed) % 8, .num_ilds = 1};
     struct vipu_placement at;
     struct err err;
 

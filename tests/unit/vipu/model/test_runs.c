@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "unit/vipu/model/dice.h"
+#include "unit/vipu/model/random.h"
 #include "vipu/model/runs.h"
 
 #define WORDS 4u
@@ -49,8 +49,8 @@ static void some_set(uint64_t *set, uint64_t *seed)
 {
     memset(set, 0, WORDS * sizeof(*set));
     for (size_t bit = 0; bit < BITS;) {
-        size_t end = bit + 1 + dice(seed) % (dice(seed) % 3 ? 5 : 150);
-        bool is_member = dice(seed) % 2;
+        size_t end = bit + 1 + next_random(seed) % (next_random(seed) % 3 ? 5 : 150);
+        bool is_member = next_random(seed) % 2;
 
         for (; bit < end && bit < BITS; bit++)
             set[bit / 64] |= (uint64_t)is_member << bit % 64;

@@ -441,7 +441,7 @@ static void live(uint64_t seed)
                   "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}}");
 
     w->seed = seed;
-    w->dice = seed * 0x9e3779b97f4a7c15u + 1;
+    w->random = seed * 0x9e3779b97f4a7c15u + 1;
     for (int i = 0; i < 8; i++)
         world_roll(w, 2);
     world_set_spec(w, "restartPolicy", policies[world_roll(w, COUNT_OF(policies))]);

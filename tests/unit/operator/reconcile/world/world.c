@@ -27,10 +27,10 @@ void world_fail(const struct world *w, const char *fmt, ...)
 
 uint64_t world_roll(struct world *w, uint64_t sides)
 {
-    w->dice ^= w->dice << 13;
-    w->dice ^= w->dice >> 7;
-    w->dice ^= w->dice << 17;
-    return (w->dice >> 11) % sides;
+    w->random ^= w->random << 13;
+    w->random ^= w->random >> 7;
+    w->random ^= w->random << 17;
+    return (w->random >> 11) % sides;
 }
 
 struct world *world_new(const char *spec)
@@ -41,7 +41,7 @@ struct world *world_new(const char *spec)
     w->spec = json_parse(slice_of(spec), &err);
     CHECK_OK(w->spec, err);
     w->status = json_object();
-    w->dice = 88172645463325252u;
+    w->random = 88172645463325252u;
     w->now_ms = WORLD_START_MS;
     w->name = mem_strdup("job");
     w->prefix = "p";

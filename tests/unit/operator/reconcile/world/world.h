@@ -98,7 +98,7 @@ struct wstray {
 };
 
 struct world {
-    uint64_t dice, seed;
+    uint64_t random, seed;
     int64_t now_ms;
 
     /* the API server */

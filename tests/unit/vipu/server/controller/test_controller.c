@@ -97,7 +97,7 @@ TEST(every_reason_at_once)
     tear_down(&b);
 }
 
-static uint64_t dice(uint64_t *state)
+static uint64_t next_random(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return *state >> 33;
@@ -138,16 +138,17 @@ static void random_faults(struct faults *faults, uint64_t *seed)
 
     for (size_t i = 0; i < faults->hardware_count; i++) {
         mem_free(faults->hardware[i].agent);
-        faults->hardware[i] =
-            (struct fault_hardware){.agent = mem_printf("ag%u*", (unsigned)(1 + dice(seed) % 9)),
-                                    .ipu = dice(seed) % 2 ? FAULTS_ALWAYS : (uint32_t)(dice(seed) % 4),
-                                    .for_ms = (uint32_t)(dice(seed) % 200)};
+        faults->hardware[i] = (struct fault_hardware){
+            .agent = mem_printf("ag%u*", (unsigned)(1 + next_random(seed) % 9)),
+            .ipu = next_random(seed) % 2 ? FAULTS_ALWAYS : (uint32_t)(next_random(seed) % 4),
+            .for_ms = (uint32_t)(next_random(seed) % 200)};
     }
     for (size_t i = 0; i < faults->partition_count; i++)
-        faults->partitions[i] = (struct fault_partition){
-            .on = moments[dice(seed) % 4],
-            .count = {(uint32_t)(dice(seed) % 3), (uint32_t)(dice(seed) % 5), (uint32_t)(dice(seed) % 101)}};
-    faults->linger_ms = dice(seed) % 3 ? 0 : (uint32_t)(dice(seed) % 40);
+        faults->partitions[i] = (struct fault_partition){.on = moments[next_random(seed) % 4],
+                                                         .count = {(uint32_t)(next_random(seed) % 3),
+                                                                   (uint32_t)(next_random(seed) % 5),
+                                                                   (uint32_t)(next_random(seed) % 101)}};
+    faults->linger_ms = next_random(seed) % 3 ? 0 : (uint32_t)(next_random(seed) % 40);
 }
 
 /* Whatever fails and comes back, and however requests are mixed: no IPU in two partitions, nothing leaks, and
@@ -167,15 +168,15 @@ TEST(random_requests_and_faults_keep_the_books)
         "{create-ms: 20, remove-ms: 30, reset-ms: 10, clusters: [{id: a, ipulink-domains: 3, agents: 45}]}");
     b.c.times.auto_reset_ms = 15;
     for (int round = 0; round < 20000; round++) {
-        AUTO(mem) char *id = mem_printf("p%u", (unsigned)(dice(&seed) % 60));
-        struct vipu_requirements r = {.id = id, .size = 1u << dice(&seed) % 8};
+        AUTO(mem) char *id = mem_printf("p%u", (unsigned)(next_random(&seed) % 60));
+        struct vipu_requirements r = {.id = id, .size = 1u << next_random(&seed) % 8};
 
-        now += (int64_t)(dice(&seed) % 5);
-        r.relocatable = dice(&seed) % 2;
-        r.disable_auto_reset = dice(&seed) % 4 == 0;
+        now += (int64_t)(next_random(&seed) % 5);
+        r.relocatable = next_random(&seed) % 2;
+        r.disable_auto_reset = next_random(&seed) % 4 == 0;
         if (round == 5000)
             faults.hardware_count = faults.partition_count = 3; /* a quarter of it runs without faults */
-        switch (dice(&seed) % 6) {
+        switch (next_random(&seed) % 6) {
         case 0:
         case 1:
             strv_release(&b.problems);
@@ -183,15 +184,15 @@ TEST(random_requests_and_faults_keep_the_books)
                 CHECK(b.err.kind == ERR_EXISTS || b.err.kind == ERR_BUSY || b.err.kind == ERR_INVALID);
             break;
         case 2:
-            if (!controller_remove(&b.c, id, dice(&seed) % 2, now, &b.err))
+            if (!controller_remove(&b.c, id, next_random(&seed) % 2, now, &b.err))
                 CHECK_INT_EQ(b.err.kind, ERR_NOT_FOUND);
             break;
         case 3:
-            if (!controller_reset(&b.c, id, dice(&seed) % 2, now, &b.err))
+            if (!controller_reset(&b.c, id, next_random(&seed) % 2, now, &b.err))
                 CHECK(b.err.kind == ERR_NOT_FOUND || b.err.kind == ERR_CONFLICT);
             break;
         case 4:
-            if (dice(&seed) % 10 == 0) {
+            if (next_random(&seed) % 10 == 0) {
                 random_faults(&faults, &seed);
                 fail(&b, &faults, now);
             }

@@ -25,20 +25,20 @@ static const char *const allocations[] = {"", "a", "b", "x", "y"};
 struct bench {
     struct server_config configs[COUNT_OF(texts)];
     struct controller c;
-    uint32_t dice;
+    uint32_t random;
 };
 
 static uint32_t roll(struct bench *b, uint32_t sides)
 {
-    b->dice = b->dice * 1664525u + 1013904223u;
-    return (b->dice >> 8) % sides;
+    b->random = b->random * 1664525u + 1013904223u;
+    return (b->random >> 8) % sides;
 }
 
 static void set_up(struct bench *b, uint32_t seed)
 {
     struct strv problems = {0};
 
-    *b = (struct bench){.dice = seed};
+    *b = (struct bench){.random = seed};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         CHECK(server_config_parse(slice_of(texts[i]), "test", &b->configs[i], &problems));
     controller_init(&b->c, &b->configs[0].clusters, (struct controller_times){0}, 3);

@@ -1,0 +1,56 @@
+# A module is a static library whose include path is visible only to the modules that link it, so an include against
+# the direction of the arrows in docs/ARCHITECTURE.md does not compile. Headers are included as "module/part/file.h".
+
+option(WARNINGS_AS_ERRORS "Treat compiler warnings as errors" ON)
+option(FUZZ "Also build libFuzzer programs (clang only)" OFF)
+
+add_library(project_warnings INTERFACE)
+target_compile_features(project_warnings INTERFACE c_std_17)
+target_compile_definitions(project_warnings INTERFACE _GNU_SOURCE IPU_OPERATOR_VERSION="${PROJECT_VERSION}")
+target_compile_options(project_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
+    -Wswitch-enum -Wformat=2 -Wundef -ffunction-sections -fdata-sections
+    $<$<BOOL:${WARNINGS_AS_ERRORS}>:-Werror>)
+target_link_options(project_warnings INTERFACE -Wl,--gc-sections)
+if(FUZZ)
+    target_compile_options(project_warnings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# add_module(NAME base_core DIR base/core SOURCES ... [USES ...])
+# DIR is the module's path from the top of the tree; only its own headers are visible to modules that USE it.
+function(add_module)
+    cmake_parse_arguments(ARG "" "NAME;DIR" "SOURCES;USES" ${ARGN})
+    add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
+    set_property(GLOBAL APPEND PROPERTY MODULE_LIBS ${ARG_NAME})
+    set(view ${PROJECT_BINARY_DIR}/modules/${ARG_NAME})
+    file(REMOVE_RECURSE ${view}) # DIR may have been another one when this build was configured before
+    get_filename_component(parent ${view}/${ARG_DIR} DIRECTORY)
+    file(MAKE_DIRECTORY ${parent})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${ARG_DIR} ${view}/${ARG_DIR} SYMBOLIC)
+    target_include_directories(${ARG_NAME} PUBLIC ${view})
+    target_link_libraries(${ARG_NAME} PUBLIC ${ARG_USES} PRIVATE project_warnings)
+endfunction()
+
+include(CheckLinkerFlag)
+check_linker_flag(C -Wl,--no-warnings LINKER_HAS_NO_WARNINGS)
+
+# add_module_program(NAME vipu SOURCES ... USES ... [STATIC])
+# MAIN vipu_main instead of SOURCES: the program only calls this function, which other programs may link as well.
+function(add_module_program)
+    cmake_parse_arguments(ARG "STATIC" "NAME;MAIN" "SOURCES;USES" ${ARGN})
+    if(ARG_MAIN)
+        set(ARG_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}-main.c)
+        configure_file(${PROJECT_SOURCE_DIR}/cmake/main.c.in ${ARG_SOURCES} @ONLY)
+    endif()
+    add_executable(${ARG_NAME} ${ARG_SOURCES})
+    target_link_libraries(${ARG_NAME} PRIVATE ${ARG_USES} project_warnings)
+    # The sanitizers' runtime libraries cannot be linked statically.
+    if(ARG_STATIC AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
+        # The linker warns that getaddrinfo and others load the C library's NSS modules; files and dns are built in, and
+        # pods use no others. The dependency file lists the libraries for the image's software bill of materials.
+        target_link_options(${ARG_NAME} PRIVATE -static $<$<BOOL:${LINKER_HAS_NO_WARNINGS}>:LINKER:--no-warnings>
+            LINKER:--dependency-file=$<TARGET_FILE:${ARG_NAME}>.inputs)
+        set_target_properties(${ARG_NAME} PROPERTIES STATIC_PROGRAM ON) # see ext_static_package
+    endif()
+    install(TARGETS ${ARG_NAME} RUNTIME DESTINATION bin)
+endfunction()

@@ -1,9 +1,0 @@
-/* The backend of a program that runs alone: one instance, to whom no message is ever sent. */
-#ifndef POPDIST_ALONE_H
-#define POPDIST_ALONE_H
-
-#include "popdist/backend.h"
-
-const struct popdist_backend *alone_backend(void);
-
-#endif

@@ -1,0 +1,38 @@
+/* Moves the messages of all operations of this instance. It knows no threads and no clock: its owner, the
+ * engine, calls it from one thread at a time and says what time it is. Pure but for what the backend does.
+ *
+ * When data stops moving in the middle of an operation, or the backend fails, the pump is broken: nothing is
+ * sent or received any more (so nothing is written into memory of operations that have ended), and every
+ * further call says why. */
+#ifndef POPDIST_PUMP_H
+#define POPDIST_PUMP_H
+
+#include "popdist/src/call.h"
+
+struct progress_engine {
+    struct link link;
+    struct match *match;
+    struct call *calls; /* not done */
+    struct control_send *posts;
+    uint32_t next_tag;
+    struct popdist_error broken; /* status POPDIST_OK: it is not */
+    void (*ended)(void *owner, struct call *call);
+    void *owner;
+    uint8_t taken[POPDIST_CONTROL_MAX];
+};
+
+/* ended is told when a call is done; it must not call the pump. */
+enum popdist_status progress_engine_init(struct progress_engine *progress_engine, const struct link *link,
+                                         void (*ended)(void *, struct call *), void *owner,
+                                         struct popdist_error *error);
+/* No call may be open. A broken one keeps what the backend may still read. */
+void progress_engine_release(struct progress_engine *progress_engine);
+
+/* Announces the call, whose turnout, layout, subject, data and error are set. It is in the pump until it is
+ * done; on failure it is not in it. */
+enum popdist_status progress_engine_begin(struct progress_engine *progress_engine, struct call *call,
+                                          int64_t now_ms, int64_t timeout_ms, struct popdist_error *error);
+/* Looks once at everything. False: nothing has happened. */
+bool progress_engine_poll(struct progress_engine *progress_engine, int64_t now_ms);
+
+#endif
