@@ -64,8 +64,8 @@ def test_one_that_was_made_without_an_answer_does_not_stay(faulty, attempts):
 def test_one_that_takes_too_long_does_not_stay(serve):
     slow = serve("clusters: [{id: cl1}]\n", times="create-ms: 600000\nremove-ms: 0\n")
     _, err = slow(*CREATE, "--vipu-server-timeout=5", "--vipu-partition-attempts=2", "true", expect=1)
-    assert lines_of(err) == ["[W] Attempt 1 of 2: partition p is not active after 5 s",
-                             "[E] partition p cannot be created: partition p is not active after 5 s"]  # fmt: skip
+    assert lines_of(err) == ["[W] Attempt 1 of 2: timed out after 5 s waiting for partition p to become active",
+                             "[E] partition p cannot be created: timed out after 5 s waiting for partition p to become active"]  # fmt: skip
     assert slow.partitions() == {}
 
 
@@ -174,7 +174,7 @@ def test_a_partition_is_made_where_it_is_asked_for(wide):
     wide(*KEEP, "--vipu-allocation=small", "--num-replicas=16", "true")
     assert wide.specs()["p"]["allocation_id"] == "small"
     _, err = wide("--vipu-partition=q", "--update-partition=yes", "--vipu-allocation=small", "true", expect=1)
-    assert "no room for 1 IPU" in err
+    assert "not enough free IPUs: 1 IPU" in err
     wide("--vipu-partition=q", *KEEP[1:], "--vipu-cluster=cl2", "--num-replicas=4", "true")
     assert wide.specs()["q"]["cluster_id"] == "cl2"
     _, err = wide("--vipu-partition=r", "--update-partition=yes", "--vipu-allocation=elsewhere", "true", expect=1)
@@ -184,5 +184,5 @@ def test_a_partition_is_made_where_it_is_asked_for(wide):
 def test_one_without_room_changes_nothing(wide):
     wide.vipu("create", "partition", "other", "--size", "64", "--cluster", "cl1", "--index", "0")
     _, err = wide(*CREATE, "--num-replicas=128", "--num-instances=2", "true", expect=1)
-    assert "partition p cannot be created: " in err and "no room for 128 IPUs" in err
+    assert "partition p cannot be created: " in err and "not enough free IPUs: 128 IPUs" in err
     assert wide.partitions() == {"other": (64, 1)}
