@@ -1,5 +1,6 @@
 """The values with which the chart is looked at as a whole, and what Helm makes of them."""
 
+import re
 import subprocess
 import tempfile
 
@@ -51,6 +52,8 @@ def render(helm, values, *args, release="ipu-operator", namespace="ipus"):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump(values, file)
         file.flush()
-        return subprocess.run([helm, "template", release, CHART, "--namespace", namespace, "--values", file.name,
-                               "--kube-version", "1.37.2", *args],
-                              check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout
+        printed = subprocess.run([helm, "template", release, CHART, "--namespace", namespace, "--values", file.name,
+                                  "--kube-version", "1.37.2", *args],
+                                 check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout
+    # Helm 4.2 ends each document with an empty line, earlier ones do not.
+    return re.sub(r"(\n[ ]*)+(?=\n---\n|\n\Z)", "", printed)
