@@ -184,13 +184,13 @@ def test_an_operator_goes_on_with_the_jobs_that_it_has(helm, another, namespace)
         return "" if done.returncode == 0 else done.stderr
 
     with another(DEPLOYMENT):
-        assert "this release runs the jobs of all namespaces, and nobody" in told(of(namespace))
+        assert "this release runs the jobs of all namespaces; this cannot be changed on upgrade" in told(of(namespace))
         assert told() == ""
         refused = helm("install", "second", namespace, "--skip-crds", "--set=fullnameOverride=other", of(namespace))
         assert f"namespace {namespace}: release first is already installed here" in refused.stderr
         assert "Nothing was installed, except possibly the IPUJob CRD" in refused.stderr
     with another(DEPLOYMENT, of("default")):
-        assert "this release runs the jobs of namespace default, and nobody" in told(of(namespace))
+        assert "this release runs the jobs of namespace default; this cannot be changed on upgrade" in told(of(namespace))
         assert told(of("default")) == told() == ""
 
 

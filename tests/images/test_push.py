@@ -86,7 +86,7 @@ def test_a_registry_that_is_down_is_named(launcher):
     address = f"127.0.0.1:{free_port()}"
     done = push(launcher, address)
     assert done.returncode == 1
-    assert f"could not be pushed to {address}/ipu-operator/ipu-launch:test" in done.stderr
+    assert f"Cannot push the image to {address}/ipu-operator/ipu-launch:test" in done.stderr
 
 
 @pytest.mark.parametrize("page", pages_of("registry"))
