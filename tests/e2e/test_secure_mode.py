@@ -26,7 +26,7 @@ ASK = """
 set -e
 vipu get partition "$IPUOF_VIPU_API_PARTITION_ID" | grep -q "$IPUOF_VIPU_API_PARTITION_ID"
 gc-info --list-devices | grep "Partition: $IPUOF_VIPU_API_PARTITION_ID"
-vipu create partition beyond --size 4 --allocation others 2>&1 | grep 'no allocation "others"'
+vipu create partition beyond --size 4 --allocation others 2>&1 | grep 'allocation "others" not found'
 if VIPU_CLI_API_ACCESS_KEY=guessed-and-wrong vipu list partitions; then exit 1; fi
 echo all was answered
 """
