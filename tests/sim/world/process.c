@@ -42,6 +42,9 @@ static void on_started(void *ctx)
 {
     struct process *process = ctx;
 
+    if (process->has_ended) /* the program exits when it loses the lease; an answer of the same turn comes too
+                               late */
+        return;
     process->reconciler = reconciler_new(process->loop, process->kube, process->events,
                                          &(struct reconciler_options){
                                              .controllers = process->options.controllers,
