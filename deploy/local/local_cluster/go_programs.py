@@ -32,10 +32,8 @@ class GoProgram:
     def path(self) -> Path:
         """Path of the program; builds it if it is not cached."""
         kept = self.cached_path()
-        if not kept.exists():
-            with locks.held(paths.cache_home() / f"{self.name}.lock", f"another command is building {self.title}"):
-                if not kept.exists():
-                    self._build(kept)
+        locks.build_once(kept, paths.cache_home() / f"{self.name}.lock", f"another command is building {self.title}",
+                         lambda: self._build(kept))
         return kept
 
     def cached_path(self) -> Path:

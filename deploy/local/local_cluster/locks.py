@@ -4,7 +4,16 @@ import contextlib
 import fcntl
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+
+def build_once(built: Path, lock: Path, waiting_for: str, build: Callable[[], None]) -> None:
+    """Calls build(), which creates `built`, unless that exists; in one process at a time."""
+    if not built.exists():
+        with held(lock, waiting_for):
+            if not built.exists():
+                build()
 
 
 @contextlib.contextmanager

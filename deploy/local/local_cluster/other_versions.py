@@ -24,14 +24,13 @@ def control_plane(version: str) -> Path:
         raise UserError(f"'{version}' is not a Kubernetes version: expected one such as v1.29.6.")
     home = paths.cache_home()
     folder = home / f"control-plane-{version}"
-    if not folder.exists():
-        with locks.held(home / "control-plane.lock", "another command is building a control plane"):
-            if not folder.exists():
-                _build(version, folder)
+    locks.build_once(folder, home / "control-plane.lock", "another command is building a control plane",
+                     lambda: _build(version, folder))
     return folder
 
 
 def _build(version: str, folder: Path) -> None:
+    programs.check_go()
     programs.say(f"building the control plane of Kubernetes {version} from source "
                  "(once per machine, about 5 minutes on 2 cores)")
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as temporary:

@@ -53,11 +53,8 @@ def cached() -> Path:
     """The folder with every program; builds them if they are not cached."""
     home = paths.cache_home()
     folder = home / f"kubernetes-{_hash()}"
-    if not folder.exists():
-        with locks.held(home / "kubernetes.lock", "another command is building the Kubernetes programs"):
-            if not folder.exists():
-                _remove_old(home)
-                _make(home, folder)
+    locks.build_once(folder, home / "kubernetes.lock", "another command is building the Kubernetes programs",
+                     lambda: _make(home, folder))
     folder.touch()
     return folder
 
@@ -78,7 +75,8 @@ def _hash() -> str:
 
 
 def _make(home: Path, folder: Path) -> None:
-    _check_go()
+    _remove_old(home)
+    check_go()
     with tempfile.TemporaryDirectory(dir=home, prefix="building-") as temporary:
         new = Path(temporary) / "programs"
         new.mkdir()
@@ -92,7 +90,7 @@ def _make(home: Path, folder: Path) -> None:
         new.rename(folder)
 
 
-def _check_go() -> None:
+def check_go() -> None:
     if not shutil.which("go"):
         raise UserError(f"Go is required to build Kubernetes: install Go "
                       f"{'.'.join(map(str, OLDEST_GO))} or newer and put it in PATH.")
