@@ -80,7 +80,7 @@ def as_installed(stack):
 
 def test_what_others_installed_is_left_alone(stack, quickstart):
     before = as_installed(stack)
-    done = quickstart("--context", "ipu-e2e", KUBECONFIG=stack.kubectl.kubeconfig, PATH=stack.path())
+    done = quickstart("--context", stack.context, KUBECONFIG=stack.kubectl.kubeconfig, PATH=stack.path())
     assert done.returncode == 1
     assert "has a Helm release ipu-operator that quickstart did not create" in done.stderr
     assert "deploy/image push ipu-operator PREFIX" in done.stdout

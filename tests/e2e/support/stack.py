@@ -52,6 +52,7 @@ def brought_up(name):
 class Stack:
     def __init__(self, name, build_dir):
         self._name, self._build_dir = name, build_dir
+        self.context = f"ipu-{name}"  # in the cluster's kubeconfig
         self.programs = Path(kube.cluster("bin"))
         self.kubectl = None
 
