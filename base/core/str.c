@@ -1,5 +1,6 @@
 #include "base/core/str.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +79,13 @@ bool str_addf(struct str *s, const char *fmt, ...)
     va_end(again);
     va_end(args);
     return fits;
+}
+
+bool str_add_count(struct str *s, uint64_t count, const char *one, const char *many)
+{
+    if (count == 1)
+        return str_addf(s, "1 %s", one);
+    return str_addf(s, "%" PRIu64 " %s%s", count, many ? many : one, many ? "" : "s");
 }
 
 void str_drop(struct str *s, size_t len)

@@ -32,6 +32,8 @@ bool str_add(struct str *s, const void *bytes, size_t len);
 bool str_adds(struct str *s, const char *text);
 bool str_addc(struct str *s, char c);
 bool str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "1 pod", "4 pods"; many is the irregular plural, NULL for one with an "s" added. */
+bool str_add_count(struct str *s, uint64_t count, const char *one, const char *many);
 void str_drop(struct str *s, size_t len); /* removes len bytes from the front */
 void str_clear(struct str *s);            /* keeps the buffer, forgets `full` */
 void str_release(struct str *s);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 #include "vipu/model/eviction_set.h"
 #include "vipu/model/ledger.h"
 #include "vipu/model/placement_candidates.h"
@@ -87,6 +88,7 @@ static bool no_room(const struct vipu_allocator *a, const struct vipu_requiremen
 {
     uint32_t total = 0, free = 0, largest = 0;
     struct vipu_candidate candidate;
+    AUTO(str) struct str wanted = {0};
     struct err room;
 
     for (size_t pos = 0; vipu_candidate_next(a->clusters, r, &pos, &candidate);) {
@@ -98,8 +100,10 @@ static bool no_room(const struct vipu_allocator *a, const struct vipu_requiremen
         free += vipu_blocks_free(&state->blocks);
         largest = here > largest ? here : largest;
     }
-    err_set(err, ERR_BUSY, "not enough free IPUs: %u IPU%s over %u IPU-Link domain%s requested", r->size,
-            r->size == 1 ? "" : "s", r->num_ilds, r->num_ilds == 1 ? "" : "s");
+    (void)str_add_count(&wanted, r->size, "IPU", NULL);
+    (void)str_adds(&wanted, " over ");
+    (void)str_add_count(&wanted, r->num_ilds, "IPU-Link domain", NULL);
+    err_set(err, ERR_BUSY, "not enough free IPUs: %s requested", str_text(&wanted));
     room = *err;
     if (largest >= r->size)
         return err_set(err, ERR_BUSY, "%s; they fit over another number of domains, %u of %u free", room.msg,

@@ -87,6 +87,22 @@ TEST(vectors_end_with_null)
     CHECK(!strv_has(&v, "las"));
 }
 
+TEST(counting)
+{
+    AUTO(str) struct str s = {0};
+
+    CHECK(str_add_count(&s, 0, "IPU", NULL) && str_addc(&s, ','));
+    CHECK(str_add_count(&s, 1, "IPU", NULL) && str_addc(&s, ','));
+    CHECK(str_add_count(&s, 4, "IPU", NULL) && str_addc(&s, ','));
+    CHECK(str_add_count(&s, 1, "process", "processes") && str_addc(&s, ','));
+    CHECK(str_add_count(&s, UINT64_MAX, "process", "processes"));
+    CHECK_STR_EQ(str_text(&s), "0 IPUs,1 IPU,4 IPUs,1 process,18446744073709551615 processes");
+
+    AUTO(str) struct str small = {.max = 4};
+    CHECK(!str_add_count(&small, 10, "IPU", NULL));
+    CHECK(small.full && small.len == 0);
+}
+
 TEST(comparing)
 {
     CHECK(str_has_prefix("abc", "ab") && !str_has_prefix("a", "ab") && str_has_prefix("a", ""));
