@@ -54,3 +54,26 @@ function(add_module_program)
     endif()
     install(TARGETS ${ARG_NAME} RUNTIME DESTINATION bin)
 endfunction()
+
+# add_program_pages(NAME vipu [COMPLETION completion])
+# The manual page, and with COMPLETION also the shells' scripts, are what the program itself prints. They are made
+# together with it, so that a build of the program alone leaves nothing out that `cmake --install` needs.
+function(add_program_pages)
+    cmake_parse_arguments(ARG "" "NAME;COMPLETION" "" ${ARGN})
+    set(pages ${CMAKE_CURRENT_BINARY_DIR}/pages)
+    file(MAKE_DIRECTORY ${pages})
+    set(made ${pages}/${ARG_NAME}.1)
+    set(commands COMMAND ${ARG_NAME} __man > ${pages}/${ARG_NAME}.1)
+    install(FILES ${pages}/${ARG_NAME}.1 DESTINATION share/man/man1)
+    if(ARG_COMPLETION)
+        list(APPEND made ${pages}/${ARG_NAME}.bash ${pages}/_${ARG_NAME} ${pages}/${ARG_NAME}.fish)
+        list(APPEND commands
+            COMMAND ${ARG_NAME} ${ARG_COMPLETION} bash > ${pages}/${ARG_NAME}.bash
+            COMMAND ${ARG_NAME} ${ARG_COMPLETION} zsh > ${pages}/_${ARG_NAME}
+            COMMAND ${ARG_NAME} ${ARG_COMPLETION} fish > ${pages}/${ARG_NAME}.fish)
+        install(FILES ${pages}/${ARG_NAME}.bash DESTINATION share/bash-completion/completions RENAME ${ARG_NAME})
+        install(FILES ${pages}/_${ARG_NAME} DESTINATION share/zsh/site-functions)
+        install(FILES ${pages}/${ARG_NAME}.fish DESTINATION share/fish/vendor_completions.d)
+    endif()
+    add_custom_command(TARGET ${ARG_NAME} POST_BUILD ${commands} BYPRODUCTS ${made} VERBATIM)
+endfunction()

@@ -196,6 +196,13 @@ def test_what_is_installed(tmp_path):
     assert output(str(tmp_path / "bin" / "vipu-cli"), "--version") == output(program("vipu"), "--version")
 
 
+@pytest.mark.parametrize("name", ["vipu", "vipu-server", "gc-info", "gc-monitor", "poprun"])
+def test_a_page_is_made_with_its_program(name):
+    """After a build of some programs only, as the quickstart's, nothing of them is missing when they are installed."""
+    build = ROOT / os.environ.get("BUILD_DIR", "build/dev")
+    assert f"{name} __man > " in output("ninja", "-C", str(build), "-t", "commands", name)
+
+
 def test_the_guide_has_the_same_commands():
     """The table of docs/vipu.md and the help text, word for word."""
     section = (ROOT / "docs" / "vipu.md").read_text().partition("\n## Command line\n")[2].partition("\n## ")[0]
