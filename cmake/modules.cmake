@@ -31,8 +31,21 @@ function(add_module)
     target_link_libraries(${ARG_NAME} PUBLIC ${ARG_USES} PRIVATE project_warnings)
 endfunction()
 
+include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 check_linker_flag(C -Wl,--no-warnings LINKER_HAS_NO_WARNINGS)
+# What not every compiler and processor has of a hardened release build; the rest is in CMakePresets.json.
+check_c_compiler_flag(-fstack-clash-protection COMPILER_HAS_STACK_CLASH_PROTECTION)
+check_c_compiler_flag(-fcf-protection COMPILER_HAS_CF_PROTECTION)
+add_compile_options("$<$<CONFIG:Release>:$<$<BOOL:${COMPILER_HAS_STACK_CLASH_PROTECTION}>:-fstack-clash-protection>>"
+    "$<$<CONFIG:Release>:$<$<BOOL:${COMPILER_HAS_CF_PROTECTION}>:-fcf-protection>>")
+set(CMAKE_REQUIRED_FLAGS -fPIE)
+check_linker_flag(C -static-pie LINKER_HAS_STATIC_PIE)
+unset(CMAKE_REQUIRED_FLAGS)
+set(STATIC_LINK -static)
+if(CMAKE_POSITION_INDEPENDENT_CODE AND LINKER_HAS_STATIC_PIE)
+    set(STATIC_LINK -static-pie)
+endif()
 
 # add_module_program(NAME vipu SOURCES ... USES ... [STATIC])
 # MAIN vipu_main instead of SOURCES: the program only calls this function, which other programs may link as well.
@@ -48,10 +61,13 @@ function(add_module_program)
     if(ARG_STATIC AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
         # The linker warns that getaddrinfo and others load the C library's NSS modules; files and dns are built in, and
         # pods use no others. The dependency file lists the libraries for the image's software bill of materials.
-        target_link_options(${ARG_NAME} PRIVATE -static $<$<BOOL:${LINKER_HAS_NO_WARNINGS}>:LINKER:--no-warnings>
+        target_link_options(${ARG_NAME} PRIVATE ${STATIC_LINK} $<$<BOOL:${LINKER_HAS_NO_WARNINGS}>:LINKER:--no-warnings>
             LINKER:--dependency-file=$<TARGET_FILE:${ARG_NAME}>.inputs)
         set_target_properties(${ARG_NAME} PROPERTIES STATIC_PROGRAM ON) # see ext_static_package
+    elseif(CMAKE_POSITION_INDEPENDENT_CODE)
+        target_link_options(${ARG_NAME} PRIVATE -pie)
     endif()
+    set_property(GLOBAL APPEND PROPERTY PROGRAMS ${ARG_NAME})
     install(TARGETS ${ARG_NAME} RUNTIME DESTINATION bin)
 endfunction()
 
