@@ -8,8 +8,8 @@
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/schedule.h"
 
-#define CLAIMS_PER_MS 10         /* a line of 5,000 is looked at twice a second */
-#define TEXT_REFRESH_MS 5000     /* a changed sentence with the same reason is not urgent */
+#define CLAIMS_PER_MS 10         /* a queue of 5,000 is evaluated twice a second */
+#define TEXT_REFRESH_MS 5000     /* a changed message with the same reason is not urgent */
 #define VALIDATE_WITHIN_MS 10000 /* after a start: wait this long for dry runs to return priorities */
 #define UNVALIDATED_RETRY_MS 50
 
@@ -31,7 +31,7 @@ static bool same_claims(const struct job_cache *cache, const struct plan *plan)
     return count == cache->claim_count;
 }
 
-/* A process that has just begun to lead did not see a job come that has never had IPUs. */
+/* A process that has just become leader did not see when a job without IPUs was created. */
 static int64_t waits_since(const struct reconciler *r, const struct job_cache *cache)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
@@ -70,7 +70,7 @@ void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan
         old = job_cache_claim(cache, plan->ops[i].instance);
         if (old && old->ready == plan->ops[i].ready) {
             claims[count] = *old;
-            claims[count].record = NULL; /* it claims again, so there is no such record */
+            claims[count].record = NULL; /* the job claims again, so there is no such record */
             old->granted = NULL;
             old->wait = (struct claim_wait){0};
         }
@@ -104,10 +104,10 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
     return false;
 }
 
-/* The state of the controllers as the queue reads it, and the memory behind it. */
+/* The state of the controllers as the queue reads it, and the memory it borrows from. */
 struct controller_state {
     struct vipu_pool_view room;
-    struct claims_holder *holders; /* found when they are asked for */
+    struct claims_holder *holders; /* computed on first use */
     size_t holder_count, holder_cap;
     char *since, *label;
 };
@@ -224,7 +224,7 @@ static void controller_states_release(struct controller_states *all)
 
 /* ---- claims ---- */
 
-/* Which controllers' nodes the job's own node selector allows. */
+/* Controllers whose nodes the job's own node selector allows. */
 static void find_eligible(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
     struct err err = {0};
@@ -253,8 +253,8 @@ struct claim_list {
     size_t count, cap;
 };
 
-/* From when its record is followed, the pool counts its IPUs as taken; the claim goes when the job is looked
- * at again. In between it must not be counted twice. */
+/* Once its record is tracked, the pool counts its IPUs as taken; the claim is removed when the job is
+ * reconciled. In between it must not count twice. */
 static bool is_served(const struct reconciler *r, const struct claim_cache *claim)
 {
     return claim->record && pool_reserves(r->pool, claim->record);
@@ -290,7 +290,7 @@ static void add_claims(const struct reconciler *r, struct job_cache *cache, stru
     }
 }
 
-/* The whole line with what is decided about it. */
+/* The whole queue with the decision about each claim. */
 struct ipu_queue {
     struct claim_list claims;
     struct controller_states controller_states;

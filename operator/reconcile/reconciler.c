@@ -11,7 +11,7 @@
 #include "operator/reconcile/observe/watches.h"
 #include "operator/reconcile/state/schedule.h"
 
-/* A watch that was silent and goes on is in trouble until its first word, or its end: for up to 71 s. */
+/* A silent watch that is restarted counts as in trouble until its first event, or its end: up to 71 s. */
 #define WATCH_STALE_MS ((int64_t)120000)
 
 /* ---- pool events ---- */
@@ -52,7 +52,7 @@ static bool is_met(const struct job_cache *cache, const struct expectation *expe
             !str_eq(((const struct pod *)item->view)->resource_version, expectation->other_than));
 }
 
-/* When to look again because a write of ours does not show yet; 0: all of them do. */
+/* When to look again because a write does not show in the watch yet; 0: all writes do. */
 static int64_t wait_for_watch_until(struct reconciler *r, struct job_cache *cache)
 {
     int64_t earliest = 0, now = loop_now_ms(r->loop);
@@ -96,7 +96,7 @@ static void reconcile(struct reconciler *r, const char *key)
     r->counters.reconciles++;
     r->counters.empty += plan.count == 0;
     if (cache) {
-        if (!plan_has(&plan, cache->write_rejected_op)) /* it is not wanted any more */
+        if (!plan_has(&plan, cache->write_rejected_op)) /* it is no longer wanted */
             mem_set_str(&cache->write_rejected, NULL);
         cache->details_since_ms = plan_details_since(&plan, cache->details_since_ms, loop_now_ms(r->loop));
         grants_set(r, cache, &plan);
@@ -115,7 +115,8 @@ static void on_due(struct loop_timer *timer)
         r->claims_changed = false;
         grants_refresh(r);
     }
-    /* A bounded number in one turn: parsing and building pods must not hold up the lease. */
+    /* Bounded for each turn of the loop: parsing and building pods must not delay the renewal of the lease.
+     */
     for (int i = 0;
          i < 16 && r->requests < REQUESTS_MAX && (key = workqueue_get(r->queue, loop_now_ms(r->loop))); i++) {
         AUTO(mem) char *copy = mem_strdup(key);

@@ -1,6 +1,7 @@
-/* The shell around decide: four watches in, requests out. One reconcile of a key observes (stores and pool),
- * decides (pure) and acts (requests in flight together); the next one starts when all of them are answered
- * and the watches have shown what was written. Everything else waits in a queue without duplicates. */
+/* The shell around job_decide: watches in, requests out. Reconciling a key observes (stores and pool),
+ * decides (pure) and acts (requests in flight together); the next reconcile of the key starts when all
+ * requests are answered and the watches have shown what was written. Keys that are due wait in a queue
+ * without duplicates. */
 #pragma once
 
 #include "operator/reconcile/state/reconciler_options.h"
@@ -15,11 +16,11 @@ struct str;
 struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct events *events,
                                   const struct reconciler_options *options);
 void reconciler_free(struct reconciler *reconciler);
-void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: nothing may leave any more */
-/* Everybody who waits for IPUs, as {"queue": [...]}, who goes first first. Yours. */
+void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: no request may be sent any more */
+/* All instances that wait for IPUs, as {"queue": [...]}, the next to be granted first. Caller frees. */
 struct cJSON *reconciler_queue(const struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);
-/* What keeps it from seeing what happens, in a sentence; NULL: nothing does. Yours. */
+/* Why the reconciler does not see changes, in a sentence; NULL: it does. Caller frees. */
 char *reconciler_trouble(const struct reconciler *reconciler);
 
 const struct reconciler_counters *reconciler_counters(const struct reconciler *reconciler);

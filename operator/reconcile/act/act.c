@@ -57,7 +57,7 @@ static void send_status(struct execution *execution, struct op *op, const struct
                                 .content_type = KUBE_MERGE_PATCH});
 }
 
-/* The log has it for longer than the cluster does; not its words: they may be a program's last lines. */
+/* The log outlives the event. The failure's words are left out: they may be a program's last lines. */
 static void send_event(const struct execution *execution, const struct op *op, const struct job *job)
 {
     log_info("job event", KV("job", execution->key), KV("reason", op->reason));
@@ -238,7 +238,7 @@ static const char *controller_of(const struct reconciler *r, const char *id)
     return record ? record->controller : "";
 }
 
-/* What is left of a job that has gone is given back without it. */
+/* Whatever a deleted job still holds is released without it. */
 static bool needs_job(enum op_kind kind)
 {
     return kind != OP_RECORD_PATCH && kind != OP_RECORD_DELETE && kind != OP_PARTITION_REMOVE &&

@@ -27,7 +27,7 @@ static void use_generate_name(cJSON *metadata)
     json_drop(metadata, "name");
 }
 
-/* A pod that differs from the later one in nothing that the API server judges. */
+/* A pod that differs from the real one in nothing that the API server checks. */
 void dry_run_send(struct execution *execution, struct op *op, const struct job *job)
 {
     static const char *const query[] = {"dryRun", "All", NULL};
@@ -63,7 +63,7 @@ void dry_run_send(struct execution *execution, struct op *op, const struct job *
 
 /* ---- responses ---- */
 
-/* The answer was about a like job, and is looked up there (admitted.h). */
+/* Several jobs with the same template share one response (dry_run_cache.h). */
 static void end_dry_run_wait(struct reconciler *r, const char *key)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), key);
@@ -75,7 +75,7 @@ static void end_dry_run_wait(struct reconciler *r, const char *key)
     reconciler_enqueue(r, key);
 }
 
-/* Jobs with the same template wait for one response. The op has the key of the cache. */
+/* Jobs with the same template wait for one response; the op has the cache key. */
 static void complete_dry_run(const struct request *request, struct dry_run_result *dry_run_result)
 {
     struct reconciler *r = request->execution->r;
@@ -87,7 +87,7 @@ static void complete_dry_run(const struct request *request, struct dry_run_resul
         end_dry_run_wait(r, waiting.items[i]);
 }
 
-/* The workers pass: what about their launcher? */
+/* The workers are accepted; check their launcher next. */
 static bool dry_run_launcher(const struct request *request, const struct kube_response *res)
 {
     struct execution *execution = request->execution;
@@ -128,7 +128,7 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
     struct job_cache *cache = execution_job_cache(request->execution);
     enum err_kind kind = res->err.kind;
     bool is_rejected = kind != ERR_INVALID && response_is_rejection(request, res);
-    /* The API server's admission writes what the template's PriorityClass is worth into the pod. */
+    /* The API server's admission writes the value of the template's PriorityClass into the pod. */
     struct dry_run_result dry_run_result = {
         .reason = is_rejected ? response_reason(res) : NULL,
         .text = is_rejected ? res->message : NULL,
@@ -140,7 +140,7 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
     complete_dry_run(request, kind == ERR_NONE || is_rejected ? &dry_run_result : NULL);
     if (!cache)
         return;
-    if (kind == ERR_EXISTS) /* who owns the name is seen when it is created */
+    if (kind == ERR_EXISTS) /* the owner of the name is found out when the pod is created */
         dry_run_result.priority = cache->priority;
     if (kind == ERR_INVALID) {
         reject_template(request, res, cache);

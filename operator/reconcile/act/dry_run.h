@@ -3,5 +3,5 @@
 
 #include "operator/reconcile/act/execution.h"
 
-/* Of a worker; with op.worker, of the launcher; with op.ready, under a name that the API server chooses. */
+/* Of a worker; with op.worker, of the launcher; with op.ready, under a name that the API server generates. */
 void dry_run_send(struct execution *execution, struct op *op, const struct job *job);

@@ -13,7 +13,7 @@ struct execution *execution_new(struct reconciler *r, const char *key, const cha
     execution->key = mem_strdup(key);
     execution->uid = mem_strdup(uid);
     execution->started_us = loop_clock_us();
-    execution->outstanding = 1; /* ours, until all is sent */
+    execution->outstanding = 1; /* one reference of its own until every request is sent */
     map_set(&r->executions, key, execution);
     return execution;
 }
@@ -82,7 +82,7 @@ void request_end(struct request *request)
     struct execution *execution = request->execution;
 
     request_free(request);
-    reconciler_wake(execution->r); /* there may be room for another key */
+    reconciler_wake(execution->r); /* another key may start now */
     execution_unref(execution);
 }
 

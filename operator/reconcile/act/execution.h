@@ -1,5 +1,5 @@
-/* A plan being performed: its requests in flight, and what is owed when the last of them is answered. Shared
- * by act.c, which sends, and answers.c, which reads what comes back. */
+/* A plan being performed: its requests in flight, and what follows when the last one is answered. Shared by
+ * act.c, which sends, and responses.c, which reads the answers. */
 #pragma once
 
 #include "operator/reconcile/state/reconciler_state.h"
@@ -7,7 +7,7 @@
 /* One plan being performed. */
 struct execution {
     struct reconciler *r;
-    char *key, *uid; /* uid: of the job; "" when it is gone */
+    char *key, *uid; /* uid: of the job; "" when the job is gone */
     int64_t generation;
     unsigned outstanding;
     bool failed;
@@ -24,17 +24,20 @@ struct request {
     struct request *next, **link;
 };
 
-/* work.c */
+/* execution.c */
 struct execution *execution_new(struct reconciler *r, const char *key,
-                                const char *uid);  /* with one hold: execution_unref it */
-void execution_unref(struct execution *execution); /* the last one ends it with reconciler_execution_done */
+                                const char *uid);  /* holds one reference: release it with execution_unref */
+void execution_unref(struct execution *execution); /* dropping the last reference ends the execution with
+                                                      reconciler_execution_done */
 void execution_again_at(struct execution *execution, int64_t at_ms);
-struct job_cache *execution_job_cache(const struct execution *execution); /* NULL when the job is forgotten */
-/* NULL when the job is gone, or is not what the plan was made for. */
+struct job_cache *
+execution_job_cache(const struct execution *execution); /* NULL when the job is gone and its cache freed */
+/* NULL when the job is gone, or has changed since the plan was made. */
 const struct job *execution_job(const struct execution *execution);
 char *execution_ns(const struct execution *execution); /* the job's namespace, yours */
 /* The op is moved in. Everything in http is copied. */
 void execution_send(struct execution *execution, struct op *op, const struct kube_request *http,
                     kube_done_fn done);
 void execution_free(struct execution *execution); /* cancels what is in flight */
-void request_end(struct request *request);        /* answered: frees it and puts its work */
+void request_end(
+    struct request *request); /* Called when the request is answered: frees it and drops its reference. */

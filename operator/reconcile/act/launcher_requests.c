@@ -20,7 +20,7 @@ struct used_ports {
     bool ports[AGENT_HOST_PORT_COUNT];
 };
 
-/* Returns the port, or 0 when it is none of ours. */
+/* Returns the port, or 0 when it is outside the range of agent ports. */
 static uint16_t mark_used(struct used_ports *used_ports, uint16_t port)
 {
     if (port < AGENT_HOST_PORT_FIRST || port >= AGENT_HOST_PORT_FIRST + AGENT_HOST_PORT_COUNT)
@@ -29,7 +29,7 @@ static uint16_t mark_used(struct used_ports *used_ports, uint16_t port)
     return port;
 }
 
-/* By pods that are there, and by runs whose pods are not yet. */
+/* Ports used by existing pods, and by runs whose pods are not created yet. */
 static void find_used_ports(const struct reconciler *r, struct used_ports *used_ports)
 {
     void *value;
@@ -52,7 +52,7 @@ static void find_used_ports(const struct reconciler *r, struct used_ports *used_
     }
 }
 
-/* The next free one from *at on; when all are taken, the scheduler finds another node. */
+/* The next free port from *at on. If all are taken, the scheduler has to find another node. */
 static uint16_t allocate_port(struct used_ports *used_ports, uint32_t *at)
 {
     for (uint32_t n = 0; n < AGENT_HOST_PORT_COUNT && used_ports->ports[*at]; n++)
@@ -60,7 +60,7 @@ static uint16_t allocate_port(struct used_ports *used_ports, uint32_t *at)
     return mark_used(used_ports, (uint16_t)(AGENT_HOST_PORT_FIRST + *at));
 }
 
-/* Pods of this run that a process before this one has made keep theirs. */
+/* Pods of this run that an earlier process created keep their ports. */
 static void inherit_ports(const struct reconciler *r, const struct job *job, const struct record *record,
                           uint16_t *ports)
 {

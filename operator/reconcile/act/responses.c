@@ -15,14 +15,15 @@ static void on_job_patched(struct request *request, struct kube_response *res)
         response_fail(request, res);
 }
 
-/* Deleting with a finalizer on it is a change like others; without one, the job is gone at once. */
+/* With a finalizer, a deletion is a change like others; without one, the object is gone at once. */
 static void on_job_deleted(struct request *request, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE && json_at(res->body, "metadata/deletionTimestamp"))
         response_expect_version(request, request->execution->r->jobs, request->execution->key, res);
     else if (res->err.kind == ERR_NONE)
         response_expect_gone(request, request->execution->r->jobs, request->execution->key);
-    else if (res->err.kind != ERR_NOT_FOUND && res->err.kind != ERR_CONFLICT) /* another uid: ours has gone */
+    else if (res->err.kind != ERR_NOT_FOUND &&
+             res->err.kind != ERR_CONFLICT) /* another uid: the one that was meant is gone */
         response_fail(request, res);
 }
 
@@ -36,7 +37,7 @@ static void on_finalizer_removed(struct request *request, struct kube_response *
         response_fail(request, res);
 }
 
-/* What pods of a job share: its Service, who is behind it, its NetworkPolicy. */
+/* Objects that the pods of a job share: its Service, EndpointSlices, NetworkPolicy. */
 static void on_shared_written(struct request *request, const struct watch *watch, const char *kind,
                               const char *name, struct kube_response *res)
 {
@@ -95,8 +96,7 @@ static bool is_for_launcher(const struct request *request)
     return job && request->op.worker >= job->spec.workers_per_instance;
 }
 
-/* Nobody knows whether it will still be created. The next job must not get the same partition id meanwhile.
- */
+/* The request may still create the record. The next job must not get the same partition id meanwhile. */
 static void note_pending_pod(const struct request *request, const struct kube_response *res)
 {
     const struct reconciler *r = request->execution->r;
@@ -107,8 +107,7 @@ static void note_pending_pod(const struct request *request, const struct kube_re
         pool_note_pending_pod(r->pool, record->controller, id, loop_now_ms(r->loop) + LATE_POD_MS);
 }
 
-/* It is there, also when it goes before a watch that was behind shows it: then it has vanished unseen, and is
- * not one that never was. */
+/* The pod exists, even if it goes before the watch shows it: it counts as vanished, not as never created. */
 static void note_created(const struct request *request)
 {
     struct job_cache *cache = execution_job_cache(request->execution);
@@ -145,8 +144,8 @@ static void on_pod_created(struct request *request, struct kube_response *res)
     }
 }
 
-/* Nobody reads it: "exists" is an answer, because its name belongs to this start and it is written whole. One
- * that could be made though pods wait for it had been there before, with other keys. */
+/* "Exists" is an answer too: the Secret's name belongs to this start, and it is written whole. If it had to
+ * be created although pods wait for it, it had existed before, with other keys. */
 static void note_keys_created(struct request *request, struct kube_response *res)
 {
     struct execution *execution = request->execution;
@@ -163,8 +162,8 @@ static void note_keys_created(struct request *request, struct kube_response *res
     execution_again_at(execution, now);
 }
 
-/* A full quota refuses what exists, too. Keys of pods that are there are there as a rule; a pod that misses
- * them says so. */
+/* An exhausted quota also rejects the creation of what exists. Usually the keys of existing pods exist; a
+ * pod without its keys reports that itself. */
 static void on_keys_created(struct request *request, struct kube_response *res)
 {
     bool is_presumed = request->op.ready && response_is_rejection(request, res);
@@ -183,7 +182,7 @@ static void on_pod_deleted(struct request *request, struct kube_response *res)
     if (res->err.kind == ERR_NONE)
         response_expect_gone(request, request->execution->r->pods, key);
     else if (res->err.kind == ERR_CONFLICT)
-        response_expect_change(request, key); /* ours has gone, or is not what it was */
+        response_expect_change(request, key); /* the object is gone, or is not the one that was meant */
     else if (res->err.kind != ERR_NOT_FOUND)
         response_fail(request, res);
 }
@@ -246,7 +245,7 @@ void on_response(void *ctx, struct kube_response *res)
     request_end(request);
 }
 
-/* ---- is a job really gone? ---- */
+/* ---- is the job really gone? ---- */
 
 void on_job_looked_up(void *ctx, struct kube_response *res)
 {
@@ -260,6 +259,6 @@ void on_job_looked_up(void *ctx, struct kube_response *res)
     else if (!is_there)
         map_set(&execution->r->confirmed_gone, uid, execution->r);
     execution_again_at(execution, loop_now_ms(execution->r->loop) +
-                                      (is_there ? EXPECT_MS : 0)); /* there: the watch is behind */
+                                      (is_there ? EXPECT_MS : 0)); /* it exists: the watch is behind */
     request_end(request);
 }

@@ -5,5 +5,5 @@
 
 /* kube_done_fn; ctx is the struct request. */
 void on_response(void *ctx, struct kube_response *res);
-/* Of a GET: is there still a job of this uid? */
+/* Response to a GET of the job: does a job with this uid still exist? */
 void on_job_looked_up(void *ctx, struct kube_response *res);

@@ -166,7 +166,7 @@ const char *response_reason(const struct kube_response *res)
     return res->err.kind == ERR_DENIED ? denial_reason(res->denial) : "PodsNotCreated";
 }
 
-/* Pods of an earlier job go by themselves; behind names, the pods are there. */
+/* Pods of an earlier job need no deletion here, and for EndpointSlices the pods exist already. */
 void response_reject(const struct request *request, const char *reason, char *text_take)
 {
     struct job_cache *cache = execution_job_cache(request->execution);

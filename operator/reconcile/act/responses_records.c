@@ -4,7 +4,8 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/act/responses_common.h"
 
-/* A POST that was sent twice, or by a process before us, meets itself: then the record is ours. */
+/* A POST that was repeated, or that an earlier process sent, conflicts with its own result: then the record
+ * is the job's. */
 static void on_record_looked(void *ctx, struct kube_response *res)
 {
     struct request *request = ctx;
@@ -18,7 +19,7 @@ static void on_record_looked(void *ctx, struct kube_response *res)
 
     if (res->err.kind != ERR_NONE && res->err.kind != ERR_NOT_FOUND)
         response_fail(request, res);
-    else if (ours) /* the watch is behind: its record is not asked for again before it shows */
+    else if (ours) /* the watch is behind: the record is not created again before it shows */
         response_expect_version(request, execution->r->records, key, res);
     else if (res->err.kind == ERR_NONE && cache) {
         map_set(&cache->foreign_ids, wanted->name, cache);
@@ -41,8 +42,8 @@ static void look_whose_record(struct request *request)
     execution_send(execution, &op, &http, on_record_looked);
 }
 
-/* It was made by a process before this one, which had not seen it when it asked, or by our own first try.
- * What holds for a partition that nobody can have asked for yet, does not hold for this one. */
+/* The record was created by an earlier process after this one had looked, or by the first try of this
+ * request. So a request for its partition may have been sent, unlike for a new record. */
 static void doubt_freshness(const struct request *request)
 {
     struct reconciler *r = request->execution->r;
@@ -65,7 +66,7 @@ void on_record_created(struct request *request, struct kube_response *res)
 
     if (res->err.kind == ERR_NONE) {
         response_expect_version(request, r->records, key, res);
-        reconciler_follow(r, request->op.record); /* its IPUs are spoken for from now on */
+        reconciler_follow(r, request->op.record); /* its IPUs count as taken from now on */
         return;
     }
     if (res->err.kind == ERR_EXISTS) {

@@ -16,12 +16,11 @@ static bool is_ours(const struct job *job)
     return !job->is_vendors && job_is_managed_by_us(&job->spec);
 }
 
-/* ---- the ordinary course ---- */
+/* ---- jobs that run ---- */
 
 struct tally {
     uint32_t phases[INSTANCE_FAILED + 1];
-    struct instance_result
-        first[INSTANCE_FAILED + 1]; /* of each phase, for its reason and text; texts owned */
+    struct instance_result first[INSTANCE_FAILED + 1]; /* reason and text for each phase; texts owned */
     bool fatal, unanswered, step;
 };
 
@@ -139,7 +138,7 @@ static char *decide_surge(const struct job_view *view, const struct rollout *rol
     return waits;
 }
 
-/* Which phase speaks for the whole job: what keeps it from running first. */
+/* The phase that is reported for the whole job: what keeps it from running first. */
 static const struct instance_result *first_to_report(const struct tally *tally, enum job_state *ret_state)
 {
     static const struct {
@@ -160,7 +159,7 @@ static const struct instance_result *first_to_report(const struct tally *tally, 
     return NULL;
 }
 
-/* One that failed long before the others ended is known by the status alone. */
+/* An instance that failed long before the others ended is known by the status alone. */
 static char *describe_failed_instance(const cJSON *status, const struct indexset *broken)
 {
     JSON_EACH (item, json_at(status, "failure")) {
@@ -259,7 +258,7 @@ static void report_rollout(const struct job_view *view, const struct rollout *ro
     mem_free(before);
 }
 
-/* That a job is starting can wait for what comes next. Nothing else can. */
+/* The report that a job is starting can wait for the next step. No other can. */
 static bool is_transient_step(const struct tally *tally, const struct job_verdict *v)
 {
     const struct reason *reason = reason_find(v->reason);
@@ -283,7 +282,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     char *text = NULL;
 
     if (!view->job->has_finalizer) {
-        plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before anything outside is touched */
+        plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before any request outside the cluster */
         for (size_t i = 0; i < view->instance_count; i++)
             plan_claim(plan, view->instances[i].index, false);
         v.message = mem_strdup("Waiting to add the finalizer before starting the job");

@@ -1,6 +1,6 @@
-/* The heart: what is, and what should be, gives what to do. Pure: same view, same plan; no clock, no dice, no
- * requests. Level-triggered: it never asks what just happened. Applying a plan and deciding again leads to
- * the empty plan. */
+/* The core: from what is observed and what is wanted follows what to do. Pure: the same view gives the same
+ * plan; no clock, no random numbers, no requests. Level-triggered: it never depends on what has just
+ * happened. Applying a plan and deciding again gives the empty plan. */
 #pragma once
 
 #include "operator/reconcile/decide/model/plan.h"

@@ -7,10 +7,10 @@
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/status/status.h"
 
-/* ---- what is left ---- */
+/* ---- resources that are left ---- */
 
-/* An admin has said that the partition is this job's: it goes when the job does. What its pods do is not ours
- * to judge before. */
+/* The admin's adopt annotation makes the partition this job's: it is removed with the job. Until then its
+ * pods are not judged. */
 static bool is_vendors_partition(const struct job *job, const struct record *record)
 {
     return job && job->is_vendors && str_eq(record->job_uid, job->uid);
@@ -37,9 +37,9 @@ void decide_leftovers(const struct job_view *view, const struct job_verdict *goi
     }
 }
 
-/* ---- nothing more is to run ---- */
+/* ---- jobs that run no more pods ---- */
 
-/* Stops all instances; returns what is still to be done, or NULL. */
+/* Stops all instances; returns a sentence about what is still to be done, or NULL. */
 static char *stop_all(const struct job_view *view, enum keep keep, enum release release, struct plan *plan)
 {
     char *first = NULL;
@@ -80,8 +80,8 @@ static bool has_records(const struct job_view *view)
     return false;
 }
 
-/* Every partition that is left stands in the admin's annotation, and its controller could not be asked. The
- * records stay, and are swept when their controllers answer. */
+/* Every partition that is left is listed in the admin's annotation, and its controller could not be reached.
+ * The records stay, and are removed when their controllers answer. */
 static bool is_released_by_annotation(const struct job_view *view)
 {
     for (size_t i = 0; i < view_all(view); i++) {
@@ -99,7 +99,7 @@ static bool is_released_by_annotation(const struct job_view *view)
     return true;
 }
 
-/* The ids that are left, for the annotation that lets go of them, when no controller could be asked. */
+/* The remaining ids whose controller could not be reached, as the admin's annotation has to list them. */
 static char *how_to_release_later(const struct job_view *view)
 {
     AUTO(str) struct str ids = {0};
@@ -190,7 +190,7 @@ static enum keep keep_by_policy(enum clean_policy clean)
     return KEEP_NOTHING;
 }
 
-/* Its finalizer goes as with any deletion. */
+/* The finalizer is removed as for any deletion. */
 static void plan_job_delete(const struct job *job, struct plan *plan)
 {
     struct op *op = plan_add(plan, OP_JOB_DELETE);
@@ -199,7 +199,7 @@ static void plan_job_delete(const struct job *job, struct plan *plan)
     op->uid = mem_strdup(job->uid);
 }
 
-/* Status is updated with it, so that each change is reported once. */
+/* The status is updated too, so that each change is reported once. */
 static void report_change_after_end(const struct job *job, const cJSON *status, struct plan *plan)
 {
     if (json_i64(status, "desiredReplicas", 0) != job->spec.instances)

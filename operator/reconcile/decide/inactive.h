@@ -1,5 +1,5 @@
-/* Jobs that must not run: deleted, suspended, finished or invalid. Each function plans what is still to be
- * done, and the status. Pure. */
+/* Jobs that must not run: deleted, suspended, finished or invalid. Each function plans the remaining steps
+ * and the status. Pure. */
 #pragma once
 
 #include "operator/reconcile/decide/run/partition_release.h"
@@ -9,11 +9,11 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan);
 /* Releases what a finished job still holds, and deletes it after ttlSecondsAfterFinished. */
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan);
-/* Nothing is created, and nothing that an earlier spec made is touched. */
+/* Creates nothing, and leaves what an earlier spec created as it is. */
 void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan);
 
-/* What is left of earlier attempts, removed instances and jobs that are gone. going_on: which instances have
- * ended, when the others are to run (again); NULL: nothing will. *ret_text, if NULL, becomes what is still to
- * be done (owned). */
+/* Releases what earlier attempts, removed instances and deleted jobs have left. going_on: which instances
+ * have ended, if the others are to run (again); NULL: none will run. *ret_text, if NULL, becomes what is
+ * still to be done (owned). */
 void decide_leftovers(const struct job_view *view, const struct job_verdict *going_on, enum keep keep,
                       struct plan *plan, char **ret_text);

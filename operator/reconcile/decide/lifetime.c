@@ -3,8 +3,7 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 
-/* Has the time passed that the limit gives from `since`, a time in status? Without it the clock starts now.
- */
+/* Is the limit over, counted from `since`, a time in the status? Without that time the clock starts now. */
 static bool has_passed(const struct job_view *view, const cJSON *status, const char *since, uint32_t limit_s,
                        struct plan *plan)
 {
@@ -27,7 +26,7 @@ static void end(struct job_verdict *v, enum job_state state, const char *reason,
     v->all_pods = false;
 }
 
-/* Whatever has not ended by itself ends with the job. */
+/* An instance that has not ended ends with the job. */
 static void close_rest(const struct job_view *view, struct job_verdict *v, struct indexset *into)
 {
     for (size_t i = 0; i < view->instance_count; i++) {

@@ -33,10 +33,10 @@ static bool is_quiet(const struct job_view *view, const struct instance_view *in
     return true;
 }
 
-/* What there is, before anything is decided. */
+/* What exists before anything is decided. */
 struct census {
     uint32_t wanted; /* instances that should run */
-    uint32_t up;     /* those that do, with those beside */
+    uint32_t up;     /* those that do, surge instances included */
     bool all_up, all_stopped;
 };
 
@@ -73,10 +73,10 @@ static uint32_t allowed_down(const struct job_view *view, const struct census *c
 
     if (spec->strategy == STRATEGY_RECREATE)
         return census->wanted;
-    return down || view->surge_count ? down : 1; /* percentages of a few may both come to nothing */
+    return down || view->surge_count ? down : 1; /* of few instances both percentages may round to zero */
 }
 
-/* Those beside stay until everybody runs again. */
+/* Surge instances stay until every instance runs again. */
 static uint32_t wanted_surge(const struct job_view *view, const struct census *census, uint32_t outdated)
 {
     uint32_t wanted = 0;

@@ -10,7 +10,7 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct wor
 {
     worker->state = WORKER_PRESENT;
     worker->revision = pod->revision;
-    /* One that waits may be started by the next boot of its node. */
+    /* A waiting pod may be started by the next boot of its node. */
     if (pod->node && pod->phase != POD_PENDING && !worker->has_started) {
         worker->has_started = true;
         worker->boot = node_boot(node_seen(r, pod->node));
@@ -23,7 +23,7 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct wor
     }
 }
 
-/* What the watch did not see, it does not vouch for: a pod that had no node then may have had one since. */
+/* What the watch did not see is unknown: a pod that had no node then may have had one since. */
 static void note_gone(struct reconciler *r, const struct pod *last, bool final_state_unknown,
                       struct worker_cache *worker)
 {
@@ -38,10 +38,10 @@ static void note_gone(struct reconciler *r, const struct pod *last, bool final_s
     worker->since_ms = loop_now_ms(r->loop);
 }
 
-/* Where a pod is remembered, or NULL. Without a record nothing is decided about a partition: pods that stay
- * for their logs, or go after their job, are not remembered, and what they say of themselves is held against
- * the record. Until the records are listed, all are; and who is remembered is heard out, because a farewell
- * that was missed would make the wait for it endless. */
+/* The cache entry of a pod, or NULL. Without a record nothing is decided about a partition: pods that stay
+ * for their logs, or are deleted after their job, are not cached, and their annotations are compared with
+ * the record. Until the records are listed, all pods are cached; and a cached pod is followed to its end,
+ * because a missed end would be waited for indefinitely. */
 static struct partition_cache *partition_cache_of(struct reconciler *r, const struct pod *pod)
 {
     const struct record *record = pod->partition ? reconciler_record(r, pod->partition) : NULL;
@@ -85,7 +85,7 @@ void job_cache_on_pods_of_record(struct reconciler *r, const struct record *reco
     }
 }
 
-/* ---- forgetting ---- */
+/* ---- dropping ---- */
 
 void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
 {
@@ -97,7 +97,7 @@ void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
     }
     map_remove(&r->confirmed_gone, uid);
     map_remove(&r->with_claims, uid);
-    job_cache_free(map_remove(&r->job_caches, uid)); /* uid may be its own */
+    job_cache_free(map_remove(&r->job_caches, uid)); /* uid may belong to it */
     reconciler_claims_changed(r);
 }
 

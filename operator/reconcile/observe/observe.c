@@ -45,8 +45,7 @@ static bool is_released_by_admin(const struct job *job, const char *partition)
     return false;
 }
 
-/* A worker that is not there: what this process remembers of it, and whether its node has been fenced since.
- */
+/* A worker without a pod: what this process remembers of it, and whether its node has been fenced since. */
 static void view_cached_worker(const struct reconciler *r, const struct job *job, const struct record *record,
                                const struct partition_cache *partition, uint32_t w, struct worker_view *ret)
 {
@@ -99,8 +98,8 @@ static void view_present_pod(const struct reconciler *r, const struct job *job,
     };
 }
 
-/* Pods that were there and are not, and nobody has told how they went: such as those of which somebody has
- * changed what says whose they are. From now on they are waited for, no longer than for others. */
+/* Pods that existed and are gone without a seen end, such as those whose labels were changed. From now on
+ * they are waited for, no longer than for others. */
 static void note_missing(struct partition_cache *partition, const struct worker_view *workers, uint32_t count)
 {
     for (uint32_t w = 0; partition && w < count && w < partition->worker_count; w++) {
@@ -150,8 +149,8 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
 
 /* ---- instances ---- */
 
-/* The record in use of each instance, which is the newest that is not on its way out, and what ids come after
- * all of them. One look at the records, because there are as many of them as instances. */
+/* The record in use of each instance, which is the newest that is not being removed, and the next free id
+ * number. One pass over the records, because there are as many of them as instances. */
 static void view_attempts(const struct reconciler *r, const struct job *job, struct job_view *view)
 {
     for (const struct store_item *item = store_first_of(watch_store(r->records), job->key); item;
@@ -178,7 +177,7 @@ static void find_next_id(struct reconciler *r, const struct job *job, const stru
         inst->readable_id_taken = map_get(&cache->foreign_ids, id) || reconciler_record(r, id) ||
                                   (inst->granted && pool_listed(r->pool, inst->granted, id));
     }
-    for (;;) { /* also skips hashed ids that other owners have, and orphaned ones */
+    for (;;) { /* also skips hashed ids of other owners, and orphaned ones */
         AUTO(mem)
         char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
                                              inst->next_attempt);
@@ -189,7 +188,7 @@ static void find_next_id(struct reconciler *r, const struct job *job, const stru
     }
 }
 
-/* What pods of this job share, by its name; NULL: it is not there, or not this job's. */
+/* An object that the pods of this job share, by its name; NULL: missing, or another owner's. */
 static const struct owned *find_owned(const struct watch *watch, const struct job *job, char *name_take)
 {
     AUTO(mem) char *name = name_take;
@@ -321,7 +320,7 @@ static void view_records(struct reconciler *r, const char *key, const struct job
     }
 }
 
-/* What was just said of a job like this one holds for it, too. */
+/* An answer about a job with the same template applies to this one, too. */
 static void use_dry_run_cache(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
     int64_t now = loop_now_ms(r->loop);

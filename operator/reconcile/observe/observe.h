@@ -11,6 +11,6 @@ struct observation {
 /* observe.c */
 void observe(struct reconciler *r, const char *key, struct observation *o);
 void observation_release(struct observation *observation);
-/* The uid of a job of this name that is not in the store, though records name it and nobody has looked yet;
- * or NULL. */
+/* The uid of a job of this name that is not in the store, although records name it, and that has not been
+ * looked up yet; or NULL. */
 const char *observe_unconfirmed(const struct reconciler *r, const char *key);

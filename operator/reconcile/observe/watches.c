@@ -34,7 +34,7 @@ static void on_job(void *ctx, const struct store_change *change)
     reconciler_enqueue(r, job->key);
 }
 
-/* ---- how long things take ---- */
+/* ---- durations for metrics ---- */
 
 static void count_phases(struct reconciler *r, const struct phase_ends *ends)
 {
@@ -44,7 +44,8 @@ static void count_phases(struct reconciler *r, const struct phase_ends *ends)
     }
 }
 
-/* What the first list shows has ended before this process led, and was counted by another one. */
+/* Jobs in the first list that have finished did so before this process became leader, and were counted by
+ * another one. */
 static void count_record(struct reconciler *r, const struct record *record, const struct job_cache *cache)
 {
     const struct claim_cache *claim = job_cache_claim(cache, record->instance);
@@ -75,7 +76,7 @@ static const char *record_index_key(const void *view)
     return ((const struct record *)view)->job_key;
 }
 
-/* ---- news of records ---- */
+/* ---- changes of records ---- */
 
 static void on_record(void *ctx, const struct store_change *change)
 {
@@ -211,7 +212,7 @@ static void wake_jobs_on(struct reconciler *r, const char *node)
         workqueue_add(r->queue, ((const struct record *)i->view)->job_key);
 }
 
-/* Heartbeats change nodes all the time; only what decisions are made of counts. */
+/* Heartbeats change nodes all the time; only fields that decisions use are compared. */
 static bool node_matters(const struct store_change *change)
 {
     const struct node *old = change->old, *new = change->new;
@@ -231,7 +232,7 @@ static void on_node(void *ctx, const struct store_change *change)
     reconciler_wake(r);
 }
 
-/* ---- all is listed ---- */
+/* ---- once everything is listed ---- */
 
 static void on_synced(void *ctx)
 {
@@ -245,7 +246,7 @@ static void on_synced(void *ctx)
     reconciler_wake(r);
 }
 
-/* ---- all of them ---- */
+/* ---- start of the watches ---- */
 
 static bool is_wanted(const struct reconciler *r, const struct kube_resource *resource)
 {
@@ -289,8 +290,8 @@ void watches_start(struct reconciler *r)
                               &r->services, &r->slices, &r->policies};
 
     slices.resource = &KUBE_ENDPOINT_SLICES;
-    slices.label_selector =
-        LABEL_SLICE_WRITER "=" API_FIELD_MANAGER; /* earlier versions' are the cluster's */
+    slices.label_selector = LABEL_SLICE_WRITER
+        "=" API_FIELD_MANAGER; /* the cluster writes those of an earlier version's Service */
     policies.resource = &KUBE_NETWORK_POLICIES;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         if (!is_wanted(r, all[i]->resource))

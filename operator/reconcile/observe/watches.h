@@ -4,7 +4,6 @@
 
 #include "operator/reconcile/state/reconciler_state.h"
 
-/* watches.c: keeps the four stores and the memory of what was seen in them, and enqueues whom a change
- * concerns. */
+/* Keeps the stores and the caches of what was seen in them, and enqueues the jobs that a change concerns. */
 void watches_start(struct reconciler *r);
 void watches_stop(struct reconciler *r);

@@ -4,7 +4,7 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/state/partitions.h"
 
-/* What the vendor's operator begins its ids with. */
+/* The prefix of the vendor's operator for its ids. */
 #define VENDORS_PREFIX "p"
 
 static void put_record(cJSON *item, const struct record *record)
@@ -58,7 +58,7 @@ static void put_partition(const struct reconciler *r, const char *controller,
         put_orphan(r, partition->id, pods, item);
 }
 
-/* By their partition, those that may still run. */
+/* Pods that may still be running, by their partition. */
 static void find_pods(const struct reconciler *r, struct map *ret)
 {
     for (const struct store_item *i = store_first(watch_store(r->pods)); i; i = store_next(i)) {

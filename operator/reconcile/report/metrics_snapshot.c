@@ -3,7 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/state/partitions.h"
 
-/* The state that users see; a job without one has just been made. */
+/* The state that users see; a job without one has just been created. */
 static enum job_state state_of(const struct job *job)
 {
     for (size_t i = 0; i < METRICS_JOB_STATES; i++) {

@@ -1,5 +1,5 @@
-/* How things stand in the whole, for metrics: counted when somebody asks, from what the reconciler knows
- * anyway. Its size follows the number of V-IPU controllers, never that of jobs. */
+/* Totals for metrics, counted on request from what the reconciler knows anyway. The size depends on the
+ * number of V-IPU controllers, never on that of jobs. */
 #pragma once
 
 #include <stddef.h>
@@ -17,26 +17,26 @@ struct reconciler;
 struct metrics_controller {
     const char *name; /* borrowed from the configuration */
     bool is_up;
-    uint32_t total;               /* IPUs; 0: it does not tell */
+    uint32_t total;               /* IPUs; 0: unknown */
     uint32_t free, held, foreign; /* unused, held by jobs, held by partitions of other owners */
-    uint32_t largest_free;        /* the largest partition that fits now */
+    uint32_t largest_free;        /* the largest partition that can be created now */
     uint32_t foreign_partitions;
     const struct pool_counter *calls; /* POOL_CALLS of them; borrowed from the pool */
 };
 
 struct metrics_watch {
     const char *resource; /* borrowed */
-    int64_t trouble_s;    /* for how long it has been in trouble; 0: it is well */
+    int64_t trouble_s;    /* how long it has been in trouble; 0: not in trouble */
 };
 
 struct metrics_snapshot {
     uint32_t jobs[METRICS_JOB_STATES];
-    uint32_t vendors;      /* of the vendor's operator, left alone; in no state above */
-    uint32_t waiting;      /* instances in line for IPUs */
+    uint32_t vendors;      /* of the vendor's operator, left alone; not counted in any state above */
+    uint32_t waiting;      /* instances queued for IPUs */
     int64_t waiting_s;     /* age of the oldest claim; 0: none waits */
-    int64_t terminating_s; /* how long the first job that is being deleted has been; 0: none is */
+    int64_t terminating_s; /* how long the oldest deletion of a job has taken; 0: no job is being deleted */
     uint32_t records, pods;
-    uint32_t due;                           /* jobs that are to be looked at now */
+    uint32_t due;                           /* jobs that are due */
     uint32_t in_work;                       /* jobs with requests in flight */
     struct metrics_controller *controllers; /* owned */
     size_t controller_count;
@@ -47,7 +47,7 @@ struct metrics_snapshot {
 void metrics_snapshot_take(const struct reconciler *reconciler, int64_t now_unix_s,
                            struct metrics_snapshot *ret);
 void metrics_snapshot_count_job(const struct job *job, int64_t now_unix_s,
-                                struct metrics_snapshot *snapshot); /* pure */
+                                struct metrics_snapshot *snapshot); /* Pure. */
 void metrics_snapshot_release(struct metrics_snapshot *snapshot);
 
 static inline void metrics_snapshot_auto(struct metrics_snapshot *snapshot)

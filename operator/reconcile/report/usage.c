@@ -84,7 +84,7 @@ static void put_room(cJSON *item, const struct reconciler *r, size_t index)
 static void put_trouble(cJSON *item, const struct pool_controller *controller, int64_t now_ms)
 {
     if (!controller->trouble)
-        return; /* it was not asked yet */
+        return; /* it was not requested yet */
     json_put_str(item, "trouble", controller->trouble);
     json_put_i64(item, "downSeconds", (now_ms - controller->trouble_since_ms) / 1000);
 }

@@ -1,5 +1,5 @@
-/* IPUs in use and IPUs that could be had, for the read-only pages /stats and /query of the vendor's proxy. As
- * there, partitions that are not the operator's do not count as used by anybody. */
+/* IPUs in use and available IPUs, for the read-only pages /stats and /query of the vendor's proxy. As there,
+ * partitions that are not the operator's count for no namespace. */
 #pragma once
 
 #include <stdint.h>
@@ -9,11 +9,11 @@
 struct reconciler;
 
 /* {"<namespace>": {"used": n, "available": n}, ..., "total": {...}}; available is the same everywhere,
- * because namespaces have no quota of IPUs. Yours. */
+ * because namespaces have no quota of IPUs. Caller frees. */
 cJSON *usage_stats(const struct reconciler *reconciler);
 /* {"controllers": [{"name": "host:port", "up": true, "ipus": n, "freeIpus": n, "largestPartition": n},
- * {"name": "host:port", "up": false, "trouble": "a sentence", "downSeconds": n}]}. Yours. */
+ * {"name": "host:port", "up": false, "trouble": "a sentence", "downSeconds": n}]}. Caller frees. */
 cJSON *usage_controllers(const struct reconciler *reconciler);
-/* How many more partitions of this size would fit now: {"available": true when some V-IPU controller answers,
- * "numOfPartitions": n, "message": "" or what is wrong, "largestPartition": n IPUs}. Yours. */
+/* How many more partitions of this size could be created now: {"available": true when a V-IPU controller
+ * answers, "numOfPartitions": n, "message": "" or the error, "largestPartition": n IPUs}. Caller frees. */
 cJSON *usage_query(const struct reconciler *reconciler, uint32_t size);

@@ -3,19 +3,19 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/state/rejection_backoff.h"
 
-/* More than that are forgotten; they are asked about again. */
+/* When there are more, the oldest are dropped; they are requested again. */
 #define DRY_RUN_CACHE_MAX 1024
 
 struct dry_run_entry {
     bool sync_client;
-    int64_t until_ms; /* the result is valid until then; 0: there is none */
+    int64_t until_ms; /* the result is valid until then; 0: no result */
     struct dry_run_result dry_run_result;
-    char *text;          /* of it */
-    unsigned refusals;   /* one after the other */
+    char *text;          /* of that result */
+    unsigned refusals;   /* rejections in a row */
     struct strv waiting; /* keys of jobs */
 };
 
-/* What depends on the job's name alone is not part of it. */
+/* Leaves out what depends on the job's name alone. */
 char *dry_run_cache_key(const struct job *job)
 {
     return mem_printf("%s/%llx/%llx/%u", job->ns, (unsigned long long)job->revision,

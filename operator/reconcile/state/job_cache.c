@@ -7,7 +7,7 @@
 #include "operator/reconcile/state/rejection_backoff.h"
 
 #define REJECTIONS_FORGOTTEN_MS 600000
-/* An API server that fails a request recovers within seconds, or an admin has to repair it. */
+/* An API server that fails a request recovers within seconds; after that an admin has to act. */
 #define OUTAGE_MS 10000
 
 struct job_cache *job_cache_new(const char *key, const char *uid)
@@ -131,7 +131,7 @@ void partition_cache_note_launch(struct partition_cache *partition)
 {
     if (!partition->launch_noted_by_us) {
         partition->keys = KEYS_UNKNOWN;
-        partition->is_rejected = false; /* that was about something else */
+        partition->is_rejected = false; /* the last one was about another object */
     }
     partition->launch_noted_by_us = true;
 }
@@ -203,13 +203,13 @@ void job_cache_reject_starts(struct job_cache *cache)
 {
     void *partition;
 
-    cache->dry_run_generation = 0; /* what it said was not the whole truth */
+    cache->dry_run_generation = 0; /* the watch did not show all of it */
     for (size_t i = 0; map_next(&cache->partitions, &i, NULL, &partition);)
         ((struct partition_cache *)partition)->is_rejected = true;
 }
 
-/* Never 0, which is a place not used yet. Two versions of one job with the same hash would only let it be
- * looked at a moment too soon. */
+/* Never 0, which marks an unused slot. If two versions of a job had the same hash, it would only be
+ * reconciled a moment too soon. */
 static uint64_t version_hash(const char *resource_version)
 {
     return str_hash(resource_version) | 1;
@@ -218,7 +218,7 @@ static uint64_t version_hash(const char *resource_version)
 void job_cache_note_version(struct job_cache *cache, const char *resource_version)
 {
     if (watch_can_compare(resource_version))
-        return; /* watch_has_passed compares them */
+        return; /* watch_has_passed compares them instead */
     if (!cache->versions)
         cache->versions = mem_alloc(JOB_CACHE_VERSIONS * sizeof(*cache->versions));
     cache->versions[cache->version_next] = version_hash(resource_version);

@@ -1,7 +1,6 @@
-/* What this process remembers of a job beside what the API server tells: facts that were seen and are gone (a
- * pod's last state), answers that need not be asked for twice (the dry run), and what our own writes must
- * become visible as before we look again. All of it can be lost: a new process knows less and is more
- * careful. */
+/* What this process remembers of a job beside the stores: facts that were seen and are gone (a pod's last
+ * state), answers that are reused (the dry run), and writes that the watches must show before the job is
+ * reconciled again. All of it can be lost: a new process knows less and is more careful. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,35 +16,35 @@ struct watch;
 struct worker_cache {
     enum worker_state state;
     bool deleting, has_started;
-    uint64_t boot;    /* of its node when it was first seen to have started there; 0: unknown */
+    uint64_t boot;    /* boot id of its node when the pod was first seen started there; 0: unknown */
     char *pod, *node; /* once it is gone; until then the pod's view has them */
     uint64_t revision;
-    const char *disruption; /* who was taking it away when it was last seen, or NULL */
+    const char *disruption; /* why it was being evicted or deleted when last seen, or NULL */
     int64_t disrupted_s;
     int64_t since_ms;
 };
 
 struct partition_cache {
     uint32_t run;
-    bool is_ours_fresh;           /* this process made its record */
-    int64_t since_ms;             /* when this process first heard of the partition */
-    int64_t run_since_ms;         /* ...and of this run on it */
+    bool is_ours_fresh;           /* this process created its record */
+    int64_t since_ms;             /* when this process first saw the partition */
+    int64_t run_since_ms;         /* ...and this run on it */
     struct worker_cache *workers; /* by pod index */
     uint32_t worker_count;
     enum keys_state keys;
     int64_t keys_at_ms;      /* when the API server confirmed it */
-    bool launch_noted_by_us; /* this process has noted that the launcher of this run is to be created */
-    bool is_rejected;        /* the API server would not take a pod of this run, or what its pods need */
+    bool launch_noted_by_us; /* this process has recorded that the launcher of this run is to be created */
+    bool is_rejected;        /* the API server rejected a pod of this run, or an object its pods need */
     uint16_t *agent_ports;   /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;
 };
 
-/* A write of ours that the watch has to show before the job is looked at again. */
+/* A write that the watch has to show before the job is reconciled again. */
 struct expectation {
     const struct watch *watch;
     char *key;              /* in its store */
-    char *resource_version; /* to be seen; NULL: to be gone... */
-    bool may_linger;        /* ...or on its way out... */
+    char *resource_version; /* expected; NULL: gone... */
+    bool may_linger;        /* ...or being deleted... */
     char *other_than;       /* ...or, not NULL, of another version than this */
     int64_t until_ms;
 };
@@ -53,9 +52,9 @@ struct expectation {
 struct claim_cache {
     uint32_t instance;
     bool ready;
-    int64_t since_s; /* Unix seconds, for people */
+    int64_t since_s; /* Unix seconds, for texts */
     char *granted;   /* controller, or NULL */
-    char *record;    /* the partition that was last recorded for it, or NULL */
+    char *record;    /* the partition last recorded for it, or NULL */
     struct claim_wait wait;
 };
 
@@ -65,7 +64,7 @@ struct job_cache {
     char *key, *uid;
     uint64_t arrival;
     struct map partitions;  /* partition id -> struct partition_cache */
-    struct map foreign_ids; /* ids that belong to other owners */
+    struct map foreign_ids; /* ids of other owners */
 
     int64_t dry_run_generation; /* the generation that the answer is about; 0: none */
     enum dry_run_state dry_run;
@@ -73,17 +72,17 @@ struct job_cache {
     const char *dry_run_reason;
     int64_t dry_run_retry_at_ms;
 
-    int32_t priority; /* of its template's PriorityClass, as the API server has answered; 0 until then */
+    int32_t priority; /* of its template's PriorityClass, as the API server answered; 0 until then */
 
-    bool create_rejected, endpoints_rejected; /* pods and what they need; who is behind their names */
+    bool create_rejected, endpoints_rejected; /* of pods and objects they need; of EndpointSlices */
     const char *create_reason;
     char *create_text;
     int64_t create_rejected_ms, create_retry_at_ms;
     int64_t create_generation;  /* of the job that was rejected */
-    unsigned create_rejections; /* one after the other */
+    unsigned create_rejections; /* rejections in a row */
 
-    int64_t failing_since_ms; /* the API server fails at our requests of... */
-    enum op_kind failing_op;  /* ...this kind; 0: it does not */
+    int64_t failing_since_ms; /* the API server rejects requests of... */
+    enum op_kind failing_op;  /* ...this kind; 0: none */
     char *write_rejected;     /* as in the view */
     enum op_kind write_rejected_op;
 
@@ -96,8 +95,8 @@ struct job_cache {
 
     struct expectation *expectations;
     size_t expectation_count;
-    uint64_t
-        *versions; /* hashes of resource versions seen lately that no watch can compare, a ring; or NULL */
+    uint64_t *versions; /* hashes of resource versions that were seen and that no watch can compare, a ring
+                           buffer; or NULL */
     unsigned version_next;
 };
 
@@ -105,34 +104,34 @@ struct job_cache *job_cache_new(const char *key, const char *uid);
 void job_cache_free(struct job_cache *cache);
 
 struct partition_cache *job_cache_partition(struct job_cache *cache, const char *id,
-                                            int64_t now_ms); /* made when absent */
+                                            int64_t now_ms); /* created when absent */
 void job_cache_forget_partition(struct job_cache *cache, const char *id);
-/* Forgets all that are not wanted. */
+/* Drops all entries that are not wanted. */
 void job_cache_keep_partitions(struct job_cache *cache, bool (*is_wanted)(void *ctx, const char *id),
                                void *ctx);
 struct worker_cache *partition_cache_worker(struct partition_cache *partition,
-                                            uint32_t worker); /* made when absent */
-/* The launcher of this run is to be created. Its keys are asked for once more: they may have been deleted
+                                            uint32_t worker); /* created when absent */
+/* The launcher of this run is to be created. Its keys are checked once more: they may have been deleted
  * while the workers started. */
 void partition_cache_note_launch(struct partition_cache *partition);
-/* Forgets the workers of earlier runs. */
+/* Drops the workers of earlier runs. */
 void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, int64_t now_ms);
 
-/* What the API server has said of the pods of this job or of one like it. */
+/* The API server's answer about the pods of this job or of one with the same template. */
 void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
                            const struct dry_run_result *dry_run_result);
 
-/* Pods, or what they need, are refused: it is told, and tried again after a while that grows with each try.
- * Jobs that got into each other's way come back at different times. */
+/* Pods, or objects they need, were rejected: records that, and the next try, with a growing delay that
+ * differs between jobs that compete. */
 void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,
                               char *text_take, int64_t now_ms);
 /* A pod was created. Others of the same try may have been rejected. */
 void job_cache_note_creation(struct job_cache *cache, int64_t now_ms);
-/* The API server has failed at a request of this kind of op, or has done one. Returns whether it has failed
- * for so long that it is as good as refused. */
+/* The API server has rejected or accepted a request of this kind of op. Returns whether it has rejected them
+ * for so long that it should be reported. */
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms);
 void job_cache_note_success(struct job_cache *cache, enum op_kind op);
-/* Marks all runs that are starting as lacking what was rejected. */
+/* Marks all runs that are starting as lacking the rejected object. */
 void job_cache_reject_starts(struct job_cache *cache);
 
 void job_cache_note_version(struct job_cache *cache, const char *resource_version);
@@ -143,5 +142,5 @@ void job_cache_drop_expectation(struct job_cache *cache, size_t index);
 
 struct claim_cache *job_cache_claim(const struct job_cache *cache, uint32_t instance); /* NULL when absent */
 void job_cache_free_claims(struct job_cache *cache);
-/* The instance's claim is being served by that record. */
+/* That record serves the instance's claim. */
 void job_cache_note_claim_record(struct job_cache *cache, const struct record *record);

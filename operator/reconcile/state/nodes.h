@@ -1,8 +1,8 @@
-/* What the watch of nodes knows about one of them. */
+/* What the watch of nodes knows about a node. */
 #pragma once
 
 #include "operator/reconcile/state/reconciler_state.h"
 
-const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: nothing is known of it */
+const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: the node is unknown */
 uint64_t node_boot(const struct node *node); /* differs for each boot; 0: unknown */
 bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot);

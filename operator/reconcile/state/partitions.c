@@ -10,7 +10,7 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
     struct job_cache *cache = job_cache_get(r, record->job_key, record->job_uid);
     struct partition_cache *partition = job_cache_partition(cache, record->name, loop_now_ms(r->loop));
 
-    if (partition->run != record->run) { /* also when the answer to our own patch was lost */
+    if (partition->run != record->run) { /* also when the answer to the patch was lost */
         partition_cache_begin_run(partition, record->run, loop_now_ms(r->loop));
         pool_begin_run(r->pool, record->controller, record->name);
     }

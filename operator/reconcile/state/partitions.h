@@ -4,7 +4,7 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 const struct record *reconciler_record(const struct reconciler *r, const char *partition); /* NULL: none */
-/* The pool follows the partition of this record from now on. */
+/* The pool tracks the partition of this record from now on. */
 void reconciler_follow(struct reconciler *r, const struct record *record);
 /* What a controller's Secret has for the pods of jobs. Borrowed until the loop's next turn. */
 struct pod_vipu_credentials vipu_access(const struct reconciler *r, const char *controller);

@@ -22,7 +22,7 @@ const char *phase_name(enum phase phase)
     return names[phase];
 }
 
-/* A restart on the same partition waits for nothing but its reset, which is no allocation. */
+/* A restart on the same partition waits only for its reset, which is not an allocation. */
 static bool ends_allocation(const struct pod *pod, const struct record *record)
 {
     return record && pod->run == 0 && pod->worker == 0;

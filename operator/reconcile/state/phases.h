@@ -24,14 +24,14 @@ enum phase {
 
 #define PHASE_NOT_ENDED (-1)
 
-/* Seconds of each phase that came to its end between two looks, PHASE_NOT_ENDED for the others. */
+/* Seconds of each phase that ended between two versions of the object, PHASE_NOT_ENDED for the others. */
 struct phase_ends {
     int64_t seconds[PHASES];
 };
 
 const char *phase_name(enum phase phase);
-/* `old` NULL: it was not there. `record`: of the partition that the pod is on, or NULL. */
+/* old NULL: it is new. record: of the partition that the pod is on, or NULL. */
 void phases_of_pod(const struct pod *old, const struct pod *new, const struct record *record,
                    struct phase_ends *ret);
-/* A record that was not there before, of an instance that has waited since then; 0: unknown. */
+/* A new record of an instance that has waited since then; 0: unknown. */
 void phases_of_record(const struct record *record, int64_t waits_since_s, struct phase_ends *ret);

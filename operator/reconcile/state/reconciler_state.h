@@ -1,4 +1,4 @@
-/* The state of the reconciler, which what observes, what acts and the reconciler itself share. */
+/* The state that observe, act and the reconciler share. */
 #pragma once
 
 #include "base/core/map.h"
@@ -17,14 +17,15 @@
 #include "operator/reconcile/state/reconciler_options.h"
 
 /* Requests of plans in flight. Further keys wait in the queue, so that memory does not grow with its length:
- * a pod has 10 KB and more. Each response lets the next key in, so the client's window stays full. */
+ * a pod has 10 KB and more. Each response starts the next key, so the client's window stays full. */
 #define REQUESTS_MAX KUBE_WINDOW
-/* A write of ours is visible within milliseconds. Until the watch has shown it, or is known to have passed
- * it, nothing is decided about the job: a pod that was made and is not seen yet looks like one that never
- * was. A watch that is silent is begun anew after 90 s. */
+/* A write usually shows in the watch within milliseconds. Until it does, or the watch is known to have
+ * passed it, nothing is decided about the job: a pod that was created and is not seen yet looks like one
+ * that was never created. A silent watch is restarted after 90 s. */
 #define EXPECT_MS 5000 /* look again */
 #define EXPECT_MAX_MS 150000
-/* A request for a pod that got no response: by then the pod has been created and seen, or never will be. */
+/* For a request for a pod that got no response: by then the pod has been created and seen, or never will be.
+ */
 #define LATE_POD_MS (34000 + EXPECT_MAX_MS)
 
 struct reconciler {
@@ -34,30 +35,30 @@ struct reconciler {
     struct pool *pool;
     struct reconciler_options options;
     struct watch *jobs, *pods, *records, *services, *slices;
-    struct watch *nodes;    /* NULL: the operator has one namespace, and may not see them */
-    struct watch *policies; /* NULL: the operator makes none */
+    struct watch *nodes;    /* NULL: the operator runs in one namespace, without access to nodes */
+    struct watch *policies; /* NULL: the operator creates none */
     struct workqueue *queue;
     struct map job_caches;     /* uid -> struct job_cache */
-    struct map with_claims;    /* those of them that have claims */
-    uint64_t arrivals;         /* job caches made so far */
+    struct map with_claims;    /* job caches with claims */
+    uint64_t arrivals;         /* number of job caches created so far */
     struct map confirmed_gone; /* uids of jobs that a live GET did not find */
     struct map executions;     /* key -> struct execution */
     unsigned requests;         /* of all executions */
     struct dry_run_cache dry_run_cache;
-    struct loop_timer due;                    /* a key or the claims are due */
+    struct loop_timer due;                    /* keys or the claims are due */
     void (*on_due)(struct loop_timer *timer); /* reconciles what is due */
     bool claims_changed;     /* a claim, a controller's free IPUs or the nodes have changed */
-    int64_t claims_due_ms;   /* not before: all who wait are looked at together, and not for each change */
-    bool all_seen;           /* every job was looked at once since the start */
-    bool all_validated;      /* and the API server has answered what the pods of each are worth */
-    uint64_t first_arrivals; /* job caches made by then */
-    int64_t validate_by_ms;  /* who has no answer then is not waited for */
+    int64_t claims_due_ms;   /* not before then: all claims are evaluated together, not with each change */
+    bool all_seen;           /* every job has been reconciled once since the start */
+    bool all_validated;      /* and the API server has reported the priority of each job's pods */
+    uint64_t first_arrivals; /* value of arrivals by then */
+    int64_t validate_by_ms;  /* jobs without an answer by then are not waited for */
     bool aborted;
     struct reconciler_counters counters;
 };
 
 struct job_cache *job_cache_get(struct reconciler *r, const char *key,
-                                const char *uid); /* made when absent */
+                                const char *uid); /* created when absent */
 size_t reconciler_watches(const struct reconciler *r,
                           const struct watch *ret[WATCHES_MAX]); /* how many there are */
 bool reconciler_watches_are_synced(const struct reconciler *r);

@@ -3,7 +3,7 @@
 #include "base/core/backoff.h"
 #include "base/core/str.h"
 
-/* More frequent retries would hold IPUs that other jobs could use; rarer ones keep users waiting. */
+/* More frequent retries would hold IPUs that other jobs could use; less frequent ones keep users waiting. */
 static const struct backoff REJECTION_BACKOFF = {.first_ms = 10000, .max_ms = 120000};
 
 int64_t rejection_backoff_ms(const char *who, unsigned rejections)

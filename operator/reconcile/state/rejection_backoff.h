@@ -3,5 +3,5 @@
 
 #include <stdint.h>
 
-/* After that many rejections in a row; `who` spreads jobs that got into each other's way. */
+/* The delay after that many rejections in a row; `who` spreads jobs that compete. */
 int64_t rejection_backoff_ms(const char *who, unsigned rejections);

@@ -5,7 +5,7 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 /* reconciler.c */
-/* Starts the timer for what is due next. */
+/* Starts the timer for the next key that is due. */
 void reconciler_wake(struct reconciler *r);
 void reconciler_enqueue(struct reconciler *r, const char *key);
 /* A claim, a controller's free IPUs or the nodes have changed. */

@@ -23,7 +23,7 @@ void instance_count_pods(const struct job_view *view, const struct instance_view
     struct pod_summary pods = {0};
 
     pod_summary_of(view, inst, &pods);
-    for (size_t i = 0; i < inst->stale_count; i++) { /* of an ended instance, whose record has gone */
+    for (size_t i = 0; i < inst->stale_count; i++) { /* of an ended instance whose record is gone */
         if (inst->stale_pods[i]->worker >= view->job->spec.workers_per_instance)
             continue;
         pods.succeeded += inst->stale_pods[i]->phase == POD_SUCCEEDED;
@@ -94,14 +94,14 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     }
     pod_summary_of(view, inst, &pods);
     count_into_result(&pods, ret);
-    /* After a start of the operator the first list is still to come; what was started is believed until then.
-     */
+    /* After a restart of the operator the controllers' first list is yet to come; until then what was
+     * started counts as running. */
     ret->has_partition = inst->partition.state == PART_ACTIVE ||
                          (inst->partition.state == PART_UNKNOWN && inst->record->started);
     if (run_note_disruption(inst, &pods, plan)) {
         instance_set_result(ret, INSTANCE_ENDING, "Ending", "A pod of instance %u is being evicted",
                             inst->index);
-        ret->is_unanswered = true; /* its consequences are reported after the record has been written */
+        ret->is_unanswered = true; /* what follows from it is reported after the record has been written */
         if (view->write_rejected)
             ret->failure = (struct failure){0};
     } else {

@@ -1,13 +1,13 @@
-/* Workers that meet by name: who is behind the names of their job's Service. It is written when all of them
- * have their addresses, and not with each one; again only when an address has changed. */
+/* Workers that find each other by name: the EndpointSlices of their job's Service. They are written when all
+ * workers have addresses, not with each one; and again only when an address has changed. */
 #include "base/core/mem.h"
 #include "operator/api/pod/endpoints.h"
 #include "operator/api/reasons.h"
 #include "operator/reconcile/decide/instance/instance_endpoints.h"
 
-/* For so long the last addresses are waited for; then those that are there are told, once: who debugs a job
- * with a pod that cannot start finds the others by name, and 10,000 pods that start slowly cost no write
- * each. */
+/* How long to wait for the last addresses. After that the known ones are written, once: a user who debugs a
+ * job with a pod that cannot start finds the others by name, and 10,000 pods that start slowly do not cost a
+ * write each. */
 #define ENDPOINTS_WAIT_S 600
 
 struct endpoints {
@@ -45,7 +45,7 @@ static void read_endpoints(const struct job_view *view, const struct instance_vi
     }
 }
 
-/* A slice with other content than it should have. */
+/* A slice whose content differs from what it should be. */
 static bool is_outdated(const struct instance_view *inst, const struct endpoints *endpoints, uint32_t slice)
 {
     const struct owned *seen = inst->slices[slice];

@@ -7,13 +7,13 @@
 
 /* A launcher notices a dead worker before the worker's kubelet reports it. */
 #define CAUSE_SHOWS_S 5
-/* A launcher that has lost a worker exits by itself and logs the cause; after this time its pod is deleted.
+/* A launcher that has lost a worker exits on its own and logs the cause; after this time its pod is deleted.
  */
 #define LAUNCHER_ENDS_S 30
 
 /* ---- keys, policy, service ---- */
 
-/* Some pods have keys that others cannot get any more. */
+/* Some pods have keys that the others can no longer get. */
 void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                       struct plan *plan, struct instance_result *ret)
 {
@@ -27,7 +27,7 @@ void decide_keys_lost(const struct job_view *view, const struct instance_view *i
 
 /* ---- the launch ---- */
 
-/* Told only when it takes its time: the pod itself is seen within milliseconds. */
+/* Reported only when it takes long: usually the pod is seen within milliseconds. */
 static void report_launcher_starting(const struct job_view *view, struct instance_result *ret)
 {
     instance_set_result(ret, INSTANCE_STARTING, "StartingLauncher",
@@ -38,8 +38,8 @@ static void report_launcher_starting(const struct job_view *view, struct instanc
                             "The API server rejected the launcher pod: %s", view->create_text);
 }
 
-/* The note comes first, so that whoever comes after this process does not start the program a second time,
- * beside a launcher that may live on unseen. */
+/* The record is written first, so that the next process does not start the program a second time, beside a
+ * launcher that may still run unseen. */
 static void create_launcher(const struct job_view *view, const struct instance_view *inst,
                             struct pod_summary *pods, struct plan *plan)
 {
@@ -117,7 +117,7 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
     return false;
 }
 
-/* Workers may still run; they are stopped after this result has been written to status. */
+/* Workers may still run; they are stopped after this result has been written to the status. */
 void decide_launcher_done(const struct job_view *view, const struct instance_view *inst,
                           struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {

@@ -6,7 +6,7 @@
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/run/run.h"
 
-/* How long a controller that was chosen is asked for room that it does not have after all. */
+/* How long to keep asking the chosen controller for IPUs that it does not have after all. */
 #define NO_ROOM_MS 10000
 
 /* A kubelet that responds has reported by then that the grace period has passed. */
@@ -84,8 +84,8 @@ static void claim_partition(const struct job_view *view, const struct instance_v
     }
 }
 
-/* The partition a pod was started on has been taken away. Where its record was taken away by somebody it may
- * be there: then its program has the time that it was given. */
+/* The partition on which a pod was started was removed. If its record was removed by a user, the pod may
+ * still exist: then its program gets its grace period. */
 static bool partition_is_removed(const struct job_view *view, const struct pod *pod, struct plan *plan)
 {
     int64_t left_s = pod->termination_deadline_s + GRACE_PASSED_S - view->now_unix_s;
@@ -99,9 +99,8 @@ static bool partition_is_removed(const struct job_view *view, const struct pod *
     return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
 }
 
-/* Whatever runs there has no partition that we could vouch for. A pod that does not end although its
- * partition went, which comes after all patience, stands on a node that does not answer: only its name is in
- * the way. */
+/* A process on that node has no partition that the operator can vouch for. A pod that is still there after
+ * the partition and every wait are over is on a node that does not answer: only its name is in the way. */
 static void delete_stale_pods(const struct job_view *view, const struct instance_view *inst,
                               struct plan *plan)
 {
@@ -159,7 +158,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
 
 /* ---- from record to active partition ---- */
 
-/* The room that was seen is not there for us. It may be elsewhere: back into the queue. */
+/* The free IPUs that were seen are not available after all. Others may be: back into the queue. */
 static bool has_no_capacity(const struct job_view *view, const struct instance_view *inst)
 {
     return inst->partition.refusal == PART_REFUSED_ROOM && !inst->partition.outcome_unknown &&
@@ -177,14 +176,16 @@ static void create_partition(const struct job_view *view, const struct instance_
                             "V-IPU controller %s rejected the partition: %s", record->controller,
                             partition->trouble);
         ret->is_fatal = true;
-        ret->is_unanswered = false; /* this is the answer; unsaid, it would be asked for again */
+        ret->is_unanswered =
+            false; /* this is the answer; unless it is reported, it would be requested again */
         plan_record_delete(plan, record);
         return;
     }
     if (!plan_is_due(plan, view->now_ms, partition->retry_at_ms))
         return;
     if (has_no_capacity(view, inst)) {
-        /* Nothing was ever made under its first id: it goes at once, and is free for the next try. */
+        /* No partition was ever created under its first id: it is removed at once, and the id is free for
+         * the next try. */
         mem_free(instance_stop(view, inst, KEEP_FINISHED,
                                record->attempt ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan));
         return;
@@ -193,7 +194,7 @@ static void create_partition(const struct job_view *view, const struct instance_
     op->name = mem_strdup(record->name);
     op->record = record_copy(record);
     if (!partition->trouble &&
-        !partition->outcome_unknown) { /* the first try, however long the job stood in line for it */
+        !partition->outcome_unknown) { /* counts from the first try, however long the job was queued before */
         ret->is_unanswered = true;
         plan_again_at(plan, view->now_ms + REPORT_AFTER_MS);
     }
@@ -229,7 +230,7 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
     plan_record_delete(plan, inst->record)->ready = true;
 }
 
-/* V-IPU makes the next one of other IPUs if it has some that work. */
+/* V-IPU creates the next one from other IPUs if it has some that work. */
 static bool is_beyond_repair(const struct job_view *view, const struct partition_view *partition)
 {
     return partition->resets_failing_since_ms &&
@@ -268,7 +269,7 @@ static void create_pods(const struct job_view *view, const struct instance_view 
     }
 }
 
-/* The last error is reported until it is over, so that the status does not change with every retry. */
+/* The last error stays reported until it is over, so that the status does not change with every retry. */
 static void report_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                              struct instance_result *ret)
 {
@@ -324,7 +325,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
         create_pods(view, inst, pods, plan, ret);
     else if (pods->present || has_other_shape(inst))
         decide_partition_lost(view, inst, pods, plan, ret);
-    else if (view->now_ms < partition->pods_until_ms) /* no reset, and no new partition, under its feet */
+    else if (view->now_ms < partition->pods_until_ms) /* no reset and no new partition while pods run on it */
         plan_again_at(plan, partition->pods_until_ms);
     else if (partition->state == PART_ABSENT)
         create_partition(view, inst, plan, ret);

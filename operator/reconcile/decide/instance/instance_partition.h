@@ -4,11 +4,11 @@
 #include "operator/reconcile/decide/instance/instance_result.h"
 #include "operator/reconcile/decide/run/pod_summary.h"
 
-/* instance_partition.c */
+/* An instance without pods on a usable partition. */
 void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                            struct instance_result *ret);
-/* True when another owner has its id. Once pods ran on a partition it is the job's, whatever its state is
- * now. */
+/* True when its id belongs to another owner. Once pods ran on a partition it is the job's, whatever its
+ * state is now. */
 bool has_foreign_partition(const struct instance_view *inst, const struct pod_summary *pods);
 void decide_foreign(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                     struct instance_result *ret);

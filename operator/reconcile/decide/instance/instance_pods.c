@@ -7,10 +7,10 @@
 #include "operator/reconcile/decide/instance/instance_restart.h"
 #include "operator/reconcile/decide/run/run.h"
 
-/* Attaching a volume can be slow; a missing one never attaches. */
+/* Attaching a volume can take long; a volume that does not exist never attaches. */
 #define PREPARED_S 60
 
-/* What the program said last is what its user wants to know first. */
+/* Users first look for the last thing that the program printed. */
 static void report_failed(const struct job_spec *spec, const struct pod_summary *pods,
                           struct instance_result *ret)
 {
@@ -48,7 +48,7 @@ static void decide_succeeded(const struct job_view *view, const struct instance_
         instance_set_result(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
 }
 
-/* Deleted by hand: it comes back, and with it the rest of its instance. */
+/* Deleted by a user: it is created again, and so is the rest of its instance. */
 void decide_pod_recreated(const struct job_view *view, const struct instance_view *inst,
                           struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
@@ -59,7 +59,7 @@ void decide_pod_recreated(const struct job_view *view, const struct instance_vie
         run_begin_next(inst, pods, plan);
 }
 
-/* A scheduling gate is set on purpose; the other causes may never be resolved. */
+/* A scheduling gate is set on purpose; the other causes may last indefinitely. */
 static void report_pod_trouble(const struct pod *pod, struct instance_result *ret)
 {
     const char *reason = pod->trouble ? pod->trouble : "PodsWaiting";
@@ -69,7 +69,7 @@ static void report_pod_trouble(const struct pod *pod, struct instance_result *re
     ret->is_stuck = reason_is_warning(reason);
 }
 
-/* Only events of the kubelet name what is missing; the template names what could be. */
+/* Only kubelet events name what is missing; the template names what may be. */
 static void report_not_prepared(const struct job_view *view, const struct pod *pod,
                                 struct instance_result *ret)
 {

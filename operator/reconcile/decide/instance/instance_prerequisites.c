@@ -3,7 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/decide/instance/instance_endpoints.h"
 
-/* A pod that has been preparing for this long may wait for a Secret that was deleted. */
+/* A pod in preparation for this long may wait for a Secret that was deleted. */
 #define KEYS_PROBE_AFTER_MS 20000
 
 static void create_keys(const struct job_view *view, const struct instance_view *inst,
@@ -16,10 +16,10 @@ static void create_keys(const struct job_view *view, const struct instance_view 
     op = plan_add(plan, OP_KEYS_CREATE);
     op->instance = inst->index;
     op->name = mem_strdup(inst->record->name);
-    op->ready = view->job->spec.has_launcher && pods->present > 0; /* other pods can do with a new one */
+    op->ready = view->job->spec.has_launcher && pods->present > 0; /* the other pods can use a new one */
 }
 
-/* The operator must not read a Secret; that it is gone shows when it can be made again. */
+/* The operator must not read a Secret; that it is gone shows when it can be created again. */
 void probe_keys_secret(const struct job_view *view, const struct instance_view *inst,
                        const struct pod_summary *pods, struct plan *plan)
 {

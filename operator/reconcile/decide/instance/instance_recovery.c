@@ -5,8 +5,8 @@
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/run/run.h"
 
-/* Never reset, never reuse the id: hold the partition for a while, then remove it. The removal is the fence.
- */
+/* Never reset it, never reuse the id: hold the partition for a while, then remove it. The removal is the
+ * fence. */
 void decide_lost(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                  struct plan *plan, struct instance_result *ret)
 {
@@ -25,12 +25,12 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
                         inst->record->name);
     if (view->now_ms < until)
         plan_again_at(plan, until);
-    else if (pods->may_be_running == 0) /* the others had their own time to go */
+    else if (pods->may_be_running == 0) /* the others had their own grace period */
         attempt_begin_next(inst, "ProcessMayStillRun", pods, plan);
 }
 
-/* A crash came between the creation of pods and the note that they exist. What may have run meanwhile is cut
- * off by removing the partition; a new id is used. */
+/* The operator crashed between the creation of pods and the record that they exist. Whatever started
+ * meanwhile is cut off by removing the partition; a new id is used. */
 void decide_interrupted(const struct job_view *view, const struct instance_view *inst,
                         struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
@@ -41,7 +41,8 @@ void decide_interrupted(const struct job_view *view, const struct instance_view 
         attempt_begin_next(inst, "Interrupted", pods, plan);
 }
 
-/* It was there when the first pods were created and is not what it was: nothing can be said of those pods. */
+/* The partition existed when the first pods were created and has changed since: the state of those pods is
+ * unknown. */
 void decide_partition_lost(const struct job_view *view, const struct instance_view *inst,
                            struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
@@ -61,8 +62,8 @@ bool is_partly_rejected(const struct instance_view *inst, const struct pod_summa
     return inst->is_rejected && (pods->never_seen || misses_launcher);
 }
 
-/* A pod whose name is taken may be our own: made by a request whose answer was lost, and not seen yet. Then
- * its process knows the id. */
+/* A pod whose name is taken may be this job's: created by a request whose answer was lost, and not seen yet.
+ * Then its process knows the id. */
 static const char *why_refused(const struct job_view *view, const struct record *record)
 {
     if (str_eq(view->create_reason, "NameTaken"))
@@ -70,7 +71,7 @@ static const char *why_refused(const struct job_view *view, const struct record 
     return record->restarts ? RECORD_PODS_REJECTED : RECORD_RELEASED;
 }
 
-/* The pods that exist would wait for the others indefinitely, on IPUs that other jobs could use. Restarts are
+/* The existing pods would wait for the others indefinitely, on IPUs that other jobs could use. Restarts are
  * counted in the record, so a record with restarts is kept. */
 void decide_rejected(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret)
@@ -113,7 +114,7 @@ static char *describe_partition_failure(const struct instance_view *inst)
                       partition->trouble ? partition->trouble : "no reason reported by V-IPU");
 }
 
-/* What the partition needs - a reset, or to be made again - the next run does before its pods start. */
+/* The next run resets or re-creates the partition, if it needs that, before its pods start. */
 void decide_partition_failed(const struct job_view *view, const struct instance_view *inst,
                              struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
@@ -133,7 +134,7 @@ void decide_partition_failed(const struct job_view *view, const struct instance_
         run_begin_next(inst, pods, plan)->restarts = inst->record->restarts + 1;
 }
 
-/* A short silence is no news. */
+/* A short silence is not worth a report. */
 bool controller_is_unresponsive(const struct job_view *view, const struct instance_view *inst,
                                 struct plan *plan)
 {

@@ -2,11 +2,12 @@
 
 #include "operator/reconcile/decide/run/run.h"
 
-/* A restart waits 10 s after the first failure, twice as long after each further one, at most 5 min. */
+/* A restart is delayed by 10 s after the first failure, twice as long after each further one, at most by 5
+ * min. */
 #define RESTART_FIRST_S 10
 #define RESTART_MAX_S 300
 
-/* failure NULL: it ended well. */
+/* failure NULL: it succeeded. */
 bool wants_restart(const struct job_spec *spec, const struct record *record, const struct failure *failure)
 {
     if (record->restarts >= spec->backoff_limit)

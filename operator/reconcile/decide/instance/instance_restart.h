@@ -1,4 +1,4 @@
-/* Restarting an instance by its restart policy, later and later. Pure. */
+/* Restarts an instance according to its restart policy, with a growing delay. Pure. */
 #pragma once
 
 #include "operator/reconcile/decide/instance/instance_result.h"

@@ -31,7 +31,7 @@ struct failure failure_of_disruption(const struct pod *pod)
     };
 }
 
-/* A worker whose node or network has gone shows nothing itself, and its node is given up only minutes later.
+/* A worker whose node or network is lost reports nothing, and its node is declared lost only minutes later.
  */
 struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
                                       uint32_t count)
@@ -67,8 +67,8 @@ struct failure failure_of_record(const struct record *record)
     };
 }
 
-/* Somebody told it to end, or its peer's pipe broke: it is no cause if another failed within the same second.
- */
+/* A signal asked it to end, or a peer closed its connection: it is not the cause if another failed within
+ * the same second. */
 static bool looks_like_a_victim(const struct failure *failure)
 {
     static const int codes[] = {128 + SIGTERM, 128 + SIGKILL, 128 + SIGPIPE};
@@ -100,14 +100,14 @@ bool failure_calls_for_restart(const struct job_spec *spec, const struct failure
     case RESTART_ALWAYS:
     case RESTART_ON_FAILURE:
         return true;
-    case RESTART_EXIT_CODE: /* a pod that was taken away has no exit code of its own */
+    case RESTART_EXIT_CODE: /* a pod that was evicted or deleted has no exit code of its own */
         return failure->pod && !failure->is_disruption && failure->pod->failed_container &&
                exit_codes_match(spec->exit_codes, failure->pod->exit_code);
     }
     return false;
 }
 
-/* ---- in words ---- */
+/* ---- sentences ---- */
 
 static const char *taken_how(const char *reason)
 {
@@ -171,10 +171,10 @@ char *failure_details(const struct failure *failure)
                       has_words ? words : "");
 }
 
-/* ---- in status ---- */
+/* ---- entries of the status ---- */
 
-/* Shells and runtimes tell a signal as 128 more than its number; what is higher is a code of the program's
- * own, such as the 255 of exit(-1). */
+/* Shells and runtimes report a signal as 128 + its number; a higher code is the program's own, such as the
+ * 255 of exit(-1). */
 static int signal_of(const struct pod *pod)
 {
     bool tells_signal = pod->exit_code > 128 && pod->exit_code < 128 + NSIG;
@@ -227,14 +227,14 @@ static int64_t time_of(const cJSON *item)
 static bool is_same_attempt(const cJSON *item, const struct failure *failure, int64_t start_s)
 {
     int64_t at = time_of(item);
-    /* The clock of its node may be behind ours. */
+    /* The clock of its node may be behind that of the operator. */
     bool is_itself = at == failure->at_s && str_eq(json_str(item, "pod", ""), failure->pod_name);
 
     return json_i64(item, "instance", -1) == failure->instance &&
            json_i64(item, "attempt", -1) == failure->attempt && (!at || at >= start_s || is_itself);
 }
 
-/* A worker that fails later is a victim; one that failed earlier and is heard of later is the cause. */
+/* A worker that fails later is a victim; one that failed earlier and is reported later is the cause. */
 static bool is_told(const cJSON *item, const struct failure *failure)
 {
     return !failure->at_s || time_of(item) <= failure->at_s;
@@ -249,7 +249,7 @@ bool failures_include(const cJSON *failures, const struct failure *failure, int6
     return false;
 }
 
-/* Entries on their way into a list. */
+/* Entries that are to be sorted. */
 struct entries {
     cJSON **items; /* owned */
     size_t count;
@@ -269,7 +269,7 @@ static void add(struct entries *entries, const struct failure *failure, int64_t 
     entries->items[entries->count++] = entry_of(failure);
 }
 
-/* Of equal times those stay in front that were there before. */
+/* Entries with equal times keep their order. */
 static void sort_newest_first(struct entries *entries)
 {
     for (size_t i = 1; i < entries->count; i++) {

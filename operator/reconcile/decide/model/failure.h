@@ -1,5 +1,5 @@
-/* The root cause: what failed first in an attempt of an instance, whom to name for it, and what of it stays
- * in status when its pod has gone. Pure. */
+/* The root cause: what failed first in an attempt of an instance, which pod to name for it, and what stays
+ * of it in the status when the pod is gone. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 struct failure {
     const char *reason; /* of reasons.h; NULL: nothing has failed */
     const char *pod_name;
-    const struct pod *pod;     /* NULL when it has gone */
+    const struct pod *pod;     /* NULL when the pod is gone */
     const struct pod *witness; /* the launcher whose log reports it; NULL: the pod's own status does */
     bool is_disruption;        /* the pod was evicted or deleted; its containers' exit codes mean nothing */
     int64_t at_s;              /* 0: unknown */
@@ -27,8 +27,8 @@ struct failure {
 
 struct failure failure_of_pod(const struct pod *pod);
 struct failure failure_of_disruption(const struct pod *pod);
-/* The launcher has failed; NULL reason when its last lines blame no worker of this instance that still runs.
- */
+/* The failure of the launcher; its reason is NULL when the launcher's last lines blame a worker of this
+ * instance that is still running. */
 struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
                                       uint32_t count);
 struct failure failure_of_record(const struct record *record); /* a disruption that was noted there */
@@ -36,15 +36,15 @@ struct failure failure_of_record(const struct record *record); /* a disruption t
 void failure_take_first(struct failure *first, const struct failure *other);
 /* Does the policy restart it, as long as there are restarts left? */
 bool failure_calls_for_restart(const struct job_spec *spec, const struct failure *failure);
-char *failure_sentence(const struct failure *failure); /* without period, yours */
-/* The last line that the program wrote, where the sentence does not say why it ended; or empty. Borrowed. */
+char *failure_sentence(const struct failure *failure); /* without period; caller frees */
+/* The last line that the program printed, if the sentence does not say why it ended; else empty. Borrowed. */
 struct slice failure_last_line(const struct failure *failure);
-/* The sentence with its node and the last lines that were written: for an event. Yours. */
+/* The sentence with the node and the last lines of the log: for an event. Caller frees. */
 char *failure_details(const struct failure *failure);
 
-/* status.failure: those of before and these, the newest first, each attempt once with what failed first in
- * it. start_s: entries from before it belong to an earlier life of the job, and are not compared. NULL when
- * there are none. Yours. */
+/* The failures in the status: the entries so far and these, the newest first, each attempt once with what
+ * failed first in it. start_s: earlier entries belong to a time before the job was resumed, and are not
+ * compared. NULL when there are none. Caller frees. */
 cJSON *failures_merge(const cJSON *before, const struct failure *failures, size_t count, int64_t start_s);
 bool failures_include(const cJSON *failures, const struct failure *failure,
                       int64_t start_s); /* is it among them? */

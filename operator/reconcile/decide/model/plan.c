@@ -29,8 +29,8 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod)
 
     op->name = mem_strdup(pod->name);
     op->uid = mem_strdup(pod->uid);
-    /* One without a node goes at once, even when it gets a node that very moment; and then nobody knows
-     * whether it ran. */
+    /* A pod without a node is deleted at once, even if it gets a node in that very moment; then it is
+     * unknown whether it ran. */
     if (!pod->node)
         op->version = mem_strdup(pod->resource_version);
 }
@@ -96,7 +96,7 @@ bool plan_is_due(struct plan *plan, int64_t now_ms, int64_t at_ms)
     return now_ms >= at_ms;
 }
 
-/* Clocks of nodes differ; what lies in the future is not waited for. */
+/* Clocks of nodes differ; a time in the future is not waited for. */
 bool plan_is_within(struct plan *plan, int64_t now_ms, int64_t now_unix_s, int64_t from_s, int64_t length_s)
 {
     int64_t rest_s = from_s + length_s - now_unix_s;

@@ -1,5 +1,5 @@
-/* What to do next about one job, as data: it can be printed, compared and interrupted. An empty plan means
- * that the job is settled, or that something is awaited which will wake it up. */
+/* The next steps for one job, as data: a plan can be printed, compared and interrupted. An empty plan means
+ * that the job is settled, or that it waits for an event which reconciles it again. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,11 +15,11 @@ struct record;
 enum op_kind {
     OP_FINALIZER_ADD,
     OP_FINALIZER_REMOVE,
-    OP_JOB_DELETE, /* name, uid: it was kept for as long as it was to be */
+    OP_JOB_DELETE, /* name, uid: of a finished job whose ttlSecondsAfterFinished has passed */
     OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
-    OP_DRY_RUN,    /* may pods of this template be created at all, and what are they worth? */
+    OP_DRY_RUN,    /* can pods of this template be created, and which priority do they get? */
     OP_SERVICE_CREATE,
-    OP_ENDPOINTS_WRITE,  /* name, body: the EndpointSlice; uid: of the one that is there, NULL: none */
+    OP_ENDPOINTS_WRITE,  /* name, body: the EndpointSlice; uid: of the existing one, NULL: none */
     OP_POLICY_CREATE,    /* the NetworkPolicy */
     OP_KEYS_CREATE,      /* instance, name = partition; ready: pods of this start exist already */
     OP_KEYS_DELETE,      /* name */
@@ -39,7 +39,7 @@ struct op {
     enum op_kind kind;
     char *name; /* of the pod, record or partition */
     char *uid;
-    char *version; /* the resource version that is meant; NULL: any */
+    char *version; /* the resource version that must match; NULL: any */
     uint32_t instance, worker;
     struct record *record; /* owned */
     cJSON *body;           /* owned */
@@ -52,31 +52,32 @@ struct op {
 struct plan {
     struct op *ops;
     size_t count, cap;
-    int64_t again_at_ms; /* look again at this time; 0: only when something changes */
-    bool holds_details;  /* numbers of the status have changed and wait for what comes with them */
+    int64_t again_at_ms; /* reconcile again at this time; 0: only when something changes */
+    bool holds_details;  /* numbers of the status have changed and are written with the next change */
 };
 
 struct op *plan_add(struct plan *plan,
                     enum op_kind kind); /* zeroed but for kind; borrowed until the next add */
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
-/* Deletes without waiting for the node: none of its processes can use the partition any more, and its name is
- * needed. */
+/* Deletes a pod without waiting for its node: none of its processes can use the partition any more, and its
+ * name is needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);
 struct op *plan_record_delete(struct plan *plan,
                               const struct record *record);            /* borrowed until the next add */
-void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last start */
+void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last run */
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
-/* Is it that time? Until then the plan looks again. */
+/* Has that time come? Until then the plan is looked at again. */
 bool plan_is_due(struct plan *plan, int64_t now_ms, int64_t at_ms);
-/* Is it still within that many seconds of that Unix time (0: never)? Then the plan looks again when it is
- * not. */
+/* Is `now` within that many seconds of that Unix time (0: never)? Then the plan is looked at again when it
+ * no longer is. */
 bool plan_is_within(struct plan *plan, int64_t now_ms, int64_t now_unix_s, int64_t from_s, int64_t length_s);
 bool plan_has(const struct plan *plan, enum op_kind kind);
 /* The next view's details_since_ms, from this one's. */
 int64_t plan_details_since(const struct plan *plan, int64_t since_ms, int64_t now_ms);
-void plan_print(const struct plan *plan, struct str *out); /* one line per op, for goldens and debugging */
+void plan_print(const struct plan *plan,
+                struct str *out); /* one line for each op, for golden files and debugging */
 void op_release(struct op *op);
 void plan_release(struct plan *plan);
 

@@ -1,4 +1,4 @@
-/* What decide concludes about a job as a whole, before it is written as status. Pure. */
+/* The result of a decision about the whole job, before it is written as its status. Pure. */
 #pragma once
 
 #include "operator/api/job/indexset.h"
@@ -24,15 +24,15 @@ struct job_verdict {
     const struct claim_wait *wait; /* of the first instance that waits for IPUs; borrowed, or NULL */
     uint32_t running;              /* instances */
     uint32_t with_partition;
-    bool has_unresponsive_controller; /* one that holds a partition has not answered for long */
+    bool has_unresponsive_controller; /* the controller of a running instance has been silent for long */
     bool all_partitions;
-    bool all_pods;                      /* every instance that has not ended runs */
+    bool all_pods;                      /* every instance that has not finished runs */
     uint32_t active, succeeded, failed; /* pods */
     uint32_t restarts;
-    struct indexset done, broken; /* instances that completed, that failed for good */
+    struct indexset done, broken; /* instances that succeeded, that failed finally */
     bool has_started;             /* some instance has its IPUs */
-    char *stuck_at;               /* what pods that do not start wait for, owned; NULL: none are stuck */
-    struct failure *failures;     /* that can still be seen, one of an instance; owned */
+    char *stuck_at;               /* why pods do not start, owned; NULL: none is stuck */
+    struct failure *failures;     /* of pods that still exist, one for each instance; owned */
     size_t failure_count;
 };
 
@@ -41,9 +41,9 @@ const char *job_state_name(enum job_state state);
 bool verdict_has_ended(const struct job_verdict *verdict);
 int64_t status_start_s(const cJSON *status); /* when it first had IPUs; 0: not yet */
 void verdict_add_failure(struct job_verdict *verdict, const struct failure *failure);
-/* Which instances have finished, and how often any was restarted, from the status. */
+/* From the status: which instances have finished, and how often any was restarted. */
 void verdict_read_ended(const cJSON *status, struct job_verdict *verdict);
-/* Adds what the API server rejects of this plan to the message. Returns whether it does. */
+/* Adds the API server's rejections of this plan to the message. Returns whether there are any. */
 bool verdict_note_rejected_write(const struct job_view *view, const struct plan *plan,
                                  struct job_verdict *verdict);
 void verdict_release(struct job_verdict *verdict);

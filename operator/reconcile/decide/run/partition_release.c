@@ -3,15 +3,15 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 
-/* A process that nobody could ask knows the id of its partition for as long as it lives. It is cut off when
- * the partition goes, and would find the next one of that id. So the id is kept from use until the pods are
- * known to have ended; or for a day, after which no node is expected back. */
+/* A process whose end was not observed knows the id of its partition as long as it lives. It is cut off when
+ * the partition is removed, and would find the next one with that id. So the id is not reused until the pods
+ * are known to have ended; or for a day, after which no node is expected back. */
 #define QUARANTINE_S 86400
-/* Likewise when an earlier process may have asked, just before its end, for the removal that this one has
- * brought about: its request would hit the next partition of that id. Longer than it can be on its way. */
+/* Likewise when an earlier process may have requested, just before its end, the removal that this one has
+ * carried out: that request would hit the next partition with the id. Longer than a request can take. */
 #define LATE_REQUEST_S 40
 
-/* Whoever comes after must know that the partition is on its way out, and not use it again. */
+/* The next process must know that the partition is being removed, and not use it again. */
 static void mark_releasing(const struct record *record, const struct partition_view *partition,
                            const char *reason, struct plan *plan)
 {
@@ -25,14 +25,14 @@ static void mark_releasing(const struct record *record, const struct partition_v
 
 /* ---- ids ---- */
 
-/* It was given back although a process of it could live. */
+/* It was released although a process of it may be running. */
 static bool is_fenced(const struct record *record)
 {
     return record->releasing &&
            (str_eq(record->reason, "ProcessMayStillRun") || str_eq(record->reason, "Interrupted"));
 }
 
-/* Only an id without the job's uid in it can be another job's one day. */
+/* Only an id without the job's uid in it can later be another job's. */
 static bool needs_quarantine(const struct job_view *view, const struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
@@ -58,7 +58,7 @@ static void mark_quarantined(const struct job_view *view, const struct tombstone
     plan_add(plan, OP_RECORD_PATCH)->record = spent;
 }
 
-/* Until that is done something is left: who reads that nothing is held may stop the operator at once. */
+/* Until then something is left: an admin who reads that nothing is held may stop the operator at once. */
 static char *close_record(const struct job_view *view, const struct tombstone_view *tomb, struct plan *plan)
 {
     if (needs_quarantine(view, tomb))
@@ -105,8 +105,8 @@ static char *release_partition(const struct job_view *view, const struct tombsto
                 "waiting for an earlier request for partition %s to expire on V-IPU controller %s",
                 record->name, record->controller);
         }
-        /* Its number says which ids were used; and a deletion may be slow, and must not hit what is used
-         * again. */
+        /* The record's number says which ids were used; and a removal may be slow, and must not hit a
+         * partition that is used again. */
         if (!record->releasing && release != RELEASE_FOR_GOOD) {
             mark_releasing(record, partition, RECORD_RELEASED, plan);
             break;
@@ -114,7 +114,7 @@ static char *release_partition(const struct job_view *view, const struct tombsto
         if (release == RELEASE_KEEPS_ID)
             return NULL;
         if ((record->has_launcher || tomb->has_vipu_access) && view->job && !view->job->deleting)
-            /* else they go with the job */
+            /* else the pods are deleted with the job */
             plan_keys_delete(plan, record);
         return close_record(view, tomb, plan);
     case PART_PENDING:
@@ -215,7 +215,7 @@ bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *po
     return pod_is_terminal(pod) && (keep == KEEP_FINISHED || (keep == KEEP_LAUNCHERS && is_launcher));
 }
 
-/* A pod that is there: returns whether it is lost, because it was asked to go long ago. */
+/* An existing pod: returns whether it is lost, because its deletion began long ago. */
 static bool stop_worker(const struct job_view *view, const struct worker_view *worker, enum keep keep,
                         struct plan *plan, struct tombstone_view *tomb)
 {
@@ -233,7 +233,7 @@ static bool stop_worker(const struct job_view *view, const struct worker_view *w
     return false;
 }
 
-/* Sums up the workers of an instance that ends, as tombstone_decide wants to know it. */
+/* Sums up the workers of an instance that ends, for tombstone_decide. */
 static void sum_up_workers(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                            struct plan *plan, struct tombstone_view *tomb)
 {
@@ -252,7 +252,7 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
     }
 }
 
-/* A process that crashed before it could note it may have created pods that no watch has shown. */
+/* A process that crashed before it could record it may have created pods that no watch has shown. */
 static bool may_have_started_unseen(const struct job_view *view, const struct instance_view *inst)
 {
     if (inst->record->started || inst->partition.quiet)
@@ -283,9 +283,8 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
     return tombstone_decide(view, &tomb, release, plan);
 }
 
-/* The record of an attempt that ended badly stays until a later attempt has one: it keeps the id from being
- * used again, by which a process that lives on could find the way back, and it counts attempts and restarts.
- */
+/* The record of an attempt that failed stays until a later attempt has one: it keeps the id from being used
+ * again, which a process that still runs could find, and it counts attempts and restarts. */
 static bool keeps_id(const struct job_view *view, const struct record *record,
                      const struct job_verdict *going_on)
 {

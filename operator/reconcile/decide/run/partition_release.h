@@ -8,29 +8,29 @@
 /* May the instance need a partition again after this one is released? */
 enum release {
     RELEASE_FOR_GOOD, /* never: the job or the instance is over */
-    RELEASE_FOR_NOW, /* perhaps: the record says so first, for a removal may be slow, and nobody must use what
-                        it hits */
+    RELEASE_FOR_NOW,  /* perhaps: the record says so first, because a removal may be slow and must not hit a
+                         partition in use */
     RELEASE_KEEPS_ID, /* likewise, and the record stays, so that its id is not used again */
 };
 
-/* Why a record is releasing, when not because something went wrong. */
+/* Why a record is releasing, unless it is because of a failure. */
 #define RECORD_RELEASED "GivenBack"
 #define RECORD_PODS_REJECTED "PodsRefused"
 
-/* Which pods that have ended by themselves stay, for their logs. */
+/* Which pods that have ended on their own are kept, for their logs. */
 enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_FINISHED };
 bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod);
 
-/* Ends an instance: its pods go, but for those to keep; when it is quiet, its IPUs go back. Returns a
- * sentence about what is still to be done (owned), or NULL when nothing is left of it. */
+/* Ends an instance: deletes its pods, except those to keep, and releases its IPUs once none of them can run.
+ * Returns a sentence about what is still to be done (owned), or NULL when nothing is left. */
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan);
 /* Sums up the pods of a record, record_pod_count() of them. */
 void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *tomb);
-/* Gives back the IPUs of a record that is not used any more. Returns what it waits for (owned), or NULL. */
+/* Releases the IPUs of a record that is no longer used. Returns what it waits for (owned), or NULL. */
 char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
                        struct plan *plan);
 
-/* What becomes of a record of an earlier attempt. going_on: as above. */
+/* Decides about a record of an earlier attempt. going_on: as in inactive.h. */
 enum release release_of(const struct job_view *view, const struct record *record,
                         const struct job_verdict *going_on);

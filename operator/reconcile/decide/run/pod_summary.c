@@ -35,7 +35,7 @@ static void sum_up_gone(const struct worker_view *worker, uint32_t instance, str
 }
 
 /* A disruption noted in the record stays the cause, even if other pods failed later. If the disrupted pod
- * still exists, use it for details. */
+ * still exists, its details are used. */
 static void recall_disruption(const struct instance_view *inst, struct pod_summary *pods)
 {
     struct failure noted = failure_of_record(inst->record);
@@ -79,8 +79,8 @@ static void find_early_exit(const struct instance_view *inst, uint32_t workers, 
     }
 }
 
-/* Who dies first takes the others along, and the launcher is told by its network before the operator is by a
- * kubelet: a worker is named before the launcher that misses it. */
+/* The first pod that dies takes the others along, and the network tells the launcher before a kubelet tells
+ * the operator: so a worker is named before the launcher that has lost it. */
 static void sum_up_launcher(const struct instance_view *inst, uint32_t index, struct pod_summary *pods)
 {
     const struct worker_view *launcher = &inst->workers[index];
@@ -108,8 +108,8 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t index, st
     pods->for_policy = failure.reason && !pods->failure.is_disruption ? failure : pods->failure;
 }
 
-/* May something of it still run? Returns whether it is lost: asked to go long ago and still there, so that
- * its node does not answer. */
+/* May a process of it still run? Returns whether it is lost: its deletion began long ago and it still
+ * exists, so its node does not answer. */
 static bool sum_up_present(const struct job_view *view, const struct worker_view *worker,
                            struct pod_summary *pods)
 {

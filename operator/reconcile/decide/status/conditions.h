@@ -1,4 +1,4 @@
-/* The conditions of a job, as Kubernetes keeps them. Pure. */
+/* The conditions of a job, in the form that Kubernetes defines. Pure. */
 #pragma once
 
 #include "operator/reconcile/decide/model/verdict.h"

@@ -11,7 +11,7 @@
 
 /* ---- lists ---- */
 
-/* What a user should know of it: the steps in between are no news. */
+/* The state for users: short steps in between are not shown. */
 static const char *part_state_name(const struct instance_view *inst)
 {
     bool started = inst->record->started;
@@ -49,15 +49,15 @@ static void put_partition(cJSON *list, const struct record *record, const char *
     json_put_str(item, "state", state);
 }
 
-/* Right after a start nothing is known of it yet; a controller that does not answer gives it trouble soon. */
+/* Right after a start its state is unknown; a controller that does not answer is reported soon. */
 static bool is_only_a_record(const struct partition_view *partition)
 {
     return !partition->busy &&
            (partition->state == PART_ABSENT || (partition->state == PART_UNKNOWN && !partition->trouble));
 }
 
-/* A suspended job is done with a partition when its record has gone, too: then the operator may be taken
- * away. One that keeps an id from use stays. */
+/* A suspended job is done with a partition when its record is gone, too: then the operator may be
+ * uninstalled. A record that keeps an id from reuse stays. */
 static bool is_still_held(const struct job_view *view, const struct job_verdict *v,
                           const struct tombstone_view *tomb)
 {
@@ -130,7 +130,7 @@ static void put_set(cJSON *status, const char *key, const struct indexset *set)
         json_put_str(status, key, text);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole status ---- */
 
 static void put_failures(cJSON *status, const cJSON *before, const struct job_verdict *v)
 {
@@ -148,7 +148,7 @@ static bool had_partitions(const cJSON *before, const struct job_verdict *v)
     return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
 }
 
-/* The start of the clocks in lifetime.c. A resumed job starts them again. */
+/* The start of the time limits in lifetime.c. A resumed job starts them again. */
 static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v, const char *now)
 {
     if (v->state != JOB_SUSPENDED)
@@ -199,7 +199,7 @@ static bool is_named(const char *const *names, const char *name)
     return false;
 }
 
-/* Is every member the same, but for those of these names? */
+/* Are all members the same, except those with these names? */
 static bool objects_equal_except(const cJSON *a, const cJSON *b, const char *const *free)
 {
     JSON_EACH (member, a) {
@@ -225,7 +225,7 @@ static bool conditions_equal_except(const cJSON *a, const cJSON *b, const char *
     return !left && !right;
 }
 
-/* A status and its conditions: which members may differ. */
+/* A status and its conditions: the members that may differ. */
 struct exceptions {
     const char *const *status, *const *condition;
 };
@@ -239,9 +239,9 @@ static bool statuses_equal_except(const cJSON *a, const cJSON *b, const struct e
 #define TIMES "lastReconcileTime", "conditions"
 static const char *const TIMES_ALONE[] = {TIMES, NULL};
 static const char *const CONDITION_TIMES[] = {"lastUpdateTime", NULL};
-/* What changes with every pod and with every step of a line. It travels with what is news, and by itself once
- * a minute: a write for each pod would be most of what a job costs the API server. A deletion is watched by
- * somebody who waits for it, so its steps are news. */
+/* Members that change with every pod and every step of the queue. They are written with the next reported
+ * change, and on their own once a minute: a write for each pod would be most of the job's requests to the
+ * API server. A deletion is usually waited for, so its steps are reported. */
 static const char *const DETAILS[] = {TIMES, "lastMessage", "queue", "workersStatus", NULL};
 static const char *const DETAILS_OF_DELETION[] = {TIMES, "lastMessage", "queue", NULL};
 static const char *const CONDITION_DETAILS[] = {"lastUpdateTime", "message", NULL};
@@ -261,7 +261,7 @@ static enum difference compare(const cJSON *before, const cJSON *after)
     return DIFFERENT;
 }
 
-/* A merge patch keeps what it does not name: what is gone has to be named. */
+/* A merge patch keeps members that it does not name, so removed ones are named. */
 static void add_removed_members(const cJSON *before, cJSON *patch)
 {
     JSON_EACH (member, before) {
@@ -274,7 +274,7 @@ static void add_removed_members(const cJSON *before, cJSON *patch)
     }
 }
 
-/* The API server's own words have no limit; the status has one. */
+/* The API server's messages have no limit; the status has one. */
 static char *truncate_message(const char *text)
 {
     size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
@@ -286,7 +286,7 @@ static char *truncate_message(const char *text)
     return mem_printf("%.*s...", (int)len, text);
 }
 
-/* When details may be written that nothing else comes with. A clock that went back does not silence them. */
+/* When details may be written on their own. A clock that was set back does not stop them. */
 static int64_t details_due_ms(const struct job_view *view, const cJSON *before)
 {
     int64_t since_ms = view->details_since_ms ? view->details_since_ms : view->now_ms;

@@ -1,5 +1,6 @@
 /* The status of a job as users see it: built from a verdict and the status before. Pure. Output only, with
- * one exception: which instances have ended, because their pods may be gone by the time somebody asks. */
+ * one exception: which instances have ended, because their pods may be deleted before the next process reads
+ * them. */
 #pragma once
 
 #include "operator/reconcile/decide/model/verdict.h"
@@ -11,6 +12,6 @@
 /* Changed numbers are held back this long: when one of many pods starts, the others follow. */
 #define STATUS_SETTLE_MS 10000
 
-/* Adds OP_STATUS to the plan when the job's status should change, and the events that tell it. */
+/* Adds OP_STATUS to the plan when the job's status should change, and the events that report it. */
 void status_decide(const struct job_view *view, const cJSON *before, const struct job_verdict *verdict,
                    struct plan *plan);

@@ -27,7 +27,7 @@ static void add_state_event(const cJSON *before, const struct job_verdict *v, st
         plan_event(plan, v->reason, v->message, warning);
 }
 
-/* Each failure that stays in status, once, with its node and last lines. */
+/* Each failure that stays in the status, once, with its node and last lines of the log. */
 static void add_failure_events(const cJSON *before, const cJSON *after, const struct job_verdict *v,
                                struct plan *plan)
 {
