@@ -9,8 +9,8 @@
 
 /* What looking ahead changes about a controller. */
 struct outlook {
-    struct vipu_pool_view left; /* room after the grants so far */
-    const struct claim *head;   /* the first that could use it and has to wait; nothing passes it */
+    struct vipu_pool_view left; /* free IPUs after the grants so far */
+    const struct claim *head;   /* the first that could use it and has to wait; no later claim passes it */
     uint32_t behind;            /* claims that wait behind the head */
 };
 
@@ -46,8 +46,8 @@ static bool could_ever_hold(const struct claims_controller *c, uint32_t size)
     return !c->is_known || !size_is_known(c) || vipu_pool_could_fit(c->pool, size);
 }
 
-/* A controller that does not tell its size is asked; its answer decides. */
-static bool take(const struct claims_controller *c, struct outlook *outlook, uint32_t size)
+/* If the size is unknown, the claim is granted, and the controller's response decides. */
+static bool reserve_capacity(const struct claims_controller *c, struct outlook *outlook, uint32_t size)
 {
     return !size_is_known(c) || vipu_pool_reserve(&outlook->left, size);
 }
@@ -62,7 +62,7 @@ static bool try_grant(const struct claim *claim, const struct claims_controller 
 
         if (!is_eligible(claim, i) || !c->is_known || !c->has_nodes || outlooks[i].head)
             continue;
-        if (!could_ever_hold(c, claim->size) || !take(c, &outlooks[i], claim->size))
+        if (!could_ever_hold(c, claim->size) || !reserve_capacity(c, &outlooks[i], claim->size))
             continue;
         *verdict = (struct claim_verdict){.controller = claim->is_ready ? (int)i : -1};
         return true;
@@ -87,46 +87,50 @@ static void enqueue_claim(const struct claim *claim, const struct claims_control
     verdict->fitting = vipu_pool_fit_count(&outlook->left, claim->size);
 }
 
-/* It waits: it stands at the head of every controller that could serve it, or behind who stands there
- * already. The controller that is nearest to serving it explains the wait. */
+/* Queues the claim on every eligible controller, and explains the wait by the controller that is closest to
+ * serving it. */
 static void make_wait(const struct claim *claim, const struct claims_controller *controllers, size_t count,
                       struct outlook *outlooks, struct claim_verdict *verdict)
 {
-    int down = -1, bare = -1, full = -1;
-    bool unasked = false, is_anybodys = false;
+    int unavailable = -1, without_nodes = -1, without_capacity = -1;
+    bool has_unqueried = false, is_eligible_anywhere = false;
 
     for (size_t i = 0; i < count; i++) {
-        is_anybodys = is_anybodys || is_eligible(claim, i);
+        is_eligible_anywhere = is_eligible_anywhere || is_eligible(claim, i);
         if (!is_eligible(claim, i) || !could_ever_hold(&controllers[i], claim->size))
             continue;
         if (!controllers[i].is_known) {
-            unasked = unasked || !controllers[i].trouble;
-            down = (int)i;
+            has_unqueried = has_unqueried || !controllers[i].trouble;
+            unavailable = (int)i;
         } else if (!controllers[i].has_nodes) {
-            bare = (int)i;
+            without_nodes = (int)i;
         } else {
             if (outlooks[i].head)
                 outlooks[i].behind++;
             else
                 outlooks[i].head = claim;
-            if (full < 0 || (outlooks[full].head != claim && outlooks[i].head == claim))
-                full = (int)i;
+            if (without_capacity < 0 ||
+                (outlooks[without_capacity].head != claim && outlooks[i].head == claim))
+                without_capacity = (int)i;
         }
     }
     *verdict = (struct claim_verdict){.controller = -1};
-    if (!claim->is_ready || (full >= 0 && !outlooks[full].head->is_ready))
-        return; /* who is being judged now may leave the line within milliseconds */
-    if (unasked)
-        return; /* after a start; what the status says stands until the controller has answered */
-    verdict->about = (size_t)(full >= 0 ? full : bare >= 0 ? bare : down >= 0 ? down : 0);
-    if (full >= 0)
-        enqueue_claim(claim, &controllers[full], &outlooks[full], verdict);
-    else if (bare >= 0)
+    if (!claim->is_ready || (without_capacity >= 0 && !outlooks[without_capacity].head->is_ready))
+        return; /* a job whose template is being validated may leave the queue within milliseconds */
+    if (has_unqueried)
+        return; /* after a start: the status stays as it is until the controller has responded */
+    verdict->about = (size_t)(without_capacity >= 0 ? without_capacity
+                              : without_nodes >= 0  ? without_nodes
+                              : unavailable >= 0    ? unavailable
+                                                    : 0);
+    if (without_capacity >= 0)
+        enqueue_claim(claim, &controllers[without_capacity], &outlooks[without_capacity], verdict);
+    else if (without_nodes >= 0)
         verdict->why = CLAIM_HAS_NO_NODES;
-    else if (down >= 0)
+    else if (unavailable >= 0)
         verdict->why = CLAIM_CONTROLLER_UNAVAILABLE;
     else
-        verdict->why = is_anybodys ? CLAIM_IS_TOO_LARGE : CLAIM_NO_MATCHING_CONTROLLER;
+        verdict->why = is_eligible_anywhere ? CLAIM_IS_TOO_LARGE : CLAIM_NO_MATCHING_CONTROLLER;
 }
 
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
@@ -146,7 +150,7 @@ void claims_decide(struct claim *claims, size_t count, const struct claims_contr
         vipu_pool_view_release(&outlooks[i].left);
 }
 
-/* ---- in words ---- */
+/* ---- messages ---- */
 
 void claim_wait_release(struct claim_wait *wait)
 {
@@ -156,64 +160,65 @@ void claim_wait_release(struct claim_wait *wait)
     *wait = (struct claim_wait){0};
 }
 
-/* One without a label serves every job. */
-static void say_other_nodes(const struct claims_controller *c, struct str *text)
+/* A controller without a label serves every job. */
+static void add_node_label(const struct claims_controller *c, struct str *text)
 {
-    str_addf(text, " %s serves nodes with the label %s", c->name, c->node_label);
+    str_addf(text, " %s serves nodes labeled %s", c->name, c->node_label);
 }
 
-/* Its nodeSelector and every controller's label exclude each other. */
-static void say_nobody_there(const struct claims_controller *controllers, size_t count, struct str *text)
+/* The job's nodeSelector and every controller's label exclude each other. */
+static void report_no_matching_controller(const struct claims_controller *controllers, size_t count,
+                                          struct str *text)
 {
     if (count == 0) {
-        str_adds(text, "No V-IPU controller is configured (chart value global.vipuControllers)");
+        str_adds(text, "No V-IPU controller is configured; set global.vipuControllers in the chart's values");
         return;
     }
-    str_adds(text, "No V-IPU controller serves the nodes that the job's nodeSelector asks for:");
+    str_adds(text, "No V-IPU controller matches the job's nodeSelector:");
     for (size_t i = 0; i < count; i++) {
         str_adds(text, i ? "," : "");
-        say_other_nodes(&controllers[i], text);
+        add_node_label(&controllers[i], text);
     }
 }
 
-/* IPUs of domains and clusters that no partition joins are more than the largest one has. */
-static void say_what_it_has(const struct claims_controller *c, struct str *text)
+/* No partition spans domains or clusters, so the largest may be smaller than the total. */
+static void add_capacity(const struct claims_controller *c, struct str *text)
 {
     uint32_t largest = vipu_pool_capacity(c->pool);
 
     str_addf(text, " %s has %u", c->name, c->pool->total_ipus);
     if (largest < c->pool->total_ipus)
-        str_addf(text, ", in partitions of at most %u", largest);
+        str_addf(text, ", largest partition %u", largest);
 }
 
-static void say_too_large(const struct claim *claim, const struct claims_controller *controllers,
-                          size_t count, struct str *text)
+static void report_too_large(const struct claim *claim, const struct claims_controller *controllers,
+                             size_t count, struct str *text)
 {
-    str_addf(text, "No V-IPU controller can ever give %u IPUs to one instance:", claim->size);
+    str_adds(text, "A partition of ");
+    str_add_count(text, claim->size, "IPU", NULL);
     if (!vipu_is_power_of_two(claim->size)) {
-        str_adds(text, " a partition has a power of two");
+        str_adds(text, " is not possible: partition sizes are powers of two");
         return;
     }
+    str_adds(text, " exceeds the capacity of every V-IPU controller:");
     for (size_t i = 0; i < count; i++) {
         str_adds(text, i ? "," : "");
         if (is_eligible(claim, i))
-            say_what_it_has(&controllers[i], text);
+            add_capacity(&controllers[i], text);
         else
-            say_other_nodes(&controllers[i], text);
+            add_node_label(&controllers[i], text);
     }
 }
 
-static void say_no_nodes(const struct claims_controller *c, struct str *text)
+static void report_no_nodes(const struct claims_controller *c, struct str *text)
 {
-    str_addf(text,
-             "No node carries the label %s, which marks the nodes of V-IPU controller %s; "
-             "set it with: kubectl label node NODE %s",
+    str_addf(text, "No node is labeled %s for V-IPU controller %s; run: kubectl label node NODE %s",
              c->node_label, c->name, c->node_label);
 }
 
-static void say_unavailable(const struct claims_controller *c, struct str *text)
+static void report_unavailable(const struct claims_controller *c, struct str *text)
 {
-    str_addf(text, "V-IPU controller %s is not available%s%s: %s", c->name, c->trouble_since ? " " : "",
+    str_addf(text, "V-IPU controller %s is unavailable%s%s: %s", c->name, c->trouble_since ? " " : "",
              c->trouble_since ? c->trouble_since : "", c->trouble);
 }
 
@@ -224,11 +229,13 @@ static const char *holder_name(const struct claims_holder *holder)
 
 static void name_holder(const struct claims_holder *holder, struct str *list)
 {
-    str_addf(list, "%s%s%s (%u)%s", list->len ? ", " : "", holder->job ? "" : "partition ",
-             holder_name(holder), holder->size, holder->job ? "" : ", which is not the operator's");
+    str_addf(list, "%s%s%s (", list->len ? ", " : "", holder->job ? "" : "foreign partition ",
+             holder_name(holder));
+    str_add_count(list, holder->size, "IPU", NULL);
+    str_addc(list, ')');
 }
 
-static void say_holders(const struct claims_controller *c, struct claim_wait *wait, struct str *text)
+static void report_holders(const struct claims_controller *c, struct claim_wait *wait, struct str *text)
 {
     AUTO(str) struct str names = {0};
 
@@ -237,44 +244,61 @@ static void say_holders(const struct claims_controller *c, struct claim_wait *wa
         strv_push(&wait->blockers, holder_name(&c->holders[i]));
     }
     if (c->holder_count)
-        str_addf(text, "; held by %s", str_text(&names));
-    if (c->holder_count > CLAIMS_BLOCKERS)
-        str_addf(text, " and %zu more", c->holder_count - CLAIMS_BLOCKERS);
+        str_addf(text, "; in use by %s", str_text(&names));
+    if (c->holder_count > CLAIMS_BLOCKERS) {
+        str_adds(text, " and ");
+        str_add_count(text, c->holder_count - CLAIMS_BLOCKERS, "other", NULL);
+    }
 }
 
-static void say_far_behind(const struct claim *claim, const struct claims_controller *c, struct str *text)
+static void start_waiting_text(const struct claim *claim, struct str *text)
 {
-    str_addf(
-        text,
-        "Waiting for %u IPUs: %d or more stand before it in the line for V-IPU controller %s; the operator's "
-        "/queue shows all of it",
-        claim->size, CLAIMS_PLACES, c->name);
+    str_adds(text, "Waiting for ");
+    str_add_count(text, claim->size, "IPU", NULL);
+    str_adds(text, ": ");
 }
 
-static void say_no_room(const struct claim *claim, const struct claims_controller *c,
-                        const struct claim_verdict *verdict, struct claim_wait *wait, struct str *text)
+static void report_far_behind(const struct claim *claim, const struct claims_controller *c, struct str *text)
+{
+    start_waiting_text(claim, text);
+    str_addf(text, "%d or more instances ahead in the queue for controller %s; see /queue on the operator",
+             CLAIMS_PLACES, c->name);
+}
+
+static void report_free_blocks(const struct claim_wait *wait, struct str *text)
+{
+    if (wait->fitting == 0) {
+        str_adds(text, ", no free block of this size");
+        return;
+    }
+    str_adds(text, ", enough for ");
+    str_add_count(text, wait->fitting, "partition", NULL);
+    str_adds(text, " of this size");
+}
+
+static void report_queued(const struct claim *claim, const struct claims_controller *c,
+                          const struct claim_verdict *verdict, struct claim_wait *wait, struct str *text)
 {
     bool is_first = verdict->why == CLAIM_IS_FIRST;
 
     wait->free_ipus = verdict->free_ipus;
     wait->total_ipus = c->pool->total_ipus;
     wait->fitting = verdict->fitting;
-    str_addf(
-        text,
-        "Waiting for %u IPUs: V-IPU controller %s has %u of %u free, and %u partition(s) of %u would fit",
-        claim->size, c->name, wait->free_ipus, wait->total_ipus, wait->fitting, claim->size);
+    start_waiting_text(claim, text);
+    str_addf(text, "controller %s has %u of %u IPUs free", c->name, wait->free_ipus, wait->total_ipus);
+    report_free_blocks(wait, text);
     if (is_first)
-        say_holders(c, wait, text);
+        report_holders(c, wait, text);
     if (verdict->granted_ipus) /* they have no record yet that would name them as holders */
-        str_addf(text, "; %u have just been granted to jobs before it", verdict->granted_ipus);
+        str_addf(text, "; %u just granted to jobs ahead in the queue", verdict->granted_ipus);
     if (!is_first) {
-        str_addf(text, "; %s is first in line, %u ahead", verdict->first, verdict->place - 1);
+        str_addf(text, "; %u ahead in the queue, the first is %s", verdict->place - 1, verdict->first);
         strv_push(&wait->blockers, verdict->first);
     }
 }
 
-static void say_where(const struct claims_controller *c, const struct claim_verdict *verdict,
-                      struct claim_wait *wait)
+static void set_position(const struct claims_controller *c, const struct claim_verdict *verdict,
+                         struct claim_wait *wait)
 {
     wait->reason = verdict->why == CLAIM_IS_FIRST ? "InsufficientIPUs" : "Queued";
     wait->controller = mem_strdup(c->name);
@@ -301,28 +325,28 @@ void claims_explain(const struct claim *claim, const struct claim_verdict *verdi
         return;
     case CLAIM_IS_FIRST:
     case CLAIM_IS_BEHIND:
-        say_where(c, verdict, ret);
-        say_no_room(claim, c, verdict, ret, &text);
+        set_position(c, verdict, ret);
+        report_queued(claim, c, verdict, ret, &text);
         break;
     case CLAIM_IS_FAR_BEHIND:
-        say_where(c, verdict, ret);
-        say_far_behind(claim, c, &text);
+        set_position(c, verdict, ret);
+        report_far_behind(claim, c, &text);
         break;
     case CLAIM_HAS_NO_NODES:
         ret->reason = "NoNodes";
-        say_no_nodes(c, &text);
+        report_no_nodes(c, &text);
         break;
     case CLAIM_CONTROLLER_UNAVAILABLE:
         ret->reason = "ControllerUnavailable";
-        say_unavailable(c, &text);
+        report_unavailable(c, &text);
         break;
     case CLAIM_IS_TOO_LARGE:
         ret->reason = "ExceedsCapacity";
-        say_too_large(claim, controllers, controller_count, &text);
+        report_too_large(claim, controllers, controller_count, &text);
         break;
     case CLAIM_NO_MATCHING_CONTROLLER:
         ret->reason = "NoController";
-        say_nobody_there(controllers, controller_count, &text);
+        report_no_matching_controller(controllers, controller_count, &text);
         break;
     }
     ret->text = str_take(&text);

@@ -12,8 +12,8 @@ def test_the_second_job_waits_says_why_and_starts(stack, namespace, start):
     waits = second.wait_for_reason("InsufficientIPUs")
     assert waits["launcherStatus"] == "Pending"
     assert "Waiting for 64 IPUs" in waits["lastMessage"]
-    assert "has 32 of 64 free, and 0 partition(s) of 64 would fit" in waits["lastMessage"]
-    assert f"held by {namespace.namespace}/first" in waits["lastMessage"]
+    assert "has 32 of 64 IPUs free, no free block of this size" in waits["lastMessage"]
+    assert f"in use by {namespace.namespace}/first (32 IPUs)" in waits["lastMessage"]
     assert second.pods() == []
     assert stack.partitions().keys() == {f"p-first-{namespace.namespace}-0"}
 
@@ -33,7 +33,7 @@ def test_nothing_passes_the_head_of_the_queue(stack, namespace, start):
     large.wait_for_reason("InsufficientIPUs")
     small = start(job("small", UNTIL_TOLD, ipus=4))
     waits = small.wait_for_reason("Queued")
-    assert f"{namespace.namespace}/large is first in line" in waits["lastMessage"]
+    assert f"the first is {namespace.namespace}/large" in waits["lastMessage"]
 
     holder.let_end()
     large.wait_for_state("Running")

@@ -177,4 +177,4 @@ def test_what_others_made_is_never_touched(world, vipu):
     assert sorted(vipu.partitions()) == sorted([foreign, "somebody-elses"])
     big = world.job("big", ipusPerJobInstance="64")
     told = big.wait("Pending", "InsufficientIPUs")["lastMessage"]
-    assert "somebody-elses (4), which is not the operator's" in told
+    assert "foreign partition somebody-elses (4 IPUs)" in told

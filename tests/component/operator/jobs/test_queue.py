@@ -19,13 +19,13 @@ def test_nothing_passes_the_head(world, vipu):
 
     head = world.job("head", ipusPerJobInstance="64")
     told = head.wait("Pending", "InsufficientIPUs")["lastMessage"]
-    assert "64 IPUs" in told and "32 of 64 free" in told and "0 partition(s) of 64 would fit" in told
-    assert f"{world.ns}/first (32)" in told
+    assert "Waiting for 64 IPUs" in told and "32 of 64 IPUs free, no free block of this size" in told
+    assert f"{world.ns}/first (32 IPUs)" in told
 
     world.cluster.next_second()
     small = world.job("small")
     told = small.wait("Pending", "Queued")["lastMessage"]
-    assert f"{world.ns}/head is first in line" in told
+    assert f"1 ahead in the queue, the first is {world.ns}/head" in told
     assert list(vipu.partitions()) == [f"p-first-{world.ns}-0"], "4 IPUs are free, but nothing passes the head"
 
     at = {"controller": vipu.address, "freeIPUs": 32, "totalIPUs": 64}
@@ -43,8 +43,8 @@ def test_nothing_passes_the_head(world, vipu):
     until(lambda: waits(small) and small.status["reason"] == "InsufficientIPUs", "the small one is the head now",
           tell=world.tell)
     told = small.status["lastMessage"]
-    assert "0 of 64 free" in told and not small.pods()
-    assert f"{world.ns}/head (64)" in told or "64 have just been granted to jobs before it" in told
+    assert "0 of 64 IPUs free" in told and not small.pods()
+    assert f"{world.ns}/head (64 IPUs)" in told or "64 just granted to jobs ahead in the queue" in told
     world.kubelet.succeed(pod)
     head.wait("Completed")
     small.run_pods(1)
@@ -75,7 +75,7 @@ def test_only_who_is_in_the_way_is_named(world, vipu):
         job.wait("Running")
     head = world.job("head", ipusPerJobInstance="32")
     told = head.wait("Pending", "InsufficientIPUs")
-    assert told["queue"]["blockedBy"] == [f"{world.ns}/small"] and f"held by {world.ns}/small (16)" in told["lastMessage"]
+    assert told["queue"]["blockedBy"] == [f"{world.ns}/small"] and f"in use by {world.ns}/small (16 IPUs)" in told["lastMessage"]
 
 
 def test_nobody_waits_where_there_is_room_for_all(world, vipu):

@@ -118,10 +118,9 @@ TEST(the_oldest_comes_first)
     decide(&s);
     CHECK_STR_EQ(s.claims[0].job, "ns/old");
     check_granted(&s, "ns/old", 0);
-    check_waits(
-        &s, "ns/young", "InsufficientIPUs",
-        "Waiting for 32 IPUs: V-IPU controller a:8090 has 0 of 64 free, and 0 partition(s) of 32 would fit; "
-        "64 have just been granted to jobs before it");
+    check_waits(&s, "ns/young", "InsufficientIPUs",
+                "Waiting for 32 IPUs: controller a:8090 has 0 of 64 IPUs free, no free block of this size; "
+                "64 just granted to jobs ahead in the queue");
 }
 
 TEST(equal_ages_are_told_apart_by_uid_and_instance)
@@ -163,18 +162,15 @@ TEST(nothing_passes_the_head)
     add_claim(&s, "ns/small", 2, 1);
     add_claim(&s, "ns/tiny", 3, 1);
     decide(&s);
-    check_waits(
-        &s, "ns/large", "InsufficientIPUs",
-        "Waiting for 64 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 0 partition(s) of 64 would fit; "
-        "held by ns/first (32)");
-    check_waits(
-        &s, "ns/small", "Queued",
-        "Waiting for 1 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 32 partition(s) of 1 would fit; "
-        "ns/large is first in line, 1 ahead");
-    check_waits(
-        &s, "ns/tiny", "Queued",
-        "Waiting for 1 IPUs: V-IPU controller a:8090 has 32 of 64 free, and 32 partition(s) of 1 would fit; "
-        "ns/large is first in line, 2 ahead");
+    check_waits(&s, "ns/large", "InsufficientIPUs",
+                "Waiting for 64 IPUs: controller a:8090 has 32 of 64 IPUs free, no free block of this size; "
+                "in use by ns/first (32 IPUs)");
+    check_waits(&s, "ns/small", "Queued",
+                "Waiting for 1 IPU: controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
+                "this size; 1 ahead in the queue, the first is ns/large");
+    check_waits(&s, "ns/tiny", "Queued",
+                "Waiting for 1 IPU: controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
+                "this size; 2 ahead in the queue, the first is ns/large");
     CHECK_INT_EQ(verdict_of(&s, "ns/large")->wait.place, 1);
     CHECK_STR_EQ(verdict_of(&s, "ns/large")->wait.blockers.items[0], "ns/first");
     CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.place, 3);
@@ -200,9 +196,8 @@ TEST(four_of_those_in_the_way_are_named)
     decide(&s);
     check_waits(
         &s, "ns/one", "InsufficientIPUs",
-        "Waiting for 32 IPUs: V-IPU controller a:8090 has 1 of 64 free, and 0 partition(s) of 32 would fit; "
-        "held by partition other (32), which is not the operator's, ns/a (16), ns/b (8), ns/c (4) and 2 "
-        "more");
+        "Waiting for 32 IPUs: controller a:8090 has 1 of 64 IPUs free, no free block of this size; in use by "
+        "foreign partition other (32 IPUs), ns/a (16 IPUs), ns/b (8 IPUs), ns/c (4 IPUs) and 2 others");
     CHECK_INT_EQ(verdict_of(&s, "ns/one")->wait.blockers.count, CLAIMS_BLOCKERS);
 }
 
@@ -232,8 +227,8 @@ TEST(who_stands_far_back_is_told_little)
     decide(&s);
     CHECK_INT_EQ(verdict_of(&s, "j")->wait.place, 10);
     check_waits(&s, "k", "Queued",
-                "Waiting for 1 IPUs: 10 or more stand before it in the line for V-IPU controller a:1; the "
-                "operator's /queue shows all of it");
+                "Waiting for 1 IPU: 10 or more instances ahead in the queue for controller a:1; see /queue "
+                "on the operator");
     CHECK_INT_EQ(verdict_of(&s, "k")->wait.blockers.count, 0);
 }
 
@@ -278,10 +273,9 @@ TEST(free_ipus_that_do_not_form_a_block_do_not_fit)
     add_claim(&s, "ns/two", 2, 16);
     decide(&s);
     check_granted(&s, "ns/one", 0);
-    check_waits(
-        &s, "ns/two", "InsufficientIPUs",
-        "Waiting for 16 IPUs: V-IPU controller a:8090 has 15 of 64 free, and 0 partition(s) of 16 would fit; "
-        "32 have just been granted to jobs before it");
+    check_waits(&s, "ns/two", "InsufficientIPUs",
+                "Waiting for 16 IPUs: controller a:8090 has 15 of 64 IPUs free, no free block of this size; "
+                "32 just granted to jobs ahead in the queue");
 }
 
 TEST(who_cannot_use_a_controller_does_not_stand_in_its_way)
@@ -293,9 +287,8 @@ TEST(who_cannot_use_a_controller_does_not_stand_in_its_way)
     add_claim(&s, "ns/large", 1, 64);
     add_claim(&s, "ns/small", 2, 16);
     decide(&s);
-    check_waits(
-        &s, "ns/large", "InsufficientIPUs",
-        "Waiting for 64 IPUs: V-IPU controller large:1 has 0 of 64 free, and 0 partition(s) of 64 would fit");
+    check_waits(&s, "ns/large", "InsufficientIPUs",
+                "Waiting for 64 IPUs: controller large:1 has 0 of 64 IPUs free, no free block of this size");
     check_granted(&s, "ns/small", 0);
 }
 
@@ -338,9 +331,8 @@ TEST(the_controller_where_it_is_first_explains_the_wait)
     add_claim(&s, "ns/bound", 1, 64)->eligible = only_a;
     add_claim(&s, "ns/free", 2, 64);
     decide(&s);
-    check_waits(
-        &s, "ns/free", "InsufficientIPUs",
-        "Waiting for 64 IPUs: V-IPU controller b:1 has 0 of 64 free, and 0 partition(s) of 64 would fit");
+    check_waits(&s, "ns/free", "InsufficientIPUs",
+                "Waiting for 64 IPUs: controller b:1 has 0 of 64 IPUs free, no free block of this size");
 }
 
 /* ---- what is still being judged ---- */
@@ -394,9 +386,9 @@ TEST(a_controller_without_nodes_names_the_missing_label)
     add_claim(&s, "ns/one", 1, 4);
     add_claim(&s, "ns/two", 2, 4);
     decide(&s);
-    check_waits(&s, "ns/one", "NoNodes",
-                "No node carries the label vipu=pod64, which marks the nodes of V-IPU controller a:1; "
-                "set it with: kubectl label node NODE vipu=pod64");
+    check_waits(
+        &s, "ns/one", "NoNodes",
+        "No node is labeled vipu=pod64 for V-IPU controller a:1; run: kubectl label node NODE vipu=pod64");
     CHECK_STR_EQ(verdict_of(&s, "ns/two")->wait.reason, "NoNodes");
 }
 
@@ -411,7 +403,7 @@ TEST(a_controller_that_is_down_says_since_when)
     add_claim(&s, "ns/one", 1, 4);
     decide(&s);
     check_waits(&s, "ns/one", "ControllerUnavailable",
-                "V-IPU controller a:1 is not available since 10:02:11Z: connection refused");
+                "V-IPU controller a:1 is unavailable since 10:02:11Z: connection refused");
 }
 
 TEST(a_controller_that_was_just_asked_gives_nothing_to_tell)
@@ -454,9 +446,8 @@ TEST(more_than_any_controller_has_is_told_at_once)
     add_claim(&s, "ns/small", 2, 16);
     decide(&s);
     check_waits(&s, "ns/large", "ExceedsCapacity",
-                "No V-IPU controller can ever give 64 IPUs to one instance: a:1 has 16, b:1 serves nodes "
-                "with the label "
-                "rack=b, c:1 has 32");
+                "A partition of 64 IPUs exceeds the capacity of every V-IPU controller: a:1 has 16, b:1 "
+                "serves nodes labeled rack=b, c:1 has 32");
     check_granted(&s, "ns/small", 0);
 }
 
@@ -466,13 +457,14 @@ TEST(sizes_that_no_partition_has_are_told)
         uint32_t has, wanted;
         const char *says;
     } rows[] = {
-        {96, 128, "128 IPUs to one instance: a:1 has 96, in partitions of at most 64"},
-        {256, 192, "192 IPUs to one instance: a partition has a power of two"},
+        {96, 128,
+         "128 IPUs exceeds the capacity of every V-IPU controller: a:1 has 96, largest partition 64"},
+        {256, 192, "192 IPUs is not possible: partition sizes are powers of two"},
     };
 
     CHECK_ROWS (row, rows) {
         AUTO(scene) struct scene s = {0};
-        AUTO(mem) char *says = mem_printf("No V-IPU controller can ever give %s", row->says);
+        AUTO(mem) char *says = mem_printf("A partition of %s", row->says);
 
         add_controller(&s, "a:1", row->has, NULL);
         add_claim(&s, "ns/job", 1, row->wanted);
@@ -490,10 +482,9 @@ TEST(a_job_for_nodes_that_nobody_serves_is_told_which_are_served)
     add_controller(&s, "b:1", 64, NULL)->node_label = "rack=b";
     add_claim(&s, "ns/one", 1, 4)->eligible = none;
     decide(&s);
-    check_waits(
-        &s, "ns/one", "NoController",
-        "No V-IPU controller serves the nodes that the job's nodeSelector asks for: a:1 serves nodes with "
-        "the label rack=a, b:1 serves nodes with the label rack=b");
+    check_waits(&s, "ns/one", "NoController",
+                "No V-IPU controller matches the job's nodeSelector: a:1 serves nodes labeled rack=a, b:1 "
+                "serves nodes labeled rack=b");
 }
 
 TEST(without_a_controller_nothing_can_be_served)
@@ -503,7 +494,7 @@ TEST(without_a_controller_nothing_can_be_served)
     add_claim(&s, "ns/one", 1, 4);
     decide(&s);
     check_waits(&s, "ns/one", "NoController",
-                "No V-IPU controller is configured (chart value global.vipuControllers)");
+                "No V-IPU controller is configured; set global.vipuControllers in the chart's values");
 }
 
 TEST(a_controller_that_does_not_tell_its_size_is_asked)
