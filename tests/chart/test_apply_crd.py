@@ -81,7 +81,7 @@ def test_a_definition_that_was_brought_up_to_date_is_in_no_later_installs_way(ap
         api.until_defined()
 
 
-def test_what_fails_is_told(api, tmp_path):
+def test_failures_are_reported(api, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
     for flags, words in [(["--file", other], "could not be applied: "), (["--file", tmp_path / "none"], "none"),

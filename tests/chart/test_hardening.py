@@ -51,7 +51,7 @@ def test_hooks_run_as_the_operator_does_and_where_it_may(render, values):
         assert hook["containers"][0]["securityContext"] == pod["containers"][0]["securityContext"]
 
 
-def test_fields_of_security_contexts_are_the_restricted_ones_until_told_otherwise(render):
+def test_security_contexts_are_the_restricted_ones_by_default(render):
     given = {"podSecurityContext": LEFT_TO_THE_CLUSTER["podSecurityContext"]}
     objects = render({"controller": LEFT_TO_THE_CLUSTER, "vipuServer": {"enabled": True, **given}})
     pod = manager(objects)
@@ -68,7 +68,7 @@ def test_a_drain_takes_one_replica_at_a_time(render):
     assert budget["selector"]["matchLabels"].items() <= labels_of(objects, "ipu-operator").items()
 
 
-def test_replicas_are_spread_over_nodes_unless_told_otherwise(render):
+def test_replicas_are_spread_over_nodes_by_default(render):
     objects = render({})
     (spread,) = manager(objects)["topologySpreadConstraints"]
     assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")

@@ -174,7 +174,7 @@ def test_a_second_operator_for_the_same_jobs_is_refused(helm, another, namespace
         assert done.returncode == 0, done.stderr
 
 
-def test_an_operator_goes_on_with_the_jobs_that_it_has(helm, another, namespace):
+def test_an_operator_continues_with_existing_jobs(helm, another, namespace):
     """Nobody would give back the IPUs of those that it does not look at any more."""
     def of(where):
         return f"--set=controller.watchNamespace={where},admissionWebhooks.enabled=false"

@@ -132,7 +132,7 @@ def test_fields_that_only_pods_have_are_refused_with_their_place(helm):
 
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
-def test_what_the_chart_tells_the_operator_is_not_told_again(helm, render):
+def test_extra_args_must_not_repeat_the_options_of_the_chart(helm, render):
     deployments = [thing for (kind, _), thing in render(renders.EVERYTHING).items() if kind == "Deployment"]
     (manager,) = [one for made in deployments for one in made["spec"]["template"]["spec"]["containers"] if one["name"] == "manager"]
     flags = {arg.split("=")[0] for arg in manager["args"]} - {"--some"}

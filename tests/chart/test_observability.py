@@ -203,7 +203,7 @@ def test_the_monitor_finds_the_service_and_no_other(programs):
 @pytest.mark.parametrize("values, scheme", [({}, "https"), ({"metrics": {"mode": "plain"}}, "http"),
                                             ({"metrics": {"mode": "off"}}, None), ({"metrics": {"mode": False}}, None),
                                             (NAMESPACED, None)])
-def test_metrics_are_told_as_the_values_say(programs, values, scheme):
+def test_metrics_are_served_as_the_values_say(programs, values, scheme):
     made = things(programs, merged(values, {"metrics": MONITORED} if scheme else {}))
     text = json.dumps(list(made.values()))
     service = made.get(("Service", "ipu-operator-controller-manager-metrics"))
@@ -223,7 +223,7 @@ def test_labels_that_others_select_by_may_replace_the_charts(programs):
             assert metadata.count("  app.kubernetes.io/instance:") == 1, "no key is there twice"
 
 
-def test_a_prometheus_sends_its_own_token_unless_told(programs):
+def test_a_prometheus_sends_its_own_token_by_default(programs):
     made = things(programs, {"metrics": MONITORED})
     (endpoint,) = made["ServiceMonitor", "ipu-operator-controller-manager-metrics"]["spec"]["endpoints"]
     assert endpoint["bearerTokenFile"].startswith("/var/run/secrets/") and "authorization" not in endpoint

@@ -228,7 +228,7 @@ def test_simulated_hardware_has_the_ipus_asked_for(render, ipus, domains):
     assert config == {"create-ms": 0, "clusters": [{"id": "cl1", "ipulink-domains": domains, "agents": ipus // 4}]}
 
 
-def test_storage_is_an_empty_dir_unless_told(render):
+def test_storage_is_an_empty_dir_by_default(render):
     def volume(values, name):
         volumes = render(values)["Deployment", f"{name}-vipu-server"]["spec"]["template"]["spec"]["volumes"]
         return next(volume for volume in volumes if volume["name"] == "storage")

@@ -41,7 +41,7 @@ def test_it_is_a_value_here(row):
     assert row["value"] in DESCRIBED
 
 
-def test_other_mistakes_are_told_with_them(refusals):
+def test_other_mistakes_are_reported_with_them(refusals):
     for start in ["controller.image.repository: mirror/ipu-operator-controller is", 'global.vipuControllers: "pod1:8090:" is not',
                   'global.vipuControllers: "pod2:http:a=b" is not', "controller.securityContext.fsGroup: "]:
         assert [line for line in refusals if line.startswith(f"  {start}")], start

@@ -38,7 +38,7 @@ program.run(lambda words: subprocess.call(["grep", "-E", "^Sig(Ign|Blk)", "/proc
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
-def test_what_a_program_is_told_to_ignore_its_own_programs_do_not(number):
+def test_signals_that_a_program_ignores_are_not_ignored_by_its_children(number):
     folder = str(Path(__file__).resolve().parents[2] / "deploy" / "local")
     done = subprocess.run([sys.executable, "-c", PROGRAM.format(folder=folder)], capture_output=True, text=True, timeout=60,
                           preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))

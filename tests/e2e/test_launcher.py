@@ -127,7 +127,7 @@ def process_of(pod):
     return processes_of(pod["status"]["containerStatuses"][0]["containerID"].split("//")[1])[0]
 
 
-def test_the_network_policy_admits_all_that_a_job_needs_and_nobody_else(namespace, start):
+def test_the_network_policy_admits_what_a_job_needs_and_nothing_else(namespace, start):
     """As Kubernetes would judge it: the connections that there are, and those that others could try."""
     own = {"hostNetwork": False}
     other = start(job("other", UNTIL_TOLD, pod=own))
@@ -206,7 +206,7 @@ def open_gates(made):
                                  '[{"op": "remove", "path": "/spec/schedulingGates"}]')
 
 
-def test_the_longest_names_work_and_keys_that_are_deleted_before_they_are_mounted_are_made_anew(namespace, start):
+def test_the_longest_names_work_and_keys_that_are_deleted_before_they_are_mounted_are_created_again(namespace, start):
     meets = start(job("n" * 63, f"exec python3 -c '{MEET}'", workersPerJobInstance="2", pod={"hostNetwork": False}))
     dotted = start(mpi("a.b-" * 15 + "abc", 'echo "rank $OMPI_COMM_WORLD_RANK on $HOSTNAME"',
                        pod={"hostNetwork": False, "schedulingGates": [{"name": "example.org/wait"}]}))

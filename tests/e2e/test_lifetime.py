@@ -30,7 +30,7 @@ def test_the_interactive_example_is_held_for_kubectl_exec(stack, namespace):
     freed(stack, made)
 
 
-def test_the_restart_example_goes_on_where_it_stopped(namespace):
+def test_the_restart_example_resumes_where_it_stopped(namespace):
     namespace("apply", "-f", EXAMPLES / "restart.yaml")
     made = Job(namespace, "restart")
     ended = made.wait_for_state("Completed", "Failed")
@@ -114,7 +114,7 @@ def test_evicted_pods_do_what_the_policy_says(stack, namespace, start):
     assert moves.wait_for_state("Running")["restartCount"] == 1
 
 
-def test_a_pod_makes_room_for_one_of_higher_priority(stack, namespace, start):
+def test_a_pod_is_preempted_by_one_of_higher_priority(stack, namespace, start):
     node = stack.kubectl.items("nodes")[0]["status"]["allocatable"]["cpu"]
     cores = float(node[:-1]) / 1000 if node.endswith("m") else float(node)
     most = {"requests": {"cpu": f"{int(cores * 600)}m"}}

@@ -40,7 +40,7 @@ def operators(stack):
     return {pod["metadata"]["name"] for pod in stack.system.items("pods", "-l", "control-plane=controller-manager")}
 
 
-def test_a_rolling_restart_refuses_nobody(stack, namespace):
+def test_a_rolling_restart_rejects_no_request(stack, namespace):
     before = operators(stack)
     with Appliers(namespace) as appliers:
         appliers.wait_for_more()
@@ -51,7 +51,7 @@ def test_a_rolling_restart_refuses_nobody(stack, namespace):
     assert appliers.failures == []
 
 
-def test_a_leader_that_stands_still_is_followed_and_started_again(stack, start):
+def test_a_leader_that_hangs_is_replaced_and_restarted(stack, start):
     stuck = stack.leading_pod()
     send(stuck, signal.SIGSTOP)
     kube.wait_for("another leads", lambda: not stack.leader().startswith(stuck["metadata"]["name"]), 90)
@@ -88,7 +88,7 @@ def test_only_readers_read_the_metrics_of_both_replicas(stack, namespace):
         assert reader.ask(METRICS)[0] == 401
 
 
-def test_both_replicas_tell_the_statistics(stack, namespace, start):
+def test_both_replicas_serve_the_statistics(stack, namespace, start):
     made = start(job("uses", UNTIL_TOLD))
     made.wait_for_state("Running")
     visitor = Visitor(namespace, "visitor")

@@ -88,7 +88,7 @@ def everything_told(stack, namespace, *pods):
     return told
 
 
-def test_a_job_runs_to_completion_and_no_key_is_told(stack, secure, keys, start, namespace):
+def test_a_job_runs_to_completion_and_no_key_is_logged(stack, secure, keys, start, namespace):
     own = start(job("secure", ASK, pod={"nodeSelector": NODES}))
     own.wait_for_state("Completed", seconds=120)
     assert "all was answered" in own.log()

@@ -43,7 +43,7 @@ def test_the_api_server_asks_under_cert_managers_authority(namespace, kept):
 
 
 @pytest.mark.timeout(900)
-def test_a_renewal_refuses_nobody(namespace, kept):
+def test_a_renewal_rejects_no_request(namespace, kept):
     """Nor does that of the authority, with a key of its own, which the second renewal of the certificate brings along."""
     with Appliers(namespace) as appliers:
         appliers.wait_for_more()
@@ -58,7 +58,7 @@ def test_a_renewal_refuses_nobody(namespace, kept):
 
 
 @pytest.mark.timeout(900)
-def test_what_is_deleted_is_made_again_and_refuses_nobody(stack, namespace, kept):
+def test_what_is_deleted_is_created_again_and_no_request_is_rejected(stack, namespace, kept):
     with Appliers(namespace) as appliers:
         appliers.wait_for_more()
         before = kept.secret()["tls.crt"]
@@ -76,7 +76,7 @@ def test_what_is_deleted_is_made_again_and_refuses_nobody(stack, namespace, kept
 
 
 @pytest.mark.timeout(900)
-def test_who_keeps_the_certificate_changes_and_nobody_is_refused(stack, namespace, kept):
+def test_the_certificate_moves_between_owners_and_no_request_is_rejected(stack, namespace, kept):
     with Appliers(namespace) as appliers:
         appliers.wait_for_more()
         stack.install(*CERTIFIED, "admissionWebhooks.certManager.enabled=false")

@@ -112,7 +112,7 @@ def test_what_the_command_leaves_behind_lives_on_until_the_worker_ends(job, tree
 
 
 @pytest.mark.parametrize("mode", ["child", "init"])
-def test_sigterm_is_told_to_all_and_waited_for(job, mode):
+def test_sigterm_is_forwarded_to_all_processes_and_waited_for(job, mode):
     one = job()
     one.start_agent(mode=mode)
     saves = """
@@ -163,7 +163,7 @@ def test_the_workers_own_command_runs_beside(job):
     assert one.stop_agent() == (0, "")
 
 
-def test_the_workers_own_command_is_told_to_end(job):
+def test_the_workers_own_command_is_terminated(job):
     one = job()
     waits = "import os, signal as s; s.pthread_sigmask(0, {15}); os.write(1, b'up\\n'); s.sigwait({15}); os._exit(9)"
     agent = one.start_agent(0, sys.executable, "-IS", "-c", waits)

@@ -43,7 +43,7 @@ def s_client(one, *options, key=None, identity=f"{JOB}/{ATTEMPT}/0", input=b""):
         ({"IPU_JOB_KEYS_DIR": "wrong"}, "its key is wrong"),
     ],
 )
-def test_a_stranger_is_refused_and_named_once(job, tmp_path, env, reason):
+def test_an_unauthenticated_client_is_rejected_and_logged_once(job, tmp_path, env, reason):
     one = job()
     one.start_agent()
     (tmp_path / "wrong").mkdir()
@@ -122,7 +122,7 @@ def test_port_scans_and_garbage(job):
 
 
 @pytest.mark.parametrize("first_bytes", [b"", b"\x16\x03\x01\x02\x00\x01\x00"])
-def test_a_flood_that_holds_on_keeps_nobody_out(job, first_bytes):
+def test_a_flood_of_held_connections_locks_no_client_out(job, first_bytes):
     """The same from many connections that stay open; the second kind begins a handshake and goes no further."""
     one = job()
     one.start_agent()

@@ -143,7 +143,7 @@ def shown_by_processes(pids):
     return found
 
 
-def test_no_key_is_told(cluster, tmp_path):
+def test_no_key_is_logged(cluster, tmp_path):
     """However talkative Open MPI is, whatever is wrong with a key, and by no process to those who list processes."""
     mark = f"{tmp_path.name}-{os.getpid()}"
     keys = [file.read_bytes() for file in (cluster.folder / "keys").iterdir()]

@@ -64,7 +64,7 @@ os._exit({status})
 """
 
 
-def test_what_is_left_is_told_to_end(start):
+def test_remaining_processes_are_terminated(start):
     behind = 'signal.sigwait([signal.SIGTERM]); os.write(1, b"told\\n"); os._exit(0)'
     assert start(*python(TERM + LEFT.format(behind=behind, status=4))).end() == (4, "ready\ntold\n", "")
 
@@ -77,7 +77,7 @@ def test_what_ignores_that_is_killed(start):
     assert launch.process.stdout.read() == b""
 
 
-def test_a_daemon_is_told_when_the_container_ends(start, mode):
+def test_a_daemon_is_terminated_when_the_container_ends(start, mode):
     launch = start(*python(TERM + DAEMON + "os._exit(4)"))
     assert launch.process.wait(DEADLINE_S) == 4
     ready = launch.line()
@@ -146,7 +146,7 @@ def test_sigterm_in_the_linger_gives_time_too(start):
 
 
 @pytest.mark.parametrize("mode", ["init"])  # only process 1 can name processes outside the command's group
-def test_sigterm_tells_everybody_once(start):
+def test_sigterm_reaches_every_process_once(start):
     """The group first; a daemon outside it when the group is gone; nobody twice."""
     launch = start(*python(TERM + DAEMON + STUBBORN.format(command="signal.pause()")))
     assert {launch.line().rstrip(" 0123456789") for _ in range(2)} == {"daemon ready", "ready"}

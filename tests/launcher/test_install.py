@@ -48,7 +48,7 @@ def mounted(tmp_path, options, script):
     return subprocess.run(as_init(["sh", "-c", mount]), capture_output=True, text=True, timeout=DEADLINE_S)
 
 
-def test_the_copy_is_whole_and_for_everybody(call, launcher, tmp_path):
+def test_the_copy_is_complete_and_readable_by_all_users(call, launcher, tmp_path):
     done = call("install", str(tmp_path), preexec_fn=lambda: os.umask(0o077))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert read(tmp_path) == whole(launcher)
@@ -69,7 +69,7 @@ def test_each_name_is_the_program_of_that_name(call, launcher, tmp_path):
     assert (wrapped.returncode, wrapped.stdout) == (0, "x\n")
 
 
-def test_a_name_of_none_is_told_which_there_are(call, tmp_path):
+def test_an_unknown_name_lists_the_known_ones(call, tmp_path):
     call("install", str(tmp_path))
     done = subprocess.run([tmp_path / TOOLS], capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.returncode == 127
@@ -157,7 +157,7 @@ def test_a_full_volume_keeps_nothing_half(launcher, tmp_path):
     assert done.stderr.endswith("No space left on device; give the volume a larger size limit\n")
 
 
-def test_a_directory_of_somebody_else(launcher, tmp_path):
+def test_a_directory_of_another_user(launcher, tmp_path):
     script = f'd=$(mktemp -d); chmod 755 $d; setpriv --reuid {NOBODY} --clear-groups "$0" install $d; s=$?; rm -r $d; exit $s'
     readable = tmp_path / "ipu-launch"
     shutil.copy(launcher, readable)

@@ -79,7 +79,7 @@ def test_a_reader_that_goes_ends_the_writer(worker):
     assert client.wait(DEADLINE_S) == 128 + signal.SIGPIPE
 
 
-def test_input_that_nobody_wants(worker):
+def test_input_that_no_process_reads(worker):
     client = worker.remote("exec <&-; read x </dev/null; echo done")
     with pytest.raises(BrokenPipeError):
         while True:

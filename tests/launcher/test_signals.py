@@ -86,7 +86,7 @@ def test_an_ignored_sigchld_does_not_lose_the_status(call):
     assert done.returncode == 7
 
 
-def test_a_stopped_command_goes_on(start):
+def test_a_stopped_command_continues(start):
     # With exec: a shell that starts cat by vfork() cannot stop while the new process is stopped before its execve().
     launch = start("sh", "-c", "echo ready; exec cat")
     launch.line()

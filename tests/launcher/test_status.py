@@ -19,7 +19,7 @@ def test_the_commands_status_is_kept(start, status):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSEGV, signal.SIGPIPE])
-def test_a_signals_number_is_told(start, number):
+def test_a_signals_number_is_reported(start, number):
     assert start("sh", "-c", f"kill -{int(number)} $$").end() == (128 + number, "", "")
 
 
@@ -119,7 +119,7 @@ def test_help_and_version(call):
     assert call("--version").stdout.startswith("ipu-launch ")
 
 
-def test_a_full_disk_behind_stdout_is_told(call):
+def test_a_full_disk_behind_stdout_is_reported(call):
     with open("/dev/full", "wb") as full:
         done = call("--help", capture_output=False, stdout=full, stderr=-1)
     assert done.returncode == 125

@@ -116,7 +116,7 @@ def test_a_hung_up_terminal_ends_the_command(launcher):
     assert launch.process.wait(DEADLINE_S) == 128 + signal.SIGHUP
 
 
-def test_the_stop_key_does_not_hang_where_nobody_could_go_on(at_terminal, terminal):
+def test_the_stop_key_does_not_hang_without_job_control(at_terminal, terminal):
     """The launcher leads its session, as in a container: a stopped command would be stopped for ever."""
     launch = at_terminal("run", "--", *python("print('ready'); print('read ' + input())"))
     terminal.await_text(b"ready")

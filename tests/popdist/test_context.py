@@ -32,7 +32,7 @@ def test_engine_options_get_the_report_directory(context, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["0"]
 
 
-def test_run_waits_for_the_others_unless_told_not_to(context):
+def test_run_waits_for_the_other_processes_by_default(context):
     """The second instance never comes to run: its next step is a barrier, which the first has not reached yet.
     On record: POPDIST_RUN_DISABLE_SYNC=1 makes run wait for nobody; run(engine, program, name) waits for all instances,
     then runs; the name may be left out; a host sync timeout ends programs whose instances come to run at different

@@ -113,7 +113,7 @@ def test_horovodrun_helps(hvd):
     assert re.fullmatch(r"horovod-popart [\d.]+\n", version.stdout)
 
 
-def test_processes_that_do_not_find_each_other_are_told(hvd):
+def test_processes_that_do_not_find_each_other_report_it(hvd):
     said = python(hvd, "import horovod.popart as hvd; hvd.init()", expect=1, HOROVOD_SIZE="2")
     assert "the launcher says that there are 2 processes, but 1 found each other; start them with mpirun" in said
 
@@ -124,7 +124,7 @@ def test_processes_that_do_not_find_each_other_are_told(hvd):
     ("o = popart.SessionOptions(); o.hostAllReduce = o.hostWeightUpdate = True; hvd.DistributedOptimizer(None, None, o)",
      "SessionOptions.hostWeightUpdate is not supported"),
 ])  # fmt: skip
-def test_mistakes_are_told_plainly(hvd, code, says):
+def test_mistakes_are_reported_plainly(hvd, code, says):
     """On record: hostAllReduce is set before the session is made; hostWeightUpdate and hostAllReduceRemoteBuffer are
     other ways."""
     assert says in python(hvd, f"import popart, horovod.popart as hvd\n{code}", expect=1)
@@ -170,7 +170,7 @@ def official(tmp_path_factory):
 
 @pytest.mark.parametrize("first", ["ours", "official"])
 @pytest.mark.parametrize("removed", ["ours", "official"])
-def test_it_stands_beside_the_official_horovod(hvd_wheel, wheel, official, tmp_path, first, removed):
+def test_it_can_be_installed_beside_the_official_horovod(hvd_wheel, wheel, official, tmp_path, first, removed):
     """On record: it is a wheel of its own; PyTorch uses the official horovod, which PopDist does not need."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True, timeout=runs.DEADLINE_S)
     environment = ("--python", tmp_path / "env" / "bin" / "python")

@@ -161,7 +161,7 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
     ("popdist.setTimeout(0)", "a positive number of seconds"),
     ("popdist.execute_on_instances({1}, print)", "there are instances 0 to 0"),
 ])  # fmt: skip
-def test_mistakes_are_told_plainly(site, code, says):
+def test_mistakes_are_reported_plainly(site, code, says):
     """On record: a backend is registered, initialised and finalised, each once and in this order."""
     assert says in python(site, f"import numpy, popdist\n{code}", expect=1)
 
@@ -188,7 +188,7 @@ def test_tensors_are_written_only_where_they_may_be(site, array, says):
     assert says in python(site, code)
 
 
-def test_the_time_limit_is_30_s_unless_told_otherwise(site):
+def test_the_default_time_limit_is_30_s(site):
     code = "import popdist; before = popdist.getTimeout(); popdist.setTimeout(2.5); print(before, popdist.getTimeout())"
     assert python(site, code) == "30.0 2.5\n"
     assert python(site, code, POPDIST_COLLECTIVE_TIMEOUT="7") == "7.0 2.5\n"

@@ -38,7 +38,7 @@ def hold(site):
     ([(0, 4), (8, 8)], ["--num-replicas=4"], 25),
     ([(0, 1), (2, 1)], [], 1),
 ])  # fmt: skip
-def test_the_first_that_nobody_holds_a_part_of_is_taken(site, hold, held, words, parent):
+def test_the_first_partition_without_an_owner_is_used(site, hold, held, words, parent):
     """On record: the first device of the size that can be attached to is taken."""
     for first, count in held:
         hold(first, count)

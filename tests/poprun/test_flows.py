@@ -46,7 +46,7 @@ def test_a_partition_that_fails_at_first_is_made_again(faulty):
 
 
 @pytest.mark.parametrize("attempts", [1, 3])
-def test_one_that_always_fails_is_told_and_does_not_stay(faulty, attempts):
+def test_a_partition_that_always_fails_is_reported_and_removed(faulty, attempts):
     set_faults(faulty.server, "partitions: [{partition: p, on: create, error: no clock}]")
     _, err = faulty(*KEEP, f"--vipu-partition-attempts={attempts}", "true", expect=1)
     said = lines_of(err)
@@ -75,7 +75,7 @@ def test_a_removal_that_gets_lost_is_asked_for_again(faulty):
     assert faulty.partitions() == {}
 
 
-def test_a_partition_that_cannot_be_removed_is_told(faulty):
+def test_a_partition_that_cannot_be_removed_is_reported(faulty):
     """The run itself went well, and so says the exit status."""
     set_faults(faulty.server, "calls: [{method: RemovePartition, status: FAILED_PRECONDITION}]")
     _, err = faulty(*CREATE, "true")
@@ -83,7 +83,7 @@ def test_a_partition_that_cannot_be_removed_is_told(faulty):
     assert line.startswith("[E] Partition p could not be removed: ") and line.endswith("; vipu remove partition p")
 
 
-def test_somebody_elses_partition_of_that_name_stays(faulty):
+def test_another_owners_partition_of_that_name_stays(faulty):
     """It was made after poprun had looked: the list that poprun sees lacks it."""
     faulty.vipu("create", "partition", "other", "--size", "1")
     set_faults(faulty.server, "calls: [{method: CreatePartition, status: ALREADY_EXISTS, takes-effect: true}]")
@@ -119,7 +119,7 @@ def test_a_reset_is_tried_again(faulty):
     assert untag(out) == ["x"] and faulty.partitions() == {"p": (4, 1)}
 
 
-def test_a_partition_in_error_is_told_with_the_cure(faulty):
+def test_a_partition_in_error_is_reported_with_the_remedy(faulty):
     """On record: devices in error are cured by a reset of their partition."""
     faulty.vipu("create", "partition", "p", "--size", "4", "--reconfigurable")
     set_faults(faulty.server, "partitions: [{partition: p, on: now, times: 1, error: its cable is out}]")
@@ -181,7 +181,7 @@ def test_a_partition_is_made_where_it_is_asked_for(wide):
     assert "partition r cannot be created: " in err and "elsewhere" in err
 
 
-def test_one_without_room_changes_nothing(wide):
+def test_a_partition_that_does_not_fit_changes_nothing(wide):
     wide.vipu("create", "partition", "other", "--size", "64", "--cluster", "cl1", "--index", "0")
     _, err = wide(*CREATE, "--num-replicas=128", "--num-instances=2", "true", expect=1)
     assert "partition p cannot be created: " in err and "not enough free IPUs: 128 IPUs" in err

@@ -103,7 +103,7 @@ def test_an_unreachable_host_is_named_with_reason_and_cure(poprun):
     assert said[2] == "[E] 2 of 3 hosts cannot be reached; nothing was started"
 
 
-def test_an_agent_that_is_not_there_is_told(poprun):
+def test_a_missing_agent_is_reported(poprun):
     _, err = poprun.offline("--host=far1", "true", environment=mpirun_here("/no/agent"), expect=1)
     assert "host far1 cannot be reached: /no/agent: No such file or directory" in err
 

@@ -159,7 +159,7 @@ def test_the_cache_can_be_named_or_left_out(lan):
         (lan.own(name) / "kept").rmdir()
 
 
-def test_a_host_without_room_for_the_cache_says_so_and_goes_on(lan):
+def test_a_host_without_space_for_the_cache_reports_it_and_continues(lan):
     only_here = lan.folder / "only-here"
     only_here.mkdir()
     lan.hosts.inside("host1", "mount", "-t", "tmpfs", "-o", "ro", "none", only_here)

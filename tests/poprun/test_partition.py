@@ -94,7 +94,7 @@ def test_a_partition_that_was_there_is_never_removed(site):
 
 
 @pytest.mark.parametrize("instances", [1, 2, 4])
-def test_one_that_does_not_fit_is_told_with_the_cure(site, instances):
+def test_a_partition_that_does_not_fit_is_reported_with_the_remedy(site, instances):
     """On record: a partition that is absent or does not fit fails the launch, with the advice to update it; a fixed
     partition that was made for another shape ends in a host sync timeout."""
     site.vipu("create", "partition", "p", "--size", "16")

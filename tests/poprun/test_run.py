@@ -261,7 +261,7 @@ def test_a_dry_run_starts_nothing(poprun):
     assert err == "" and not (poprun.folder / "made").exists()
 
 
-def test_every_mistake_is_told_at_once(poprun):
+def test_every_mistake_is_reported_at_once(poprun):
     _, err = poprun("--num-replicas=x", "--offline-mode=perhaps", "--nope", "true", expect=1)
     lines = err.splitlines()
     assert len(lines) == 3 and all(line.startswith("POPRUN ERROR: ") for line in lines)

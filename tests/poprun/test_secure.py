@@ -81,7 +81,7 @@ def test_a_wrong_key_is_refused(poprun, secure):
     assert "POPRUN [E]" in err and "wrong-key" not in err
 
 
-def test_a_file_of_vipu_that_is_wrong_is_told(poprun):
+def test_a_wrong_file_of_vipu_is_reported(poprun):
     path = poprun.folder / "bad.hcl"
     path.write_text('api-hots = "x"\n')
     _, err = poprun("true", environment={"VIPU_CLI_CONFIG": str(path)}, expect=1)

@@ -115,7 +115,7 @@ def test_clients_that_reset_what_is_finished(server, others):
         peer.send(rawh2.reset(stream, 8))
 
 
-def test_replies_that_nobody_reads(serve, dial):
+def test_replies_that_are_never_read(serve, dial):
     """A client that asks for much and gives no window is refused before the replies fill the memory."""
     server = serve("clusters: [{id: cl1, ipulink-domains: 16}]")
     reply = sum(len(key) + len(value) for ipus in dial(server.target).attributes().values()
@@ -132,7 +132,7 @@ def test_replies_that_nobody_reads(serve, dial):
     assert dial(server.target).version() == "1.18.0"
 
 
-def test_more_connections_than_there_is_room(server, others):
+def test_more_connections_than_the_limit(server, others):
     peers = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
     # Those that say nothing hold no place for long: here, until they are closed.
     assert others.version() == "1.18.0"

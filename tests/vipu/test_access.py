@@ -25,7 +25,7 @@ def test_the_client_says_who_calls(generic):
 
 
 @pytest.mark.parametrize("options", [[], ["user:", "key:"]])
-def test_nobody_in_particular(generic, options):
+def test_no_user_in_particular(generic, options):
     (line,) = probe(generic.port, *options, "version")
     assert line.kind == "ok"
     assert not {"vipu-user-id", "vipu-access-key"} & set(generic.metadata)
@@ -66,7 +66,7 @@ def test_a_key_is_kept_in_no_table(raw):
 
 
 @pytest.mark.parametrize("code", ["UNAUTHENTICATED", "PERMISSION_DENIED"])
-def test_refusals_are_told_in_the_controllers_words(generic, code):
+def test_refusals_are_reported_in_the_controllers_words(generic, code):
     refuse = lambda _, context: context.abort(grpc.StatusCode[code], "alice: no such user, or not his key")
     generic.answers.update(ListPartitions=refuse, CreatePartition=refuse)
     lines = probe(generic.port, "user:alice", f"key:{KEY}", "list", "create:p1:4")

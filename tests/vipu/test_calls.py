@@ -102,7 +102,7 @@ def test_unknown_partitions(quick):
         assert "p9" in refused(grpc.StatusCode.NOT_FOUND, call, "p9")
 
 
-def test_room(quick):
+def test_free_ipus(quick):
     """On record: a partition is an isolated set of IPUs."""
     for number in range(4):
         quick.create(f"p{number}", 16)
@@ -116,7 +116,7 @@ def test_room(quick):
     assert sorted(p for partition in quick.list() for p in places(partition)) == [(0, i) for i in range(64)]
 
 
-def test_room_over_another_number_of_domains(serve, dial):
+def test_free_ipus_of_another_number_of_domains(serve, dial):
     client = dial(serve("create-ms: 0\nclusters: [{id: small, ipulink-domains: 2, agents: 4}]").target)
     reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p1", 16)
     assert reason == ("not enough free IPUs: 16 IPUs over 1 IPU-Link domain requested; "

@@ -323,7 +323,7 @@ def test_refusals(run):
         assert (result.returncode, result.stderr) == (1, f'{words[0]} partition (p9): failed: partition "p9" not found\n')
 
 
-def test_nobody_answers(run):
+def test_no_controller_answers(run):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         result = run("list", "partition", "--api-timeout", "1", port=port)
@@ -420,7 +420,7 @@ def test_mistakes_in_the_configuration_file(run, tmp_path):
     assert missing.returncode == 2 and "none.hcl" in missing.stderr
 
 
-def test_every_mistake_is_told_at_once(run, tmp_path):
+def test_every_mistake_is_reported_at_once(run, tmp_path):
     path = tmp_path / "x.hcl"
     path.write_text('api-prot = "8090"\n')
     result = run("crate", "partition", "--siez", "4", "--gcd", "x", "--api-port", "0", "--config", str(path))

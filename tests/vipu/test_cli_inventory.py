@@ -78,7 +78,7 @@ def test_clusters(serve, vipu):
         ["cl2", "1", "mesh", "unlooped", "16", "ag1 ag2 ag3 ag4"]]
 
 
-def test_room(serve, vipu):
+def test_free_ipus(serve, vipu):
     """What is told to fit does fit, one after the other, and then no more does.
     On record: a call tells how many more partitions of a size there could be."""
     port = serve(CLUSTERS).port

@@ -178,7 +178,7 @@ def test_zsh(server):
     shell.close()
 
 
-def test_nobody_to_ask():
+def test_no_controller_is_configured():
     """Completion without a controller is quick, silent, and knows its own words."""
     assert candidates("-P", "1", "get", "partition", "") == []
     assert candidates("get", "")[0] == "partition"

@@ -54,7 +54,7 @@ def test_every_status(generic, code, kind, is_unknown):
     assert line.text == f"{code}: so wird's nichts: 100 % \u00fc?"
 
 
-def test_a_late_answer_is_a_time_out_and_disturbs_nobody(generic):
+def test_a_late_answer_is_a_timeout_and_disturbs_no_other_call(generic):
     hold = threading.Event()
 
     def late(request, _):
@@ -364,7 +364,7 @@ def test_a_peer_that_speaks_something_else(raw):
         assert line.kind == "io", line.text
 
 
-def test_nobody_listens():
+def test_no_controller_listens():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     lines = probe(port, "create:p1:4", "wait", "version@50")

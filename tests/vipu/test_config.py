@@ -112,7 +112,7 @@ clusters:
     ("clusters: *x", ["line 1: "]),
     ("just text", ["line 1: expected settings"]),
 ])
-def test_every_mistake_has_its_line(tmp_path, text, problems):
+def test_every_mistake_is_reported_with_its_line(tmp_path, text, problems):
     status, out = check(tmp_path, text)
     assert status == 1
     for problem in problems:
@@ -181,7 +181,7 @@ def test_one_connection_too_many(serve):
         sock.close()
 
 
-def test_idle_connections_make_room(serve, dial):
+def test_idle_connections_are_evicted(serve, dial):
     """Whoever holds all connections without a call keeps nobody out for good, and connects again when there is one."""
     server = serve("limits: {connections: 2}\nclusters: [{id: a}]")
     idle = [dial(server.target) for _ in range(2)]

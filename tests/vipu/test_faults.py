@@ -88,7 +88,7 @@ def test_a_call_that_takes_effect_and_is_answered_too_late(server, client):
     client.create("p2", 1)  # the rule is used up
 
 
-def test_a_call_that_takes_effect_only_when_nobody_waits_for_it(server, client):
+def test_a_call_that_takes_effect_after_its_client_is_gone(server, client):
     set_faults(server, "calls: [{method: CreatePartition, times: 1, latency-ms: 2000}]")
     call = create_of(client, "p1", DEADLINE_S)
     until(lambda: not shown(server), "the call is on its way")
@@ -127,7 +127,7 @@ def test_a_method_that_does_not_exist_is_no_way_around(server, client):
     refused(grpc.StatusCode.INTERNAL, call, b"", timeout=DEADLINE_S)
 
 
-def test_a_controller_that_stalls_until_told(server, client):
+def test_a_controller_that_stalls_until_released(server, client):
     client.version()  # the connection stands, so that a call is on its way at once
     set_faults(server, "stall: true")
     waiting = [create_of(client, f"p{i}", DEADLINE_S) for i in range(20)]
@@ -360,7 +360,7 @@ def test_mistakes_at_run_time_change_nothing(server, client):
     assert shown(server) == {"linger-ms": 7}
 
 
-def test_in_the_configuration_every_mistake_has_its_line(tmp_path):
+def test_every_mistake_of_the_configuration_is_reported_with_its_line(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("clusters: [{id: a}]\nfaults:\n  calls:\n  - {drop: yes}\n  hardware:\n  - {agent: agg1}\n")
     done = subprocess.run([program("vipu-server"), "--check", str(path)], capture_output=True, text=True,

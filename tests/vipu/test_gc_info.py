@@ -299,7 +299,7 @@ def test_a_controller_that_refuses_the_configuration(controller, desk):  # noqa:
     assert bad(desk.info("-l"), "agent ag1 is in error", "vipu reset partition p1").count("Id:") == 0
 
 
-def test_many_errors_are_all_told(controller, desk):  # noqa: F811
+def test_many_errors_are_all_reported(controller, desk):  # noqa: F811
     desk.point_at(controller.target, "p1")
     controller.status.ready_state = pb.PS_ERROR
     controller.status.errors[:] = [f"agent ag{i}: the exchange of IPU 3 stopped" for i in range(64)]
@@ -388,7 +388,7 @@ clusters: [{{id: cl1}}, {{id: cl2, agents: [bg1], allocations: [{{id: b, agents:
 
 # Failures.
 
-def test_nobody_answers(desk):  # noqa: F811
+def test_no_controller_answers(desk):  # noqa: F811
     """As vipu says it: "unable to connect to VIRM/V-IPU Controller at ..."."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         desk.point_at("127.0.0.1:%d" % silent.getsockname()[1], "p1")

@@ -206,7 +206,7 @@ def test_the_guide_has_every_option(desk, name):  # noqa: F811
     assert [word for word in known if word not in guide and word not in ("--help", "--version")] == []
 
 
-def test_the_lock_folder_is_for_everybody(p1):
+def test_the_lock_folder_is_writable_by_all_users(p1):
     p1.attach("p1", 0, 1)
     until(lambda: p1.locks.is_dir(), "the folder of locks")
     assert p1.locks.stat().st_mode & 0o7777 == 0o1777

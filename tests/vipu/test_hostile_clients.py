@@ -51,7 +51,7 @@ def test_a_flood(server, others, piece):
 
 
 @pytest.mark.parametrize("name", ["ping", "settings"])
-def test_a_flood_whose_answers_nobody_reads(server, others, name):
+def test_a_flood_whose_answers_are_never_read(server, others, name):
     peer = Raw(server.port)
     with pytest.raises(ENDS):
         for _ in range(10000):

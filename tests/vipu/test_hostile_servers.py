@@ -65,7 +65,7 @@ def test_a_flood_that_is_read(raw, piece):
 
 @pytest.mark.parametrize("piece", [lambda stream: frame(PING, b"12345678"), lambda stream: rawh2.settings((4, 65535))],
                          ids=["ping", "settings"])
-def test_a_flood_whose_answers_nobody_reads(raw, piece):
+def test_a_flood_whose_answers_are_never_read(raw, piece):
     """What the client would have to say piles up, so it ends the connection."""
     line = call_flooded(raw, flood(piece, 1000000, reads=False))
     assert (line.kind, line.code, line.unknown) == ("io", 14, True), line

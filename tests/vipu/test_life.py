@@ -101,7 +101,7 @@ def test_relocation(serve, dial):
     wait_state(client, "stays", pb.PS_ERROR, pb.POS_FAILED)
 
 
-def test_no_room_to_relocate(serve, dial):
+def test_no_free_ipus_to_relocate_to(serve, dial):
     server = serve(QUICK)
     client = dial(server.target)
     client.create("p1", 64, relocatable=True)
@@ -210,7 +210,7 @@ def test_gateway_routing(serve, dial, topology, routing, works):
         assert "gateway" in refused(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p2", 4, gw_routing_type=routing)
 
 
-def test_what_the_ipuof_client_is_told(serve, dial):
+def test_what_the_ipuof_client_receives(serve, dial):
     """On record: an attribute says that a partition is Fabric Reconfigurable; GcdID is a message, so that GCD 0 differs
     from all GCDs."""
     client = dial(serve(QUICK).target)

@@ -34,7 +34,7 @@ def scrape(server):
     return families, samples
 
 
-def test_what_is_there_is_told(serve, dial):
+def test_what_exists_is_listed(serve, dial):
     server = serve("admin-listen: 127.0.0.1:0\ncreate-ms: 0\n"
                    "clusters: [{id: a, agents: 4}, {id: b, ipulink-domains: 2, agents: 32}]\n")
     client = dial(server.target)

@@ -155,7 +155,7 @@ def test_partitions_whose_hardware_comes_back(serve, dial):
     until(lambda: client.status("p1").ready_state == pb.PS_ACTIVE, "a reset brings it back")
 
 
-def test_calls_go_on_meanwhile(serve, dial):
+def test_calls_continue_meanwhile(serve, dial):
     more = HEAD + ("secure: false\nusers: [{id: u, access-key: some-key-1, allocations: [half]}]\nclusters:\n"
                    "  - {id: cl1, agents: 8, allocations: [{id: half, agents: [ag5, ag6]}]}\n  - {id: cl2}\n")
     server = serve(ONE)

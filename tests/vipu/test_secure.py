@@ -77,7 +77,7 @@ CALLS = [Client.version, Client.list, Client.attributes, lambda c: c.create("p",
 @pytest.mark.parametrize("who", [{}, {"user_id": "mallory", "access_key": ALICE}, {"user_id": "alice", "access_key": BOB},
                                  {"user_id": "alice", "access_key": ALICE[:-1]}, {"user_id": "alice", "access_key": ALICE + "x"},
                                  {"user_id": "carol", "access_key": ""}, {"user_id": "", "access_key": ALICE}])
-def test_a_stranger_may_do_nothing(secure, dial, who):
+def test_an_unknown_user_may_do_nothing(secure, dial, who):
     """On record: secure mode knows users by access keys."""
     client = dial(secure.target, **who)
     for call in CALLS:
@@ -168,7 +168,7 @@ def test_ids_are_one_name_space(alice, bob):
     assert refused(bob.create, "p", 1)[0] == grpc.StatusCode.ALREADY_EXISTS
 
 
-def test_without_secure_mode_everybody_sees_everything(serve, dial, tmp_path):
+def test_without_secure_mode_every_user_sees_everything(serve, dial, tmp_path):
     """"Without `--secure`, no authentication: everyone sees every allocation" [D]."""
     server = serve(config(tmp_path).replace("secure: true", "secure: false"))
     nobody, wrong = dial(server.target), dial(server.target, user_id="alice", access_key="wrong-key")

@@ -120,7 +120,7 @@ def test_the_next_address_is_tried_when_one_is_not_believed(ask, keep, authority
     assert bad.servicer.metadata == {}, "nothing was sent to who certificate verification failed"
 
 
-def test_what_is_wrong_with_a_peer_is_told_rather_than_that_another_is_not_there(ask, keep, stranger):
+def test_an_error_of_a_peer_is_reported_before_a_missing_one(ask, keep, stranger):
     bad = keep(Good("127.0.0.1", 0, stranger.sign("lonely", f"DNS:{NAME}")))
     (line,) = ask(bad.port, "create:p1:4")
     assert (line.kind, line.sent) == ("denied", False) and "unknown authority" in line.text

@@ -38,7 +38,7 @@ def test_objects_come_change_and_go(cluster, namespace, probe_of):
     assert number(output, "skipped") == 0 and "sent WATCH configmaps 1 failed 0" in output
 
 
-def test_creating_again_is_told_apart_from_a_conflict(cluster, namespace, probe_of):
+def test_creating_again_is_distinguished_from_a_conflict(cluster, namespace, probe_of):
     body = json.dumps({"metadata": {"name": "a"}})
     where = (cluster.kubeconfig, "-n", namespace)
     assert "http 201" in probe_of(*where, "--body", body, "send", "POST", "configmaps").end()
@@ -73,7 +73,7 @@ def test_an_invalid_object_is_named_with_its_fields(cluster, namespace, probe_of
     assert "spec.containers[0].name" in output and "spec.containers[1].name" in output
 
 
-def test_quota_and_a_dying_namespace_are_told_apart(cluster, namespace, probe_of):
+def test_quota_and_a_terminating_namespace_are_distinguished(cluster, namespace, probe_of):
     cluster.kubectl("create", "quota", "-n", namespace, "q", "--hard=configmaps=0")
     body = ("--body", '{"metadata":{"name":"a"}}', "send", "POST", "configmaps")
     deadline = time.monotonic() + DEADLINE

@@ -11,7 +11,7 @@ from scripted import Exchange
 LEASE_S = 6  # as kube_probe asks for
 
 
-def test_one_holds_and_the_other_follows_when_it_is_given_back(cluster, namespace, probe_of):
+def test_one_holds_the_lease_and_the_other_follows_when_it_is_released(cluster, namespace, probe_of):
     first = probe_of(cluster.kubeconfig, "-n", namespace, "lease", "l")
     first.wait("started")
     second = probe_of(cluster.kubeconfig, "-n", namespace, "lease", "l")
@@ -40,7 +40,7 @@ def test_a_dead_holder_is_followed_when_its_time_is_over(cluster, namespace, pro
     assert after["leaseTransitions"] == 1
 
 
-def test_a_lease_that_somebody_deletes_is_made_again(cluster, namespace, probe_of):
+def test_a_deleted_lease_is_created_again(cluster, namespace, probe_of):
     probe = probe_of(cluster.kubeconfig, "-n", namespace, "lease", "l")
     holder = probe.wait("holder").split()[1]
     probe.wait("started")

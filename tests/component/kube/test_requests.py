@@ -101,7 +101,7 @@ def test_a_refused_token_is_read_again_once(server, probe_of, tmp_path):
     assert "http 401 kind denied denial credentials" in output and len(server.seen) == 4
 
 
-def test_a_warning_is_told_once(server, probe_of):
+def test_a_warning_is_logged_once(server, probe_of):
     deprecated, other = '299 - "x is deprecated"', '299 - "y is unknown"'
     server.script(answer(201, Warning=deprecated), answer(201, Warning=other))
     server.always(answer(201, Warning=deprecated))
@@ -129,7 +129,7 @@ def test_without_the_lease_nothing_is_written(server, probe_of):
     assert "http 200" in probe_of(server, "-n", "n", "--no-lease", "send", "GET", "configmaps", "a").end()
 
 
-def test_answers_that_are_no_json_are_told_by_their_status(server, probe_of):
+def test_answers_that_are_not_json_are_reported_by_their_status(server, probe_of):
     server.script(*[lambda e: e.reply(502, b"<html>bad gateway</html>", content_type="text/html")] * 3)
     output = probe_of(server, "-n", "n", "send", "GET", "configmaps", "a").end()
     assert "http 502 kind input/output" in output and "status 502" in output

@@ -184,7 +184,7 @@ def test_a_storm_of_refusals_loses_nothing_and_lists_nothing(server, probe_of):
     assert "change n/a uid-a x > -" not in probe.stop()
 
 
-def test_error_events_other_than_410_go_on_from_the_position(server, probe_of):
+def test_watches_resume_from_their_position_after_error_events_other_than_410(server, probe_of):
     server.script(
         then(("ERROR", {"kind": "Status", "code": 500, "message": "etcd is tired"})),
         lambda exchange: exchange.stream().event("ADDED", config_map("b", 11)).hold(),

@@ -242,7 +242,7 @@ def test_mistakes_in_the_launchers_variables_are_named(webhooks):
         "0].valueFrom", "0].valueFrom.secretKeyRf", "1].valueFrom", "1].valueFrom.fieldRef.fieldPath", "2].vlaue")}
 
 
-def test_what_fits_the_workers_and_not_their_launcher_is_told(webhooks):
+def test_a_quota_that_fits_the_workers_but_not_their_launcher_is_reported(webhooks):
     workers = pod_template(container(volumeDevices=[{"name": "disk", "devicePath": "/data"}]),
                            volumes=[{"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}], hostNetwork=True)
     own = pod_template({"name": "head", "volumeMounts": [{"name": "x", "mountPath": "/data"}]},

@@ -181,7 +181,7 @@ HALVES = b"", b"GET /healthz HTTP/1.1\r\nHost: ", b"POST /query HTTP/1.1\r\nHost
 HALF_HELLO = b"\x16\x03\x01\x02\x00\x01"
 
 
-def test_a_crowd_keeps_nobody_out_and_disturbs_no_request(world):
+def test_many_connections_lock_no_client_out_and_disturb_no_request(world):
     api = world.make_api_proxy()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))  # as some nodes have it

@@ -35,7 +35,7 @@ def samples(operator):
     return samples_of(text)
 
 
-def test_jobs_ipus_and_the_line_are_told(world, vipu):
+def test_metrics_of_jobs_ipus_and_the_queue(world, vipu):
     operator = world.start_operator(vipu.address)
     vipu.client.create("theirs", size=8, reconfigurable=True)
     holds = world.job("holds", ipusPerJobInstance="32")
@@ -65,7 +65,7 @@ def test_jobs_ipus_and_the_line_are_told(world, vipu):
     vipu.start()
 
 
-def test_the_time_of_each_phase_is_told_when_it_ends(world, vipu):
+def test_the_duration_of_each_phase_is_reported_when_it_ends(world, vipu):
     operator = world.start_operator(vipu.address)
     counts = lambda: {key[1]: value for key, value in samples(operator).items()  # noqa: E731
                       if key[0] == "ipu_operator_phase_duration_seconds_count"}

@@ -41,7 +41,7 @@ def vendors_job(world, name, **spec):
     return job
 
 
-def test_one_that_is_nobodys_is_given_back(world, vipu):
+def test_a_partition_without_an_owner_is_released(world, vipu):
     make(vipu, "left-behind", "My_Own", "kept")
     operator = world.start_operator(vipu.address)
     job = world.job("ours")
@@ -152,7 +152,7 @@ def adopted(world, vipu):
     return job, partition
 
 
-def test_an_adopted_job_starts_anew_on_another(world, vipu):
+def test_an_adopted_job_restarts_on_another_partition(world, vipu):
     job, partition = adopted(world, vipu)
     job.annotate(**{"graphcore.ai/adopt": "true"})
     job.run_pods(1)
@@ -161,7 +161,7 @@ def test_an_adopted_job_starts_anew_on_another(world, vipu):
     assert len(vipu.partitions()) == 1
 
 
-def test_the_operator_is_needed_until_an_adopted_one_is_given_back(world, vipu):
+def test_the_operator_is_needed_until_an_adopted_partition_is_released(world, vipu):
     job, partition = adopted(world, vipu)
     for flags in ((), ("--drain",)):
         refused = before_uninstall(world, *flags)

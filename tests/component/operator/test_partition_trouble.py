@@ -101,7 +101,7 @@ def test_a_partition_removed_behind_our_back_is_made_again(world, vipu):
     assert list(vipu.partitions()) == [f"p-robbed-{world.ns}-0"]
 
 
-def test_what_is_made_anew_in_time_is_no_trouble(world, vipu):
+def test_a_partition_that_is_re_created_in_time_is_not_reported(world, vipu):
     """poprun inside a job removes and makes the job's own partition."""
     world.start_operator(vipu.address, "--trouble-seconds", 600)
     job = world.job("poprun")

@@ -74,7 +74,7 @@ def test_its_memory_is_not_dumped(world, vipu):
     assert re.search(r"^Max core file size +0 +0 ", world.start_operator(vipu.address).of_process("limits"), re.M)
 
 
-def test_no_key_of_the_webhooks_and_no_variable_of_a_job_is_told(world):
+def test_no_key_of_the_webhooks_and_no_variable_of_a_job_is_logged(world):
     planted_value, webhooks = new_key(), Webhooks(world, "--log-level", "debug")
 
     def job(name, variable):
@@ -99,7 +99,7 @@ def launch_keys(world):
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_no_key_of_a_launch_is_told(world, vipu, form):
+def test_no_key_of_a_launch_is_logged(world, vipu, form):
     """Neither of the first start nor of the next."""
     world.start_operator(vipu.address, "--log-level", "debug", "--log-format", form)
     job = world.job("led", workersPerJobInstance="2", launcher={"command": ["mpirun"]},
@@ -165,7 +165,7 @@ def test_a_controller_without_keys_mounts_nothing(world, vipu, mounted):
     assert not any(item["name"].startswith("VIPU_CLI") for item in pod["spec"]["containers"][0]["env"])
 
 
-def test_who_is_not_let_in_is_told_the_secret_and_goes_on_when_it_is_mended(world, vipu, mounted, make_secure, authority,
+def test_a_job_without_access_names_the_secret_and_continues_when_it_is_corrected(world, vipu, mounted, make_secure, authority,
                                                                            stranger):
     names = ("wrong-key", "wrong-ca", "no-secret")
     servers = {name: make_secure(name) for name in names}

@@ -207,7 +207,7 @@ def test_the_kubeconfig_may_name_a_credential_plugin(world, tmp_path):
     assert failed.stderr.startswith("no session\n"), "its own words are shown"
 
 
-def test_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_together():
     done = operator_program.run("before-uninstall", "now", "--seconds", "0")
     assert done.returncode == 2
     assert '"now" is no option' in done.stderr and "--seconds" in done.stderr

@@ -154,7 +154,7 @@ def test_a_refused_template_names_the_field_and_takes_no_ipus(world, creates):
     assert job.records() == {} and creates() == 0
 
 
-def test_a_refused_template_is_judged_anew_when_it_changes(world, vipu, proxy):
+def test_a_rejected_template_is_checked_again_when_it_changes(world, vipu, proxy):
     job = world.job("mended", workers={"template": pod_template(container(image=" "))})
     job.wait("Failed", "PodTemplateRefused")
     assert requests_while_renewing(world, proxy) == [], "no hot loop"
@@ -256,7 +256,7 @@ def test_a_missing_service_account_is_waited_for(world, vipu):
     assert job.wait_pods(1)["account-worker-0"]["spec"]["serviceAccountName"] == "trainer"
 
 
-def test_a_pod_of_somebody_else_is_not_adopted(world, vipu):
+def test_a_pod_of_another_owner_is_not_adopted(world, vipu):
     world.start_operator(vipu.address)
     theirs = world.api.create("pods", world.ns, {
         "metadata": {"name": "taken-worker-0", "labels": {"graphcore.ai/job-name": "taken"}},
@@ -273,7 +273,7 @@ def test_a_pod_of_somebody_else_is_not_adopted(world, vipu):
           "our own pod", tell=world.tell)
 
 
-def test_a_service_of_somebody_else_is_not_adopted(world, vipu):
+def test_a_service_of_another_owner_is_not_adopted(world, vipu):
     world.start_operator(vipu.address)
     theirs = world.api.create("services", world.ns, {"metadata": {"name": "shared-workers"},
                                                      "spec": {"ports": [{"port": 80}]}})
@@ -310,7 +310,7 @@ def test_a_restart_policy_in_the_template_is_warned_of(world, vipu):
     assert event["type"] == "Warning"
 
 
-def test_a_record_of_somebody_else_is_not_adopted(world, vipu):
+def test_a_record_of_another_owner_is_not_adopted(world, vipu):
     world.start_operator(vipu.address)
     name = f"p-booked-{world.ns}-0"
     world.api.create("configmaps", "ipu-system", {"metadata": {"name": name}, "data": {"what": "something else"}})

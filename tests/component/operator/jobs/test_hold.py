@@ -96,7 +96,7 @@ def test_an_out_of_service_node_ends_the_hold(world, vipu):
     finish(world, vipu, job)
 
 
-def test_a_node_that_booted_anew_ends_the_hold(world, vipu):
+def test_a_rebooted_node_ends_the_hold(world, vipu):
     world.start_operator(vipu.address, "--hold-seconds", 600)
     job = world.job("rebooted")
     old = lose_the_pod(world, job)

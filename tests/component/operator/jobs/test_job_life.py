@@ -120,7 +120,7 @@ def test_two_instances_of_two_workers(world, vipu):
     assert vipu.partitions() == {}
 
 
-def test_deletion_gives_back_before_the_job_goes(world, vipu):
+def test_deletion_releases_ipus_before_the_job_is_gone(world, vipu):
     world.start_operator(vipu.address)
     job = world.job("short")
     pod = job.run_pods(1)["short-worker-0"]
@@ -323,7 +323,7 @@ def test_a_service_of_an_earlier_version_is_left_to_the_cluster(world, vipu):
     assert not any(name.endswith("ipv4") for name in names_of(world, job))
 
 
-def test_an_endpoint_slice_of_somebody_else_is_not_adopted(world, vipu):
+def test_an_endpoint_slice_of_another_owner_is_not_adopted(world, vipu):
     world.start_operator(vipu.address)
     theirs = world.api.create("endpointslices", world.ns, {
         "metadata": {"name": "taken-workers-0-ipv4"}, "addressType": "IPv4", "endpoints": []})

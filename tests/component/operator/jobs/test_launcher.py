@@ -161,7 +161,7 @@ def test_a_worker_deleted_by_hand_starts_all_again(world, vipu):
     assert job.wait("Running", "Running")["restartCount"] == 0
 
 
-def test_keys_that_were_deleted_in_a_crash_are_made_anew(world, vipu):
+def test_keys_that_were_deleted_in_a_crash_are_created_again(world, vipu):
     world.start_operator(vipu.address)
     job = launched(world, "keys")
     pods = job.wait_pods(2)

@@ -52,7 +52,7 @@ def test_nothing_passes_the_head(world, vipu):
     assert list(vipu.partitions()) == [f"p-small-{world.ns}-0"]
 
 
-def test_a_job_whose_template_is_being_checked_stands_in_line(world, vipu):
+def test_a_job_whose_template_is_being_checked_keeps_its_place_in_the_queue(world, vipu):
     """On the page alone: the job itself gives no reason before there is an answer."""
     proxy, may_answer = world.make_api_proxy(), threading.Event()
     proxy.before = lambda seen: "dryRun" not in seen.query or may_answer.wait(20)
@@ -78,7 +78,7 @@ def test_only_who_is_in_the_way_is_named(world, vipu):
     assert told["queue"]["blockedBy"] == [f"{world.ns}/small"] and f"in use by {world.ns}/small (16 IPUs)" in told["lastMessage"]
 
 
-def test_nobody_waits_where_there_is_room_for_all(world, vipu):
+def test_no_job_waits_when_all_fit(world, vipu):
     """While records are made one after the other, what they stand for is not counted twice."""
     jobs = [world.job(f"fits-{i:02}", ipusPerJobInstance="1") for i in range(64)]
     world.start_operator(vipu.address)
