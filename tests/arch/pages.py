@@ -109,12 +109,12 @@ def states():
     page = (ROOT / "docs" / "jobs.md").read_text()
     picture = next(block.text for block in pages.blocks_of("docs/jobs.md") if block.text.startswith("stateDiagram"))
     drawn = {word for ends in re.findall(r"^ *(\S+) --> (\w+|\[\*\])", picture, re.MULTILINE) for word in ends} - {"[*]"}
-    told = set(re.findall(r"^\| `(\w+)` \|", page.split("| STATUS |")[1].split("\n\n")[0], re.MULTILINE))
+    reported = set(re.findall(r"^\| `(\w+)` \|", page.split("| STATUS |")[1].split("\n\n")[0], re.MULTILINE))
     for line in picture.splitlines()[1:]:
         if not ARROW.fullmatch(line):  # for mermaid a label ends there, and the words behind it are states
             yield f"docs/jobs.md: an arrow of the picture of states is 'A --> B: label', without ; or : in it: {line.strip()}"
-    if not given or told != given:
-        yield f"docs/jobs.md: the table of states differs from operator/reconcile/decide/model/verdict.c: {sorted(told ^ given)}"
+    if not given or reported != given:
+        yield f"docs/jobs.md: the table of states differs from operator/reconcile/decide/model/verdict.c: {sorted(reported ^ given)}"
     if drawn != given:
         yield f"docs/jobs.md: the picture of states differs from operator/reconcile/decide/model/verdict.c: {sorted(drawn ^ given)}"
 

@@ -141,9 +141,9 @@ class Bench:
             before, used = self.requests(), self.cluster_ticks()
             with self.waiting(ns, "pods", pods) as waiting:
                 begin = json.loads(run_quietly(*self.load("create", ns, self.write("pod.json", self.pod()), pods)))["begin_ms"]
-                told = answer(waiting)
+                reported = answer(waiting)
             say(f"  bare loop: {pods} pods ended, taking them away")
-            return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (told["end_ms"] - begin) * 1000,
+            return {"created": pods / (reported["made_ms"] - begin) * 1000, "ended": pods / (reported["end_ms"] - begin) * 1000,
                     "cost": (self.cluster_ticks() - used) / pods, "api": self.requests() - before}
 
     def operator_round(self, number, config):
@@ -155,7 +155,7 @@ class Bench:
             with self.waiting(ns, "pods", pods) as made, self.waiting(ns, "ipujobs", jobs) as ended, \
                     self.operator(config, "operator") as operator:
                 begin = operator.await_line("caches synced") * 1000
-                told, completed = answer(made, operator), answer(ended, operator)
+                reported, completed = answer(made, operator), answer(ended, operator)
                 operator.await_settled()
                 seconds = (completed["end_ms"] - begin) / 1000
                 busy = operator.cpu_ticks() * TICK_MS / 1000 / seconds
@@ -172,16 +172,16 @@ class Bench:
             with self.operator(config, "last") as last:
                 last.await_line("caches synced")
                 self.delete_jobs(ns)
-        return {"created": pods / (told["made_ms"] - begin) * 1000, "ended": pods / (completed["end_ms"] - begin) * 1000,
+        return {"created": pods / (reported["made_ms"] - begin) * 1000, "ended": pods / (completed["end_ms"] - begin) * 1000,
                 "jobs": jobs / seconds, "cpu": busy, "cost": cost, "resident": resident, "peak": peak, "listed": listed[0],
                 "list_peak": listed[1], "p50": reaction["p50_us"] / 1000, "p99": reaction["p99_us"] / 1000,
                 "api": api, "sent": operator.sent() + last.sent()}
 
     def react(self, ns):
         self.write("probe.json", self.job(1))
-        told = json.loads(run_quietly(*self.load("react", ns, self.folder / "probe.json", PROBES)))
+        reported = json.loads(run_quietly(*self.load("react", ns, self.folder / "probe.json", PROBES)))
         self.delete_jobs(ns)
-        return told
+        return reported
 
     @contextmanager
     def waiting(self, ns, kind, count):

@@ -42,22 +42,22 @@ class Bench:
     def call(self, client, port, count, *what):
         """Calls per second."""
         if client == OURS:
-            told = self.load(port, IN_FLIGHT, count, *what)
+            reported = self.load(port, IN_FLIGHT, count, *what)
         else:
-            told = json.loads(run_quietly(self.python, GENERIC, "call", f"127.0.0.1:{port}", IN_FLIGHT, count, *what))
-        return told["count"] / told["seconds"]
+            reported = json.loads(run_quietly(self.python, GENERIC, "call", f"127.0.0.1:{port}", IN_FLIGHT, count, *what))
+        return reported["count"] / reported["seconds"]
 
     # ---- calls per second ----
 
     def one_round(self, ports):
         """For each call: calls/s by (client, server). Where grpcio takes part, fewer calls take as long."""
         calls = {("status", "p0"): self.options.calls, ("list",): max(1, self.options.calls // 4)}
-        told = {}
+        reported = {}
         for what, count in calls.items():
             for client, server in ((OURS, OURS), (OURS, OTHERS), (OTHERS, OURS), (OTHERS, OTHERS)):
                 more = 4 if client == server == OURS else 1
-                told[what[0], client, server] = self.call(client, ports[server], more * count, *what)
-        return told
+                reported[what[0], client, server] = self.call(client, ports[server], more * count, *what)
+        return reported
 
     def calls(self):
         with self.our_server(LISTED) as ours, self.generic_server(LISTED) as others:
@@ -88,7 +88,7 @@ class Bench:
         rounds = [run_quietly(BUILD / "tests/benchmarks/allocator-load", self.options.decisions, seed + 1,
                               *self.options.ipus).splitlines() for seed in range(self.options.rounds)]
         rows = {}
-        for line in (json.loads(line) for told in rounds for line in told):
+        for line in (json.loads(line) for reported in rounds for line in reported):
             rows.setdefault((line["kind"], line["ipus"], line["fill"]), []).append(line)
         levels = sorted({fill for _, _, fill in rows})
         say()
@@ -123,10 +123,10 @@ class Bench:
         with self.generic_server(self.options.listed) as server:
             port = server.await_value(r"port=(\d+)")
             size = int(server.await_value(r"bytes=(\d+)"))
-            told = self.load(port, 1, 1, "list")
-        grown = (told["peak_kib"] - told["before_kib"]) * 1024
-        say(f"memory of a client that lists {told['partitions']:,} partitions: {grown / 2**20:.1f} MiB more than before at "
-            f"its peak, {grown / size:.1f} times the message of {size / 2**20:.1f} MiB; {told['seconds']:.2f} s")
+            reported = self.load(port, 1, 1, "list")
+        grown = (reported["peak_kib"] - reported["before_kib"]) * 1024
+        say(f"memory of a client that lists {reported['partitions']:,} partitions: {grown / 2**20:.1f} MiB more than before at "
+            f"its peak, {grown / size:.1f} times the message of {size / 2**20:.1f} MiB; {reported['seconds']:.2f} s")
 
 
 def run(options):

@@ -44,7 +44,7 @@ def test_the_same_name_can_be_used_again(namespace, start):
         return pod
 
     # However long the node takes over the earlier job's pod: that it has gone is noticed, not found by trying.
-    assert created(kube.wait_for(made.told, later)) - in_the_way_s < 8
+    assert created(kube.wait_for(made.reported, later)) - in_the_way_s < 8
     made.wait_for_state("Running")
 
 
@@ -62,7 +62,7 @@ def test_a_pod_deleted_by_hand_comes_back(stack, namespace, start):
         pod = made.pod()
         return pod and pod["metadata"]["uid"] != before and pod["status"]["phase"] == "Running"
 
-    kube.wait_for(made.told, is_back)
+    kube.wait_for(made.reported, is_back)
     made.wait_for_state("Running")
     assert stack.partitions().keys() == {f"p-back-{namespace.namespace}-0"}
     made.let_end()

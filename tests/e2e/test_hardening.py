@@ -35,8 +35,8 @@ def test_all_pods_of_the_chart_are_restricted(stack):
         "nodeSelector": {"no": "node"}, "containers": [{"name": "main", "image": IMAGE, "securityContext": {"privileged": True}}]}})
     stack.system("create", "-f", "-", stdin=mine)
     try:
-        told = stack.kubectl.attempt("label", "namespace", SYSTEM, label, "--dry-run=server", "--overwrite").stderr
-        assert "loose" in told, "the API server would have said so"
+        reported = stack.kubectl.attempt("label", "namespace", SYSTEM, label, "--dry-run=server", "--overwrite").stderr
+        assert "loose" in reported, "the API server would have said so"
     finally:
         stack.system("delete", "pod", "loose", "--force", "--grace-period=0")
 

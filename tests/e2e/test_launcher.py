@@ -30,7 +30,7 @@ def launcher_log(namespace, made):
 
 def wait_for_ranks(namespace, *jobs, workers=2):
     for made in jobs:
-        kube.wait_for(lambda: f"all ranks run; {made.told()}\n{launcher_log(namespace, made)}",
+        kube.wait_for(lambda: f"all ranks run; {made.reported()}\n{launcher_log(namespace, made)}",
                       lambda: all(f"rank {n} on worker {n}" in launcher_log(namespace, made) for n in range(workers)),
                       2 * START_S)
 
@@ -43,7 +43,7 @@ def kill_container(namespace, pod):
 
 
 def check_free(stack, made):
-    kube.wait_for(lambda: f"the partition is given back; {made.told()}", lambda: not stack.partitions())
+    kube.wait_for(lambda: f"the partition is given back; {made.reported()}", lambda: not stack.partitions())
     kube.wait_for("no keys are left", lambda: not made.kubectl.items("secrets"))
 
 
@@ -167,8 +167,8 @@ def example(name, **more):
 
 def nodes_of_workers(made):
     """As the scheduler has told: the pods go when the job ends."""
-    told = (event["note"].split() for event in made.kubectl.items("events.events.k8s.io") if event["reason"] == "Scheduled")
-    return sorted(node for _, _, pod, _, node in told if f"/{made.name}-worker-" in pod)
+    reported = (event["note"].split() for event in made.kubectl.items("events.events.k8s.io") if event["reason"] == "Scheduled")
+    return sorted(node for _, _, pod, _, node in reported if f"/{made.name}-worker-" in pod)
 
 
 def test_programs_over_two_nodes(namespace, start):
@@ -211,11 +211,11 @@ def test_the_longest_names_work_and_keys_that_are_deleted_before_they_are_mounte
     dotted = start(mpi("a.b-" * 15 + "abc", 'echo "rank $OMPI_COMM_WORLD_RANK on $HOSTNAME"',
                        pod={"hostNetwork": False, "schedulingGates": [{"name": "example.org/wait"}]}))
     dotted.wait_for_reason("SchedulingGated")
-    kube.wait_for(dotted.told, lambda: len(dotted.pods()) == 2)
+    kube.wait_for(dotted.reported, lambda: len(dotted.pods()) == 2)
     namespace("delete", "secrets", "--all")
     open_gates(dotted)
     told_as_event(dotted, "KeysLost")  # its status says so only until the pods have gone
-    kube.wait_for(dotted.told, lambda: open_gates(dotted) or dotted.state() == "Completed", START_S)
+    kube.wait_for(dotted.reported, lambda: open_gates(dotted) or dotted.state() == "Completed", START_S)
     assert dotted.status["restartCount"] == 0
     said = untagged(launcher_log(namespace, dotted))
     assert [bool(re.fullmatch(rf"rank {n} on [a-z0-9-]+-worker-{n}", line)) for n, line in enumerate(said)] == [True] * 2
@@ -235,7 +235,7 @@ def check_killed_rank(namespace, made):
     failed = made.wait_for_state("Failed")
     assert failed["reason"] == "ContainerFailed" and "rank-launcher" in failed["lastMessage"]
     assert failed["failure"][0]["exitCode"] == 137
-    kube.wait_for(made.told, lambda: [pod["metadata"]["name"] for pod in made.pods()] == ["rank-launcher"])
+    kube.wait_for(made.reported, lambda: [pod["metadata"]["name"] for pod in made.pods()] == ["rank-launcher"])
     assert "rank 1 on worker 1" in launcher_log(namespace, made)
 
 
@@ -262,7 +262,7 @@ def test_deaths_that_end_a_job_and_free_its_ipus(stack, namespace, start):
 
 
 def wait_for_new_pods(made, before):
-    kube.wait_for(made.told, lambda: len(made.pods()) == 3 and not before & uids(made), START_S)
+    kube.wait_for(made.reported, lambda: len(made.pods()) == 3 and not before & uids(made), START_S)
 
 
 def uids(made):

@@ -173,8 +173,8 @@ def the_test_names_who_is_dead(helm):
     with ThreadPoolExecutor() as pool:
         test = pool.submit(helm.attempt, "test", RELEASE, "--logs")
         yield
-        told = test.result()
-    assert told.returncode != 0 and "vipu-server:8090 does not answer" in told.stdout + told.stderr
+        reported = test.result()
+    assert reported.returncode != 0 and "vipu-server:8090 does not answer" in reported.stdout + reported.stderr
 
 
 def take_over_the_vendors(stack, team, migrate):

@@ -34,7 +34,7 @@ def test_the_restart_example_resumes_where_it_stopped(namespace):
     namespace("apply", "-f", EXAMPLES / "restart.yaml")
     made = Job(namespace, "restart")
     ended = made.wait_for_state("Completed", "Failed")
-    assert (ended["launcherStatus"], ended["restartCount"]) == ("Completed", 1), made.told()
+    assert (ended["launcherStatus"], ended["restartCount"]) == ("Completed", 1), made.reported()
     assert made.log().split() == ["start", "1", "done"]
     assert ended["failure"][0]["exitCode"] == 42
 
@@ -62,7 +62,7 @@ def test_a_job_is_stopped_at_its_deadline(stack, start):
 
 def test_a_finished_job_is_deleted_at_once_if_it_says_so(stack, start):
     made = start(job("brief", "echo done", ttlSecondsAfterFinished=0))
-    kube.wait_for(lambda: f"the job is gone; {made.told()}", lambda: made.get() is None)
+    kube.wait_for(lambda: f"the job is gone; {made.reported()}", lambda: made.get() is None)
     freed(stack, made)
 
 
@@ -85,7 +85,7 @@ def test_a_container_that_runs_out_of_memory_says_so(stack, start):
     made = start(job("greedy", 'a=$(head -c 200M /dev/zero | tr "\\0" x); echo ${#a}',
                      container={"resources": {"limits": {"memory": "48Mi"}}}))
     failed = made.wait_for_state("Failed")
-    assert failed["reason"] == "OOMKilled", made.told()
+    assert failed["reason"] == "OOMKilled", made.reported()
     failure = failed["failure"][0]
     assert failure["outOfMemory"] is True and failure["exitCode"] == 137 and failure["node"]
     freed(stack, made)
@@ -106,11 +106,11 @@ def test_evicted_pods_do_what_the_policy_says(stack, namespace, start):
         evict(namespace, f"{one.name}-worker-0")
     for one in made:
         told_as_event(one, "Evicted")
-        failure = kube.wait_for(one.told, lambda one=one: one.status.get("failure"))[0]
+        failure = kube.wait_for(one.reported, lambda one=one: one.status.get("failure"))[0]
         assert failure["reason"] == "Evicted" and failure["node"]
     assert ends.wait_for_state("Failed")["reason"] == "Evicted"
     freed(stack, ends)
-    kube.wait_for(moves.told, lambda: (pod := moves.pod()) and pod["metadata"]["uid"] != before)
+    kube.wait_for(moves.reported, lambda: (pod := moves.pod()) and pod["metadata"]["uid"] != before)
     assert moves.wait_for_state("Running")["restartCount"] == 1
 
 
@@ -127,7 +127,7 @@ def test_a_pod_is_preempted_by_one_of_higher_priority(stack, namespace, start):
             "priorityClassName": "e2e-urgent", "restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
             "containers": [{"name": "main", "image": IMAGE, "command": ["sleep", "600"], "resources": most}]}})
         failed = made.wait_for_state("Failed")
-        assert failed["reason"] == "Preempted", made.told()
+        assert failed["reason"] == "Preempted", made.reported()
         freed(stack, made)
     finally:
         namespace("delete", "pod", "urgent", "--ignore-not-found", "--wait=false")

@@ -47,7 +47,7 @@ def test_a_lost_node_holds_its_ipus_and_then_loses_them(stack, namespace, start)
 
         ended = lost.wait_for_state("Failed", seconds=SLOW_S)
         assert ended["reason"] == "NodeLost" and SECOND in ended["failure"][0]["node"]
-        kube.wait_for(moves.told, lambda: node_of(moves) == "node1", SLOW_S)
+        kube.wait_for(moves.reported, lambda: node_of(moves) == "node1", SLOW_S)
         again = moves.wait_for_state("Running", seconds=SLOW_S)
         assert led.wait_for_state("Failed", seconds=SLOW_S)["reason"] == "WorkerLost"
         kube.wait_for("the removal of the partitions was the fence", lambda: not first & stack.partitions().keys(), SLOW_S)

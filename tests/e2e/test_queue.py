@@ -97,13 +97,13 @@ def test_a_controller_that_is_down_is_waited_for(start, controller_down):
 def test_every_instance_waits_for_its_own(stack, start):
     """Three instances of 32 on 64 IPUs: two run, the third follows."""
     made = start(job("three", UNTIL_TOLD, ipus=32, instances=3))
-    running = kube.wait_for(made.told, lambda: (s := made.status).get("currentReplicas") == 2 and s)
+    running = kube.wait_for(made.reported, lambda: (s := made.status).get("currentReplicas") == 2 and s)
     assert running["launcherStatus"] == "Running"
     assert len(stack.partitions()) == 2
     names = [pod["metadata"]["name"] for pod in made.pods()]
     Job(made.kubectl, names[0].rsplit("-worker-")[0]).let_end(int(names[0][-1]))
-    kube.wait_for(made.told, lambda: len(made.pods()) == 3)
+    kube.wait_for(made.reported, lambda: len(made.pods()) == 3)
     for number in sorted({0, 1, 2} - {int(names[0][-1])}):
-        kube.wait_for(made.told, lambda n=number: made.pod(n) and made.pod(n)["status"]["phase"] == "Running")
+        kube.wait_for(made.reported, lambda n=number: made.pod(n) and made.pod(n)["status"]["phase"] == "Running")
         made.let_end(number)
     made.wait_for_state("Completed")

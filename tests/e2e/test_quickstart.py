@@ -33,8 +33,8 @@ def check_story(done):
     stages = re.findall(r"^\[(\d)/7\] .* \(about .*\)$", done.stdout, re.M)
     assert stages == list("1234567")
     # The example is so quick that a look may miss that it runs.
-    told = re.findall(r"^ +[\d.]+ s  (\w+) +\S", done.stdout, re.M)
-    assert len(told) > 1 and set(told) <= {"Pending", "Starting", "Running", "Completed"}
+    reported = re.findall(r"^ +[\d.]+ s  (\w+) +\S", done.stdout, re.M)
+    assert len(reported) > 1 and set(reported) <= {"Pending", "Starting", "Running", "Completed"}
     assert re.search(r"^ +[\d.]+ s  Completed  All instances done$", done.stdout, re.M)
     assert re.search(r"^epoch 12/12  loss 0\.\d+  accuracy 0\.9\d+$", done.stdout, re.M)
 
@@ -45,8 +45,8 @@ def check_pages(done, types):
     commands, session = blocks_at("README.md", "quickstart")
     assert re.findall(r"^[\w/]+", commands.text, re.M) == ["deploy/quickstart", "tests/run"], "the one is run here, by the other"
     (first, shown), *others = session.session
-    told = re.sub(r"^ +[\d.]+ s  .*\n", "", shown, flags=re.M)  # a look may miss each of these
-    assert first == "deploy/quickstart" and told.count("\n") > 10 and missing_from(done.stdout, told) == ""
+    reported = re.sub(r"^ +[\d.]+ s  .*\n", "", shown, flags=re.M)  # a look may miss each of these
+    assert first == "deploy/quickstart" and reported.count("\n") > 10 and missing_from(done.stdout, reported) == ""
     (setting,) = blocks_at("docs/getting-started.md", "quickstart")
     for command, shown in others:
         assert missing_from(types.types(f"{setting.script}{command}").stdout, shown) == ""

@@ -45,9 +45,9 @@ def check_logs_by_label(namespace):
 
 def check_description(namespace):
     told_as_event(Job(namespace, "reader"), "Completed")
-    told = namespace("describe", "ipujob", "reader")
-    assert re.search(r"Last Message: +All instances done", told)
-    events = re.findall(r"^ +(Normal|Warning) +(\w+) +\S+(?: \(x\d+ over \S+\))? +\S+ +(.*)$", told.split("Events:")[1], re.M)
+    reported = namespace("describe", "ipujob", "reader")
+    assert re.search(r"Last Message: +All instances done", reported)
+    events = re.findall(r"^ +(Normal|Warning) +(\w+) +\S+(?: \(x\d+ over \S+\))? +\S+ +(.*)$", reported.split("Events:")[1], re.M)
     reasons = [reason for _, reason, _ in events]
     assert "Completed" in reasons and "Running" in reasons
     assert all(kind == "Normal" for kind, _, _ in events)
@@ -66,7 +66,7 @@ def test_when_it_is_over_get_wait_logs_and_describe_tell_the_story(namespace, st
 
 
 def test_explain_goes_down_into_containers(namespace):
-    told = namespace("explain", "ipujob.spec.workers.template.spec.containers")
+    reported = namespace("explain", "ipujob.spec.workers.template.spec.containers")
     for field in ("image", "command", "args", "env", "resources", "name"):
-        assert re.search(rf"^  {field}\t", told, re.M), field
-    assert "GROUP:      graphcore.ai" in told
+        assert re.search(rf"^  {field}\t", reported, re.M), field
+    assert "GROUP:      graphcore.ai" in reported

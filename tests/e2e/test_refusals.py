@@ -30,7 +30,7 @@ def test_a_job_that_exceeds_a_quota_waits_without_ipus(stack, namespace, start):
     kube.wait_for("the quota is in force",
                   lambda: namespace.get("quota", "none").get("status", {}).get("hard", {}).get("pods") == "0")
     made = start(job("waiting", "echo ran"))
-    waits = kube.wait_for(made.told, lambda: "exceeded quota" in (s := made.status).get("lastMessage", "") and s)
+    waits = kube.wait_for(made.reported, lambda: "exceeded quota" in (s := made.status).get("lastMessage", "") and s)
     assert waits["launcherStatus"] == "Pending"
     assert not stack.partitions() and not stack.records()
     namespace("delete", "quota", "none")

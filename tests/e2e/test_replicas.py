@@ -21,18 +21,18 @@ pytestmark = pytest.mark.usefixtures("replicas")
 def test_a_user_reads_every_mistake_and_warning_and_sees_the_defaults(namespace):
     wrong = job("wrong", "echo ran", container={"imaeg": "typo", "imagePullPolicy": "Sometimes",
                                                 "volumeMounts": [{"name": "none", "mountPath": "/x"}]})
-    told = namespace.attempt("create", "-f", "-", stdin=json.dumps(wrong)).stderr
-    assert 'The IPUJob "wrong" is invalid' in told
+    reported = namespace.attempt("create", "-f", "-", stdin=json.dumps(wrong)).stderr
+    assert 'The IPUJob "wrong" is invalid' in reported
     for field in ("imaeg", "imagePullPolicy", "volumeMounts[0].name"):
-        assert f"* spec.workers.template.spec.containers[0].{field}: " in told
+        assert f"* spec.workers.template.spec.containers[0].{field}: " in reported
     assert namespace.get("ipujob", "wrong") is None
-    told = namespace.attempt("create", "-f", "-", stdin=json.dumps(job("right", "echo ran", pod={"restartPolicy": "Always"})))
-    assert told.stderr.startswith("Warning: spec.workers.template.spec.restartPolicy: does not count")
+    reported = namespace.attempt("create", "-f", "-", stdin=json.dumps(job("right", "echo ran", pod={"restartPolicy": "Always"})))
+    assert reported.stderr.startswith("Warning: spec.workers.template.spec.restartPolicy: does not count")
     made = Job(namespace, "right")
     made.wait_for_state("Completed")
     assert made.get()["spec"]["restartPolicy"]["type"] == "Never" and made.get()["spec"]["cleanPodPolicy"] == "None"
-    told = namespace.attempt("patch", "ipujob", "right", "--type=merge", "-p", '{"spec": {"suspend": true}}')
-    assert told.returncode == 0 and told.stderr.startswith("Warning: the job has ended")
+    reported = namespace.attempt("patch", "ipujob", "right", "--type=merge", "-p", '{"spec": {"suspend": true}}')
+    assert reported.returncode == 0 and reported.stderr.startswith("Warning: the job has ended")
     kube.wait_for("an event says so too", lambda: "ChangedAfterEnd" in namespace("get", "events"))
 
 
@@ -96,9 +96,9 @@ def test_both_replicas_serve_the_statistics(stack, namespace, start):
     pages = [STATISTICS, *(f"http://{pod['status']['podIP']}:8081" for pod in pods)]
     assert len(pages) == 3
     used = {"used": 4, "available": 60}
-    told = {"/stats": ("", {namespace.namespace: used, "total": used}),
+    reported = {"/stats": ("", {namespace.namespace: used, "total": used}),
             "/query": ('{"size": 2}', {"available": True, "numOfPartitions": 30, "message": "", "largestPartition": 32})}
-    for page, (body, answer) in ((f"{page}{path}", told[path]) for page in pages for path in told):
+    for page, (body, answer) in ((f"{page}{path}", reported[path]) for page in pages for path in reported):
         # A standby sees it when it looks again.
         kube.wait_for(lambda page=page: f"{page} tells it", lambda page=page, body=body, answer=answer: json.loads(
             visitor.ask(page, body)[1]) == answer)

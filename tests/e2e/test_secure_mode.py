@@ -80,22 +80,22 @@ def secure(stack, keys, tmp_path_factory):
 
 def everything_told(stack, namespace, *pods):
     """All that somebody who may read no Secret can read."""
-    told = {kind: stack.kubectl("get", kind, "-A", "-o", "yaml") for kind in
+    reported = {kind: stack.kubectl("get", kind, "-A", "-o", "yaml") for kind in
             ("ipujobs", "pods", "events", "configmaps", "deployments", "leases")}
-    told["operator's log"] = stack.system("logs", "-l", "control-plane=controller-manager", "--tail=-1")
-    told["controller's log"] = stack.system("logs", "deployment/secure-vipu-server", "--tail=-1")
-    told |= {f"log of {name}": namespace("logs", name, "--all-containers") for name in pods}
-    return told
+    reported["operator's log"] = stack.system("logs", "-l", "control-plane=controller-manager", "--tail=-1")
+    reported["controller's log"] = stack.system("logs", "deployment/secure-vipu-server", "--tail=-1")
+    reported |= {f"log of {name}": namespace("logs", name, "--all-containers") for name in pods}
+    return reported
 
 
 def test_a_job_runs_to_completion_and_no_key_is_logged(stack, secure, keys, start, namespace):
     own = start(job("secure", ASK, pod={"nodeSelector": NODES}))
     own.wait_for_state("Completed", seconds=120)
     assert "all was answered" in own.log()
-    told = everything_told(stack, namespace, "secure-worker-0")
-    assert "ops=" in told["operator's log"], "it is at its most talkative"
-    assert HOST in told["operator's log"]
-    assert planted.found(told, keys.values()) == []
+    reported = everything_told(stack, namespace, "secure-worker-0")
+    assert "ops=" in reported["operator's log"], "it is at its most talkative"
+    assert HOST in reported["operator's log"]
+    assert planted.found(reported, keys.values()) == []
     kube.wait_for("the job's key goes with its partition", lambda: not namespace.items("secrets"))
 
 
@@ -115,5 +115,5 @@ def test_poprun_and_its_instances_ask_with_what_their_pods_have(stack, secure, k
     log = launcher_log(namespace, made)
     assert {"worker 0 was answered", "worker 1 was answered"} <= set(untagged(log)), log
     assert len(untagged(log)) > 2, "poprun tells what it does"
-    told = everything_told(stack, namespace, "led-launcher")
-    assert planted.found(told, [*own, *keys.values()]) == []
+    reported = everything_told(stack, namespace, "led-launcher")
+    assert planted.found(reported, [*own, *keys.values()]) == []

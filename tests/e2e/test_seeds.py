@@ -96,12 +96,12 @@ def test_poprun_tells_what_is_on_record(namespace):
 
     # Standard output and error take turns as they like.
     lines = job.log().splitlines()
-    told = [normalised(line) for line in lines if " POPRUN [" in line]
+    reported = [normalised(line) for line in lines if " POPRUN [" in line]
     record = recorded("recorded-bert.txt")
-    begin = told.index(record[0])
-    assert told[begin:begin + len(record)] == record
-    assert told[0] == f"POPRUN [I] V-IPU server address picked up from 'vipu': {CONTROLLER}"
-    assert told[-1] == "POPRUN [I] mpirun (PID) terminated with exit code 0"
+    begin = reported.index(record[0])
+    assert reported[begin:begin + len(record)] == record
+    assert reported[0] == f"POPRUN [I] V-IPU server address picked up from 'vipu': {CONTROLLER}"
+    assert reported[-1] == "POPRUN [I] mpirun (PID) terminated with exit code 0"
     assert [line for line in lines if line[:2] in (" =", "|=", "| ", "|-", " -")] == recorded("table-1x16.txt")
     assert by_rank("".join(line for line in lines if line.startswith("[1,0]"))) == {
         0: "run_pretraining.py --config pretrain_large_128_POD64 --dataset generated --training-steps 1"}

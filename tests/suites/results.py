@@ -92,9 +92,9 @@ def read_junit(path: Path, suite: str = "") -> Results:
 def _reason(case: ElementTree.Element) -> str:
     """The first line of what the test program says of it."""
     for kind in ("failure", "error"):
-        told = case.find(kind)
-        if told is not None:
-            return next(iter(told.get("message", "").splitlines()), "")[:REASON_MAX]
+        reported = case.find(kind)
+        if reported is not None:
+            return next(iter(reported.get("message", "").splitlines()), "")[:REASON_MAX]
     return ""
 
 

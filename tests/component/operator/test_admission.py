@@ -256,19 +256,19 @@ def test_a_quota_that_fits_the_workers_but_not_their_launcher_is_reported(webhoo
 def test_a_changed_launchers_template_is_judged(webhooks):
     was = led(pod_template(), {"spec": {"dnsPolicy": "Default"}})
     operator = webhooks.world.operator
-    told = well_judged(operator, lambda: webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "Sometimes"}}), old=was))
-    assert [cause["field"] for cause in told["status"]["details"]["causes"]] == ["spec.launcher.template.spec.dnsPolicy"]
+    reported = well_judged(operator, lambda: webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "Sometimes"}}), old=was))
+    assert [cause["field"] for cause in reported["status"]["details"]["causes"]] == ["spec.launcher.template.spec.dnsPolicy"]
     assert webhooks.verdict(led(pod_template(), {"spec": {"dnsPolicy": "ClusterFirst"}}), old=was)["allowed"] is True
     mounting = pod_template({"name": "head", "volumeMounts": [{"name": "data", "mountPath": "/data"}]})
     was = led(pod_template(volumes=[{"name": "data", "emptyDir": {}}]), mounting)
-    told = well_judged(operator, lambda: webhooks.verdict(led(pod_template(), mounting), old=was))
-    assert [cause["field"] for cause in told["status"]["details"]["causes"]] == [
+    reported = well_judged(operator, lambda: webhooks.verdict(led(pod_template(), mounting), old=was))
+    assert [cause["field"] for cause in reported["status"]["details"]["causes"]] == [
         "spec.launcher.template.spec.containers[0].volumeMounts[0].name"], "the workers' volume has gone under it"
 
 
 def test_what_shapes_partitions_cannot_change(webhooks):
-    told = webhooks.verdict(job(ipusPerJobInstance="8"), old=job(ipusPerJobInstance="4"))
-    assert told["allowed"] is False and "spec.ipusPerJobInstance" in told["status"]["message"]
+    reported = webhooks.verdict(job(ipusPerJobInstance="8"), old=job(ipusPerJobInstance="4"))
+    assert reported["allowed"] is False and "spec.ipusPerJobInstance" in reported["status"]["message"]
     assert webhooks.verdict(job(ipusPerJobInstance="4", jobInstances=3), old=job(ipusPerJobInstance="4"))["allowed"] is True
 
 

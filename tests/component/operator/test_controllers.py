@@ -176,5 +176,5 @@ def test_what_others_made_is_never_touched(world, vipu):
     job.wait_released()
     assert sorted(vipu.partitions()) == sorted([foreign, "somebody-elses"])
     big = world.job("big", ipusPerJobInstance="64")
-    told = big.wait("Pending", "InsufficientIPUs")["lastMessage"]
-    assert "foreign partition somebody-elses (4 IPUs)" in told
+    reported = big.wait("Pending", "InsufficientIPUs")["lastMessage"]
+    assert "foreign partition somebody-elses (4 IPUs)" in reported

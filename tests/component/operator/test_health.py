@@ -128,8 +128,8 @@ def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path
 
 
 def seconds_blind(operator, resource):
-    told = re.search(rf'^ipu_operator_watch_trouble_seconds{{resource="{resource}"}} (\d+)$', operator.ask("/metrics")[1], re.M)
-    return int(told[1])
+    reported = re.search(rf'^ipu_operator_watch_trouble_seconds{{resource="{resource}"}} (\d+)$', operator.ask("/metrics")[1], re.M)
+    return int(reported[1])
 
 
 def test_a_leader_that_sees_no_changes_tells_it_and_stays_ready(world, vipu):
@@ -151,8 +151,8 @@ def test_a_leader_that_begins_blind_says_of_what(world, vipu):
     api = world.make_api_proxy()
     api.refuses = lambda seen: seen.path.endswith("/nodes")
     operator = world.make_operator(vipu.address, proxy=api).start()
-    told = rf"jobs, pods, .* not all known yet; watch of nodes failing for \d+ s: .*{FORBIDDEN}.*\n"
-    until(lambda: re.fullmatch(told, operator.ask("/readyz")[1]), "it is named, with the cause", tell=world.tell)
+    reported = rf"jobs, pods, .* not all known yet; watch of nodes failing for \d+ s: .*{FORBIDDEN}.*\n"
+    until(lambda: re.fullmatch(reported, operator.ask("/readyz")[1]), "it is named, with the cause", tell=world.tell)
     assert operator.health("/readyz") == 503
     api.refuses = lambda seen: False
     operator.until_working()

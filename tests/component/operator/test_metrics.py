@@ -43,19 +43,19 @@ def test_metrics_of_jobs_ipus_and_the_queue(world, vipu):
     holds.wait("Running")
     world.job("waits", ipusPerJobInstance="64").wait("Pending", "InsufficientIPUs")
     until(lambda: samples(operator)["ipu_operator_foreign_partitions", vipu.address] == 1, "all is listed", tell=world.tell)
-    told = samples(operator)
-    assert told["ipu_operator_leader",] == 1 and told["ipu_operator_controller_up", vipu.address] == 1
-    assert told["ipu_operator_jobs", "Running"] == 1 and told["ipu_operator_jobs", "Pending"] == 1
-    assert told["ipu_operator_waiting_instances",] == 1 and told["ipu_operator_pods",] == 1
-    assert told["ipu_operator_partition_records",] == 1
-    assert told["ipu_operator_ipus", vipu.address, "held"] == 32
-    assert told["ipu_operator_ipus", vipu.address, "foreign"] == 8
-    assert told["ipu_operator_ipus", vipu.address, "free"] == 24
-    assert told["ipu_operator_largest_free_block_ipus", vipu.address] == 16
-    assert abs(told["ipu_operator_fragmentation_ratio", vipu.address] - 1 / 3) < 0.001
-    assert told["ipu_operator_api_requests_total", "POST", "pods"] >= 2  # the question, and the pod
-    assert told["ipu_operator_reconciles_total", "acted"] > 0
-    assert not any(name in label for key in told for label in key for name in ("holds", "waits")), "none is a job's own"
+    reported = samples(operator)
+    assert reported["ipu_operator_leader",] == 1 and reported["ipu_operator_controller_up", vipu.address] == 1
+    assert reported["ipu_operator_jobs", "Running"] == 1 and reported["ipu_operator_jobs", "Pending"] == 1
+    assert reported["ipu_operator_waiting_instances",] == 1 and reported["ipu_operator_pods",] == 1
+    assert reported["ipu_operator_partition_records",] == 1
+    assert reported["ipu_operator_ipus", vipu.address, "held"] == 32
+    assert reported["ipu_operator_ipus", vipu.address, "foreign"] == 8
+    assert reported["ipu_operator_ipus", vipu.address, "free"] == 24
+    assert reported["ipu_operator_largest_free_block_ipus", vipu.address] == 16
+    assert abs(reported["ipu_operator_fragmentation_ratio", vipu.address] - 1 / 3) < 0.001
+    assert reported["ipu_operator_api_requests_total", "POST", "pods"] >= 2  # the question, and the pod
+    assert reported["ipu_operator_reconciles_total", "acted"] > 0
+    assert not any(name in label for key in reported for label in key for name in ("holds", "waits")), "none is a job's own"
 
     world.kubelet.succeed(pod)
     holds.wait("Completed")
@@ -80,10 +80,10 @@ def test_the_duration_of_each_phase_is_reported_when_it_ends(world, vipu):
     world.kubelet.succeed(pod)
     job.wait("Completed")
     assert counts() == dict.fromkeys(nothing, 1)
-    told = samples(operator)
-    assert told["ipu_operator_vipu_request_duration_seconds_count", vipu.address, "CreatePartition"] == 1
-    assert told["ipu_operator_api_request_duration_seconds_count", "POST", "pods"] == 2
-    assert told["ipu_operator_reconcile_duration_seconds_count",] > 0
+    reported = samples(operator)
+    assert reported["ipu_operator_vipu_request_duration_seconds_count", vipu.address, "CreatePartition"] == 1
+    assert reported["ipu_operator_api_request_duration_seconds_count", "POST", "pods"] == 2
+    assert reported["ipu_operator_reconcile_duration_seconds_count",] > 0
     operator.kill()
     world.restart_operator()
     assert counts() == nothing, "what ended before is not counted twice"
@@ -100,9 +100,9 @@ def test_series_do_not_grow_with_jobs(world, vipu):
         world.job(f"job-{n}", suspend=True)
     until(lambda: samples(operator)["ipu_operator_jobs", "Suspended"] == 201, "all are counted", tell=world.tell)
     assert series() == before
-    told = samples(operator)
-    assert not any("job" in label for key in told for label in key[1:] if label != "ipujobs")
-    assert told["ipu_operator_waiting_instances",] == 1 and told["ipu_operator_longest_wait_seconds",] >= 0
+    reported = samples(operator)
+    assert not any("job" in label for key in reported for label in key[1:] if label != "ipujobs")
+    assert reported["ipu_operator_waiting_instances",] == 1 and reported["ipu_operator_longest_wait_seconds",] >= 0
 
 
 def test_a_deletion_that_does_not_end_shows(world, vipu):
@@ -117,10 +117,10 @@ def test_a_deletion_that_does_not_end_shows(world, vipu):
 
 def test_the_page_of_the_docs_has_the_same_table(world, vipu):
     operator = world.start_operator(vipu.address)
-    rows, told = metrics(), families(operator)
+    rows, reported = metrics(), families(operator)
     assert [(name, kind, text) for name, kind, _, text in rows] == [
-        (family.name, family.type, family.documentation.rstrip(".")) for family in told]
-    for (name, _, labels, _), family in zip(rows, told):
+        (family.name, family.type, family.documentation.rstrip(".")) for family in reported]
+    for (name, _, labels, _), family in zip(rows, reported):
         assert not family.samples or labels == {label for sample in family.samples for label in sample.labels} - {"le"}, name
 
 
@@ -174,9 +174,9 @@ def test_what_the_dashboard_asks_for_is_there(world, vipu):
     assert done.returncode == 0, done.stderr
     (moment,) = json.loads(done.stdout)
     assert [answer["warnings"] for answer in moment["answers"]] == [[]] * len(queries)
-    told = [(title, answer["values"]) for (title, query), answer in zip(asked, moment["answers"], strict=True) if not query.endswith("> 0")]
-    assert {title for title, values in told if not values} == {"Certificates", "Admission, p99", "Denied and failed"}
-    (median,) = [values for title, values in told if title == "Phase duration, median"]
+    reported = [(title, answer["values"]) for (title, query), answer in zip(asked, moment["answers"], strict=True) if not query.endswith("> 0")]
+    assert {title for title, values in reported if not values} == {"Certificates", "Admission, p99", "Denied and failed"}
+    (median,) = [values for title, values in reported if title == "Phase duration, median"]
     assert len(median) == 6 and not any(math.isnan(float(value)) for value in median)
 
 
@@ -223,8 +223,8 @@ def test_only_readers_read_over_tls(world, vipu):
     operator = world.start_operator(vipu.address, "--metrics", "secure", "--metrics-port", "0", "--log-level", "debug")
     page = SecureMetrics(operator)
     until(lambda: page.ask(reader)[0] == 200, "the binding is in force", tell=world.tell)
-    told = {family.name: family for family in text_string_to_metric_families(page.ask(reader)[1])}
-    (end,) = told["ipu_operator_certificate_expiration_timestamp_seconds"].samples
+    reported = {family.name: family for family in text_string_to_metric_families(page.ask(reader)[1])}
+    (end,) = reported["ipu_operator_certificate_expiration_timestamp_seconds"].samples
     assert end.labels == {"use": "metrics"} and end.value > time.time() + 30 * 86400
 
     def sent():
@@ -257,8 +257,8 @@ def test_a_standby_tells_its_metrics_too_and_may_ask_who_reads(world, vipu):
     until(lambda: second.health("/readyz") == 200, "the standby is ready", tell=second.tail)
     reader = make_reader(world)
     until(lambda: page.ask(reader)[0] == 200, "the binding is in force", tell=second.tail)
-    told = samples_of(page.ask(reader)[1])
-    assert told["ipu_operator_leader",] == 0 and not [key for key in told if key[0] == "ipu_operator_jobs"]
+    reported = samples_of(page.ask(reader)[1])
+    assert reported["ipu_operator_leader",] == 0 and not [key for key in reported if key[0] == "ipu_operator_jobs"]
     second.end()
     second.check_sanitizers()
 

@@ -25,8 +25,8 @@ def test_an_error_fails_a_job_that_does_not_restart(world, brittle):
     world.automatic()
     job.wait("Running")
     break_partition(brittle)
-    told = job.wait("Failed", "PartitionError")["lastMessage"]
-    assert f"p-fragile-{world.ns}-0 is in error" in told and "its fans stand still" in told
+    reported = job.wait("Failed", "PartitionError")["lastMessage"]
+    assert f"p-fragile-{world.ns}-0 is in error" in reported and "its fans stand still" in reported
     brittle.fail("{}")
     job.wait_released()
     assert brittle.partitions() == {}
@@ -77,13 +77,13 @@ def test_tries_that_are_in_vain_are_few(world):
     vipu.fail("{partitions: [{on: create, error: its fans stand still}, {on: reset, error: its fans stand still}]}")
     job = world.job("stuck", **RESTARTS)
     world.automatic()
-    told = "after an error: its fans stand still"
-    until(lambda: job.is_in("Starting", "PartitionError") and told in job.status["lastMessage"], "it is told", tell=world.tell)
+    reported = "after an error: its fans stand still"
+    until(lambda: job.is_in("Starting", "PartitionError") and reported in job.status["lastMessage"], "it is told", tell=world.tell)
     writes.clear()
     before = status_writes(operator)
     until(lambda: len(writes) >= 4, "it is reset again and again", tell=world.tell)
     assert set(writes) == {"ResetPartition"}
-    assert job.is_in("Starting", "PartitionError") and told in job.status["lastMessage"]
+    assert job.is_in("Starting", "PartitionError") and reported in job.status["lastMessage"]
     assert status_writes(operator) == before, "it does not come and go with every try"
     vipu.fail("{}")
     assert job.wait("Running")["restartCount"] == 0

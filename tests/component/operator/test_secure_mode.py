@@ -186,9 +186,9 @@ def test_a_job_without_access_names_the_secret_and_continues_when_it_is_correcte
                  "no-secret": "Secret no-secret: it is not there"}
     for name in names:
         until(lambda name=name: sentences[name] in jobs[name].status["lastMessage"], sentences[name], tell=world.tell)
-        told = jobs[name].wait("Pending", "ControllerUnavailable")["lastMessage"]
-        assert sentences[name] in told and servers[name].address in told
-        until(lambda name=name: "ControllerUnavailable" in jobs[name].reasons_told(), "an event tells", tell=world.tell)
+        reported = jobs[name].wait("Pending", "ControllerUnavailable")["lastMessage"]
+        assert sentences[name] in reported and servers[name].address in reported
+        until(lambda name=name: "ControllerUnavailable" in jobs[name].reasons_reported(), "an event tells", tell=world.tell)
         assert f'ipu_operator_controller_up{{controller="{servers[name].address}"}} 0\n' in world.operator.ask("/metrics")[1]
     assert f'ipu_operator_controller_up{{controller="{vipu.address}"}} 1\n' in world.operator.ask("/metrics")[1]
     for name in names:

@@ -106,16 +106,16 @@ class Job:
             status = self.status
             return status if status.get("launcherStatus") in states else None
 
-        return kube.wait_for(lambda: f"{self.name} is {' or '.join(states)}; {self.told()}", reached, seconds)
+        return kube.wait_for(lambda: f"{self.name} is {' or '.join(states)}; {self.reported()}", reached, seconds)
 
     def wait_for_reason(self, reason, seconds=kube.DEADLINE_S):
         def reached():
             status = self.status
             return status if status.get("reason") == reason else None
 
-        return kube.wait_for(lambda: f"{self.name} says {reason}; {self.told()}", reached, seconds)
+        return kube.wait_for(lambda: f"{self.name} says {reason}; {self.reported()}", reached, seconds)
 
-    def told(self):
+    def reported(self):
         status = self.status
         pods = self.kubectl("get", "pods", "-l", f"graphcore.ai/job-name={self.name}", "--no-headers")
         return f"it is {status.get('launcherStatus')} ({status.get('reason')}): {status.get('lastMessage')}\n{pods}"
@@ -136,6 +136,6 @@ class Job:
 
 
 def told_as_event(made, reason):
-    kube.wait_for(lambda: f"an event says {reason}; {made.told()}", lambda: any(
+    kube.wait_for(lambda: f"an event says {reason}; {made.reported()}", lambda: any(
         event["reason"] == reason and event["regarding"]["name"] == made.name
         for event in made.kubectl.items("events.events.k8s.io")))

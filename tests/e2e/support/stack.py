@@ -252,8 +252,8 @@ class Stack:
         path = f"/api/v1/namespaces/{SYSTEM}/services/ipu-operator-vipu-proxy:http/proxy/controllers"
 
         def page():
-            told = self.system.attempt("get", "--raw", path)
-            return told.stdout if told.returncode == 0 else ""
+            reported = self.system.attempt("get", "--raw", path)
+            return reported.stdout if reported.returncode == 0 else ""
 
         return json.loads(kube.wait_for("the leader tells", page, 90))["controllers"]
 

@@ -7,8 +7,8 @@
 
 /* A job that has been told so long ago that it waits stood in the line when others were served: their
  * requests do not take longer. */
-#define TOLD_MS 1000
-#define TOLD_IN_STORM_MS 75000
+#define REPORTED_WITHIN_MS 1000
+#define REPORTED_WITHIN_STORM_MS 75000
 
 /* ---- who waits ---- */
 
@@ -39,9 +39,9 @@ void queue_order_note_left(struct world *world, const cJSON *pod)
 
 static bool has_waited(const struct world *world, const struct user_job *job)
 {
-    int64_t told_ms = world->options.is_calm ? TOLD_MS : TOLD_IN_STORM_MS;
+    int64_t reported_within_ms = world->options.is_calm ? REPORTED_WITHIN_MS : REPORTED_WITHIN_STORM_MS;
 
-    return job->waits_since_ms && clock_now_ms() - job->waits_since_ms >= told_ms;
+    return job->waits_since_ms && clock_now_ms() - job->waits_since_ms >= reported_within_ms;
 }
 
 static size_t count_ended(const cJSON *job)
@@ -130,7 +130,7 @@ static bool could_serve(const struct world *world, const char *controller, uint3
  * a storm that can take longer. */
 static bool priorities_are_known(const struct world *world)
 {
-    return world->options.is_calm || clock_now_ms() > world->storm_ends_ms + TOLD_IN_STORM_MS;
+    return world->options.is_calm || clock_now_ms() > world->storm_ends_ms + REPORTED_WITHIN_STORM_MS;
 }
 
 static bool stands_before(const struct world *world, const struct user_job *a, const struct user_job *b)

@@ -112,7 +112,7 @@ void status_guarantees_on_deletion(struct world *world, const struct api_object 
         world_break(world, READABLE, "pod %s (%s) of job %s is deleted, which is %s and keeps its pods",
                     pod->name, phase, job->name, job->ended);
     if (str_eq(phase, "Failed") && !json_at(object->doc, "status/failure"))
-        world_break(world, READABLE, "pod %s of job %s is deleted, and its failure is told nowhere",
+        world_break(world, READABLE, "pod %s of job %s is deleted, and its failure is reported nowhere",
                     pod->name, job->name);
 }
 

@@ -115,9 +115,9 @@ static void tell_end(void *ctx)
         return;
     if (json_at(object->doc, "metadata/deletionTimestamp"))
         plan(s, dice_between(1, CLEANS_UP_MS), let_go);
-    if (s->is_told)
+    if (s->is_reported)
         return;
-    s->is_told = true;
+    s->is_reported = true;
     pod_status_ended(object->doc, s->exit_code);
     api_changed(s->cluster->api, object);
 }

@@ -25,7 +25,7 @@ struct node_process {
     struct habit habit;
     bool is_alive;         /* its program runs and may use the partition's IPUs */
     bool is_over;          /* its program has ended, or never will begin */
-    bool is_told;          /* the API server knows */
+    bool is_reported;      /* the API server knows */
     bool is_asked;         /* to go */
     int64_t goes_since_ms; /* when it was asked to go, its object went, or was disowned; 0: nothing of that */
     int exit_code;

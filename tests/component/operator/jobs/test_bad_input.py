@@ -73,13 +73,13 @@ def test_the_operator_refuses_what_an_old_definition_let_through(world, vipu):
         jobs = [(field, world.job(f"wrong-{n}", **{field: value})) for n, (field, value) in enumerate(WRONG)]
         jobs += [("workers", world.job(f"broken-{n}", workers=value)) for n, value in enumerate(BROKEN_WORKERS)]
         for field, job in jobs:
-            told = job.wait("Failed", "InvalidSpec")["lastMessage"]
-            assert f"spec.{field}" in told or "spec.ipusPerJobInstance" in told
-            assert job.pods() == {} and job.condition("Failed")["message"] == told
+            reported = job.wait("Failed", "InvalidSpec")["lastMessage"]
+            assert f"spec.{field}" in reported or "spec.ipusPerJobInstance" in reported
+            assert job.pods() == {} and job.condition("Failed")["message"] == reported
         both = world.job("several", ipusPerJobInstance="x", workersPerJobInstance="y", modelReplicasPerWorker="z")
-        told = both.wait("Failed", "InvalidSpec")["lastMessage"]
+        reported = both.wait("Failed", "InvalidSpec")["lastMessage"]
         fields = ("ipusPerJobInstance", "workersPerJobInstance", "modelReplicasPerWorker")
-        assert [field in told for field in fields] == [True] * 3
+        assert [field in reported for field in fields] == [True] * 3
     assert vipu.partitions() == {} and world.records() == {}
     good = world.job("good")
     world.kubelet.succeed(good.run_pods(1)["good-worker-0"])
@@ -136,8 +136,8 @@ def test_a_large_template_reaches_the_pod_as_it_is(world, vipu):
 
 def test_more_ipus_than_any_controller_has(world, creates):
     job = world.job("huge", ipusPerJobInstance="128")
-    told = job.wait("Pending", "ExceedsCapacity")["lastMessage"]
-    assert "128" in told and "has 64" in told
+    reported = job.wait("Pending", "ExceedsCapacity")["lastMessage"]
+    assert "128" in reported and "has 64" in reported
     small = world.job("small")
     small.wait_pods(1)
     assert job.records() == {} and creates() == 1
@@ -173,8 +173,8 @@ def test_a_quota_is_waited_for_without_ipus(world, vipu, proxy):
     world.api.create("resourcequotas", world.ns, {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
     until(lambda: world.api.get("resourcequotas", world.ns, "none").get("status", {}).get("hard"), "the quota counts")
     job = world.job("quota")
-    told = job.wait("Pending", "QuotaExceeded")["lastMessage"]
-    assert "exceeded quota: none" in told
+    reported = job.wait("Pending", "QuotaExceeded")["lastMessage"]
+    assert "exceeded quota: none" in reported
     sent = requests_while_renewing(world, proxy)
     assert len(sent) <= 1 and all("dryRun" in line for line in sent), "asked again now and then, and nothing else"
     assert vipu.partitions() == {} and job.records() == {}
@@ -188,9 +188,9 @@ def test_a_job_that_a_quota_takes_in_part_leaves_its_ipus_to_others(world, vipu)
     until(lambda: world.api.get("resourcequotas", world.ns, "three").get("status", {}).get("hard"), "the quota counts")
     world.start_operator(vipu.address)
     crowd = world.job("crowd", workersPerJobInstance=4, ipusPerJobInstance="64")
-    told = crowd.wait("Pending", "QuotaExceeded")
-    assert "Some pods of instance 0 were rejected" in told["lastMessage"] and "exceeded quota: three" in told["lastMessage"]
-    assert told["stuckSince"]
+    reported = crowd.wait("Pending", "QuotaExceeded")
+    assert "Some pods of instance 0 were rejected" in reported["lastMessage"] and "exceeded quota: three" in reported["lastMessage"]
+    assert reported["stuckSince"]
     until(lambda: crowd.pods() == {} and crowd.records() == {} and vipu.partitions() == {}, "all is taken back", tell=world.tell)
     pair = world.job("pair", workersPerJobInstance=2, ipusPerJobInstance="64")
     for pod in pair.run_pods(2).values():
@@ -249,8 +249,8 @@ def test_an_admission_policy_is_waited_for(world, vipu):
 def test_a_missing_service_account_is_waited_for(world, vipu):
     world.start_operator(vipu.address)
     job = world.job("account", workers={"template": pod_template(serviceAccountName="trainer")})
-    told = job.wait("Pending", "PodsForbidden")["lastMessage"]
-    assert 'serviceaccount "trainer" not found' in told
+    reported = job.wait("Pending", "PodsForbidden")["lastMessage"]
+    assert 'serviceaccount "trainer" not found' in reported
     assert vipu.partitions() == {}
     world.api.create("serviceaccounts", world.ns, {"metadata": {"name": "trainer"}})
     assert job.wait_pods(1)["account-worker-0"]["spec"]["serviceAccountName"] == "trainer"
@@ -262,10 +262,10 @@ def test_a_pod_of_another_owner_is_not_adopted(world, vipu):
         "metadata": {"name": "taken-worker-0", "labels": {"graphcore.ai/job-name": "taken"}},
         "spec": {"containers": [container()]}})
     job = world.job("taken")
-    told = job.wait("Pending", "NameTaken")["lastMessage"]
-    until(lambda: "NameTaken" in job.reasons_told(), "an event tells it", tell=world.tell)
+    reported = job.wait("Pending", "NameTaken")["lastMessage"]
+    until(lambda: "NameTaken" in job.reasons_reported(), "an event tells it", tell=world.tell)
     assert job.condition("PodsReady")["reason"] == "NameTaken"
-    assert "pod taken-worker-0 already exists and is not owned by this job" in told
+    assert "pod taken-worker-0 already exists and is not owned by this job" in reported
     now = world.api.get("pods", world.ns, "taken-worker-0")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
     world.api.delete("pods", world.ns, "taken-worker-0", gracePeriodSeconds=0)
@@ -278,8 +278,8 @@ def test_a_service_of_another_owner_is_not_adopted(world, vipu):
     theirs = world.api.create("services", world.ns, {"metadata": {"name": "shared-workers"},
                                                      "spec": {"ports": [{"port": 80}]}})
     job = world.job("shared", workersPerJobInstance=2)
-    told = job.wait("Pending", "NameTaken")["lastMessage"]
-    assert "Service shared-workers already exists and is not owned by this job" in told
+    reported = job.wait("Pending", "NameTaken")["lastMessage"]
+    assert "Service shared-workers already exists and is not owned by this job" in reported
     now = world.api.get("services", world.ns, "shared-workers")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
     world.api.delete("services", world.ns, "shared-workers")
@@ -293,8 +293,8 @@ def test_pod_security_is_waited_for_without_ipus(world, vipu):
     world.api.patch("namespaces", None, world.ns, {"metadata": {"labels": {level: "restricted"}}})
     until(lambda: refuses_pods(world, FORBIDDEN), "the level counts")
     job = world.job("privileged")
-    told = job.wait("Pending", "PodSecurityRefused")["lastMessage"]
-    assert 'violates PodSecurity "restricted' in told
+    reported = job.wait("Pending", "PodSecurityRefused")["lastMessage"]
+    assert 'violates PodSecurity "restricted' in reported
     assert vipu.partitions() == {} and job.records() == {}
     world.api.patch("namespaces", None, world.ns, {"metadata": {"labels": {level: None}}})
     job.wait_pods(1)

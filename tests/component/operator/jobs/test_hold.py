@@ -22,9 +22,9 @@ def lose_the_pod(world, job):
 
 
 def wait_held(world, job, partition):
-    told = job.wait("Restarting", "ProcessMayStillRun")["lastMessage"]
-    assert f"{job.name}-worker-0" in told and world.kubelet.node in told and partition in told
-    return told
+    reported = job.wait("Restarting", "ProcessMayStillRun")["lastMessage"]
+    assert f"{job.name}-worker-0" in reported and world.kubelet.node in reported and partition in reported
+    return reported
 
 
 def new_partition(job, old):
@@ -137,8 +137,8 @@ def test_deletion_of_a_job_whose_pod_is_lost_waits_too(world, vipu, front):
     old = lose_the_pod(world, job)
     wait_held(world, job, old)
     job.delete()
-    told = job.wait("Terminating")["lastMessage"]
-    assert old in told and "may still be running" in told
+    reported = job.wait("Terminating")["lastMessage"]
+    assert old in reported and "may still be running" in reported
     job.wait_gone()
     assert min(when(front, "RemovePartition")) >= job.lost_at + HOLD_S - 0.1
     assert vipu.partitions() == {} and world.records() == {}
@@ -191,7 +191,7 @@ def test_a_lost_node_fails_a_job_that_never_restarts_and_its_ipus_are_held(world
         {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
          "lastTransitionTime": now()}]}}, "status")
     world.api.delete("pods", world.ns, "lost-worker-0")
-    until(lambda: "NodeLost" in job.reasons_told(), "an event tells it", tell=world.tell)
+    until(lambda: "NodeLost" in job.reasons_reported(), "an event tells it", tell=world.tell)
     world.kubelet.vanish(pod)  # by force: its kubelet has said nothing
     job.wait("Failed", "NodeLost")
     assert list(vipu.partitions()) == [f"p-lost-{world.ns}-0"]

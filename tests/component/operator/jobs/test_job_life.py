@@ -78,7 +78,7 @@ def test_conditions_are_those_of_kubernetes(world, vipu):
     world.kubelet.succeed(job.pods()["told-worker-0"])
     job.wait("Completed")
     assert job.condition("Completed")["status"] == "True" and job.condition("Running")["status"] == "False"
-    until(lambda: {"Running", "Completed"} <= job.reasons_told(), "both are told as events", tell=world.tell)
+    until(lambda: {"Running", "Completed"} <= job.reasons_reported(), "both are told as events", tell=world.tell)
     for event in job.events():
         assert event["metadata"]["namespace"] == world.ns and event["regarding"]["kind"] == "IPUJob"
         assert event["reportingController"] == "graphcore.ai/ipu-operator"
@@ -329,8 +329,8 @@ def test_an_endpoint_slice_of_another_owner_is_not_adopted(world, vipu):
         "metadata": {"name": "taken-workers-0-ipv4"}, "addressType": "IPv4", "endpoints": []})
     job = world.job("taken", workersPerJobInstance=2)
     job.run_pods(2)
-    told = job.wait("Starting", "NameTaken")["lastMessage"]
-    assert "EndpointSlice taken-workers-0-ipv4 already exists and is not owned by this job" in told
+    reported = job.wait("Starting", "NameTaken")["lastMessage"]
+    assert "EndpointSlice taken-workers-0-ipv4 already exists and is not owned by this job" in reported
     assert world.api.get("endpointslices", world.ns, "taken-workers-0-ipv4") == theirs
     world.api.delete("endpointslices", world.ns, "taken-workers-0-ipv4")
     job.wait("Running")
@@ -348,8 +348,8 @@ def test_what_an_earlier_job_of_the_name_has_left_is_not_adopted(world, vipu):
     first.patch({"metadata": {"finalizers": None}})
     first.wait_gone()
     second = world.job("again")
-    told = second.wait("Starting", "StoppingOldPods")["lastMessage"]
-    assert "waiting for pod again-worker-0 of a previous job with this name to terminate" in told
+    reported = second.wait("Starting", "StoppingOldPods")["lastMessage"]
+    assert "waiting for pod again-worker-0 of a previous job with this name to terminate" in reported
     assert second.pods()["again-worker-0"]["metadata"]["ownerReferences"] == left["metadata"]["ownerReferences"]
     assert second.status["workersStatus"]["active"] == 0
     world.kubelet.end_deleted(left)
@@ -362,14 +362,14 @@ def test_what_an_earlier_job_of_the_name_has_left_is_not_adopted(world, vipu):
 def test_another_manager_is_left_alone(world, vipu):
     world.start_operator(vipu.address)
     other = world.job("theirs", managedBy="example.com/somebody")
-    told = {"launcherStatus": "Elsewhere", "desiredReplicas": 1, "lastMessage": "run by another cluster"}
-    world.api.patch("ipujobs", world.ns, "theirs", {"status": told}, "status")
+    reported = {"launcherStatus": "Elsewhere", "desiredReplicas": 1, "lastMessage": "run by another cluster"}
+    world.api.patch("ipujobs", world.ns, "theirs", {"status": reported}, "status")
     mine = world.job("mine", managedBy="graphcore.ai/ipu-operator")
     mine.wait_pods(1)
     other.patch({"spec": {"suspend": True}})
     mine.patch({"spec": {"suspend": True}})
     mine.wait("Suspended")
-    assert other.status == told
+    assert other.status == reported
     assert other.pods() == {} and other.records() == {}
     assert "finalizers" not in other.get()["metadata"]
 

@@ -78,8 +78,8 @@ def test_a_launch_from_keys_to_completion(world, vipu):
     world.kubelet.run(workers["mpi-worker-0"])
     world.kubelet.bind(workers["mpi-worker-1"])
     world.kubelet.report(workers["mpi-worker-1"], "Pending", [])
-    told = job.wait("Starting", "WaitingForWorkers")
-    assert "Waiting for workers: " in told["lastMessage"] and "mpi-launcher" not in job.pods()
+    reported = job.wait("Starting", "WaitingForWorkers")
+    assert "Waiting for workers: " in reported["lastMessage"] and "mpi-launcher" not in job.pods()
     world.kubelet.run(workers["mpi-worker-1"])
     pod = launcher(world, job)
     main = pod["spec"]["containers"][0]
@@ -115,8 +115,8 @@ def test_a_network_policy_comes_back_and_another_is_left_alone(world, vipu):
           and again["metadata"]["uid"] != policy["metadata"]["uid"], "it comes back", tell=world.tell)
     theirs = world.api.create("networkpolicies", world.ns, {
         "metadata": {"name": "taken-peers"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}})
-    told = launched(world, "taken").wait("Pending", "NameTaken")
-    assert "NetworkPolicy taken-peers already exists and is not owned by this job" in told["lastMessage"]
+    reported = launched(world, "taken").wait("Pending", "NameTaken")
+    assert "NetworkPolicy taken-peers already exists and is not owned by this job" in reported["lastMessage"]
     assert world.api.get("networkpolicies", world.ns, "taken-peers") == theirs
 
 

@@ -68,7 +68,7 @@ def test_pods_that_are_stuck_give_the_ipus_back(operator, name, reason, message)
              "message": "0/1 nodes are available"}]}}, "status")
     stuck = job.wait("Starting", reason)
     assert f"Pod {name}-worker-0 is waiting: {message}" in stuck["lastMessage"] and stuck["stuckSince"]
-    until(lambda: reason in job.reasons_told(), "an event tells it", tell=operator.tell)
+    until(lambda: reason in job.reasons_reported(), "an event tells it", tell=operator.tell)
     job.patch({"spec": {"startDeadlineSeconds": 3}})
     failed = job.wait("Failed", "StartDeadlineExceeded")
     assert message in failed["lastMessage"] and "stuckSince" not in failed

@@ -18,14 +18,14 @@ def test_nothing_passes_the_head(world, vipu):
     first.wait("Running")
 
     head = world.job("head", ipusPerJobInstance="64")
-    told = head.wait("Pending", "InsufficientIPUs")["lastMessage"]
-    assert "Waiting for 64 IPUs" in told and "32 of 64 IPUs free, no free block of this size" in told
-    assert f"{world.ns}/first (32 IPUs)" in told
+    reported = head.wait("Pending", "InsufficientIPUs")["lastMessage"]
+    assert "Waiting for 64 IPUs" in reported and "32 of 64 IPUs free, no free block of this size" in reported
+    assert f"{world.ns}/first (32 IPUs)" in reported
 
     world.cluster.next_second()
     small = world.job("small")
-    told = small.wait("Pending", "Queued")["lastMessage"]
-    assert f"1 ahead in the queue, the first is {world.ns}/head" in told
+    reported = small.wait("Pending", "Queued")["lastMessage"]
+    assert f"1 ahead in the queue, the first is {world.ns}/head" in reported
     assert list(vipu.partitions()) == [f"p-first-{world.ns}-0"], "4 IPUs are free, but nothing passes the head"
 
     at = {"controller": vipu.address, "freeIPUs": 32, "totalIPUs": 64}
@@ -42,9 +42,9 @@ def test_nothing_passes_the_head(world, vipu):
     head.wait("Running")
     until(lambda: waits(small) and small.status["reason"] == "InsufficientIPUs", "the small one is the head now",
           tell=world.tell)
-    told = small.status["lastMessage"]
-    assert "0 of 64 IPUs free" in told and not small.pods()
-    assert f"{world.ns}/head (64 IPUs)" in told or "64 just granted to jobs ahead in the queue" in told
+    reported = small.status["lastMessage"]
+    assert "0 of 64 IPUs free" in reported and not small.pods()
+    assert f"{world.ns}/head (64 IPUs)" in reported or "64 just granted to jobs ahead in the queue" in reported
     world.kubelet.succeed(pod)
     head.wait("Completed")
     small.run_pods(1)
@@ -74,8 +74,8 @@ def test_only_who_is_in_the_way_is_named(world, vipu):
         job.run_pods(1)
         job.wait("Running")
     head = world.job("head", ipusPerJobInstance="32")
-    told = head.wait("Pending", "InsufficientIPUs")
-    assert told["queue"]["blockedBy"] == [f"{world.ns}/small"] and f"in use by {world.ns}/small (16 IPUs)" in told["lastMessage"]
+    reported = head.wait("Pending", "InsufficientIPUs")
+    assert reported["queue"]["blockedBy"] == [f"{world.ns}/small"] and f"in use by {world.ns}/small (16 IPUs)" in reported["lastMessage"]
 
 
 def test_no_job_waits_when_all_fit(world, vipu):
@@ -84,7 +84,7 @@ def test_no_job_waits_when_all_fit(world, vipu):
     world.start_operator(vipu.address)
     for job in jobs:
         job.wait_pods(1)
-    assert not [job.name for job in jobs if job.reasons_told() & {"Queued", "InsufficientIPUs"}]
+    assert not [job.name for job in jobs if job.reasons_reported() & {"Queued", "InsufficientIPUs"}]
 
 
 def test_a_head_that_gives_up_makes_way(world, vipu):

@@ -9,7 +9,7 @@ from world import container, pod_template
 RENEWALS = 4
 
 
-def told(seen):
+def reported(seen):
     return "\n".join(map(str, seen))
 
 
@@ -28,7 +28,7 @@ def until_quiet(world, proxy, count=RENEWALS):
         seen = proxy.since(0)
         last = [n for n, request in enumerate(seen) if request in unwanted(seen)]
         return len(renewals(seen[last[-1] + 1 if last else 0:])) >= count
-    until(quiet, "the operator falls silent", tell=lambda: told(proxy.since(0)[-30:]))
+    until(quiet, "the operator falls silent", tell=lambda: reported(proxy.since(0)[-30:]))
 
 
 def settled_jobs(world):
@@ -75,7 +75,7 @@ def test_settled_jobs_cost_nothing(world, vipu):
         job.annotate(**{"example.com/touched": "yes"})
     renewed = len(renewals(proxy.since(0)))
     until(lambda: len(renewals(proxy.since(0))) >= renewed + 2, "two renewals later", tell=world.tell)
-    assert told(unwanted(proxy.since(mark))) == ""
+    assert reported(unwanted(proxy.since(mark))) == ""
 
     # A crash, and every job is looked at by one who remembers nothing.
     world.operator.kill()
@@ -84,14 +84,14 @@ def test_settled_jobs_cost_nothing(world, vipu):
     world.restart_operator()
     until(lambda: len(renewals(proxy.since(mark))) >= RENEWALS, "it leads for a while", tell=world.tell)
     writes = [request for request in proxy.since(mark) if request.is_write and not request.is_lease]
-    assert told(writes) == ""
+    assert reported(writes) == ""
 
 
 def test_an_idle_operator_watches_and_renews_its_lease(world, vipu):
     proxy = world.make_api_proxy()
     world.start_operator(vipu.address, proxy=proxy)
     until(lambda: len(renewals(proxy.since(0))) >= RENEWALS, "it leads for a while", tell=world.tell)
-    assert told(unwanted(proxy.since(0))) == ""
+    assert reported(unwanted(proxy.since(0))) == ""
     watched = sorted({re.sub(r".*/", "", request.path) for request in proxy.since(0) if request.is_watch})
     assert watched == ["configmaps", "endpointslices", "ipujobs", "networkpolicies", "nodes", "pods", "services"]
     assert {request.agent.split("/")[0] for request in proxy.since(0)} == {"ipu-operator"}

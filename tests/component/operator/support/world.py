@@ -243,7 +243,7 @@ class Job:
         """Neither a record nor a partition of it is left."""
         until(lambda: not self.records(), f"no record of {self.name} is left", seconds, self.world.tell)
 
-    def reasons_told(self):
+    def reasons_reported(self):
         return {event["reason"] for event in self.events()}
 
     def events(self):

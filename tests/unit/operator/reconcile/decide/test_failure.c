@@ -145,7 +145,7 @@ TEST(an_entry_says_all_that_is_known)
 TEST(only_what_can_be_a_signal_is_called_one)
 {
     static const struct {
-        int code, told, signal;
+        int code, reported, signal;
     } rows[] = {{137, 0, 9},  {192, 0, 64}, {193, 0, -1}, {255, 0, -1},
                 {128, 0, -1}, {1, 0, -1},   {255, 15, 15}};
 
@@ -153,7 +153,7 @@ TEST(only_what_can_be_a_signal_is_called_one)
         struct pod pod = broken_pod(row->code);
         struct failure failure = failure_of_pod(&pod);
 
-        pod.exit_signal = row->told;
+        pod.exit_signal = row->reported;
         AUTO(json) cJSON *list = merge(NULL, &failure, 0);
 
         CHECK_INT_EQ(json_i64(list->child, "signal", -1), row->signal);

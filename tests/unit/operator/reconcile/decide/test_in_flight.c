@@ -3,7 +3,7 @@
 #include "lib/check.h"
 #include "scenario.h"
 
-#define TOLD_MS 2000
+#define REPORTED_AFTER_MS 2000
 #define RESTART_MS 10000
 #define SECOND_ID "p-job-0a1b2c3d4e-0-1"
 
@@ -31,7 +31,7 @@ TEST(an_interrupted_start_is_told_until_its_pods_have_stopped)
     CHECK(slow->deleting);
     slow->node_silent = false;
     world_settle(w);
-    world_pass(w, WORLD_STRAY_MS + TOLD_MS);
+    world_pass(w, WORLD_STRAY_MS + REPORTED_AFTER_MS);
     check_state(w, "Running", "Running", "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, SECOND_ID);
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
@@ -42,14 +42,14 @@ TEST(a_partition_that_was_changed_between_two_starts_is_told)
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
     world_partition(w, "p-job-ns-0")->gcds = 2;
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     end_all(w, 1);
     w->now_ms += RESTART_MS;
     while (!str_eq(world_said(w, "reason"), "PartitionLost"))
         CHECK(world_advance(w));
     check_state(w, "Starting", "PartitionLost",
                 "Partition p-job-ns-0 changed or failed while pods were starting; starting over");
-    CHECK(strv_has(&w->told, "PartitionLost"));
+    CHECK(strv_has(&w->event_reasons, "PartitionLost"));
     world_settle(w);
     check_state(w, "Running", "Running", "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, SECOND_ID);
@@ -64,7 +64,7 @@ TEST(a_pod_that_says_why_it_waits_is_quoted)
     pod(w, "job-worker-0")->is_slow = true;
     pod(w, "job-worker-0")->ended_by = "NodeIsBeingBooted";
     world_settle(w);
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     check_state(w, "Starting", "PodsWaiting", "Pod job-worker-0 is waiting: NodeIsBeingBooted");
     CHECK_STR_EQ(world_said(w, "stuckSince"), ""); /* it goes on by itself */
     pod(w, "job-worker-0")->is_slow = false;
@@ -80,7 +80,7 @@ TEST(nothing_is_told_while_the_api_server_is_asked_about_the_template)
 
     w->dry_run_answer = DRY_RUN_AWAITED;
     world_settle(w);
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     CHECK_INT_EQ(w->status_writes, 0);
     CHECK_INT_EQ(w->events, 0);
     CHECK_INT_EQ(w->record_count, 0);

@@ -174,7 +174,7 @@ TEST(names_that_are_refused_keep_a_job_from_running)
     world_pass(w, 1000);
     check_state(w, "Starting", "PodsForbidden",
                 "The API server rejected the workers' EndpointSlices: endpointslices is forbidden");
-    CHECK(strv_has(&w->told, "PodsForbidden"));
+    CHECK(strv_has(&w->event_reasons, "PodsForbidden"));
     check_idle(w);
     w->names_refusal = NULL;
     world_pass(w, 10000);

@@ -107,7 +107,7 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
 {
     AUTO(world) struct world *w = running(ONE_LAUNCHED);
     struct wpod *lost = pod(w, "job-worker-1");
-    const cJSON *told;
+    const cJSON *reported;
 
     lost->node_silent = true;
     pod(w, "job-launcher")->last_words = HEARS_NOTHING "\n--- mpirun gives up ---\n";
@@ -117,11 +117,11 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
     world_pass(w, SHOWS_MS);
     check_state(w, "Running", "WorkerLost",
                 "Launcher pod job-launcher lost worker pod job-worker-1: nothing was heard for 15 s");
-    told = json_at(w->status, "failure")->child;
-    CHECK_STR_EQ(json_str(told, "pod", ""), "job-worker-1");
-    CHECK_STR_EQ(json_str(told, "node", ""), lost->node);
-    CHECK_HAS(json_str(told, "message", ""), "mpirun gives up");
-    CHECK(!json_at(told, "exitCode"));
+    reported = json_at(w->status, "failure")->child;
+    CHECK_STR_EQ(json_str(reported, "pod", ""), "job-worker-1");
+    CHECK_STR_EQ(json_str(reported, "node", ""), lost->node);
+    CHECK_HAS(json_str(reported, "message", ""), "mpirun gives up");
+    CHECK(!json_at(reported, "exitCode"));
     CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, WORLD_HOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
@@ -326,7 +326,7 @@ static void check_missing_keys_are_made_anew(const char *waiting)
     CHECK_INT_EQ(w->secrets.count, 0);
     world_pass(w, KEYS_MISSED_MS);
     check_state(w, "Running", "Running", "Running");
-    CHECK(strv_has(&w->told, "KeysLost"));
+    CHECK(strv_has(&w->event_reasons, "KeysLost"));
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
     CHECK_INT_EQ(w->secrets.count, 1);
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);

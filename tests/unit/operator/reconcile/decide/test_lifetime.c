@@ -187,7 +187,7 @@ TEST(pods_that_their_node_cannot_prepare_are_stuck)
     CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
     world_pass(w, 1000);
     check_state(w, "Starting", "PodNotPrepared", says);
-    CHECK(strv_has(&w->told, "PodNotPrepared"));
+    CHECK(strv_has(&w->event_reasons, "PodNotPrepared"));
     stuck->node_silent = false;
     w->now_ms += 30000;
     world_reconcile(w);
@@ -315,10 +315,10 @@ TEST(a_change_that_comes_after_the_end_is_told_once_and_changes_nothing)
 
     end_all(w, 0);
     check_completed(w);
-    CHECK(!strv_has(&w->told, "ChangedAfterEnd"));
+    CHECK(!strv_has(&w->event_reasons, "ChangedAfterEnd"));
     world_set_spec(w, "suspend", "true");
     world_settle(w);
-    CHECK(strv_has(&w->told, "ChangedAfterEnd"));
+    CHECK(strv_has(&w->event_reasons, "ChangedAfterEnd"));
     check_completed(w);
     CHECK_INT_EQ(world_number(w, "observedGeneration"), 2);
     check_idle(w);

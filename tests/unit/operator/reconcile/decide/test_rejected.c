@@ -7,7 +7,7 @@
 #include "lib/check.h"
 
 #define QUOTA "exceeded quota: team"
-#define TOLD_MS 1000 /* what is over at once is not told */
+#define REPORTED_AFTER_MS 1000 /* what is over at once is not told */
 #define AGAIN_MS 10000
 
 static struct world *with_quota(const char *spec, uint32_t quota)
@@ -17,7 +17,7 @@ static struct world *with_quota(const char *spec, uint32_t quota)
     w->refusal = QUOTA;
     w->quota = quota;
     world_settle(w);
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     return w;
 }
 
@@ -47,7 +47,7 @@ TEST(an_instance_that_cannot_be_whole_holds_no_ipus)
     CHECK_INT_EQ(w->pod_count, 1); /* one of the two was there for a while */
     check_backs_off(w);
     w->quota = 2;
-    world_pass(w, AGAIN_MS - TOLD_MS - 1);
+    world_pass(w, AGAIN_MS - REPORTED_AFTER_MS - 1);
     CHECK_INT_EQ(pods_there(w), 0);
     world_pass(w, 1);
     check_state(w, "Running", "Running", "Running");
@@ -93,7 +93,7 @@ TEST(a_changed_quota_is_found_by_a_restart_too)
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
     world_pass(w, AGAIN_MS);
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
     CHECK_INT_EQ(w->partition_count, 0);
     w->refusal = NULL;
@@ -148,11 +148,11 @@ TEST(a_pod_that_does_not_end_keeps_its_partition)
     while (!world_pod(w, "job-worker-0") || !pod(w, "job-worker-0")->node)
         CHECK(world_advance(w));
     pod(w, "job-worker-0")->node_silent = true;
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
     CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, WORLD_HOLD_MS);
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
     CHECK_INT_EQ(w->partition_count, 0);
 }
@@ -216,7 +216,7 @@ TEST(a_job_in_a_namespace_that_is_being_deleted_waits_without_ipus_and_goes)
     w->refusal = GOES;
     world_settle(w);
     check_state(w, "Pending", "NamespaceTerminating", "The API server rejected the pods: " GOES);
-    CHECK(strv_has(&w->told, "NamespaceTerminating"));
+    CHECK(strv_has(&w->event_reasons, "NamespaceTerminating"));
     CHECK_INT_EQ(w->record_count, 0);
     world_delete_job(w);
     world_settle(w);
@@ -233,7 +233,7 @@ static struct world *without(const char *spec, enum op_kind refused)
     w->quota = WORLD_CAPACITY;
     w->refuses[refused] = true;
     world_settle(w);
-    world_pass(w, TOLD_MS);
+    world_pass(w, REPORTED_AFTER_MS);
     return w;
 }
 
@@ -343,7 +343,7 @@ TEST(a_finalizer_that_is_not_taken_is_told)
 TEST(what_a_refused_record_keeps_from_being_noted_is_told_once)
 {
     AUTO(world) struct world *w = running(ONE);
-    unsigned told = 0;
+    unsigned reported = 0;
 
     w->refuses[OP_RECORD_PATCH] = true;
     world_pod_take(w, pod(w, "job-worker-0"), "EvictionByEvictionAPI");
@@ -354,7 +354,7 @@ TEST(what_a_refused_record_keeps_from_being_noted_is_told_once)
     world_pod_obey(w, pod(w, "job-worker-0"), 143);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "Evicted");
-    for (size_t i = 0; i < w->told.count; i++)
-        told += str_eq(w->told.items[i], "Evicted");
-    CHECK_INT_EQ(told, 1);
+    for (size_t i = 0; i < w->event_reasons.count; i++)
+        reported += str_eq(w->event_reasons.items[i], "Evicted");
+    CHECK_INT_EQ(reported, 1);
 }

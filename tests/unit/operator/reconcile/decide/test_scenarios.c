@@ -160,17 +160,17 @@ TEST(a_job_that_waits_for_ipus_starts_by_itself)
 TEST(a_controller_without_room_is_asked_again)
 {
     AUTO(world) struct world *w = world_new(ONE);
-    unsigned told;
+    unsigned reported;
 
     w->partition_rejection = PART_REFUSED_ROOM;
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "InsufficientIPUs",
                 "V-IPU controller vipu:8090 has no capacity for 4 IPUs: no room");
-    told = w->status_writes;
+    reported = w->status_writes;
     for (int i = 0; i < 20; i++)
         world_pass(w, 1000);
-    CHECK_INT_EQ(w->status_writes, told); /* trying again is no news */
+    CHECK_INT_EQ(w->status_writes, reported); /* trying again is no news */
     w->partition_rejection = PART_NOT_REFUSED;
     world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -671,7 +671,7 @@ TEST(a_service_of_somebody_else_is_told_and_left_alone)
     check_state(w, "Pending", "NameTaken",
                 "Some pods of instance 0 were rejected; IPUs released until the next try: Service "
                 "job-workers exists");
-    CHECK(strv_has(&w->told, "NameTaken"));
+    CHECK(strv_has(&w->event_reasons, "NameTaken"));
     CHECK_INT_EQ(w->pod_count, 0);
     CHECK_INT_EQ(w->partition_count, 0);
     check_idle(w);
@@ -693,8 +693,8 @@ TEST(a_restart_policy_in_the_template_is_warned_of_once_per_spec)
     world_settle(w);
     end_all(w, 0);
     check_completed(w);
-    for (size_t i = 0; i < w->told.count; i++)
-        warned += str_eq(w->told.items[i], "RestartPolicyOverridden");
+    for (size_t i = 0; i < w->event_reasons.count; i++)
+        warned += str_eq(w->event_reasons.items[i], "RestartPolicyOverridden");
     CHECK_INT_EQ(warned, 1);
 }
 
@@ -1510,7 +1510,7 @@ TEST(a_refused_template_takes_no_ipus_and_is_judged_again_when_the_spec_changes)
 TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
 {
     AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":2,"));
-    unsigned told;
+    unsigned reported;
 
     w->dry_run_answer = DRY_RUN_REJECTED;
     w->refusal = "exceeded quota: pods";
@@ -1519,10 +1519,10 @@ TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
     CHECK_HAS(world_said(w, "lastMessage"), "The API server rejected the pods: exceeded quota: pods");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + 10000);
     CHECK_INT_EQ(w->record_count, 0);
-    told = w->status_writes;
+    reported = w->status_writes;
     for (int i = 0; i < 12; i++)
         world_pass(w, 10000);
-    CHECK_INT_EQ(w->status_writes, told);
+    CHECK_INT_EQ(w->status_writes, reported);
     w->dry_run_answer = DRY_RUN_NEEDED;
     w->refusal = NULL;
     world_pass(w, 10000);
@@ -1532,7 +1532,7 @@ TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
 TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
 {
     AUTO(world) struct world *w = world_new(ONE);
-    unsigned told;
+    unsigned reported;
 
     w->refusal = "exceeded quota: pods";
     world_settle(w);
@@ -1540,10 +1540,10 @@ TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
     check_state(
         w, "Pending", "PodsNotCreated",
         "Some pods of instance 0 were rejected; IPUs released until the next try: exceeded quota: pods");
-    told = w->status_writes;
+    reported = w->status_writes;
     for (int i = 0; i < 12; i++)
         world_pass(w, 10000);
-    CHECK_INT_EQ(w->status_writes, told);
+    CHECK_INT_EQ(w->status_writes, reported);
     w->refusal = NULL;
     world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -1729,14 +1729,14 @@ TEST(instances_removed_while_suspended_leave_no_orphan)
 TEST(a_job_that_ends_is_told_once)
 {
     AUTO(world) struct world *w = running(ONE);
-    unsigned told = 0;
+    unsigned reported = 0;
 
     end_all(w, 0);
     world_crash(w);
     world_settle(w);
-    for (size_t i = 0; i < w->told.count; i++)
-        told += str_eq(w->told.items[i], "Completed");
-    CHECK_INT_EQ(told, 1);
+    for (size_t i = 0; i < w->event_reasons.count; i++)
+        reported += str_eq(w->event_reasons.items[i], "Completed");
+    CHECK_INT_EQ(reported, 1);
     check_completed(w);
 }
 

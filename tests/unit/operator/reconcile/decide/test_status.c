@@ -435,7 +435,7 @@ TEST(a_partition_is_told_with_its_state)
     static const struct {
         enum partition_state state;
         bool started;
-        const char *told;
+        const char *reported;
     } rows[] = {
         {PART_ACTIVE, true, "Active"},     {PART_ACTIVE, false, "Active"},
         {PART_PENDING, false, "Creating"}, {PART_PENDING, true, "Resetting"},
@@ -454,7 +454,7 @@ TEST(a_partition_is_told_with_its_state)
         s.view.instances = &inst;
         s.view.instance_count = 1;
         decide(&s, &v);
-        CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->told);
+        CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->reported);
     }
 }
 
@@ -463,7 +463,7 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
     static const struct {
         struct tombstone_view tomb;
         bool releasing;
-        const char *told; /* NULL: not at all */
+        const char *reported; /* NULL: not at all */
     } rows[] = {
         {{.partition.state = PART_ACTIVE}, true, "Removing"},
         {{.partition.state = PART_ACTIVE, .is_held = true}, false, "Held"},
@@ -482,9 +482,9 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
         s.view.tombstones = &tomb;
         s.view.tombstone_count = 1;
         decide(&s, &v);
-        CHECK_INT_EQ(json_i64(written(&s), "partitionCounts/total", -1), row->told != NULL);
-        if (row->told)
-            CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->told);
+        CHECK_INT_EQ(json_i64(written(&s), "partitionCounts/total", -1), row->reported != NULL);
+        if (row->reported)
+            CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->reported);
     }
 }
 

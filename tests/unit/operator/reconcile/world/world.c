@@ -87,7 +87,7 @@ void world_free(struct world *w)
     mem_free(w->strays);
     mem_free(w->tracks);
     mem_free(w->name);
-    strv_release(&w->told);
+    strv_release(&w->event_reasons);
     mem_free(w);
 }
 

@@ -112,7 +112,7 @@ struct world {
     size_t record_count;
     struct strv secrets; /* names of those with keys */
     bool secrets_were_dropped;
-    struct strv told; /* reasons of events */
+    struct strv event_reasons; /* reasons of events */
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */

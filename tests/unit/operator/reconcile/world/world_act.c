@@ -538,7 +538,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
     case OP_EVENT:
         check_reason(w, op->reason);
         w->events++;
-        strv_push(&w->told, op->reason);
+        strv_push(&w->event_reasons, op->reason);
         return;
     }
 }
