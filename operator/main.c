@@ -102,7 +102,7 @@ static void on_lost(void *ctx)
 {
     struct app *app = ctx;
 
-    log_error("the lease is lost; ending, to be started again", KV("lease", app->options.lease_name),
+    log_error("leader election lost; exiting to be restarted", KV("lease", app->options.lease_name),
               KV("holder", lease_seen_holder(app->lease)));
     reconciler_abort(app->reconciler);
     app->exit_code = EXIT_LOST_LEASE;
@@ -120,7 +120,7 @@ static const char *is_well(void *ctx)
 {
     struct app *app = ctx;
 
-    return lease_is_healthy(app->lease, loop_clock_ms()) ? NULL : "the lease could not be renewed in time";
+    return lease_is_healthy(app->lease, loop_clock_ms()) ? NULL : "failed to renew the lease in time";
 }
 
 static const char *is_ready(void *ctx)
@@ -128,13 +128,12 @@ static const char *is_ready(void *ctx)
     struct app *app = ctx;
 
     if (!lease_is_known(app->lease, loop_clock_ms()))
-        return "it is not known who leads: the lease could not be read or taken";
+        return "no known leader: cannot read or acquire the lease";
     if (webhooks(app) && !webhooks_are_trusted(webhooks(app)))
         return "the API server does not trust the admission webhooks yet";
     if (!app->reconciler) /* a standby that sees the lease is of use as it is */
         return NULL;
-    return reconciler_is_synced(app->reconciler) ? NULL
-                                                 : "jobs, pods, records and nodes are not all known yet";
+    return reconciler_is_synced(app->reconciler) ? NULL : "caches not synced: jobs, pods, records, nodes";
 }
 
 /* Who sees no changes for a while is of use to the webhooks, which do not need them: not to be ready would
@@ -250,7 +249,7 @@ static void on_stop_signal(void *ctx, int signum)
     if (app->stopping)
         return;
     app->stopping = true;
-    log_info("ending", KVF("signal", "%d", signum));
+    log_info("shutting down", KVF("signal", "%d", signum));
     if (app->reconciler)
         reconciler_abort(app->reconciler);
     if (webhooks(app))
@@ -382,7 +381,7 @@ static int run(struct app *app)
              KVF("vipu_controllers", "%zu", app->options.controllers.count),
              KVF("health_port", "%u", (unsigned)pages_port(app->pages)));
     if (app->client_config.insecure)
-        log_warn("the API server's certificate is not verified (insecure-skip-tls-verify)");
+        log_warn("TLS verification of the API server is disabled (insecure-skip-tls-verify)");
     on_tidy(&app->tidy);
     loop_run(app->loop);
     log_requests(app);

@@ -25,27 +25,25 @@ static const struct opt ROWS[] = {
      .fallback = "/etc/vipu-credentials",
      .arg = "DIR",
      .help =
-         "Folder with the Secrets of V-IPU controllers, one folder for each, named like it: files user-id, "
-         "access-key and ca.crt; job-user-id and job-access-key for job pods. Changes are noticed"},
+         "Directory with the Secrets of V-IPU controllers, in one subdirectory per Secret: files user-id, "
+         "access-key and ca.crt, and job-user-id and job-access-key for job pods. Reloaded when they change"},
     {.flag = "namespace",
      .env = "IPU_OPERATOR_NAMESPACE",
      .type = OPT_STR,
      .offset = AT(ns),
      .arg = "NAME",
-     .help = "Namespace of the operator's own records and lease; default: the pod's, or the context's"},
+     .help =
+         "Namespace of the operator's records and lease; default: namespace of the pod or of the context"},
     {.flag = "watch-namespace",
      .type = OPT_STR,
      .offset = AT(watch_ns),
      .arg = "NAME",
-     .help =
-         "Run the jobs of this namespace alone, without looking at nodes, so that no right is needed beyond "
-         "it; default: all namespaces"},
+     .help = "Watch only this namespace, without access to nodes; default: all namespaces"},
     {.flag = "kubeconfig",
      .type = OPT_STR,
      .offset = AT(kubeconfig),
      .arg = "FILE",
-     .help = "How to reach the API server; default: the pod's service account, then KUBECONFIG, then "
-             "~/.kube/config"},
+     .help = "Kubeconfig file; default: service account of the pod, then KUBECONFIG, then ~/.kube/config"},
     {.flag = "context",
      .type = OPT_STR,
      .offset = AT(context),
@@ -56,7 +54,7 @@ static const struct opt ROWS[] = {
      .offset = AT(lease_name),
      .fallback = "ipu-operator",
      .arg = "NAME",
-     .help = "Lease that says which of several operators is at work"},
+     .help = "Name of the leader election Lease"},
     {.flag = "pod-name",
      .env = "POD_NAME",
      .type = OPT_STR,
@@ -68,16 +66,15 @@ static const struct opt ROWS[] = {
      .type = OPT_STR,
      .offset = AT(pod_address),
      .arg = "ADDRESS",
-     .help = "Address at which replicas reach each other: standbys ask the leader what only it knows; "
-             "default: they "
-             "do not"},
+     .help = "Address of this pod, at which standbys reach the leader; default: standbys do not forward "
+             "requests to the leader"},
     {.flag = "launcher-image",
      .env = "IPU_OPERATOR_LAUNCHER_IMAGE",
      .type = OPT_STR,
      .offset = AT(launcher_image),
      .fallback = "docker.io/ipu-operator/ipu-launch:" IPU_OPERATOR_VERSION,
      .arg = "IMAGE",
-     .help = "Image with ipu-launch, copied into job pods by an init container"},
+     .help = "Image with ipu-launch, which an init container copies into job pods"},
     {.flag = "launcher-pull-policy",
      .type = OPT_STR,
      .offset = AT(launcher_pull_policy),
@@ -88,30 +85,30 @@ static const struct opt ROWS[] = {
      .type = OPT_STR,
      .offset = AT(pull_secrets),
      .arg = "NAMES",
-     .help = "Names of image pull secrets that job pods get, separated by commas"},
+     .help = "Comma-separated names of image pull secrets for job pods"},
     {.flag = "host-network",
      .type = OPT_FLAG,
      .offset = AT(host_network),
      .fallback = "false",
-     .help = "Job pods use their node's network, unless their template says otherwise"},
+     .help = "Run job pods in the network of their node, unless their template says otherwise"},
     {.flag = "network-policy",
      .type = OPT_FLAG,
      .offset = AT(network_policy),
      .fallback = "true",
-     .help = "Pods of a job with a launcher get a NetworkPolicy that lets in each other alone"},
+     .help = "Create a NetworkPolicy that allows only traffic between the pods of a job, for jobs with a "
+             "launcher"},
     {.flag = "mpi-network",
      .type = OPT_STR,
      .offset = AT(mpi_network),
      .arg = "NETWORK",
-     .help =
-         "Network that MPI uses between pods, as 10.0.0.0/8 or as the name of an interface; default: MPI's "
-         "choice"},
+     .help = "Network for MPI between pods, as a CIDR such as 10.0.0.0/8 or as an interface name; default: "
+             "selected by MPI"},
     {.flag = "health-port",
      .type = OPT_U32,
      .offset = AT(health_port),
      .fallback = "8081",
      .arg = "PORT",
-     .help = "Port of /healthz and /readyz; 0 picks a free one",
+     .help = "Port for /healthz and /readyz; 0 selects a free port",
      .min = 0,
      .max = 65535},
     {.flag = "metrics",
@@ -119,15 +116,14 @@ static const struct opt ROWS[] = {
      .offset = AT(metrics),
      .fallback = "secure",
      .arg = "HOW",
-     .help = "Who may read /metrics: secure (over TLS, and only whom the cluster allows to), plain "
-             "(everybody, on "
-             "the health port) or off"},
+     .help = "How to serve /metrics: secure (TLS with authorization), plain (on the health port, without "
+             "either) or off"},
     {.flag = "metrics-port",
      .type = OPT_U32,
      .offset = AT(metrics_port),
      .fallback = "8443",
      .arg = "PORT",
-     .help = "Port of the secure /metrics; 0 picks a free one",
+     .help = "Port for /metrics in secure mode; 0 selects a free port",
      .min = 0,
      .max = 65535},
     {.flag = "metrics-hosts",
@@ -135,39 +131,37 @@ static const struct opt ROWS[] = {
      .offset = AT(metrics_hosts),
      .fallback = "localhost",
      .arg = "NAMES",
-     .help = "Names in the certificate that the operator makes for /metrics, separated by commas"},
+     .help = "Comma-separated host names for the generated /metrics certificate"},
     {.flag = "metrics-certificate",
      .type = OPT_STR,
      .offset = AT(metrics_certificate),
      .arg = "FOLDER",
-     .help =
-         "Folder with tls.crt and tls.key for /metrics, read again when they change; default: the operator "
-         "makes its own"},
+     .help = "Directory with tls.crt and tls.key for /metrics, reloaded when they change; default: a "
+             "generated certificate"},
     {.flag = "admission",
      .type = OPT_STR,
      .offset = AT(admission),
      .arg = "NAME",
-     .help =
-         "Serve the admission webhooks: name of both webhook configurations, whose CA is kept up to date, "
-         "and of the Secret with the certificate; default: no webhooks"},
+     .help = "Serve the admission webhooks. Name of both webhook configurations, whose caBundle the operator "
+             "updates, and of the Secret with the certificate; default: no webhooks"},
     {.flag = "admission-certificate",
      .type = OPT_STR,
      .offset = AT(admission_certificate),
      .arg = "SECRET",
-     .help = "Secret with the webhooks' certificate (tls.crt, tls.key and ca.crt), if somebody else makes "
-             "and renews it, such as cert-manager; default: the operator does, in a Secret of its own"},
+     .help = "Secret with the webhook certificate (tls.crt, tls.key and ca.crt) if another program such as "
+             "cert-manager creates and renews it; default: the operator does, in its own Secret"},
     {.flag = "admission-hosts",
      .type = OPT_STR,
      .offset = AT(admission_hosts),
      .fallback = "localhost",
      .arg = "NAMES",
-     .help = "Names by which the API server reaches the webhooks, separated by commas"},
+     .help = "Comma-separated host names by which the API server reaches the webhooks"},
     {.flag = "admission-port",
      .type = OPT_U32,
      .offset = AT(admission_port),
      .fallback = "9443",
      .arg = "PORT",
-     .help = "Port of the admission webhooks; 0 picks a free one",
+     .help = "Port for the admission webhooks; 0 selects a free port",
      .min = 0,
      .max = 65535},
     {.flag = "log-level",
@@ -175,25 +169,25 @@ static const struct opt ROWS[] = {
      .offset = AT(log_level),
      .fallback = "info",
      .arg = "LEVEL",
-     .help = "Least level that is logged: debug, info, warn or error"},
+     .help = "Minimum log level: debug, info, warn or error"},
     {.flag = "log-format",
      .type = OPT_STR,
      .offset = AT(log_format),
      .fallback = "text",
      .arg = "FORMAT",
-     .help = "text or json"},
+     .help = "Log format: text or json"},
     {.flag = "partition-prefix",
      .type = OPT_STR,
      .offset = AT(partition_prefix),
      .fallback = "p",
      .arg = "TEXT",
-     .help = "First part of every partition id; tells installations apart that share a V-IPU controller"},
+     .help = "Prefix of partition IDs; must be unique per V-IPU controller"},
     {.flag = "hold-seconds",
      .type = OPT_U32,
      .offset = AT(hold_s),
      .fallback = "300",
      .arg = "SECONDS",
-     .help = "How long IPUs are kept from others when a process may still run on them",
+     .help = "Seconds to hold a partition whose processes may still be running",
      .min = 0,
      .max = 86400},
     {.flag = "trouble-seconds",
@@ -201,9 +195,8 @@ static const struct opt ROWS[] = {
      .offset = AT(trouble_s),
      .fallback = "30",
      .arg = "SECONDS",
-     .help = "How long a running instance may have a partition that is in error or gone before its restart "
-             "policy "
-             "is asked; V-IPU resets by itself, and poprun makes partitions anew",
+     .help = "Seconds that a running instance may have a failed or missing partition before its restart "
+             "policy applies. V-IPU recovers by resets, and poprun re-creates partitions",
      .min = 0,
      .max = 86400},
     {0},
@@ -214,11 +207,9 @@ const struct opts_spec OPTIONS_SPEC = {
     .usage = "ipu-operator [options]\n"
              "       ipu-operator partitions | release PARTITION | adopt PARTITION --job NAMESPACE/NAME\n"
              "       ipu-operator self-check | apply-crd | before-uninstall",
-    .about = "Runs IPUJobs: gives each instance a partition of IPUs from a V-IPU controller, starts its "
-             "pods, and gives "
-             "the IPUs back when it is over. Needs the IPUJob resource (kubectl apply -f the chart's crds/) "
-             "and, in a "
-             "cluster, the roles that the chart ipu-operator installs.",
+    .about = "Runs IPUJobs: creates a partition of IPUs on a V-IPU controller for each instance, starts its "
+             "pods, and releases the partition at the end. Needs the CustomResourceDefinition of IPUJobs "
+             "(kubectl apply -f crds/ of the chart) and, in a cluster, the roles of the chart ipu-operator.",
     .rows = ROWS,
 };
 
@@ -228,7 +219,7 @@ static void check_word(const char *flag, const char *value, const char *const *k
         if (str_eq(*k, value))
             return;
     }
-    strv_pushf(problems, "--%s: \"%s\" is not known; see --help", flag, value);
+    strv_pushf(problems, "--%s: unknown value \"%s\"; see --help", flag, value);
 }
 
 /* In the order of enum options_metrics. */
@@ -253,15 +244,13 @@ static void check(const struct options *o, struct strv *problems)
     check_word("log-format", o->log_format, formats, problems);
     check_word("metrics", o->metrics, METRICS_WORDS, problems);
     if (!log_parse_level(o->log_level, &level))
-        strv_pushf(problems, "--log-level: \"%s\" is not known; use debug, info, warn or error",
-                   o->log_level);
+        strv_pushf(problems, "--log-level: expected debug, info, warn or error, got \"%s\"", o->log_level);
     if (strspn(o->partition_prefix, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(o->partition_prefix) ||
         !*o->partition_prefix || strlen(o->partition_prefix) > 16 || o->partition_prefix[0] == '-')
-        strv_pushf(
-            problems,
-            "--partition-prefix: must be at most 16 lower-case letters, digits and dashes, beginning with a "
-            "letter or digit, got \"%s\"",
-            o->partition_prefix);
+        strv_pushf(problems,
+                   "--partition-prefix: must be at most 16 lowercase letters, digits and dashes and start "
+                   "with a letter or digit, got \"%s\"",
+                   o->partition_prefix);
 }
 
 static void read_config(struct options *o, struct strv *problems)
@@ -287,7 +276,7 @@ enum opts_result options_read(int argc, char **argv, const char *(*env)(const ch
     if (result == OPTS_HELP || result == OPTS_VERSION)
         return result;
     for (size_t i = 0; i < words.count; i++)
-        strv_pushf(problems, "\"%s\" is no option; see --help", words.items[i]);
+        strv_pushf(problems, "unexpected argument \"%s\"; see --help", words.items[i]);
     check(ret, problems);
     read_config(ret, problems);
     return problems->count ? OPTS_BAD : OPTS_RUN;

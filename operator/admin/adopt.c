@@ -17,10 +17,10 @@ static const struct opt ROWS[] = {
      .type = OPT_STR,
      .offset = offsetof(struct settings, job),
      .arg = "NAMESPACE/NAME",
-     .help = "The IPUJob whose it is to be"},
+     .help = "IPUJob that adopts the partition"},
     ASKING_PARTITION_ROWS,
     ASKING_NAMESPACE_ROW,
-    SYNC_CLIENT_PAGES_ROW(offsetof(struct sync_client_settings, pages)),
+    SYNC_CLIENT_URL_ROWS(offsetof(struct sync_client_settings, operator_url)),
     SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
@@ -28,9 +28,9 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator adopt",
     .usage = "ipu-operator adopt PARTITION --job NAMESPACE/NAME [options]",
-    .about = "Makes a partition without a record that of an IPUJob of the vendor's operator, if it is what "
-             "the job asks for: it counts as the job's, and is given back when the job is deleted. Nothing "
-             "that runs is touched. Ends with 0 when the record is there.",
+    .about = "Assigns an orphaned partition to an IPUJob of the vendor's operator if it matches the job's "
+             "spec. The partition then counts as the job's and is released when the job is deleted. "
+             "Running processes are not affected. Exits with status 0 when the record exists.",
     .rows = ROWS,
 };
 
@@ -80,9 +80,9 @@ static bool adopt(struct sync_client *sync_client, const void *ctx, struct err *
     record = orphan_record_of_job(&orphan, job);
     if (!settings->sync_client.dry_run && !sync_create_record(sync_client, ns, record, err))
         return err_wrap(err, "partition %s", id);
-    return printf("Partition %s of %u IPUs of V-IPU controller %s %s IPUJob %s.\n", id, orphan.ipus,
-                  orphan.controller, settings->sync_client.dry_run ? "would be given to" : "belongs to",
-                  job->key) > 0;
+    return printf("Partition %s (%u %s) on V-IPU controller %s %s IPUJob %s.\n", id, orphan.ipus,
+                  orphan.ipus == 1 ? "IPU" : "IPUs", orphan.controller,
+                  settings->sync_client.dry_run ? "would be adopted by" : "was adopted by", job->key) > 0;
 }
 
 static int run(void *ctx, struct loop *loop, struct kube *kube)
@@ -94,7 +94,7 @@ static int run(void *ctx, struct loop *loop, struct kube *kube)
 
 int adopt_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct settings settings = {.sync_client.access.noun = "the partition, with its whole id"};
+    struct settings settings = {.sync_client.access.noun = "partition ID"};
 
     return subcommand_main(&SPEC, &settings.sync_client.access, run, argc, argv, env);
 }

@@ -26,7 +26,7 @@ static const struct opt ROWS[] = {
      .offset = AT(file),
      .arg = "FILE",
      .fallback = "/etc/ipu-operator/crd/ipujobs.graphcore.ai.yaml",
-     .help = "The definition of IPUJobs, as YAML or JSON"},
+     .help = "CustomResourceDefinition of IPUJobs, as YAML or JSON"},
     SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
@@ -34,7 +34,7 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator apply-crd",
     .usage = "ipu-operator apply-crd [options]",
-    .about = "Makes the definition of IPUJobs what the file says. Ends with 0 when it is.",
+    .about = "Applies the CustomResourceDefinition of IPUJobs from a file. Exits with status 0 on success.",
     .rows = ROWS,
 };
 
@@ -49,11 +49,11 @@ static void on_answer(void *ctx, struct kube_response *res)
 
     loop_stop(a->loop);
     if (res->err.kind == ERR_NONE) {
-        a->exit_code =
-            puts("The definition of IPUJobs is up to date.") < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK;
+        a->exit_code = puts("The CustomResourceDefinition of IPUJobs is up to date.") < 0 ? SUBCOMMAND_FAILED
+                                                                                          : SUBCOMMAND_OK;
         return;
     }
-    (void)fprintf(stderr, "ipu-operator: the definition of IPUJobs could not be applied: %s\n",
+    (void)fprintf(stderr, "ipu-operator: cannot apply the CustomResourceDefinition of IPUJobs: %s\n",
                   res->message[0] ? res->message : res->err.msg);
 }
 

@@ -28,19 +28,19 @@ static const struct opt ROWS[] = {
      .type = OPT_FLAG,
      .offset = AT(drain),
      .fallback = "false",
-     .help = "Suspend jobs that use IPUs or wait for them, in place of refusing"},
+     .help = "Suspend jobs that use or wait for IPUs instead of failing"},
     {.flag = "drain-asked-by",
      .type = OPT_STR,
      .offset = AT(asks),
      .arg = "NAME",
-     .help = "ConfigMap of the operator's namespace on which the annotation " ANNOTATION_DRAIN
-             "=true means --drain"},
+     .help =
+         "ConfigMap in the operator's namespace whose annotation " ANNOTATION_DRAIN "=true enables --drain"},
     {.flag = "seconds",
      .type = OPT_U32,
      .offset = AT(seconds),
      .fallback = "240",
      .arg = "SECONDS",
-     .help = "How long to wait for jobs that are ending",
+     .help = "Seconds to wait for jobs to stop",
      .min = 1,
      .max = 86400},
     {.flag = "namespace",
@@ -48,18 +48,18 @@ static const struct opt ROWS[] = {
      .offset = AT(ns),
      .fallback = "ipu-operator",
      .arg = "NAME",
-     .help = "The operator's namespace"},
+     .help = "Namespace of the operator"},
     {.flag = "lease-name",
      .type = OPT_STR,
      .offset = AT(lease),
      .fallback = "ipu-operator",
      .arg = "NAME",
-     .help = "The operator's lease, which is taken before the last look and then runs out"},
+     .help = "Name of the leader election Lease, which is acquired before the final check and then expires"},
     {.flag = "watch-namespace",
      .type = OPT_STR,
      .offset = AT(watch_ns),
      .arg = "NAME",
-     .help = "Look at the jobs of this namespace alone; default: of all"},
+     .help = "Check only the jobs of this namespace; default: all namespaces"},
     SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
@@ -67,9 +67,9 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator before-uninstall",
     .usage = "ipu-operator before-uninstall [options]",
-    .about = "Asks whether the operator may be uninstalled: not while IPUJobs use IPUs or "
-             "wait for them. Ends with 0 when it may, and has then taken the operator's "
-             "finalizer off all jobs, and its lease, so that it begins nothing more.",
+    .about = "Prepares an uninstall of the operator. Fails while IPUJobs use or wait for IPUs. On "
+             "success, removes the operator's finalizer from all jobs, acquires its lease so that "
+             "it starts nothing more, and exits with status 0.",
     .rows = ROWS,
 };
 
@@ -203,17 +203,16 @@ static size_t name_partitions(const struct uninstall *p, enum uninstall_check fr
 
 static void refuse_for_jobs(const struct uninstall *p, size_t count, const char *names)
 {
-    const char *them = count == 1 ? "it" : "them";
-
     (void)fprintf(stderr,
-                  "ipu-operator: %zu IPUJob%s still use%s IPUs or wait%s for them: %s. Delete or suspend %s "
-                  "and uninstall again",
-                  count, count == 1 ? "" : "s", count == 1 ? "s" : "", count == 1 ? "s" : "", names, them);
+                  "ipu-operator: cannot uninstall: %zu %s using or waiting for IPUs: %s; delete or suspend "
+                  "%s, then uninstall again",
+                  count, count == 1 ? "IPUJob" : "IPUJobs", names, count == 1 ? "it" : "them");
     if (p->settings->asks)
         (void)fprintf(stderr,
-                      "; or have %s suspended: kubectl -n %s annotate configmap %s " ANNOTATION_DRAIN "=true",
-                      them, p->settings->ns, p->settings->asks);
-    (void)fputs(".\n", stderr);
+                      "; to suspend all of them, run: kubectl -n %s annotate configmap %s " ANNOTATION_DRAIN
+                      "=true",
+                      p->settings->ns, p->settings->asks);
+    (void)fputc('\n', stderr);
 }
 
 /* Nobody can suspend a job of the vendor's operator that has a partition by a record of this one. */
@@ -226,17 +225,17 @@ static bool refuses(const struct uninstall *p)
     if (live)
         refuse_for_jobs(p, live, str_text(&jobs));
     if (adopted)
-        (void)fprintf(
-            stderr,
-            "ipu-operator: partitions are held for IPUJobs of the vendor's operator, which cannot be "
-            "suspended: %s. Delete these jobs and uninstall again.\n",
-            str_text(&partitions));
+        (void)fprintf(stderr,
+                      "ipu-operator: cannot uninstall: partitions held for IPUJobs of the vendor's operator, "
+                      "which cannot "
+                      "be suspended: %s; delete these IPUJobs, then uninstall again\n",
+                      str_text(&partitions));
     return live || adopted;
 }
 
 static void finish_ready(struct uninstall *p)
 {
-    int done = puts("No IPUJob needs the operator any more; it may be uninstalled.");
+    int done = puts("Ready to uninstall: no IPUJob depends on the operator.");
 
     end(p, done < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK);
 }
@@ -348,15 +347,14 @@ static void name_ending(const struct uninstall *p)
 
     if (count || !held)
         (void)fprintf(stderr,
-                      "ipu-operator: after %u s %zu IPUJob%s still being ended: %s. `kubectl describe "
-                      "ipujob` says what "
-                      "each waits for; see that the operator runs, and uninstall again.\n",
-                      p->settings->seconds, count, count == 1 ? " is" : "s are", str_text(&jobs));
+                      "ipu-operator: timed out after %u s waiting for %zu %s to stop: %s; check `kubectl "
+                      "describe ipujob` and that the operator is running, then uninstall again\n",
+                      p->settings->seconds, count, count == 1 ? "IPUJob" : "IPUJobs", str_text(&jobs));
     if (held)
         (void)fprintf(
             stderr,
-            "ipu-operator: after %u s partitions are still being given back: %s. See that the operator "
-            "runs and what its log says of them, and uninstall again.\n",
+            "ipu-operator: timed out after %u s waiting for the release of partitions: %s; check that the "
+            "operator is running, and its log, then uninstall again\n",
             p->settings->seconds, str_text(&partitions));
 }
 
@@ -367,9 +365,9 @@ static void on_deadline(struct loop_timer *timer)
     const struct err *trouble = missing ? watch_trouble(missing, &(int64_t){0}) : NULL;
 
     if (!p->jobs || missing)
-        (void)fprintf(stderr, "ipu-operator: %s could not be listed within %u s: %s\n",
-                      missing && missing == p->records ? "the records of partitions" : "IPUJobs",
-                      p->settings->seconds, trouble ? trouble->msg : "the API server does not answer");
+        (void)fprintf(stderr, "ipu-operator: cannot list %s within %u s: %s\n",
+                      missing && missing == p->records ? "partition records" : "IPUJobs",
+                      p->settings->seconds, trouble ? trouble->msg : "the API server is not responding");
     else
         name_ending(p);
     end(p, SUBCOMMAND_FAILED);

@@ -6,7 +6,7 @@
 #include "operator/api/partition/orphan.h"
 
 static const struct opt ROWS[] = {
-    SYNC_CLIENT_PAGES_ROW(offsetof(struct sync_client_settings, pages)),
+    SYNC_CLIENT_URL_ROWS(offsetof(struct sync_client_settings, operator_url)),
     SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
@@ -14,9 +14,10 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator partitions",
     .usage = "ipu-operator partitions [options]",
-    .about = "Lists the partitions of the V-IPU controllers that have no record: the operator counts their "
-             "IPUs as taken and never touches them. Where an id tells, the IPUJob it could be of stands "
-             "beside it. It changes nothing.",
+    .about =
+        "Lists orphaned partitions: partitions on the V-IPU controllers that have no record. The operator "
+        "counts their IPUs as in use and never changes them. COULD BE OF shows the IPUJobs that the ID "
+        "matches. Changes nothing.",
     .rows = ROWS,
 };
 
@@ -29,7 +30,7 @@ static bool list(struct sync_client *sync_client, const void *settings, struct e
     if (!page)
         return false;
     if (orphan_print_all(page, &text) == 0)
-        str_addf(&text, "Every partition has a record.\n");
+        str_addf(&text, "No orphaned partitions.\n");
     return fputs(str_text(&text), stdout) >= 0;
 }
 

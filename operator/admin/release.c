@@ -22,11 +22,11 @@ static const struct opt ROWS[] = {
      .offset = offsetof(struct settings, seconds),
      .fallback = "120",
      .arg = "SECONDS",
-     .help = "How long to wait until it is given back",
+     .help = "Seconds to wait for the release",
      .min = 1,
      .max = 86400},
     ASKING_NAMESPACE_ROW,
-    SYNC_CLIENT_PAGES_ROW(offsetof(struct sync_client_settings, pages)),
+    SYNC_CLIENT_URL_ROWS(offsetof(struct sync_client_settings, operator_url)),
     SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
@@ -34,9 +34,9 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator release",
     .usage = "ipu-operator release PARTITION [options]",
-    .about = "Gives a partition back that has no record, so that its IPUs are free. The operator removes it "
-             "at its V-IPU controller. Refused while pods may use it, and for a partition of an IPUJob of "
-             "this operator: delete or suspend the job. Ends with 0 when it is given back.",
+    .about = "Releases an orphaned partition: the operator removes it from its V-IPU controller, and its "
+             "IPUs are free. Fails while pods may be using the partition, and for partitions of IPUJobs of "
+             "this operator: delete or suspend the job instead. Exits with status 0 after the release.",
     .rows = ROWS,
 };
 
@@ -70,7 +70,7 @@ static bool find_users(struct sync_client *sync_client, const char *job_key, str
             err);
 
         if (!list)
-            return err_wrap(err, "the pods of namespace %s", ns);
+            return err_wrap(err, "pods of namespace %s", ns);
         note_users(list, job_key, users);
         mem_set_str(&more, json_str(list, "metadata/continue", ""));
     } while (*more);
@@ -92,13 +92,13 @@ static bool await_end(struct sync_client *sync_client, const char *ns, const cha
             &(struct kube_request){.method = "GET", .resource = &KUBE_CONFIGMAPS, .ns = ns, .name = id}, err);
 
         if (!record)
-            return err->kind == ERR_NOT_FOUND || err_wrap(err, "its record");
+            return err->kind == ERR_NOT_FOUND || err_wrap(err, "partition record");
         if (json_at(record, "data/spentAt"))
             return true;
         if (loop_clock_ms() >= until)
             return err_set(err, ERR_TIMEOUT,
-                           "it is not given back after %u s; the operator goes on with it, and its log says "
-                           "what its V-IPU controller answers",
+                           "not released after %u s; the operator keeps trying, see its log for responses of "
+                           "the V-IPU controller",
                            seconds);
         sync_sleep(sync_client, AGAIN_MS);
     }
@@ -141,8 +141,10 @@ static bool release(struct sync_client *sync_client, const void *ctx, struct err
     if (!settings->sync_client.dry_run && (!sync_create_record(sync_client, ns, record, err) ||
                                            !await_end(sync_client, ns, id, settings->seconds, err)))
         return err_wrap(err, "partition %s", id);
-    return printf("Partition %s of %u IPUs of V-IPU controller %s %s.\n", id, orphan.ipus, orphan.controller,
-                  settings->sync_client.dry_run ? "would be given back" : "is given back") > 0;
+    return printf("%s partition %s (%u %s) on V-IPU controller %s%s.\n",
+                  settings->sync_client.dry_run ? "Would release" : "Released", id, orphan.ipus,
+                  orphan.ipus == 1 ? "IPU" : "IPUs", orphan.controller,
+                  settings->sync_client.dry_run ? " (dry run)" : "") > 0;
 }
 
 static int run(void *ctx, struct loop *loop, struct kube *kube)
@@ -154,7 +156,7 @@ static int run(void *ctx, struct loop *loop, struct kube *kube)
 
 int release_main(int argc, char **argv, const char *(*env)(const char *))
 {
-    struct settings settings = {.sync_client.access.noun = "the partition, with its whole id"};
+    struct settings settings = {.sync_client.access.noun = "partition ID"};
 
     return subcommand_main(&SPEC, &settings.sync_client.access, run, argc, argv, env);
 }

@@ -15,7 +15,7 @@ enum { AGAIN_MS = 1000, ANSWER_MS = 15000 };
 
 struct settings {
     struct subcommand_access controller_secret;
-    char *ns, *pages;
+    char *ns, *operator_url;
     bool jobs, admission;
     uint32_t seconds;
 };
@@ -23,29 +23,29 @@ struct settings {
 #define AT(field) offsetof(struct settings, field)
 
 static const struct opt ROWS[] = {
-    SYNC_CLIENT_PAGES_ROW(AT(pages)),
+    SYNC_CLIENT_URL_ROWS(AT(operator_url)),
     {.flag = "namespace",
      .type = OPT_STR,
      .offset = AT(ns),
      .fallback = "default",
      .arg = "NAME",
-     .help = "Namespace in which an IPUJob is tried"},
+     .help = "Namespace for the dry run of an IPUJob"},
     {.flag = "jobs",
      .type = OPT_FLAG,
      .offset = AT(jobs),
      .fallback = "true",
-     .help = "Have the API server judge an IPUJob, which takes the right to create them"},
+     .help = "Dry-run an IPUJob on the API server; needs permission to create IPUJobs"},
     {.flag = "admission",
      .type = OPT_FLAG,
      .offset = AT(admission),
      .fallback = "false",
-     .help = "The admission webhooks are there, and have to fill in defaults and to refuse mistakes"},
+     .help = "Expect the admission webhooks to set defaults and to reject invalid jobs"},
     {.flag = "seconds",
      .type = OPT_U32,
      .offset = AT(seconds),
      .fallback = "30",
      .arg = "SECONDS",
-     .help = "How long to ask again what does not answer",
+     .help = "Seconds to retry a failed check",
      .min = 1,
      .max = 3600},
     SUBCOMMAND_ACCESS_ROWS,
@@ -55,8 +55,8 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator self-check",
     .usage = "ipu-operator self-check [options]",
-    .about = "Asks the operator, its V-IPU controllers and its admission webhooks, and says which do not "
-             "answer. Ends with 0 when all do. It changes nothing.",
+    .about = "Checks the operator, its V-IPU controllers and its admission webhooks, and reports what is not "
+             "working. Exits with status 0 if all checks pass. Changes nothing.",
     .rows = ROWS,
 };
 
@@ -112,7 +112,7 @@ static void answered(struct question *q, char *trouble_take)
 /* Each time by a new connection: behind the Service there are several replicas, and only one leads. */
 static void get_page(struct question *q, const char *path, http_done_fn done)
 {
-    AUTO(mem) char *url = mem_printf("%s%s", q->check->settings->pages, path);
+    AUTO(mem) char *url = mem_printf("%s%s", q->check->settings->operator_url, path);
 
     http_send(q->check->http,
               &(struct http_request){.method = "GET",
@@ -129,7 +129,7 @@ static char *page_trouble(const struct http_response *res, const struct err *err
     if (err->kind != ERR_NONE)
         return mem_strdup(err->msg);
     if (res->status != 200)
-        return mem_printf("it answers %d: %.*s", res->status, (int)res->body.len, res->body.ptr);
+        return mem_printf("responded with %d: %.*s", res->status, (int)res->body.len, res->body.ptr);
     return NULL;
 }
 
@@ -155,12 +155,12 @@ static char *silent_controllers(const cJSON *controllers, uint32_t seconds, bool
 
         if (json_bool(item, "up", false))
             continue;
-        str_addf(&out, "%s%s does not answer", out.len ? "; " : "", json_str(item, "name", "?"));
+        str_addf(&out, "%s%s is not responding", out.len ? "; " : "", json_str(item, "name", "?"));
         if (down_s > seconds)
-            str_addf(&out, ", for %lld s now", (long long)down_s);
+            str_addf(&out, ", for %lld s", (long long)down_s);
         else
             *ret_is_over = false;
-        str_addf(&out, ": %s", json_str(item, "trouble", "it was not asked yet"));
+        str_addf(&out, ": %s", json_str(item, "trouble", "not checked yet"));
     }
     return out.len ? str_take(&out) : NULL;
 }
@@ -172,9 +172,9 @@ static char *judge_controllers(struct question *q, struct slice page)
     const cJSON *controllers = json_at(body, "controllers");
 
     if (!body)
-        return mem_printf("the operator's answer is no JSON: %s", err.msg);
+        return mem_printf("the response of the operator is not valid JSON: %s", err.msg);
     if (cJSON_GetArraySize(controllers) == 0)
-        return mem_strdup("the operator has none; name yours in global.vipuControllers");
+        return mem_strdup("none configured; set global.vipuControllers");
     return silent_controllers(controllers, q->check->settings->seconds, &q->is_over);
 }
 
@@ -231,7 +231,7 @@ static char *refusal(const struct kube_response *res)
 static void on_mistake_judged(void *ctx, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE)
-        answered(ctx, mem_strdup("the validating webhook was not asked: a mistake is not refused"));
+        answered(ctx, mem_strdup("the validating webhook was not called: an invalid IPUJob was accepted"));
     else
         answered(ctx, strstr(res->message, "containers[0].env[0].value") ? NULL : refusal(res));
 }
@@ -245,7 +245,7 @@ static void on_judged(void *ctx, struct kube_response *res)
     else if (!q->check->settings->admission)
         answered(q, NULL);
     else if (!json_str(res->body, "spec/cleanPodPolicy", NULL))
-        answered(q, mem_strdup("the mutating webhook was not asked: no default is filled in"));
+        answered(q, mem_strdup("the mutating webhook was not called: defaults were not set"));
     else
         dry_run_job(
             q, TRIED_JOB(",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"self-check\"}]"),
@@ -299,10 +299,8 @@ static void begin(struct check *check)
         if (!is_asked(check, i))
             continue;
         check->open++;
-        check->questions[i] = (struct question){.name = rows[i].name,
-                                                .ask = rows[i].ask,
-                                                .check = check,
-                                                .trouble = mem_strdup("no answer came in time")};
+        check->questions[i] = (struct question){
+            .name = rows[i].name, .ask = rows[i].ask, .check = check, .trouble = mem_strdup("timed out")};
         rows[i].ask(&check->questions[i]);
     }
     loop_timer_start(check->loop, &check->deadline, (int64_t)check->settings->seconds * 1000, on_deadline);

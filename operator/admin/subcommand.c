@@ -43,10 +43,9 @@ static void take_word(struct subcommand_access *access, const struct strv *words
     if (taken)
         access->word = mem_strdup(words->items[0]);
     else if (access->noun)
-        strv_pushf(problems, "name %s; see --help", access->noun);
+        strv_pushf(problems, "missing %s; see --help", access->noun);
     for (size_t i = taken; i < words->count; i++)
-        strv_pushf(problems, "\"%s\" is %s; see --help", words->items[i],
-                   access->noun ? "one word too many" : "no option");
+        strv_pushf(problems, "unexpected argument \"%s\"; see --help", words->items[i]);
 }
 
 int subcommand_main(const struct opts_spec *spec, struct subcommand_access *access, subcommand_fn run,

@@ -26,7 +26,7 @@ struct subcommand_access {
      .type = OPT_STR,                                                                                        \
      .offset = offsetof(struct subcommand_access, kubeconfig),                                               \
      .arg = "FILE",                                                                                          \
-     .help = "How to reach the API server; default: as the operator does"},                                  \
+     .help = "Kubeconfig file; default: service account of the pod, then KUBECONFIG, then ~/.kube/config"},  \
     {                                                                                                        \
         .flag = "context", .type = OPT_STR, .offset = offsetof(struct subcommand_access, context),           \
         .arg = "NAME", .help = "Context of the kubeconfig"                                                   \

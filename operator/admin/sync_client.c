@@ -16,7 +16,7 @@ struct answer {
 int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
                     struct kube *kube)
 {
-    struct sync_client sync_client = {.loop = loop, .kube = kube, .pages = settings->pages};
+    struct sync_client sync_client = {.loop = loop, .kube = kube, .operator_url = settings->operator_url};
     struct err err = {0};
     bool is_done;
 
@@ -48,7 +48,7 @@ static void on_page(void *ctx, const struct http_response *res, const struct err
     if (err->kind != ERR_NONE) {
         answer->err = *err;
     } else if (res->status != 200) {
-        err_set_code(&answer->err, ERR_IO, res->status, "it answers %d: %.*s", res->status, (int)len,
+        err_set_code(&answer->err, ERR_IO, res->status, "responded with %d: %.*s", res->status, (int)len,
                      res->body.ptr);
     } else {
         answer->body = json_parse(res->body, &answer->err);
@@ -58,7 +58,7 @@ static void on_page(void *ctx, const struct http_response *res, const struct err
 cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct err *err)
 {
     struct answer answer = {.loop = sync_client->loop};
-    AUTO(mem) char *url = mem_printf("%s%s", sync_client->pages, path);
+    AUTO(mem) char *url = mem_printf("%s%s", sync_client->operator_url, path);
 
     http_send(sync_client->http, &(struct http_request){.method = "GET",
                                                         .url = url,
@@ -69,7 +69,7 @@ cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct e
     loop_run(sync_client->loop);
     if (!answer.body) {
         *err = answer.err;
-        err_wrap(err, "the operator's page %s", url);
+        err_wrap(err, "%s", url);
     }
     return answer.body;
 }
@@ -112,10 +112,10 @@ bool sync_create_record(struct sync_client *sync_client, const char *ns, const s
         return true;
     if (err->kind == ERR_EXISTS)
         return err_set(err, ERR_EXISTS,
-                       "a record is there already; it was made just now, or keeps a used id from being used "
-                       "again: kubectl -n %s get configmap %s -o yaml",
+                       "a record already exists: it was just created, or it quarantines the ID; see kubectl "
+                       "-n %s get configmap %s -o yaml",
                        ns, record->name);
-    return err_wrap(err, "its record");
+    return err_wrap(err, "partition record");
 }
 
 struct pause {

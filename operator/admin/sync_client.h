@@ -15,13 +15,13 @@ struct sync_client {
     struct loop *loop;
     struct kube *kube;
     struct http_client *http;
-    const char *pages; /* "http://host:port"; borrowed */
+    const char *operator_url; /* "http://host:port"; borrowed */
 };
 
 /* The first member of such a verb's settings. */
 struct sync_client_settings {
     struct subcommand_access access;
-    char *pages, *ns, *controller;
+    char *operator_url, *ns, *controller;
     bool dry_run;
 };
 
@@ -31,24 +31,30 @@ struct sync_client_settings {
      .type = OPT_FLAG,                                                                                       \
      .offset = offsetof(struct sync_client_settings, dry_run),                                               \
      .fallback = "false",                                                                                    \
-     .help = "Say what would be done, and change nothing"},                                                  \
+     .help = "Print what would be done without changing anything"},                                          \
     {                                                                                                        \
         .flag = "controller", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, controller),  \
-        .arg = "HOST:PORT", .help = "The V-IPU controller that has it, if several have one of that id"       \
+        .arg = "HOST:PORT",                                                                                  \
+        .help = "V-IPU controller of the partition, if several have a partition with this ID"                \
     }
 
 /* Where records are made. */
 #define ASKING_NAMESPACE_ROW                                                                                 \
     {                                                                                                        \
         .flag = "namespace", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, ns),           \
-        .arg = "NAME", .help = "The operator's namespace; default: the pod's, or the context's"              \
+        .arg = "NAME", .help = "Namespace of the operator; default: namespace of the pod or of the context"  \
     }
 
-/* Where the pages are: a row of every verb that reads them. */
-#define SYNC_CLIENT_PAGES_ROW(at)                                                                            \
+/* URL of the operator's endpoints: a row of every command that reads them, and its old spelling. */
+#define SYNC_CLIENT_URL_ROWS(at)                                                                             \
+    {.flag = "operator-url",                                                                                 \
+     .type = OPT_STR,                                                                                        \
+     .offset = (at),                                                                                         \
+     .fallback = "http://localhost:8081",                                                                    \
+     .arg = "URL",                                                                                           \
+     .help = "URL of the operator's endpoints"},                                                             \
     {                                                                                                        \
-        .flag = "pages", .type = OPT_STR, .offset = (at), .fallback = "http://localhost:8081", .arg = "URL", \
-        .help = "Where the operator's pages are"                                                             \
+        .flag = "pages", .type = OPT_STR, .offset = (at), .arg = "URL"                                       \
     }
 
 /* Does the verb's work. False without an error: what is wrong has been said. */

@@ -81,7 +81,7 @@ static bool add_entry(struct pool_config *config, const char *entry, char **ret_
     const char *selector;
 
     if (!is_host(host)) {
-        *ret_problem = mem_printf("\"%s\" is no V-IPU controller: expected host:port:label=value", entry);
+        *ret_problem = mem_printf("invalid V-IPU controller \"%s\": expected host:port:label=value", entry);
         return false;
     }
     selector = strchrnul(rest, ':');
@@ -97,7 +97,7 @@ static bool add_entry(struct pool_config *config, const char *entry, char **ret_
         return false;
     }
     if (is_known(config, host, (uint16_t)port)) {
-        *ret_problem = mem_printf("\"%s\": V-IPU controller %s port %u is given twice", entry, host, port);
+        *ret_problem = mem_printf("\"%s\": V-IPU controller %s port %u is listed twice", entry, host, port);
         return false;
     }
     add(config, TAKE(host), (uint16_t)port, TAKE(label), TAKE(value));
@@ -242,7 +242,8 @@ static void add_list(struct pool_config *config, const struct yaml_doc *doc, con
             check_keys(doc, item, keys, name, problems);
             add_item(config, item, where, problems);
         } else {
-            strv_pushf(problems, "%sa V-IPU controller is a text or {host, port, selector, secretRef, tls}",
+            strv_pushf(problems,
+                       "%sV-IPU controller: expected a string or {host, port, selector, secretRef, tls}",
                        where);
         }
     }
@@ -283,7 +284,7 @@ static void add_yaml(struct pool_config *config, struct slice yaml, const char *
     } else if (cJSON_IsArray(value)) {
         add_list(config, &doc, value, name, problems);
     } else if (value && !cJSON_IsNull(value)) {
-        strv_pushf(problems, "%s: line %u: vipuControllers must be a text or a list", name,
+        strv_pushf(problems, "%s: line %u: vipuControllers must be a string or a list", name,
                    yaml_line(&doc, value));
     }
 }

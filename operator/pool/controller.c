@@ -76,10 +76,9 @@ static void set_trouble(struct controller *c, const char *text)
     if (text && !c->face.trouble) {
         c->face.trouble_since_unix_s = loop_unix_micros() / 1000000;
         c->face.trouble_since_ms = controller_now_ms(c);
-        log_warn("V-IPU controller is not available", KV("controller", c->face.config->name),
-                 KV("cause", text));
+        log_warn("V-IPU controller unavailable", KV("controller", c->face.config->name), KV("cause", text));
     } else if (!text && c->face.trouble) {
-        log_info("V-IPU controller is available again", KV("controller", c->face.config->name));
+        log_info("V-IPU controller available again", KV("controller", c->face.config->name));
     }
     mem_set_str(&c->face.trouble, text);
 }
@@ -194,7 +193,7 @@ static void apply_secret(struct controller *c)
                                            .tls = is_tls,
                                            .ca_file = is_tls ? c->controller_secret.ca_file : NULL});
     c->has_credentials = true;
-    log_info("V-IPU credentials are in use", KV("controller", c->face.config->name),
+    log_info("V-IPU credentials loaded", KV("controller", c->face.config->name),
              KV("secret", c->face.config->secret));
 }
 

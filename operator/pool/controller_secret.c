@@ -73,7 +73,7 @@ static void read_row(const char *folder, const struct row *row, struct controlle
     if (row->is_word)
         trim(&text);
     if (text.len == 0 || memchr(text.ptr, '\0', text.len))
-        strv_pushf(problems, "%s is %s", row->key, text.len ? "no text" : "empty");
+        strv_pushf(problems, "%s is %s", row->key, text.len ? "not text" : "empty");
     else
         *slot(ret, row) = str_take(&text);
 }
@@ -82,7 +82,7 @@ static void check_pair(const char *id_key, const char *id, const char *key_key, 
                        struct strv *problems)
 {
     if (!id != !key)
-        strv_pushf(problems, "it has %s and no %s", id ? id_key : key_key, id ? key_key : id_key);
+        strv_pushf(problems, "Secret has %s but not %s", id ? id_key : key_key, id ? key_key : id_key);
 }
 
 static void check(const struct controller_secret *controller_secret, struct strv *problems)
@@ -92,7 +92,7 @@ static void check(const struct controller_secret *controller_secret, struct strv
                problems);
     if (!controller_secret->user_id && !controller_secret->ca_pem && !controller_secret->job_user_id)
         strv_push(problems,
-                  "it is not there, or has neither " ACCESS_USER_ID " and " ACCESS_KEY " nor " ACCESS_CA);
+                  "Secret not found, or it has neither " ACCESS_USER_ID " and " ACCESS_KEY " nor " ACCESS_CA);
 }
 
 bool controller_secret_read(const char *folder, struct controller_secret *ret, struct err *err)
@@ -124,9 +124,9 @@ void controller_secret_explain_error(const struct vipu_controller_config *config
     if (err->kind != ERR_DENIED)
         return;
     if (config->secret)
-        err_set_code(err, err->kind, err->code, "%s; look at %s in Secret %s", text,
+        err_set_code(err, err->kind, err->code, "%s; check %s in Secret %s", text,
                      sent ? ACCESS_USER_ID " and " ACCESS_KEY : ACCESS_CA, config->secret);
     else
-        err_set_code(err, err->kind, err->code, "%s; name a Secret with %s in vipuControllers (secretRef)",
+        err_set_code(err, err->kind, err->code, "%s; set secretRef in vipuControllers to a Secret with %s",
                      text, sent ? ACCESS_USER_ID " and " ACCESS_KEY : ACCESS_CA);
 }

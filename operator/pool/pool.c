@@ -95,8 +95,7 @@ struct partition_view pool_partition(const struct pool *pool, const char *contro
         view.trouble = partition_tracker->trouble; /* wherever it moved to */
         return view;
     }
-    return (struct partition_view){
-        .trouble = find_controller(pool, controller) ? NULL : "it is not in the operator's configuration"};
+    return (struct partition_view){.trouble = find_controller(pool, controller) ? NULL : "not configured"};
 }
 
 void pool_create(struct pool *pool, const char *controller, const struct vipu_requirements *requirements)

@@ -84,7 +84,7 @@ def test_a_definition_that_was_brought_up_to_date_is_in_no_later_installs_way(ap
 def test_failures_are_reported(api, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
-    for flags, words in [(["--file", other], "could not be applied: "), (["--file", tmp_path / "none"], "none"),
+    for flags, words in [(["--file", other], "cannot apply the CustomResourceDefinition of IPUJobs: "), (["--file", tmp_path / "none"], "none"),
                          (["--kubeconfig", tmp_path / "none"], "none")]:
         done = apply_crd(api, *flags)
         assert done.returncode == 1 and words in done.stderr and done.stdout == "", done

@@ -151,7 +151,7 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
     # A live job keeps the release from going; drained it waits for the next operator, and needs none to be deleted.
     refused = helm.attempt("uninstall", RELEASE, "--wait")
     assert refused.returncode != 0 and "before-uninstall" in refused.stderr
-    assert "1 IPUJob still uses IPUs or waits for them: lifecycle/runs (Running)" in stack.system(
+    assert "1 IPUJob using or waiting for IPUs: lifecycle/runs (Running)" in stack.system(
         "logs", f"job/{RELEASE}-before-uninstall")
     assert adopted.state() == "Running" and "ipu-operator" in deployments(stack)
     helm("rollback", RELEASE, "4", "--wait", "--timeout=120s")
@@ -174,7 +174,7 @@ def the_test_names_who_is_dead(helm):
         test = pool.submit(helm.attempt, "test", RELEASE, "--logs")
         yield
         reported = test.result()
-    assert reported.returncode != 0 and "vipu-server:8090 does not answer" in reported.stdout + reported.stderr
+    assert reported.returncode != 0 and "vipu-server:8090 is not responding" in reported.stdout + reported.stderr
 
 
 def take_over_the_vendors(stack, team, migrate):

@@ -43,12 +43,9 @@ static bool refuse_unknown(const cJSON *page, const char *id, struct err *err)
 
     if (silent)
         return err_set(err, ERR_NOT_FOUND,
-                       "no partition %s was seen at any V-IPU controller, but these do not answer now: %s",
-                       id, silent);
+                       "partition %s not found; these V-IPU controllers are not responding: %s", id, silent);
     return err_set(err, ERR_NOT_FOUND,
-                   "no V-IPU controller has a partition %s; `ipu-operator partitions` names those without a "
-                   "record",
-                   id);
+                   "partition %s not found; run `ipu-operator partitions` to list orphaned partitions", id);
 }
 
 static bool refuse_owned(const cJSON *partition, const char *id, struct err *err)
@@ -56,12 +53,11 @@ static bool refuse_owned(const cJSON *partition, const char *id, struct err *err
     const char *job = json_str(partition, "job", "");
 
     if (json_bool(partition, "releasing", false))
-        return err_set(err, ERR_CONFLICT, "partition %s is being given back already", id);
-    return err_set(
-        err, ERR_CONFLICT,
-        "partition %s belongs to IPUJob %s; it is given back when that job ends, is suspended or is "
-        "deleted",
-        id, job);
+        return err_set(err, ERR_CONFLICT, "partition %s is already being released", id);
+    return err_set(err, ERR_CONFLICT,
+                   "partition %s belongs to IPUJob %s; it is released when that job finishes, is suspended "
+                   "or is deleted",
+                   id, job);
 }
 
 bool orphan_find(const cJSON *page, const char *id, const char *controller, struct orphan *ret,
@@ -73,9 +69,8 @@ bool orphan_find(const cJSON *page, const char *id, const char *controller, stru
         if (!str_eq(json_str(item, "id", ""), id) || (controller && !str_eq(controller_of(item), controller)))
             continue;
         if (found)
-            return err_set(err, ERR_INVALID,
-                           "%s and %s have a partition %s each: say which is meant by --controller",
-                           controller_of(found), controller_of(item), id);
+            return err_set(err, ERR_INVALID, "partition %s exists on %s and %s; choose one with --controller",
+                           id, controller_of(found), controller_of(item));
         found = item;
     }
     if (!found)
@@ -128,8 +123,8 @@ static void refuse_name(const struct orphan *orphan, struct strv *problems)
 {
     if (!record_can_have_name(orphan->id))
         strv_pushf(problems,
-                   "no operator gives ids such as %s, and no record can have that name; see who made it, and "
-                   "use `vipu remove partition %s`",
+                   "%s is not a valid record name, so no operator created this partition; remove it with "
+                   "`vipu remove partition %s`",
                    orphan->id, orphan->id);
 }
 
@@ -138,11 +133,13 @@ void orphan_check_release(const struct orphan *orphan, const struct strv *users,
     refuse_name(orphan, problems);
     if (orphan->pod)
         strv_pushf(problems,
-                   "pod %s was started on it and may still run; delete it, and wait until it is gone",
+                   "pod %s was started on this partition and may still be running; delete it and wait until "
+                   "it is gone",
                    orphan->pod);
     for (size_t i = 0; i < users->count; i++) {
         if (!str_eq(users->items[i], orphan->pod))
-            strv_pushf(problems, "pod %s may use it; delete it, and wait until it is gone", users->items[i]);
+            strv_pushf(problems, "pod %s may be using this partition; delete it and wait until it is gone",
+                       users->items[i]);
     }
 }
 
@@ -175,29 +172,29 @@ static void refuse_instance(const struct orphan *orphan, const struct job *job, 
     uint32_t instance;
 
     if (!find_instance(orphan, job, &instance)) {
-        strv_pushf(problems, "its id is not of the form PREFIX-%s-%s-INSTANCE", job->name, job->ns);
+        strv_pushf(problems, "the ID does not match PREFIX-%s-%s-INSTANCE", job->name, job->ns);
         return;
     }
     if (instance >= job->spec.instances)
-        strv_pushf(problems, "it is named after instance %u, and the job has %u", instance,
-                   job->spec.instances);
+        strv_pushf(problems, "instance index %u is out of range: spec.jobInstances of the job is %u",
+                   instance, job->spec.instances);
     other = partition_of(page, job, instance);
     if (other)
-        strv_pushf(problems, "instance %u of the job has partition %s already", instance, other);
+        strv_pushf(problems, "instance %u already has partition %s", instance, other);
 }
 
 static void refuse_shape(const struct orphan *orphan, const struct job *job, struct strv *problems)
 {
     if (job->problems.count) {
-        strv_pushf(problems, "what the job asks for cannot be told: %s", job->problems.items[0]);
+        strv_pushf(problems, "the job's spec is invalid: %s", job->problems.items[0]);
         return;
     }
     if (orphan->ipus != job->spec.ipus_per_instance)
-        strv_pushf(problems, "it has %u IPUs, and an instance of the job %u", orphan->ipus,
-                   job->spec.ipus_per_instance);
+        strv_pushf(problems, "IPUs do not match: the partition has %u, an instance of the job needs %u",
+                   orphan->ipus, job->spec.ipus_per_instance);
     if (orphan->gcds != job_gcds(&job->spec))
-        strv_pushf(problems, "it has %u GCDs, and an instance of the job %u", orphan->gcds,
-                   job_gcds(&job->spec));
+        strv_pushf(problems, "GCDs do not match: the partition has %u, an instance of the job needs %u",
+                   orphan->gcds, job_gcds(&job->spec));
 }
 
 void orphan_check_adoption(const struct orphan *orphan, const struct job *job, const cJSON *page,
@@ -205,10 +202,10 @@ void orphan_check_adoption(const struct orphan *orphan, const struct job *job, c
 {
     refuse_name(orphan, problems);
     if (!job->is_vendors)
-        strv_push(problems, "the job is this operator's own, which makes partitions for it itself; release "
-                            "this one");
+        strv_push(problems, "the job is managed by this operator, which creates its partitions; release this "
+                            "partition instead");
     if (job->deleting)
-        strv_push(problems, "the job is being deleted; release the partition when its pods have gone");
+        strv_push(problems, "the job is being deleted; release the partition when its pods are gone");
     refuse_instance(orphan, job, page, problems);
     refuse_shape(orphan, job, problems);
 }

@@ -42,9 +42,9 @@ static bool read_source(const struct credential_file *credential_file, char **re
     if (credential_file->kind == SOURCE_TOKEN)
         trim(&text);
     if (text.len == 0 || memchr(text.ptr, '\0', text.len) != NULL)
-        return err_set(err, ERR_INVALID, "%s: empty, or not a text file", credential_file->path);
+        return err_set(err, ERR_INVALID, "%s: file is empty or not text", credential_file->path);
     if (credential_file->kind == SOURCE_TOKEN && strpbrk(text.ptr, " \t\r\n") != NULL)
-        return err_set(err, ERR_INVALID, "%s: not one token", credential_file->path);
+        return err_set(err, ERR_INVALID, "%s: expected a single token", credential_file->path);
     *ret = str_take(&text);
     return true;
 }
@@ -203,7 +203,7 @@ static bool load_pod(const struct client_config_options *options, const char *ho
     if (port == NULL || port[0] == '\0')
         return err_set(
             err, ERR_INVALID,
-            "KUBERNETES_SERVICE_HOST is set but KUBERNETES_SERVICE_PORT is not; in a pod both are");
+            "KUBERNETES_SERVICE_HOST is set but KUBERNETES_SERVICE_PORT is not; set both or neither");
     ret->server = pod_server(host, port);
     ret->ns = pod_ns(dir);
     ret->origin = mem_strdup("the pod's service account");
@@ -226,9 +226,9 @@ static bool load_home(const struct client_config_options *options, struct client
     AUTO(mem) char *path = home != NULL ? mem_printf("%s/.kube/config", home) : NULL;
 
     if (path == NULL || access(path, F_OK) != 0)
-        return err_set(
-            err, ERR_NOT_FOUND,
-            "no Kubernetes cluster: not in a pod, KUBECONFIG is not set and there is no ~/.kube/config");
+        return err_set(err, ERR_NOT_FOUND,
+                       "no cluster configured: not running in a pod, KUBECONFIG is not set and "
+                       "~/.kube/config does not exist");
     return kubeconfig_load(path, options, ret, err);
 }
 

@@ -58,13 +58,14 @@ static bool check(const cJSON *answer, const char *api_version, struct err *err)
 
     if (!str_eq(json_str(answer, "kind", ""), KIND) ||
         !str_eq(json_str(answer, "apiVersion", ""), api_version))
-        return err_set(err, ERR_INVALID, "it answers with no " KIND " of %s", api_version);
+        return err_set(err, ERR_INVALID, "expected an " KIND " of %s", api_version);
     if (has_cert != has_key)
-        return err_set(err, ERR_INVALID, "it answers with a client certificate or a key, and not with both");
+        return err_set(err, ERR_INVALID,
+                       "returned a client certificate without its key, or a key without its certificate");
     if (!*token && !has_cert)
-        return err_set(err, ERR_INVALID, "it answers with neither a token nor a client certificate");
+        return err_set(err, ERR_INVALID, "returned neither a token nor a client certificate");
     if (strpbrk(token, " \t\r\n"))
-        return err_set(err, ERR_INVALID, "it answers with a token that holds blanks");
+        return err_set(err, ERR_INVALID, "returned a token that contains whitespace");
     return true;
 }
 
@@ -84,7 +85,7 @@ bool exec_credential_parse(struct slice text, const char *api_version, struct ex
     const cJSON *status = json_at(answer, "status");
 
     if (!answer) /* its words may hold the token */
-        return err_set(err, ERR_INVALID, "what it prints is no JSON");
+        return err_set(err, ERR_INVALID, "output is not valid JSON");
     if (!check(answer, api_version, err))
         return false;
     *ret = (struct exec_credential){.token = take(status, "token"),

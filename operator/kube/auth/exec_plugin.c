@@ -38,18 +38,18 @@ static bool check(const cJSON *exec, struct err *err)
                *mode = json_str(exec, "interactiveMode", "IfAvailable");
 
     if (!*json_str(exec, "command", ""))
-        return err_set(err, ERR_INVALID, "exec names no command");
+        return err_set(err, ERR_INVALID, "exec.command is required");
     if (!exec_credential_knows_version(version))
         return err_set(err, ERR_INVALID,
-                       "exec has apiVersion \"%s\"; known are client.authentication.k8s.io/v1 and v1beta1",
+                       "exec.apiVersion must be client.authentication.k8s.io/v1 or v1beta1, got \"%s\"",
                        version);
     if (str_eq(mode, "Always"))
         return err_set(err, ERR_INVALID,
-                       "exec asks its user (interactiveMode: Always), and nobody is asked "
-                       "here; use a token (kubectl create token makes one)");
+                       "exec.interactiveMode Always is not supported: commands never prompt; use a token "
+                       "(kubectl create token)");
     if (!str_eq(mode, "Never") && !str_eq(mode, "IfAvailable"))
         return err_set(err, ERR_INVALID,
-                       "exec has interactiveMode \"%s\"; it is Never, IfAvailable or Always", mode);
+                       "exec.interactiveMode must be Never, IfAvailable or Always, got \"%s\"", mode);
     return true;
 }
 
@@ -57,7 +57,7 @@ static bool take_words(const cJSON *exec, struct strv *argv, struct err *err)
 {
     JSON_EACH (word, json_at(exec, "args")) {
         if (!cJSON_IsString(word) || argv->count >= WORDS_MAX)
-            return err_set(err, ERR_INVALID, "exec's args are no list of up to %u texts", WORDS_MAX);
+            return err_set(err, ERR_INVALID, "exec.args must be a list of at most %u strings", WORDS_MAX);
         strv_push(argv, word->valuestring);
     }
     return true;
@@ -69,7 +69,8 @@ static bool take_variables(const cJSON *exec, struct strv *env, struct err *err)
         const char *name = json_str(item, "name", "");
 
         if (!*name || strchr(name, '=') || !json_str(item, "value", NULL) || env->count >= WORDS_MAX)
-            return err_set(err, ERR_INVALID, "exec's env is no list of up to %u names and values", WORDS_MAX);
+            return err_set(err, ERR_INVALID, "exec.env must be a list of at most %u names and values",
+                           WORDS_MAX);
         strv_pushf(env, "%s=%s", name, json_str(item, "value", ""));
     }
     return true;
@@ -156,8 +157,8 @@ bool exec_plugin_run(const struct exec_plugin *exec_plugin, struct exec_credenti
         good = exec_credential_parse(str_slice(&printed), exec_plugin->api_version, ret, err) ||
                err_wrap(err, "credential plugin %s", exec_plugin->command);
     else
-        good = err_set(err, ERR_DENIED, "credential plugin %s ended with exit status %d",
-                       exec_plugin->command, status);
+        good = err_set(err, ERR_DENIED, "credential plugin %s exited with status %d", exec_plugin->command,
+                       status);
     explicit_bzero(printed.ptr, printed.len);
     return good;
 }

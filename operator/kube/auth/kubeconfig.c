@@ -119,7 +119,7 @@ static bool take_data(const struct place *place, const char *key, char **slot, s
     struct slice text = slice_of(json_str(place->node, key, ""));
 
     if (!base64_decode(text, &bytes) || bytes.len == 0 || memchr(bytes.ptr, '\0', bytes.len) != NULL) {
-        AUTO(mem) char *what = mem_printf("%s is not base64 of a PEM text", key);
+        AUTO(mem) char *what = mem_printf("%s is not base64-encoded PEM", key);
         return refuse(place, node, err, what);
     }
     mem_free(*slot);
@@ -157,11 +157,11 @@ static bool take_server(const struct place *cluster, struct client_config *ret, 
     size_t length = strlen(server);
 
     if (!str_has_prefix(server, "https://") && !str_has_prefix(server, "http://"))
-        return refuse(cluster, cluster->node, err, "the cluster's server is not an http(s) address");
+        return refuse(cluster, cluster->node, err, "the cluster's server must be an http or https URL");
     if (strpbrk(server, "@?#")) /* it is logged, and must hold no password */
         return refuse(
             cluster, cluster->node, err,
-            "the cluster's server names more than host, port and path; give a user's token instead");
+            "the cluster's server may contain only host, port and path; put credentials into the user entry");
     while (length > 0 && server[length - 1] == '/')
         length--;
     ret->server = mem_strndup(server, length);
@@ -189,8 +189,8 @@ static bool refuse_plugins(const struct place *user, struct err *err)
 
         if (node != NULL) {
             AUTO(mem)
-            char *what = mem_printf("credentials by \"%s\" are not supported; use a token, a token file "
-                                    "or a client certificate (kubectl create token makes one)",
+            char *what = mem_printf("\"%s\" credentials are not supported; use a token (kubectl create "
+                                    "token), a token file or a client certificate",
                                     refused[i]);
             return refuse(user, node, err, what);
         }
@@ -207,7 +207,7 @@ static bool take_token(const struct place *user, struct client_config *ret, stru
     if (token[0] == '\0')
         return true;
     if (strpbrk(token, " \t\r\n") != NULL)
-        return refuse(user, json_at(user->node, "token"), err, "the token holds blanks");
+        return refuse(user, json_at(user->node, "token"), err, "the token contains whitespace");
     ret->token = mem_strdup(token);
     return true;
 }
@@ -248,9 +248,8 @@ static bool run_plugin(const struct place *user, const struct place *cluster, bo
 
     if (!may_run)
         return refuse(user, exec, err,
-                      "credentials by \"exec\" are taken by the verbs of ipu-operator alone, because nothing "
-                      "else may wait for another program; use a token, a token file or a client certificate "
-                      "(kubectl create token makes one)");
+                      "\"exec\" credentials are supported only by the subcommands of ipu-operator; use a "
+                      "token (kubectl create token), a token file or a client certificate");
     exec_plugin = exec_plugin_new(exec, folder, info, &why);
     if (exec_plugin == NULL)
         return refuse(user, exec, err, why.msg);
@@ -271,7 +270,7 @@ static bool take_user(const struct place *user, const struct place *cluster, boo
         !take_pem(ret, user, "client-key", offsetof(struct client_config, key_pem), &ret->key_pem, err))
         return false;
     if ((ret->cert_pem == NULL) != (ret->key_pem == NULL))
-        return refuse(user, user->node, err, "a client certificate and its key are needed together");
+        return refuse(user, user->node, err, "client-certificate and client-key must be set together");
     return true;
 }
 
@@ -284,7 +283,7 @@ static bool follow(const struct files *files, const struct place *context, const
     *ret = find(files, list, key, name);
     if (ret->node != NULL)
         return true;
-    AUTO(mem) char *what = mem_printf("the context names the %s \"%s\", which is nowhere defined", key, name);
+    AUTO(mem) char *what = mem_printf("the context refers to %s \"%s\", which is not defined", key, name);
     return refuse(context, context->node, err, what);
 }
 
@@ -300,11 +299,12 @@ bool kubeconfig_load(const char *paths, const struct client_config_options *opti
     if (context == NULL)
         context = current_context(&files);
     if (context == NULL)
-        return err_set(err, ERR_INVALID, "%s: line 1: no current-context; name a context",
+        return err_set(err, ERR_INVALID, "%s: line 1: current-context is not set; use --context",
                        files.items[0].path);
     chosen = find(&files, "contexts", "context", context);
     if (chosen.node == NULL)
-        return err_set(err, ERR_INVALID, "%s: line 1: no context \"%s\"", files.items[0].path, context);
+        return err_set(err, ERR_INVALID, "%s: line 1: context \"%s\" is not defined", files.items[0].path,
+                       context);
     ret->ns = mem_strdup(json_str(chosen.node, "namespace", "default"));
     ret->origin = mem_printf("context %s of %s", context, chosen.file->path);
     return follow(&files, &chosen, "clusters", "cluster", &cluster, err) &&

@@ -159,7 +159,7 @@ static void log_warning_once(struct kube *kube, struct slice warning)
         return;
     text = mem_strndup(warning.ptr, warning.len);
     if (map_set(&kube->warnings, text, kube) == NULL)
-        log_warn("the API server warns", KV("warning", text));
+        log_warn("API server warning", KV("warning", text));
 }
 
 static bool is_json(const struct http_response *http)
@@ -177,7 +177,7 @@ static cJSON *answer_body(const struct http_response *http, struct err *err)
         return NULL;
     body = json_parse(http->body, &bad);
     if (body == NULL && http->status < 300)
-        err_set_code(err, ERR_IO, http->status, "the API server's answer: %s", bad.msg);
+        err_set_code(err, ERR_IO, http->status, "invalid response from the API server: %s", bad.msg);
     return body;
 }
 
@@ -267,7 +267,7 @@ static bool may_send(struct kube_call *call)
         return true;
     if (kube->may_write(kube->gate_ctx))
         return true;
-    err_set(&call->refused, ERR_DENIED, "not sent: this process does not hold the lease");
+    err_set(&call->refused, ERR_DENIED, "not sent: this process is not the leader");
     return false;
 }
 
@@ -318,7 +318,7 @@ static void on_time_up(struct loop_timer *timer)
 {
     struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
 
-    err_set(&call->refused, ERR_TIMEOUT, "not sent: the requests before it took too long");
+    err_set(&call->refused, ERR_TIMEOUT, "not sent: timed out waiting for earlier requests");
     finish_unsent(timer);
 }
 

@@ -92,9 +92,10 @@ static char *whole_message(int http_status, const cJSON *body)
         length = KUBE_MESSAGE_MAX_BYTES;
     str_add(&out, message, length);
     if (length == 0 && http_status == 404) /* an object that is not there is answered with a message */
-        str_adds(&out, "the API server knows no such resource (status 404): is its definition installed?");
+        str_adds(&out, "the API server does not have this resource (status 404); is its "
+                       "CustomResourceDefinition installed?");
     else if (length == 0)
-        str_addf(&out, "the API server answered with status %d and no explanation", http_status);
+        str_addf(&out, "the API server responded with status %d and no message", http_status);
     JSON_EACH (cause, json_at(body, "details/causes"))
         add_cause(&out, cause);
     return str_take(&out);

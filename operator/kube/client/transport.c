@@ -79,7 +79,7 @@ struct transport *transport_new(struct loop *loop, struct client_config *client_
     transport->user_agent = mem_printf("%s/%s", program, IPU_OPERATOR_VERSION);
     transport->refreshed_ms = loop_now_ms(loop);
     if (client_config->insecure)
-        log_warn("the API server's certificate is not verified", KV("from", client_config->origin));
+        log_warn("TLS verification of the API server is disabled", KV("from", client_config->origin));
     if (!pools_make(transport, transport->pools, err)) {
         transport_free(transport);
         return NULL;
@@ -140,14 +140,14 @@ static void replace_pools(struct transport *transport)
     struct err err = {0};
 
     if (!pools_make(transport, fresh, &err)) {
-        log_warn("cannot use the new credentials, the old connections stay", KV("cause", err.msg));
+        log_warn("cannot use the new credentials, keeping the old connections", KV("cause", err.msg));
         return;
     }
     for (size_t i = 0; i < KUBE_CLASS_COUNT; i++) {
         retire(transport, transport->pools[i]);
         transport->pools[i] = fresh[i];
     }
-    log_info("credentials changed, new connections are made", KV("from", transport->client_config->origin));
+    log_info("credentials reloaded", KV("from", transport->client_config->origin));
 }
 
 static void refresh(struct transport *transport, bool force)
@@ -157,7 +157,7 @@ static void refresh(struct transport *transport, bool force)
 
     transport->refreshed_ms = loop_now_ms(transport->loop);
     if (!client_config_refresh(transport->client_config, force, &err))
-        log_warn("cannot read the credentials again, the old ones stay", KV("cause", err.msg));
+        log_warn("cannot reload credentials, keeping the old ones", KV("cause", err.msg));
     if (transport->client_config->generation != generation)
         replace_pools(transport);
 }

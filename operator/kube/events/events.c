@@ -190,7 +190,7 @@ void events_send(struct events *events, const struct event *event)
         flush_later(events);
         break;
     case SERIES_DROP:
-        drop(events, key, "too many, of this object or of all");
+        drop(events, key, "rate limit of this object or of all objects reached");
         break;
     }
 }

@@ -96,7 +96,7 @@ static bool record_of(struct kube_response *res, struct lease_record *ret)
         return false;
     if (lease_record_read(res->body, ret))
         return true;
-    return err_set(&res->err, ERR_IO, "the answer is no Lease");
+    return err_set(&res->err, ERR_IO, "the response is not a Lease");
 }
 
 /* It is tried again every 2 s. Texts have times in them; kind and code are what changes with the cause. */
@@ -106,9 +106,9 @@ static void note_trouble(struct lease *lease)
     bool is_news = trouble->kind != lease->told.kind || trouble->code != lease->told.code;
 
     if (is_news && trouble->kind != ERR_NONE)
-        log_warn("lease is in trouble", KV("name", lease->name), KV("cause", trouble->msg));
+        log_warn("lease request failed, retrying", KV("name", lease->name), KV("cause", trouble->msg));
     else if (is_news)
-        log_info("lease is well again", KV("name", lease->name));
+        log_info("lease requests recovered", KV("name", lease->name));
     lease->told = *trouble;
 }
 

@@ -85,7 +85,7 @@ static int64_t other_ends_ms(const struct lease_state *state)
     return state->other_seen_ms + state->other_lasts_ms;
 }
 
-/* A lease that we do not hold may have changed while we waited: look before writing. When its time is over
+/* A lease that we do not hold may have changed while we waited: look before writing. When expired
  * there is none to lose: the write itself is refused if it has changed. */
 void lease_on_time(struct lease_state *state, int64_t now_ms, struct lease_output *ret)
 {

@@ -114,7 +114,7 @@ static void envelope_structure(struct list_reader *list_reader, char c)
 static bool in_envelope(struct list_reader *list_reader, char c, struct err *err)
 {
     if (!str_addc(&list_reader->envelope, c))
-        return err_set(err, ERR_INVALID, "the list has more than %zu bytes beside its items",
+        return err_set(err, ERR_INVALID, "the list has more than %zu bytes outside its items",
                        LIST_ENVELOPE_MAX_BYTES);
     if (!skip_string(list_reader, c))
         envelope_structure(list_reader, c);

@@ -59,10 +59,10 @@ static void note_trouble(struct watch *watch)
 
     if (trouble->kind != ERR_NONE && watch->trouble_since_ms < 0) {
         watch->trouble_since_ms = loop_now_ms(watch->loop);
-        log_warn("watch is in trouble", KV("resource", kind), KV("cause", trouble->msg));
+        log_warn("watch failed, retrying", KV("resource", kind), KV("cause", trouble->msg));
     } else if (trouble->kind == ERR_NONE && watch->trouble_since_ms >= 0) {
         watch->trouble_since_ms = -1;
-        log_info("watch is well again", KV("resource", kind));
+        log_info("watch recovered", KV("resource", kind));
     }
 }
 
@@ -78,15 +78,15 @@ static void tell_synced(struct watch *watch)
 static void skip_other_kind(struct watch *watch)
 {
     watch->counters.skipped++;
-    log_debug("watch skips an event", KV("resource", watch->options.resource->plural),
-              KV("cause", "unknown type or another kind"));
+    log_debug("watch event ignored", KV("resource", watch->options.resource->plural),
+              KV("cause", "unknown event type or another kind"));
 }
 
 /* What is in it stays unknown, which somebody has to be told. */
 static void skip_unreadable(struct watch *watch, const struct err *why)
 {
     watch->counters.skipped++;
-    log_warn("an object cannot be read, and is passed over", KV("resource", watch->options.resource->plural),
+    log_warn("skipping unreadable object", KV("resource", watch->options.resource->plural),
              KV("cause", why->msg));
 }
 

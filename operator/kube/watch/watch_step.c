@@ -199,7 +199,7 @@ static void on_quiet(struct watch_state *state, const struct watch_input *input,
     }
     state->supports_bookmarks = false;
     state->was_silent = true;
-    err_set(&state->trouble, ERR_TIMEOUT, "the API server sent nothing for too long");
+    err_set(&state->trouble, ERR_TIMEOUT, "timed out: no data from the API server");
     out->wait_ms =
         state->phase == WATCH_STREAM_LIST ? use_pages(state, input, false) : back_off(state, &TROUBLE, input);
 }
@@ -314,7 +314,7 @@ static void on_page(struct watch_state *state, const struct watch_input *input, 
     const char *token = json_str(input->object, "metadata/continue", "");
 
     if (!is_list_of(input->object, state->kind)) {
-        bad_page(state, input, "the answer is not a list of this kind", out);
+        bad_page(state, input, "the response is not a list of this kind", out);
         return;
     }
     if (version[0] == '\0') {

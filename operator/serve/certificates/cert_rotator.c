@@ -85,7 +85,7 @@ static void on_written(void *ctx, struct kube_response *res)
     if (res->err.kind == ERR_NONE || res->err.kind == ERR_CONFLICT || res->err.kind == ERR_EXISTS)
         on_success(cert_rotator);
     else
-        on_failure(cert_rotator, "the webhooks' certificate cannot be kept", res);
+        on_failure(cert_rotator, "cannot store the webhook certificate", res);
 }
 
 /* The watch brings what comes of it, to us and to the other replicas. */
@@ -94,7 +94,7 @@ static void renew(struct cert_rotator *cert_rotator, const struct certificate_se
     AUTO(certificate) struct certificate made = {0};
     AUTO(json) cJSON *body = NULL;
 
-    log_info("renewing the webhooks' certificate", KV("secret", cert_rotator->name), KV("because", why));
+    log_info("renewing the webhook certificate", KV("secret", cert_rotator->name), KV("because", why));
     /* What is shown now must stay trusted until it is shown no more, even if the Secret forgot it. */
     certificate_make(cert_rotator->options.names, now_s(),
                      cert_rotator->shown.ca ? cert_rotator->shown.ca
@@ -133,7 +133,7 @@ static void on_bundled(void *ctx, struct kube_response *res)
     if (res->err.kind == ERR_NONE)
         on_success(bundle->cert_rotator);
     else
-        on_failure(bundle->cert_rotator, "a webhook configuration cannot be told whom to trust", res);
+        on_failure(bundle->cert_rotator, "cannot update caBundle of a webhook configuration", res);
 }
 
 /* True when this configuration is there and trusts `ca` (PEM), or is not there. */
@@ -183,7 +183,7 @@ static const char *fault_of(const struct cert_rotator *cert_rotator,
                             const struct certificate_secret *certificate_secret)
 {
     if (!certificate_secret)
-        return "there is no Secret";
+        return "Secret not found";
     return certificate_problem(&certificate_secret->certificate, cert_rotator->options.names,
                                cert_rotator->given != NULL, now_s());
 }
@@ -192,8 +192,8 @@ static const char *fault_of(const struct cert_rotator *cert_rotator,
 static void tell(struct cert_rotator *cert_rotator, const char *fault)
 {
     if (!str_eq(cert_rotator->told, fault))
-        log_warn("the webhooks' certificate, which others keep, cannot be used",
-                 KV("secret", cert_rotator->given), KV("cause", fault));
+        log_warn("cannot use the provided webhook certificate", KV("secret", cert_rotator->given),
+                 KV("cause", fault));
     cert_rotator->told = fault;
 }
 
@@ -272,7 +272,8 @@ static bool may_renew_now(struct cert_rotator *cert_rotator,
     bool is_unasked = !certificate_secret && !is_asked_for(cert_rotator);
 
     if (is_unasked && !cert_rotator->is_unasked)
-        log_info("without webhook configurations their Secret is not made", KV("secret", cert_rotator->name));
+        log_info("no webhook configurations found, not creating the certificate Secret",
+                 KV("secret", cert_rotator->name));
     cert_rotator->is_unasked = is_unasked;
     if (certificate_secret || is_unasked || !cert_rotator->shown.cert)
         return !is_unasked;

@@ -219,20 +219,20 @@ static const char *fault_of(X509 *cert, EVP_PKEY *key, const char *trusted, cons
                             bool is_given, int64_t now_s)
 {
     if (!cert || !key)
-        return "there is none that can be read";
+        return "no readable certificate";
     if (X509_check_private_key(cert, key) != 1)
-        return "its key is another's";
+        return "private key does not match";
     if (!is_signed_by(cert, trusted))
-        return "its CA is not there";
+        return "CA certificate is missing";
     for (size_t i = 0; i < names->count; i++) {
         if (!covers(cert, names->items[i]))
-            return "it is for other names";
+            return "DNS names do not match";
     }
     if (unix_of(X509_get0_notBefore(cert)) > now_s)
-        return "its time is yet to come";
+        return "not yet valid";
     if (is_given)
-        return now_s >= end_of(cert) ? "its time is over" : NULL;
-    return now_s >= due_of(cert) ? "two thirds of its time are over" : NULL;
+        return now_s >= end_of(cert) ? "expired" : NULL;
+    return now_s >= due_of(cert) ? "due for renewal: two thirds of its lifetime have passed" : NULL;
 }
 
 const char *certificate_problem(const struct certificate *certificate, const struct strv *names,

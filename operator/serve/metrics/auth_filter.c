@@ -65,14 +65,14 @@ static void answer(struct auth_filter *auth_filter, struct http_server_request *
     case ACCESS_FORBIDDEN:
         http_server_replyf(
             request, 403,
-            "the bearer of this token may not read this page: bind it to the ClusterRole with the "
-            "label component=metrics-reader\n");
+            "forbidden: bind this account to the ClusterRole labeled component=metrics-reader\n");
         break;
     case ACCESS_NOBODY:
-        http_server_replyf(request, 401, "send a token that this cluster knows, as Authorization: Bearer\n");
+        http_server_replyf(request, 401,
+                           "unauthorized: send a token of this cluster as Authorization: Bearer\n");
         break;
     case ACCESS_UNKNOWN:
-        http_server_replyf(request, 503, "the API server does not say who may read this page; try again\n");
+        http_server_replyf(request, 503, "cannot check the authorization with the API server; retry later\n");
         break;
     }
 }
@@ -93,7 +93,7 @@ static bool is_silent(const struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE && res->body)
         return false;
-    log_warn("the API server does not say who may read /metrics", KV("cause", res->err.msg));
+    log_warn("cannot check the authorization for /metrics", KV("cause", res->err.msg));
     return true;
 }
 
@@ -149,7 +149,7 @@ void auth_filter_handle(void *ctx, struct http_server_request *request,
         return;
     }
     if (auth_filter->visit_count >= GUARD_REVIEWS_MAX) {
-        http_server_replyf(request, 429, "too many readers are being asked about; try again\n");
+        http_server_replyf(request, 429, "too many authorization requests in progress; retry later\n");
         return;
     }
     visit = visit_new(auth_filter, request, view->path);

@@ -86,7 +86,7 @@ static void show(struct metrics_server *metrics_server, struct certificate *next
 static void blame(struct metrics_server *metrics_server, const struct err *err)
 {
     if (!metrics_server->blamed)
-        log_error("the certificate of /metrics cannot be used; the one before stays",
+        log_error("cannot load the /metrics certificate, keeping the previous one",
                   KV("folder", metrics_server->options.certificate_in), KV("cause", err->msg));
     metrics_server->blamed = true;
 }
@@ -108,7 +108,7 @@ static void renew(struct metrics_server *metrics_server)
         return;
     }
     show(metrics_server, &next);
-    log_info("/metrics has a new certificate");
+    log_info("/metrics certificate loaded");
 }
 
 static void on_timer(struct loop_timer *timer)
@@ -149,7 +149,7 @@ struct metrics_server *metrics_server_new(struct kube *kube, const struct metric
                                                            .gone = auth_filter_cancel,
                                                            .ctx = metrics_server->auth_filter};
     if (!open_server(metrics_server, err)) {
-        err_wrap(err, "the port of /metrics");
+        err_wrap(err, "cannot serve /metrics");
         metrics_server_free(metrics_server);
         return NULL;
     }

@@ -53,9 +53,7 @@ static void on_answer(void *ctx, const struct http_response *res, const struct e
 
     errand_free(proxied_request);
     if (err->kind != ERR_NONE)
-        http_server_replyf(request, 503,
-                           "this replica does not lead, and the one that does does not answer: %s\n",
-                           err->msg);
+        http_server_replyf(request, 503, "not the leader, and the leader does not respond: %s\n", err->msg);
     else
         http_server_reply(request, res->status, res->content_type, res->body);
 }
@@ -90,7 +88,7 @@ void leader_proxy_forward(struct leader_proxy *leader_proxy, struct http_server_
     struct proxied_request *proxied_request;
 
     if (leader_proxy->count >= RELAY_MAX) {
-        http_server_replyf(request, 429, "too many are asking; try again\n");
+        http_server_replyf(request, 429, "too many requests; retry later\n");
         return;
     }
     proxied_request = errand_new(leader_proxy, request);

@@ -52,7 +52,7 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
         return;
     }
     if (!body) {
-        http_server_replyf(request, 503, "no replica is known to lead; try again\n");
+        http_server_replyf(request, 503, "no leader; retry later\n");
         return;
     }
     text = json_print(body);
@@ -101,7 +101,7 @@ static void on_query(void *ctx, struct http_server_request *request,
     int64_t size = json_i64(body, "size", 0);
 
     if (size < 1 || size > UINT32_MAX) {
-        http_server_replyf(request, 400, "POST {\"size\": N} with a number of IPUs of 1 or more\n");
+        http_server_replyf(request, 400, "expected POST {\"size\": N} with N >= 1\n");
         return;
     }
     reply_json(pages, request, view, pages->options.query(pages->options.ctx, (uint32_t)size));
@@ -130,14 +130,13 @@ static void set_log_level(struct http_server_request *request, const struct http
     AUTO(mem) char *word = mem_strndup(body.ptr, body.len);
 
     if (!view->is_local) {
-        http_server_replyf(
-            request, 403,
-            "the level can be changed from the operator's own pod alone: use kubectl port-forward\n");
+        http_server_replyf(request, 403,
+                           "only local connections may change the log level; use kubectl port-forward\n");
     } else if (!log_parse_level(word, &level)) {
-        http_server_replyf(request, 400, "PUT one of debug, info, warn, error\n");
+        http_server_replyf(request, 400, "expected PUT with debug, info, warn or error\n");
     } else {
         log_set_level(level);
-        log_warn("the log level was changed", KV("least", word));
+        log_warn("log level changed", KV("least", word));
         http_server_replyf(request, 200, "%s\n", word);
     }
 }

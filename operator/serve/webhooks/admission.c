@@ -35,8 +35,8 @@ bool admission_read(struct slice body, struct admission *ret, struct err *err)
 
     if (values > ADMISSION_MAX_VALUES)
         return err_set(err, ERR_INVALID,
-                       "the job has too many values: %zu are in the question about it, which may have %zu",
-                       values, ADMISSION_MAX_VALUES);
+                       "the job is too large: its AdmissionReview has %zu values, limit %zu", values,
+                       ADMISSION_MAX_VALUES);
     AUTO(json) cJSON *review = json_parse(body, err);
     const cJSON *request = json_at(review, "request");
     const char *uid = json_str(request, "uid", NULL);
@@ -45,7 +45,7 @@ bool admission_read(struct slice body, struct admission *ret, struct err *err)
         return false;
     if (!str_eq(json_str(review, "apiVersion", NULL), API_VERSION) ||
         !str_eq(json_str(review, "kind", NULL), "AdmissionReview") || !uid)
-        return err_set(err, ERR_INVALID, "this is no AdmissionReview of " API_VERSION " with a request");
+        return err_set(err, ERR_INVALID, "expected an AdmissionReview of " API_VERSION " with a request");
     *ret = (struct admission){.uid = uid,
                               .ns = json_str(request, "namespace", ""),
                               .object = object_at(request, "object"),
@@ -58,7 +58,7 @@ bool admission_read(struct slice body, struct admission *ret, struct err *err)
 bool admission_fits(const struct admission *admission, size_t others, struct err *err)
 {
     return others + admission->weight <= ADMISSION_MAX_COST_BYTES ||
-           err_set(err, ERR_BUSY, "too many large jobs are being judged; try again");
+           err_set(err, ERR_BUSY, "too many large jobs are being validated; retry later");
 }
 
 char *admission_reject_unread(const struct err *why, int *ret_http_status)
@@ -323,7 +323,7 @@ static char *problem_of_launcher(const struct reading *reading, const char *fiel
     else if (str_eq(field, "template"))
         source = POD_OVERLAY_MISSING;
     if (source == POD_OVERLAY_INHERITED)
-        return mem_printf("spec.workers.%s: %s (in the launcher's pod, which takes it over)", field, text);
+        return mem_printf("spec.workers.%s: %s (inherited by the launcher pod)", field, text);
     if (source == POD_OVERLAY_MISSING && is_said_of_workers(reading, field, text))
         return NULL;
     return mem_printf("spec.launcher.%s: %s", found ? found : field, text);
@@ -416,5 +416,5 @@ void admission_add_refusal(const struct admission *admission, enum admission_pod
         add_problem(&reading, json_str(cause, "field", "template"), json_str(cause, "message", ""));
     if (!causes || !causes->child)
         add_problem(&reading, "template",
-                    without_intro(json_str(status, "message", "the API server refuses it")));
+                    without_intro(json_str(status, "message", "rejected by the API server")));
 }

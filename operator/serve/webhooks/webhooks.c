@@ -98,8 +98,7 @@ static void log_refusal(const struct question *question)
     AUTO(mem) char *job = admission_job(&question->admission);
     const char *first = question->problems.items[0];
 
-    log_info("a job is refused at admission", KV("job", job),
-             KVF("problems", "%zu", question->problems.count),
+    log_info("job rejected at admission", KV("job", job), KVF("problems", "%zu", question->problems.count),
              KVF("first", "%.*s", (int)strcspn(first, ":"), first));
 }
 
@@ -135,8 +134,8 @@ static void tell_unknown(const struct question *question, const struct err *why)
 {
     AUTO(mem) char *job = admission_job(&question->admission);
 
-    log_warn("the API server cannot say whether a job's pods are valid; allowed as far as it goes",
-             KV("job", job), KV("cause", why->msg));
+    log_warn("cannot validate the job's pods with the API server, admitting the job anyway", KV("job", job),
+             KV("cause", why->msg));
 }
 
 static void on_answer(void *ctx, struct kube_response *res)
@@ -254,11 +253,11 @@ static void on_certificate(void *ctx, const struct certificate *certificate)
 
     if (http_server_set_tls(webhooks->http_server,
                             &(struct http_server_tls){certificate->cert, certificate->key}, &err))
-        log_info("the webhooks have a certificate",
+        log_info("webhook certificate loaded",
                  KVF("days_left", "%lld",
                      (long long)((certificate_end_s(certificate) - loop_unix_micros() / 1000000) / 86400)));
     else
-        log_error("the webhooks' certificate cannot be used", KV("cause", err.msg));
+        log_error("cannot use the webhook certificate", KV("cause", err.msg));
 }
 
 /* Nobody trusts the certificate of the beginning; it only lets the port be opened, or fail, at once. */

@@ -124,7 +124,7 @@ def test_a_connection_that_ended_while_idle_costs_nothing(server, probe_of):
 def test_without_the_lease_nothing_is_written(server, probe_of):
     server.always(answer(200))
     output = probe_of(server, "-n", "n", "--no-lease", *BODY, "send", "POST", "configmaps").end()
-    assert "http 0 kind denied denial lease" in output and "does not hold the lease" in output
+    assert "http 0 kind denied denial lease" in output and "is not the leader" in output
     assert server.seen == []
     assert "http 200" in probe_of(server, "-n", "n", "--no-lease", "send", "GET", "configmaps", "a").end()
 

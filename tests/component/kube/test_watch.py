@@ -251,7 +251,7 @@ def test_a_server_without_streaming_lists_is_asked_for_pages(server, probe_of):
     assert second == {"limit": "500", "continue": "t1"}
     assert watch["resourceVersion"] == "20" and "sendInitialEvents" not in watch
     output = probe.stop()
-    assert number(output, "pages") == 2 and "in trouble" not in output
+    assert number(output, "pages") == 2 and "watch failed" not in output
 
 
 def test_pages_that_expire_are_read_in_one_piece(server, probe_of):
@@ -300,7 +300,7 @@ def test_a_streamed_list_without_end_falls_back_to_pages(server, probe_of):
         lambda exchange: exchange.reply(200, page(20, [config_map("a", 1)])),
     )
     probe = probe_of(server, "watch", "configmaps")
-    probe.wait("nothing for too long")
+    probe.wait("no data from the API server")
     probe.wait("synced 1")
     assert server.wait_for(2).at - server.seen[0].at >= 9
 

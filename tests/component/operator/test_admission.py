@@ -122,7 +122,7 @@ def create(webhooks, body, query=""):
     return webhooks.api.request("POST", webhooks.api.path("ipujobs", webhooks.world.ns) + query, body)
 
 
-CANNOT_SAY = "the API server cannot say"
+CANNOT_SAY = "cannot validate the job's pods with the API server"
 
 
 def well_judged(operator, judge):
@@ -250,7 +250,7 @@ def test_a_quota_that_fits_the_workers_but_not_their_launcher_is_reported(webhoo
     assert create(webhooks, job("fits", workers), "?dryRun=All")
     found = causes(webhooks, led(workers, own))
     assert {"spec.workers.template.spec.hostNetwork", "spec.workers.template.spec.containers[0].volumeDevices[0].devicePath"} <= set(found)
-    assert all("(in the launcher's pod, which takes it over)" in found[field] for field in found if "workers" in field)
+    assert all("(inherited by the launcher pod)" in found[field] for field in found if "workers" in field)
 
 
 def test_a_changed_launchers_template_is_judged(webhooks):
@@ -299,7 +299,7 @@ def test_a_job_that_is_nested_too_deep_is_refused_with_the_reason(webhooks, monk
 def test_a_job_of_too_many_values_is_refused_with_their_number(webhooks):
     with pytest.raises(Refused) as refused:
         create(webhooks, job("many", pod_template(container(args=[""] * 100_000))), "?dryRun=All")
-    assert "the job has too many values: 100" in refused.value.body["message"]
+    assert "the job is too large: its AdmissionReview has 100" in refused.value.body["message"]
     assert create(webhooks, job("some", pod_template(container(args=[""] * 20_000))), "?dryRun=All")
 
 
@@ -396,7 +396,7 @@ def test_a_secret_that_goes_with_its_release_is_not_made_again(webhooks):
     for config in CONFIGS:
         api.delete(config, None, NAME)
     api.delete("secrets", OPERATOR_NS, NAME)
-    world.operator.until_logged("without webhook configurations their Secret is not made")
+    world.operator.until_logged("no webhook configurations found, not creating the certificate Secret")
     assert api.get("secrets", OPERATOR_NS, NAME) is None
     for config, was in configurations.items():
         api.create(config, None, {"metadata": {"name": NAME}, "webhooks": was["webhooks"]})

@@ -151,7 +151,7 @@ def test_an_api_server_that_crashes_and_forgets(world, vipu):
     world.cluster.compact()
     world.cluster.crash_api_server()
     try:
-        until(lambda: "watch is in trouble" in world.operator.log(), "the loss is noticed", PATIENCE_S, world.tell)
+        until(lambda: "watch failed, retrying" in world.operator.log(), "the loss is noticed", PATIENCE_S, world.tell)
     finally:
         world.cluster.up()
     is_back.set()

@@ -119,7 +119,7 @@ def test_a_controller_that_dies_while_jobs_run(world, vipu):
     pod = job.run_pods(1)["survivor-worker-0"]
     job.wait("Running")
     vipu.kill()
-    until(lambda: "is not available" in world.operator.log(), "the loss is noticed", tell=world.tell)
+    until(lambda: "V-IPU controller unavailable" in world.operator.log(), "the loss is noticed", tell=world.tell)
     world.kubelet.succeed(pod)
     job.wait("Completed")
     assert len(job.records()) == 1, "the record stays until the partition is known to be gone"

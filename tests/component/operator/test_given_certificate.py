@@ -59,7 +59,7 @@ def test_a_certificate_of_others_is_shown_and_follows_theirs(given):
         load.until_all_answered()
     assert load.wrong == []
     webhooks.api.patch("secrets", OPERATOR_NS, GIVEN, {"data": {"ca.crt": ""}})
-    webhooks.world.operator.until_logged("which others keep, cannot be used.*its CA is not there")
+    webhooks.world.operator.until_logged("cannot use the provided webhook certificate.*CA certificate is missing")
     assert webhooks.shown() == second and webhooks.secret()["ca.crt"] == ""
     assert create(webhooks, job("still"), "?dryRun=All")["spec"]["cleanPodPolicy"] == "None"
 

@@ -115,13 +115,13 @@ def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path
     world.keep(second, second.kill)
     until(lambda: second.ask("/readyz") == (200, "ok\n"), "it stands by", tell=second.tail)
     api.refuses = lambda seen: seen.is_lease
-    unknown = (503, "it is not known who leads: the lease could not be read or taken\n")
+    unknown = (503, "no known leader: cannot read or acquire the lease\n")
     until(lambda: second.ask("/readyz") == unknown, "it is not ready", tell=second.tail)
     assert second.health("/healthz") == first.health("/readyz") == 200, "to start it again would not help"
     api.refuses = lambda seen: False
     until(lambda: second.ask("/readyz") == (200, "ok\n"), "it is ready again", tell=second.tail)
     log = second.log()
-    assert log.count("lease is in trouble") == log.count("lease is well again") == 1, "once for each"
+    assert log.count("lease request failed, retrying") == log.count("lease requests recovered") == 1, "once for each"
     assert FORBIDDEN in log
     assert second.end() == 0
     second.check_sanitizers()
@@ -141,9 +141,9 @@ def test_a_leader_that_sees_no_changes_tells_it_and_stays_ready(world, vipu):
     api.hang_up_streams()
     until(lambda: seconds_blind(operator, "nodes") > 0, "its age is told", tell=world.tell)
     assert operator.health("/readyz") == 200
-    operator.until_logged("watch is in trouble resource=nodes")
+    operator.until_logged("watch failed, retrying resource=nodes")
     api.refuses = lambda seen: False
-    operator.until_logged("watch is well again resource=nodes")
+    operator.until_logged("watch recovered resource=nodes")
     assert seconds_blind(operator, "nodes") == 0
 
 

@@ -277,7 +277,7 @@ def test_a_certificate_in_files_is_taken_over_when_it_changes(world, vipu):
     page = SecureMetrics(operator)
     assert page.certificate() == first
     (folder / "tls.crt").write_text("nonsense")
-    operator.until_logged("the certificate of /metrics cannot be used", DEADLINE_S)
+    operator.until_logged("cannot load the /metrics certificate", DEADLINE_S)
     assert page.certificate() == first
     second = put()
     until(lambda: page.certificate() == second, "the new one is shown", tell=world.tell)
@@ -313,7 +313,7 @@ def test_the_log_level_changes_at_run_time(world, vipu):
     if not here.startswith("127."):
         assert put("error", here) == 403
     lines = [json.loads(line, object_pairs_hook=each_once) for line in operator.log().splitlines()]
-    (change,) = [line for line in lines if line["msg"] == "the log level was changed"]
+    (change,) = [line for line in lines if line["msg"] == "log level changed"]
     assert change["level"] == "warn" and change["least"] == "debug"
 
 

@@ -14,7 +14,7 @@ from world import OPERATOR_NS, container
 
 def verb(world, *words):
     """A verb with the operator's own rights; the finished process."""
-    return subprocess.run([operator_program.program(), *words, "--kubeconfig", world.kubeconfig(), "--pages", pages_of(world.operator),
+    return subprocess.run([operator_program.program(), *words, "--kubeconfig", world.kubeconfig(), "--operator-url", pages_of(world.operator),
                            *(["--namespace", OPERATOR_NS] if words[0] != "partitions" else [])],
                           capture_output=True, text=True, timeout=200, env=operator_program.environment())
 
@@ -54,15 +54,15 @@ def test_a_partition_without_an_owner_is_released(world, vipu):
     refused = verb(world, "release", ours)
     assert refused.returncode == 1 and f"belongs to IPUJob {world.ns}/ours" in refused.stderr
     refused = verb(world, "release", "My_Own")
-    assert refused.returncode == 1 and "no record can have that name" in refused.stderr
+    assert refused.returncode == 1 and "is not a valid record name" in refused.stderr
     refused = verb(world, "release", "left")
-    assert refused.returncode == 1 and "no V-IPU controller has a partition left;" in refused.stderr
+    assert refused.returncode == 1 and "partition left not found;" in refused.stderr
     tried = verb(world, "release", "left-behind", "--dry-run")
-    assert tried.returncode == 0 and "would be given back" in tried.stdout
+    assert tried.returncode == 0 and "Would release partition left-behind (4 IPUs)" in tried.stdout
     assert set(vipu.partitions()) == {"left-behind", "My_Own", "kept", ours} and set(world.records()) == {ours}
     done = verb(world, "release", "left-behind")
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    assert done.stdout == f"Partition left-behind of 4 IPUs of V-IPU controller {vipu.address} is given back.\n"
+    assert done.stdout == f"Released partition left-behind (4 IPUs) on V-IPU controller {vipu.address}.\n"
     assert set(vipu.partitions()) == {"My_Own", "kept", ours} and set(world.records()) == {ours}
     assert "releasing orphaned partition on request" in operator.log()
     assert job.is_in("Running")
@@ -81,10 +81,10 @@ def test_its_end_is_awaited_through_an_answer_that_is_lost_and_a_new_leader(worl
         return method != "RemovePartition"
     proxy.before = lose
     waits = verb(world, "release", "left-behind", "--seconds", "3")
-    assert waits.returncode == 1 and "not given back after 3 s" in waits.stderr
+    assert waits.returncode == 1 and "not released after 3 s" in waits.stderr
     until(lambda: removals, "its removal is tried", tell=world.tell)
     again = verb(world, "release", "left-behind")
-    assert again.returncode == 1 and "is being given back already" in again.stderr
+    assert again.returncode == 1 and "is already being released" in again.stderr
     operator.kill()
     proxy.before = lambda method, request: True
     world.restart_operator()
@@ -102,7 +102,7 @@ def test_pods_that_may_use_it_are_waited_for(world, vipu):
     pod = world.api.get("pods", world.ns, "theirs-worker-0")
     world.kubelet.run(pod)
     refused = verb(world, "release", partition)
-    assert refused.returncode == 1 and f"pod {world.ns}/theirs-worker-0 may use it" in refused.stderr
+    assert refused.returncode == 1 and f"pod {world.ns}/theirs-worker-0 may be using this partition" in refused.stderr
     assert partition in vipu.partitions() and not world.records()
     world.kubelet.succeed(world.api.get("pods", world.ns, "theirs-worker-0"))
     assert verb(world, "release", partition).returncode == 0
@@ -120,9 +120,9 @@ def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
     own.wait_pods(1)
     wait_seen(world, fits, small)
     refused = verb(world, "adopt", small, "--job", f"{world.ns}/theirs")
-    assert refused.returncode == 1 and "it has 2 IPUs, and an instance of the job 4" in refused.stderr
+    assert refused.returncode == 1 and "IPUs do not match: the partition has 2, an instance of the job needs 4" in refused.stderr
     refused = verb(world, "adopt", fits, "--job", f"{world.ns}/own")
-    assert refused.returncode == 1 and "is this operator's own" in refused.stderr and "its id is not of the form" in refused.stderr
+    assert refused.returncode == 1 and "is managed by this operator" in refused.stderr and "the ID does not match" in refused.stderr
     assert verb(world, "adopt", fits, "--job", f"{world.ns}/nobody").returncode == 1
     assert verb(world, "adopt", fits, "--job", "nobody").returncode == 1
     tried = verb(world, "adopt", fits, "--job", f"{world.ns}/theirs", "--dry-run")
@@ -166,7 +166,7 @@ def test_the_operator_is_needed_until_an_adopted_partition_is_released(world, vi
     for flags in ((), ("--drain",)):
         refused = before_uninstall(world, *flags)
         assert refused.returncode == 1 and refused.stdout == ""
-        assert refused.stderr == ("ipu-operator: partitions are held for IPUJobs of the vendor's operator, which cannot be suspended: "
+        assert refused.stderr == ("ipu-operator: cannot uninstall: partitions held for IPUJobs of the vendor's operator, which cannot be suspended: "
                                   f"{partition} ({world.ns}/theirs). Delete these jobs and uninstall again.\n")
     assert job.status == VENDORS and "suspend" not in job.get()["spec"]
     world.operator.end()
@@ -174,17 +174,17 @@ def test_the_operator_is_needed_until_an_adopted_partition_is_released(world, vi
     job.wait_gone()
     late = before_uninstall(world, "--seconds", "10")
     assert late.returncode == 1
-    assert f"after 10 s partitions are still being given back: {partition} ({world.ns}/theirs). See" in late.stderr
+    assert f"timed out after 10 s waiting for the release of partitions: {partition} ({world.ns}/theirs); check" in late.stderr
     world.operator.start().until_working()
     done = before_uninstall(world, "--seconds", "120")
-    assert (done.returncode, done.stderr) == (0, "") and "may be uninstalled" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "") and "Ready to uninstall" in done.stdout
     assert not vipu.partitions()
     world.restart_operator()
 
 
 @pytest.mark.parametrize("words, complaint", [
-    (("release",), "name the partition, with its whole id"), (("adopt",), "name the partition, with its whole id"),
-    (("release", "a", "b"), '"b" is one word too many'), (("partitions", "a"), '"a" is no option')])
+    (("release",), "name partition ID"), (("adopt",), "name partition ID"),
+    (("release", "a", "b"), 'unexpected argument "b"'), (("partitions", "a"), 'unexpected argument "a"')])
 def test_a_wrong_command_line(words, complaint):
     done = operator_program.run(*words)
     assert done.returncode == 2 and complaint in done.stderr

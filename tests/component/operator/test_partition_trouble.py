@@ -148,7 +148,7 @@ def test_a_job_whose_controller_is_dead_can_be_let_go_and_its_record_is_swept(wo
     name = f"p-stuck-{world.ns}-0"
     assert list(vipu.partitions()) == [name]
     vipu.kill()  # it remembers what it had
-    until(lambda: "is not available" in world.operator.log(), "the loss is noticed", tell=world.tell)
+    until(lambda: "V-IPU controller unavailable" in world.operator.log(), "the loss is noticed", tell=world.tell)
     job.delete()
     way_out = f"kubectl annotate -n {world.ns} ipujob stuck graphcore.ai/release={name}"
     until(lambda: job.is_in("Terminating") and way_out in job.status["lastMessage"], "the way out is told", tell=world.tell)

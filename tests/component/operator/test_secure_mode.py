@@ -209,7 +209,7 @@ def test_keys_rotate_without_a_restart(world, mounted, make_secure, authority):
     first.wait("Running")
     fresh = new_key()
     server.change_key("operator", fresh)
-    world.operator.until_logged("is not available.*Secret pod1")
+    world.operator.until_logged("V-IPU controller unavailable.*Secret pod1")
     mounted.put("pod1", **old | {"access_key": fresh})
     world.job("after").run_pods(1)
     world.kubelet.succeed(pod)

@@ -354,9 +354,9 @@ def test_every_mistake_of_the_command_line_at_once(tmp_path):
     ("vipuControllers: [{host: a, port: 99999}]\n", 1, "port"),
     ("vipuControllers:\n- host: a\n- {port: 8090}\n", 3, "host"),
     ("vipuControllers: \"a:8090\"\nvipuContrlers: x\n", 2, "vipuContrlers"),
-    ("vipuControllers: {a: b}\n", 1, "text or a list"),
+    ("vipuControllers: {a: b}\n", 1, "string or a list"),
     ("vipuControllers: [a\nb: [\n", 2, ""),
-    ("vipuControllers: \"a:1,a:1\"\n", 1, "given twice"),
+    ("vipuControllers: \"a:1,a:1\"\n", 1, "listed twice"),
 ])
 def test_a_bad_configuration_file_is_one_line(tmp_path, text, line, words):
     path = tmp_path / "controllers.yaml"

@@ -36,12 +36,12 @@ TEST(only_what_has_no_record_is_found)
     } rows[] = {
         {"p-old-team-0", NULL, true, NULL},
         {"twice", "b:1", true, NULL},
-        {"twice", NULL, true, "a:1 and b:1 have a partition twice each"},
-        {"p-old-team-0", "b:1", true, "no V-IPU controller has a partition p-old-team-0"},
-        {"p-old-team", NULL, true, "no V-IPU controller has a partition p-old-team;"},
-        {"nowhere", NULL, false, "these do not answer now: b:1"},
+        {"twice", NULL, true, "partition twice exists on a:1 and b:1"},
+        {"p-old-team-0", "b:1", true, "partition p-old-team-0 not found"},
+        {"p-old-team", NULL, true, "partition p-old-team not found;"},
+        {"nowhere", NULL, false, "these V-IPU controllers are not responding: b:1"},
         {"ours", NULL, true, "belongs to IPUJob team/new"},
-        {"going", NULL, true, "is being given back already"},
+        {"going", NULL, true, "is already being released"},
     };
 
     CHECK_ROWS (row, rows) {
@@ -162,18 +162,20 @@ TEST(a_partition_is_given_to_the_job_that_it_fits)
     } rows[] = {
         {one, "", VENDORS, "p-old-team-0", 4, 1, NULL, 0, NULL},
         {one, "", VENDORS, "my-p-old-team-0", 4, 1, NULL, 0, NULL},
-        {one, "", VENDORS, "p-old-team-0", 8, 1, NULL, 1, "it has 8 IPUs, and an instance of the job 4"},
-        {one, "", VENDORS, "p-old-team-0", 4, 2, NULL, 1, "it has 2 GCDs, and an instance of the job 1"},
-        {one, "", VENDORS, "p-old-team-1", 4, 1, NULL, 1, "it is named after instance 1"},
-        {one, "", VENDORS, "other", 4, 1, NULL, 1, "its id is not of the form PREFIX-old-team-INSTANCE"},
-        {one, "", VENDORS, "p-cold-team-0", 4, 1, NULL, 1, "its id is not of the form"},
-        {one, "", VENDORS, "p-old-team-0", 4, 1, "q", 1, "instance 0 of the job has partition q already"},
-        {one, "", "", "p-old-team-0", 4, 1, NULL, 1, "the job is this operator's own"},
+        {one, "", VENDORS, "p-old-team-0", 8, 1, NULL, 1,
+         "IPUs do not match: the partition has 8, an instance of the job needs 4"},
+        {one, "", VENDORS, "p-old-team-0", 4, 2, NULL, 1,
+         "GCDs do not match: the partition has 2, an instance of the job needs 1"},
+        {one, "", VENDORS, "p-old-team-1", 4, 1, NULL, 1, "instance index 1 is out of range"},
+        {one, "", VENDORS, "other", 4, 1, NULL, 1, "the ID does not match PREFIX-old-team-INSTANCE"},
+        {one, "", VENDORS, "p-cold-team-0", 4, 1, NULL, 1, "the ID does not match"},
+        {one, "", VENDORS, "p-old-team-0", 4, 1, "q", 1, "instance 0 already has partition q"},
+        {one, "", "", "p-old-team-0", 4, 1, NULL, 1, "the job is managed by this operator"},
         {one, ",\"deletionTimestamp\":\"2026-01-01T10:00:00Z\"", VENDORS, "p-old-team-0", 4, 1, NULL, 1,
          "the job is being deleted"},
         {"\"jobInstances\":1,\"ipusPerJobInstance\":\"3\"", "", VENDORS, "p-old-team-0", 4, 1, NULL, 1,
-         "what the job asks for cannot be told: "},
-        {one, "", "", "p-old-team-7", 8, 2, NULL, 4, "the job is this operator's own"},
+         "the job's spec is invalid: "},
+        {one, "", "", "p-old-team-7", 8, 2, NULL, 4, "the job is managed by this operator"},
     };
 
     CHECK_ROWS (row, rows) {

@@ -133,18 +133,19 @@ TEST(what_cannot_be_used_is_named_with_file_and_line)
     static const struct {
         const char *text, *context, *want;
     } rows[] = {
-        {CONFIG, "plugin", "line 27: credentials by \"exec\" are taken by the verbs of ipu-operator alone"},
-        {CONFIG, "broken", "line 36: the context names the cluster \"nowhere\", which is nowhere defined"},
-        {CONFIG, "missing", "line 1: no context \"missing\""},
-        {"clusters: []\n", NULL, "line 1: no current-context"},
+        {CONFIG, "plugin",
+         "line 27: \"exec\" credentials are supported only by the subcommands of ipu-operator"},
+        {CONFIG, "broken", "line 36: the context refers to cluster \"nowhere\", which is not defined"},
+        {CONFIG, "missing", "line 1: context \"missing\" is not defined"},
+        {"clusters: []\n", NULL, "line 1: current-context is not set"},
         {"- a\n", NULL, "line 1: not a kubeconfig"},
         {"a: [\n", NULL, "line 2"},
         {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
          "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: ftp://x\n",
-         NULL, "line 9: the cluster's server is not an http(s) address"},
+         NULL, "line 9: the cluster's server must be an http or https URL"},
         {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
          "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: https://u:pw@x\n",
-         NULL, "line 9: the cluster's server names more than host, port and path"},
+         NULL, "line 9: the cluster's server may contain only host, port and path"},
         {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
          "users: [{name: u, user: {}}]\nclusters:\n- name: c\n  cluster:\n    server: https://x\n"
          "    certificate-authority-data: '%%%'\n",
@@ -152,7 +153,7 @@ TEST(what_cannot_be_used_is_named_with_file_and_line)
         {"current-context: x\ncontexts:\n- name: x\n  context: {cluster: c, user: u}\n"
          "users: [{name: u, user: {client-key-data: S0VZ}}]\nclusters:\n- name: c\n  cluster:\n"
          "    server: https://x\n",
-         NULL, "line 5: a client certificate and its key are needed together"},
+         NULL, "line 5: client-certificate and client-key must be set together"},
     };
     AUTO(mem) char *path = path_of("bad");
 
@@ -338,21 +339,25 @@ TEST(a_plugin_that_cannot_be_used_is_named)
     static const struct {
         const char *exec, *script, *want;
     } rows[] = {
-        {"apiVersion: " V1, "", "line 13: exec names no command"},
-        {"command: ./plugin", "", "exec has apiVersion \"\"; known are"},
-        {"command: ./plugin, apiVersion: client.authentication.k8s.io/v1alpha1", "", "known are"},
-        {"command: ./plugin, apiVersion: " V1 ", interactiveMode: Always", "", "nobody is asked here"},
-        {"command: ./plugin, apiVersion: " V1 ", interactiveMode: Often", "", "interactiveMode \"Often\""},
-        {EXEC ", args: [{}]", "", "exec's args are no list"},
-        {EXEC ", env: [{name: a=b, value: c}]", "", "exec's env is no list"},
+        {"apiVersion: " V1, "", "line 13: exec.command is required"},
+        {"command: ./plugin", "",
+         "exec.apiVersion must be client.authentication.k8s.io/v1 or v1beta1, got \"\""},
+        {"command: ./plugin, apiVersion: client.authentication.k8s.io/v1alpha1", "",
+         "exec.apiVersion must be"},
+        {"command: ./plugin, apiVersion: " V1 ", interactiveMode: Always", "",
+         "interactiveMode Always is not supported"},
+        {"command: ./plugin, apiVersion: " V1 ", interactiveMode: Often", "",
+         "must be Never, IfAvailable or Always, got \"Often\""},
+        {EXEC ", args: [{}]", "", "exec.args must be a list"},
+        {EXEC ", env: [{name: a=b, value: c}]", "", "exec.env must be a list"},
         {EXEC "-of-nobody, installHint: get it", "", "plugin-of-nobody cannot be run"},
         {EXEC "-of-nobody, installHint: get it", "", "; get it"},
-        {EXEC, "exit 3", "/plugin ended with exit status 3"},
-        {EXEC, "kill -9 $$", "/plugin ended with exit status 137"},
-        {EXEC, "echo secret", "/plugin: what it prints is no JSON"},
-        {EXEC, "echo '{}'", "it answers with no ExecCredential of " V1},
-        {EXEC, "echo '" ANSWER("") "'", "it answers with neither a token nor a client certificate"},
-        {EXEC, "echo '" ANSWER("\"token\":\"a b\"") "'", "a token that holds blanks"},
+        {EXEC, "exit 3", "/plugin exited with status 3"},
+        {EXEC, "kill -9 $$", "/plugin exited with status 137"},
+        {EXEC, "echo secret", "/plugin: output is not valid JSON"},
+        {EXEC, "echo '{}'", "expected an ExecCredential of " V1},
+        {EXEC, "echo '" ANSWER("") "'", "returned neither a token nor a client certificate"},
+        {EXEC, "echo '" ANSWER("\"token\":\"a b\"") "'", "a token that contains whitespace"},
         {EXEC, "echo '" ANSWER("\"clientKeyData\":\"K\"") "'", "and not with both"},
         {EXEC, "head -c 2000000 /dev/zero", "prints more than 1048576 bytes"},
     };

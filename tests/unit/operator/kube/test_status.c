@@ -57,8 +57,9 @@ TEST(an_answer_without_a_message_gets_one)
         int http;
         const char *want;
     } rows[] = {
-        {404, "the API server knows no such resource (status 404): is its definition installed?"},
-        {502, "the API server answered with status 502 and no explanation"},
+        {404, "the API server does not have this resource (status 404); is its CustomResourceDefinition "
+              "installed?"},
+        {502, "the API server responded with status 502 and no message"},
     };
 
     CHECK_ROWS (row, rows) {

@@ -72,11 +72,11 @@ static const struct {
     const char *problems[MAX];
     size_t controllers;
 } bad[] = {
-    {":8090", {"\":8090\" is no V-IPU controller: expected host:port:label=value"}, 0},
-    {"[::1", {"\"[::1\" is no V-IPU controller: expected host:port:label=value"}, 0},
-    {"[]:1", {"\"[]:1\" is no V-IPU controller: expected host:port:label=value"}, 0},
-    {"[::1]x:1", {"\"[::1]x:1\" is no V-IPU controller: expected host:port:label=value"}, 0},
-    {"a b:1", {"\"a b:1\" is no V-IPU controller: expected host:port:label=value"}, 0},
+    {":8090", {"invalid V-IPU controller \":8090\": expected host:port:label=value"}, 0},
+    {"[::1", {"invalid V-IPU controller \"[::1\": expected host:port:label=value"}, 0},
+    {"[]:1", {"invalid V-IPU controller \"[]:1\": expected host:port:label=value"}, 0},
+    {"[::1]x:1", {"invalid V-IPU controller \"[::1]x:1\": expected host:port:label=value"}, 0},
+    {"a b:1", {"invalid V-IPU controller \"a b:1\": expected host:port:label=value"}, 0},
     {"a:0", {"\"a:0\": the port must be a number from 1 to 65535, got \"0\""}, 0},
     {"a:65536", {"\"a:65536\": the port must be a number from 1 to 65535, got \"65536\""}, 0},
     {"a:http", {"\"a:http\": the port must be a number from 1 to 65535, got \"http\""}, 0},
@@ -85,10 +85,10 @@ static const struct {
     {"a:1:=value", {"\"a:1:=value\": the node selector must be label=value, got \"=value\""}, 0},
     {"a:1:x=y=z", {"\"a:1:x=y=z\": the node selector must be label=value, got \"x=y=z\""}, 0},
     {"a:1:x=y z", {"\"a:1:x=y z\": the node selector must be label=value, got \"x=y z\""}, 0},
-    {"::1", {"\"::1\" is no V-IPU controller: expected host:port:label=value"}, 0},
-    {"a:1,a:1:x=y", {"\"a:1:x=y\": V-IPU controller a port 1 is given twice"}, 1},
-    {"a,a:8090", {"\"a:8090\": V-IPU controller a port 8090 is given twice"}, 1},
-    {"a:1:x=y,z=w", {"\"z=w\" is no V-IPU controller: expected host:port:label=value"}, 1},
+    {"::1", {"invalid V-IPU controller \"::1\": expected host:port:label=value"}, 0},
+    {"a:1,a:1:x=y", {"\"a:1:x=y\": V-IPU controller a port 1 is listed twice"}, 1},
+    {"a,a:8090", {"\"a:8090\": V-IPU controller a port 8090 is listed twice"}, 1},
+    {"a:1:x=y,z=w", {"invalid V-IPU controller \"z=w\": expected host:port:label=value"}, 1},
     {"a:x,good,b:y",
      {"\"a:x\": the port must be a number from 1 to 65535, got \"x\"",
       "\"b:y\": the port must be a number from 1 to 65535, got \"y\""},
@@ -157,17 +157,18 @@ static const struct {
     const char *yaml;
     const char *problems[MAX];
 } bad_files[] = {
-    {"7\n", {"c.yaml: line 1: vipuControllers must be a text or a list"}},
-    {"just text\n", {"c.yaml: line 1: \"just text\" is no V-IPU controller: expected host:port:label=value"}},
+    {"7\n", {"c.yaml: line 1: vipuControllers must be a string or a list"}},
+    {"just text\n",
+     {"c.yaml: line 1: invalid V-IPU controller \"just text\": expected host:port:label=value"}},
     {"\nvipucontrollers: a\n", {"c.yaml: line 2: unknown key \"vipucontrollers\""}},
-    {"vipuControllers: 7\n", {"c.yaml: line 1: vipuControllers must be a text or a list"}},
-    {"vipuControllers: {host: a}\n", {"c.yaml: line 1: vipuControllers must be a text or a list"}},
+    {"vipuControllers: 7\n", {"c.yaml: line 1: vipuControllers must be a string or a list"}},
+    {"vipuControllers: {host: a}\n", {"c.yaml: line 1: vipuControllers must be a string or a list"}},
     {"vipuControllers:\n- port: 1\n", {"c.yaml: line 2: host is required for a V-IPU controller"}},
     {"vipuControllers:\n- host: [a]\n", {"c.yaml: line 2: host is required for a V-IPU controller"}},
     {"vipuControllers:\n- 7\n",
-     {"c.yaml: line 2: a V-IPU controller is a text or {host, port, selector, secretRef, tls}"}},
+     {"c.yaml: line 2: V-IPU controller: expected a string or {host, port, selector, secretRef, tls}"}},
     {"vipuControllers:\n- [a]\n",
-     {"c.yaml: line 2: a V-IPU controller is a text or {host, port, selector, secretRef, tls}"}},
+     {"c.yaml: line 2: V-IPU controller: expected a string or {host, port, selector, secretRef, tls}"}},
     {"vipuControllers:\n- host: a\n  port: 0\n",
      {"c.yaml: line 2: \"a:0:\": the port must be a number from 1 to 65535, got \"0\""}},
     {"vipuControllers:\n- host: a\n  port: http\n",
@@ -197,7 +198,7 @@ static const struct {
       "c.yaml: line 5: tls of V-IPU controller d must be true or false"}},
     {"vipuControllers:\n- host: a\n  label: b\n- host: a\n",
      {"c.yaml: line 3: unknown key \"label\"",
-      "c.yaml: line 4: \"a::\": V-IPU controller a port 8090 is given twice"}},
+      "c.yaml: line 4: \"a::\": V-IPU controller a port 8090 is listed twice"}},
 };
 
 TEST(a_controller_has_a_secret_and_with_it_tls_unless_it_is_said_otherwise)
@@ -263,7 +264,7 @@ TEST(a_mistake_is_one_line_whatever_it_quotes)
     pool_config_add_yaml(&config, SLICE_LIT("{\"a\\nb\": 1, vipuControllers: [\"c\\td\"]}"), "c.yaml",
                          &problems);
     check_problems(&problems, (const char *const[MAX]){"c.yaml: line 1: unknown key \"a b\"",
-                                                       "c.yaml: line 1: \"c d\" is no V-IPU controller: "
+                                                       "c.yaml: line 1: invalid V-IPU controller \"c d\": "
                                                        "expected host:port:label=value"});
     pool_config_release(&config);
 }

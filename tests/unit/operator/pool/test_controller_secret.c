@@ -79,10 +79,10 @@ TEST(everything_that_is_wrong_with_a_secret_is_told_and_nothing_of_it_shown)
         struct file files[FILES];
         const char *want;
     } rows[] = {
-        {{{0}}, "it is not there, or has neither user-id and access-key nor ca.crt"},
-        {{{"user-id", "PLANTED"}}, "it has user-id and no access-key"},
+        {{{0}}, "Secret not found, or it has neither user-id and access-key nor ca.crt"},
+        {{{"user-id", "PLANTED"}}, "Secret has user-id but not access-key"},
         {{{"access-key", "PLANTED"}, {"job-user-id", "PLANTED"}},
-         "it has access-key and no user-id; it has job-user-id and no job-access-key"},
+         "Secret has access-key but not user-id; Secret has job-user-id but not job-access-key"},
         {{{"user-id", "PLANTED"}, {"access-key", " \n"}, {"ca.crt", ""}},
          "access-key is empty; ca.crt is empty"},
     };
@@ -138,11 +138,11 @@ TEST(who_is_not_let_in_is_told_where_to_look)
         enum err_kind kind;
         const char *want;
     } rows[] = {
-        {"pod1", true, ERR_DENIED, "no; look at user-id and access-key in Secret pod1"},
-        {"pod1", false, ERR_DENIED, "no; look at ca.crt in Secret pod1"},
+        {"pod1", true, ERR_DENIED, "no; check user-id and access-key in Secret pod1"},
+        {"pod1", false, ERR_DENIED, "no; check ca.crt in Secret pod1"},
         {NULL, true, ERR_DENIED,
-         "no; name a Secret with user-id and access-key in vipuControllers (secretRef)"},
-        {NULL, false, ERR_DENIED, "no; name a Secret with ca.crt in vipuControllers (secretRef)"},
+         "no; set secretRef in vipuControllers to a Secret with user-id and access-key"},
+        {NULL, false, ERR_DENIED, "no; set secretRef in vipuControllers to a Secret with ca.crt"},
         {"pod1", true, ERR_IO, "no"},
     };
 

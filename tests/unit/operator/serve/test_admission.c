@@ -78,15 +78,14 @@ TEST(a_review_of_too_many_values_is_refused_unread)
         str_adds(&text, ",1");
     str_adds(&text, "]}");
     CHECK(!admission_read(str_slice(&text), &admission, &err));
-    CHECK_STR_EQ(err.msg,
-                 "the job has too many values: 100001 are in the question about it, which may have 100000");
+    CHECK_STR_EQ(err.msg, "the job is too large: its AdmissionReview has 100001 values, limit 100000");
     str_clear(&text);
     str_adds(&text, "[1");
     for (size_t i = 2; i < ADMISSION_MAX_VALUES; i++)
         str_adds(&text, ",1");
     str_adds(&text, "]");
     CHECK(!admission_read(str_slice(&text), &admission, &err));
-    CHECK_HAS(err.msg, "this is no AdmissionReview");
+    CHECK_HAS(err.msg, "expected an AdmissionReview");
 }
 
 static unsigned judged_at_a_time(const char *review)
@@ -103,7 +102,7 @@ static unsigned judged_at_a_time(const char *review)
     AUTO(json) cJSON *status = parse(answer);
     CHECK_INT_EQ(http_status, 429);
     CHECK_STR_EQ(json_str(status, "reason", NULL), "TooManyRequests");
-    CHECK_STR_EQ(json_str(status, "message", NULL), "too many large jobs are being judged; try again");
+    CHECK_STR_EQ(json_str(status, "message", NULL), "too many large jobs are being validated; retry later");
     return count;
 }
 
@@ -372,8 +371,8 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
         {"{\"details\":{\"causes\":[{\"field\":\"template.annotations\",\"message\":\"Too long\"}]}}",
          false,
          {"spec.workers.template.metadata.annotations: Too long"}},
-        {"{}", false, {"spec.workers.template: the API server refuses it"}},
-        {"7", false, {"spec.workers.template: the API server refuses it"}},
+        {"{}", false, {"spec.workers.template: rejected by the API server"}},
+        {"7", false, {"spec.workers.template: rejected by the API server"}},
     };
 
     CHECK_ROWS (row, rows) {
@@ -405,7 +404,7 @@ TEST(mistakes_are_told_where_they_stand_and_once)
     } rows[] = {
         {"{}",
          REFUSAL(CAUSE("template.spec.containers[0].volumeMounts[1].name", "Not found")),
-         {"spec.workers.template: the API server refuses it",
+         {"spec.workers.template: rejected by the API server",
           "spec.launcher.template.spec.containers[0].volumeMounts[0].name: Not found"}},
         /* The workers' own, which the launcher has taken over. */
         {REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
@@ -417,8 +416,7 @@ TEST(mistakes_are_told_where_they_stand_and_once)
         {REFUSAL(CAUSE("template.spec.volumes[0].name", "Required value")),
          REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
          {"spec.workers.template.spec.volumes[0].name: Required value",
-          "spec.workers.template.spec.dnsPolicy: Unsupported value (in the launcher's pod, which takes it "
-          "over)"}},
+          "spec.workers.template.spec.dnsPolicy: Unsupported value (inherited by the launcher pod)"}},
         /* Missing in both, and missing in the launcher alone. */
         {REFUSAL(CAUSE("template.spec.containers[0].image", "Required value")),
          REFUSAL(CAUSE("template.spec.containers[0].image",

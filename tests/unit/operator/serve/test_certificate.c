@@ -35,12 +35,12 @@ TEST(a_new_one_is_good_until_two_thirds_of_its_time_are_over)
         const char *fault;
         const char *fault_if_given;
     } rows[] = {
-        {-1, "its time is yet to come", "its time is yet to come"},
+        {-1, "not yet valid", "not yet valid"},
         {0, NULL, NULL},
         {59, NULL, NULL},
-        {60, "two thirds of its time are over", NULL},
-        {89, "two thirds of its time are over", NULL},
-        {91, "two thirds of its time are over", "its time is over"},
+        {60, "due for renewal: two thirds of its lifetime have passed", NULL},
+        {89, "due for renewal: two thirds of its lifetime have passed", NULL},
+        {91, "due for renewal: two thirds of its lifetime have passed", "expired"},
     };
     AUTO(certificate) struct certificate made = {0};
 
@@ -69,13 +69,13 @@ TEST(what_does_not_belong_together_is_a_fault)
         const struct strv *names;
         const char *fault;
     } rows[] = {
-        {{0}, &names, "there is none that can be read"},
-        {{a.ca, "rubbish", a.key}, &names, "there is none that can be read"},
-        {{a.ca, a.cert, "rubbish"}, &names, "there is none that can be read"},
-        {{a.ca, a.cert, b.key}, &names, "its key is another's"},
-        {{b.ca, a.cert, a.key}, &names, "its CA is not there"},
-        {{NULL, a.cert, a.key}, &names, "its CA is not there"},
-        {{a.ca, a.cert, a.key}, &more, "it is for other names"},
+        {{0}, &names, "no readable certificate"},
+        {{a.ca, "rubbish", a.key}, &names, "no readable certificate"},
+        {{a.ca, a.cert, "rubbish"}, &names, "no readable certificate"},
+        {{a.ca, a.cert, b.key}, &names, "private key does not match"},
+        {{b.ca, a.cert, a.key}, &names, "CA certificate is missing"},
+        {{NULL, a.cert, a.key}, &names, "CA certificate is missing"},
+        {{a.ca, a.cert, a.key}, &more, "DNS names do not match"},
         {{a.ca, a.cert, a.key}, &names, NULL},
     };
     CHECK_ROWS (row, rows)
