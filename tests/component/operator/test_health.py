@@ -128,7 +128,7 @@ def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path
 
 
 def seconds_blind(operator, resource):
-    reported = re.search(rf'^ipu_operator_watch_trouble_seconds{{resource="{resource}"}} (\d+)$', operator.ask("/metrics")[1], re.M)
+    reported = re.search(rf'^ipu_operator_watch_stale_seconds{{resource="{resource}"}} (\d+)$', operator.ask("/metrics")[1], re.M)
     return int(reported[1])
 
 

@@ -358,7 +358,8 @@ TEST(a_plugin_that_cannot_be_used_is_named)
         {EXEC, "echo '{}'", "expected an ExecCredential of " V1},
         {EXEC, "echo '" ANSWER("") "'", "returned neither a token nor a client certificate"},
         {EXEC, "echo '" ANSWER("\"token\":\"a b\"") "'", "a token that contains whitespace"},
-        {EXEC, "echo '" ANSWER("\"clientKeyData\":\"K\"") "'", "and not with both"},
+        {EXEC, "echo '" ANSWER("\"clientKeyData\":\"K\"") "'",
+         "returned a client certificate without its key"},
         {EXEC, "head -c 2000000 /dev/zero", "prints more than 1048576 bytes"},
     };
 
