@@ -1,18 +1,19 @@
 /* Every reason that the operator gives, in one table: in status.reason, in conditions, in status.failure and
  * in events. docs/jobs.md shows the same table, and a test compares the two. Pure.
  *
- * A reason is one word for programs; the sentence beside it, for people, is made where the facts are. */
+ * A reason is one word for programs; the message beside it, for users, is composed where the facts are known.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum reason_kind {
-    REASON_STEP,    /* on the way; nothing is wrong */
-    REASON_WAIT,    /* it goes on by itself when something else has happened */
-    REASON_TROUBLE, /* somebody should look; an event warns of it */
-    REASON_FAILURE, /* why a pod, an instance or the job failed */
-    REASON_NOTICE,  /* only an event or a condition tells it */
+    REASON_PROGRESS, /* a normal step */
+    REASON_WAITING,  /* continues automatically when what it waits for has happened */
+    REASON_WARNING,  /* needs attention; reported by a warning event */
+    REASON_FAILURE,  /* why a pod, an instance or the job failed */
+    REASON_INFO,     /* only in events and conditions */
 };
 
 struct reason {
@@ -32,4 +33,4 @@ extern const size_t condition_row_count;
 
 const struct reason *reason_find(const char *name); /* NULL: no such reason */
 const char *reason_kind_name(enum reason_kind kind);
-bool reason_is_warning(const char *name); /* trouble or failure */
+bool reason_is_warning(const char *name); /* REASON_WARNING or REASON_FAILURE */

@@ -333,7 +333,7 @@ void claims_explain(const struct claim *claim, const struct claim_verdict *verdi
         report_far_behind(claim, c, &text);
         break;
     case CLAIM_HAS_NO_NODES:
-        ret->reason = "NoNodes";
+        ret->reason = "NoMatchingNodes";
         report_no_nodes(c, &text);
         break;
     case CLAIM_CONTROLLER_UNAVAILABLE:
@@ -345,7 +345,7 @@ void claims_explain(const struct claim *claim, const struct claim_verdict *verdi
         report_too_large(claim, controllers, controller_count, &text);
         break;
     case CLAIM_NO_MATCHING_CONTROLLER:
-        ret->reason = "NoController";
+        ret->reason = "NoMatchingController";
         report_no_matching_controller(controllers, controller_count, &text);
         break;
     }

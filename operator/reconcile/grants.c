@@ -426,7 +426,7 @@ static cJSON *print_claim(const struct reconciler *r, struct ipu_queue *ipu_queu
     json_put_str(out, "state",
                  verdict->controller >= 0 ? "Granted"
                  : claim->is_ready        ? "Waiting"
-                                          : "CheckingTemplate");
+                                          : "ValidatingTemplate");
     json_put_str(out, "reason", wait.reason);
     json_put_str(out, "message", wait.text);
     json_put_str(out, "controller",

@@ -75,7 +75,7 @@ def test_a_force_deleted_pod_is_held_and_comes_back_elsewhere(stack, namespace, 
     made.wait_for_state("Running")
     first = f"p-forced-{namespace.namespace}-0"
     namespace("delete", "pod", "forced-worker-0", "--force", "--grace-period=0")
-    held = made.wait_for_reason("ProcessMayStillRun")
+    held = made.wait_for_reason("TerminationUnconfirmed")
     assert "forced-worker-0" in held["lastMessage"] and "node1" in held["lastMessage"] and first in held["lastMessage"]
     assert first in stack.partitions()
 

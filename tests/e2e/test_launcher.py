@@ -188,7 +188,7 @@ def test_a_port_of_the_node_that_is_taken_is_named(start):
     first = start(job("has-it", UNTIL_TOLD, pod=there, container=port))
     first.wait_for_state("Running")
     second = start(job("wants-it", UNTIL_TOLD, pod=there, container=port))
-    waits = second.wait_for_reason("HostPortTaken")
+    waits = second.wait_for_reason("HostPortConflict")
     assert waits["launcherStatus"] == "Starting" and "free ports" in waits["lastMessage"]
     first.let_end()
     second.wait_for_state("Running")
@@ -214,7 +214,7 @@ def test_the_longest_names_work_and_keys_that_are_deleted_before_they_are_mounte
     kube.wait_for(dotted.reported, lambda: len(dotted.pods()) == 2)
     namespace("delete", "secrets", "--all")
     open_gates(dotted)
-    told_as_event(dotted, "KeysLost")  # its status says so only until the pods have gone
+    told_as_event(dotted, "SecretDeleted")  # its status says so only until the pods have gone
     kube.wait_for(dotted.reported, lambda: open_gates(dotted) or dotted.state() == "Completed", START_S)
     assert dotted.status["restartCount"] == 0
     said = untagged(launcher_log(namespace, dotted))

@@ -61,7 +61,7 @@ def unlabelled(stack):
 
 def test_a_missing_node_label_is_named(stack, start, unlabelled):
     made = start(job("homeless", UNTIL_TOLD))
-    waits = made.wait_for_reason("NoNodes")
+    waits = made.wait_for_reason("NoMatchingNodes")
     assert waits["launcherStatus"] == "Pending"
     assert "kubectl label node NODE vipu-ctrl=vctl1" in waits["lastMessage"]
     assert not stack.partitions()

@@ -11,7 +11,7 @@ def test_a_pod_template_that_the_api_server_refuses(stack, namespace, start):
     made = start(job("refused", "echo ran", container={"imagePullPolicy": "Sometimes",
                                                           "ports": [{"containerPort": 99999}]}))
     ended = made.wait_for_state("Failed")
-    assert ended["reason"] == "PodTemplateRefused"
+    assert ended["reason"] == "InvalidPodTemplate"
     message = made.condition("Failed")["message"]
     assert "spec.containers[0].imagePullPolicy" in message and "Sometimes" in message
     assert "spec.containers[0].ports[0].containerPort" in message

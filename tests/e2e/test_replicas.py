@@ -33,7 +33,7 @@ def test_a_user_reads_every_mistake_and_warning_and_sees_the_defaults(namespace)
     assert made.get()["spec"]["restartPolicy"]["type"] == "Never" and made.get()["spec"]["cleanPodPolicy"] == "None"
     reported = namespace.attempt("patch", "ipujob", "right", "--type=merge", "-p", '{"spec": {"suspend": true}}')
     assert reported.returncode == 0 and reported.stderr.startswith("Warning: the job has ended")
-    kube.wait_for("an event says so too", lambda: "ChangedAfterEnd" in namespace("get", "events"))
+    kube.wait_for("an event says so too", lambda: "UpdateIgnored" in namespace("get", "events"))
 
 
 def operators(stack):

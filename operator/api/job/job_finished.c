@@ -23,7 +23,7 @@ bool status_is_finished(const cJSON *status)
 
 bool status_is_rejection(const cJSON *status)
 {
-    static const char *const mendable[] = {"InvalidSpec", "PodTemplateRefused", "PartitionRefused"};
+    static const char *const mendable[] = {"InvalidSpec", "InvalidPodTemplate", "PartitionRejected"};
     const char *reason = json_str(status_condition(status, "Failed"), "reason", "");
 
     if (!is_true(status, "Failed"))

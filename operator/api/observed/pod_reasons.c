@@ -29,7 +29,7 @@ const char *pod_reason_of_scheduling(const char *reason, const char *message)
     };
 
     if (str_eq(reason, "Unschedulable") && strstr(message, "free ports"))
-        return "HostPortTaken";
+        return "HostPortConflict";
     return translate(rows, COUNT_OF(rows), reason);
 }
 
@@ -90,7 +90,7 @@ const char *pod_reason_of_failure(const char *own, const char *container, bool h
     if (known)
         return known;
     if (own && !has_statuses) /* UnexpectedAdmissionError, OutOfcpu, NodeAffinity, ... */
-        return "NodeRefused";
+        return "RejectedByNode";
     if (disruption)
         return disruption;
     if (!container)

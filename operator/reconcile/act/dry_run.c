@@ -118,7 +118,7 @@ static void reject_template(const struct request *request, const struct kube_res
 {
     cache->dry_run_generation = request->execution->generation;
     cache->dry_run = DRY_RUN_INVALID;
-    cache->dry_run_reason = "PodTemplateRefused";
+    cache->dry_run_reason = "InvalidPodTemplate";
     mem_free(cache->dry_run_text);
     cache->dry_run_text = pod_spec_translate_message(res->message, request->op.worker > 0);
 }

@@ -52,7 +52,7 @@ static void on_shared_written(struct request *request, const struct watch *watch
         execution_again_at(execution, loop_now_ms(execution->r->loop));
     else if (res->err.kind == ERR_EXISTS)
         response_reject(
-            request, "NameTaken",
+            request, "NameConflict",
             mem_printf("%s %s already exists and is not owned by this job; delete it or rename the job", kind,
                        name));
     else
@@ -84,7 +84,7 @@ static void reject_name(const struct request *request, const struct pod *seen)
             mem_printf("waiting for pod %s of a previous job with this name to terminate", request->op.text));
     else
         response_reject(
-            request, "NameTaken",
+            request, "NameConflict",
             mem_printf("pod %s already exists and is not owned by this job; delete it or rename the job",
                        request->op.text));
 }

@@ -151,7 +151,7 @@ static const char *denial_reason(enum kube_denial denial)
     case KUBE_DENIAL_NAMESPACE_TERMINATING:
         return "NamespaceTerminating";
     case KUBE_DENIAL_POD_SECURITY:
-        return "PodSecurityRefused";
+        return "PodSecurityViolation";
     case KUBE_DENIAL_NONE:
     case KUBE_DENIAL_RULES:
     case KUBE_DENIAL_CREDENTIALS:
@@ -163,7 +163,7 @@ static const char *denial_reason(enum kube_denial denial)
 
 const char *response_reason(const struct kube_response *res)
 {
-    return res->err.kind == ERR_DENIED ? denial_reason(res->denial) : "PodsNotCreated";
+    return res->err.kind == ERR_DENIED ? denial_reason(res->denial) : "FailedCreate";
 }
 
 /* Pods of an earlier job need no deletion here, and for EndpointSlices the pods exist already. */

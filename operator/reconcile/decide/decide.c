@@ -79,7 +79,7 @@ static void report_resumption(const cJSON *status, struct instance_result *resul
     bool was_suspended = str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
                          str_eq(json_str(status, "reason", ""), "StoppingOldPods");
 
-    if (was_suspended && str_eq(result->reason, "PodGone"))
+    if (was_suspended && str_eq(result->reason, "PodDeleted"))
         instance_set_result(result, INSTANCE_STARTING, "StoppingOldPods",
                             "Waiting for pods from before the suspension to terminate");
 }
@@ -219,7 +219,7 @@ static void set_verdict(const struct job_view *view, const cJSON *status, const 
     v->wait = tally->first[INSTANCE_WAITING].wait;
     if (view->instance_count == 0) {
         v->state = JOB_PENDING;
-        v->reason = "NoInstances";
+        v->reason = "ScaledToZero";
         v->message = mem_strdup("Scaled to zero; set spec.jobInstances to 1 or more to start the job");
     } else if (tally->fatal) {
         v->state = JOB_FAILED;
@@ -263,7 +263,7 @@ static bool is_transient_step(const struct tally *tally, const struct job_verdic
 {
     const struct reason *reason = reason_find(v->reason);
 
-    return tally->step && v->state == JOB_STARTING && reason && reason->kind == REASON_STEP &&
+    return tally->step && v->state == JOB_STARTING && reason && reason->kind == REASON_PROGRESS &&
            v->failure_count == 0;
 }
 
@@ -304,7 +304,7 @@ static void decide_course(const struct job_view *view, const cJSON *status, stru
     is_hindered = verdict_note_rejected_write(view, plan, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_report(&tally, &v))
-        plan_event(plan, "RestartPolicyOverridden",
+        plan_event(plan, "RestartPolicyIgnored",
                    "spec.workers.template.spec.restartPolicy is ignored: pods always use Never; set "
                    "spec.restartPolicy to restart the job",
                    true);

@@ -203,11 +203,11 @@ static void plan_job_delete(const struct job *job, struct plan *plan)
 static void report_change_after_end(const struct job *job, const cJSON *status, struct plan *plan)
 {
     if (json_i64(status, "desiredReplicas", 0) != job->spec.instances)
-        plan_event(plan, "ScaledAfterEnd",
+        plan_event(plan, "ScaleIgnored",
                    "The job has finished and cannot be scaled; delete and re-create it to run it again",
                    true);
     else if (json_i64(status, "observedGeneration", 0) != job->generation)
-        plan_event(plan, "ChangedAfterEnd",
+        plan_event(plan, "UpdateIgnored",
                    "The job has finished; changes other than ttlSecondsAfterFinished and cleanPodPolicy are "
                    "ignored. Delete and re-create it to run it again",
                    false);

@@ -130,12 +130,12 @@ def test_a_silent_controller_shows_in_the_condition_and_ends_nothing(world, vipu
     job = world.job("patient")
     pod = job.run_pods(1)["patient-worker-0"]
     job.wait("Running")
-    assert ready(job) == ("True", "AllActive")
+    assert ready(job) == ("True", "PartitionsActive")
     vipu.kill()
     until(lambda: ready(job) == ("Unknown", "ControllerUnavailable"), "the silence is told", tell=world.tell)
     assert job.status["launcherStatus"] == "Running"
     vipu.start()
-    until(lambda: ready(job) == ("True", "AllActive"), "its return is told", tell=world.tell)
+    until(lambda: ready(job) == ("True", "PartitionsActive"), "its return is told", tell=world.tell)
     world.kubelet.succeed(pod)
     job.wait("Completed")
 

@@ -15,7 +15,7 @@ bool outcome_is_end(const char *state)
 
 bool outcome_is_refusal(const cJSON *job)
 {
-    static const char *const reasons[] = {"InvalidSpec", "PodTemplateRefused"};
+    static const char *const reasons[] = {"InvalidSpec", "InvalidPodTemplate"};
 
     for (size_t i = 0; i < COUNT_OF(reasons); i++) {
         if (str_eq(json_str(job, "status/reason", ""), reasons[i]))

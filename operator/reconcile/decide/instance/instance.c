@@ -99,7 +99,7 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     ret->has_partition = inst->partition.state == PART_ACTIVE ||
                          (inst->partition.state == PART_UNKNOWN && inst->record->started);
     if (run_note_disruption(inst, &pods, plan)) {
-        instance_set_result(ret, INSTANCE_ENDING, "Ending", "A pod of instance %u is being evicted",
+        instance_set_result(ret, INSTANCE_ENDING, "Finishing", "A pod of instance %u is being evicted",
                             inst->index);
         ret->is_unanswered = true; /* what follows from it is reported after the record has been written */
         if (view->write_rejected)

@@ -17,7 +17,7 @@
 void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                       struct plan *plan, struct instance_result *ret)
 {
-    instance_set_result(ret, INSTANCE_RESTARTING, "KeysLost",
+    instance_set_result(ret, INSTANCE_RESTARTING, "SecretDeleted",
                         "The agent key Secret of instance %u was deleted; restarting the instance",
                         inst->index);
     run_delete_pods(view, inst, plan);
@@ -104,13 +104,13 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
         return false;
     if (is_alone && !pods->gone &&
         plan_is_within(plan, view->now_ms, view->now_unix_s, launcher->finished_s, CAUSE_SHOWS_S)) {
-        instance_set_result(ret, INSTANCE_ENDING, "Ending", "Launcher pod %s failed", launcher->name);
+        instance_set_result(ret, INSTANCE_ENDING, "Finishing", "Launcher pod %s failed", launcher->name);
         ret->failure = (struct failure){0};
         return true;
     }
     if (launcher->phase == POD_RUNNING &&
         plan_is_within(plan, view->now_ms, view->now_unix_s, pods->failure.at_s, LAUNCHER_ENDS_S)) {
-        instance_set_result(ret, INSTANCE_ENDING, "Ending",
+        instance_set_result(ret, INSTANCE_ENDING, "Finishing",
                             "Pod %s terminated; waiting for the launcher to exit", pods->failure.pod_name);
         return true;
     }

@@ -134,7 +134,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
             plan_add(plan, OP_DRY_RUN);
         plan_claim(plan, inst->index, false);
         ret->is_unanswered = true;
-        instance_set_result(ret, INSTANCE_WAITING, "CheckingTemplate",
+        instance_set_result(ret, INSTANCE_WAITING, "ValidatingTemplate",
                             "Validating the pod template with the API server");
         return;
     case DRY_RUN_REJECTED:
@@ -172,7 +172,7 @@ static void create_partition(const struct job_view *view, const struct instance_
     const struct partition_view *partition = &inst->partition;
 
     if (partition->refusal == PART_REFUSED_INVALID) {
-        instance_set_result(ret, INSTANCE_FAILED, "PartitionRefused",
+        instance_set_result(ret, INSTANCE_FAILED, "PartitionRejected",
                             "V-IPU controller %s rejected the partition: %s", record->controller,
                             partition->trouble);
         ret->is_fatal = true;

@@ -41,7 +41,7 @@ static void decide_succeeded(const struct job_view *view, const struct instance_
                              struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     if (pods->may_be_running)
-        instance_set_result(ret, INSTANCE_ENDING, "Ending", "Instance %u is finishing", inst->index);
+        instance_set_result(ret, INSTANCE_ENDING, "Finishing", "Instance %u is finishing", inst->index);
     else if (wants_restart(&view->job->spec, inst->record, NULL))
         decide_restart(view, inst, pods, inst->workers[0].pod->finished_s, plan, ret);
     else
@@ -52,7 +52,7 @@ static void decide_succeeded(const struct job_view *view, const struct instance_
 void decide_pod_recreated(const struct job_view *view, const struct instance_view *inst,
                           struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    instance_set_result(ret, INSTANCE_RESTARTING, "PodGone",
+    instance_set_result(ret, INSTANCE_RESTARTING, "PodDeleted",
                         "A pod of instance %u was deleted; restarting the instance", inst->index);
     run_delete_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan) && !must_back_off(view, inst, plan))
@@ -62,7 +62,7 @@ void decide_pod_recreated(const struct job_view *view, const struct instance_vie
 /* A scheduling gate is set on purpose; the other causes may last indefinitely. */
 static void report_pod_trouble(const struct pod *pod, struct instance_result *ret)
 {
-    const char *reason = pod->trouble ? pod->trouble : "PodsWaiting";
+    const char *reason = pod->trouble ? pod->trouble : "PodWaiting";
 
     instance_set_result(ret, INSTANCE_STARTING, reason, "Pod %s is waiting: %s%s%s", pod->name, pod->reason,
                         pod->message ? ": " : "", pod->message ? pod->message : "");
@@ -77,7 +77,7 @@ static void report_not_prepared(const struct job_view *view, const struct pod *p
     AUTO(json) cJSON *template = job_template(view->job, &err);
     AUTO(mem) char *needs = pod_references_describe(template);
 
-    instance_set_result(ret, INSTANCE_STARTING, "PodNotPrepared",
+    instance_set_result(ret, INSTANCE_STARTING, "PodSandboxNotReady",
                         "Pod %s is waiting: volumes or network not ready on node %s after %d s%s%s (kubectl "
                         "describe pod -n %s %s)",
                         pod->name, pod->node, PREPARED_S, *needs ? "; check that these exist: " : "", needs,
@@ -106,12 +106,12 @@ void report_running(const struct instance_view *inst, const struct pod *with_run
         instance_set_result(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
     else if (with_running_sidecar->exit_code)
         instance_set_result(
-            ret, INSTANCE_ENDING, "Ending",
+            ret, INSTANCE_ENDING, "Finishing",
             "Container %s of pod %s failed with exit code %d; waiting for container %s to exit",
             with_running_sidecar->failed_container, with_running_sidecar->name,
             with_running_sidecar->exit_code, with_running_sidecar->sidecar_still_running);
     else
-        instance_set_result(ret, INSTANCE_ENDING, "Ending",
+        instance_set_result(ret, INSTANCE_ENDING, "Finishing",
                             "Main container of pod %s completed; waiting for container %s to exit",
                             with_running_sidecar->name, with_running_sidecar->sidecar_still_running);
 }
@@ -122,8 +122,8 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
 {
     struct record *next;
 
-    instance_set_result(ret, INSTANCE_STARTING, "Updating", "Updating instance %u to the new pod template",
-                        inst->index);
+    instance_set_result(ret, INSTANCE_STARTING, "RollingUpdate",
+                        "Updating instance %u to the new pod template", inst->index);
     run_delete_pods(view, inst, plan);
     if (rollout_action != ROLLOUT_REPLACE || !run_is_over(view, inst, pods, plan))
         return;

@@ -17,7 +17,7 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
         lost->pod_name ? mem_strdup(lost->pod_name) : job_pod_name(view->job, inst->index, pods->lost_index);
 
     run_delete_pods(view, inst, plan);
-    instance_set_result(ret, INSTANCE_HOLDING, "ProcessMayStillRun",
+    instance_set_result(ret, INSTANCE_HOLDING, "TerminationUnconfirmed",
                         "Pod %s on node %s %s; holding partition %s: processes may still use its IPUs", name,
                         lost->node ? lost->node : "unknown",
                         lost->state == WORKER_PRESENT ? "has not terminated"
@@ -26,7 +26,7 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
     if (view->now_ms < until)
         plan_again_at(plan, until);
     else if (pods->may_be_running == 0) /* the others had their own grace period */
-        attempt_begin_next(inst, "ProcessMayStillRun", pods, plan);
+        attempt_begin_next(inst, "TerminationUnconfirmed", pods, plan);
 }
 
 /* The operator crashed between the creation of pods and the record that they exist. Whatever started
@@ -66,7 +66,7 @@ bool is_partly_rejected(const struct instance_view *inst, const struct pod_summa
  * Then its process knows the id. */
 static const char *why_refused(const struct job_view *view, const struct record *record)
 {
-    if (str_eq(view->create_reason, "NameTaken"))
+    if (str_eq(view->create_reason, "NameConflict"))
         return "Interrupted";
     return record->restarts ? RECORD_PODS_REJECTED : RECORD_RELEASED;
 }

@@ -46,7 +46,7 @@ bool verdict_note_rejected_write(const struct job_view *view, const struct plan 
 
     if (!view->write_rejected || !before || verdict_has_ended(v) || !plan_has(plan, view->write_rejected_op))
         return false;
-    v->reason = "WriteRefused";
+    v->reason = "WriteRejected";
     v->message = mem_printf("%s; %s", before, view->write_rejected);
     mem_free(before);
     if (!v->stuck_at && (v->state == JOB_PENDING || v->state == JOB_STARTING))

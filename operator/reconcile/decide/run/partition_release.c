@@ -29,7 +29,7 @@ static void mark_releasing(const struct record *record, const struct partition_v
 static bool is_fenced(const struct record *record)
 {
     return record->releasing &&
-           (str_eq(record->reason, "ProcessMayStillRun") || str_eq(record->reason, "Interrupted"));
+           (str_eq(record->reason, "TerminationUnconfirmed") || str_eq(record->reason, "Interrupted"));
 }
 
 /* Only an id without the job's uid in it can later be another job's. */
@@ -51,7 +51,7 @@ static void mark_quarantined(const struct job_view *view, const struct tombstone
 
     spent->spent_s = view->now_unix_s;
     if (tomb->has_running_pod)
-        mem_set_str(&spent->reason, "ProcessMayStillRun");
+        mem_set_str(&spent->reason, "TerminationUnconfirmed");
     else if (!spent->releasing)
         mem_set_str(&spent->reason, RECORD_RELEASED);
     spent->releasing = true;
@@ -202,7 +202,7 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
         return mem_printf("holding partition %s: processes of %s may still be running", record->name,
                           tomb->held_for_pod);
     if (tomb->is_held)
-        return begin_release(record, &tomb->partition, "ProcessMayStillRun", plan);
+        return begin_release(record, &tomb->partition, "TerminationUnconfirmed", plan);
     if (tomb->may_have_started_unseen)
         return begin_release(record, &tomb->partition, "Interrupted", plan);
     return release_partition(view, tomb, release, plan);

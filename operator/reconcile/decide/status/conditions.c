@@ -43,7 +43,7 @@ static struct condition partitions_ready(const struct job_verdict *v, const char
     if (v->has_unresponsive_controller)
         return (struct condition){"PartitionsReady", UNKNOWN, "ControllerUnavailable",
                                   "A V-IPU controller is not responding; running instances are not affected"};
-    return (struct condition){"PartitionsReady", YES, "AllActive", "All partitions are active"};
+    return (struct condition){"PartitionsReady", YES, "PartitionsActive", "All partitions are active"};
 }
 
 void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict *v,
@@ -51,11 +51,11 @@ void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict
 {
     cJSON *conditions = json_put_array(status, "conditions");
     bool ended = verdict_has_ended(v), running = v->all_pods;
-    const char *why = ended ? "JobEnded" : v->reason;
+    const char *why = ended ? "JobFinished" : v->reason;
     const char *text = ended ? "The job has finished" : v->message;
     const struct condition rows[] = {
         partitions_ready(v, why, text),
-        {"PodsReady", running ? YES : NO, running ? "AllRunning" : why,
+        {"PodsReady", running ? YES : NO, running ? "PodsRunning" : why,
          running ? "All pods are running" : text},
         {"Running", v->running > 0 ? YES : NO, v->running > 0 ? "InstancesRunning" : why,
          v->running > 0 ? "At least one instance is running" : text},

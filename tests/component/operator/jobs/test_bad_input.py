@@ -147,7 +147,7 @@ def test_a_refused_template_names_the_field_and_takes_no_ipus(world, creates):
     wrong = container(image=" ", resources={"requests": {"cpu": "2"}, "limits": {"cpu": "1"}},
                       ports=[{"containerPort": 99999}])
     job = world.job("refused", workers={"template": pod_template(wrong)})
-    failed = job.wait("Failed", "PodTemplateRefused")
+    failed = job.wait("Failed", "InvalidPodTemplate")
     for field in ("image", "resources.requests", "ports[0].containerPort"):
         assert f"spec.workers.template.spec.containers[0].{field}" in failed["lastMessage"]
     assert "spec.workers.template" in job.condition("Failed")["message"]
@@ -156,7 +156,7 @@ def test_a_refused_template_names_the_field_and_takes_no_ipus(world, creates):
 
 def test_a_rejected_template_is_checked_again_when_it_changes(world, vipu, proxy):
     job = world.job("mended", workers={"template": pod_template(container(image=" "))})
-    job.wait("Failed", "PodTemplateRefused")
+    job.wait("Failed", "InvalidPodTemplate")
     assert requests_while_renewing(world, proxy) == [], "no hot loop"
     assert vipu.partitions() == {}
     job.patch({"spec": {"workers": {"template": pod_template(container(ports=[{"containerPort": 0}]))}}})
@@ -262,9 +262,9 @@ def test_a_pod_of_another_owner_is_not_adopted(world, vipu):
         "metadata": {"name": "taken-worker-0", "labels": {"graphcore.ai/job-name": "taken"}},
         "spec": {"containers": [container()]}})
     job = world.job("taken")
-    reported = job.wait("Pending", "NameTaken")["lastMessage"]
-    until(lambda: "NameTaken" in job.reasons_reported(), "an event tells it", tell=world.tell)
-    assert job.condition("PodsReady")["reason"] == "NameTaken"
+    reported = job.wait("Pending", "NameConflict")["lastMessage"]
+    until(lambda: "NameConflict" in job.reasons_reported(), "an event tells it", tell=world.tell)
+    assert job.condition("PodsReady")["reason"] == "NameConflict"
     assert "pod taken-worker-0 already exists and is not owned by this job" in reported
     now = world.api.get("pods", world.ns, "taken-worker-0")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
@@ -278,7 +278,7 @@ def test_a_service_of_another_owner_is_not_adopted(world, vipu):
     theirs = world.api.create("services", world.ns, {"metadata": {"name": "shared-workers"},
                                                      "spec": {"ports": [{"port": 80}]}})
     job = world.job("shared", workersPerJobInstance=2)
-    reported = job.wait("Pending", "NameTaken")["lastMessage"]
+    reported = job.wait("Pending", "NameConflict")["lastMessage"]
     assert "Service shared-workers already exists and is not owned by this job" in reported
     now = world.api.get("services", world.ns, "shared-workers")
     assert now["metadata"]["uid"] == theirs["metadata"]["uid"] and "ownerReferences" not in now["metadata"]
@@ -293,7 +293,7 @@ def test_pod_security_is_waited_for_without_ipus(world, vipu):
     world.api.patch("namespaces", None, world.ns, {"metadata": {"labels": {level: "restricted"}}})
     until(lambda: refuses_pods(world, FORBIDDEN), "the level counts")
     job = world.job("privileged")
-    reported = job.wait("Pending", "PodSecurityRefused")["lastMessage"]
+    reported = job.wait("Pending", "PodSecurityViolation")["lastMessage"]
     assert 'violates PodSecurity "restricted' in reported
     assert vipu.partitions() == {} and job.records() == {}
     world.api.patch("namespaces", None, world.ns, {"metadata": {"labels": {level: None}}})
@@ -305,7 +305,7 @@ def test_a_restart_policy_in_the_template_is_warned_of(world, vipu):
     job = world.job("template", workers={"template": pod_template(restartPolicy="OnFailure")})
     pod = job.wait_pods(1)["template-worker-0"]
     assert pod["spec"]["restartPolicy"] == "Never"
-    event = until(lambda: next((e for e in job.events() if e["reason"] == "RestartPolicyOverridden"), None),
+    event = until(lambda: next((e for e in job.events() if e["reason"] == "RestartPolicyIgnored"), None),
                   "a warning", tell=world.tell)
     assert event["type"] == "Warning"
 

@@ -22,7 +22,7 @@ def lose_the_pod(world, job):
 
 
 def wait_held(world, job, partition):
-    reported = job.wait("Restarting", "ProcessMayStillRun")["lastMessage"]
+    reported = job.wait("Restarting", "TerminationUnconfirmed")["lastMessage"]
     assert f"{job.name}-worker-0" in reported and world.kubelet.node in reported and partition in reported
     return reported
 
@@ -176,7 +176,7 @@ def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vi
             {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC",
              "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, "status")
     world.kubelet.vanish(pod)
-    held = job.wait("Restarting", "ProcessMayStillRun")
+    held = job.wait("Restarting", "TerminationUnconfirmed")
     assert held["failure"][0]["reason"] == "NodeLost"
     assert list(vipu.partitions()) == [f"p-swept-{world.ns}-0"]
 

@@ -329,7 +329,7 @@ def test_an_endpoint_slice_of_another_owner_is_not_adopted(world, vipu):
         "metadata": {"name": "taken-workers-0-ipv4"}, "addressType": "IPv4", "endpoints": []})
     job = world.job("taken", workersPerJobInstance=2)
     job.run_pods(2)
-    reported = job.wait("Starting", "NameTaken")["lastMessage"]
+    reported = job.wait("Starting", "NameConflict")["lastMessage"]
     assert "EndpointSlice taken-workers-0-ipv4 already exists and is not owned by this job" in reported
     assert world.api.get("endpointslices", world.ns, "taken-workers-0-ipv4") == theirs
     world.api.delete("endpointslices", world.ns, "taken-workers-0-ipv4")

@@ -115,7 +115,7 @@ def test_a_network_policy_comes_back_and_another_is_left_alone(world, vipu):
           and again["metadata"]["uid"] != policy["metadata"]["uid"], "it comes back", tell=world.tell)
     theirs = world.api.create("networkpolicies", world.ns, {
         "metadata": {"name": "taken-peers"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}})
-    reported = launched(world, "taken").wait("Pending", "NameTaken")
+    reported = launched(world, "taken").wait("Pending", "NameConflict")
     assert "NetworkPolicy taken-peers already exists and is not owned by this job" in reported["lastMessage"]
     assert world.api.get("networkpolicies", world.ns, "taken-peers") == theirs
 
@@ -188,7 +188,7 @@ def test_keys_that_a_worker_still_waits_for_are_missed(world, vipu):
     for pod in pods.values():
         world.kubelet.bind(pod)
         world.kubelet.report(pod, "Pending", statuses(pod, {"waiting": {"reason": "ContainerCreating"}}))
-    job.wait("Restarting", "KeysLost")
+    job.wait("Restarting", "SecretDeleted")
     world.automatic()
     pod = launcher(world, job)
     assert env_of(pod)["IPU_JOB_ATTEMPT"] == "1"
@@ -227,7 +227,7 @@ def test_pods_on_one_node_share_no_port(world, vipu):
 def test_a_wrong_launcher_template_takes_no_ipus(world, vipu, template, field):
     world.start_operator(vipu.address)
     job = launched(world, "wrong", launcher={**MPI, "template": {"spec": template}})
-    failed = job.wait("Failed", "PodTemplateRefused")
+    failed = job.wait("Failed", "InvalidPodTemplate")
     assert field in failed["lastMessage"]
     assert job.records() == {} and vipu.partitions() == {} and secrets(world) == {}
 

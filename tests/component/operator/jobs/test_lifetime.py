@@ -45,7 +45,7 @@ def test_an_interactive_job_is_held_and_ends_well(operator):
     assert pod["spec"]["containers"][0]["command"] == ["/opt/ipu-launcher/ipu-launch", "hold"]
     job.wait("Running")
     job.patch({"spec": {"interactive": {"ttl": 3}}})
-    done = job.wait("Completed", "InteractiveTimeOver")
+    done = job.wait("Completed", "InteractiveTTLExpired")
     assert (done["lastMessage"], done["currentReplicas"]) == ("All instances done", 0)
     until(lambda: not job.pods(), "its pods have gone", tell=operator.tell)
     assert is_free(operator, job)

@@ -59,7 +59,7 @@ def test_a_job_whose_template_is_being_checked_keeps_its_place_in_the_queue(worl
     operator = world.start_operator(vipu.address, proxy=proxy)
     job = world.job("asked")
     (claim,) = until(lambda: json.loads(operator.ask("/queue")[1])["queue"], "it stands in line", tell=world.tell)
-    assert (claim["job"], claim["state"]) == (f"{world.ns}/asked", "CheckingTemplate")
+    assert (claim["job"], claim["state"]) == (f"{world.ns}/asked", "ValidatingTemplate")
     assert "reason" not in job.status and job.records() == {}
     may_answer.set()
     job.run_pods(1)

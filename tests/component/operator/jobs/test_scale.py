@@ -43,7 +43,7 @@ def test_scaling_a_job_that_has_ended_says_that_it_changes_nothing(world, vipu):
     world.automatic(lambda pod: 0)
     job.wait("Completed")
     scale(world, job, 3)
-    until(lambda: "ScaledAfterEnd" in job.reasons_reported(), "an event tells", tell=world.tell)
+    until(lambda: "ScaleIgnored" in job.reasons_reported(), "an event tells", tell=world.tell)
     assert job.is_in("Completed") and len(job.pods()) <= 1
 
 

@@ -51,7 +51,7 @@ def settled_jobs(world):
     launched.wait("Running")
     done.wait("Completed")
     failed.wait("Failed", "ContainerFailed")
-    refused.wait("Failed", "PodTemplateRefused")
+    refused.wait("Failed", "InvalidPodTemplate")
     starting.wait("Starting", "StartingPods")
     # How many IPUs are free is told to who waits for them, once a minute.
     until(lambda: len(world.records()) == 3, "what is over has been given back", tell=world.tell)

@@ -49,7 +49,7 @@ TEST(what_has_no_effect_is_named)
         {PLAIN("", ENDED("Failed", "ContainerFailed")), JOB("", POD("b", ""), "{}"), "the job has ended"},
         {PLAIN("", COMPLETED), PLAIN("\"ttlSecondsAfterFinished\":5,", COMPLETED), NULL},
         {PLAIN("", COMPLETED), PLAIN("\"cleanPodPolicy\":\"All\",", COMPLETED), NULL},
-        {PLAIN("", ENDED("Failed", "PodTemplateRefused")), JOB("", POD("b", ""), "{}"), NULL},
+        {PLAIN("", ENDED("Failed", "InvalidPodTemplate")), JOB("", POD("b", ""), "{}"), NULL},
 
         /* while a launcher runs */
         {LED("a", RUNS), LED("b", RUNS), "a job with a launcher goes on"},

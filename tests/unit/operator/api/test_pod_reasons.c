@@ -47,7 +47,7 @@ TEST(what_keeps_a_pod_from_every_node_has_a_reason)
          "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't have free ports for the requested "
          "pod "
          "ports.",
-         "HostPortTaken"},
+         "HostPortConflict"},
         {"SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates", "SchedulingGated"},
         {"SchedulerError", "try again", NULL},
         {"", "", NULL},
@@ -107,8 +107,8 @@ TEST(every_way_to_fail_has_a_reason)
         {"Terminated", "Error", true, "Evicted", "NodeShutdown"},
         {"DeadlineExceeded", "Error", true, NULL, "PodDeadlineExceeded"},
         {"NodeLost", NULL, true, NULL, "NodeLost"},
-        {"OutOfcpu", NULL, false, NULL, "NodeRefused"},
-        {"UnexpectedAdmissionError", NULL, false, NULL, "NodeRefused"},
+        {"OutOfcpu", NULL, false, NULL, "RejectedByNode"},
+        {"UnexpectedAdmissionError", NULL, false, NULL, "RejectedByNode"},
         {NULL, "Error", true, "Preempted", "Preempted"},
         {"SomethingOfTomorrow", "Error", true, NULL, "ContainerFailed"},
     };

@@ -58,7 +58,7 @@ TEST(the_page_about_jobs_shows_every_reason)
     str_adds(&wanted, "\n| reason | kind | what it means | what to do |\n|---|---|---|---|\n");
     for (size_t i = 0; i < reason_count; i++)
         str_addf(&wanted, "| `%s` | %s | %s. | %s%s |\n", reasons[i].name, reason_kind_name(reasons[i].kind),
-                 reasons[i].meaning, reasons[i].advice ? reasons[i].advice : "Nothing",
+                 reasons[i].meaning, reasons[i].advice ? reasons[i].advice : "No action needed",
                  reasons[i].advice ? "." : "");
     str_addc(&wanted, '\n');
     CHECK_STR_EQ(shown, str_text(&wanted));

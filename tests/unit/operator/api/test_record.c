@@ -29,7 +29,7 @@ static struct record full(void)
         .outcome_unknown = true,
         .releasing = true,
         .spent_s = 1790000500,
-        .reason = mem_strdup("ProcessMayStillRun"),
+        .reason = mem_strdup("TerminationUnconfirmed"),
         .disruption = mem_strdup("Preempted"),
         .disrupted_pod = mem_strdup("train-worker-3"),
         .disrupted_s = 1790000000,
@@ -112,7 +112,7 @@ TEST(a_patch_says_only_what_changes)
         text,
         "{\"metadata\":{\"uid\":\"uid-of-map\"},\"data\":{\"run\":\"3\",\"start\":\"5\",\"restarts\":\"1\","
         "\"started\":\"true\",\"launched\":\"true\",\"unsettled\":\"true\",\"releasing\":\"true\","
-        "\"reason\":\"ProcessMayStillRun\",\"spentAt\":\"1790000500\",\"disruption\":\"Preempted\","
+        "\"reason\":\"TerminationUnconfirmed\",\"spentAt\":\"1790000500\",\"disruption\":\"Preempted\","
         "\"disruptedPod\":\"train-worker-3\",\"disruptedAt\":\"1790000000\"}}");
 }
 

@@ -387,9 +387,9 @@ TEST(a_controller_without_nodes_names_the_missing_label)
     add_claim(&s, "ns/two", 2, 4);
     decide(&s);
     check_waits(
-        &s, "ns/one", "NoNodes",
+        &s, "ns/one", "NoMatchingNodes",
         "No node is labeled vipu=pod64 for V-IPU controller a:1; run: kubectl label node NODE vipu=pod64");
-    CHECK_STR_EQ(verdict_of(&s, "ns/two")->wait.reason, "NoNodes");
+    CHECK_STR_EQ(verdict_of(&s, "ns/two")->wait.reason, "NoMatchingNodes");
 }
 
 TEST(a_controller_that_is_down_says_since_when)
@@ -482,7 +482,7 @@ TEST(a_job_for_nodes_that_nobody_serves_is_told_which_are_served)
     add_controller(&s, "b:1", 64, NULL)->node_label = "rack=b";
     add_claim(&s, "ns/one", 1, 4)->eligible = none;
     decide(&s);
-    check_waits(&s, "ns/one", "NoController",
+    check_waits(&s, "ns/one", "NoMatchingController",
                 "No V-IPU controller matches the job's nodeSelector: a:1 serves nodes labeled rack=a, b:1 "
                 "serves nodes labeled rack=b");
 }
@@ -493,7 +493,7 @@ TEST(without_a_controller_nothing_can_be_served)
 
     add_claim(&s, "ns/one", 1, 4);
     decide(&s);
-    check_waits(&s, "ns/one", "NoController",
+    check_waits(&s, "ns/one", "NoMatchingController",
                 "No V-IPU controller is configured; set global.vipuControllers in the chart's values");
 }
 

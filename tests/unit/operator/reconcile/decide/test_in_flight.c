@@ -65,7 +65,7 @@ TEST(a_pod_that_says_why_it_waits_is_quoted)
     pod(w, "job-worker-0")->ended_by = "NodeIsBeingBooted";
     world_settle(w);
     world_pass(w, REPORTED_AFTER_MS);
-    check_state(w, "Starting", "PodsWaiting", "Pod job-worker-0 is waiting: NodeIsBeingBooted");
+    check_state(w, "Starting", "PodWaiting", "Pod job-worker-0 is waiting: NodeIsBeingBooted");
     CHECK_STR_EQ(world_said(w, "stuckSince"), ""); /* it goes on by itself */
     pod(w, "job-worker-0")->is_slow = false;
     pod(w, "job-worker-0")->ended_by = NULL;
@@ -73,7 +73,7 @@ TEST(a_pod_that_says_why_it_waits_is_quoted)
     check_state(w, "Running", "Running", "Running");
 }
 
-/* CheckingTemplate is seen on the page /queue alone: the answer comes within milliseconds. */
+/* ValidatingTemplate is seen on the page /queue alone: the answer comes within milliseconds. */
 TEST(nothing_is_told_while_the_api_server_is_asked_about_the_template)
 {
     AUTO(world) struct world *w = world_new(ONE);

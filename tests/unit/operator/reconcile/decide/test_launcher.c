@@ -93,7 +93,7 @@ TEST(a_launcher_that_fails_alone_is_named_when_no_worker_can_be)
 
     world_pod_end(w, pod(w, "job-launcher"), 4);
     world_settle(w);
-    check_state(w, "Running", "Ending", "Launcher pod job-launcher failed");
+    check_state(w, "Running", "Finishing", "Launcher pod job-launcher failed");
     pod(w, "job-worker-0");
     world_pass(w, SHOWS_MS);
     check_state(w, "Failed", "ContainerFailed", "Container main of pod job-launcher exited with code 4");
@@ -113,7 +113,7 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
     pod(w, "job-launcher")->last_words = HEARS_NOTHING "\n--- mpirun gives up ---\n";
     world_pod_end(w, pod(w, "job-launcher"), 1);
     world_settle(w);
-    check_state(w, "Running", "Ending", "Launcher pod job-launcher failed");
+    check_state(w, "Running", "Finishing", "Launcher pod job-launcher failed");
     world_pass(w, SHOWS_MS);
     check_state(w, "Running", "WorkerLost",
                 "Launcher pod job-launcher lost worker pod job-worker-1: nothing was heard for 15 s");
@@ -266,7 +266,7 @@ TEST(a_lost_launcher_is_held_for_as_it_may_use_the_partition)
 
     world_pod_vanish(w, pod(w, "job-launcher"), true);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     CHECK_HAS(world_said(w, "lastMessage"), "job-launcher");
     world_pass(w, WORLD_HOLD_MS);
     check_state(w, "Running", "Running", "Running");
@@ -326,7 +326,7 @@ static void check_missing_keys_are_made_anew(const char *waiting)
     CHECK_INT_EQ(w->secrets.count, 0);
     world_pass(w, KEYS_MISSED_MS);
     check_state(w, "Running", "Running", "Running");
-    CHECK(strv_has(&w->event_reasons, "KeysLost"));
+    CHECK(strv_has(&w->event_reasons, "SecretDeleted"));
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 1);
     CHECK_INT_EQ(w->secrets.count, 1);
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
@@ -378,7 +378,7 @@ TEST(a_launcher_that_was_noted_and_never_seen_is_held_for)
     CHECK(!world_pod(w, "job-launcher"));
     world_crash(w);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     world_pass(w, WORLD_HOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }

@@ -186,8 +186,8 @@ TEST(pods_that_their_node_cannot_prepare_are_stuck)
     world_pass(w, MINUTE_MS - 2000);
     CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
     world_pass(w, 1000);
-    check_state(w, "Starting", "PodNotPrepared", says);
-    CHECK(strv_has(&w->event_reasons, "PodNotPrepared"));
+    check_state(w, "Starting", "PodSandboxNotReady", says);
+    CHECK(strv_has(&w->event_reasons, "PodSandboxNotReady"));
     stuck->node_silent = false;
     w->now_ms += 30000;
     world_reconcile(w);
@@ -204,7 +204,7 @@ TEST(pods_that_the_api_server_does_not_take_are_stuck)
     w->refusal = "exceeded quota: none";
     world_settle(w);
     world_pass(w, 1000); /* told when it lasts */
-    CHECK_STR_EQ(world_said(w, "reason"), "PodsNotCreated");
+    CHECK_STR_EQ(world_said(w, "reason"), "FailedCreate");
     for (int i = 0; i < 3; i++)
         world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "reason"), "StartDeadlineExceeded");
@@ -259,7 +259,7 @@ TEST(the_time_of_an_interactive_job_ends_it_well)
     world_pass(w, MINUTE_MS - 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     world_pass(w, 1000);
-    check_state(w, "Completed", "InteractiveTimeOver", "All instances done");
+    check_state(w, "Completed", "InteractiveTTLExpired", "All instances done");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
     CHECK(!world_pod(w, "job-worker-0"));
@@ -315,10 +315,10 @@ TEST(a_change_that_comes_after_the_end_is_told_once_and_changes_nothing)
 
     end_all(w, 0);
     check_completed(w);
-    CHECK(!strv_has(&w->event_reasons, "ChangedAfterEnd"));
+    CHECK(!strv_has(&w->event_reasons, "UpdateIgnored"));
     world_set_spec(w, "suspend", "true");
     world_settle(w);
-    CHECK(strv_has(&w->event_reasons, "ChangedAfterEnd"));
+    CHECK(strv_has(&w->event_reasons, "UpdateIgnored"));
     check_completed(w);
     CHECK_INT_EQ(world_number(w, "observedGeneration"), 2);
     check_idle(w);

@@ -32,7 +32,7 @@ static uint32_t pods_there(const struct world *w)
 
 static void check_backs_off(struct world *w)
 {
-    check_state(w, "Pending", "PodsNotCreated",
+    check_state(w, "Pending", "FailedCreate",
                 "Some pods of instance 0 were rejected; IPUs released until the next try: " QUOTA);
     CHECK_INT_EQ(pods_there(w), 0);
     CHECK_INT_EQ(w->partition_count, 0);
@@ -73,7 +73,7 @@ TEST(its_other_instances_run_on)
     AUTO(world) struct world *w = with_quota(TWO_BY_TWO, 3);
 
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
-    CHECK_STR_EQ(world_said(w, "reason"), "PodsNotCreated");
+    CHECK_STR_EQ(world_said(w, "reason"), "FailedCreate");
     CHECK_HAS(world_said(w, "lastMessage"), "1 of 2 instances running, 0 done; ");
     CHECK_INT_EQ(pods_there(w), 2);
     CHECK_INT_EQ(w->partition_count, 1);
@@ -178,7 +178,7 @@ TEST(an_id_is_kept_from_use_when_a_pod_of_it_comes_again)
     world_pod_run(w, again, true);
     world_settle(w);
     CHECK(json_at(w->records[0], "data/spentAt"));
-    CHECK_STR_EQ(json_str(w->records[0], "data/reason", ""), "ProcessMayStillRun");
+    CHECK_STR_EQ(json_str(w->records[0], "data/reason", ""), "TerminationUnconfirmed");
     w->quota = 2;
     world_pass(w, MINUTE_MS);
     world_pass(w, 5 * MINUTE_MS);
@@ -286,7 +286,7 @@ TEST(a_record_that_is_not_taken_is_told)
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
-    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
     CHECK_HAS(world_said(w, "lastMessage"), WORLD_REFUSED_WRITE);
     CHECK(*world_said(w, "stuckSince"));
     w->refuses[OP_RECORD_CREATE] = false;
@@ -303,7 +303,7 @@ TEST(a_change_of_a_record_that_is_not_taken_is_told)
     for (int i = 0; i < 5; i++, w->now_ms += AGAIN_MS)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
-    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
     CHECK_HAS(world_said(w, "lastMessage"), "(restart 1 of 1); " WORLD_REFUSED_WRITE);
     w->refuses[OP_RECORD_PATCH] = false;
     world_settle(w);
@@ -318,7 +318,7 @@ TEST(a_pod_that_must_not_be_deleted_is_told)
     world_set_spec(w, "suspend", "true");
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
     CHECK_HAS(world_said(w, "lastMessage"), WORLD_REFUSED_WRITE);
     w->refuses[OP_POD_DELETE] = false;
     world_settle(w);
@@ -334,7 +334,7 @@ TEST(a_finalizer_that_is_not_taken_is_told)
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
-    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
     w->refuses[OP_FINALIZER_ADD] = false;
     world_settle(w);
     check_state(w, "Running", "Running", "Running");
@@ -349,7 +349,7 @@ TEST(what_a_refused_record_keeps_from_being_noted_is_told_once)
     world_pod_take(w, pod(w, "job-worker-0"), "EvictionByEvictionAPI");
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "WriteRefused");
+    CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
     w->refuses[OP_RECORD_PATCH] = false;
     world_pod_obey(w, pod(w, "job-worker-0"), 143);
     world_settle(w);

@@ -181,7 +181,7 @@ TEST(a_job_scaled_to_nothing_says_so)
     AUTO(world) struct world *w = world_new(SPEC("\"jobInstances\":0,"));
 
     world_settle(w);
-    check_state(w, "Pending", "NoInstances",
+    check_state(w, "Pending", "ScaledToZero",
                 "Scaled to zero; set spec.jobInstances to 1 or more to start the job");
     world_set_spec(w, "jobInstances", "1");
     world_settle(w);
@@ -410,7 +410,7 @@ TEST(a_job_names_the_container_that_it_waits_for)
     check_state(w, "Running", "Running", "Running"); /* on the other worker */
     pod(w, "job-worker-1")->has_lingering = true;
     world_settle(w);
-    check_state(w, "Running", "Ending",
+    check_state(w, "Running", "Finishing",
                 "Main container of pod job-worker-1 completed; waiting for container board to exit");
     pod(w, "job-worker-1")->exit_code = 3;
     world_settle(w);
@@ -468,7 +468,7 @@ TEST(a_pod_deleted_by_hand_comes_back_and_counts_as_no_restart)
 
     world_pod_delete(w, old);
     world_reconcile(w);
-    check_state(w, "Restarting", "PodGone", "A pod of instance 0 was deleted; restarting the instance");
+    check_state(w, "Restarting", "PodDeleted", "A pod of instance 0 was deleted; restarting the instance");
     world_pod_obey(w, old, 143);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -518,7 +518,7 @@ TEST(a_lost_pods_partition_is_held_then_fenced_and_its_id_not_used_again)
     world_pod_vanish(w, pod(w, "job-worker-0"), false); /* by force: the process lives on */
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
-    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node node-of-pod-");
     CHECK_HAS(world_said(w, "lastMessage"),
               " disappeared without terminating; holding partition p-job-ns-0: processes may");
@@ -584,7 +584,7 @@ TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fe
     fall_silent(stuck);
     world_pod_delete(w, stuck);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "PodGone");
+    CHECK_STR_EQ(world_said(w, "reason"), "PodDeleted");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK(stuck->exists);
@@ -625,7 +625,7 @@ TEST(a_node_that_booted_anew_runs_nothing_of_before)
 
     world_pod_vanish(w, old, false);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     world_pod_fence(w, old);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -640,7 +640,7 @@ TEST(what_the_garbage_collector_says_is_not_quiet)
     world_pod_collect(w, old);
     world_settle(w);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     CHECK(world_partition(w, "p-job-ns-0"));
     CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), "NodeLost");
     world_pass(w, WORLD_HOLD_MS);
@@ -668,10 +668,10 @@ TEST(a_service_of_somebody_else_is_told_and_left_alone)
     w->service_taken = true;
     world_settle(w);
     world_pass(w, 1000);
-    check_state(w, "Pending", "NameTaken",
+    check_state(w, "Pending", "NameConflict",
                 "Some pods of instance 0 were rejected; IPUs released until the next try: Service "
                 "job-workers exists");
-    CHECK(strv_has(&w->event_reasons, "NameTaken"));
+    CHECK(strv_has(&w->event_reasons, "NameConflict"));
     CHECK_INT_EQ(w->pod_count, 0);
     CHECK_INT_EQ(w->partition_count, 0);
     check_idle(w);
@@ -694,7 +694,7 @@ TEST(a_restart_policy_in_the_template_is_warned_of_once_per_spec)
     end_all(w, 0);
     check_completed(w);
     for (size_t i = 0; i < w->event_reasons.count; i++)
-        warned += str_eq(w->event_reasons.items[i], "RestartPolicyOverridden");
+        warned += str_eq(w->event_reasons.items[i], "RestartPolicyIgnored");
     CHECK_INT_EQ(warned, 1);
 }
 
@@ -862,7 +862,7 @@ TEST(a_pod_that_vanished_while_nobody_watched_is_held_for)
     gone->vanished_ms = w->now_ms;
     world_crash(w);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "ProcessMayStillRun");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node unknown disappeared");
     world_pass(w, WORLD_HOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -1273,7 +1273,7 @@ TEST(recreate_starts_nobody_before_all_have_stopped)
     for (int i = 0; i < 5; i++)
         step(w);
     CHECK(!world_pod(w, "job-worker-0"));
-    check_state(w, "Starting", "Updating",
+    check_state(w, "Starting", "RollingUpdate",
                 "0 of 2 instances running, 0 done; Updating instance 0 to the new pod template; rolling "
                 "update: 0 of 2 instances updated");
     world_settle(w);
@@ -1408,7 +1408,7 @@ TEST(a_partition_that_no_controller_makes_fails_the_job_until_the_spec_changes)
 
     w->partition_rejection = PART_REFUSED_INVALID;
     world_settle(w);
-    check_state(w, "Failed", "PartitionRefused",
+    check_state(w, "Failed", "PartitionRejected",
                 "V-IPU controller vipu:8090 rejected the partition: no such shape");
     check_nothing_held(w);
     check_idle(w);
@@ -1429,7 +1429,7 @@ TEST(a_refused_instance_ends_the_others)
     w->partition_rejection = PART_REFUSED_INVALID;
     world_set_spec(w, "jobInstances", "2");
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "reason"), "PartitionRefused");
+    CHECK_STR_EQ(world_said(w, "reason"), "PartitionRejected");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_INT_EQ(world_number(w, "workersStatus/active"), 0);
     check_nothing_held(w);
@@ -1448,7 +1448,7 @@ TEST(a_broken_instance_does_not_hide_why_another_cannot_start)
     w->partition_rejection = PART_REFUSED_INVALID;
     world_set_spec(w, "jobInstances", "3");
     world_settle(w);
-    check_state(w, "Failed", "PartitionRefused",
+    check_state(w, "Failed", "PartitionRejected",
                 "V-IPU controller vipu:8090 rejected the partition: no such shape");
 }
 
@@ -1495,7 +1495,7 @@ TEST(a_refused_template_takes_no_ipus_and_is_judged_again_when_the_spec_changes)
     w->dry_run_answer = DRY_RUN_INVALID;
     w->refusal = "spec.workers.template.spec.containers[0].image: Required value";
     world_settle(w);
-    check_state(w, "Failed", "PodTemplateRefused", w->refusal);
+    check_state(w, "Failed", "InvalidPodTemplate", w->refusal);
     check_nothing_held(w);
     check_idle(w);
     w->dry_run_answer = DRY_RUN_NEEDED;
@@ -1538,7 +1538,7 @@ TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
     world_settle(w);
     world_pass(w, 1000);
     check_state(
-        w, "Pending", "PodsNotCreated",
+        w, "Pending", "FailedCreate",
         "Some pods of instance 0 were rejected; IPUs released until the next try: exceeded quota: pods");
     reported = w->status_writes;
     for (int i = 0; i < 12; i++)

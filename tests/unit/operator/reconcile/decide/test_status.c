@@ -134,7 +134,7 @@ TEST(every_state_has_its_conditions)
         {JOB_PENDING, "Pending", "InsufficientIPUs", NULL},
         {JOB_STARTING, "Starting", "StartingPods", NULL},
         {JOB_RUNNING, "Running", "Running", NULL},
-        {JOB_RESTARTING, "Restarting", "PodGone", NULL},
+        {JOB_RESTARTING, "Restarting", "PodDeleted", NULL},
         {JOB_SUSPENDED, "Suspended", "Suspended", "Suspended"},
         {JOB_COMPLETED, "Completed", "Completed", "Completed"},
         {JOB_FAILED, "Failed", "ContainerFailed", "Failed"},
@@ -175,8 +175,8 @@ TEST(a_running_job_is_ready_in_every_way)
     v.active = 2;
     v.has_started = true;
     decide(&s, &v);
-    check_condition(written(&s), "PartitionsReady", true, "AllActive");
-    check_condition(written(&s), "PodsReady", true, "AllRunning");
+    check_condition(written(&s), "PartitionsReady", true, "PartitionsActive");
+    check_condition(written(&s), "PodsReady", true, "PodsRunning");
     check_condition(written(&s), "Running", true, "InstancesRunning");
     check_condition(written(&s), "Completed", false, "NotCompleted");
     check_condition(written(&s), "Failed", false, "NotFailed");
@@ -198,7 +198,7 @@ TEST(an_ended_job_is_ready_in_no_way)
     setting_init(&s, "{\"startTime\":\"" EARLIER "\",\"iPUPartitionCreated\":true}");
     v.all_partitions = v.all_pods = true;
     decide(&s, &v);
-    check_condition(written(&s), "PartitionsReady", false, "JobEnded");
+    check_condition(written(&s), "PartitionsReady", false, "JobFinished");
     CHECK_STR_EQ(json_str(written(&s), "startTime", ""), EARLIER);
     CHECK_STR_EQ(json_str(written(&s), "completionTime", ""), NOW);
     CHECK(json_bool(written(&s), "iPUPartitionCreated", false));
@@ -362,7 +362,7 @@ TEST(events_tell_what_changed_and_warn_of_failures)
          false, false},
         {"{\"launcherStatus\":\"Starting\",\"reason\":\"StartingPods\"}", JOB_STARTING, "Unschedulable", true,
          true},
-        {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_RESTARTING, "PodGone", true, true},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_RESTARTING, "PodDeleted", true, true},
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_FAILED, "ContainerFailed", true,
          true},
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_COMPLETED, "Completed", true, false},
@@ -394,7 +394,7 @@ TEST(a_message_of_the_api_server_is_cut)
     str_addc(&text, 'x');
     for (int i = 0; i < 5000; i++)
         str_adds(&text, "\xC3\xA4");
-    v = verdict(JOB_FAILED, "PodTemplateRefused", str_text(&text));
+    v = verdict(JOB_FAILED, "InvalidPodTemplate", str_text(&text));
     decide(&s, &v);
     CHECK_INT_EQ(strlen(json_str(written(&s), "lastMessage", "")), 4095 + 3);
     CHECK(str_has_suffix(json_str(written(&s), "lastMessage", ""), "\xC3\xA4..."));

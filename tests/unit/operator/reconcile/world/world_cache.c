@@ -436,7 +436,7 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
 {
     view->dry_run = w->dry_run_generation == job->generation ? w->dry_run : DRY_RUN_NEEDED;
     view->dry_run_text = w->refusal ? w->refusal : "pods is forbidden";
-    view->dry_run_reason = view->dry_run == DRY_RUN_INVALID ? "PodTemplateRefused"
+    view->dry_run_reason = view->dry_run == DRY_RUN_INVALID ? "InvalidPodTemplate"
                            : w->forbidden_as                ? w->forbidden_as
                                                             : "QuotaExceeded";
     view->dry_run_retry_at_ms = w->dry_run_retry_at_ms;
@@ -447,9 +447,9 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_rejected = w->create_rejected;
     view->endpoints_rejected = w->endpoints_rejected;
     view->service_has_selector = w->service_has_selector;
-    view->create_reason = w->service_taken   ? "NameTaken"
+    view->create_reason = w->service_taken   ? "NameConflict"
                           : w->names_refusal ? "PodsForbidden"
-                                             : "PodsNotCreated";
+                                             : "FailedCreate";
     view->create_text = w->service_taken   ? "Service job-workers exists"
                         : w->names_refusal ? w->names_refusal
                                            : w->refusal;
