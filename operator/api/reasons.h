@@ -1,4 +1,4 @@
-/* Every reason that the operator gives, in one table: in status.reason, in conditions, in status.failure and
+/* Every reason that the operator gives, in one table: in status.reason, in conditions, in status.failures and
  * in events. docs/jobs.md shows the same table, and a test compares the two. Pure.
  *
  * A reason is one word for programs; the message beside it, for users, is composed where the facts are known.

@@ -75,16 +75,16 @@ static void enqueue_claim(const struct claim *claim, const struct claims_control
 {
     bool is_head = outlook->head == claim;
 
-    verdict->place = is_head ? 1 : outlook->behind + 1;
+    verdict->position = is_head ? 1 : outlook->behind + 1;
     verdict->first = outlook->head->job;
-    if (verdict->place > CLAIMS_PLACES) {
+    if (verdict->position > CLAIMS_POSITIONS) {
         verdict->why = CLAIM_IS_FAR_BEHIND;
         return;
     }
     verdict->why = is_head ? CLAIM_IS_FIRST : CLAIM_IS_BEHIND;
     verdict->free_ipus = outlook->left.free_ipus;
     verdict->granted_ipus = c->pool->free_ipus - outlook->left.free_ipus;
-    verdict->fitting = vipu_pool_fit_count(&outlook->left, claim->size);
+    verdict->fitting_partitions = vipu_pool_fit_count(&outlook->left, claim->size);
 }
 
 /* Queues the claim on every eligible controller, and explains the wait by the controller that is closest to
@@ -262,17 +262,17 @@ static void report_far_behind(const struct claim *claim, const struct claims_con
 {
     start_waiting_text(claim, text);
     str_addf(text, "%d or more instances ahead in the queue for controller %s; see /queue on the operator",
-             CLAIMS_PLACES, c->name);
+             CLAIMS_POSITIONS, c->name);
 }
 
 static void report_free_blocks(const struct claim_wait *wait, struct str *text)
 {
-    if (wait->fitting == 0) {
+    if (wait->fitting_partitions == 0) {
         str_adds(text, ", no free block of this size");
         return;
     }
     str_adds(text, ", enough for ");
-    str_add_count(text, wait->fitting, "partition", NULL);
+    str_add_count(text, wait->fitting_partitions, "partition", NULL);
     str_adds(text, " of this size");
 }
 
@@ -283,7 +283,7 @@ static void report_queued(const struct claim *claim, const struct claims_control
 
     wait->free_ipus = verdict->free_ipus;
     wait->total_ipus = c->pool->total_ipus;
-    wait->fitting = verdict->fitting;
+    wait->fitting_partitions = verdict->fitting_partitions;
     start_waiting_text(claim, text);
     str_addf(text, "controller %s has %u of %u IPUs free", c->name, wait->free_ipus, wait->total_ipus);
     report_free_blocks(wait, text);
@@ -292,7 +292,7 @@ static void report_queued(const struct claim *claim, const struct claims_control
     if (verdict->granted_ipus) /* they have no record yet that would name them as holders */
         str_addf(text, "; %u just granted to jobs ahead in the queue", verdict->granted_ipus);
     if (!is_first) {
-        str_addf(text, "; %u ahead in the queue, the first is %s", verdict->place - 1, verdict->first);
+        str_addf(text, "; %u ahead in the queue, the first is %s", verdict->position - 1, verdict->first);
         strv_push(&wait->blockers, verdict->first);
     }
 }
@@ -302,14 +302,14 @@ static void set_position(const struct claims_controller *c, const struct claim_v
 {
     wait->reason = verdict->why == CLAIM_IS_FIRST ? "InsufficientIPUs" : "Queued";
     wait->controller = mem_strdup(c->name);
-    wait->place = verdict->place;
+    wait->position = verdict->position;
 }
 
 bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
                               const struct claims_controller *controllers, const struct claim_wait *told)
 {
-    return verdict->why == CLAIM_IS_FAR_BEHIND && told->place > CLAIMS_PLACES && told->size == claim->size &&
-           str_eq(told->controller, controllers[verdict->about].name);
+    return verdict->why == CLAIM_IS_FAR_BEHIND && told->position > CLAIMS_POSITIONS &&
+           told->size == claim->size && str_eq(told->controller, controllers[verdict->about].name);
 }
 
 void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,

@@ -44,7 +44,7 @@ struct claim {
 
 /* So many know their place in a line, and who is in the way of a claim is named up to here. Who stands
  * further back is told nothing that changes with every step of the line. */
-#define CLAIMS_PLACES 10
+#define CLAIMS_POSITIONS 10
 #define CLAIMS_BLOCKERS 4
 
 /* Why a claim waits. */
@@ -65,11 +65,11 @@ struct claim_verdict {
     int controller; /* index of the one that has room for it; -1: wait */
     enum claim_wait_cause why;
     size_t about;          /* index of the controller that explains why, if one does */
-    uint32_t place;        /* in line there, from 1 */
+    uint32_t position;     /* in line there, from 1 */
     const char *first;     /* the job that is first in line there; borrowed from its claim */
     uint32_t free_ipus;    /* after what is granted now; not of who is far behind, nor are those below */
     uint32_t granted_ipus; /* now, to others */
-    uint32_t fitting;      /* partitions of the size asked for that would fit now */
+    uint32_t fitting_partitions; /* partitions of the size asked for that would fit now */
 };
 
 /* The same as a sentence for people, the rest for programs. */
@@ -78,9 +78,9 @@ struct claim_wait {
     char *text;         /* without period, owned; NULL likewise */
     char *controller;   /* whom the numbers are about, owned; NULL: there are none */
     uint32_t size;      /* asked for */
-    uint32_t place;     /* in line there, from 1 */
+    uint32_t position;  /* in line there, from 1 */
     uint32_t free_ipus, total_ipus;
-    uint32_t fitting;
+    uint32_t fitting_partitions;
     struct strv blockers; /* "namespace/name", or the id of a partition that is not the operator's: whose end
                              would make room, or who is first in line */
 };

@@ -341,7 +341,7 @@ static void update_claim(struct reconciler *r, struct ipu_queue *ipu_queue, size
     bool reason_changed, text_changed;
 
     if (claims_report_is_current(claim, verdict, controllers, &mine->wait)) {
-        mine->wait.place = verdict->place;
+        mine->wait.position = verdict->position;
         return;
     }
     ipu_queue_explain(r, ipu_queue, i, &wait);
@@ -432,8 +432,8 @@ static cJSON *print_claim(const struct reconciler *r, struct ipu_queue *ipu_queu
     json_put_str(out, "controller",
                  verdict->controller >= 0 ? ipu_queue->controller_states.items[verdict->controller].name
                                           : wait.controller);
-    if (wait.place)
-        json_put_i64(out, "place", wait.place);
+    if (wait.position)
+        json_put_i64(out, "position", wait.position);
     claim_wait_release(&wait);
     return out;
 }

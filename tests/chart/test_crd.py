@@ -206,7 +206,7 @@ def test_status_of_the_design_is_stored_whole(api, namespace):
             {"type": "Running", "status": "True", "reason": "PodsRunning", "message": "yes", "observedGeneration": 1,
              "lastTransitionTime": now, "lastUpdateTime": now}
         ],
-        "failure": [
+        "failures": [
             {"instance": 0, "attempt": 0, "pod": "job-worker-0", "container": "main", "exitCode": 137, "signal": 9,
              "reason": "OOMKilled", "message": "killed", "time": now}
         ],
@@ -256,7 +256,7 @@ def test_applying_the_same_again_is_no_new_generation(api, namespace):
 @pytest.mark.parametrize(
     "path, words",
     [
-        ("ipujob.spec", ["ipusPerJobInstance", "How many IPUs each instance gets", "managedBy"]),
+        ("ipujob.spec", ["ipusPerJobInstance", "Number of IPUs of each instance", "managedBy"]),
         ("ipujob.spec.workers.template", ["metadata", "Every field of a Kubernetes pod is accepted"]),
         ("ipujob.spec.workers.template.spec", ["containers", "The first one runs", "tolerations"]),
         ("ipujob.spec.workers.template.spec.containers", ["command", "not through a shell", "resources"]),
@@ -291,11 +291,11 @@ def test_every_field_has_a_description():
 NOT_DIGITS = "must be a whole number from 1 to 65536, written in digits"
 NOT_WORKERS = "must be a whole number from 1 to 4096, written in digits"
 NOT_A_SIZE = "must be 1, 2, 4, 8, 16, 32, 64 or a multiple of 64"
-NOT_EVEN = "ipusPerJobInstance must divide evenly"
+NOT_EVEN = "ipusPerJobInstance must be divisible by"
 TOO_MANY_PODS = "jobInstances times the worker pods of an instance"
 NOT_POWER = "(workersPerJobInstance, or workers.replicas) must be a power of two"
-TWO_COUNTS = "workersPerJobInstance and workers.replicas both say"
-BAD_CODES = "must be exit codes from 0 to 255"
+TWO_COUNTS = "workers.replicas must equal workersPerJobInstance"
+BAD_CODES = "must be a comma-separated list of exit codes (0 to 255)"
 BAD_STEP = "must be a number such as 1 or a percentage such as 25%"
 
 REFUSED = [
@@ -327,25 +327,25 @@ REFUSED = [
      "containers[0].env[0].value"),
     ("bad quantity", job(workers=workers({"spec": {"containers": [{"name": "a", "resources": {"limits": {"memory": "4 GB"}}}]}})),
      "limits.memory"),
-    ("name is no label value", job(name="n" * 64), "metadata.name must have at most 63 characters"),
+    ("name is no label value", job(name="n" * 64), "metadata.name must be no more than 63 characters"),
     ("launcher without a command", job(launcher={}), "spec.launcher.command: Required value"),
     ("launcher without words", job(launcher={"command": []}), "should have at least 1 items"),
     ("restart type", job(restartPolicy={"type": "Sometimes"}), 'supported values: "Always"'),
-    ("no exit codes", job(restartPolicy={"type": "ExitCode"}), "exitCodes must say which exit codes to restart on"),
+    ("no exit codes", job(restartPolicy={"type": "ExitCode"}), "exitCodes is required when type is ExitCode"),
     *[(f"exit codes {codes!r}", job(restartPolicy={"type": "ExitCode", "exitCodes": codes}), BAD_CODES)
       for codes in ["", "one", "1,", "1-", "-1", "256", "1-300", "1 2", "1,,2"]],
     ("backwards exit codes", job(restartPolicy={"type": "ExitCode", "exitCodes": "3,9-5"}),
-     "a range of exit codes must begin with the smaller number"),
+     "a range of exit codes must start with the smaller number"),
     ("clean-up policy", job(cleanPodPolicy="Some"), 'supported values: "None"'),
     ("no time to live", job(interactive={}), "spec.interactive.ttl: Required value"),
-    *[(f"managed by {name!r}", job(managedBy=name), "must be a domain, a slash and a name")
+    *[(f"managed by {name!r}", job(managedBy=name), "must be a domain-prefixed path")
       for name in ["kueue", "example.com/", "/name", "Example.com/x", "a/b/c"]],
     ("no step", job(workers=workers(strategy={"rollingUpdate": {"maxSurge": "0%", "maxUnavailable": 0}})),
-     "must not both be zero"),
-    ("no step by default", job(workers=workers(strategy={"rollingUpdate": {"maxUnavailable": "00%"}})), "must not both be zero"),
+     "must not be 0 when maxSurge is 0"),
+    ("no step by default", job(workers=workers(strategy={"rollingUpdate": {"maxUnavailable": "00%"}})), "must not be 0 when maxSurge is 0"),
     ("surge", job(workers=workers(strategy={"rollingUpdate": {"maxSurge": "half"}})), BAD_STEP),
     ("unavailable", job(workers=workers(strategy={"rollingUpdate": {"maxUnavailable": -1}})), BAD_STEP),
-    ("gcds", job(partition={"gcds": 3}), "partition.gcds must divide ipusPerJobInstance evenly"),
+    ("gcds", job(partition={"gcds": 3}), "partition.gcds must divide ipusPerJobInstance"),
     ("a gcd for two workers", job(workersPerJobInstance=2, partition={"gcds": 1}), "must be at least the number of worker pods"),
     ("a gcd for two replicas", job(workers=workers(replicas=2), partition={"gcds": 1}), "must be at least the number of worker pods"),
     *[(f"a long {field}", job(**{field: 2**31}), f"spec.{field}") for field in ["activeDeadlineSeconds", "startDeadlineSeconds", "ttlSecondsAfterFinished"]],
@@ -360,8 +360,8 @@ REFUSED = [
     ("no type of restart", job(restartPolicy={}), "spec.restartPolicy.type: Required value"),
     ("suspend is no truth", job(suspend="yes"), "spec.suspend"),
     ("partition is no object", job(partition=7), "spec.partition"),
-    ("reconfigurable with gcds", job(partition={"reconfigurable": True, "gcds": 2}), "has exactly one graph compilation domain"),
-    ("reconfigurable sync", job(partition={"reconfigurable": True, "syncType": "pod-native-default"}), "needs the syncType c2-compatible"),
+    ("reconfigurable with gcds", job(partition={"reconfigurable": True, "gcds": 2}), "require exactly one graph compilation domain"),
+    ("reconfigurable sync", job(partition={"reconfigurable": True, "syncType": "pod-native-default"}), "require the syncType c2-compatible"),
     ("reconfigurable over domains", job(ipusPerJobInstance=128, partition={"reconfigurable": True}), "at most 64"),
 ]
 
@@ -378,7 +378,7 @@ def test_refused_with_a_sentence(api, namespace, bad, says):
 def test_every_mistake_is_named_at_once(api, namespace):
     bad = job(ipusPerJobInstance="12", modelReplicasPerWorker="x", managedBy="me", restartPolicy={"type": "ExitCode"})
     done = api.create(bad, namespace)
-    for says in [NOT_A_SIZE, NOT_DIGITS, "must be a domain", "exitCodes must say"]:
+    for says in [NOT_A_SIZE, NOT_DIGITS, "must be a domain", "exitCodes is required"]:
         assert says in done.stderr
 
 
@@ -391,17 +391,17 @@ SHAPE = {"ipusPerJobInstance": "8", "workersPerJobInstance": "2", "modelReplicas
 NEW_JOB = "create a new job instead"
 
 IMMUTABLE = [
-    ("size", SHAPE, {"ipusPerJobInstance": "16"}, "cannot change once the job exists; " + NEW_JOB),
-    ("workers", SHAPE, {"workersPerJobInstance": "4"}, "(workersPerJobInstance, or workers.replicas) cannot change"),
-    ("workers removed", SHAPE, {"workersPerJobInstance": None}, "(workersPerJobInstance, or workers.replicas) cannot change"),
-    ("workers.replicas", {}, {"workers": {"replicas": 2}}, "(workersPerJobInstance, or workers.replicas) cannot change"),
-    ("model replicas", SHAPE, {"modelReplicasPerWorker": "4"}, "modelReplicasPerWorker cannot change"),
-    ("model replicas added", {}, {"modelReplicasPerWorker": "1"}, "modelReplicasPerWorker cannot change"),
-    ("partition added", {}, {"partition": {"gcds": 1}}, "partition cannot be added, changed or removed"),
-    ("partition changed", {"partition": {"gcds": 1}}, {"partition": {"gcds": 2}}, "partition cannot be added, changed"),
+    ("size", SHAPE, {"ipusPerJobInstance": "16"}, "field is immutable; " + NEW_JOB),
+    ("workers", SHAPE, {"workersPerJobInstance": "4"}, "(workersPerJobInstance, or workers.replicas) is immutable"),
+    ("workers removed", SHAPE, {"workersPerJobInstance": None}, "(workersPerJobInstance, or workers.replicas) is immutable"),
+    ("workers.replicas", {}, {"workers": {"replicas": 2}}, "(workersPerJobInstance, or workers.replicas) is immutable"),
+    ("model replicas", SHAPE, {"modelReplicasPerWorker": "4"}, "modelReplicasPerWorker is immutable"),
+    ("model replicas added", {}, {"modelReplicasPerWorker": "1"}, "modelReplicasPerWorker is immutable"),
+    ("partition added", {}, {"partition": {"gcds": 1}}, "partition is immutable"),
+    ("partition changed", {"partition": {"gcds": 1}}, {"partition": {"gcds": 2}}, "partition is immutable"),
     ("launcher added", {}, {"launcher": {"command": ["a"]}}, "launcher cannot be added to or removed"),
-    ("managedBy", {"managedBy": "a.b/c"}, {"managedBy": "a.b/d"}, "managedBy cannot change once the job exists"),
-    ("managedBy removed", {"managedBy": "a.b/c"}, {"managedBy": None}, "managedBy cannot change once the job exists"),
+    ("managedBy", {"managedBy": "a.b/c"}, {"managedBy": "a.b/d"}, "managedBy is immutable"),
+    ("managedBy removed", {"managedBy": "a.b/c"}, {"managedBy": None}, "managedBy is immutable"),
 ]
 
 

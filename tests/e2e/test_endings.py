@@ -93,7 +93,7 @@ def test_a_failure_is_named_and_the_ipus_go_back(stack, start):
     ended = made.wait_for_state("Failed")
     assert ended["reason"] == "ContainerFailed"
     assert "main" in ended["lastMessage"] and "failing-worker-0" in ended["lastMessage"] and "exited with code 3" in ended["lastMessage"]
-    failure = ended["failure"][0]
+    failure = ended["failures"][0]
     assert (failure["pod"], failure["container"], failure["exitCode"]) == ("failing-worker-0", "main", 3)
     assert "something broke" in failure["message"]
     kube.wait_for("the partition is given back", lambda: not stack.partitions())

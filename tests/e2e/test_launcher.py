@@ -234,7 +234,7 @@ def container_of(namespace, pod):
 def check_killed_rank(namespace, made):
     failed = made.wait_for_state("Failed")
     assert failed["reason"] == "ContainerFailed" and "rank-launcher" in failed["lastMessage"]
-    assert failed["failure"][0]["exitCode"] == 137
+    assert failed["failures"][0]["exitCode"] == 137
     kube.wait_for(made.reported, lambda: [pod["metadata"]["name"] for pod in made.pods()] == ["rank-launcher"])
     assert "rank 1 on worker 1" in launcher_log(namespace, made)
 
@@ -242,7 +242,7 @@ def check_killed_rank(namespace, made):
 def check_killed_worker(namespace, made):
     failed = made.wait_for_state("Failed")
     assert "worker-worker-1" in failed["lastMessage"] and "137" in failed["lastMessage"]
-    assert [failure["pod"] for failure in failed["failure"]] == ["worker-worker-1"]
+    assert [failure["pod"] for failure in failed["failures"]] == ["worker-worker-1"]
     assert "rank 0 on worker 0" in launcher_log(namespace, made)
 
 
@@ -284,5 +284,5 @@ def test_deaths_that_start_a_job_again(stack, namespace, start):
             each.let_end(number)
     assert gone.wait_for_state("Completed")["restartCount"] == 0
     done = again.wait_for_state("Completed")
-    assert done["restartCount"] == 1 and done["failure"][0]["pod"] == "again-launcher"
+    assert done["restartCount"] == 1 and done["failures"][0]["pod"] == "again-launcher"
     check_free(stack, gone)

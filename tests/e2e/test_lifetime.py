@@ -36,7 +36,7 @@ def test_the_restart_example_resumes_where_it_stopped(namespace):
     ended = made.wait_for_state("Completed", "Failed")
     assert (ended["launcherStatus"], ended["restartCount"]) == ("Completed", 1), made.reported()
     assert made.log().split() == ["start", "1", "done"]
-    assert ended["failure"][0]["exitCode"] == 42
+    assert ended["failures"][0]["exitCode"] == 42
 
 
 def test_the_suspended_example_starts_when_it_is_resumed(stack, namespace):
@@ -86,7 +86,7 @@ def test_a_container_that_runs_out_of_memory_says_so(stack, start):
                      container={"resources": {"limits": {"memory": "48Mi"}}}))
     failed = made.wait_for_state("Failed")
     assert failed["reason"] == "OOMKilled", made.reported()
-    failure = failed["failure"][0]
+    failure = failed["failures"][0]
     assert failure["outOfMemory"] is True and failure["exitCode"] == 137 and failure["node"]
     freed(stack, made)
 
@@ -106,7 +106,7 @@ def test_evicted_pods_do_what_the_policy_says(stack, namespace, start):
         evict(namespace, f"{one.name}-worker-0")
     for one in made:
         told_as_event(one, "Evicted")
-        failure = kube.wait_for(one.reported, lambda one=one: one.status.get("failure"))[0]
+        failure = kube.wait_for(one.reported, lambda one=one: one.status.get("failures"))[0]
         assert failure["reason"] == "Evicted" and failure["node"]
     assert ends.wait_for_state("Failed")["reason"] == "Evicted"
     freed(stack, ends)

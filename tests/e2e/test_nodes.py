@@ -39,14 +39,14 @@ def test_a_lost_node_holds_its_ipus_and_then_loses_them(stack, namespace, start)
     there = next(n for n in (0, 1) if led.pod(n)["spec"]["nodeName"] == SECOND)
     first = {f"p-{name}-{namespace.namespace}-0" for name in ("lost", "moves")}
     with stack.cut_off():
-        named = led.wait_for_reason("WorkerLost", SLOW_S)["failure"][0]
+        named = led.wait_for_reason("WorkerLost", SLOW_S)["failures"][0]
         assert (named["pod"], named["node"]) == (f"led-worker-{there}", SECOND), "not the launcher that misses it"
         stack.wait_until_ready(SECOND, False)
         kube.wait_for("its pods are asked to go", lambda: lost.pod()["metadata"].get("deletionTimestamp"), SLOW_S)
         assert first <= stack.partitions().keys(), "their processes may still run"
 
         ended = lost.wait_for_state("Failed", seconds=SLOW_S)
-        assert ended["reason"] == "NodeLost" and SECOND in ended["failure"][0]["node"]
+        assert ended["reason"] == "NodeLost" and SECOND in ended["failures"][0]["node"]
         kube.wait_for(moves.reported, lambda: node_of(moves) == "node1", SLOW_S)
         again = moves.wait_for_state("Running", seconds=SLOW_S)
         assert led.wait_for_state("Failed", seconds=SLOW_S)["reason"] == "WorkerLost"

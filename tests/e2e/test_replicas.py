@@ -27,7 +27,7 @@ def test_a_user_reads_every_mistake_and_warning_and_sees_the_defaults(namespace)
         assert f"* spec.workers.template.spec.containers[0].{field}: " in reported
     assert namespace.get("ipujob", "wrong") is None
     reported = namespace.attempt("create", "-f", "-", stdin=json.dumps(job("right", "echo ran", pod={"restartPolicy": "Always"})))
-    assert reported.stderr.startswith("Warning: spec.workers.template.spec.restartPolicy: does not count")
+    assert reported.stderr.startswith("Warning: spec.workers.template.spec.restartPolicy: ignored")
     made = Job(namespace, "right")
     made.wait_for_state("Completed")
     assert made.get()["spec"]["restartPolicy"]["type"] == "Never" and made.get()["spec"]["cleanPodPolicy"] == "None"

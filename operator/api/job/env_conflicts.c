@@ -85,17 +85,16 @@ static void check_variable(const cJSON *variable, const char *path, const struct
     if (!value)
         return;
     if (str_eq(name, "IPUOF_VIPU_API_PARTITION_ID"))
-        field_invalid(problems, path, at,
-                      "the operator makes the job's partition and names it in this variable; leave it out");
+        field_invalid(problems, path, at, "is set by the operator; remove it");
     if (is_of_one_worker(spec, name))
-        field_invalid(problems, path, at, "every worker has a number of its own; leave it out");
+        field_invalid(problems, path, at, "differs per worker and is set by the operator; remove it");
     for (size_t i = 0; i < COUNT_OF(SHARES); i++) {
         if (!str_eq(name, SHARES[i].name) || !SHARES[i].share(spec, &number) || says(value, number))
             continue;
         AUTO(mem)
-        char *what = mem_printf("the job's counts of IPUs, workers and replicas make it %u; leave it out, or "
-                                "change them",
-                                number);
+        char *what = mem_printf(
+            "contradicts the job's IPUs, workers and replicas, which give %u; remove it or change them",
+            number);
 
         field_invalid(problems, path, at, what);
     }

@@ -34,7 +34,7 @@ static void read_ipus(const cJSON *job, struct job_spec *to, struct strv *proble
     else if (!field_count_read(value, &ipus) || ipus == 0 || ipus > JOB_IPUS_MAX ||
              (ipus <= JOB_IPUS_PER_DOMAIN ? !is_power_of_two(ipus) : ipus % JOB_IPUS_PER_DOMAIN != 0))
         field_invalid(problems, "spec/ipusPerJobInstance", value,
-                      "must be a power of two from 1 to 64, or a multiple of 64 from there to 65536");
+                      "must be a power of two up to 64, or a multiple of 64 up to 65536");
     else
         to->ipus_per_instance = ipus;
 }
@@ -47,8 +47,7 @@ static void read_workers(const cJSON *job, struct job_spec *to, struct strv *pro
 
     if (per_instance && replicas != 1 && replicas != per_instance) {
         AUTO(mem)
-        char *what = mem_printf("spec.workersPerJobInstance is %u; give one of them, or make them equal",
-                                per_instance);
+        char *what = mem_printf("must equal spec.workersPerJobInstance (%u) when both are set", per_instance);
         field_invalid(problems, "spec/workers/replicas", json_at(job, "spec/workers/replicas"), what);
     }
     to->workers_per_instance = per_instance ? per_instance : replicas;
@@ -60,8 +59,9 @@ static void check_pods(const cJSON *job, const struct job_spec *spec, struct str
 
     if (pods > JOB_PODS_MAX) {
         AUTO(mem)
-        char *what = mem_printf("each with %u worker(s): they are more than the %u worker pods of a job",
-                                spec->workers_per_instance, JOB_PODS_MAX);
+        char *what = mem_printf(
+            "must be at most %u with %u worker pods per instance: a job has at most %u worker pods",
+            JOB_PODS_MAX / spec->workers_per_instance, spec->workers_per_instance, JOB_PODS_MAX);
         field_invalid(problems, "spec/jobInstances", json_at(job, "spec/jobInstances"), what);
     }
 }
@@ -73,7 +73,7 @@ static void check_shares(const cJSON *job, const struct job_spec *spec, struct s
 
     if (spec->ipus_per_instance && spec->ipus_per_instance % shares != 0) {
         AUTO(mem)
-        char *what = mem_printf("cannot be shared equally by %u worker(s) x %u model replica(s)",
+        char *what = mem_printf("must be divisible by workers x model replicas per worker (%u x %u)",
                                 spec->workers_per_instance, replicas);
         field_invalid(problems, "spec/ipusPerJobInstance", json_at(job, "spec/ipusPerJobInstance"), what);
     }
@@ -81,8 +81,7 @@ static void check_shares(const cJSON *job, const struct job_spec *spec, struct s
         bool is_new = field_at(job, "spec/workersPerJobInstance") != NULL;
         const char *path = is_new ? "spec/workersPerJobInstance" : "spec/workers/replicas";
 
-        field_invalid(problems, path, json_at(job, path),
-                      "must be a power of two, because every worker gets one GCD of the partition");
+        field_invalid(problems, path, json_at(job, path), "must be a power of two: each worker uses one GCD");
     }
 }
 
@@ -100,7 +99,7 @@ static void read_restart(const cJSON *job, struct job_spec *to, struct strv *pro
     to->exit_codes = mem_strdup(codes);
     if (codes && !exit_codes_are_valid(codes))
         field_invalid(problems, "spec/restartPolicy/exitCodes", json_at(job, "spec/restartPolicy/exitCodes"),
-                      "must be codes from 0 to 255 and ranges such as 1-5,137");
+                      "must be a list of exit codes (0 to 255) and ranges, such as 1-5,137");
     if (to->restart == RESTART_EXIT_CODE && !field_at(job, "spec/restartPolicy/exitCodes"))
         field_required(problems, "spec/restartPolicy/exitCodes");
 }
@@ -130,17 +129,17 @@ static void check_partition(const cJSON *job, const struct job_spec *spec, struc
     const cJSON *reconfigurable = json_at(job, "spec/partition/reconfigurable");
 
     if (spec->gcds && spec->ipus_per_instance % spec->gcds != 0)
-        field_invalid(problems, "spec/partition/gcds", gcds, "does not divide spec.ipusPerJobInstance");
+        field_invalid(problems, "spec/partition/gcds", gcds, "must divide spec.ipusPerJobInstance");
     if (spec->gcds && spec->gcds < spec->workers_per_instance && spec->reconfigurable != 1)
-        field_invalid(problems, "spec/partition/gcds", gcds, "every worker needs a GCD of its own");
+        field_invalid(problems, "spec/partition/gcds", gcds, "must be at least the number of workers");
     if (spec->reconfigurable != 1)
         return;
     if (spec->gcds > 1 || spec->ipus_per_instance > JOB_IPUS_PER_DOMAIN)
         field_invalid(problems, "spec/partition/reconfigurable", reconfigurable,
-                      "a reconfigurable partition has one GCD and at most 64 IPUs");
+                      "reconfigurable partitions require 1 GCD and at most 64 IPUs");
     if (spec->sync_type && !str_eq(spec->sync_type, "c2-compatible"))
         field_invalid(problems, "spec/partition/syncType", json_at(job, "spec/partition/syncType"),
-                      "a reconfigurable partition needs c2-compatible; leave it out");
+                      "reconfigurable partitions require c2-compatible; remove it");
 }
 
 /* "3", 3 or "25%". */
@@ -173,15 +172,14 @@ static struct int_or_percent share_field(const cJSON *job, const char *path, uin
 static void read_strategy(const cJSON *job, struct job_spec *to, struct strv *problems)
 {
     static const char *const types[] = {"RollingUpdate", "Recreate"}; /* in the order of enum strategy */
-    const char *const rolling = "spec/workers/strategy/rollingUpdate";
+    const char *const unavailable = "spec/workers/strategy/rollingUpdate/maxUnavailable";
 
     to->strategy = (enum strategy)field_choice(job, "spec/workers/strategy/type", types, COUNT_OF(types),
                                                STRATEGY_ROLLING_UPDATE, problems);
     to->max_surge = share_field(job, "spec/workers/strategy/rollingUpdate/maxSurge", 0, problems);
-    to->max_unavailable = share_field(job, "spec/workers/strategy/rollingUpdate/maxUnavailable", 1, problems);
+    to->max_unavailable = share_field(job, unavailable, 1, problems);
     if (to->max_surge.amount == 0 && to->max_unavailable.amount == 0)
-        field_invalid(problems, rolling, json_at(job, rolling),
-                      "maxSurge and maxUnavailable must not both be zero, or nothing could ever be replaced");
+        field_invalid(problems, unavailable, json_at(job, unavailable), "must not be 0 when maxSurge is 0");
 }
 
 static bool is_within(const char *text, const char *extra)
@@ -224,9 +222,9 @@ static void read_life(const cJSON *job, struct job_spec *to, struct strv *proble
     to->suspend = field_bool(job, "spec/suspend", false, problems);
     to->managed_by = mem_strdup(manager);
     if (manager && !is_manager(manager))
-        field_invalid(problems, "spec/managedBy", json_at(job, "spec/managedBy"),
-                      "must be a domain, a slash and a name, such as example.com/controller, with at most 63 "
-                      "characters");
+        field_invalid(
+            problems, "spec/managedBy", json_at(job, "spec/managedBy"),
+            "must be a domain-prefixed path, such as example.com/controller, of at most 63 characters");
     if (field_at(job, "spec/interactive") && !field_at(job, "spec/interactive/ttl"))
         field_required(problems, "spec/interactive/ttl");
     to->interactive_ttl_s = field_count(job, "spec/interactive/ttl", 1, INT32_MAX, 0, problems);

@@ -22,9 +22,8 @@ static void check_name(const cJSON *job, struct strv *problems)
 
     if (length > JOB_NAME_MAX) {
         AUTO(mem)
-        char *what = mem_printf("has %zu characters; it is the value of a label on the job's pods, which has "
-                                "at most %d",
-                                length, JOB_NAME_MAX);
+        char *what =
+            mem_printf("must be no more than %d characters (used as a pod label value)", JOB_NAME_MAX);
         field_invalid(problems, "metadata/name", json_at(job, "metadata/name"), what);
     }
 }
@@ -78,14 +77,13 @@ static void check_named(const cJSON *item, const char *path, bool is_container, 
     if (!name)
         field_required(problems, path);
     else if (!cJSON_IsString(name) || (is_container && !is_label(name->valuestring)))
-        field_invalid(
-            problems, path, name,
-            "must be lower case letters, digits and '-', at most 63, and begin and end with a letter "
-            "or digit");
+        field_invalid(problems, path, name,
+                      "must consist of at most 63 lowercase letters, digits and '-', and start and end with "
+                      "a letter or digit");
     else if (map_set(seen, name->valuestring, seen))
         field_duplicate(problems, path, name);
     else if (is_taken(name->valuestring, is_container))
-        field_forbidden(problems, path, "the operator adds one of this name to the pods; choose another");
+        field_forbidden(problems, path, "is reserved for the operator; choose another name");
 }
 
 static void check_list(const cJSON *job, const char *template_path, const char *what, struct strv *problems)
@@ -149,7 +147,7 @@ static void check_command(const cJSON *job, struct strv *problems)
     }
     if (!cJSON_IsArray(command))
         field_invalid(problems, "spec/launcher/command", json_at(job, "spec/launcher/command"),
-                      "must be the words of a command, such as [\"mpirun\", \"program\"]");
+                      "must be a command as a list of strings, such as [\"mpirun\", \"program\"]");
 }
 
 static void check_env(const cJSON *job, struct strv *problems)
@@ -158,7 +156,7 @@ static void check_env(const cJSON *job, struct strv *problems)
     size_t n = 0;
 
     if (env && !cJSON_IsArray(env)) {
-        field_invalid(problems, "spec/launcher/env", env, "must be a list of variables");
+        field_invalid(problems, "spec/launcher/env", env, "must be a list of environment variables");
         return;
     }
     JSON_EACH (item, env) {
@@ -177,12 +175,12 @@ static void check_commands_fit(const cJSON *job, struct strv *problems)
 
     if (field_at(cJSON_IsArray(own) ? own->child : NULL, "command"))
         field_forbidden(problems, "spec/launcher/template/spec/containers[0]/command",
-                        "the launcher's command stands in spec.launcher.command");
+                        "must not be set; use spec.launcher.command");
     if (field_at(cJSON_IsArray(workers) ? workers->child : NULL, "args") &&
         !field_at(workers->child, "command"))
-        field_forbidden(problems, "spec/workers/template/spec/containers[0]/args",
-                        "they need a command beside them in a job with a launcher, whose workers do not run "
-                        "their image's entry point");
+        field_forbidden(
+            problems, "spec/workers/template/spec/containers[0]/args",
+            "requires command: workers of a job with a launcher do not run the image's entry point");
 }
 
 /* Where the number of workers is said. */
@@ -202,7 +200,8 @@ static void check_launcher(const cJSON *job, const struct job_spec *spec, struct
     check_commands_fit(job, problems);
     if (spec->workers_per_instance > LAUNCHED_WORKERS_MAX) {
         const char *path = workers_path(job);
-        AUTO(mem) char *what = mem_printf("a launcher starts at most %d workers", LAUNCHED_WORKERS_MAX);
+        AUTO(mem)
+        char *what = mem_printf("must be at most %d in a job with a launcher", LAUNCHED_WORKERS_MAX);
 
         field_invalid(problems, path, json_at(job, path), what);
     }
@@ -227,12 +226,12 @@ void validate_job(const cJSON *job, struct job_spec *ret, struct strv *problems)
 static void cannot_change(const cJSON *job, const char *path, struct strv *problems)
 {
     const cJSON *value = json_at(job, path);
-    const char *why = "cannot change once the job exists; create a new job instead";
+    const char *why = "field is immutable; create a new job instead";
 
     if (value)
         field_invalid(problems, path, value, why);
     else
-        field_forbidden(problems, path, "cannot be taken away once the job exists; create a new job instead");
+        field_forbidden(problems, path, "field is immutable and cannot be removed; create a new job instead");
 }
 
 static bool is_wrong(const struct strv *problems, const char *path)

@@ -42,12 +42,11 @@ static void advise_on_change(const cJSON *old, const cJSON *job, const struct jo
 
     if (status_is_finished(status)) {
         if (!status_is_rejection(status) && is_changed_in_vain(old, job))
-            strv_push(warnings, "the job has ended, and the change has no effect; to run it again, delete it "
-                                "and create it anew");
+            strv_push(warnings, "the job has finished, and this change has no effect; delete and create the "
+                                "job again to rerun it");
     } else if (spec->has_launcher && runs && !spec->suspend &&
                (is_new(old, job, WORKERS) || is_new(old, job, LAUNCHER))) {
-        strv_push(warnings, "a job with a launcher goes on with what it was started from; to use the change, "
-                            "suspend it and resume it");
+        strv_push(warnings, "the change takes effect when the job is suspended and resumed");
     }
 }
 
@@ -64,11 +63,7 @@ static void advise_on_restarts(const cJSON *old, const cJSON *job, struct strv *
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (is_new(old, job, rows[i].path) && !str_eq(json_str(job, rows[i].path, ""), "Never"))
-            strv_pushf(
-                warnings,
-                "%s: does not count, pods get Never; spec.restartPolicy says whether the job is started "
-                "again",
-                rows[i].name);
+            strv_pushf(warnings, "%s: ignored; pods always use Never, use spec.restartPolicy", rows[i].name);
     }
 }
 
@@ -77,11 +72,9 @@ static void advise_on_fields(const cJSON *old, const cJSON *job, const struct jo
 {
     advise_on_restarts(old, job, warnings);
     if (spec->restart != RESTART_EXIT_CODE && is_new(old, job, "spec/restartPolicy/exitCodes"))
-        strv_push(warnings, "spec.restartPolicy.exitCodes: counts with type ExitCode alone");
+        strv_push(warnings, "spec.restartPolicy.exitCodes: ignored unless type is ExitCode");
     if (spec->has_launcher && is_new(old, job, "spec/workers/strategy"))
-        strv_push(warnings,
-                  "spec.workers.strategy: does not concern a job with a launcher, whose workers are "
-                  "replaced together");
+        strv_push(warnings, "spec.workers.strategy: ignored for a job with a launcher");
 }
 
 void warnings_for_job(const cJSON *old, const cJSON *job, struct strv *warnings)

@@ -162,12 +162,12 @@ static const struct instance_result *first_to_report(const struct tally *tally, 
 /* An instance that failed long before the others ended is known by the status alone. */
 static char *describe_failed_instance(const cJSON *status, const struct indexset *broken)
 {
-    JSON_EACH (item, json_at(status, "failure")) {
+    JSON_EACH (item, json_at(status, "failures")) {
         if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
-            return mem_printf(": pod %s: %s (see status.failure)", json_str(item, "pod", ""),
+            return mem_printf(": pod %s: %s (see status.failures)", json_str(item, "pod", ""),
                               json_str(item, "reason", ""));
     }
-    return mem_strdup(" (see status.failure)");
+    return mem_strdup(" (see status.failures)");
 }
 
 static void set_final_verdict(const struct job_view *view, const cJSON *status, const struct tally *tally,

@@ -111,7 +111,7 @@ void status_guarantees_on_deletion(struct world *world, const struct api_object 
     if (job->ended && !json_at(object->doc, "spec/cleanPodPolicy"))
         world_break(world, READABLE, "pod %s (%s) of job %s is deleted, which is %s and keeps its pods",
                     pod->name, phase, job->name, job->ended);
-    if (str_eq(phase, "Failed") && !json_at(object->doc, "status/failure"))
+    if (str_eq(phase, "Failed") && !json_at(object->doc, "status/failures"))
         world_break(world, READABLE, "pod %s of job %s is deleted, and its failure is reported nowhere",
                     pod->name, job->name);
 }
@@ -119,7 +119,7 @@ void status_guarantees_on_deletion(struct world *world, const struct api_object 
 /* Where a quota is, pods go that had their failure before them. */
 static void check_failure(struct world *world, const struct user_job *job, const cJSON *doc)
 {
-    const cJSON *first = json_at(doc, "status/failure");
+    const cJSON *first = json_at(doc, "status/failures");
     bool may_fail = job->kind->pods == PODS_FAIL || job->kind->pods == PODS_FAIL_TWICE;
 
     first = first ? first->child : NULL;

@@ -111,12 +111,12 @@ static void put_queue(cJSON *status, const struct job_verdict *v, const struct j
     queue = json_put_object(status, "queue");
     json_put_str(queue, "controller", wait->controller);
     json_put_i64(queue, "ipus", job->spec.ipus_per_instance);
-    if (wait->place > CLAIMS_PLACES)
+    if (wait->position > CLAIMS_POSITIONS)
         return;
-    json_put_i64(queue, "place", wait->place);
-    json_put_i64(queue, "freeIPUs", wait->free_ipus);
-    json_put_i64(queue, "totalIPUs", wait->total_ipus);
-    json_put_i64(queue, "fitting", wait->fitting);
+    json_put_i64(queue, "position", wait->position);
+    json_put_i64(queue, "freeIpus", wait->free_ipus);
+    json_put_i64(queue, "totalIpus", wait->total_ipus);
+    json_put_i64(queue, "fittingPartitions", wait->fitting_partitions);
     blockers = json_put_array(queue, "blockedBy");
     for (size_t i = 0; i < wait->blockers.count; i++)
         json_push_str(blockers, wait->blockers.items[i]);
@@ -135,10 +135,10 @@ static void put_set(cJSON *status, const char *key, const struct indexset *set)
 static void put_failures(cJSON *status, const cJSON *before, const struct job_verdict *v)
 {
     cJSON *list =
-        failures_merge(json_at(before, "failure"), v->failures, v->failure_count, status_start_s(before));
+        failures_merge(json_at(before, "failures"), v->failures, v->failure_count, status_start_s(before));
 
     if (list)
-        json_put_take(status, "failure", list);
+        json_put_take(status, "failures", list);
 }
 
 static bool had_partitions(const cJSON *before, const struct job_verdict *v)

@@ -36,8 +36,8 @@ static void add_failure_events(const cJSON *before, const cJSON *after, const st
     for (size_t i = 0; i < v->failure_count; i++) {
         const struct failure *failure = &v->failures[i];
 
-        if (failures_include(json_at(before, "failure"), failure, start_s) ||
-            !failures_include(json_at(after, "failure"), failure, start_s))
+        if (failures_include(json_at(before, "failures"), failure, start_s) ||
+            !failures_include(json_at(after, "failures"), failure, start_s))
             continue;
         AUTO(mem) char *story = failure_details(failure);
 

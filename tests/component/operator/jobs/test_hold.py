@@ -177,7 +177,7 @@ def test_a_pod_that_the_garbage_collector_called_failed_proves_nothing(world, vi
              "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, "status")
     world.kubelet.vanish(pod)
     held = job.wait("Restarting", "TerminationUnconfirmed")
-    assert held["failure"][0]["reason"] == "NodeLost"
+    assert held["failures"][0]["reason"] == "NodeLost"
     assert list(vipu.partitions()) == [f"p-swept-{world.ns}-0"]
 
 

@@ -172,7 +172,7 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
     world.kubelet.end_deleted(pods["broken-worker-0"])
     failed = job.wait("Failed", "ContainerFailed")
     assert failed["lastMessage"] == "Container train of pod broken-worker-1 exited with code 3: \ufffd loss is not a number"
-    failure = failed["failure"][0]
+    failure = failed["failures"][0]
     assert (failure["pod"], failure["container"], failure["exitCode"]) == ("broken-worker-1", "train", 3)
     assert failure["message"] == "\ufffd loss is not a number" and failure["instance"] == 0
     assert job.condition("Failed")["status"] == "True" and job.condition("Completed")["status"] == "False"
@@ -198,7 +198,7 @@ def test_exit_code_policy_restarts_on_the_same_partition(world, vipu):
     world.kubelet.fail(second, 4, "no more")
     failed = job.wait("Failed", "BackoffLimitExceeded")
     assert failed["lastMessage"].endswith("exited with code 4; backOffLimit of 1 restart reached: no more")
-    assert [failure["message"] for failure in failed["failure"]] == ["no more", "try again"]
+    assert [failure["message"] for failure in failed["failures"]] == ["no more", "try again"]
     job.wait_released()
 
 

@@ -129,7 +129,7 @@ def test_the_worker_is_named_not_the_launcher(world, vipu):
     world.automatic()
     failed = job.wait("Failed", "ContainerFailed")
     assert "cause-worker-1" in failed["lastMessage"] and "137" in failed["lastMessage"]
-    assert failed["failure"][0]["pod"] == "cause-worker-1"
+    assert failed["failures"][0]["pod"] == "cause-worker-1"
     job.wait_released()
     until(lambda: list(job.pods()) == ["cause-launcher"], "the policy keeps the launcher", tell=world.tell)
 

@@ -28,13 +28,13 @@ def test_nothing_passes_the_head(world, vipu):
     assert f"1 ahead in the queue, the first is {world.ns}/head" in reported
     assert list(vipu.partitions()) == [f"p-first-{world.ns}-0"], "4 IPUs are free, but nothing passes the head"
 
-    at = {"controller": vipu.address, "freeIPUs": 32, "totalIPUs": 64}
-    assert head.status["queue"] == {**at, "ipus": 64, "place": 1, "fitting": 0, "blockedBy": [f"{world.ns}/first"]}
-    assert small.status["queue"] == {**at, "ipus": 4, "place": 2, "fitting": 8, "blockedBy": [f"{world.ns}/head"]}
+    at = {"controller": vipu.address, "freeIpus": 32, "totalIpus": 64}
+    assert head.status["queue"] == {**at, "ipus": 64, "position": 1, "fittingPartitions": 0, "blockedBy": [f"{world.ns}/first"]}
+    assert small.status["queue"] == {**at, "ipus": 4, "position": 2, "fittingPartitions": 8, "blockedBy": [f"{world.ns}/head"]}
     status, page = operator.ask("/queue")
     line = json.loads(page)["queue"]
     assert (status, [item["job"] for item in line]) == (200, [f"{world.ns}/head", f"{world.ns}/small"])
-    assert [(item["place"], item["reason"]) for item in line] == [(1, "InsufficientIPUs"), (2, "Queued")]
+    assert [(item["position"], item["reason"]) for item in line] == [(1, "InsufficientIPUs"), (2, "Queued")]
 
     world.kubelet.succeed(pod)
     first.wait("Completed")

@@ -44,34 +44,34 @@ TEST(what_has_no_effect_is_named)
         {PLAIN("", RUNS), PLAIN("\"suspend\":true,", RUNS), NULL},
 
         /* after the end */
-        {PLAIN("", COMPLETED), PLAIN("\"suspend\":true,", COMPLETED), "the job has ended"},
-        {PLAIN("", COMPLETED), JOB("", POD("b", ""), COMPLETED), "the job has ended"},
-        {PLAIN("", ENDED("Failed", "ContainerFailed")), JOB("", POD("b", ""), "{}"), "the job has ended"},
+        {PLAIN("", COMPLETED), PLAIN("\"suspend\":true,", COMPLETED), "the job has finished"},
+        {PLAIN("", COMPLETED), JOB("", POD("b", ""), COMPLETED), "the job has finished"},
+        {PLAIN("", ENDED("Failed", "ContainerFailed")), JOB("", POD("b", ""), "{}"), "the job has finished"},
         {PLAIN("", COMPLETED), PLAIN("\"ttlSecondsAfterFinished\":5,", COMPLETED), NULL},
         {PLAIN("", COMPLETED), PLAIN("\"cleanPodPolicy\":\"All\",", COMPLETED), NULL},
         {PLAIN("", ENDED("Failed", "InvalidPodTemplate")), JOB("", POD("b", ""), "{}"), NULL},
 
         /* while a launcher runs */
-        {LED("a", RUNS), LED("b", RUNS), "a job with a launcher goes on"},
+        {LED("a", RUNS), LED("b", RUNS), "the change takes effect when"},
         {LED("a", RUNS), JOB("\"launcher\":{\"command\":[\"poprun\"]},", POD("a", ""), RUNS),
-         "a job with a launcher goes on"},
+         "the change takes effect when"},
         {LED("a", RUNS), JOB("\"launcher\":{\"command\":[\"mpirun\"]},\"suspend\":true,", POD("b", ""), RUNS),
          NULL},
         {LED("a", "{\"launcherStatus\":\"Pending\"}"), LED("b", "{}"), NULL},
         {PLAIN("", RUNS), JOB("", POD("b", ""), RUNS), NULL},
 
         /* fields */
-        {NULL, JOB("", POD("a", ALWAYS), "{}"), "spec.workers.template.spec.restartPolicy: does not count"},
+        {NULL, JOB("", POD("a", ALWAYS), "{}"), "spec.workers.template.spec.restartPolicy: ignored"},
         {NULL, JOB("", POD("a", "\"restartPolicy\":\"Never\","), "{}"), NULL},
         {JOB("", POD("a", ALWAYS), RUNS), JOB("\"suspend\":true,", POD("a", ALWAYS), RUNS), NULL},
         {NULL, PLAIN("\"launcher\":{\"command\":[\"a\"],\"template\":" POD("a", ALWAYS) "},", "{}"),
-         "spec.launcher.template.spec.restartPolicy: does not count"},
+         "spec.launcher.template.spec.restartPolicy: ignored"},
         {NULL, PLAIN("\"restartPolicy\":{\"type\":\"OnFailure\",\"exitCodes\":\"1-5\"},", "{}"),
-         "spec.restartPolicy.exitCodes: counts with type ExitCode alone"},
+         "spec.restartPolicy.exitCodes: ignored unless type is ExitCode"},
         {NULL, PLAIN("\"restartPolicy\":{\"type\":\"ExitCode\",\"exitCodes\":\"1-5\"},", "{}"), NULL},
         {NULL,
          "{\"spec\":{\"launcher\":{\"command\":[\"a\"]},\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}",
-         "spec.workers.strategy: does not concern"},
+         "spec.workers.strategy: ignored for a job with a launcher"},
         {NULL, "{\"spec\":{\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}", NULL},
 
         /* somebody else's */

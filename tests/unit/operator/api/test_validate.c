@@ -49,27 +49,28 @@ static void check_lines(const struct strv *problems, const char *const *want)
 
 #define IPUS_WANTED(got)                                                                                     \
     "spec.ipusPerJobInstance: Invalid value: " got                                                           \
-    ": must be a power of two from 1 to 64, or a multiple of 64 from there to 65536"
+    ": must be a power of two up to 64, or a multiple of 64 up to 65536"
 #define COUNT_WANTED(field, got, min, max)                                                                   \
     "spec." field ": Invalid value: " got ": must be a whole number from " min " to " max
-#define NO_SHARES "spec.ipusPerJobInstance: Invalid value: 4: cannot be shared equally by "
-#define COMMAND_WANTED ": must be the words of a command, such as [\"mpirun\", \"program\"]"
+#define NO_SHARES                                                                                            \
+    "spec.ipusPerJobInstance: Invalid value: 4: must be divisible by workers x model replicas per worker "
+#define COMMAND_WANTED ": must be a command as a list of strings, such as [\"mpirun\", \"program\"]"
 #define NAME_WANTED                                                                                          \
-    ": must be lower case letters, digits and '-', at most 63, and begin and end with a letter or digit"
+    ": must consist of at most 63 lowercase letters, digits and '-', and start and end with a letter or "    \
+    "digit"
 #define CONTAINERS "spec.workers.template.spec.containers"
 #define STEP_WANTED ": must be a number such as 1 or a percentage such as 25%"
-#define CODES_WANTED ": must be codes from 0 to 255 and ranges such as 1-5,137"
+#define CODES_WANTED ": must be a list of exit codes (0 to 255) and ranges, such as 1-5,137"
 #define WITH_ENV(variables)                                                                                  \
     "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\",\"env\":[" variables "]},"      \
     "{\"name\":\"beside\",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"p\"}]}]}}}"
 #define ENV(name, value) "{\"name\":\"" name "\",\"value\":\"" value "\"}"
 #define TWO_WORKERS FOUR "\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":2,"
-#define LEAVE_OUT_PARTITION                                                                                  \
-    ": the operator makes the job's partition and names it in this variable; leave it out"
+#define LEAVE_OUT_PARTITION ": is set by the operator; remove it"
 #define COUNTS_MAKE(number)                                                                                  \
-    ": the job's counts of IPUs, workers and replicas make it " number "; leave it out, or change them"
+    ": contradicts the job's IPUs, workers and replicas, which give " number "; remove it or change them"
 #define MANAGER_WANTED                                                                                       \
-    ": must be a domain, a slash and a name, such as example.com/controller, with at most 63 characters"
+    ": must be a domain-prefixed path, such as example.com/controller, of at most 63 characters"
 
 static const struct {
     const char *spec, *problem;
@@ -101,33 +102,28 @@ static const struct {
     {"\"jobInstances\":1.5,\"ipusPerJobInstance\":1," WORKERS,
      COUNT_WANTED("jobInstances", "1.5", "0", "10000")},
     {"\"jobInstances\":9,\"ipusPerJobInstance\":4096,\"workersPerJobInstance\":4096," WORKERS,
-     "spec.jobInstances: Invalid value: 9: each with 4096 worker(s): they are more than the 32768 worker "
-     "pods of a job"},
+     "spec.jobInstances: Invalid value: 9: must be at most 8 with 4096 worker pods per instance: a job has "
+     "at most 32768 worker pods"},
     {FOUR "\"workersPerJobInstance\":\"0\"," WORKERS,
      COUNT_WANTED("workersPerJobInstance", "\"0\"", "1", "4096")},
     {FOUR "\"workersPerJobInstance\":\"two\"," WORKERS,
      COUNT_WANTED("workersPerJobInstance", "\"two\"", "1", "4096")},
     {FOUR "\"modelReplicasPerWorker\":0," WORKERS, COUNT_WANTED("modelReplicasPerWorker", "0", "1", "65536")},
-    {FOUR "\"workersPerJobInstance\":8," WORKERS, NO_SHARES "8 worker(s) x 1 model replica(s)"},
-    {FOUR "\"modelReplicasPerWorker\":\"3\"," WORKERS, NO_SHARES "1 worker(s) x 3 model replica(s)"},
-    {FOUR "\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":4," WORKERS,
-     NO_SHARES "2 worker(s) x 4 model replica(s)"},
+    {FOUR "\"workersPerJobInstance\":8," WORKERS, NO_SHARES "(8 x 1)"},
+    {FOUR "\"modelReplicasPerWorker\":\"3\"," WORKERS, NO_SHARES "(1 x 3)"},
+    {FOUR "\"workersPerJobInstance\":2,\"modelReplicasPerWorker\":4," WORKERS, NO_SHARES "(2 x 4)"},
     {ONE "\"ipusPerJobInstance\":192,\"workersPerJobInstance\":3," WORKERS,
-     "spec.workersPerJobInstance: Invalid value: 3: must be a power of two, because every worker gets one "
-     "GCD "
-     "of the partition"},
+     "spec.workersPerJobInstance: Invalid value: 3: must be a power of two: each worker uses one GCD"},
     {ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":2,\"workers\":{\"replicas\":4,\"template\":{"
          "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}",
-     "spec.workers.replicas: Invalid value: 4: spec.workersPerJobInstance is 2; give one of them, or make "
-     "them "
-     "equal"},
+     "spec.workers.replicas: Invalid value: 4: must equal spec.workersPerJobInstance (2) when both are set"},
     {FOUR WITH_ENV(ENV("A", "1") "," ENV("IPUOF_VIPU_API_PARTITION_ID", "mine")),
      CONTAINERS "[0].env[1].value: Invalid value: \"mine\"" LEAVE_OUT_PARTITION},
     {FOUR
      "\"launcher\":{\"command\":[\"a\"],\"env\":[" ENV("IPUOF_VIPU_API_PARTITION_ID", "mine") "]}," WORKERS,
      "spec.launcher.env[0].value: Invalid value: \"mine\"" LEAVE_OUT_PARTITION},
-    {TWO_WORKERS WITH_ENV(ENV("IPUOF_VIPU_API_GCD_ID", "0")),
-     CONTAINERS "[0].env[0].value: Invalid value: \"0\": every worker has a number of its own; leave it out"},
+    {TWO_WORKERS WITH_ENV(ENV("IPUOF_VIPU_API_GCD_ID", "0")), CONTAINERS
+     "[0].env[0].value: Invalid value: \"0\": differs per worker and is set by the operator; remove it"},
     {TWO_WORKERS WITH_ENV(ENV("POPDIST_NUM_TOTAL_REPLICAS", "8")),
      CONTAINERS "[0].env[0].value: Invalid value: \"8\"" COUNTS_MAKE("4")},
     {TWO_WORKERS WITH_ENV(ENV("POPDIST_NUM_IPUS_PER_REPLICA", "2")),
@@ -167,19 +163,19 @@ static const struct {
     {FOUR "\"launcher\":{\"command\":[\"a\"],\"template\":{\"spec\":7}}," WORKERS,
      "spec.launcher.template.spec: Invalid value: 7: must be an object"},
     {FOUR "\"partition\":{\"gcds\":3}," WORKERS,
-     "spec.partition.gcds: Invalid value: 3: does not divide spec.ipusPerJobInstance"},
+     "spec.partition.gcds: Invalid value: 3: must divide spec.ipusPerJobInstance"},
     {FOUR "\"partition\":{\"gcds\":0}," WORKERS, COUNT_WANTED("partition.gcds", "0", "1", "4096")},
     {ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":4,\"partition\":{\"gcds\":2}," WORKERS,
-     "spec.partition.gcds: Invalid value: 2: every worker needs a GCD of its own"},
+     "spec.partition.gcds: Invalid value: 2: must be at least the number of workers"},
     {FOUR "\"partition\":{\"reconfigurable\":true,\"gcds\":2}," WORKERS,
-     "spec.partition.reconfigurable: Invalid value: true: a reconfigurable partition has one GCD and at most "
-     "64 IPUs"},
+     "spec.partition.reconfigurable: Invalid value: true: reconfigurable partitions require 1 GCD and at "
+     "most 64 IPUs"},
     {ONE "\"ipusPerJobInstance\":128,\"partition\":{\"reconfigurable\":true}," WORKERS,
-     "spec.partition.reconfigurable: Invalid value: true: a reconfigurable partition has one GCD and at most "
-     "64 IPUs"},
+     "spec.partition.reconfigurable: Invalid value: true: reconfigurable partitions require 1 GCD and at "
+     "most 64 IPUs"},
     {FOUR "\"partition\":{\"reconfigurable\":true,\"syncType\":\"pod-native-default\"}," WORKERS,
-     "spec.partition.syncType: Invalid value: \"pod-native-default\": a reconfigurable partition needs "
-     "c2-compatible; leave it out"},
+     "spec.partition.syncType: Invalid value: \"pod-native-default\": reconfigurable partitions require "
+     "c2-compatible; remove it"},
     {FOUR "\"partition\":{\"routing\":\"straight\"}," WORKERS,
      "spec.partition.routing: Unsupported value: \"straight\": supported values: \"dnc\", \"swnc\", "
      "\"btnc\", "
@@ -195,8 +191,8 @@ static const struct {
      "spec.workers.strategy.rollingUpdate.maxSurge: Invalid value: \"x%\"" STEP_WANTED},
     {FOUR "\"workers\":{\"strategy\":{\"rollingUpdate\":{\"maxUnavailable\":\"0%\"}},\"template\":{\"spec\":{"
           "\"containers\":[{\"name\":\"a\"}]}}}",
-     "spec.workers.strategy.rollingUpdate: Invalid value: {\"maxUnavailable\":\"0%\"}: maxSurge and "
-     "maxUnavailable must not both be zero, or nothing could ever be replaced"},
+     "spec.workers.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": must not be 0 when "
+     "maxSurge is 0"},
     /* templates */
     {FOUR "\"jobInstances\":1", "spec.workers: Required value"},
     {FOUR "\"workers\":{}", "spec.workers.template: Required value"},
@@ -224,27 +220,26 @@ static const struct {
     {FOUR "\"launcher\":{\"command\":[\"mpirun\",4]}," WORKERS,
      "spec.launcher.command: Invalid value: [\"mpirun\",4]" COMMAND_WANTED},
     {LAUNCHER("\"env\":[{\"name\":\"A\"},{}]"), "spec.launcher.env[1].name: Required value"},
-    {LAUNCHER("\"env\":7"), "spec.launcher.env: Invalid value: 7: must be a list of variables"},
+    {LAUNCHER("\"env\":7"), "spec.launcher.env: Invalid value: 7: must be a list of environment variables"},
     {LAUNCHER("\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"b\"]}]}}"),
-     "spec.launcher.template.spec.containers[0].command: Forbidden: the launcher's command stands in "
+     "spec.launcher.template.spec.containers[0].command: Forbidden: must not be set; use "
      "spec.launcher.command"},
     {LAUNCHER("\"template\":{\"spec\":{\"containers\":[{}]}}"),
      "spec.launcher.template.spec.containers[0].name: Required value"},
     {FOUR "\"launcher\":{\"command\":[\"a\"]},\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":"
           "\"a\",\"args\":[\"b\"]}]}}}",
-     CONTAINERS
-     "[0].args: Forbidden: they need a command beside them in a job with a launcher, whose workers "
-     "do not run their image's entry point"},
+     CONTAINERS "[0].args: Forbidden: requires command: workers of a job with a launcher do not run the "
+                "image's entry point"},
     {FOUR "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"ipu-launcher\"}]}}}",
-     CONTAINERS "[0].name: Forbidden: the operator adds one of this name to the pods; choose another"},
+     CONTAINERS "[0].name: Forbidden: is reserved for the operator; choose another name"},
     {FOUR "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"ipu-launch-keys\"}],\"volumes\":["
           "{\"name\":"
           "\"ipu-launch-keys\"}]}}}",
-     "spec.workers.template.spec.volumes[0].name: Forbidden: the operator adds one of this name to the pods; "
-     "choose another"},
+     "spec.workers.template.spec.volumes[0].name: Forbidden: is reserved for the operator; choose another "
+     "name"},
     {ONE
      "\"ipusPerJobInstance\":2048,\"workersPerJobInstance\":2048,\"launcher\":{\"command\":[\"a\"]}," WORKERS,
-     "spec.workersPerJobInstance: Invalid value: 2048: a launcher starts at most 1024 workers"},
+     "spec.workersPerJobInstance: Invalid value: 2048: must be at most 1024 in a job with a launcher"},
 };
 
 TEST(a_mistake_is_named_with_its_field_and_value)
@@ -367,16 +362,14 @@ TEST(names_work_up_to_63_characters)
     judge("n234567890123456789012345678901234567890123456789012345678901234", FOUR WORKERS, &problems);
     CHECK_INT_EQ(problems.count, 1);
     CHECK_HAS(problems.items[0], "metadata.name: Invalid value: \"n23456");
-    CHECK_HAS(problems.items[0],
-              "has 64 characters; it is the value of a label on the job's pods, which has at "
-              "most 63");
+    CHECK_HAS(problems.items[0], "must be no more than 63 characters (used as a pod label value)");
 }
 
 /* ---- changes ---- */
 
 #define SHAPE ONE "\"ipusPerJobInstance\":8,\"workersPerJobInstance\":\"2\",\"modelReplicasPerWorker\":2"
-#define FIXED ": cannot change once the job exists; create a new job instead"
-#define KEPT ": Forbidden: cannot be taken away once the job exists; create a new job instead"
+#define FIXED ": field is immutable; create a new job instead"
+#define KEPT ": Forbidden: field is immutable and cannot be removed; create a new job instead"
 
 static const struct {
     const char *old, *job, *problem;

@@ -171,11 +171,11 @@ TEST(nothing_passes_the_head)
     check_waits(&s, "ns/tiny", "Queued",
                 "Waiting for 1 IPU: controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
                 "this size; 2 ahead in the queue, the first is ns/large");
-    CHECK_INT_EQ(verdict_of(&s, "ns/large")->wait.place, 1);
+    CHECK_INT_EQ(verdict_of(&s, "ns/large")->wait.position, 1);
     CHECK_STR_EQ(verdict_of(&s, "ns/large")->wait.blockers.items[0], "ns/first");
-    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.place, 3);
+    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.position, 3);
     CHECK_STR_EQ(verdict_of(&s, "ns/tiny")->wait.blockers.items[0], "ns/large");
-    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.fitting, 32);
+    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.fitting_partitions, 32);
 }
 
 TEST(four_of_those_in_the_way_are_named)
@@ -225,7 +225,7 @@ TEST(who_stands_far_back_is_told_little)
     for (size_t i = 0; i < COUNT_OF(names); i++)
         add_claim(&s, names[i], (int64_t)i, 1);
     decide(&s);
-    CHECK_INT_EQ(verdict_of(&s, "j")->wait.place, 10);
+    CHECK_INT_EQ(verdict_of(&s, "j")->wait.position, 10);
     check_waits(&s, "k", "Queued",
                 "Waiting for 1 IPU: 10 or more instances ahead in the queue for controller a:1; see /queue "
                 "on the operator");

@@ -117,7 +117,7 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
     world_pass(w, SHOWS_MS);
     check_state(w, "Running", "WorkerLost",
                 "Launcher pod job-launcher lost worker pod job-worker-1: nothing was heard for 15 s");
-    reported = json_at(w->status, "failure")->child;
+    reported = json_at(w->status, "failures")->child;
     CHECK_STR_EQ(json_str(reported, "pod", ""), "job-worker-1");
     CHECK_STR_EQ(json_str(reported, "node", ""), lost->node);
     CHECK_HAS(json_str(reported, "message", ""), "mpirun gives up");
@@ -150,7 +150,7 @@ TEST(whether_a_lost_worker_restarts_its_job_is_the_launchers_exit_code)
     world_settle(w);
     world_pass(w, SHOWS_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
-    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), "WorkerLost");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "reason", ""), "WorkerLost");
 }
 
 TEST(a_worker_is_named_before_the_launcher_that_misses_it)
@@ -162,7 +162,7 @@ TEST(a_worker_is_named_before_the_launcher_that_misses_it)
     world_pod_end(w, pod(w, "job-worker-1"), 137);
     world_settle(w);
     check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 137");
-    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-1");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-1");
     check_nothing_held(w);
 }
 

@@ -213,8 +213,8 @@ TEST(a_failure_is_told_with_container_code_and_pod)
                 "Container main of pod job-worker-0 exited with code 3: KeyError: 7");
     CHECK_INT_EQ(world_number(w, "workersStatus/failed"), 1);
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
-    CHECK_INT_EQ(json_i64(json_at(w->status, "failure")->child, "exitCode", -1), 3);
-    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-0");
+    CHECK_INT_EQ(json_i64(json_at(w->status, "failures")->child, "exitCode", -1), 3);
+    CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-0");
     CHECK(world_pod(w, "job-worker-0"));
     check_nothing_held(w);
     check_idle(w);
@@ -245,7 +245,7 @@ TEST(a_restart_waits_resets_and_is_counted)
     end_all(w, 1);
     check_state(w, "Failed", "BackoffLimitExceeded",
                 "Container main of pod job-worker-0 exited with code 1; backOffLimit of 2 restarts reached");
-    CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failure")), 3);
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failures")), 3);
 }
 
 TEST(only_listed_exit_codes_restart)
@@ -289,7 +289,7 @@ TEST(one_failed_instance_does_not_stop_the_others)
     CHECK_INT_EQ(w->partition_count, 1);
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failure)");
+                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failures)");
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     check_nothing_held(w);
@@ -308,10 +308,10 @@ TEST(the_end_names_who_failed_for_good_and_not_who_was_restarted)
     world_settle(w);
     world_pass(w, 20000);
     CHECK_INT_EQ(world_number(w, "restartCount"), 1);
-    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-1");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-1");
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failure)");
+                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failures)");
 }
 
 /* They would wait for it for ever. */
@@ -642,7 +642,7 @@ TEST(what_the_garbage_collector_says_is_not_quiet)
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     CHECK(world_partition(w, "p-job-ns-0"));
-    CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), "NodeLost");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "reason", ""), "NodeLost");
     world_pass(w, WORLD_HOLD_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_INT_EQ(world_number(w, "restartCount"), 1);
@@ -717,8 +717,8 @@ TEST(a_pod_that_is_taken_away_fails_a_job_that_never_restarts)
         world_pod_take(w, pod(w, "job-worker-0"), taker->by);
         world_settle(w);
         check_state(w, "Failed", taker->reason, taker->sentence);
-        CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), taker->reason);
-        CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "pod", ""), "job-worker-0");
+        CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "reason", ""), taker->reason);
+        CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-0");
         check_nothing_held(w);
         check_idle(w);
     }
@@ -736,7 +736,7 @@ TEST(a_pod_that_is_taken_away_restarts_a_job_that_may)
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
         CHECK_INT_EQ(world_number(w, "restartCount"), 1);
         CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
-        CHECK_STR_EQ(json_str(json_at(w->status, "failure")->child, "reason", ""), taker->reason);
+        CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "reason", ""), taker->reason);
         end_all(w, 0);
         check_completed(w);
     }
@@ -764,7 +764,7 @@ TEST(a_pod_that_is_taken_away_is_the_cause_of_what_its_peers_do)
     world_pod_end(w, pod(w, "job-worker-1"), 1);
     world_settle(w);
     check_state(w, "Failed", "Evicted", "Pod job-worker-0 was evicted from its node");
-    CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failure")), 1);
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(w->status, "failures")), 1);
 }
 
 /* The pod is gone, and the operator that knew why is too: the record tells. */
