@@ -232,7 +232,7 @@ static void on_drained(struct loop_timer *timer)
 }
 
 /* The API server keeps connections to the webhooks; each is closed with its next answer. */
-static void on_given_back(void *ctx)
+static void on_lease_released(void *ctx)
 {
     struct app *app = ctx;
 
@@ -254,7 +254,7 @@ static void on_stop_signal(void *ctx, int signum)
         reconciler_abort(app->reconciler);
     if (webhooks(app))
         webhooks_drain(webhooks(app));
-    lease_release(app->lease, on_given_back, app);
+    lease_release(app->lease, on_lease_released, app);
 }
 
 /* ---- in between ---- */
@@ -395,7 +395,7 @@ static int run(struct app *app)
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv, const char *(*env)(const char *));
-} VERBS[] = {
+} SUBCOMMANDS[] = {
     {"adopt", adopt_main},
     {"apply-crd", apply_crd_main},
     {"before-uninstall", before_uninstall_main},
@@ -412,7 +412,7 @@ static int print_help(void)
     return fputs(str_text(&text), stdout) < 0 ? EXIT_BAD_USAGE : EXIT_OK;
 }
 
-static int complain(const struct strv *problems)
+static int print_problems(const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
         (void)fprintf(stderr, "ipu-operator: %s\n", problems->items[i]);
@@ -440,9 +440,9 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)setrlimit(RLIMIT_CORE, &(const struct rlimit){0}); /* keys in memory are to stay there */
     allow_connections();
-    for (size_t i = 0; argc > 1 && i < COUNT_OF(VERBS); i++) {
-        if (str_eq(argv[1], VERBS[i].name))
-            return VERBS[i].run(argc - 1, argv + 1, env_of);
+    for (size_t i = 0; argc > 1 && i < COUNT_OF(SUBCOMMANDS); i++) {
+        if (str_eq(argv[1], SUBCOMMANDS[i].name))
+            return SUBCOMMANDS[i].run(argc - 1, argv + 1, env_of);
     }
     switch (options_read(argc, argv, env_of, &app.options, &problems)) {
     case OPTS_HELP:
@@ -452,7 +452,7 @@ int main(int argc, char **argv)
         code = puts("ipu-operator " IPU_OPERATOR_VERSION) < 0 ? EXIT_BAD_USAGE : EXIT_OK;
         break;
     case OPTS_BAD:
-        code = complain(&problems);
+        code = print_problems(&problems);
         break;
     case OPTS_RUN:
         log_parse_level(app.options.log_level, &level);

@@ -32,7 +32,7 @@ static bool start_webhooks(struct servers *servers, struct err *err)
     return servers->webhooks != NULL;
 }
 
-static bool start_scrape(struct servers *servers, struct err *err)
+static bool start_metrics_server(struct servers *servers, struct err *err)
 {
     const struct options *o = servers->options.options;
 
@@ -59,7 +59,7 @@ static bool start(struct servers *servers, struct loop *loop, struct err *err)
         return false;
     servers->kube =
         kube_new(loop, &servers->client_config, &(struct kube_options){.program = "ipu-operator"}, err);
-    return servers->kube && start_webhooks(servers, err) && start_scrape(servers, err);
+    return servers->kube && start_webhooks(servers, err) && start_metrics_server(servers, err);
 }
 
 struct servers *servers_new(struct loop *loop, const struct servers_options *options, struct err *err)

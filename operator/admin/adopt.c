@@ -18,8 +18,8 @@ static const struct opt ROWS[] = {
      .offset = offsetof(struct settings, job),
      .arg = "NAMESPACE/NAME",
      .help = "IPUJob that adopts the partition"},
-    ASKING_PARTITION_ROWS,
-    ASKING_NAMESPACE_ROW,
+    SYNC_CLIENT_PARTITION_ROWS,
+    SYNC_CLIENT_NAMESPACE_ROW,
     SYNC_CLIENT_URL_ROWS(offsetof(struct sync_client_settings, operator_url)),
     SUBCOMMAND_ACCESS_ROWS,
     {0},
@@ -34,7 +34,7 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-static struct job *ask_job(struct sync_client *sync_client, const char *key, struct err *err)
+static struct job *get_job(struct sync_client *sync_client, const char *key, struct err *err)
 {
     const char *slash = key ? strchr(key, '/') : NULL;
     AUTO(mem) char *ns = slash ? mem_strndup(key, (size_t)(slash - key)) : NULL;
@@ -54,7 +54,7 @@ static struct job *ask_job(struct sync_client *sync_client, const char *key, str
     return job;
 }
 
-static bool complain(const struct settings *settings, const struct strv *problems)
+static bool print_problems(const struct settings *settings, const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
         (void)fprintf(stderr, "ipu-operator: partition %s, IPUJob %s: %s\n",
@@ -66,7 +66,7 @@ static bool adopt(struct sync_client *sync_client, const void *ctx, struct err *
 {
     const struct settings *settings = ctx;
     const char *ns = sync_client_ns(&settings->sync_client), *id = settings->sync_client.access.word;
-    AUTO(job) struct job *job = ask_job(sync_client, settings->job, err);
+    AUTO(job) struct job *job = get_job(sync_client, settings->job, err);
     AUTO(json) cJSON *page = job ? sync_get_page(sync_client, "/partitions", err) : NULL;
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
@@ -75,7 +75,7 @@ static bool adopt(struct sync_client *sync_client, const void *ctx, struct err *
     if (!page || !orphan_find(page, id, settings->sync_client.controller, &orphan, err))
         return false;
     orphan_check_adoption(&orphan, job, page, &problems);
-    if (!complain(settings, &problems))
+    if (!print_problems(settings, &problems))
         return false;
     record = orphan_record_of_job(&orphan, job);
     if (!settings->sync_client.dry_run && !sync_create_record(sync_client, ns, record, err))

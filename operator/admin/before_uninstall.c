@@ -16,7 +16,7 @@ enum { NAMED_MAX = 10, AGAIN_MS = 500 };
 
 struct settings {
     struct subcommand_access access;
-    char *ns, *watch_ns, *asks, *lease;
+    char *ns, *watch_ns, *drain_configmap, *lease;
     bool drain;
     uint32_t seconds;
 };
@@ -31,7 +31,7 @@ static const struct opt ROWS[] = {
      .help = "Suspend jobs that use or wait for IPUs instead of failing"},
     {.flag = "drain-asked-by",
      .type = OPT_STR,
-     .offset = AT(asks),
+     .offset = AT(drain_configmap),
      .arg = "NAME",
      .help =
          "ConfigMap in the operator's namespace whose annotation " ANNOTATION_DRAIN "=true enables --drain"},
@@ -80,12 +80,12 @@ struct uninstall {
     bool drain;
     struct watch *jobs, *records; /* NULL at first */
     struct fence fence;
-    struct loop_timer look, deadline;
-    struct map asked; /* uid -> the resource version that the last request was about, owned */
+    struct loop_timer check_timer, deadline;
+    struct map patched; /* uid -> the resource version that the last request was about, owned */
     int exit_code;
 };
 
-static void end(struct uninstall *p, int exit_code)
+static void finish(struct uninstall *p, int exit_code)
 {
     p->exit_code = exit_code;
     loop_stop(p->loop);
@@ -93,29 +93,29 @@ static void end(struct uninstall *p, int exit_code)
 
 /* ---- requests ---- */
 
-static void refuse_for(struct uninstall *p, const struct kube_response *res)
+static void fail_with_response(struct uninstall *p, const struct kube_response *res)
 {
     (void)fprintf(stderr, "ipu-operator: %s\n", res->message[0] ? res->message : res->err.msg);
-    end(p, SUBCOMMAND_FAILED);
+    finish(p, SUBCOMMAND_FAILED);
 }
 
-static void on_answer(void *ctx, struct kube_response *res)
+static void on_patched(void *ctx, struct kube_response *res)
 {
     struct uninstall *p = ctx;
 
     if (res->err.kind != ERR_NONE && res->http_status != 404 && res->http_status != 409)
-        refuse_for(p, res);
+        fail_with_response(p, res);
 }
 
 /* Once per version of the job; its watch tells what came of it. */
 static void patch(struct uninstall *p, const struct job *job, const cJSON *body)
 {
-    const char *asked = map_get(&p->asked, job->uid);
+    const char *patched = map_get(&p->patched, job->uid);
 
-    if (asked && str_eq(asked, job->resource_version))
+    if (patched && str_eq(patched, job->resource_version))
         return;
-    mem_free(map_remove(&p->asked, job->uid));
-    map_set(&p->asked, job->uid, mem_strdup(job->resource_version));
+    mem_free(map_remove(&p->patched, job->uid));
+    map_set(&p->patched, job->uid, mem_strdup(job->resource_version));
     kube_send(p->kube,
               &(struct kube_request){.method = "PATCH",
                                      .resource = &KUBE_IPUJOBS,
@@ -123,7 +123,7 @@ static void patch(struct uninstall *p, const struct job *job, const cJSON *body)
                                      .name = job->name,
                                      .body = body,
                                      .content_type = KUBE_MERGE_PATCH},
-              on_answer, p);
+              on_patched, p);
 }
 
 static cJSON *patch_of(const struct job *job)
@@ -157,7 +157,7 @@ static void drop_finalizer(struct uninstall *p, const struct job *job)
 
 /* ---- looking ---- */
 
-static void on_look(struct loop_timer *timer);
+static void on_check(struct loop_timer *timer);
 static void on_deadline(struct loop_timer *timer);
 
 static void append_more(size_t count, struct str *out)
@@ -201,29 +201,29 @@ static size_t name_partitions(const struct uninstall *p, enum uninstall_check fr
     return count;
 }
 
-static void refuse_for_jobs(const struct uninstall *p, size_t count, const char *names)
+static void report_blocking_jobs(const struct uninstall *p, size_t count, const char *names)
 {
     (void)fprintf(stderr,
                   "ipu-operator: cannot uninstall: %zu %s using or waiting for IPUs: %s; delete or suspend "
                   "%s, then uninstall again",
                   count, count == 1 ? "IPUJob" : "IPUJobs", names, count == 1 ? "it" : "them");
-    if (p->settings->asks)
+    if (p->settings->drain_configmap)
         (void)fprintf(stderr,
                       "; to suspend all of them, run: kubectl -n %s annotate configmap %s " ANNOTATION_DRAIN
                       "=true",
-                      p->settings->ns, p->settings->asks);
+                      p->settings->ns, p->settings->drain_configmap);
     (void)fputc('\n', stderr);
 }
 
 /* Nobody can suspend a job of the vendor's operator that has a partition by a record of this one. */
-static bool refuses(const struct uninstall *p)
+static bool report_blockers(const struct uninstall *p)
 {
     AUTO(str) struct str jobs = {0}, partitions = {0};
     size_t live = p->drain ? 0 : name_jobs(p, UNINSTALL_BLOCKED, &jobs);
     size_t adopted = name_partitions(p, UNINSTALL_BLOCKED, &partitions);
 
     if (live)
-        refuse_for_jobs(p, live, str_text(&jobs));
+        report_blocking_jobs(p, live, str_text(&jobs));
     if (adopted)
         (void)fprintf(stderr,
                       "ipu-operator: cannot uninstall: partitions held for IPUJobs of the vendor's operator, "
@@ -237,7 +237,7 @@ static void finish_ready(struct uninstall *p)
 {
     int done = puts("Ready to uninstall: no IPUJob depends on the operator.");
 
-    end(p, done < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK);
+    finish(p, done < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK);
 }
 
 static void start_deadline(struct uninstall *p)
@@ -246,7 +246,7 @@ static void start_deadline(struct uninstall *p)
 }
 
 /* Nothing is open. It stays so once nobody leads, which is not waited for without end. */
-static void settle(struct uninstall *p)
+static void raise_fence_or_finish(struct uninstall *p)
 {
     if (p->fence.state == FENCE_RENEWED) {
         finish_ready(p);
@@ -270,9 +270,9 @@ static void on_fence(void *ctx, const struct kube_response *refused)
     struct uninstall *p = ctx;
 
     if (refused)
-        refuse_for(p, refused);
+        fail_with_response(p, refused);
     else
-        loop_timer_start(p->loop, &p->look, 0, on_look);
+        loop_timer_start(p->loop, &p->check_timer, 0, on_check);
 }
 
 /* Without its definition there is no IPUJob. */
@@ -284,7 +284,7 @@ static bool crd_is_missing(const struct uninstall *p)
 }
 
 /* What is still to be listed, or NULL. */
-static const struct watch *unlisted(const struct uninstall *p)
+static const struct watch *first_unsynced_watch(const struct uninstall *p)
 {
     if (!watch_is_synced(p->jobs) && !crd_is_missing(p))
         return p->jobs;
@@ -308,19 +308,19 @@ static size_t step_jobs(struct uninstall *p)
     return open;
 }
 
-static void on_look(struct loop_timer *timer)
+static void on_check(struct loop_timer *timer)
 {
-    struct uninstall *p = CONTAINER_OF(timer, struct uninstall, look);
+    struct uninstall *p = CONTAINER_OF(timer, struct uninstall, check_timer);
     AUTO(str) struct str names = {0};
 
-    if (unlisted(p))
-        loop_timer_start(p->loop, &p->look, AGAIN_MS, on_look);
-    else if (refuses(p))
-        end(p, SUBCOMMAND_FAILED);
+    if (first_unsynced_watch(p))
+        loop_timer_start(p->loop, &p->check_timer, AGAIN_MS, on_check);
+    else if (report_blockers(p))
+        finish(p, SUBCOMMAND_FAILED);
     else if (step_jobs(p) + name_partitions(p, UNINSTALL_ENDING, &names) > 0)
         lower_fence(p);
     else if (watch_is_synced(p->jobs))
-        settle(p);
+        raise_fence_or_finish(p);
     else
         finish_ready(p);
 }
@@ -329,7 +329,7 @@ static void on_synced(void *ctx)
 {
     struct uninstall *p = ctx;
 
-    loop_timer_start(p->loop, &p->look, 0, on_look);
+    loop_timer_start(p->loop, &p->check_timer, 0, on_check);
 }
 
 static void on_change(void *ctx, const struct store_change *change)
@@ -339,7 +339,7 @@ static void on_change(void *ctx, const struct store_change *change)
 }
 
 /* It has lasted too long. */
-static void name_ending(const struct uninstall *p)
+static void report_timeout(const struct uninstall *p)
 {
     AUTO(str) struct str jobs = {0}, partitions = {0};
     size_t count = name_jobs(p, UNINSTALL_SUSPENDED, &jobs);
@@ -361,7 +361,7 @@ static void name_ending(const struct uninstall *p)
 static void on_deadline(struct loop_timer *timer)
 {
     struct uninstall *p = CONTAINER_OF(timer, struct uninstall, deadline);
-    const struct watch *missing = p->jobs ? unlisted(p) : NULL;
+    const struct watch *missing = p->jobs ? first_unsynced_watch(p) : NULL;
     const struct err *trouble = missing ? watch_trouble(missing, &(int64_t){0}) : NULL;
 
     if (!p->jobs || missing)
@@ -369,13 +369,13 @@ static void on_deadline(struct loop_timer *timer)
                       missing && missing == p->records ? "partition records" : "IPUJobs",
                       p->settings->seconds, trouble ? trouble->msg : "the API server is not responding");
     else
-        name_ending(p);
-    end(p, SUBCOMMAND_FAILED);
+        report_timeout(p);
+    finish(p, SUBCOMMAND_FAILED);
 }
 
 /* ---- life ---- */
 
-static void begin_to_look(struct uninstall *p)
+static void start_watches(struct uninstall *p)
 {
     p->jobs = watch_new(p->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
                                                          .ns = p->settings->watch_ns,
@@ -392,51 +392,52 @@ static void begin_to_look(struct uninstall *p)
                                                             .on_change = on_change,
                                                             .on_synced = on_synced,
                                                             .ctx = p});
-    loop_timer_start(p->loop, &p->look, 0, on_look);
+    loop_timer_start(p->loop, &p->check_timer, 0, on_check);
 }
 
-static void on_asked(void *ctx, struct kube_response *res)
+static void on_drain_annotation(void *ctx, struct kube_response *res)
 {
     struct uninstall *p = ctx;
 
     if (res->err.kind != ERR_NONE && res->http_status != 404) {
-        refuse_for(p, res);
+        fail_with_response(p, res);
         return;
     }
     p->drain = str_eq(json_str(res->body, "metadata/annotations/graphcore.ai~1drain", ""), "true");
-    begin_to_look(p);
+    start_watches(p);
 }
 
 /* Who was refused has a way to say it: Helm upgrades no release that it has begun to uninstall. */
-static void ask_for_drain(struct uninstall *p)
+static void read_drain_annotation(struct uninstall *p)
 {
-    kube_send(
-        p->kube,
-        &(struct kube_request){
-            .method = "GET", .resource = &KUBE_CONFIGMAPS, .ns = p->settings->ns, .name = p->settings->asks},
-        on_asked, p);
+    kube_send(p->kube,
+              &(struct kube_request){.method = "GET",
+                                     .resource = &KUBE_CONFIGMAPS,
+                                     .ns = p->settings->ns,
+                                     .name = p->settings->drain_configmap},
+              on_drain_annotation, p);
 }
 
-static int part(struct uninstall *p)
+static int run_uninstall_check(struct uninstall *p)
 {
     void *value;
 
-    if (p->settings->asks && !p->drain)
-        ask_for_drain(p);
+    if (p->settings->drain_configmap && !p->drain)
+        read_drain_annotation(p);
     else
-        begin_to_look(p);
+        start_watches(p);
     start_deadline(p);
     loop_run(p->loop);
     fence_give_up(&p->fence);
-    loop_timer_stop(&p->look);
+    loop_timer_stop(&p->check_timer);
     loop_timer_stop(&p->deadline);
     if (p->jobs) {
         watch_free(p->jobs);
         watch_free(p->records);
     }
-    for (size_t n = 0; map_next(&p->asked, &n, NULL, &value);)
+    for (size_t n = 0; map_next(&p->patched, &n, NULL, &value);)
         mem_free(value);
-    map_release(&p->asked);
+    map_release(&p->patched);
     return p->exit_code;
 }
 
@@ -447,7 +448,7 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
     p.drain = p.settings->drain;
     p.fence = (struct fence){
         .kube = kube, .ns = p.settings->ns, .lease = p.settings->lease, .on_change = on_fence, .ctx = &p};
-    return part(&p);
+    return run_uninstall_check(&p);
 }
 
 int before_uninstall_main(int argc, char **argv, const char *(*env)(const char *))

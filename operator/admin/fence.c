@@ -31,7 +31,7 @@ static void on_settled(struct loop_timer *timer)
     fence->on_change(fence->ctx, NULL);
 }
 
-static void on_taken(void *ctx, struct kube_response *res)
+static void on_acquired(void *ctx, struct kube_response *res)
 {
     struct fence *fence = ctx;
 
@@ -46,7 +46,7 @@ static void on_taken(void *ctx, struct kube_response *res)
     }
 }
 
-static void take(struct fence *fence)
+static void acquire_lease(struct fence *fence)
 {
     AUTO(json) cJSON *body = body_of(fence);
 
@@ -59,7 +59,7 @@ static void take(struct fence *fence)
                   .query = (const char *[]){"fieldManager", "before-uninstall", "force", "true", NULL},
                   .body = body,
                   .content_type = KUBE_APPLY_PATCH},
-              on_taken, fence);
+              on_acquired, fence);
 }
 
 void fence_raise(struct fence *fence)
@@ -67,7 +67,7 @@ void fence_raise(struct fence *fence)
     if (fence->state != FENCE_DOWN && fence->state != FENCE_SETTLED)
         return;
     fence->state = fence->state == FENCE_DOWN ? FENCE_RAISING : FENCE_RENEWING;
-    take(fence);
+    acquire_lease(fence);
 }
 
 void fence_give_up(struct fence *fence)

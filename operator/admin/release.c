@@ -7,7 +7,7 @@
 #include "operator/admin/sync_client.h"
 #include "operator/api/partition/orphan.h"
 
-enum { AGAIN_MS = 500 };
+enum { POLL_MS = 500 };
 #define PODS_PAGE "200"
 
 struct settings {
@@ -16,7 +16,7 @@ struct settings {
 };
 
 static const struct opt ROWS[] = {
-    ASKING_PARTITION_ROWS,
+    SYNC_CLIENT_PARTITION_ROWS,
     {.flag = "seconds",
      .type = OPT_U32,
      .offset = offsetof(struct settings, seconds),
@@ -25,7 +25,7 @@ static const struct opt ROWS[] = {
      .help = "Seconds to wait for the release",
      .min = 1,
      .max = 86400},
-    ASKING_NAMESPACE_ROW,
+    SYNC_CLIENT_NAMESPACE_ROW,
     SYNC_CLIENT_URL_ROWS(offsetof(struct sync_client_settings, operator_url)),
     SUBCOMMAND_ACCESS_ROWS,
     {0},
@@ -42,7 +42,7 @@ static const struct opts_spec SPEC = {
 
 /* ---- who uses it ---- */
 
-static void note_users(const cJSON *list, const char *job_key, struct strv *users)
+static void add_users(const cJSON *list, const char *job_key, struct strv *users)
 {
     JSON_EACH (item, json_at(list, "items")) {
         AUTO(pod) struct pod *pod = pod_parse(item);
@@ -71,7 +71,7 @@ static bool find_users(struct sync_client *sync_client, const char *job_key, str
 
         if (!list)
             return err_wrap(err, "pods of namespace %s", ns);
-        note_users(list, job_key, users);
+        add_users(list, job_key, users);
         mem_set_str(&more, json_str(list, "metadata/continue", ""));
     } while (*more);
     return true;
@@ -80,8 +80,8 @@ static bool find_users(struct sync_client *sync_client, const char *job_key, str
 /* ---- its record ---- */
 
 /* Its IPUs are free when the record has gone, or stays only to keep the id from being used again. */
-static bool await_end(struct sync_client *sync_client, const char *ns, const char *id, uint32_t seconds,
-                      struct err *err)
+static bool await_release(struct sync_client *sync_client, const char *ns, const char *id, uint32_t seconds,
+                          struct err *err)
 {
     int64_t until = loop_clock_ms() + (int64_t)seconds * 1000;
 
@@ -100,20 +100,20 @@ static bool await_end(struct sync_client *sync_client, const char *ns, const cha
                            "not released after %u s; the operator keeps trying, see its log for responses of "
                            "the V-IPU controller",
                            seconds);
-        sync_sleep(sync_client, AGAIN_MS);
+        sync_sleep(sync_client, POLL_MS);
     }
 }
 
 /* ---- the whole ---- */
 
-static bool complain(const struct orphan *orphan, const struct strv *problems)
+static bool print_problems(const struct orphan *orphan, const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
         (void)fprintf(stderr, "ipu-operator: partition %s: %s\n", orphan->id, problems->items[i]);
     return problems->count == 0;
 }
 
-static bool finish_ready(struct sync_client *sync_client, const struct orphan *orphan, struct err *err)
+static bool check_release(struct sync_client *sync_client, const struct orphan *orphan, struct err *err)
 {
     AUTO(strv) struct strv users = {0};
     AUTO(strv) struct strv problems = {0};
@@ -123,7 +123,7 @@ static bool finish_ready(struct sync_client *sync_client, const struct orphan *o
             return false;
     }
     orphan_check_release(orphan, &users, &problems);
-    return complain(orphan, &problems);
+    return print_problems(orphan, &problems);
 }
 
 static bool release(struct sync_client *sync_client, const void *ctx, struct err *err)
@@ -135,11 +135,11 @@ static bool release(struct sync_client *sync_client, const void *ctx, struct err
     AUTO(record) struct record *record = NULL;
 
     if (!page || !orphan_find(page, id, settings->sync_client.controller, &orphan, err) ||
-        !finish_ready(sync_client, &orphan, err))
+        !check_release(sync_client, &orphan, err))
         return false;
     record = orphan_record_of_release(&orphan);
     if (!settings->sync_client.dry_run && (!sync_create_record(sync_client, ns, record, err) ||
-                                           !await_end(sync_client, ns, id, settings->seconds, err)))
+                                           !await_release(sync_client, ns, id, settings->seconds, err)))
         return err_wrap(err, "partition %s", id);
     return printf("%s partition %s (%u %s) on V-IPU controller %s%s.\n",
                   settings->sync_client.dry_run ? "Would release" : "Released", id, orphan.ipus,

@@ -11,10 +11,10 @@
 #include "operator/api/names.h"
 #include "operator/kube/client/client.h"
 
-enum { AGAIN_MS = 1000, ANSWER_MS = 15000 };
+enum { RETRY_MS = 1000, TIMEOUT_MS = 15000 };
 
 struct settings {
-    struct subcommand_access controller_secret;
+    struct subcommand_access access;
     char *ns, *operator_url;
     bool jobs, admission;
     uint32_t seconds;
@@ -63,17 +63,17 @@ static const struct opts_spec SPEC = {
 struct check;
 
 /* One question, asked until it is answered well, or will not be. */
-struct question {
+struct probe {
     const char *name;
-    void (*ask)(struct question *question);
+    void (*start)(struct probe *probe);
     struct check *check;
-    struct loop_timer again;
-    char *trouble; /* the last one; NULL: answered well */
-    bool is_told;  /* the leader has answered, well or not */
-    bool is_over;  /* there is no hope of another answer */
+    struct loop_timer retry_timer;
+    char *trouble;          /* the last one; NULL: answered well */
+    bool has_leader_result; /* the leader has answered, well or not */
+    bool is_final;          /* there is no hope of another answer */
 };
 
-enum { HEALTH, CONTROLLERS, ADMISSION, QUESTIONS };
+enum { HEALTH, CONTROLLERS, ADMISSION, PROBES };
 
 struct check {
     const struct settings *settings;
@@ -81,36 +81,36 @@ struct check {
     struct http_client *http;
     struct kube *kube;
     struct loop_timer deadline;
-    struct question questions[QUESTIONS];
-    size_t open; /* questions that are still asked */
+    struct probe probes[PROBES];
+    size_t pending; /* questions that are still asked */
 };
 
 /* trouble_take: NULL when all is well. */
-static void answered(struct question *q, char *trouble_take);
+static void set_result(struct probe *q, char *trouble_take);
 
-static void on_again(struct loop_timer *timer)
+static void on_retry(struct loop_timer *timer)
 {
-    struct question *q = CONTAINER_OF(timer, struct question, again);
+    struct probe *q = CONTAINER_OF(timer, struct probe, retry_timer);
 
-    q->ask(q);
+    q->start(q);
 }
 
-static void answered(struct question *q, char *trouble_take)
+static void set_result(struct probe *q, char *trouble_take)
 {
     struct check *check = q->check;
 
     mem_free(q->trouble);
     q->trouble = trouble_take;
-    if (q->trouble && !q->is_over)
-        loop_timer_start(check->loop, &q->again, AGAIN_MS, on_again);
-    else if (--check->open == 0)
+    if (q->trouble && !q->is_final)
+        loop_timer_start(check->loop, &q->retry_timer, RETRY_MS, on_retry);
+    else if (--check->pending == 0)
         loop_stop(check->loop);
 }
 
 /* ---- the operator's pages ---- */
 
 /* Each time by a new connection: behind the Service there are several replicas, and only one leads. */
-static void get_page(struct question *q, const char *path, http_done_fn done)
+static void get_page(struct probe *q, const char *path, http_done_fn done)
 {
     AUTO(mem) char *url = mem_printf("%s%s", q->check->settings->operator_url, path);
 
@@ -118,7 +118,7 @@ static void get_page(struct question *q, const char *path, http_done_fn done)
               &(struct http_request){.method = "GET",
                                      .url = url,
                                      .headers = (const char *const[]){"Connection: close", NULL},
-                                     .timeout_ms = ANSWER_MS,
+                                     .timeout_ms = TIMEOUT_MS,
                                      .on_done = done,
                                      .ctx = q});
 }
@@ -135,17 +135,17 @@ static char *page_trouble(const struct http_response *res, const struct err *err
 
 static void on_health(void *ctx, const struct http_response *res, const struct err *err)
 {
-    answered(ctx, page_trouble(res, err));
+    set_result(ctx, page_trouble(res, err));
 }
 
-static void ask_health(struct question *q)
+static void probe_health(struct probe *q)
 {
     get_page(q, "/health", on_health);
 }
 
 /* Which are silent, yours; NULL: none. It is over when all of them have been for longer than is asked here.
  */
-static char *silent_controllers(const cJSON *controllers, uint32_t seconds, bool *ret_is_over)
+static char *list_unresponsive(const cJSON *controllers, uint32_t seconds, bool *ret_is_over)
 {
     AUTO(str) struct str out = {0};
 
@@ -165,7 +165,7 @@ static char *silent_controllers(const cJSON *controllers, uint32_t seconds, bool
     return out.len ? str_take(&out) : NULL;
 }
 
-static char *judge_controllers(struct question *q, struct slice page)
+static char *check_controllers(struct probe *q, struct slice page)
 {
     struct err err = {0};
     AUTO(json) cJSON *body = json_parse(page, &err);
@@ -175,25 +175,26 @@ static char *judge_controllers(struct question *q, struct slice page)
         return mem_printf("the response of the operator is not valid JSON: %s", err.msg);
     if (cJSON_GetArraySize(controllers) == 0)
         return mem_strdup("none configured; set global.vipuControllers");
-    return silent_controllers(controllers, q->check->settings->seconds, &q->is_over);
+    return list_unresponsive(controllers, q->check->settings->seconds, &q->is_final);
 }
 
 static void on_controllers(void *ctx, const struct http_response *res, const struct err *err)
 {
-    struct question *q = ctx;
+    struct probe *q = ctx;
     char *trouble = page_trouble(res, err);
 
     if (!trouble) {
-        trouble = judge_controllers(q, res->body);
-        q->is_told = true;
-    } else if (q->is_told) { /* what the leader said is worth more than that a standby knows nothing */
+        trouble = check_controllers(q, res->body);
+        q->has_leader_result = true;
+    } else if (q->has_leader_result) { /* what the leader said is worth more than that a standby knows nothing
+                                        */
         mem_free(trouble);
         trouble = TAKE(q->trouble);
     }
-    answered(q, trouble);
+    set_result(q, trouble);
 }
 
-static void ask_controllers(struct question *q)
+static void probe_controllers(struct probe *q)
 {
     get_page(q, "/controllers", on_controllers);
 }
@@ -201,13 +202,13 @@ static void ask_controllers(struct question *q)
 /* ---- the API server ---- */
 
 /* With a part for the end of its container. */
-#define TRIED_JOB(part)                                                                                      \
+#define DRY_RUN_JOB(part)                                                                                    \
     SLICE_LIT("{\"apiVersion\":\"" API_GROUP_VERSION "\",\"kind\":\"" API_KIND                               \
               "\",\"metadata\":{\"generateName\":\"self-check-\"},\"spec\":{\"jobInstances\":1,"             \
               "\"ipusPerJobInstance\":\"1\",\"workers\":{\"template\":{\"spec\":{\"containers\":[{"          \
               "\"name\":\"main\",\"image\":\"self-check\"" part "}]}}}}}")
 
-static void dry_run_job(struct question *q, struct slice text, kube_done_fn done)
+static void dry_run_job(struct probe *q, struct slice text, kube_done_fn done)
 {
     struct err err = {0};
     AUTO(json) cJSON *job = json_parse(text, &err);
@@ -218,43 +219,43 @@ static void dry_run_job(struct question *q, struct slice text, kube_done_fn done
                                      .ns = q->check->settings->ns,
                                      .query = (const char *const[]){"dryRun", "All", NULL},
                                      .body = job,
-                                     .timeout_ms = ANSWER_MS},
+                                     .timeout_ms = TIMEOUT_MS},
               done, q);
 }
 
-static char *refusal(const struct kube_response *res)
+static char *rejection_text(const struct kube_response *res)
 {
     return mem_strdup(res->message[0] ? res->message : res->err.msg);
 }
 
 /* The mistake is one that only the validating webhook looks for, not the resource definition. */
-static void on_mistake_judged(void *ctx, struct kube_response *res)
+static void on_invalid_dry_run(void *ctx, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE)
-        answered(ctx, mem_strdup("the validating webhook was not called: an invalid IPUJob was accepted"));
+        set_result(ctx, mem_strdup("the validating webhook was not called: an invalid IPUJob was accepted"));
     else
-        answered(ctx, strstr(res->message, "containers[0].env[0].value") ? NULL : refusal(res));
+        set_result(ctx, strstr(res->message, "containers[0].env[0].value") ? NULL : rejection_text(res));
 }
 
-static void on_judged(void *ctx, struct kube_response *res)
+static void on_dry_run(void *ctx, struct kube_response *res)
 {
-    struct question *q = ctx;
+    struct probe *q = ctx;
 
     if (res->err.kind != ERR_NONE)
-        answered(q, refusal(res));
+        set_result(q, rejection_text(res));
     else if (!q->check->settings->admission)
-        answered(q, NULL);
+        set_result(q, NULL);
     else if (!json_str(res->body, "spec/cleanPodPolicy", NULL))
-        answered(q, mem_strdup("the mutating webhook was not called: defaults were not set"));
+        set_result(q, mem_strdup("the mutating webhook was not called: defaults were not set"));
     else
         dry_run_job(
-            q, TRIED_JOB(",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"self-check\"}]"),
-            on_mistake_judged);
+            q, DRY_RUN_JOB(",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"self-check\"}]"),
+            on_invalid_dry_run);
 }
 
-static void ask_admission(struct question *q)
+static void probe_admission(struct probe *q)
 {
-    dry_run_job(q, TRIED_JOB(""), on_judged);
+    dry_run_job(q, DRY_RUN_JOB(""), on_dry_run);
 }
 
 /* ---- the whole ---- */
@@ -264,19 +265,19 @@ static void on_deadline(struct loop_timer *timer)
     loop_stop(CONTAINER_OF(timer, struct check, deadline)->loop);
 }
 
-static bool is_asked(const struct check *check, size_t question)
+static bool is_enabled(const struct check *check, size_t probe)
 {
-    return question != ADMISSION || check->settings->jobs;
+    return probe != ADMISSION || check->settings->jobs;
 }
 
-static int tell(const struct check *check)
+static int print_results(const struct check *check)
 {
     int exit_code = SUBCOMMAND_OK;
 
-    for (size_t i = 0; i < QUESTIONS; i++) {
-        const struct question *q = &check->questions[i];
+    for (size_t i = 0; i < PROBES; i++) {
+        const struct probe *q = &check->probes[i];
 
-        if (is_asked(check, i))
+        if (is_enabled(check, i))
             printf("%s: %s\n", q->name, q->trouble ? q->trouble : "ok");
         if (q->trouble)
             exit_code = SUBCOMMAND_FAILED;
@@ -284,34 +285,34 @@ static int tell(const struct check *check)
     return exit_code;
 }
 
-static void begin(struct check *check)
+static void start_checks(struct check *check)
 {
     static const struct {
         const char *name;
-        void (*ask)(struct question *question);
-    } rows[QUESTIONS] = {
-        [HEALTH] = {"operator", ask_health},
-        [CONTROLLERS] = {"V-IPU controllers", ask_controllers},
-        [ADMISSION] = {"IPUJobs", ask_admission},
+        void (*start)(struct probe *probe);
+    } rows[PROBES] = {
+        [HEALTH] = {"operator", probe_health},
+        [CONTROLLERS] = {"V-IPU controllers", probe_controllers},
+        [ADMISSION] = {"IPUJobs", probe_admission},
     };
 
-    for (size_t i = 0; i < QUESTIONS; i++) {
-        if (!is_asked(check, i))
+    for (size_t i = 0; i < PROBES; i++) {
+        if (!is_enabled(check, i))
             continue;
-        check->open++;
-        check->questions[i] = (struct question){
-            .name = rows[i].name, .ask = rows[i].ask, .check = check, .trouble = mem_strdup("timed out")};
-        rows[i].ask(&check->questions[i]);
+        check->pending++;
+        check->probes[i] = (struct probe){
+            .name = rows[i].name, .start = rows[i].start, .check = check, .trouble = mem_strdup("timed out")};
+        rows[i].start(&check->probes[i]);
     }
     loop_timer_start(check->loop, &check->deadline, (int64_t)check->settings->seconds * 1000, on_deadline);
 }
 
-static void end(struct check *check)
+static void release_checks(struct check *check)
 {
     loop_timer_stop(&check->deadline);
-    for (size_t i = 0; i < QUESTIONS; i++) {
-        loop_timer_stop(&check->questions[i].again);
-        mem_free(check->questions[i].trouble);
+    for (size_t i = 0; i < PROBES; i++) {
+        loop_timer_stop(&check->probes[i].retry_timer);
+        mem_free(check->probes[i].trouble);
     }
 }
 
@@ -327,10 +328,10 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
         (void)fprintf(stderr, "%s: %s\n", SPEC.program, err.msg);
         return SUBCOMMAND_FAILED;
     }
-    begin(&check);
+    start_checks(&check);
     loop_run(check.loop);
-    exit_code = tell(&check);
-    end(&check);
+    exit_code = print_results(&check);
+    release_checks(&check);
     http_client_free(check.http);
     return exit_code;
 }
@@ -339,5 +340,5 @@ int self_check_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {0};
 
-    return subcommand_main(&SPEC, &settings.controller_secret, run, argc, argv, env);
+    return subcommand_main(&SPEC, &settings.access, run, argc, argv, env);
 }

@@ -8,7 +8,8 @@
 #include "operator/kube/client/client.h"
 #include "operator/kube/auth/client_config.h"
 
-static int connect_and(subcommand_fn run, struct subcommand_access *access, const char *(*env)(const char *))
+static int run_connected(subcommand_fn run, struct subcommand_access *access,
+                         const char *(*env)(const char *))
 {
     struct client_config client_config = {0};
     struct err err = {0};
@@ -36,7 +37,7 @@ static int connect_and(subcommand_fn run, struct subcommand_access *access, cons
     return exit_code;
 }
 
-static void take_word(struct subcommand_access *access, const struct strv *words, struct strv *problems)
+static void read_argument(struct subcommand_access *access, const struct strv *words, struct strv *problems)
 {
     size_t taken = access->noun && words->count ? 1 : 0;
 
@@ -67,11 +68,11 @@ int subcommand_main(const struct opts_spec *spec, struct subcommand_access *acce
         break;
     case OPTS_RUN:
     case OPTS_BAD:
-        take_word(access, &words, &problems);
+        read_argument(access, &words, &problems);
         for (size_t i = 0; i < problems.count; i++)
             (void)fprintf(stderr, "%s: %s\n", spec->program, problems.items[i]);
         if (problems.count == 0)
-            exit_code = connect_and(run, access, env);
+            exit_code = run_connected(run, access, env);
         break;
     }
     mem_free(access->word);

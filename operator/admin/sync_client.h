@@ -26,7 +26,7 @@ struct sync_client_settings {
 };
 
 /* Which partition, and whether in earnest; for verbs that name one. */
-#define ASKING_PARTITION_ROWS                                                                                \
+#define SYNC_CLIENT_PARTITION_ROWS                                                                           \
     {.flag = "dry-run",                                                                                      \
      .type = OPT_FLAG,                                                                                       \
      .offset = offsetof(struct sync_client_settings, dry_run),                                               \
@@ -39,7 +39,7 @@ struct sync_client_settings {
     }
 
 /* Where records are made. */
-#define ASKING_NAMESPACE_ROW                                                                                 \
+#define SYNC_CLIENT_NAMESPACE_ROW                                                                            \
     {                                                                                                        \
         .flag = "namespace", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, ns),           \
         .arg = "NAME", .help = "Namespace of the operator; default: namespace of the pod or of the context"  \

@@ -14,7 +14,7 @@
 #define UNSIZED_MS 1000
 #define UNSIZED_MAX 3
 /* How soon a changed Secret is noticed, once its files are there. */
-#define ACCESS_MS 1000
+#define SECRET_READ_MS 1000
 
 static void plan_poll(struct controller *c, int64_t at_most_ms);
 
@@ -65,7 +65,7 @@ static void update_trackers(struct controller *c, int64_t begun_ms)
     const char *id;
     void *value;
 
-    for (size_t i = 0; map_next(&c->parts, &i, &id, &value);)
+    for (size_t i = 0; map_next(&c->trackers, &i, &id, &value);)
         partition_tracker_observe(value, map_get(&c->listed_by_id, id), begun_ms);
 }
 
@@ -83,11 +83,11 @@ static void set_trouble(struct controller *c, const char *text)
     mem_set_str(&c->face.trouble, text);
 }
 
-static void tell_trouble(struct controller *c)
+static void report_trouble(struct controller *c)
 {
     void *value;
 
-    for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);)
+    for (size_t i = 0; map_next(&c->trackers, &i, NULL, &value);)
         partition_tracker_set_unavailable(value, c->face.trouble);
 }
 
@@ -112,7 +112,7 @@ static void on_not_listed(struct controller *c, const struct vipu_result *result
     set_trouble(c, err.msg);
     if (trouble_has_changed(c, err.kind) || was_known) {
         report_capacity(c);
-        tell_trouble(c);
+        report_trouble(c);
     }
     plan_poll(c, 0);
 }
@@ -138,7 +138,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     c->trouble_kind = ERR_NONE;
     set_trouble(c, NULL);
     if (was_troubled)
-        tell_trouble(c);
+        report_trouble(c);
     index_list(c);
     print = fingerprint(&c->listed);
     if (print != c->fingerprint)
@@ -198,16 +198,16 @@ static void apply_secret(struct controller *c)
 }
 
 /* The Secret is mounted as files, and they change when it does. */
-static void refresh_access(struct controller *c)
+static void refresh_secret(struct controller *c)
 {
     const char *secret = c->face.config->secret;
     AUTO(controller_secret) struct controller_secret fresh = {0};
     AUTO(mem) char *folder = NULL;
     struct err err;
 
-    if (!secret || (c->access_at_ms && controller_now_ms(c) < c->access_at_ms + ACCESS_MS))
+    if (!secret || (c->secret_read_ms && controller_now_ms(c) < c->secret_read_ms + SECRET_READ_MS))
         return;
-    c->access_at_ms = controller_now_ms(c);
+    c->secret_read_ms = controller_now_ms(c);
     folder = mem_printf("%s/%s", c->pool->options.credentials, secret);
     if (!controller_secret_read(folder, &fresh, &err)) {
         err_wrap(&err, "%s: Secret %s", c->face.config->name, secret);
@@ -225,7 +225,7 @@ static void poll_now(struct controller *c)
 {
     int64_t now = controller_now_ms(c);
 
-    refresh_access(c);
+    refresh_secret(c);
     if (!c->list_call) {
         c->list_begun_ms = now;
         c->list_call = vipu_list_partitions(c->client, NULL, POOL_DEADLINE_MS, on_listed, c);
@@ -244,11 +244,11 @@ static void on_timer(struct loop_timer *timer)
     poll_now(c);
 }
 
-static bool is_under_way(const struct controller *c)
+static bool has_work_in_flight(const struct controller *c)
 {
     void *value;
 
-    for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);) {
+    for (size_t i = 0; map_next(&c->trackers, &i, NULL, &value);) {
         if (partition_tracker_is_in_flight(value))
             return true;
     }
@@ -264,12 +264,12 @@ static int64_t next_delay(struct controller *c)
         return backoff_delay_ms(&down, c->failures, loop_random_u32());
     if (!c->has_sized && !c->count_call)
         return UNSIZED_MS;
-    if (is_under_way(c)) {
+    if (has_work_in_flight(c)) {
         delay = c->poll_ms;
         c->poll_ms = 2 * delay < POLL_BUSY_MAX_MS ? 2 * delay : POLL_BUSY_MAX_MS;
         return delay;
     }
-    return c->parts.count || c->pool->waiting ? POLL_USED_MS : POLL_IDLE_MS;
+    return c->trackers.count || c->pool->waiting ? POLL_USED_MS : POLL_IDLE_MS;
 }
 
 /* at_most_ms 0: as often as the state of things asks for. An earlier plan stays. */
@@ -328,9 +328,9 @@ void controller_stop(struct controller *c)
     void *value;
 
     loop_timer_stop(&c->timer);
-    for (size_t i = 0; map_next(&c->parts, &i, NULL, &value);)
+    for (size_t i = 0; map_next(&c->trackers, &i, NULL, &value);)
         partition_tracker_free(value);
-    map_release(&c->parts);
+    map_release(&c->trackers);
     vipu_client_free(c->client);
     map_release(&c->listed_by_id);
     vipu_partitions_release(&c->listed);

@@ -7,7 +7,7 @@
 /* A reset that V-IPU has acknowledged, and says nothing of. */
 #define AWAIT_RESET_MS 60000
 
-static void tell_part(struct partition_tracker *partition_tracker)
+static void report_partition(struct partition_tracker *partition_tracker)
 {
     partition_tracker->view.trouble = partition_tracker->trouble;
     partition_tracker->view.busy =
@@ -38,7 +38,7 @@ static enum partition_state state_of(const struct vipu_partition *listed)
 
 static void on_status(void *ctx, const struct vipu_result *result, struct vipu_status *status);
 
-static void ask_status(struct partition_tracker *partition_tracker)
+static void request_status(struct partition_tracker *partition_tracker)
 {
     if (!partition_tracker->status_call)
         partition_tracker->status_call =
@@ -48,12 +48,12 @@ static void ask_status(struct partition_tracker *partition_tracker)
 
 static void schedule_retry(struct partition_tracker *partition_tracker)
 {
-    static const struct backoff patience = {.first_ms = 500, .max_ms = 15000};
+    static const struct backoff retry_backoff = {.first_ms = 500, .max_ms = 15000};
 
     partition_tracker->failures++;
     partition_tracker->view.retry_at_ms =
         controller_now_ms(partition_tracker->controller) +
-        backoff_delay_ms(&patience, partition_tracker->failures, loop_random_u32());
+        backoff_delay_ms(&retry_backoff, partition_tracker->failures, loop_random_u32());
 }
 
 static void end_await(struct partition_tracker *partition_tracker, bool is_fresh)
@@ -119,13 +119,13 @@ static void update_await(struct partition_tracker *partition_tracker)
         if (state == PART_ABSENT)
             end_await(partition_tracker, false); /* somebody removed it meanwhile */
         else
-            ask_status(partition_tracker);
+            request_status(partition_tracker);
         break;
     case AWAIT_GONE:
         if (state == PART_ABSENT && partition_tracker->status_says_gone)
             end_await(partition_tracker, false);
         else if (state == PART_ABSENT)
-            ask_status(partition_tracker);
+            request_status(partition_tracker);
         break;
     }
     check_await_timeout(partition_tracker);
@@ -139,7 +139,7 @@ static void note_health(struct partition_tracker *partition_tracker, enum partit
         partition_tracker->view.resets_failing_since_ms = 0;
 }
 
-static void see(struct partition_tracker *partition_tracker, const struct vipu_partition *listed)
+static void apply_listed(struct partition_tracker *partition_tracker, const struct vipu_partition *listed)
 {
     enum partition_state before = partition_tracker->view.state, now = state_of(listed);
     bool was_busy = partition_tracker->view.busy;
@@ -163,10 +163,10 @@ static void see(struct partition_tracker *partition_tracker, const struct vipu_p
     partition_tracker->view.gcds = listed ? listed->num_gcds : 0;
     update_await(partition_tracker);
     if (now == PART_ERROR && before != PART_ERROR)
-        ask_status(partition_tracker);
+        request_status(partition_tracker);
     if (now != before || was_fresh != partition_tracker->view.fresh ||
         was_busy != (partition_tracker->call != NULL || partition_tracker->await != AWAIT_NOTHING))
-        tell_part(partition_tracker);
+        report_partition(partition_tracker);
 }
 
 void partition_tracker_observe(struct partition_tracker *partition_tracker,
@@ -174,10 +174,10 @@ void partition_tracker_observe(struct partition_tracker *partition_tracker,
 {
     if (partition_tracker->call || begun_ms <= partition_tracker->last_write_ms)
         return; /* this list may be older than our own write */
-    see(partition_tracker, listed);
+    apply_listed(partition_tracker, listed);
     if (partition_tracker->view.outcome_unknown && begun_ms > partition_tracker->view.settle_at_ms) {
         partition_tracker->view.outcome_unknown = false;
-        tell_part(partition_tracker);
+        report_partition(partition_tracker);
     }
 }
 
@@ -211,7 +211,7 @@ static void end_write(struct partition_tracker *partition_tracker)
     partition_tracker->view.state =
         partition_tracker->await == AWAIT_RESET ? partition_tracker->view.state : PART_UNKNOWN;
     controller_poll_soon(partition_tracker->controller);
-    tell_part(partition_tracker);
+    report_partition(partition_tracker);
 }
 
 static void on_created(void *ctx, const struct vipu_result *result, const char *id)
@@ -296,7 +296,7 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
     if (result->err.kind != ERR_NONE) {
         if (partition_tracker->await == AWAIT_RESET)
             mem_set_str(&partition_tracker->trouble, result->err.msg);
-        tell_part(partition_tracker);
+        report_partition(partition_tracker);
         return;
     }
     if (partition_tracker->await == AWAIT_RESET) {
@@ -311,11 +311,11 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
             end_await(partition_tracker, true);
         else
             end_await_in_error(partition_tracker);
-        tell_part(partition_tracker);
+        report_partition(partition_tracker);
     }
     if (status->error_count) {
         mem_set_str(&partition_tracker->trouble, status->errors[0]);
-        tell_part(partition_tracker);
+        report_partition(partition_tracker);
     }
 }
 
@@ -355,7 +355,7 @@ void partition_tracker_set_unavailable(struct partition_tracker *partition_track
 {
     if (partition_tracker->view.state == PART_UNKNOWN)
         mem_set_str(&partition_tracker->trouble, trouble);
-    tell_part(partition_tracker);
+    report_partition(partition_tracker);
 }
 
 bool partition_tracker_is_in_flight(const struct partition_tracker *partition_tracker)

@@ -31,7 +31,7 @@ static struct partition_tracker *find_tracked(const struct pool *pool, const cha
 {
     struct controller *c = find_controller(pool, controller);
 
-    return c ? map_get(&c->parts, id) : NULL;
+    return c ? map_get(&c->trackers, id) : NULL;
 }
 
 void pool_follow(struct pool *pool, const struct pool_track *track)
@@ -41,10 +41,10 @@ void pool_follow(struct pool *pool, const struct pool_track *track)
 
     if (!c)
         return;
-    partition_tracker = map_get(&c->parts, track->id);
+    partition_tracker = map_get(&c->trackers, track->id);
     if (!partition_tracker) {
         partition_tracker = partition_tracker_new(c, track);
-        map_set(&c->parts, track->id, partition_tracker);
+        map_set(&c->trackers, track->id, partition_tracker);
         controller_poll_soon(c);
     }
     partition_tracker->size = track->size;
@@ -55,7 +55,7 @@ void pool_follow(struct pool *pool, const struct pool_track *track)
 void pool_forget(struct pool *pool, const char *controller, const char *id)
 {
     struct controller *c = find_controller(pool, controller);
-    struct partition_tracker *partition_tracker = c ? map_remove(&c->parts, id) : NULL;
+    struct partition_tracker *partition_tracker = c ? map_remove(&c->trackers, id) : NULL;
 
     if (partition_tracker)
         partition_tracker_free(partition_tracker);
@@ -180,7 +180,7 @@ struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
     const char *id;
     void *value;
 
-    for (size_t i = 0; map_next(&c->parts, &i, &id, &value);) {
+    for (size_t i = 0; map_next(&c->trackers, &i, &id, &value);) {
         const struct partition_tracker *partition_tracker = value;
 
         if (partition_tracker->reserves && !map_get(&c->listed_by_id, id))
@@ -192,7 +192,7 @@ struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
 bool pool_reserves(const struct pool *pool, const char *id)
 {
     for (size_t i = 0; i < pool->count; i++) {
-        const struct partition_tracker *partition_tracker = map_get(&pool->controllers[i].parts, id);
+        const struct partition_tracker *partition_tracker = map_get(&pool->controllers[i].trackers, id);
 
         if (partition_tracker && partition_tracker->reserves)
             return true;

@@ -15,7 +15,7 @@ struct controller {
     struct loop_timer timer;
     struct vipu_partitions listed;
     struct map listed_by_id;
-    struct map parts; /* id -> struct partition_tracker */
+    struct map trackers; /* id -> struct partition_tracker */
     struct vipu_call *list_call, *count_call;
     int64_t list_begun_ms; /* of the one in flight */
     int64_t count_at_ms;   /* when it was asked last; 0: never */
@@ -27,9 +27,9 @@ struct controller {
     unsigned failures;
     enum err_kind trouble_kind;
     struct controller_secret controller_secret;
-    int64_t access_at_ms; /* when its files were read last; 0: never */
-    bool has_credentials; /* the client has it */
-    uint64_t fingerprint; /* of the last list, to see that something changed */
+    int64_t secret_read_ms; /* when its files were read last; 0: never */
+    bool has_credentials;   /* the client has it */
+    uint64_t fingerprint;   /* of the last list, to see that something changed */
 };
 
 struct partition_tracker {

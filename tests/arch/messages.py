@@ -25,7 +25,7 @@ CALLS = {
         ("operator/options.c", "base/core/opts.c", "base/io", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
          "operator/api/partition/orphan.c"): REFUSAL,
         ("operator/pool/config.c",): (*REFUSAL, r"\bret_problem =\s*mem_printf\(@"),
-        ("operator/kube/auth/kubeconfig.c",): (r"\brefuse\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),
+        ("operator/kube/auth/kubeconfig.c",): (r"\breject\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),
         ("base/doc",): (*REFUSAL, r"\bcomplain\([^;]*?, @", r"\bwhat = (?:mem_printf\()?@", r"\bproblem : @"),
         ("operator/admin",): (*REFUSAL, r"\bfprintf\(stderr,\s*@", r"(?<!n)\bprintf\(@", r"\bputs\(@",
                               r"\bmem_(?:strdup|printf)\(@", r"\bstr_addf\(&(?:out|text),\s*@"),

@@ -26,7 +26,7 @@ static const char *controller_of(const cJSON *partition)
     return json_str(partition, "controller", "");
 }
 
-static char *silent_controllers(const cJSON *page)
+static char *list_unresponsive(const cJSON *page)
 {
     AUTO(str) struct str out = {0};
 
@@ -37,9 +37,9 @@ static char *silent_controllers(const cJSON *page)
     return out.len ? str_take(&out) : NULL;
 }
 
-static bool refuse_unknown(const cJSON *page, const char *id, struct err *err)
+static bool report_not_found(const cJSON *page, const char *id, struct err *err)
 {
-    AUTO(mem) char *silent = silent_controllers(page);
+    AUTO(mem) char *silent = list_unresponsive(page);
 
     if (silent)
         return err_set(err, ERR_NOT_FOUND,
@@ -48,7 +48,7 @@ static bool refuse_unknown(const cJSON *page, const char *id, struct err *err)
                    "partition %s not found; run `ipu-operator partitions` to list orphaned partitions", id);
 }
 
-static bool refuse_owned(const cJSON *partition, const char *id, struct err *err)
+static bool report_owned(const cJSON *partition, const char *id, struct err *err)
 {
     const char *job = json_str(partition, "job", "");
 
@@ -74,9 +74,9 @@ bool orphan_find(const cJSON *page, const char *id, const char *controller, stru
         found = item;
     }
     if (!found)
-        return refuse_unknown(page, id, err);
+        return report_not_found(page, id, err);
     if (has_record(found))
-        return refuse_owned(found, id, err);
+        return report_owned(found, id, err);
     *ret = (struct orphan){.id = mem_strdup(id),
                            .controller = mem_strdup(controller_of(found)),
                            .state = mem_strdup(json_str(found, "state", "?")),
@@ -119,7 +119,7 @@ bool orphan_is_used_by(const struct pod *pod, const char *job_key)
            (str_eq(pod->job_key, job_key) || has_name_of(pod, job_key));
 }
 
-static void refuse_name(const struct orphan *orphan, struct strv *problems)
+static void check_name(const struct orphan *orphan, struct strv *problems)
 {
     if (!record_can_have_name(orphan->id))
         strv_pushf(problems,
@@ -130,7 +130,7 @@ static void refuse_name(const struct orphan *orphan, struct strv *problems)
 
 void orphan_check_release(const struct orphan *orphan, const struct strv *users, struct strv *problems)
 {
-    refuse_name(orphan, problems);
+    check_name(orphan, problems);
     if (orphan->pod)
         strv_pushf(problems,
                    "pod %s was started on this partition and may still be running; delete it and wait until "
@@ -165,8 +165,8 @@ static const char *partition_of(const cJSON *page, const struct job *job, uint32
     return NULL;
 }
 
-static void refuse_instance(const struct orphan *orphan, const struct job *job, const cJSON *page,
-                            struct strv *problems)
+static void check_instance(const struct orphan *orphan, const struct job *job, const cJSON *page,
+                           struct strv *problems)
 {
     const char *other;
     uint32_t instance;
@@ -183,7 +183,7 @@ static void refuse_instance(const struct orphan *orphan, const struct job *job, 
         strv_pushf(problems, "instance %u already has partition %s", instance, other);
 }
 
-static void refuse_shape(const struct orphan *orphan, const struct job *job, struct strv *problems)
+static void check_shape(const struct orphan *orphan, const struct job *job, struct strv *problems)
 {
     if (job->problems.count) {
         strv_pushf(problems, "the job's spec is invalid: %s", job->problems.items[0]);
@@ -200,14 +200,14 @@ static void refuse_shape(const struct orphan *orphan, const struct job *job, str
 void orphan_check_adoption(const struct orphan *orphan, const struct job *job, const cJSON *page,
                            struct strv *problems)
 {
-    refuse_name(orphan, problems);
+    check_name(orphan, problems);
     if (!job->is_vendors)
         strv_push(problems, "the job is managed by this operator, which creates its partitions; release this "
                             "partition instead");
     if (job->deleting)
         strv_push(problems, "the job is being deleted; release the partition when its pods are gone");
-    refuse_instance(orphan, job, page, problems);
-    refuse_shape(orphan, job, problems);
+    check_instance(orphan, job, page, problems);
+    check_shape(orphan, job, problems);
 }
 
 /* ---- the records ---- */

@@ -36,7 +36,7 @@ static void files_auto(struct files *files)
     }
 }
 
-static bool refuse(const struct place *place, const cJSON *node, struct err *err, const char *what)
+static bool reject(const struct place *place, const cJSON *node, struct err *err, const char *what)
 {
     return err_set(err, ERR_INVALID, "%s: line %u: %s", place->file->path, yaml_line(&place->file->doc, node),
                    what);
@@ -120,7 +120,7 @@ static bool take_data(const struct place *place, const char *key, char **slot, s
 
     if (!base64_decode(text, &bytes) || bytes.len == 0 || memchr(bytes.ptr, '\0', bytes.len) != NULL) {
         AUTO(mem) char *what = mem_printf("%s is not base64-encoded PEM", key);
-        return refuse(place, node, err, what);
+        return reject(place, node, err, what);
     }
     mem_free(*slot);
     *slot = str_take(&bytes);
@@ -157,9 +157,9 @@ static bool take_server(const struct place *cluster, struct client_config *ret, 
     size_t length = strlen(server);
 
     if (!str_has_prefix(server, "https://") && !str_has_prefix(server, "http://"))
-        return refuse(cluster, cluster->node, err, "the cluster's server must be an http or https URL");
+        return reject(cluster, cluster->node, err, "the cluster's server must be an http or https URL");
     if (strpbrk(server, "@?#")) /* it is logged, and must hold no password */
-        return refuse(
+        return reject(
             cluster, cluster->node, err,
             "the cluster's server may contain only host, port and path; put credentials into the user entry");
     while (length > 0 && server[length - 1] == '/')
@@ -192,7 +192,7 @@ static bool refuse_plugins(const struct place *user, struct err *err)
             char *what = mem_printf("\"%s\" credentials are not supported; use a token (kubectl create "
                                     "token), a token file or a client certificate",
                                     refused[i]);
-            return refuse(user, node, err, what);
+            return reject(user, node, err, what);
         }
     }
     return true;
@@ -207,7 +207,7 @@ static bool take_token(const struct place *user, struct client_config *ret, stru
     if (token[0] == '\0')
         return true;
     if (strpbrk(token, " \t\r\n") != NULL)
-        return refuse(user, json_at(user->node, "token"), err, "the token contains whitespace");
+        return reject(user, json_at(user->node, "token"), err, "the token contains whitespace");
     ret->token = mem_strdup(token);
     return true;
 }
@@ -247,12 +247,12 @@ static bool run_plugin(const struct place *user, const struct place *cluster, bo
     struct exec_plugin *exec_plugin;
 
     if (!may_run)
-        return refuse(user, exec, err,
+        return reject(user, exec, err,
                       "\"exec\" credentials are supported only by the subcommands of ipu-operator; use a "
                       "token (kubectl create token), a token file or a client certificate");
     exec_plugin = exec_plugin_new(exec, folder, info, &why);
     if (exec_plugin == NULL)
-        return refuse(user, exec, err, why.msg);
+        return reject(user, exec, err, why.msg);
     return credential_files_set_exec_plugin(ret, exec_plugin, err);
 }
 
@@ -270,7 +270,7 @@ static bool take_user(const struct place *user, const struct place *cluster, boo
         !take_pem(ret, user, "client-key", offsetof(struct client_config, key_pem), &ret->key_pem, err))
         return false;
     if ((ret->cert_pem == NULL) != (ret->key_pem == NULL))
-        return refuse(user, user->node, err, "client-certificate and client-key must be set together");
+        return reject(user, user->node, err, "client-certificate and client-key must be set together");
     return true;
 }
 
@@ -284,7 +284,7 @@ static bool follow(const struct files *files, const struct place *context, const
     if (ret->node != NULL)
         return true;
     AUTO(mem) char *what = mem_printf("the context refers to %s \"%s\", which is not defined", key, name);
-    return refuse(context, context->node, err, what);
+    return reject(context, context->node, err, what);
 }
 
 bool kubeconfig_load(const char *paths, const struct client_config_options *options,

@@ -11,9 +11,9 @@
 
 enum call_state {
     CALL_WAITING, /* in line */
-    CALL_FLYING,
-    CALL_RESTING, /* before it is sent again */
-    CALL_OVER,    /* `done` follows in the next turn */
+    CALL_IN_FLIGHT,
+    CALL_BACKING_OFF, /* before it is sent again */
+    CALL_OVER,        /* `done` follows in the next turn */
 };
 
 struct kube_call {
@@ -44,7 +44,7 @@ struct kube {
     struct loop *loop;
     struct transport *transport;
     struct kube_call *first, *last;
-    unsigned window, flying; /* of the work class */
+    unsigned window, in_flight; /* of the work class */
     size_t waiting;
     kube_gate_fn may_write;
     void *gate_ctx;
@@ -95,7 +95,7 @@ void kube_free(struct kube *kube)
     if (kube == NULL)
         return;
     while (kube->first != NULL) {
-        if (kube->first->state == CALL_FLYING)
+        if (kube->first->state == CALL_IN_FLIGHT)
             http_cancel(kube->first->http);
         call_free(kube->first);
     }
@@ -143,7 +143,7 @@ static void finish_unsent(struct loop_timer *timer)
 }
 
 /* In the next turn, because callbacks never run inside kube_send. */
-static void refuse(struct kube_call *call)
+static void fail_in_next_turn(struct kube_call *call)
 {
     set_state(call, CALL_OVER);
     loop_timer_start(call->kube->loop, &call->timer, 0, finish_unsent);
@@ -211,7 +211,7 @@ static void send_again(struct loop_timer *timer)
     wait_turn(call, left_ms > 0 ? left_ms : 0);
 }
 
-static bool try_again(struct kube_call *call, const struct kube_response *res)
+static bool schedule_retry(struct kube_call *call, const struct kube_response *res)
 {
     struct kube *kube = call->kube;
     bool renew;
@@ -223,7 +223,7 @@ static bool try_again(struct kube_call *call, const struct kube_response *res)
         return false;
     if (renew)
         transport_renew(kube->transport);
-    set_state(call, CALL_RESTING);
+    set_state(call, CALL_BACKING_OFF);
     loop_timer_start(kube->loop, &call->timer, delay_ms, send_again);
     return true;
 }
@@ -237,13 +237,13 @@ static void on_answer(void *ctx, const struct http_response *http, const struct 
 
     call->http = NULL;
     if (call->class == KUBE_WORK)
-        kube->flying--;
+        kube->in_flight--;
     openmetrics_observe(
         &counters_row(transport_counters(kube->transport), call->label, call->plural)->durations,
         (uint64_t)(loop_clock_us() - call->sent_us));
     log_warning_once(kube, http->warning);
     read_answer(http, err, &res, &status);
-    if (res.err.kind != ERR_NONE && try_again(call, &res)) {
+    if (res.err.kind != ERR_NONE && schedule_retry(call, &res)) {
         cJSON_Delete(res.body);
         send_waiting(kube);
     } else {
@@ -286,35 +286,35 @@ static void send_now(struct kube_call *call)
     };
 
     loop_timer_stop(&call->timer);
-    set_state(call, CALL_FLYING);
+    set_state(call, CALL_IN_FLIGHT);
     call->retry.tries++;
     if (call->class == KUBE_WORK)
-        kube->flying++;
+        kube->in_flight++;
     counters_row(transport_counters(kube->transport), call->label, call->plural)->sent++;
     call->sent_us = loop_clock_us();
     call->http = transport_send(kube->transport, call->class, call->path, &request);
 }
 
-static void send_or_refuse(struct kube_call *call)
+static void send_or_fail(struct kube_call *call)
 {
     if (may_send(call))
         send_now(call);
     else
-        refuse(call);
+        fail_in_next_turn(call);
 }
 
 /* Those that wait stand behind at most a window of others, so the walk is short. */
 static void send_waiting(struct kube *kube)
 {
     for (struct kube_call *call = kube->first; call != NULL; call = call->next) {
-        if (kube->flying >= kube->window || kube->waiting == 0)
+        if (kube->in_flight >= kube->window || kube->waiting == 0)
             return;
         if (call->state == CALL_WAITING)
-            send_or_refuse(call);
+            send_or_fail(call);
     }
 }
 
-static void on_time_up(struct loop_timer *timer)
+static void on_timeout(struct loop_timer *timer)
 {
     struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
 
@@ -325,9 +325,9 @@ static void on_time_up(struct loop_timer *timer)
 static void wait_turn(struct kube_call *call, int64_t left_ms)
 {
     set_state(call, CALL_WAITING);
-    loop_timer_start(call->kube->loop, &call->timer, left_ms, on_time_up);
+    loop_timer_start(call->kube->loop, &call->timer, left_ms, on_timeout);
     if (call->class == KUBE_LEASE)
-        send_or_refuse(call);
+        send_or_fail(call);
     else
         send_waiting(call->kube);
 }
@@ -407,10 +407,10 @@ void kube_cancel(struct kube_call *call)
     if (call == NULL)
         return;
     kube = call->kube;
-    if (call->state == CALL_FLYING) {
+    if (call->state == CALL_IN_FLIGHT) {
         http_cancel(call->http);
         if (call->class == KUBE_WORK)
-            kube->flying--;
+            kube->in_flight--;
     }
     call_free(call);
     send_waiting(kube);
@@ -448,5 +448,5 @@ uint64_t kube_sent(const struct kube *kube, const char *method, const char *reso
 
 unsigned kube_in_flight(const struct kube *kube)
 {
-    return kube->flying;
+    return kube->in_flight;
 }

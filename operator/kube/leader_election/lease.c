@@ -10,7 +10,7 @@
 #include "operator/kube/client/client.h"
 #include "operator/kube/leader_election/lease_step.h"
 
-#define LEAVE_MS ((int64_t)2000)
+#define RELEASE_TIMEOUT_MS ((int64_t)2000)
 #define HOST_NAME_BYTES 256
 
 struct lease {
@@ -19,13 +19,13 @@ struct lease {
     struct lease_options options;
     char *ns, *name, *self;
     struct lease_state state;
-    struct err told;        /* the trouble that stands last in the log */
-    struct kube_call *call; /* NULL: none in flight */
-    bool is_writing;        /* what is in flight is no read */
+    struct err logged_trouble; /* the trouble that stands last in the log */
+    struct kube_call *call;    /* NULL: none in flight */
+    bool is_writing;           /* what is in flight is no read */
     struct loop_timer timer;
-    void (*given_back)(void *ctx); /* while leaving */
-    void *given_back_ctx;
-    struct loop_timer patience; /* while leaving */
+    void (*on_released)(void *ctx); /* while leaving */
+    void *on_released_ctx;
+    struct loop_timer release_timer; /* while leaving */
 };
 
 static void apply_output(struct lease *lease, const struct lease_output *out);
@@ -37,7 +37,7 @@ static int64_t duration_s(const struct lease *lease)
     return lease->state.duration_ms / 1000;
 }
 
-static void put_taken(const struct lease *lease, cJSON *spec, const char *now)
+static void put_acquired(const struct lease *lease, cJSON *spec, const char *now)
 {
     json_put_str(spec, "acquireTime", now);
     json_put_i64(spec, "leaseTransitions",
@@ -53,7 +53,7 @@ static void put_holder(const struct lease *lease, cJSON *spec)
     json_put_i64(spec, "leaseDurationSeconds", duration_s(lease));
     json_put_str(spec, "renewTime", now);
     if (!str_eq(lease->state.other, lease->self))
-        put_taken(lease, spec, now);
+        put_acquired(lease, spec, now);
 }
 
 static cJSON *new_body(const struct lease *lease)
@@ -103,13 +103,13 @@ static bool record_of(struct kube_response *res, struct lease_record *ret)
 static void note_trouble(struct lease *lease)
 {
     const struct err *trouble = &lease->state.trouble;
-    bool is_news = trouble->kind != lease->told.kind || trouble->code != lease->told.code;
+    bool is_news = trouble->kind != lease->logged_trouble.kind || trouble->code != lease->logged_trouble.code;
 
     if (is_news && trouble->kind != ERR_NONE)
         log_warn("lease request failed, retrying", KV("name", lease->name), KV("cause", trouble->msg));
     else if (is_news)
         log_info("lease requests recovered", KV("name", lease->name));
-    lease->told = *trouble;
+    lease->logged_trouble = *trouble;
 }
 
 static void on_read(void *ctx, struct kube_response *res)
@@ -169,19 +169,19 @@ static void on_time(struct loop_timer *timer)
     apply_output(lease, &out);
 }
 
-static void leave_end(struct lease *lease)
+static void finish_release(struct lease *lease)
 {
-    void (*given_back)(void *ctx) = lease->given_back;
+    void (*on_released)(void *ctx) = lease->on_released;
 
     loop_timer_stop(&lease->timer);
-    loop_timer_stop(&lease->patience);
+    loop_timer_stop(&lease->release_timer);
     kube_cancel(TAKE(lease->call));
-    lease->given_back = NULL;
-    if (given_back != NULL)
-        given_back(lease->given_back_ctx);
+    lease->on_released = NULL;
+    if (on_released != NULL)
+        on_released(lease->on_released_ctx);
 }
 
-static void act(struct lease *lease, enum lease_action what)
+static void send_action(struct lease *lease, enum lease_action what)
 {
     switch (what) {
     case LEASE_READ:
@@ -225,10 +225,10 @@ static void notify_owner(const struct lease *lease, const struct lease_output *o
 static void apply_output(struct lease *lease, const struct lease_output *out)
 {
     if (out->act == LEASE_END) {
-        leave_end(lease);
+        finish_release(lease);
         return;
     }
-    act(lease, out->act);
+    send_action(lease, out->act);
     watch_clock(lease, out);
     notify_owner(lease, out);
 }
@@ -273,7 +273,7 @@ void lease_free(struct lease *lease)
     if (lease == NULL)
         return;
     loop_timer_stop(&lease->timer);
-    loop_timer_stop(&lease->patience);
+    loop_timer_stop(&lease->release_timer);
     kube_cancel(lease->call);
     lease_state_release(&lease->state);
     mem_free(lease->ns);
@@ -319,9 +319,9 @@ bool lease_is_known(const struct lease *lease, int64_t clock_ms)
     return lease_state_is_known(&lease->state, clock_ms);
 }
 
-static void out_of_patience(struct loop_timer *timer)
+static void on_release_timeout(struct loop_timer *timer)
 {
-    leave_end(CONTAINER_OF(timer, struct lease, patience));
+    finish_release(CONTAINER_OF(timer, struct lease, release_timer));
 }
 
 /* In the next turn, because the caller is not prepared to hear from us inside its own call. */
@@ -329,13 +329,14 @@ void lease_release(struct lease *lease, void (*done)(void *ctx), void *ctx)
 {
     struct lease_output out;
 
-    lease->given_back = done;
-    lease->given_back_ctx = ctx;
+    lease->on_released = done;
+    lease->on_released_ctx = ctx;
     loop_timer_stop(&lease->timer);
     if (!lease->is_writing)
         kube_cancel(TAKE(lease->call));
     lease_begin_release(&lease->state, lease->call != NULL, &out);
-    loop_timer_start(lease->loop, &lease->patience, out.act == LEASE_END ? 0 : LEAVE_MS, out_of_patience);
+    loop_timer_start(lease->loop, &lease->release_timer, out.act == LEASE_END ? 0 : RELEASE_TIMEOUT_MS,
+                     on_release_timeout);
     if (out.act != LEASE_END)
-        act(lease, out.act);
+        send_action(lease, out.act);
 }

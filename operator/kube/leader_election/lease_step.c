@@ -5,8 +5,8 @@
 #define DURATION_MS ((int64_t)15000)
 #define RENEW_DEADLINE_MS ((int64_t)10000)
 #define RETRY_MS ((int64_t)2000)
-#define LOOK_MS ((int64_t)250)
-#define HURRY_MS ((int64_t)500)
+#define STANDBY_READ_MS ((int64_t)250)
+#define HOLDER_RETRY_MS ((int64_t)500)
 #define LONGEST_LEASE_S ((int64_t)3600)
 
 void lease_state_init(struct lease_state *state, const char *self)
@@ -42,13 +42,13 @@ bool lease_state_is_known(const struct lease_state *state, int64_t clock_ms)
     return state->is_held || (state->known_ms >= 0 && clock_ms < state->known_ms + state->duration_ms);
 }
 
-static void lose(struct lease_state *state, struct lease_output *out)
+static void lose_lease(struct lease_state *state, struct lease_output *out)
 {
     out->was_lost = state->is_held;
     state->is_held = false;
 }
 
-static void wait(struct lease_output *out, int64_t wait_ms)
+static void set_wait(struct lease_output *out, int64_t wait_ms)
 {
     out->act = LEASE_WAIT;
     out->wait_ms = wait_ms;
@@ -67,16 +67,16 @@ int64_t lease_request_timeout_ms(const struct lease_state *state, int64_t now_ms
 static void retry(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
 {
     int64_t left_ms = lease_deadline_ms(state) - now_ms;
-    int64_t wait_ms = state->is_held && HURRY_MS < state->retry_ms ? HURRY_MS : state->retry_ms;
+    int64_t wait_ms = state->is_held && HOLDER_RETRY_MS < state->retry_ms ? HOLDER_RETRY_MS : state->retry_ms;
 
-    wait(out, left_ms > 0 && left_ms < wait_ms ? left_ms : wait_ms);
+    set_wait(out, left_ms > 0 && left_ms < wait_ms ? left_ms : wait_ms);
 }
 
 static void check_deadline(struct lease_state *state, int64_t now_ms, struct lease_output *out)
 {
     *out = (struct lease_output){.act = LEASE_WAIT};
     if (state->is_held && now_ms >= lease_deadline_ms(state))
-        lose(state, out);
+        lose_lease(state, out);
 }
 
 /* When the one who held it last, as far as is known, must have stopped. */
@@ -97,7 +97,7 @@ void lease_on_time(struct lease_state *state, int64_t now_ms, struct lease_outpu
 }
 
 /* However short somebody has made the time in the record: its holder counts with ours. */
-static void remember(struct lease_state *state, const struct lease_record *record, int64_t now_ms)
+static void note_observed_lease(struct lease_state *state, const struct lease_record *record, int64_t now_ms)
 {
     bool changed = !str_eq(state->resource_version, record->resource_version);
 
@@ -118,7 +118,7 @@ static bool is_free(const struct lease_state *state, const struct lease_record *
     return is_given_back || now_ms >= other_ends_ms(state);
 }
 
-static void is_known_now(struct lease_state *state, int64_t now_ms)
+static void note_holder_known(struct lease_state *state, int64_t now_ms)
 {
     state->known_ms = now_ms;
     state->trouble = (struct err){0};
@@ -131,8 +131,8 @@ static void note_failure(struct lease_state *state, const struct err *err)
         state->trouble = *err;
 }
 
-static void leave_or_end(struct lease_state *state, const struct lease_record *record,
-                         struct lease_output *out)
+static void release_or_end(struct lease_state *state, const struct lease_record *record,
+                           struct lease_output *out)
 {
     bool is_ours = record != NULL && str_eq(record->holder, state->self);
 
@@ -144,40 +144,40 @@ static void leave_or_end(struct lease_state *state, const struct lease_record *r
 /* Who stands by looks more often than a holder renews, and writes exactly when a dead one's time is over: a
  * lease has a new holder within a second of being given back, and within 16 s of its holder's death. What is
  * seen late counts from then, so a quarter of a second is the most that looking costs. */
-static int64_t look_again_ms(const struct lease_state *state, int64_t now_ms)
+static int64_t next_read_ms(const struct lease_state *state, int64_t now_ms)
 {
     int64_t left_ms = other_ends_ms(state) - now_ms;
-    int64_t look_ms = state->retry_ms < LOOK_MS ? state->retry_ms : LOOK_MS;
+    int64_t look_ms = state->retry_ms < STANDBY_READ_MS ? state->retry_ms : STANDBY_READ_MS;
 
     return left_ms < look_ms ? left_ms : look_ms;
 }
 
-static void found(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
-                  struct lease_output *out)
+static void on_lease_found(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
+                           struct lease_output *out)
 {
-    remember(state, record, now_ms);
+    note_observed_lease(state, record, now_ms);
     if (str_eq(record->holder, state->self)) {
         out->act = LEASE_WRITE;
         return;
     }
     if (state->is_held)
-        lose(state, out);
+        lose_lease(state, out);
     if (is_free(state, record, now_ms)) {
         out->act = LEASE_WRITE;
         return;
     }
-    is_known_now(state, now_ms);
-    wait(out, look_again_ms(state, now_ms));
+    note_holder_known(state, now_ms);
+    set_wait(out, next_read_ms(state, now_ms));
 }
 
 /* Who held a lease that was deleted holds it still, and makes it anew. */
-static void missing(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
+static void on_lease_missing(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
 {
     bool is_others = !state->is_held && state->other != NULL && state->other[0] != '\0' &&
                      !str_eq(state->other, state->self);
 
     if (is_others && now_ms < other_ends_ms(state))
-        wait(out, look_again_ms(state, now_ms));
+        set_wait(out, next_read_ms(state, now_ms));
     else
         out->act = LEASE_CREATE;
 }
@@ -189,28 +189,28 @@ void lease_on_read(struct lease_state *state, const struct lease_record *record,
     if (record == NULL)
         note_failure(state, err);
     if (state->is_releasing)
-        leave_or_end(state, record, ret);
+        release_or_end(state, record, ret);
     else if (record != NULL)
-        found(state, record, now_ms, ret);
+        on_lease_found(state, record, now_ms, ret);
     else if (err->kind == ERR_NOT_FOUND)
-        missing(state, now_ms, ret);
+        on_lease_missing(state, now_ms, ret);
     else
         retry(state, now_ms, ret);
 }
 
-static void written(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
-                    struct lease_output *out)
+static void on_lease_written(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
+                             struct lease_output *out)
 {
-    remember(state, record, now_ms);
-    is_known_now(state, now_ms);
+    note_observed_lease(state, record, now_ms);
+    note_holder_known(state, now_ms);
     state->renewed_ms = state->sent_ms;
     out->has_started = !state->is_held && now_ms < state->sent_ms + state->renew_deadline_ms;
     state->is_held = state->is_held || out->has_started;
-    wait(out, state->sent_ms + state->retry_ms > now_ms ? state->sent_ms + state->retry_ms - now_ms : 0);
+    set_wait(out, state->sent_ms + state->retry_ms > now_ms ? state->sent_ms + state->retry_ms - now_ms : 0);
 }
 
 /* The record is not as we thought, or a write of unknown outcome changed it. */
-static void look_again(struct lease_state *state, struct lease_output *out)
+static void read_again(struct lease_state *state, struct lease_output *out)
 {
     mem_set_str(&state->resource_version, NULL);
     out->act = LEASE_READ;
@@ -231,13 +231,13 @@ void lease_on_written(struct lease_state *state, const struct lease_record *reco
     if (record == NULL)
         note_failure(state, err);
     if (state->is_releasing && (record != NULL || err->kind != ERR_CONFLICT))
-        leave_or_end(state, record, ret);
+        release_or_end(state, record, ret);
     else if (record != NULL)
-        written(state, record, now_ms, ret);
+        on_lease_written(state, record, now_ms, ret);
     else if (err->kind == ERR_NOT_FOUND && state->resource_version == NULL)
         on_namespace_missing(state, err, now_ms, ret);
     else if (err->kind == ERR_CONFLICT || err->kind == ERR_EXISTS || err->kind == ERR_NOT_FOUND)
-        look_again(state, ret);
+        read_again(state, ret);
     else
         retry(state, now_ms, ret);
 }

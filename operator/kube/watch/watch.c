@@ -33,7 +33,7 @@ struct watch {
     int64_t heard_ms;
     struct err failure;     /* ours, while the stream that it ended is ending */
     int64_t finish_wait_ms; /* >= 0: an event ended the stream, and this follows; -1: none did */
-    bool has_told_synced;
+    bool has_reported_synced;
     int64_t trouble_since_ms; /* -1: all is well */
     struct watch_counters counters;
 };
@@ -66,11 +66,11 @@ static void note_trouble(struct watch *watch)
     }
 }
 
-static void tell_synced(struct watch *watch)
+static void notify_synced(struct watch *watch)
 {
-    if (watch->has_told_synced || !watch->state.is_listed)
+    if (watch->has_reported_synced || !watch->state.is_listed)
         return;
-    watch->has_told_synced = true;
+    watch->has_reported_synced = true;
     if (watch->options.on_synced != NULL)
         watch->options.on_synced(watch->options.ctx);
 }
@@ -107,7 +107,7 @@ static void change_store(struct watch *watch, const struct watch_output *out)
     case WATCH_EFFECT_LIST_END:
         watch->counters.lists++;
         store_list_end(watch->store);
-        tell_synced(watch);
+        notify_synced(watch);
         break;
     case WATCH_EFFECT_SKIP:
         skip_other_kind(watch);
@@ -208,7 +208,7 @@ static void forget_bytes(struct watch *watch)
     list_reader_release(&watch->items);
 }
 
-static void rest(struct watch *watch, const struct watch_output *out)
+static void send_later(struct watch *watch, const struct watch_output *out)
 {
     loop_timer_start(watch->loop, &watch->timer, out->wait_ms, send);
 }
@@ -221,7 +221,7 @@ static void on_closed(struct watch *watch, const struct err *err, int64_t retry_
     input.err = err;
     input.retry_after_ms = retry_after_ms;
     step(watch, &input, &out);
-    rest(watch, &out);
+    send_later(watch, &out);
 }
 
 static void on_page_end(struct watch *watch, struct err *err)
@@ -236,7 +236,7 @@ static void on_page_end(struct watch *watch, struct err *err)
     }
     input.object = envelope;
     step(watch, &input, &out);
-    rest(watch, &out);
+    send_later(watch, &out);
 }
 
 static void on_end(void *ctx, const struct err *err, int64_t retry_after_ms)
@@ -274,7 +274,7 @@ static void on_silence(struct loop_timer *timer)
     stream_close(TAKE(watch->stream));
     forget_bytes(watch);
     step(watch, &input, &out);
-    rest(watch, &out);
+    send_later(watch, &out);
 }
 
 static void on_settled(struct loop_timer *timer)

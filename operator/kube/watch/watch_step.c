@@ -85,7 +85,7 @@ static void list_again(struct watch_state *state)
 
 /* API concepts, "Efficient detection of changes": 410 means list again. Once at once, then with patience: a
  * server that expires what it just gave would otherwise be asked without end. */
-static int64_t expire(struct watch_state *state, const struct watch_input *input)
+static int64_t forget_position(struct watch_state *state, const struct watch_input *input)
 {
     if (state->phase == WATCH_PAGES && state->continue_token != NULL)
         state->needs_full_list = true;
@@ -105,8 +105,8 @@ static int64_t use_pages(struct watch_state *state, const struct watch_input *in
     return forever ? 0 : back_off(state, &TROUBLE, input);
 }
 
-static int64_t ask_again(struct watch_state *state, const struct watch_input *input,
-                         const struct backoff *backoff)
+static int64_t retry_request(struct watch_state *state, const struct watch_input *input,
+                             const struct backoff *backoff)
 {
     if (state->phase == WATCH_STREAM_LIST && ++state->stream_failures >= STREAM_TRIES)
         return use_pages(state, input, false);
@@ -143,10 +143,10 @@ static int64_t after_failure(struct watch_state *state, const struct watch_input
         return use_pages(state, input, true);
     state->trouble = *input->err;
     if (is_version_too_large(input->err))
-        return expire(state, input);
+        return forget_position(state, input);
     switch (input->err->kind) {
     case ERR_GONE:
-        return expire(state, input);
+        return forget_position(state, input);
     case ERR_DENIED:
         return after_denial(state, input, out);
     case ERR_NOT_FOUND:
@@ -155,8 +155,8 @@ static int64_t after_failure(struct watch_state *state, const struct watch_input
         return back_off(state, &TROUBLE, input);
     case ERR_INVALID:
         if (input->err->code >= 400) /* it does not like our position or token */
-            return expire(state, input);
-        return ask_again(state, input, &TROUBLE);
+            return forget_position(state, input);
+        return retry_request(state, input, &TROUBLE);
     case ERR_NONE:
     case ERR_EXISTS:
     case ERR_CONFLICT:
@@ -165,7 +165,7 @@ static int64_t after_failure(struct watch_state *state, const struct watch_input
     case ERR_INTERNAL:
         break;
     }
-    return ask_again(state, input, &TROUBLE);
+    return retry_request(state, input, &TROUBLE);
 }
 
 static int64_t after_end(struct watch_state *state, const struct watch_input *input)
@@ -177,7 +177,7 @@ static int64_t after_end(struct watch_state *state, const struct watch_input *in
         return 0;
     }
     err_set(&state->trouble, ERR_IO, "the list ended before it was complete");
-    return ask_again(state, input, &TROUBLE);
+    return retry_request(state, input, &TROUBLE);
 }
 
 static void on_closed(struct watch_state *state, const struct watch_input *input, struct watch_output *out)
@@ -191,7 +191,7 @@ static bool is_idle_without_bookmarks(const struct watch_state *state)
     return state->phase == WATCH_FOLLOW && state->is_long && !state->supports_bookmarks;
 }
 
-static void on_quiet(struct watch_state *state, const struct watch_input *input, struct watch_output *out)
+static void on_idle(struct watch_state *state, const struct watch_input *input, struct watch_output *out)
 {
     if (is_idle_without_bookmarks(state)) {
         out->wait_ms = 0;
@@ -365,7 +365,7 @@ void watch_step(struct watch_state *state, const struct watch_input *input, stru
         on_closed(state, input, ret);
         break;
     case WATCH_INPUT_IDLE:
-        on_quiet(state, input, ret);
+        on_idle(state, input, ret);
         break;
     }
 }

@@ -84,7 +84,7 @@ char *ca_bundle_next(const char *now_there, const char *own, int64_t now_s, stru
     cas_print(&there, NULL, &there_text);
     cas_print(&there, &ours, &others_text);
     note_others(&others_text, now_s, others);
-    is_farewell = others->since_s && now_s >= others->since_s + BUNDLE_FAREWELL_S;
+    is_farewell = others->since_s && now_s >= others->since_s + CA_BUNDLE_KEEP_OTHERS_S;
     if (ours.count == 0 || (!is_farewell && cas_have_all(&there, &ours) &&
                             str_eq(str_text(&there_text), now_there ? now_there : "")))
         return NULL;
@@ -140,7 +140,7 @@ int64_t ca_bundle_next_expiry_ms(const struct ca_bundle_others others[CA_BUNDLE_
     int64_t next_ms = INT64_MAX;
 
     for (size_t i = 0; i < CA_BUNDLE_WEBHOOKS_MAX; i++) {
-        int64_t left_ms = (others[i].since_s + BUNDLE_FAREWELL_S - now_s) * 1000;
+        int64_t left_ms = (others[i].since_s + CA_BUNDLE_KEEP_OTHERS_S - now_s) * 1000;
 
         if (others[i].since_s && left_ms < next_ms)
             next_ms = left_ms;

@@ -10,7 +10,7 @@
 
 /* Others' CAs go when they have stood there, unchanged, for so long: a rollout is over by then. A replica
  * that still needs its own names it again at once. */
-#define BUNDLE_FAREWELL_S 600
+#define CA_BUNDLE_KEEP_OTHERS_S 600
 /* Of one configuration; those behind them are not cared for. */
 #define CA_BUNDLE_WEBHOOKS_MAX 8
 

@@ -11,10 +11,11 @@
 #include "operator/serve/certificates/ca_bundle.h"
 #include "operator/serve/certificates/certificate_secret.h"
 
-enum { CONFIGS = 2, HOUR_MS = 3600 * 1000, NOTICE_MS = 5 * 1000, GONE_MS = 10 * 1000 };
+enum { CONFIGS = 2, HOUR_MS = 3600 * 1000, SWITCH_DELAY_MS = 5 * 1000, RECREATE_DELAY_MS = 10 * 1000 };
 
-static const struct backoff patience = {.first_ms = 1000, .max_ms = 60 * 1000}; /* with a failure */
-static const struct backoff curiosity = {.first_ms = 100, .max_ms = 60 * 1000}; /* what a success came to */
+static const struct backoff error_backoff = {.first_ms = 1000, .max_ms = 60 * 1000}; /* with a failure */
+static const struct backoff refresh_backoff = {.first_ms = 100,
+                                               .max_ms = 60 * 1000}; /* what a success came to */
 
 /* One of the two webhook configurations. */
 struct bundle {
@@ -30,21 +31,21 @@ struct cert_rotator {
     struct loop *loop;
     struct cert_rotator_options options;
     char *ns, *name;
-    char *given;      /* the Secret, if somebody else keeps it */
-    const char *told; /* what is wrong with that one, as it was logged last */
+    char *given;                /* the Secret, if somebody else keeps it */
+    const char *logged_problem; /* what is wrong with that one, as it was logged last */
     struct watch *secret;
     struct kube_call *write;
     struct bundle bundles[CONFIGS];
-    struct certificate shown; /* what on_certificate had last */
-    struct loop_timer timer;  /* the next look without a cause */
-    char *announced;          /* the certificate whose CA API servers are taking note of */
-    struct loop_timer notice; /* while they do */
-    int64_t gone_ms;          /* since when the Secret is missed; 0: it is not */
-    bool is_unasked;          /* it is gone, and so are the configurations: that was logged */
-    unsigned tries;           /* writes since all was well */
+    struct certificate served;      /* what on_certificate had last */
+    struct loop_timer timer;        /* the next look without a cause */
+    char *next_cert;                /* the certificate whose CA API servers are taking note of */
+    struct loop_timer switch_timer; /* while they do */
+    int64_t missing_since_ms;       /* since when the Secret is missed; 0: it is not */
+    bool has_no_configuration;      /* it is gone, and so are the configurations: that was logged */
+    unsigned tries;                 /* writes since all was well */
 };
 
-static void look(struct cert_rotator *cert_rotator);
+static void reconcile(struct cert_rotator *cert_rotator);
 
 static int64_t now_s(void)
 {
@@ -53,10 +54,10 @@ static int64_t now_s(void)
 
 static void on_timer(struct loop_timer *timer)
 {
-    look(CONTAINER_OF(timer, struct cert_rotator, timer));
+    reconcile(CONTAINER_OF(timer, struct cert_rotator, timer));
 }
 
-static void look_later(struct cert_rotator *cert_rotator, int64_t delay_ms)
+static void reconcile_after(struct cert_rotator *cert_rotator, int64_t delay_ms)
 {
     loop_timer_start(cert_rotator->loop, &cert_rotator->timer, delay_ms, on_timer);
 }
@@ -65,13 +66,14 @@ static void look_later(struct cert_rotator *cert_rotator, int64_t delay_ms)
  * silently, and then it would be written again and again. */
 static void on_success(struct cert_rotator *cert_rotator)
 {
-    look_later(cert_rotator, backoff_delay_ms(&curiosity, ++cert_rotator->tries, loop_random_u32()));
+    reconcile_after(cert_rotator,
+                    backoff_delay_ms(&refresh_backoff, ++cert_rotator->tries, loop_random_u32()));
 }
 
 static void on_failure(struct cert_rotator *cert_rotator, const char *what, const struct kube_response *res)
 {
     log_warn(what, KV("name", cert_rotator->name), KV("cause", res->err.msg));
-    look_later(cert_rotator, backoff_delay_ms(&patience, ++cert_rotator->tries, loop_random_u32()));
+    reconcile_after(cert_rotator, backoff_delay_ms(&error_backoff, ++cert_rotator->tries, loop_random_u32()));
 }
 
 /* ---- the Secret ---- */
@@ -97,9 +99,9 @@ static void renew(struct cert_rotator *cert_rotator, const struct certificate_se
     log_info("renewing the webhook certificate", KV("secret", cert_rotator->name), KV("because", why));
     /* What is shown now must stay trusted until it is shown no more, even if the Secret forgot it. */
     certificate_make(cert_rotator->options.names, now_s(),
-                     cert_rotator->shown.ca ? cert_rotator->shown.ca
-                     : old                  ? old->certificate.ca
-                                            : NULL,
+                     cert_rotator->served.ca ? cert_rotator->served.ca
+                     : old                   ? old->certificate.ca
+                                             : NULL,
                      &made);
     body = certificate_secret_body(cert_rotator->name, old, &made);
     cert_rotator->write = kube_send(cert_rotator->kube,
@@ -137,7 +139,7 @@ static void on_bundled(void *ctx, struct kube_response *res)
 }
 
 /* True when this configuration is there and trusts `ca` (PEM), or is not there. */
-static bool bundle_is_told(struct bundle *bundle, const char *ca)
+static bool bundle_trusts(struct bundle *bundle, const char *ca)
 {
     struct cert_rotator *cert_rotator = bundle->cert_rotator;
 
@@ -160,13 +162,13 @@ static bool bundle_is_told(struct bundle *bundle, const char *ca)
 
 /* ---- both ---- */
 
-static void show(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+static void serve_certificate(struct cert_rotator *cert_rotator, const struct certificate *certificate)
 {
-    certificate_release(&cert_rotator->shown);
-    cert_rotator->shown = (struct certificate){.ca = mem_strdup(certificate->ca),
-                                               .cert = mem_strdup(certificate->cert),
-                                               .key = mem_strdup(certificate->key)};
-    cert_rotator->options.on_certificate(cert_rotator->options.ctx, &cert_rotator->shown);
+    certificate_release(&cert_rotator->served);
+    cert_rotator->served = (struct certificate){.ca = mem_strdup(certificate->ca),
+                                                .cert = mem_strdup(certificate->cert),
+                                                .key = mem_strdup(certificate->key)};
+    cert_rotator->options.on_certificate(cert_rotator->options.ctx, &cert_rotator->served);
 }
 
 static const char *secret_name(const struct cert_rotator *cert_rotator)
@@ -174,13 +176,13 @@ static const char *secret_name(const struct cert_rotator *cert_rotator)
     return cert_rotator->given ? cert_rotator->given : cert_rotator->name;
 }
 
-static const struct certificate_secret *kept(const struct cert_rotator *cert_rotator)
+static const struct certificate_secret *stored_certificate(const struct cert_rotator *cert_rotator)
 {
     return store_view(watch_store(cert_rotator->secret), cert_rotator->ns, secret_name(cert_rotator));
 }
 
-static const char *fault_of(const struct cert_rotator *cert_rotator,
-                            const struct certificate_secret *certificate_secret)
+static const char *problem_of(const struct cert_rotator *cert_rotator,
+                              const struct certificate_secret *certificate_secret)
 {
     if (!certificate_secret)
         return "Secret not found";
@@ -189,59 +191,59 @@ static const char *fault_of(const struct cert_rotator *cert_rotator,
 }
 
 /* It is looked at again when it changes. */
-static void tell(struct cert_rotator *cert_rotator, const char *fault)
+static void log_problem(struct cert_rotator *cert_rotator, const char *problem)
 {
-    if (!str_eq(cert_rotator->told, fault))
+    if (!str_eq(cert_rotator->logged_problem, problem))
         log_warn("cannot use the provided webhook certificate", KV("secret", cert_rotator->given),
-                 KV("cause", fault));
-    cert_rotator->told = fault;
+                 KV("cause", problem));
+    cert_rotator->logged_problem = problem;
 }
 
-static void on_noticed(struct loop_timer *timer)
+static void on_switch_due(struct loop_timer *timer)
 {
-    struct cert_rotator *cert_rotator = CONTAINER_OF(timer, struct cert_rotator, notice);
-    const struct certificate_secret *certificate_secret = kept(cert_rotator);
+    struct cert_rotator *cert_rotator = CONTAINER_OF(timer, struct cert_rotator, switch_timer);
+    const struct certificate_secret *certificate_secret = stored_certificate(cert_rotator);
 
     /* Another one since then is announced for itself. */
-    if (!fault_of(cert_rotator, certificate_secret) &&
-        str_eq(certificate_secret->certificate.cert, cert_rotator->announced))
-        show(cert_rotator, &certificate_secret->certificate);
-    mem_set_str(&cert_rotator->announced, NULL);
-    look(cert_rotator);
+    if (!problem_of(cert_rotator, certificate_secret) &&
+        str_eq(certificate_secret->certificate.cert, cert_rotator->next_cert))
+        serve_certificate(cert_rotator, &certificate_secret->certificate);
+    mem_set_str(&cert_rotator->next_cert, NULL);
+    reconcile(cert_rotator);
 }
 
-static void announce(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+static void schedule_switch(struct cert_rotator *cert_rotator, const struct certificate *certificate)
 {
-    mem_set_str(&cert_rotator->announced, certificate->cert);
-    loop_timer_start(cert_rotator->loop, &cert_rotator->notice, NOTICE_MS, on_noticed);
+    mem_set_str(&cert_rotator->next_cert, certificate->cert);
+    loop_timer_start(cert_rotator->loop, &cert_rotator->switch_timer, SWITCH_DELAY_MS, on_switch_due);
 }
 
-static void use(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+static void roll_out(struct cert_rotator *cert_rotator, const struct certificate *certificate)
 {
     /* Those that we make know the CAs before them; others' do not. */
-    bool is_first_of_two = cert_rotator->given && cert_rotator->shown.cert &&
-                           !str_eq(cert_rotator->shown.cert, certificate->cert);
+    bool is_first_of_two = cert_rotator->given && cert_rotator->served.cert &&
+                           !str_eq(cert_rotator->served.cert, certificate->cert);
     AUTO(mem)
-    char *trusted = ca_bundle_join(certificate->ca, is_first_of_two ? cert_rotator->shown.ca : NULL);
-    int64_t farewell_ms = INT64_MAX;
-    bool told = true;
+    char *trusted = ca_bundle_join(certificate->ca, is_first_of_two ? cert_rotator->served.ca : NULL);
+    int64_t first_expiry_ms = INT64_MAX;
+    bool all_trust = true;
 
     for (size_t i = 0; i < CONFIGS; i++) {
-        told = bundle_is_told(&cert_rotator->bundles[i], trusted) && told;
+        all_trust = bundle_trusts(&cert_rotator->bundles[i], trusted) && all_trust;
         int64_t next_ms = ca_bundle_next_expiry_ms(cert_rotator->bundles[i].others, now_s());
-        farewell_ms = next_ms < farewell_ms ? next_ms : farewell_ms;
+        first_expiry_ms = next_ms < first_expiry_ms ? next_ms : first_expiry_ms;
     }
-    if (!told)
+    if (!all_trust)
         return;
     cert_rotator->tries = 0;
-    if (farewell_ms != INT64_MAX)
-        look_later(cert_rotator, farewell_ms);
-    if (str_eq(cert_rotator->shown.cert, certificate->cert))
+    if (first_expiry_ms != INT64_MAX)
+        reconcile_after(cert_rotator, first_expiry_ms);
+    if (str_eq(cert_rotator->served.cert, certificate->cert))
         return;
-    if (!cert_rotator->shown.cert)
-        show(cert_rotator, certificate);
-    else if (!str_eq(cert_rotator->announced, certificate->cert))
-        announce(cert_rotator, certificate);
+    if (!cert_rotator->served.cert)
+        serve_certificate(cert_rotator, certificate);
+    else if (!str_eq(cert_rotator->next_cert, certificate->cert))
+        schedule_switch(cert_rotator, certificate);
 }
 
 static bool is_synced(const struct cert_rotator *cert_rotator)
@@ -253,7 +255,7 @@ static bool is_synced(const struct cert_rotator *cert_rotator)
     return all;
 }
 
-static bool is_asked_for(const struct cert_rotator *cert_rotator)
+static bool has_webhook_configuration(const struct cert_rotator *cert_rotator)
 {
     bool any = false;
 
@@ -269,49 +271,49 @@ static bool may_renew_now(struct cert_rotator *cert_rotator,
                           const struct certificate_secret *certificate_secret)
 {
     int64_t now_ms = loop_clock_ms(), left_ms;
-    bool is_unasked = !certificate_secret && !is_asked_for(cert_rotator);
+    bool has_no_configuration = !certificate_secret && !has_webhook_configuration(cert_rotator);
 
-    if (is_unasked && !cert_rotator->is_unasked)
+    if (has_no_configuration && !cert_rotator->has_no_configuration)
         log_info("no webhook configurations found, not creating the certificate Secret",
                  KV("secret", cert_rotator->name));
-    cert_rotator->is_unasked = is_unasked;
-    if (certificate_secret || is_unasked || !cert_rotator->shown.cert)
-        return !is_unasked;
-    if (!cert_rotator->gone_ms)
-        cert_rotator->gone_ms = now_ms;
-    left_ms = cert_rotator->gone_ms + GONE_MS - now_ms;
+    cert_rotator->has_no_configuration = has_no_configuration;
+    if (certificate_secret || has_no_configuration || !cert_rotator->served.cert)
+        return !has_no_configuration;
+    if (!cert_rotator->missing_since_ms)
+        cert_rotator->missing_since_ms = now_ms;
+    left_ms = cert_rotator->missing_since_ms + RECREATE_DELAY_MS - now_ms;
     if (left_ms > 0)
-        look_later(cert_rotator, left_ms);
+        reconcile_after(cert_rotator, left_ms);
     return left_ms <= 0;
 }
 
-static void look(struct cert_rotator *cert_rotator)
+static void reconcile(struct cert_rotator *cert_rotator)
 {
     if (!loop_timer_is_running(&cert_rotator->timer))
-        look_later(cert_rotator, HOUR_MS);
+        reconcile_after(cert_rotator, HOUR_MS);
     if (cert_rotator->write || !is_synced(cert_rotator))
         return;
-    const struct certificate_secret *certificate_secret = kept(cert_rotator);
-    const char *fault = fault_of(cert_rotator, certificate_secret);
+    const struct certificate_secret *certificate_secret = stored_certificate(cert_rotator);
+    const char *problem = problem_of(cert_rotator, certificate_secret);
     if (certificate_secret)
-        cert_rotator->gone_ms = 0;
+        cert_rotator->missing_since_ms = 0;
     if (cert_rotator->given)
-        tell(cert_rotator, fault);
-    if (!fault)
-        use(cert_rotator, &certificate_secret->certificate);
+        log_problem(cert_rotator, problem);
+    if (!problem)
+        roll_out(cert_rotator, &certificate_secret->certificate);
     else if (!cert_rotator->given && may_renew_now(cert_rotator, certificate_secret))
-        renew(cert_rotator, certificate_secret, fault);
+        renew(cert_rotator, certificate_secret, problem);
 }
 
 static void on_synced(void *ctx)
 {
-    look(ctx);
+    reconcile(ctx);
 }
 
 static void on_change(void *ctx, const struct store_change *change)
 {
     (void)change;
-    look(ctx);
+    reconcile(ctx);
 }
 
 static struct watch *watch_one(struct cert_rotator *cert_rotator, const struct kube_resource *resource,
@@ -356,7 +358,7 @@ struct cert_rotator *cert_rotator_new(struct kube *kube, const struct cert_rotat
 
 int64_t cert_rotator_expiry_s(const struct cert_rotator *cert_rotator)
 {
-    return cert_rotator->shown.cert ? certificate_end_s(&cert_rotator->shown) : 0;
+    return cert_rotator->served.cert ? certificate_end_s(&cert_rotator->served) : 0;
 }
 
 void cert_rotator_free(struct cert_rotator *cert_rotator)
@@ -364,17 +366,17 @@ void cert_rotator_free(struct cert_rotator *cert_rotator)
     if (!cert_rotator)
         return;
     loop_timer_stop(&cert_rotator->timer);
-    loop_timer_stop(&cert_rotator->notice);
+    loop_timer_stop(&cert_rotator->switch_timer);
     kube_cancel(cert_rotator->write);
     for (size_t i = 0; i < CONFIGS; i++) {
         kube_cancel(cert_rotator->bundles[i].call);
         watch_free(cert_rotator->bundles[i].watch);
     }
     watch_free(cert_rotator->secret);
-    certificate_release(&cert_rotator->shown);
+    certificate_release(&cert_rotator->served);
     mem_free(cert_rotator->ns);
     mem_free(cert_rotator->name);
     mem_free(cert_rotator->given);
-    mem_free(cert_rotator->announced);
+    mem_free(cert_rotator->next_cert);
     mem_free(cert_rotator);
 }

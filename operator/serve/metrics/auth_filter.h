@@ -7,11 +7,12 @@
 struct auth_filter;
 struct kube;
 
-#define GUARD_REVIEWS_MAX 8u /* that are asked about at the same time */
+#define AUTH_FILTER_REVIEWS_MAX 8u /* that are asked about at the same time */
 
 /* `kube` may have no write gate: replicas that do not lead answer too. `let` answers whom it lets through. */
 struct auth_filter *auth_filter_new(struct kube *kube,
-                                    void (*let)(void *ctx, struct http_server_request *request), void *ctx);
+                                    void (*handler)(void *ctx, struct http_server_request *request),
+                                    void *ctx);
 void auth_filter_free(struct auth_filter *auth_filter); /* after the server is freed */
 /* A http_server_handler_fn and a http_server_cancel_fn; ctx is the guard. */
 void auth_filter_handle(void *ctx, struct http_server_request *request,

@@ -87,13 +87,13 @@ struct authz_digest authz_digest(const char *token, const char *path)
 enum authz_verdict authz_cache_get(const struct authz_cache *memory, const struct authz_digest *digest,
                                    int64_t now_ms)
 {
-    for (size_t i = 0; i < ACCESS_KEPT; i++) {
+    for (size_t i = 0; i < AUTHZ_CACHE_SIZE; i++) {
         const struct authz_cache_entry *kept = &memory->kept[i];
 
         if (now_ms < kept->until_ms && memcmp(&kept->digest, digest, sizeof(*digest)) == 0)
             return kept->verdict;
     }
-    return ACCESS_UNKNOWN;
+    return AUTHZ_UNKNOWN;
 }
 
 void authz_cache_put(struct authz_cache *memory, const struct authz_digest *digest,
@@ -101,7 +101,7 @@ void authz_cache_put(struct authz_cache *memory, const struct authz_digest *dige
 {
     struct authz_cache_entry *slot = &memory->kept[0];
 
-    for (size_t i = 0; i < ACCESS_KEPT; i++) {
+    for (size_t i = 0; i < AUTHZ_CACHE_SIZE; i++) {
         struct authz_cache_entry *kept = &memory->kept[i];
 
         if (memcmp(&kept->digest, digest, sizeof(*digest)) == 0) {
@@ -114,5 +114,5 @@ void authz_cache_put(struct authz_cache *memory, const struct authz_digest *dige
     *slot = (struct authz_cache_entry){
         .digest = *digest,
         .verdict = verdict,
-        .until_ms = now_ms + (verdict == ACCESS_ALLOWED ? ACCESS_ALLOWED_MS : ACCESS_REFUSED_MS)};
+        .until_ms = now_ms + (verdict == AUTHZ_ALLOWED ? AUTHZ_ALLOWED_TTL_MS : AUTHZ_DENIED_TTL_MS)};
 }

@@ -8,15 +8,15 @@
 
 #include "base/doc/json.h"
 
-#define ACCESS_KEPT 64u
-#define ACCESS_ALLOWED_MS 60000 /* who loses the right may read on for so long */
-#define ACCESS_REFUSED_MS 10000
+#define AUTHZ_CACHE_SIZE 64u
+#define AUTHZ_ALLOWED_TTL_MS 60000 /* who loses the right may read on for so long */
+#define AUTHZ_DENIED_TTL_MS 10000
 
 enum authz_verdict {
-    ACCESS_UNKNOWN,
-    ACCESS_ALLOWED,
-    ACCESS_NOBODY,    /* the API server does not know the token */
-    ACCESS_FORBIDDEN, /* it does, but its rules do not let the bearer get this path */
+    AUTHZ_UNKNOWN,
+    AUTHZ_ALLOWED,
+    AUTHZ_UNAUTHENTICATED, /* the API server does not know the token */
+    AUTHZ_FORBIDDEN,       /* it does, but its rules do not let the bearer get this path */
 };
 
 /* What follows "Bearer " in the header; NULL: there is no token in it. Borrowed. */
@@ -40,7 +40,7 @@ struct authz_cache {
         struct authz_digest digest;
         enum authz_verdict verdict;
         int64_t until_ms;
-    } kept[ACCESS_KEPT];
+    } kept[AUTHZ_CACHE_SIZE];
 };
 
 enum authz_verdict authz_cache_get(const struct authz_cache *memory, const struct authz_digest *digest,

@@ -243,7 +243,7 @@ static void print_unanswered(const struct metrics_controller *c, const char *hea
                  (unsigned long long)c->calls[i].unanswered);
 }
 
-static void put_unanswered(const void *ctx, const char *name, struct str *out)
+static void put_call_failures(const void *ctx, const char *name, struct str *out)
 {
     AUTO(mem) char *total = mem_printf("%s_total", name);
 
@@ -296,12 +296,12 @@ static void put_review_times(const void *ctx, const char *name, struct str *out)
         put_labelled(name, &v->webhooks->durations[i], out, "webhook=\"%s\"", webhook_name((enum webhook)i));
 }
 
-static void put_refused(const void *ctx, const char *name, struct str *out)
+static void put_denied(const void *ctx, const char *name, struct str *out)
 {
     const struct metrics_view *v = ctx;
 
     if (v->webhooks)
-        str_addf(out, "%s_total %llu\n", name, (unsigned long long)v->webhooks->refused);
+        str_addf(out, "%s_total %llu\n", name, (unsigned long long)v->webhooks->denied);
 }
 
 static void put_certificate_end(const void *ctx, const char *name, struct str *out)
@@ -362,7 +362,7 @@ static const struct openmetrics_family families[] = {
      "Partitions of a V-IPU controller without a partition record", put_foreign},
     {"ipu_operator_vipu_request_duration_seconds", "histogram", "Latency of V-IPU requests", put_call_times},
     {"ipu_operator_vipu_request_failures", "counter", "Failed V-IPU requests: not sent or not answered",
-     put_unanswered},
+     put_call_failures},
     {"ipu_operator_workqueue_depth", "gauge", "Jobs waiting in the work queue", put_depth},
     {"ipu_operator_active_reconciles", "gauge", "Jobs with requests in flight", put_in_work},
     {"ipu_operator_reconciles", "counter", "Reconciles by result", put_reconciles},
@@ -378,7 +378,7 @@ static const struct openmetrics_family families[] = {
      put_request_times},
     {"ipu_operator_admission_duration_seconds", "histogram", "Duration of admission reviews",
      put_review_times},
-    {"ipu_operator_admission_denied", "counter", "Denied admission reviews", put_refused},
+    {"ipu_operator_admission_denied", "counter", "Denied admission reviews", put_denied},
     {"ipu_operator_certificate_expiration_timestamp_seconds", "gauge",
      "Expiration time of the serving certificate, in Unix time", put_certificate_end},
     {"process_cpu_seconds", "counter", "Total user and system CPU time in seconds", put_cpu},

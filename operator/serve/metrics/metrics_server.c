@@ -11,7 +11,7 @@
 #include "operator/serve/metrics/auth_filter.h"
 
 #define FILE_MAX_BYTES ((size_t)256 * 1024)
-#define LOOK_MS 10000 /* kubelets need longer until a changed Secret shows in a pod */
+#define RELOAD_MS 10000 /* kubelets need longer until a changed Secret shows in a pod */
 
 struct metrics_server {
     struct loop *loop;
@@ -19,9 +19,9 @@ struct metrics_server {
     struct http_server_route routes[2]; /* the last one ends the list */
     struct http_server *http_server;
     struct auth_filter *auth_filter;
-    struct certificate shown;
+    struct certificate served;
     struct loop_timer timer;
-    bool blamed; /* it was said that the files cannot be used */
+    bool has_logged_problem; /* it was said that the files cannot be used */
 };
 
 static int64_t now_s(void)
@@ -29,7 +29,7 @@ static int64_t now_s(void)
     return loop_unix_micros() / 1000000;
 }
 
-static void let(void *ctx, struct http_server_request *request)
+static void serve_metrics(void *ctx, struct http_server_request *request)
 {
     struct metrics_server *metrics_server = ctx;
     AUTO(str) struct str text = {0};
@@ -59,7 +59,8 @@ static bool read_files(const struct metrics_server *metrics_server, struct certi
 }
 
 /* What is to be shown now; false, with what is wrong, when there is nothing to show. */
-static bool find(const struct metrics_server *metrics_server, struct certificate *ret, struct err *err)
+static bool load_certificate(const struct metrics_server *metrics_server, struct certificate *ret,
+                             struct err *err)
 {
     if (metrics_server->options.certificate_in)
         return read_files(metrics_server, ret, err);
@@ -70,25 +71,25 @@ static bool find(const struct metrics_server *metrics_server, struct certificate
 static bool is_due(const struct metrics_server *metrics_server)
 {
     return metrics_server->options.certificate_in ||
-           now_s() >= certificate_renewal_time_s(&metrics_server->shown);
+           now_s() >= certificate_renewal_time_s(&metrics_server->served);
 }
 
-static void show(struct metrics_server *metrics_server, struct certificate *next)
+static void swap_certificate(struct metrics_server *metrics_server, struct certificate *next)
 {
-    struct certificate old = metrics_server->shown;
+    struct certificate old = metrics_server->served;
 
-    metrics_server->shown = *next;
+    metrics_server->served = *next;
     *next = old;
-    metrics_server->blamed = false;
+    metrics_server->has_logged_problem = false;
 }
 
 /* Half of a change, or a mistake: what is in place stays, and is said once. */
-static void blame(struct metrics_server *metrics_server, const struct err *err)
+static void log_problem_once(struct metrics_server *metrics_server, const struct err *err)
 {
-    if (!metrics_server->blamed)
+    if (!metrics_server->has_logged_problem)
         log_error("cannot load the /metrics certificate, keeping the previous one",
                   KV("folder", metrics_server->options.certificate_in), KV("cause", err->msg));
-    metrics_server->blamed = true;
+    metrics_server->has_logged_problem = true;
 }
 
 static void renew(struct metrics_server *metrics_server)
@@ -96,18 +97,18 @@ static void renew(struct metrics_server *metrics_server)
     AUTO(certificate) struct certificate next = {0};
     struct err err = {0};
 
-    if (!find(metrics_server, &next, &err)) {
-        blame(metrics_server, &err);
+    if (!load_certificate(metrics_server, &next, &err)) {
+        log_problem_once(metrics_server, &err);
         return;
     }
-    if (str_eq(next.cert, metrics_server->shown.cert) && str_eq(next.key, metrics_server->shown.key))
+    if (str_eq(next.cert, metrics_server->served.cert) && str_eq(next.key, metrics_server->served.key))
         return;
     if (!http_server_set_tls(metrics_server->http_server, &(struct http_server_tls){next.cert, next.key},
                              &err)) {
-        blame(metrics_server, &err);
+        log_problem_once(metrics_server, &err);
         return;
     }
-    show(metrics_server, &next);
+    swap_certificate(metrics_server, &next);
     log_info("/metrics certificate loaded");
 }
 
@@ -117,21 +118,21 @@ static void on_timer(struct loop_timer *timer)
 
     if (is_due(metrics_server))
         renew(metrics_server);
-    loop_timer_start(metrics_server->loop, &metrics_server->timer, LOOK_MS, on_timer);
+    loop_timer_start(metrics_server->loop, &metrics_server->timer, RELOAD_MS, on_timer);
 }
 
 /* ---- life cycle ---- */
 
 static bool open_server(struct metrics_server *metrics_server, struct err *err)
 {
-    if (!find(metrics_server, &metrics_server->shown, err))
+    if (!load_certificate(metrics_server, &metrics_server->served, err))
         return false;
     metrics_server->http_server = http_server_new(
         metrics_server->loop,
         &(struct http_server_options){
             .port = metrics_server->options.port,
             .routes = metrics_server->routes,
-            .tls = &(struct http_server_tls){metrics_server->shown.cert, metrics_server->shown.key}},
+            .tls = &(struct http_server_tls){metrics_server->served.cert, metrics_server->served.key}},
         err);
     return metrics_server->http_server != NULL;
 }
@@ -143,7 +144,7 @@ struct metrics_server *metrics_server_new(struct kube *kube, const struct metric
 
     metrics_server->loop = kube_loop(kube);
     metrics_server->options = *options;
-    metrics_server->auth_filter = auth_filter_new(kube, let, metrics_server);
+    metrics_server->auth_filter = auth_filter_new(kube, serve_metrics, metrics_server);
     metrics_server->routes[0] = (struct http_server_route){.path = "/metrics",
                                                            .fn = auth_filter_handle,
                                                            .gone = auth_filter_cancel,
@@ -153,7 +154,7 @@ struct metrics_server *metrics_server_new(struct kube *kube, const struct metric
         metrics_server_free(metrics_server);
         return NULL;
     }
-    loop_timer_start(metrics_server->loop, &metrics_server->timer, LOOK_MS, on_timer);
+    loop_timer_start(metrics_server->loop, &metrics_server->timer, RELOAD_MS, on_timer);
     return metrics_server;
 }
 
@@ -164,7 +165,7 @@ void metrics_server_free(struct metrics_server *metrics_server)
     loop_timer_stop(&metrics_server->timer);
     http_server_free(metrics_server->http_server); /* and with it every visit */
     auth_filter_free(metrics_server->auth_filter);
-    certificate_release(&metrics_server->shown);
+    certificate_release(&metrics_server->served);
     mem_free(metrics_server);
 }
 
@@ -175,5 +176,5 @@ uint16_t metrics_server_port(const struct metrics_server *metrics_server)
 
 int64_t metrics_server_certificate_expiry_s(const struct metrics_server *metrics_server)
 {
-    return certificate_end_s(&metrics_server->shown);
+    return certificate_end_s(&metrics_server->served);
 }

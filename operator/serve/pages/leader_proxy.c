@@ -87,7 +87,7 @@ void leader_proxy_forward(struct leader_proxy *leader_proxy, struct http_server_
     AUTO(mem) char *url = mem_printf("http://%s%s?" MARK, leader, view->path);
     struct proxied_request *proxied_request;
 
-    if (leader_proxy->count >= RELAY_MAX) {
+    if (leader_proxy->count >= LEADER_PROXY_REQUESTS_MAX) {
         http_server_replyf(request, 429, "too many requests; retry later\n");
         return;
     }

@@ -6,7 +6,7 @@
 
 struct leader_proxy;
 
-#define RELAY_MAX 16u /* requests that are handed on at the same time */
+#define LEADER_PROXY_REQUESTS_MAX 16u /* requests that are handed on at the same time */
 
 MUST_USE struct leader_proxy *leader_proxy_new(struct loop *loop, struct err *err);
 void leader_proxy_free(struct leader_proxy *leader_proxy); /* after the server is freed */

@@ -50,14 +50,14 @@ bool admission_read(struct slice body, struct admission *ret, struct err *err)
                               .ns = json_str(request, "namespace", ""),
                               .object = object_at(request, "object"),
                               .old = object_at(request, "oldObject"),
-                              .weight = body.len + values * sizeof(cJSON)};
+                              .cost_bytes = body.len + values * sizeof(cJSON)};
     ret->review = TAKE(review);
     return true;
 }
 
 bool admission_fits(const struct admission *admission, size_t others, struct err *err)
 {
-    return others + admission->weight <= ADMISSION_MAX_COST_BYTES ||
+    return others + admission->cost_bytes <= ADMISSION_MAX_COST_BYTES ||
            err_set(err, ERR_BUSY, "too many large jobs are being validated; retry later");
 }
 

@@ -25,7 +25,7 @@ struct admission {
     const char *ns;
     const cJSON *object; /* NULL: nothing to judge */
     const cJSON *old;    /* NULL: it is new */
-    size_t weight;       /* bytes of its text, and of a tree's nodes */
+    size_t cost_bytes;   /* bytes of its text, and of a tree's nodes */
 };
 
 /* ERR_INVALID when it is no AdmissionReview that could be answered, or one of too many values. */

@@ -15,73 +15,73 @@
 #define VALIDATE "/validate-graphcore-ai-v1alpha1-ipujob"
 #define CONTENT_TYPE "application/json"
 
-enum { ASK_MS = 1000, BAD_REQUEST = 400, INVALID = 422 };
+enum { DRY_RUN_TIMEOUT_MS = 1000, BAD_REQUEST = 400, INVALID = 422 };
 
 struct webhooks {
     struct kube *kube;
     struct http_server_route routes[WEBHOOKS + 1]; /* the last one ends the list */
     struct http_server *http_server;
     struct cert_rotator *cert_rotator;
-    struct question *questions;
-    size_t weight; /* of all of them */
+    struct pending_review *reviews;
+    size_t cost_bytes; /* of all of them */
     struct webhooks_counters counters;
 };
 
 /* What the API server is asked about a template. */
-struct trial {
-    struct question *question;
-    cJSON *template, *refusals; /* of this one: Statuses in their order; both NULL: nothing to ask */
-    cJSON *readable;            /* the template without what could not be read; NULL: nobody looked */
+struct dry_run {
+    struct pending_review *review;
+    cJSON *template, *rejections; /* of this one: Statuses in their order; both NULL: nothing to ask */
+    cJSON *readable;              /* the template without what could not be read; NULL: nobody looked */
     struct kube_call *call;
 };
 
 /* A request to the validating webhook, while the API server thinks about its templates, all at once. */
-struct question {
+struct pending_review {
     struct webhooks *webhooks;
-    struct question *next, **link; /* in the list of all */
+    struct pending_review *next, **link; /* in the list of all */
     struct http_server_request *request;
     struct admission admission;
     struct strv problems;
-    struct trial trials[ADMISSION_PODS];
+    struct dry_run dry_runs[ADMISSION_PODS];
     int64_t deadline_ms;
     int64_t begun_us;
 };
 
-static void question_free(struct question *question)
+static void review_free(struct pending_review *review)
 {
-    *question->link = question->next;
-    if (question->next)
-        question->next->link = question->link;
+    *review->link = review->next;
+    if (review->next)
+        review->next->link = review->link;
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
-        kube_cancel(question->trials[i].call);
-        cJSON_Delete(question->trials[i].template);
-        cJSON_Delete(question->trials[i].readable);
-        cJSON_Delete(question->trials[i].refusals);
+        kube_cancel(review->dry_runs[i].call);
+        cJSON_Delete(review->dry_runs[i].template);
+        cJSON_Delete(review->dry_runs[i].readable);
+        cJSON_Delete(review->dry_runs[i].rejections);
     }
-    question->webhooks->weight -= question->admission.weight;
-    strv_release(&question->problems);
-    admission_release(&question->admission);
-    mem_free(question);
+    review->webhooks->cost_bytes -= review->admission.cost_bytes;
+    strv_release(&review->problems);
+    admission_release(&review->admission);
+    mem_free(review);
 }
 
-static struct question *question_new_take(struct webhooks *webhooks, struct http_server_request *request,
-                                          struct admission *admission)
+static struct pending_review *review_new_take(struct webhooks *webhooks, struct http_server_request *request,
+                                              struct admission *admission)
 {
-    struct question *question = NEW(struct question);
+    struct pending_review *review = NEW(struct pending_review);
 
-    question->webhooks = webhooks;
-    question->request = request;
-    question->admission = *admission;
+    review->webhooks = webhooks;
+    review->request = request;
+    review->admission = *admission;
     *admission = (struct admission){0};
-    webhooks->weight += question->admission.weight;
-    question->begun_us = loop_clock_us();
-    question->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + ASK_MS;
-    question->next = webhooks->questions;
-    question->link = &webhooks->questions;
-    if (question->next)
-        question->next->link = &question->next;
-    webhooks->questions = question;
-    return question;
+    webhooks->cost_bytes += review->admission.cost_bytes;
+    review->begun_us = loop_clock_us();
+    review->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + DRY_RUN_TIMEOUT_MS;
+    review->next = webhooks->reviews;
+    review->link = &webhooks->reviews;
+    if (review->next)
+        review->next->link = &review->next;
+    webhooks->reviews = review;
+    return review;
 }
 
 static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t begun_us,
@@ -93,46 +93,46 @@ static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t 
 }
 
 /* Only where: what else a problem says quotes what somebody wrote, perhaps a password in the wrong place. */
-static void log_refusal(const struct question *question)
+static void log_rejection(const struct pending_review *review)
 {
-    AUTO(mem) char *job = admission_job(&question->admission);
-    const char *first = question->problems.items[0];
+    AUTO(mem) char *job = admission_job(&review->admission);
+    const char *first = review->problems.items[0];
 
-    log_info("job rejected at admission", KV("job", job), KVF("problems", "%zu", question->problems.count),
+    log_info("job rejected at admission", KV("job", job), KVF("problems", "%zu", review->problems.count),
              KVF("first", "%.*s", (int)strcspn(first, ":"), first));
 }
 
-static void answer(struct question *question)
+static void reply(struct pending_review *review)
 {
-    if (question->problems.count)
-        log_refusal(question);
-    question->webhooks->counters.refused += question->problems.count > 0;
-    reply_take(question->webhooks, WEBHOOK_VALIDATE, question->begun_us, question->request,
-               admission_verdict(&question->admission, &question->problems));
-    question_free(question);
+    if (review->problems.count)
+        log_rejection(review);
+    review->webhooks->counters.denied += review->problems.count > 0;
+    reply_take(review->webhooks, WEBHOOK_VALIDATE, review->begun_us, review->request,
+               admission_verdict(&review->admission, &review->problems));
+    review_free(review);
 }
 
 /* ---- asking the API server ---- */
 
-static void answer_when_known(struct question *question)
+static void reply_when_reviewed(struct pending_review *review)
 {
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
-        if (question->trials[i].call)
+        if (review->dry_runs[i].call)
             return;
     }
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
-        JSON_EACH (status, question->trials[i].refusals)
-            admission_add_refusal(&question->admission, (enum admission_pods)i, question->trials[i].template,
-                                  status, &question->problems);
+        JSON_EACH (status, review->dry_runs[i].rejections)
+            admission_add_refusal(&review->admission, (enum admission_pods)i, review->dry_runs[i].template,
+                                  status, &review->problems);
     }
-    answer(question);
+    reply(review);
 }
 
-static void ask(struct trial *trial, const char *field_validation);
+static void send_dry_run(struct dry_run *dry_run, const char *field_validation);
 
-static void tell_unknown(const struct question *question, const struct err *why)
+static void log_unreviewed(const struct pending_review *review, const struct err *why)
 {
-    AUTO(mem) char *job = admission_job(&question->admission);
+    AUTO(mem) char *job = admission_job(&review->admission);
 
     log_warn("cannot validate the job's pods with the API server, admitting the job anyway", KV("job", job),
              KV("cause", why->msg));
@@ -140,57 +140,57 @@ static void tell_unknown(const struct question *question, const struct err *why)
 
 static void on_answer(void *ctx, struct kube_response *res)
 {
-    struct trial *trial = ctx;
+    struct dry_run *dry_run = ctx;
     bool refused = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
     cJSON *mistyped;
 
-    trial->call = NULL;
-    if (refused && !trial->readable)
-        trial->readable = json_dup(trial->template);
-    mistyped = refused ? type_errors_remove(trial->readable, res->body) : NULL;
+    dry_run->call = NULL;
+    if (refused && !dry_run->readable)
+        dry_run->readable = json_dup(dry_run->template);
+    mistyped = refused ? type_errors_remove(dry_run->readable, res->body) : NULL;
     if (refused)
-        json_push_take(trial->refusals, mistyped ? mistyped : json_dup(res->body));
+        json_push_take(dry_run->rejections, mistyped ? mistyped : json_dup(res->body));
     else if (res->err.kind != ERR_NONE)
-        tell_unknown(trial->question, &res->err);
+        log_unreviewed(dry_run->review, &res->err);
     /* What else is wrong with it? */
     if (mistyped)
-        ask(trial, "Strict");
+        send_dry_run(dry_run, "Strict");
     else if (refused && admission_is_about_unknown_fields(res->body))
-        ask(trial, "Ignore");
+        send_dry_run(dry_run, "Ignore");
     else
-        answer_when_known(trial->question);
+        reply_when_reviewed(dry_run->review);
 }
 
-static void ask(struct trial *trial, const char *field_validation)
+static void send_dry_run(struct dry_run *dry_run, const char *field_validation)
 {
-    const struct question *question = trial->question;
-    struct kube *kube = question->webhooks->kube;
+    const struct pending_review *review = dry_run->review;
+    struct kube *kube = review->webhooks->kube;
     const char *const query[] = {"dryRun", "All", "fieldValidation", field_validation, NULL};
-    int64_t left_ms = question->deadline_ms - loop_now_ms(kube_loop(kube));
+    int64_t left_ms = review->deadline_ms - loop_now_ms(kube_loop(kube));
 
-    trial->call =
+    dry_run->call =
         kube_send(kube,
                   &(struct kube_request){.method = "POST",
                                          .resource = &KUBE_POD_TEMPLATES,
-                                         .ns = question->admission.ns,
+                                         .ns = review->admission.ns,
                                          .query = query,
-                                         .body = trial->readable ? trial->readable : trial->template,
+                                         .body = dry_run->readable ? dry_run->readable : dry_run->template,
                                          .timeout_ms = left_ms > 1 ? left_ms : 1},
-                  on_answer, trial);
+                  on_answer, dry_run);
 }
 
-static void judge(struct question *question)
+static void review_job(struct pending_review *review)
 {
-    admission_validate(&question->admission, &question->problems);
+    admission_validate(&review->admission, &review->problems);
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
-        struct trial *trial = &question->trials[i];
+        struct dry_run *dry_run = &review->dry_runs[i];
 
-        trial->question = question;
-        trial->template = admission_pod_template(&question->admission, (enum admission_pods)i);
-        if (!trial->template)
+        dry_run->review = review;
+        dry_run->template = admission_pod_template(&review->admission, (enum admission_pods)i);
+        if (!dry_run->template)
             continue;
-        trial->refusals = json_array();
-        ask(trial, "Strict");
+        dry_run->rejections = json_array();
+        send_dry_run(dry_run, "Strict");
     }
 }
 
@@ -203,7 +203,7 @@ static bool read_request(const struct webhooks *webhooks, struct http_server_req
     struct err err;
     int status;
 
-    if (admission_read(view->body, ret, &err) && admission_fits(ret, webhooks->weight, &err))
+    if (admission_read(view->body, ret, &err) && admission_fits(ret, webhooks->cost_bytes, &err))
         return true;
     AUTO(mem) char *text = admission_reject_unread(&err, &status);
     http_server_reply(request, status, CONTENT_TYPE, slice_of(text));
@@ -227,21 +227,21 @@ static void on_validate(void *ctx, struct http_server_request *request,
 
     if (!read_request(ctx, request, view, &admission))
         return;
-    struct question *question = question_new_take(ctx, request, &admission);
-    if (admission_needs_validation(&question->admission))
-        judge(question);
-    answer_when_known(question);
+    struct pending_review *review = review_new_take(ctx, request, &admission);
+    if (admission_needs_validation(&review->admission))
+        review_job(review);
+    reply_when_reviewed(review);
 }
 
 static void on_gone(void *ctx, struct http_server_request *request)
 {
     struct webhooks *webhooks = ctx;
-    struct question *question = webhooks->questions;
+    struct pending_review *review = webhooks->reviews;
 
-    while (question && question->request != request)
-        question = question->next;
-    if (question)
-        question_free(question);
+    while (review && review->request != request)
+        review = review->next;
+    if (review)
+        review_free(review);
 }
 
 /* ---- the server ---- */

@@ -37,6 +37,6 @@ const char *webhook_name(enum webhook webhook);
 
 struct webhooks_counters {
     struct openmetrics_histogram durations[WEBHOOKS]; /* from the request to its answer */
-    uint64_t refused;                                 /* reviews that say no */
+    uint64_t denied;                                  /* reviews that say no */
 };
 const struct webhooks_counters *webhooks_counters(const struct webhooks *webhooks);

@@ -96,7 +96,7 @@ static unsigned judged_at_a_time(const char *review)
     int http_status;
 
     read(review, &admission);
-    while (admission_fits(&admission, count * admission.weight, &err))
+    while (admission_fits(&admission, count * admission.cost_bytes, &err))
         count++;
     AUTO(mem) char *answer = admission_reject_unread(&err, &http_status);
     AUTO(json) cJSON *status = parse(answer);

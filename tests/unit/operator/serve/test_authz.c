@@ -75,17 +75,17 @@ TEST(verdicts_are_remembered_for_a_while)
     struct authz_digest one = authz_digest("one", "/metrics"), other = authz_digest("other", "/metrics");
     struct authz_digest elsewhere = authz_digest("one", "/else");
 
-    CHECK_INT_EQ(authz_cache_get(&memory, &one, 0), ACCESS_UNKNOWN);
-    authz_cache_put(&memory, &one, ACCESS_ALLOWED, 1000);
-    authz_cache_put(&memory, &other, ACCESS_FORBIDDEN, 1000);
-    CHECK_INT_EQ(authz_cache_get(&memory, &one, 1000), ACCESS_ALLOWED);
-    CHECK_INT_EQ(authz_cache_get(&memory, &other, 1000), ACCESS_FORBIDDEN);
-    CHECK_INT_EQ(authz_cache_get(&memory, &elsewhere, 1000), ACCESS_UNKNOWN);
-    CHECK_INT_EQ(authz_cache_get(&memory, &other, 1000 + ACCESS_REFUSED_MS), ACCESS_UNKNOWN);
-    CHECK_INT_EQ(authz_cache_get(&memory, &one, 1000 + ACCESS_ALLOWED_MS - 1), ACCESS_ALLOWED);
-    CHECK_INT_EQ(authz_cache_get(&memory, &one, 1000 + ACCESS_ALLOWED_MS), ACCESS_UNKNOWN);
-    authz_cache_put(&memory, &one, ACCESS_NOBODY, 2000);
-    CHECK_INT_EQ(authz_cache_get(&memory, &one, 2000), ACCESS_NOBODY);
+    CHECK_INT_EQ(authz_cache_get(&memory, &one, 0), AUTHZ_UNKNOWN);
+    authz_cache_put(&memory, &one, AUTHZ_ALLOWED, 1000);
+    authz_cache_put(&memory, &other, AUTHZ_FORBIDDEN, 1000);
+    CHECK_INT_EQ(authz_cache_get(&memory, &one, 1000), AUTHZ_ALLOWED);
+    CHECK_INT_EQ(authz_cache_get(&memory, &other, 1000), AUTHZ_FORBIDDEN);
+    CHECK_INT_EQ(authz_cache_get(&memory, &elsewhere, 1000), AUTHZ_UNKNOWN);
+    CHECK_INT_EQ(authz_cache_get(&memory, &other, 1000 + AUTHZ_DENIED_TTL_MS), AUTHZ_UNKNOWN);
+    CHECK_INT_EQ(authz_cache_get(&memory, &one, 1000 + AUTHZ_ALLOWED_TTL_MS - 1), AUTHZ_ALLOWED);
+    CHECK_INT_EQ(authz_cache_get(&memory, &one, 1000 + AUTHZ_ALLOWED_TTL_MS), AUTHZ_UNKNOWN);
+    authz_cache_put(&memory, &one, AUTHZ_UNAUTHENTICATED, 2000);
+    CHECK_INT_EQ(authz_cache_get(&memory, &one, 2000), AUTHZ_UNAUTHENTICATED);
 }
 
 TEST(a_flood_of_strangers_does_not_push_out_a_reader)
@@ -93,13 +93,13 @@ TEST(a_flood_of_strangers_does_not_push_out_a_reader)
     struct authz_cache memory = {0};
     struct authz_digest reader = authz_digest("reader", "/metrics");
 
-    authz_cache_put(&memory, &reader, ACCESS_ALLOWED, 0);
-    for (uint32_t i = 0; i < 10 * ACCESS_KEPT; i++) {
+    authz_cache_put(&memory, &reader, AUTHZ_ALLOWED, 0);
+    for (uint32_t i = 0; i < 10 * AUTHZ_CACHE_SIZE; i++) {
         AUTO(mem) char *token = mem_printf("stranger-%u", i);
         struct authz_digest stranger = authz_digest(token, "/metrics");
 
-        authz_cache_put(&memory, &stranger, ACCESS_NOBODY, i);
-        CHECK_INT_EQ(authz_cache_get(&memory, &stranger, i), ACCESS_NOBODY);
+        authz_cache_put(&memory, &stranger, AUTHZ_UNAUTHENTICATED, i);
+        CHECK_INT_EQ(authz_cache_get(&memory, &stranger, i), AUTHZ_UNAUTHENTICATED);
     }
-    CHECK_INT_EQ(authz_cache_get(&memory, &reader, 1000), ACCESS_ALLOWED);
+    CHECK_INT_EQ(authz_cache_get(&memory, &reader, 1000), AUTHZ_ALLOWED);
 }

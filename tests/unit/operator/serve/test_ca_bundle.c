@@ -83,12 +83,12 @@ TEST(others_go_when_they_have_stood_there_for_long)
 
     CHECK(!ca_bundle_next(ab, a, NOW, &others));
     CHECK_INT_EQ(others.since_s, NOW);
-    CHECK(!ca_bundle_next(ab, a, NOW + BUNDLE_FAREWELL_S - 1, &others));
-    CHECK(!ca_bundle_next(abc, a, NOW + BUNDLE_FAREWELL_S, &others)); /* somebody has just come */
-    CHECK(!ca_bundle_next(abc, a, NOW + 2 * BUNDLE_FAREWELL_S - 1, &others));
-    AUTO(mem) char *next = ca_bundle_next(abc, a, NOW + 2 * BUNDLE_FAREWELL_S, &others);
+    CHECK(!ca_bundle_next(ab, a, NOW + CA_BUNDLE_KEEP_OTHERS_S - 1, &others));
+    CHECK(!ca_bundle_next(abc, a, NOW + CA_BUNDLE_KEEP_OTHERS_S, &others)); /* somebody has just come */
+    CHECK(!ca_bundle_next(abc, a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S - 1, &others));
+    AUTO(mem) char *next = ca_bundle_next(abc, a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S, &others);
     CHECK_STR_EQ(next, a);
-    CHECK(!ca_bundle_next(next, a, NOW + 2 * BUNDLE_FAREWELL_S, &others));
+    CHECK(!ca_bundle_next(next, a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S, &others));
     CHECK_INT_EQ(others.since_s, 0);
 }
 
@@ -150,13 +150,13 @@ TEST(others_go_with_the_configuration_that_names_them)
     AUTO(json) cJSON *patch = ca_bundle_patch(webhooks, a, NOW, others);
 
     CHECK(!patch->child);
-    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW), BUNDLE_FAREWELL_S * 1000);
-    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + BUNDLE_FAREWELL_S - 2), 2000);
-    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + 2 * BUNDLE_FAREWELL_S),
+    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW), CA_BUNDLE_KEEP_OTHERS_S * 1000);
+    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + CA_BUNDLE_KEEP_OTHERS_S - 2), 2000);
+    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S),
                  1000); /* never at once, without end */
     AUTO(json) cJSON *of_none = ca_bundle_patch(NULL, a, NOW + 1, others);
     CHECK(!of_none->child);
-    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + 2 * BUNDLE_FAREWELL_S), INT64_MAX);
+    CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S), INT64_MAX);
 }
 
 TEST(a_webhook_is_told_by_its_place_and_name)
