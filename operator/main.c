@@ -1,5 +1,5 @@
-/* ipu-operator: wiring only. Who leads runs a reconciler; who loses the lease ends, and is started again
- * afresh. */
+/* ipu-operator: wiring only. The leader runs a reconciler; a process that loses the lease exits and is
+ * restarted. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct app {
     struct kube *kube;
     struct events *events;
     struct lease *lease;
-    char *address; /* where the other replicas find this one, or NULL */
+    char *address; /* "host:port" for the other replicas, or NULL */
     struct pages *pages;
     struct servers *servers;
     struct reconciler *reconciler; /* while leading */
@@ -97,7 +97,7 @@ static void on_started(void *ctx)
                        });
 }
 
-/* Nothing of ours may be sent any more. What was known is stale by the time the lease could come back. */
+/* Nothing may be sent any more, and all caches are stale by the time the lease could be acquired again. */
 static void on_lost(void *ctx)
 {
     struct app *app = ctx;
@@ -131,14 +131,13 @@ static const char *is_ready(void *ctx)
         return "no known leader: cannot read or acquire the lease";
     if (webhooks(app) && !webhooks_are_trusted(webhooks(app)))
         return "the API server does not trust the admission webhooks yet";
-    if (!app->reconciler) /* a standby that sees the lease is of use as it is */
+    if (!app->reconciler) /* a standby that sees the lease is ready */
         return NULL;
     return reconciler_is_synced(app->reconciler) ? NULL : "caches not synced: jobs, pods, records, nodes";
 }
 
-/* Who sees no changes for a while is of use to the webhooks, which do not need them: not to be ready would
- * take the leader away from them, and with one replica nobody could make a job. So it is said, and counts for
- * nothing. */
+/* A stale watch does not make the process unready: webhooks work without watches, and with one replica nobody
+ * could create jobs. Report it in the response body only. */
 static char *remark(void *ctx)
 {
     struct app *app = ctx;
@@ -224,14 +223,14 @@ static void metrics(void *ctx, struct str *out)
     metrics_print(&view, out);
 }
 
-/* ---- the end ---- */
+/* ---- shutdown ---- */
 
 static void on_drained(struct loop_timer *timer)
 {
     loop_stop(CONTAINER_OF(timer, struct app, drain)->loop);
 }
 
-/* The API server keeps connections to the webhooks; each is closed with its next answer. */
+/* The API server keeps connections to the webhooks open; each is closed with its next response. */
 static void on_lease_released(void *ctx)
 {
     struct app *app = ctx;
@@ -257,7 +256,7 @@ static void on_stop_signal(void *ctx, int signum)
     lease_release(app->lease, on_lease_released, app);
 }
 
-/* ---- in between ---- */
+/* ---- housekeeping ---- */
 
 static void on_tidy(struct loop_timer *timer)
 {
@@ -267,9 +266,9 @@ static void on_tidy(struct loop_timer *timer)
     loop_timer_start(app->loop, &app->tidy, TIDY_MS, on_tidy);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
-/* Where the others find our pages; NULL without a word about it. */
+/* "host:port" of the endpoints of this replica; NULL if --pod-address is not set. */
 static char *own_address(const struct app *app)
 {
     const char *address = app->options.pod_address;
@@ -331,7 +330,7 @@ static bool start(struct app *app, struct err *err)
     return app->servers != NULL;
 }
 
-/* What this process cost the API server: read by tests/bench, and worth a line in anybody's log. */
+/* Requests to the API server by method and resource; tests/bench reads them. */
 static void log_requests(const struct app *app)
 {
     const struct kube_counter *rows;
@@ -347,8 +346,8 @@ static void finish(struct app *app)
 {
     loop_timer_stop(&app->drain);
     loop_timer_stop(&app->tidy);
-    /* A server that ends runs the loop, and those that are still there answer: from the rest, which goes
-     * after them. */
+    /* Freeing a server runs the loop, and the remaining servers still answer with data of the rest: free that
+     * later. */
     pages_free(app->pages);
     servers_free(app->servers);
     reconciler_free(app->reconciler);
@@ -385,8 +384,8 @@ static int run(struct app *app)
     on_tidy(&app->tidy);
     loop_run(app->loop);
     log_requests(app);
-    /* Who has lost the lease ends at once. Tidying up works, but runs the loop for some more turns, and only
-     * the end of the process makes sure that nothing is sent in them. */
+    /* After the lease is lost, exit immediately. A clean shutdown runs the loop for some more turns, and only
+     * the end of the process guarantees that nothing is sent in them. */
     if (app->exit_code == EXIT_LOST_LEASE)
         _Exit(EXIT_LOST_LEASE);
     return app->exit_code;
@@ -419,7 +418,7 @@ static int print_problems(const struct strv *problems)
     return EXIT_BAD_USAGE;
 }
 
-/* Some nodes let a container begin with fewer than its ports have room for. */
+/* Some nodes start containers with a soft limit below the number of connections that the ports allow. */
 static void allow_connections(void)
 {
     struct rlimit files;

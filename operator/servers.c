@@ -78,7 +78,7 @@ void servers_free(struct servers *servers)
 {
     if (!servers)
         return;
-    metrics_server_free(servers->metrics_server); /* it tells of the webhooks, which tell of nobody */
+    metrics_server_free(servers->metrics_server); /* it reports on the webhooks, so it is freed first */
     webhooks_free(servers->webhooks);
     kube_free(servers->kube);
     client_config_release(&servers->client_config);

@@ -107,7 +107,7 @@ static void on_patched(void *ctx, struct kube_response *res)
         fail_with_response(p, res);
 }
 
-/* Once per version of the job; its watch tells what came of it. */
+/* Once per version of the job; its watch shows the result. */
 static void patch(struct uninstall *p, const struct job *job, const cJSON *body)
 {
     const char *patched = map_get(&p->patched, job->uid);
@@ -182,7 +182,7 @@ static size_t name_jobs(const struct uninstall *p, enum uninstall_check from, st
     return count;
 }
 
-/* Likewise the partitions that no job of this operator stands for. */
+/* Likewise the partitions that belong to no job of this operator. */
 static size_t name_partitions(const struct uninstall *p, enum uninstall_check from, struct str *out)
 {
     size_t count = 0;
@@ -215,7 +215,7 @@ static void report_blocking_jobs(const struct uninstall *p, size_t count, const 
     (void)fputc('\n', stderr);
 }
 
-/* Nobody can suspend a job of the vendor's operator that has a partition by a record of this one. */
+/* A job of the vendor's operator that has adopted a partition cannot be suspended. */
 static bool report_blockers(const struct uninstall *p)
 {
     AUTO(str) struct str jobs = {0}, partitions = {0};
@@ -245,7 +245,7 @@ static void start_deadline(struct uninstall *p)
     loop_timer_start(p->loop, &p->deadline, (int64_t)p->settings->seconds * 1000, on_deadline);
 }
 
-/* Nothing is open. It stays so once nobody leads, which is not waited for without end. */
+/* All jobs are ready. They stay so once no operator leads, which the fence enforces. */
 static void raise_fence_or_finish(struct uninstall *p)
 {
     if (p->fence.state == FENCE_RENEWED) {
@@ -256,7 +256,7 @@ static void raise_fence_or_finish(struct uninstall *p)
     fence_raise(&p->fence);
 }
 
-/* Something was begun while the fence was raised: whoever leads next has to end it. */
+/* Work was started while the fence was raised: the next leader has to finish it. */
 static void lower_fence(struct uninstall *p)
 {
     if (p->fence.state == FENCE_DOWN)
@@ -407,7 +407,8 @@ static void on_drain_annotation(void *ctx, struct kube_response *res)
     start_watches(p);
 }
 
-/* Who was refused has a way to say it: Helm upgrades no release that it has begun to uninstall. */
+/* The annotation enables --drain after a failed uninstall: Helm does not upgrade a release that it has begun
+ * to uninstall. */
 static void read_drain_annotation(struct uninstall *p)
 {
     kube_send(p->kube,

@@ -1,5 +1,5 @@
-/* Keeps every operator from beginning anything: takes the lease by which one leads, whoever holds it, and
- * waits until the one that led must have noticed. It never renews by itself, so that it runs out when its
+/* Keeps every operator from starting anything: acquires the leader election Lease, whoever holds it, and
+ * waits until the previous leader must have noticed. It never renews by itself, so that it runs out when its
  * owner does not come to an end. Embedded: zeroed, then the first five fields set; stop it before it is
  * freed. */
 #pragma once
@@ -26,5 +26,5 @@ struct fence {
 
 /* The next step: raised, when that is settled renewed once more. */
 void fence_raise(struct fence *fence);
-/* Whoever leads next is needed: the lease runs out by itself. */
+/* A leader is needed again: the lease expires by itself. */
 void fence_give_up(struct fence *fence);

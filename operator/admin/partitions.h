@@ -2,5 +2,5 @@
  * never touches them, and which jobs they could be of. It changes nothing. */
 #pragma once
 
-/* argv[0] is the verb. The exit status of the process. */
+/* argv[0] is the command. Returns the exit status of the process. */
 int partitions_main(int argc, char **argv, const char *(*env)(const char *));

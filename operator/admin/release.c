@@ -40,7 +40,7 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-/* ---- who uses it ---- */
+/* ---- pods that may use it ---- */
 
 static void add_users(const cJSON *list, const char *job_key, struct strv *users)
 {

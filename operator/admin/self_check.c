@@ -62,15 +62,15 @@ static const struct opts_spec SPEC = {
 
 struct check;
 
-/* One question, asked until it is answered well, or will not be. */
+/* One check, repeated until it succeeds or its failure is final. */
 struct probe {
     const char *name;
     void (*start)(struct probe *probe);
     struct check *check;
     struct loop_timer retry_timer;
-    char *trouble;          /* the last one; NULL: answered well */
-    bool has_leader_result; /* the leader has answered, well or not */
-    bool is_final;          /* there is no hope of another answer */
+    char *trouble;          /* of the last attempt; NULL: success */
+    bool has_leader_result; /* the leader has responded, well or not */
+    bool is_final;          /* another attempt would not help */
 };
 
 enum { HEALTH, CONTROLLERS, ADMISSION, PROBES };
@@ -82,7 +82,7 @@ struct check {
     struct kube *kube;
     struct loop_timer deadline;
     struct probe probes[PROBES];
-    size_t pending; /* questions that are still asked */
+    size_t pending; /* probes that are not finished */
 };
 
 /* trouble_take: NULL when all is well. */
@@ -123,7 +123,7 @@ static void get_page(struct probe *q, const char *path, http_done_fn done)
                                      .ctx = q});
 }
 
-/* Why the page is of no use, yours; NULL: it is. */
+/* Why the response is unusable, yours; NULL: it is usable. */
 static char *page_trouble(const struct http_response *res, const struct err *err)
 {
     if (err->kind != ERR_NONE)
@@ -143,8 +143,8 @@ static void probe_health(struct probe *q)
     get_page(q, "/health", on_health);
 }
 
-/* Which are silent, yours; NULL: none. It is over when all of them have been for longer than is asked here.
- */
+/* Unresponsive controllers, yours; NULL: none. Final if all of them have been for longer than this command
+ * waits. */
 static char *list_unresponsive(const cJSON *controllers, uint32_t seconds, bool *ret_is_over)
 {
     AUTO(str) struct str out = {0};
@@ -186,8 +186,7 @@ static void on_controllers(void *ctx, const struct http_response *res, const str
     if (!trouble) {
         trouble = check_controllers(q, res->body);
         q->has_leader_result = true;
-    } else if (q->has_leader_result) { /* what the leader said is worth more than that a standby knows nothing
-                                        */
+    } else if (q->has_leader_result) { /* the leader's response counts more than a standby's failure */
         mem_free(trouble);
         trouble = TAKE(q->trouble);
     }
@@ -228,7 +227,7 @@ static char *rejection_text(const struct kube_response *res)
     return mem_strdup(res->message[0] ? res->message : res->err.msg);
 }
 
-/* The mistake is one that only the validating webhook looks for, not the resource definition. */
+/* Only the validating webhook detects this mistake, not the CustomResourceDefinition. */
 static void on_invalid_dry_run(void *ctx, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE)

@@ -4,5 +4,5 @@
  * named. */
 #pragma once
 
-/* argv[0] is the verb. The exit status of the process. */
+/* argv[0] is the command. Returns the exit status of the process. */
 int self_check_main(int argc, char **argv, const char *(*env)(const char *));

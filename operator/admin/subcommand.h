@@ -1,7 +1,5 @@
-/* What the verbs of ipu-operator share that do one thing and end: options, help, a way to the API server, and
- * the exit status. A verb decides nothing about these, and runs on a loop and a client that are gone when it
- * returns.
- */
+/* Common part of the subcommands of ipu-operator: options, help, the connection to the API server, and the
+ * exit status. A subcommand runs on a loop and a client that are freed when it returns. */
 #pragma once
 
 #include <stddef.h>
@@ -13,11 +11,11 @@ struct loop;
 
 enum { SUBCOMMAND_OK = 0, SUBCOMMAND_FAILED = 1, SUBCOMMAND_BAD_USAGE = 2 };
 
-/* The way to the API server: the first member of every verb's settings, filled by SUBCOMMAND_ACCESS_ROWS. */
+/* Connection settings: the first member of every subcommand's settings, filled by SUBCOMMAND_ACCESS_ROWS. */
 struct subcommand_access {
     char *kubeconfig, *context;
-    const char *ns; /* where the operator itself is, as the way says: the pod's namespace, or the context's */
-    const char *noun; /* set by the verb: what the one word is that it wants; NULL: it wants none */
+    const char *ns;   /* namespace of the pod or of the context */
+    const char *noun; /* set by the subcommand: name of its argument; NULL: it has none */
     char *word;       /* owned; released by subcommand_main */
 };
 
@@ -32,10 +30,10 @@ struct subcommand_access {
         .arg = "NAME", .help = "Context of the kubeconfig"                                                   \
     }
 
-/* Does the verb's work on settings that the spec's rows have filled, and that are released afterwards;
+/* Runs the subcommand on settings that the spec's rows have filled, and that are released afterwards;
  * returns the exit status. */
 typedef int (*subcommand_fn)(void *settings, struct loop *loop, struct kube *kube);
 
-/* argv[0] is the verb. `access` begins the settings. The exit status of the process. */
+/* argv[0] is the command. `access` begins the settings. Returns the exit status of the process. */
 int subcommand_main(const struct opts_spec *spec, struct subcommand_access *access, subcommand_fn run,
                     int argc, char **argv, const char *(*env)(const char *));

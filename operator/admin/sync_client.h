@@ -1,6 +1,5 @@
-/* What a verb about partitions asks of the API server and of the operator's pages, one question after the
- * other: each function runs the loop until its answer is there. For verbs that do nothing beside, and never
- * for the operator. */
+/* Blocking requests to the API server and to the operator's endpoints, for subcommands about partitions: each
+ * function runs the loop until its response arrives. Never for the operator itself. */
 #pragma once
 
 #include "base/doc/json.h"
@@ -18,14 +17,14 @@ struct sync_client {
     const char *operator_url; /* "http://host:port"; borrowed */
 };
 
-/* The first member of such a verb's settings. */
+/* The first member of such a subcommand's settings. */
 struct sync_client_settings {
     struct subcommand_access access;
     char *operator_url, *ns, *controller;
     bool dry_run;
 };
 
-/* Which partition, and whether in earnest; for verbs that name one. */
+/* Options of subcommands that change one partition. */
 #define SYNC_CLIENT_PARTITION_ROWS                                                                           \
     {.flag = "dry-run",                                                                                      \
      .type = OPT_FLAG,                                                                                       \
@@ -38,7 +37,7 @@ struct sync_client_settings {
         .help = "V-IPU controller of the partition, if several have a partition with this ID"                \
     }
 
-/* Where records are made. */
+/* Namespace of the records. */
 #define SYNC_CLIENT_NAMESPACE_ROW                                                                            \
     {                                                                                                        \
         .flag = "namespace", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, ns),           \
@@ -57,18 +56,19 @@ struct sync_client_settings {
         .flag = "pages", .type = OPT_STR, .offset = (at), .arg = "URL"                                       \
     }
 
-/* Does the verb's work. False without an error: what is wrong has been said. */
+/* Runs the subcommand. False without an error: the problems are already printed. */
 typedef bool (*sync_client_fn)(struct sync_client *sync_client, const void *settings, struct err *err);
 
-/* Runs it on the settings, and tells the error; the exit status. */
+/* Runs it on the settings and prints the error; returns the exit status. */
 int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
                     struct kube *kube);
 /* The operator's namespace, borrowed. */
 const char *sync_client_ns(const struct sync_client_settings *settings);
 
-/* The page as JSON, yours. Another status than 200 is an error that says what the page says. */
+/* GETs a path of the operator as JSON, yours. A status other than 200 is an error with the response's text.
+ */
 MUST_USE cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct err *err);
-/* The answer's body, yours. A refusal is an error of its kind with the API server's words. */
+/* The response body, yours. A rejection is an error of its kind with the API server's message. */
 MUST_USE cJSON *sync_kube_request(struct sync_client *sync_client, const struct kube_request *request,
                                   struct err *err);
 /* Makes the record in the operator's namespace. */

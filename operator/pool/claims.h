@@ -1,5 +1,5 @@
-/* Who gets IPUs next. Pure. Per controller by priority, then first come, first served: nothing passes a claim
- * that could use that controller, so a large job is never starved by small ones behind it. */
+/* The queue for IPUs. Pure. Per controller by priority, then first come, first served: no claim passes an
+ * earlier one that could use that controller, so small jobs never starve a large one. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,14 +9,14 @@
 #include "base/core/str.h"
 #include "vipu/model/pool.h"
 
-/* Who has IPUs of a controller. Borrowed. */
+/* A partition in use. Borrowed. */
 struct claims_holder {
-    const char *job;       /* "namespace/name"; NULL: the partition is not the operator's */
+    const char *job;       /* "namespace/name"; NULL: a foreign partition */
     const char *partition; /* id */
     uint32_t size;
 };
 
-/* What is known of one V-IPU controller now. Borrowed. */
+/* The current state of one V-IPU controller. Borrowed. */
 struct claims_controller {
     const char *name;                    /* "host:port" */
     bool is_known;                       /* it has told its partitions and IPUs, and not too long ago */
@@ -25,7 +25,7 @@ struct claims_controller {
     bool has_nodes;                      /* some node carries its label, or it needs none */
     const char *node_label;              /* "key=value", for the message; NULL when it needs none */
     const struct vipu_pool_view *pool;   /* with what is reserved already taken; total_ipus 0: size unknown */
-    const struct claims_holder *holders; /* in the way of who is first in line; for claims_explain alone */
+    const struct claims_holder *holders; /* block the head of the queue; for claims_explain alone */
     size_t holder_count;
 };
 
@@ -49,7 +49,7 @@ struct claim {
 
 /* Why a claim waits. */
 enum claim_wait_cause {
-    CLAIM_NOTHING_TO_REPORT, /* it is granted, or there is nothing to tell yet */
+    CLAIM_NOTHING_TO_REPORT, /* it is granted, or there is nothing to report yet */
     CLAIM_IS_FIRST,
     CLAIM_IS_BEHIND,
     CLAIM_IS_FAR_BEHIND, /* what there is to tell of it does not change while it is so, at the same controller
@@ -62,21 +62,21 @@ enum claim_wait_cause {
 
 /* What is decided about a claim, in numbers: among thousands that wait most have been told before. */
 struct claim_verdict {
-    int controller; /* index of the one that has room for it; -1: wait */
+    int controller; /* index of the controller with capacity for it; -1: wait */
     enum claim_wait_cause why;
     size_t about;          /* index of the controller that explains why, if one does */
     uint32_t position;     /* in line there, from 1 */
-    const char *first;     /* the job that is first in line there; borrowed from its claim */
+    const char *first;     /* the job at the head of that queue; borrowed from its claim */
     uint32_t free_ipus;    /* after what is granted now; not of who is far behind, nor are those below */
     uint32_t granted_ipus; /* now, to others */
     uint32_t fitting_partitions; /* partitions of the size asked for that would fit now */
 };
 
-/* The same as a sentence for people, the rest for programs. */
+/* The same as a message and as values for status.queue. */
 struct claim_wait {
-    const char *reason; /* CamelCase constant; NULL: there is nothing to tell yet */
+    const char *reason; /* CamelCase constant; NULL: nothing to report yet */
     char *text;         /* without period, owned; NULL likewise */
-    char *controller;   /* whom the numbers are about, owned; NULL: there are none */
+    char *controller;   /* that the numbers are about, owned; NULL: none */
     uint32_t size;      /* asked for */
     uint32_t position;  /* in line there, from 1 */
     uint32_t free_ipus, total_ipus;
@@ -87,13 +87,13 @@ struct claim_wait {
 
 void claim_wait_release(struct claim_wait *wait);
 
-/* Sorts the claims in place, who goes first first, and fills verdicts[i] for claims[i]. */
+/* Sorts the claims in place, in the order of the queue, and fills verdicts[i] for claims[i]. */
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
                    size_t controller_count, struct claim_verdict *verdicts);
-/* Are these the words for it already, but for the place? Cheap, and false when in doubt. */
+/* Whether this report is current, except for the position. Cheap; false when in doubt. */
 bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
                               const struct claims_controller *controllers, const struct claim_wait *told);
-/* Puts a verdict on the claim into words. Yours. */
+/* Describes a verdict on the claim as text and values. Yours. */
 void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
                     const struct claims_controller *controllers, size_t controller_count,
                     struct claim_wait *ret);

@@ -6,11 +6,12 @@
 /* How often a controller is asked for its partitions. */
 #define POLL_FIRST_MS 50     /* something was just sent */
 #define POLL_BUSY_MAX_MS 500 /* something is under way */
-#define POLL_USED_MS 5000    /* partitions are in use, or somebody waits */
+#define POLL_USED_MS 5000    /* partitions are in use, or jobs wait */
 #define POLL_IDLE_MS 60000
 #define POLL_DOWN_MAX_MS 5000
 #define ATTRIBUTES_MS 60000
-/* How soon one that has told its partitions and not its IPUs is asked again: until then it is of no use. */
+/* Retry interval for the number of IPUs of a controller that has listed its partitions: it is not used
+ * before. */
 #define UNSIZED_MS 1000
 #define UNSIZED_MAX 3
 /* How soon a changed Secret is noticed, once its files are there. */
@@ -91,7 +92,7 @@ static void report_trouble(struct controller *c)
         partition_tracker_set_unavailable(value, c->face.trouble);
 }
 
-/* What users are told changes with the kind of trouble. Two words for the same silence are no news. */
+/* The reported message changes with the kind of error. A time-out and an I/O error count as the same. */
 static bool trouble_has_changed(struct controller *c, enum err_kind kind)
 {
     enum err_kind now = kind == ERR_TIMEOUT ? ERR_IO : kind, before = c->trouble_kind;
@@ -151,8 +152,8 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     plan_poll(c, 0);
 }
 
-/* A lost answer is no answer: a job that is too large for it would be sent there. But who tells partitions
- * and again and again nothing of IPUs does not know that question, or does not answer it to us. */
+/* A lost response does not count: a job that is too large would be sent there. But a controller that lists
+ * its partitions and repeatedly does not return its IPUs does not support the call, or does not allow it. */
 static bool size_is_unavailable(struct controller *c, const struct vipu_result *result)
 {
     if (result->sent && !vipu_result_is_unknown(result) && result->err.kind != ERR_DENIED)
@@ -181,7 +182,7 @@ static void on_count(void *ctx, const struct vipu_result *result, uint32_t total
         report_capacity(c);
 }
 
-/* ---- who asks ---- */
+/* ---- credentials and polling ---- */
 
 static void apply_secret(struct controller *c)
 {

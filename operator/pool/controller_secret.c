@@ -57,7 +57,7 @@ static void trim(struct str *text)
     str_drop(text, strspn(str_text(text), BLANKS));
 }
 
-/* What is not there is NULL; whether it may be missing is judged later. */
+/* A missing file is NULL; check() decides whether it may be missing. */
 static void read_row(const char *folder, const struct row *row, struct controller_secret *ret,
                      struct strv *problems)
 {

@@ -1,7 +1,6 @@
-/* What the Secret of a V-IPU controller holds: whom the operator is there, how the controller is known, and
- * whom the controller takes job pods for. Read from the files that the Secret is mounted as, a folder for
- * each; nobody else reads them, nothing of it is ever part of a message, and keys are wiped from memory when
- * they are released. */
+/* The Secret of a V-IPU controller: the operator's user, the controller's CA, and the user of job pods. Read
+ * from the files that the Secret is mounted as, one directory each; no other file reads them, nothing of it
+ * is ever part of a message, and keys are wiped from memory when they are released. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +25,7 @@ MUST_USE bool controller_secret_read(const char *folder, struct controller_secre
 bool controller_secret_equal(const struct controller_secret *a, const struct controller_secret *b);
 void controller_secret_release(struct controller_secret *controller_secret);
 
-/* The controller does not let the operator in, or is not believed: says which Secret to look at. `sent`: it
+/* Access denied, or TLS verification failed: adds which Secret to check. `sent`: it
  * has been asked, so that the key is what it does not like. Other errors stay as they are. */
 void controller_secret_explain_error(const struct vipu_controller_config *config, bool sent, struct err *err);
 

@@ -2,9 +2,9 @@
 #include "base/core/mem.h"
 #include "operator/pool/pool_internal.h"
 
-/* An acknowledged write that shows no effect for so long is sent again. */
+/* An acknowledged write without effect is sent again after this time. */
 #define AWAIT_MS 10000
-/* A reset that V-IPU has acknowledged, and says nothing of. */
+/* For a reset that V-IPU has acknowledged without reporting progress. */
 #define AWAIT_RESET_MS 60000
 
 static void report_partition(struct partition_tracker *partition_tracker)
@@ -17,7 +17,7 @@ static void report_partition(struct partition_tracker *partition_tracker)
                                                          partition_tracker->id);
 }
 
-/* ---- what a list says ---- */
+/* ---- lists ---- */
 
 static enum partition_state state_of(const struct vipu_partition *listed)
 {
@@ -73,7 +73,8 @@ static void note_failed_reset(struct partition_tracker *partition_tracker)
         partition_tracker->view.resets_failing_since_ms = controller_now_ms(partition_tracker->controller);
 }
 
-/* V-IPU took the write, and it came to nothing: what is broken answers so each time, and at once. */
+/* V-IPU accepted the write, but it failed: back off, because a broken partition fails immediately each time.
+ */
 static void end_await_in_error(struct partition_tracker *partition_tracker)
 {
     if (partition_tracker->await == AWAIT_RESET)
@@ -82,7 +83,7 @@ static void end_await_in_error(struct partition_tracker *partition_tracker)
     schedule_retry(partition_tracker);
 }
 
-/* An acknowledged write whose effect does not show is sent again by whoever decides. */
+/* The reconciler repeats an acknowledged write that has no effect. */
 static void check_await_timeout(struct partition_tracker *partition_tracker)
 {
     if (partition_tracker->await == AWAIT_NOTHING ||
@@ -94,7 +95,7 @@ static void check_await_timeout(struct partition_tracker *partition_tracker)
         partition_tracker->await = AWAIT_NOTHING;
 }
 
-/* A reset that nobody answered could still hit the pods that are started on it now. */
+/* An unanswered reset could still hit pods that are started on the partition now. */
 static bool may_still_be_reset(const struct partition_tracker *partition_tracker)
 {
     return controller_now_ms(partition_tracker->controller) < partition_tracker->late_reset_until_ms;
@@ -117,7 +118,7 @@ static void update_await(struct partition_tracker *partition_tracker)
         break;
     case AWAIT_RESET: /* a list does not tell the operation state */
         if (state == PART_ABSENT)
-            end_await(partition_tracker, false); /* somebody removed it meanwhile */
+            end_await(partition_tracker, false); /* it was removed by others meanwhile */
         else
             request_status(partition_tracker);
         break;
@@ -203,7 +204,7 @@ static void start_await(struct partition_tracker *partition_tracker, enum await 
     partition_tracker->status_says_gone = false;
 }
 
-/* After each write's end: only a list that begins from now on tells what it did. */
+/* After each write: only a list that begins from now on shows its effect. */
 static void end_write(struct partition_tracker *partition_tracker)
 {
     partition_tracker->call = NULL;
@@ -302,7 +303,7 @@ static void on_status(void *ctx, const struct vipu_result *result, struct vipu_s
     if (partition_tracker->await == AWAIT_RESET) {
         if (status->operation_state == VIPU_OPERATION_RESETTING ||
             status->ready_state == VIPU_READY_PENDING) {
-            start_await(partition_tracker, AWAIT_RESET); /* it goes on, however long it takes */
+            start_await(partition_tracker, AWAIT_RESET); /* keep waiting, however long the reset takes */
             return;
         }
         if (may_still_be_reset(partition_tracker))
@@ -364,7 +365,7 @@ bool partition_tracker_is_in_flight(const struct partition_tracker *partition_tr
            partition_tracker->view.state == PART_UNKNOWN || partition_tracker->view.state == PART_PENDING;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 void partition_tracker_note_pending_pod(struct partition_tracker *partition_tracker, int64_t until_ms)
 {

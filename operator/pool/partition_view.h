@@ -15,8 +15,8 @@ enum partition_state {
 
 enum partition_rejection {
     PART_NOT_REFUSED,
-    PART_REFUSED_ROOM,    /* no room right now */
-    PART_REFUSED_FOREIGN, /* the id belongs to somebody else: it existed before our very first create */
+    PART_REFUSED_ROOM,    /* not enough free IPUs now */
+    PART_REFUSED_FOREIGN, /* a foreign partition: it existed before the first create of this process */
     PART_REFUSED_INVALID, /* the controller will never make such a partition */
 };
 
@@ -37,7 +37,7 @@ struct partition_view {
     bool outcome_unknown;  /* a write with unknown outcome, and no list since that could not take effect any
                               more */
     int64_t settle_at_ms;  /* when that can no longer take effect */
-    int64_t pods_until_ms; /* until then a pod of this run may come to be that nobody has answered for */
+    int64_t pods_until_ms; /* until then a pod of this run may still be created by an unanswered request */
     int64_t removal_until_ms; /* until then a removal that an earlier process has sent may still come */
     uint32_t size, gcds;      /* as listed; 0 when not */
 };

@@ -4,7 +4,7 @@
 #include "base/core/str.h"
 #include "operator/pool/pool_internal.h"
 
-/* How soon to look when somebody begins to wait. */
+/* Poll delay when a job begins to wait. */
 #define WAITING_POLL_MS 50
 
 const char *pool_call_name(enum pool_call call)

@@ -1,10 +1,10 @@
 /* The V-IPU controllers: keeps a recent list of each one's partitions, sends creates, resets and removes, and
- * follows them to their end. It decides nothing: it is told what to send, and tells what it saw (struct
- * partition_view).
+ * follows them to their end. It decides nothing: the reconciler requests writes, and the pool reports what it
+ * observes (struct partition_view).
  *
  * Only a list that began after our last write says what is there; error texts prove nothing. A write whose
- * outcome is unknown is remembered until it can no longer take effect. One slow or dead controller delays
- * nobody else: every controller has a connection of its own and no call blocks. */
+ * outcome is unknown is remembered until it can no longer take effect. A slow or unavailable controller does
+ * not delay the others: each has its own connection and no call blocks. */
 #pragma once
 
 #include "base/doc/openmetrics.h"
@@ -19,15 +19,16 @@ struct pool;
 
 /* Long enough for any answer; short enough to be over before a lease could be. */
 #define POOL_DEADLINE_MS 4000
-/* A request that was given up may still be on its way for so long. */
+/* A cancelled request may still take effect within this time. */
 #define POOL_STRAY_MS 30000
 
 struct pool_options {
-    const struct pool_config *config; /* borrowed for ever */
-    const char *credentials;     /* folder with one of each Secret's name; borrowed for ever; NULL: none */
-    bool (*may_send)(void *ctx); /* asked right before each write */
+    const struct pool_config *config; /* borrowed; must outlive the pool */
+    const char *credentials; /* directory with one subdirectory per Secret; borrowed; must outlive the pool;
+                                NULL: none */
+    bool (*may_send)(void *ctx);                                        /* asked right before each write */
     void (*on_part)(void *ctx, const char *controller, const char *id); /* what is known of it has changed */
-    void (*on_capacity_change)(void *ctx); /* some controller's room, size or state has changed */
+    void (*on_capacity_change)(void *ctx); /* free IPUs, size or state of a controller changed */
     void *ctx;
 };
 
@@ -49,17 +50,17 @@ const char *pool_call_name(enum pool_call call); /* "ListPartitions" */
 
 struct pool_counter {
     struct openmetrics_histogram durations; /* of those that were sent */
-    uint64_t unanswered;                    /* not sent, or nobody knows what became of it */
+    uint64_t unanswered;                    /* not sent, or with unknown outcome */
 };
 
-/* What a controller looks like now; index as in the configuration. Borrowed until the loop's next turn. */
+/* Current state of a controller; index as in the configuration. Borrowed until the loop's next turn. */
 struct pool_controller {
     const struct vipu_controller_config *config;
     bool is_known; /* the last list succeeded */
     char *trouble; /* why not, or NULL */
     int64_t trouble_since_unix_s;
     int64_t trouble_since_ms;             /* on the loop's clock */
-    uint32_t total_ipus;                  /* 0: it does not tell */
+    uint32_t total_ipus;                  /* 0: unknown */
     const struct vipu_partitions *listed; /* the last good list */
     struct pool_counter calls[POOL_CALLS];
     const struct controller_secret *controller_secret; /* the last that was good; all NULL without a Secret */
@@ -67,16 +68,16 @@ struct pool_controller {
 size_t pool_count(const struct pool *pool);
 const struct pool_controller *pool_controller(const struct pool *pool, size_t index);
 int pool_find(const struct pool *pool, const char *controller); /* -1: not configured */
-/* Room as the last list shows it, less what partition_tracker partitions reserve that it does not show yet.
+/* Free IPUs as the last list shows them, less what tracked partitions reserve that it does not show yet.
  * Yours. */
 struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index);
-/* Somebody waits for IPUs: look more often. */
+/* Jobs wait for IPUs: poll more often. */
 void pool_set_waiting(struct pool *pool, bool waiting);
 /* The partition as the last good list of the controller has it; NULL when it has none. Borrowed until the
  * next turn. */
 const struct vipu_partition *pool_listed(const struct pool *pool, const char *controller, const char *id);
 
-/* Does some controller's room count the IPUs of that record as taken? */
+/* Whether the free IPUs of some controller exclude those of that record. */
 bool pool_reserves(const struct pool *pool, const char *id);
 
 /* ---- partitions with a record ---- */
@@ -88,8 +89,8 @@ struct pool_track {
     bool is_ours_fresh; /* this process made the record: a first create that finds it there means it is
                            foreign */
     bool started;       /* record.started */
-    bool is_unsettled;  /* record.unsettled, or an earlier process may have sent something just before its end
-                         */
+    bool is_unsettled;  /* the record's outcome is unknown, or an earlier process may have sent something just
+                           before its end */
     bool may_be_reset;  /* likewise a reset */
     bool reserves;      /* its size counts as taken before it is listed */
 };
@@ -99,7 +100,7 @@ void pool_forget(struct pool *pool, const char *controller, const char *id);
 /* A new run of pods is about to be started by this process: nothing runs on it, and it has to be reset first.
  */
 void pool_begin_run(struct pool *pool, const char *controller, const char *id);
-/* A pod may be created on it that nobody has answered for: its id is not settled before that cannot be. */
+/* An unanswered request may still create a pod on it: its outcome is unknown until then. */
 void pool_note_pending_pod(struct pool *pool, const char *controller, const char *id, int64_t until_ms);
 struct partition_view pool_partition(const struct pool *pool, const char *controller, const char *id);
 

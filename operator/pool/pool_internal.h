@@ -20,8 +20,8 @@ struct controller {
     int64_t list_begun_ms; /* of the one in flight */
     int64_t count_at_ms;   /* when it was asked last; 0: never */
     bool has_listed;       /* the last list succeeded */
-    bool has_sized;        /* it was asked for its IPUs and has answered, if only that it does not tell */
-    unsigned unsized;      /* how often it has not answered that, although it told its partitions */
+    bool has_sized;        /* it has responded to the request for its IPUs, with or without a number */
+    unsigned unsized;      /* how often it has not, although it listed its partitions */
     int64_t poll_ms;
     int64_t next_poll_ms;
     unsigned failures;
@@ -46,7 +46,7 @@ struct partition_tracker {
     struct vipu_call *status_call;
     int64_t last_write_ms; /* when it was answered or given up; lists begun before prove nothing */
     int64_t sent_ms;
-    int64_t late_reset_until_ms; /* until then a reset that nobody answered may still take effect */
+    int64_t late_reset_until_ms; /* until then an unanswered reset may still take effect */
     unsigned sends, failures;
     bool created_in_run; /* a create was sent, and no pod has been started on it since */
 };
@@ -73,7 +73,7 @@ void partition_tracker_free(struct partition_tracker *partition_tracker);
 /* What a list shows of it; `listed` NULL: nothing. begun_ms: when that list began. */
 void partition_tracker_observe(struct partition_tracker *partition_tracker,
                                const struct vipu_partition *listed, int64_t begun_ms);
-/* Its controller has ceased to answer, or answers again: then trouble is NULL. */
+/* Its controller became unavailable, or available again: then trouble is NULL. */
 void partition_tracker_set_unavailable(struct partition_tracker *partition_tracker, const char *trouble);
 bool partition_tracker_is_in_flight(const struct partition_tracker *partition_tracker);
 void partition_tracker_note_pending_pod(struct partition_tracker *partition_tracker, int64_t until_ms);

@@ -13,7 +13,7 @@
 
 #define POD_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 #define CREDENTIAL_MAX_BYTES ((size_t)1024 * 1024)
-/* So long before the end a plugin is asked again: files are looked at each minute. */
+/* A plugin runs again this long before its credentials expire: files are checked each minute. */
 #define EXPIRING_S 120
 
 static char **field_of(struct client_config *client_config, size_t field)
@@ -56,7 +56,7 @@ static bool load_source(struct client_config *client_config, struct credential_f
     AUTO(mem) char *fresh = NULL;
 
     if (stat(credential_file->path, &credential_file->seen) != 0)
-        credential_file->seen = (struct stat){0}; /* the read tells why */
+        credential_file->seen = (struct stat){0}; /* the read reports why */
     if (!read_source(credential_file, &fresh, err))
         return false;
     if (credential_file->kind == SOURCE_PEM && !str_eq(*slot, fresh))
@@ -130,7 +130,7 @@ void credential_files_free(struct credential_files *sources)
     mem_free(sources);
 }
 
-/* Kubernetes swaps a symbolic link in mounted volumes: the inode tells even if the times do not. */
+/* Kubernetes swaps a symbolic link in mounted volumes: the inode changes even if the times do not. */
 static bool has_changed(const struct credential_file *credential_file)
 {
     struct stat now;
@@ -211,7 +211,7 @@ static bool load_pod(const struct client_config_options *options, const char *ho
            credential_files_add(ret, ca, SOURCE_PEM, offsetof(struct client_config, ca_pem), err);
 }
 
-/* --- where to look --- */
+/* --- search order --- */
 
 static const char *env_of(const struct client_config_options *options, const char *name)
 {

@@ -1,6 +1,6 @@
-/* Who we are and where the API server is: from a kubeconfig or from the files a pod is given. Refuses what it
- * cannot do (auth-provider; exec plugins, unless the caller may wait for them) with a sentence instead of
- * connecting without credentials.
+/* The API server's address and this process's credentials: from a kubeconfig or from the files of a pod.
+ * Refuses what it cannot do (auth-provider; exec plugins, unless the caller may wait for them) with a
+ * sentence instead of connecting without credentials.
  *
  * Token, CA and certificate files are read again when they change (identity_refresh); `generation` counts the
  * changes that need new connections. All strings are owned by the identity. */

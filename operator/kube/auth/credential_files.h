@@ -1,6 +1,6 @@
 /* The files behind an identity: which field each one fills, and whether it changed since it was read; and a
  * credential plugin, if there is one.
- * Internal to the kube room. */
+ * Internal to operator/kube. */
 #pragma once
 
 #include <stdbool.h>

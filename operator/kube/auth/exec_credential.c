@@ -84,7 +84,7 @@ bool exec_credential_parse(struct slice text, const char *api_version, struct ex
     AUTO(json) cJSON *answer = json_parse(text, &why);
     const cJSON *status = json_at(answer, "status");
 
-    if (!answer) /* its words may hold the token */
+    if (!answer) /* the parser's message may quote the token */
         return err_set(err, ERR_INVALID, "output is not valid JSON");
     if (!check(answer, api_version, err))
         return false;

@@ -22,7 +22,7 @@ struct files {
     size_t count;
 };
 
-/* Where in which file something stands: for messages and for relative paths. */
+/* A node and its file: for messages and for relative paths. */
 struct place {
     const struct file *file;
     const cJSON *node; /* NULL: nowhere */
@@ -212,7 +212,7 @@ static bool take_token(const struct place *user, struct client_config *ret, stru
     return true;
 }
 
-/* What kubectl tells a plugin that asks for it. Yours. */
+/* The cluster as kubectl describes it to a plugin that requests it. Yours. */
 static cJSON *describe_cluster(const struct place *cluster, const struct client_config *client_config)
 {
     cJSON *info = json_object();

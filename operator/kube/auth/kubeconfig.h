@@ -1,6 +1,6 @@
 /* Reads kubeconfig files, several merged as kubectl does it (the first file that sets a thing wins), into an
  * identity. Auth-provider plugins are refused; exec plugins are run where that is allowed. Internal to the
- * kube room. */
+ * operator/kube. */
 #pragma once
 
 #include "operator/kube/auth/client_config.h"

@@ -10,7 +10,7 @@
 #define WARNINGS_MAX 256u
 
 enum call_state {
-    CALL_WAITING, /* in line */
+    CALL_WAITING, /* in the queue */
     CALL_IN_FLIGHT,
     CALL_BACKING_OFF, /* before it is sent again */
     CALL_OVER,        /* `done` follows in the next turn */
@@ -20,7 +20,7 @@ struct kube_call {
     struct kube *kube;
     struct kube_call *prev, *next; /* in the client's list of all calls, in order of arrival */
     enum call_state state;
-    struct loop_timer timer; /* waiting: its time is up; resting: send again; over: tell */
+    struct loop_timer timer; /* waiting: time-out; backing off: next attempt; over: report */
     struct http_call *http;
 
     const char *method; /* a string constant */
@@ -112,7 +112,7 @@ void kube_set_write_gate(struct kube *kube, kube_gate_fn may_write, void *ctx)
 
 /* --- the end of a call --- */
 
-/* Frees the call before its owner hears of it, so that the owner may do anything then. */
+/* Frees the call before `done` runs, so that `done` may do anything. */
 static void finish(struct kube_call *call, struct kube_response *res)
 {
     kube_done_fn done = call->done;
@@ -167,7 +167,7 @@ static bool is_json(const struct http_response *http)
     return str_has_prefix(http->content_type, "application/json");
 }
 
-/* A 2xx answer that is cut or garbled may still have taken effect: the caller must look. */
+/* A 2xx answer that is cut or garbled may still have taken effect: the caller must check. */
 static cJSON *answer_body(const struct http_response *http, struct err *err)
 {
     struct err bad = {0};
@@ -303,7 +303,7 @@ static void send_or_fail(struct kube_call *call)
         fail_in_next_turn(call);
 }
 
-/* Those that wait stand behind at most a window of others, so the walk is short. */
+/* At most one window of other calls precedes the waiting ones, so the walk is short. */
 static void send_waiting(struct kube *kube)
 {
     for (struct kube_call *call = kube->first; call != NULL; call = call->next) {
@@ -385,7 +385,7 @@ static struct kube_call *call_new(struct kube *kube, const struct kube_request *
     call->prev = kube->last;
     *(kube->last != NULL ? &kube->last->next : &kube->first) = call;
     kube->last = call;
-    call->state = CALL_OVER; /* until it stands in line */
+    call->state = CALL_OVER; /* until it is queued */
     return call;
 }
 
@@ -421,7 +421,7 @@ void kube_abort(struct kube *kube)
     transport_abort(kube->transport);
 }
 
-/* --- looking --- */
+/* --- accessors --- */
 
 struct loop *kube_loop(const struct kube *kube)
 {

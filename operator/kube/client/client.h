@@ -94,7 +94,7 @@ struct loop *kube_loop(const struct kube *kube);
 /* What was asked so far, for tests and metrics. Rows are per method and plural; borrowed until the next
  * kube_send. */
 struct kube_counter {
-    const char *method; /* "WATCH" and "LIST" stand apart from "GET" */
+    const char *method; /* "WATCH" and "LIST" are counted apart from "GET" */
     const char *resource;
     uint64_t sent; /* repetitions included */
     uint64_t failed;

@@ -19,7 +19,7 @@ enum kube_denial {
     KUBE_DENIAL_QUOTA,                 /* "exceeded quota": try again when something has gone */
     KUBE_DENIAL_NAMESPACE_TERMINATING, /* final */
     KUBE_DENIAL_CREDENTIALS,           /* 401 */
-    KUBE_DENIAL_LEASE,                 /* ours: the lease is not held, nothing was sent */
+    KUBE_DENIAL_LEASE,                 /* by this process: it does not hold the lease, nothing was sent */
 };
 
 struct kube_status {
@@ -37,5 +37,5 @@ struct kube_status {
 void kube_status_read(int http_status, const cJSON *body, int64_t retry_after_ms, struct kube_status *ret);
 void kube_status_release(struct kube_status *status);
 
-/* The HTTP status that a Status object inside a watch stream stands for; 500 when it does not say. */
+/* The HTTP status in a Status object of a watch stream; 500 if it has none. */
 int kube_status_code(const cJSON *status);

@@ -1,5 +1,5 @@
 /* One long answer of the API server, read while it arrives: the request under a watch or a page of a list.
- * Nothing is asked again here: watch_step decides. Internal to the kube room. */
+ * It does not retry: watch_step decides. Internal to operator/kube. */
 #pragma once
 
 #include "operator/kube/client/client.h"

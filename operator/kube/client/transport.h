@@ -1,6 +1,6 @@
 /* The connections to one API server: a pool each for work, watches and the lease, with the identity's
  * credentials. When the identity's files change, new pools are made; the old ones finish what is in flight
- * and are closed. Internal to the kube room. */
+ * and are closed. Internal to operator/kube. */
 #pragma once
 
 #include "base/io/http_client.h"
@@ -25,5 +25,5 @@ void transport_renew(struct transport *transport);
 /* For metrics and for the client's counters. */
 struct counters *transport_counters(struct transport *transport);
 
-/* The transport of a client, for the other parts of this room. */
+/* The transport of a client, for the other files of operator/kube. */
 struct transport *kube_transport(const struct kube *kube);

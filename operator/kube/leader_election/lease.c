@@ -19,7 +19,7 @@ struct lease {
     struct lease_options options;
     char *ns, *name, *self;
     struct lease_state state;
-    struct err logged_trouble; /* the trouble that stands last in the log */
+    struct err logged_trouble; /* as logged last */
     struct kube_call *call;    /* NULL: none in flight */
     bool is_writing;           /* what is in flight is no read */
     struct loop_timer timer;
@@ -324,7 +324,7 @@ static void on_release_timeout(struct loop_timer *timer)
     finish_release(CONTAINER_OF(timer, struct lease, release_timer));
 }
 
-/* In the next turn, because the caller is not prepared to hear from us inside its own call. */
+/* In the next turn, because callbacks never run inside the caller's own call. */
 void lease_release(struct lease *lease, void (*done)(void *ctx), void *ctx)
 {
     struct lease_output out;

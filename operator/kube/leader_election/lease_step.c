@@ -63,7 +63,7 @@ int64_t lease_request_timeout_ms(const struct lease_state *state, int64_t now_ms
     return left_ms > 0 ? left_ms : 1;
 }
 
-/* A holder has little time to lose. */
+/* A holder retries sooner: it stops at its deadline. */
 static void retry(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
 {
     int64_t left_ms = lease_deadline_ms(state) - now_ms;
@@ -79,14 +79,14 @@ static void check_deadline(struct lease_state *state, int64_t now_ms, struct lea
         lose_lease(state, out);
 }
 
-/* When the one who held it last, as far as is known, must have stopped. */
+/* When the last observed holder must have stopped. */
 static int64_t other_ends_ms(const struct lease_state *state)
 {
     return state->other_seen_ms + state->other_lasts_ms;
 }
 
-/* A lease that we do not hold may have changed while we waited: look before writing. When expired
- * there is none to lose: the write itself is refused if it has changed. */
+/* Another holder's lease may have changed meanwhile: read it before writing. If it has expired, write
+ * directly: the API server rejects the write if the lease has changed. */
 void lease_on_time(struct lease_state *state, int64_t now_ms, struct lease_output *ret)
 {
     check_deadline(state, now_ms, ret);
@@ -96,7 +96,7 @@ void lease_on_time(struct lease_state *state, int64_t now_ms, struct lease_outpu
         ret->act = LEASE_READ;
 }
 
-/* However short somebody has made the time in the record: its holder counts with ours. */
+/* The holder may count on the default duration even if the record was edited to a shorter one. */
 static void note_observed_lease(struct lease_state *state, const struct lease_record *record, int64_t now_ms)
 {
     bool changed = !str_eq(state->resource_version, record->resource_version);
@@ -110,7 +110,8 @@ static void note_observed_lease(struct lease_state *state, const struct lease_re
     mem_set_str(&state->other, record->holder);
 }
 
-/* Given back, or over. A name that somebody took out by hand is no end of who bore it. */
+/* The lease was released or has expired. An empty holder alone is not a release: an admin may have cleared
+ * the field while the holder is still leading. */
 static bool is_free(const struct lease_state *state, const struct lease_record *record, int64_t now_ms)
 {
     bool is_given_back = record->holder[0] == '\0' && record->duration_ms <= LEASE_RELEASED_DURATION_S * 1000;
@@ -124,7 +125,7 @@ static void note_holder_known(struct lease_state *state, int64_t now_ms)
     state->trouble = (struct err){0};
 }
 
-/* Candidates meet: whose answer is that there is none yet, or a newer one, looks again. */
+/* Not found, conflict and already exists are normal when candidates compete: the lease is read again. */
 static void note_failure(struct lease_state *state, const struct err *err)
 {
     if (err->kind != ERR_NOT_FOUND && err->kind != ERR_CONFLICT && err->kind != ERR_EXISTS)
@@ -141,9 +142,9 @@ static void release_or_end(struct lease_state *state, const struct lease_record 
     out->act = is_ours ? LEASE_RELEASE : LEASE_END;
 }
 
-/* Who stands by looks more often than a holder renews, and writes exactly when a dead one's time is over: a
- * lease has a new holder within a second of being given back, and within 16 s of its holder's death. What is
- * seen late counts from then, so a quarter of a second is the most that looking costs. */
+/* A standby reads more often than a holder renews, and writes exactly when the lease of a crashed holder
+ * expires: the lease has a new holder within a second after its release, and within 16 s after a crash. A
+ * change counts from when it is seen, so reading adds at most a quarter of a second. */
 static int64_t next_read_ms(const struct lease_state *state, int64_t now_ms)
 {
     int64_t left_ms = other_ends_ms(state) - now_ms;
@@ -170,7 +171,8 @@ static void on_lease_found(struct lease_state *state, const struct lease_record 
     set_wait(out, next_read_ms(state, now_ms));
 }
 
-/* Who held a lease that was deleted holds it still, and makes it anew. */
+/* The Lease object was deleted. Its last holder still leads until its lease time is over and will re-create
+ * the object, so wait that long. */
 static void on_lease_missing(const struct lease_state *state, int64_t now_ms, struct lease_output *out)
 {
     bool is_others = !state->is_held && state->other != NULL && state->other[0] != '\0' &&
@@ -209,14 +211,14 @@ static void on_lease_written(struct lease_state *state, const struct lease_recor
     set_wait(out, state->sent_ms + state->retry_ms > now_ms ? state->sent_ms + state->retry_ms - now_ms : 0);
 }
 
-/* The record is not as we thought, or a write of unknown outcome changed it. */
+/* The record is not as expected, or a write of unknown outcome changed it. */
 static void read_again(struct lease_state *state, struct lease_output *out)
 {
     mem_set_str(&state->resource_version, NULL);
     out->act = LEASE_READ;
 }
 
-/* It cannot be made either: its namespace is not there. */
+/* The Lease cannot be created either: its namespace does not exist. */
 static void on_namespace_missing(struct lease_state *state, const struct err *err, int64_t now_ms,
                                  struct lease_output *out)
 {

@@ -13,9 +13,9 @@
 
 /* Bookmarks come each minute. */
 #define SILENCE_MS ((int64_t)90000)
-/* What is wrong with a watch is said soon after its answer has begun, or nothing is. */
+/* Errors of a watch arrive soon after the response has begun, or not at all. */
 #define SETTLED_MS ((int64_t)5000)
-/* The server answers a streaming list at once, or does not know what it is. */
+/* The server responds to a streaming list immediately, or does not support it. */
 #define LIST_SILENCE_MS ((int64_t)10000)
 
 struct watch {
@@ -31,10 +31,10 @@ struct watch {
     bool is_reading_page;
     struct loop_timer timer; /* with a stream: silence; without: the next request */
     int64_t heard_ms;
-    struct err failure;     /* ours, while the stream that it ended is ending */
+    struct err failure;     /* local error, while the stream that it ended is closing */
     int64_t finish_wait_ms; /* >= 0: an event ended the stream, and this follows; -1: none did */
     bool has_reported_synced;
-    int64_t trouble_since_ms; /* -1: all is well */
+    int64_t trouble_since_ms; /* -1: healthy */
     struct watch_counters counters;
 };
 
@@ -51,7 +51,7 @@ static struct watch_input input_of(const struct watch *watch, enum watch_input_k
     };
 }
 
-/* A failure is logged when it begins, and its end is logged too; what happens in between only makes noise. */
+/* Log the first failure and the recovery, not the failures in between. */
 static void note_trouble(struct watch *watch)
 {
     const struct err *trouble = &watch->state.trouble;
@@ -82,7 +82,7 @@ static void skip_other_kind(struct watch *watch)
               KV("cause", "unknown event type or another kind"));
 }
 
-/* What is in it stays unknown, which somebody has to be told. */
+/* The object's changes are not tracked; log it so that an admin can find it. */
 static void skip_unreadable(struct watch *watch, const struct err *why)
 {
     watch->counters.skipped++;
@@ -158,7 +158,7 @@ static bool read_lines(struct watch *watch, const char *bytes, size_t len)
     return true;
 }
 
-/* Items of a typed list say neither kind nor version: the list says it for all of them. */
+/* Items of a typed list have neither kind nor apiVersion: the list has them. */
 static void name_kind(const struct watch *watch, cJSON *item)
 {
     AUTO(str) struct str version = {0};

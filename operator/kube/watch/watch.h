@@ -41,7 +41,7 @@ struct watch_options {
 struct watch *watch_new(struct kube *kube, const struct watch_options *options); /* starts at the next turn */
 void watch_free(struct watch *watch);
 
-bool watch_is_synced(const struct watch *watch); /* true from the first complete list on, for ever */
+bool watch_is_synced(const struct watch *watch); /* true from the first complete list on */
 const struct store *watch_store(const struct watch *watch);
 
 /* Everything up to this version has been shown: its objects, or that they are gone by now. Versions of one

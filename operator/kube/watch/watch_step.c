@@ -6,11 +6,11 @@
 #include "base/core/mem.h"
 #include "operator/kube/client/status.h"
 
-/* Servers close watches after timeoutSeconds; the spread keeps clients from coming back in step. */
+/* Servers close watches after timeoutSeconds; the spread keeps clients from reconnecting at the same time. */
 #define WATCH_LEAST_S 300u
 #define WATCH_SPREAD_S 301u
-/* Of a kind that has not changed since the server started it sends no bookmarks. Then only the end of a
- * request shows that it lives, and has to come before silence counts. */
+/* The server sends no bookmarks for a resource that has not changed since the server started. Then only the
+ * end of a request shows that the connection works, so it has to come before the idle time-out. */
 #define WATCH_SHORT_S 50u
 #define WATCH_SHORT_SPREAD_S 21u
 #define WATCH_SLACK_MS ((int64_t)30000)
@@ -22,7 +22,7 @@
 
 static const struct backoff TROUBLE = {.first_ms = 100, .max_ms = 30000};
 
-/* Rules may be repaired and kinds installed while we run; neither is worth asking for often. */
+/* RBAC rules may be repaired and resources installed meanwhile; neither needs frequent retries. */
 static const struct backoff REFUSED = {.first_ms = 1000, .max_ms = 30000};
 static const struct backoff ABSENT = {.first_ms = 500, .max_ms = 10000};
 
@@ -83,8 +83,8 @@ static void list_again(struct watch_state *state)
     state->phase = state->is_stream_refused ? WATCH_PAGES : WATCH_STREAM_LIST;
 }
 
-/* API concepts, "Efficient detection of changes": 410 means list again. Once at once, then with patience: a
- * server that expires what it just gave would otherwise be asked without end. */
+/* API concepts, "Efficient detection of changes": 410 means list again. The first time immediately, then with
+ * back-off: a server may expire every resource version that it returns. */
 static int64_t forget_position(struct watch_state *state, const struct watch_input *input)
 {
     if (state->phase == WATCH_PAGES && state->continue_token != NULL)
@@ -95,7 +95,7 @@ static int64_t forget_position(struct watch_state *state, const struct watch_inp
     return state->failures++ == 0 ? 0 : back_off(state, &TROUBLE, input);
 }
 
-/* The server knows no streaming lists, or its list never came to an end. */
+/* The server does not support streaming lists, or never completed one. */
 static int64_t use_pages(struct watch_state *state, const struct watch_input *input, bool forever)
 {
     state->is_stream_refused = state->is_stream_refused || forever;
@@ -123,7 +123,7 @@ static int64_t after_denial(struct watch_state *state, const struct watch_input 
     return 0;
 }
 
-/* A restored etcd is younger than our position: the server says so with a time-out, and will do so for ever.
+/* A restored etcd is older than the resource version of this watch: the server returns a time-out each time.
  */
 static bool is_version_too_large(const struct err *err)
 {
@@ -154,7 +154,7 @@ static int64_t after_failure(struct watch_state *state, const struct watch_input
     case ERR_BUSY:
         return back_off(state, &TROUBLE, input);
     case ERR_INVALID:
-        if (input->err->code >= 400) /* it does not like our position or token */
+        if (input->err->code >= 400) /* it rejects the resource version or the token */
             return forget_position(state, input);
         return retry_request(state, input, &TROUBLE);
     case ERR_NONE:
@@ -185,7 +185,7 @@ static void on_closed(struct watch_state *state, const struct watch_input *input
     out->wait_ms = input->err->kind != ERR_NONE ? after_failure(state, input, out) : after_end(state, input);
 }
 
-/* Nothing is lost: the server may have no bookmarks to send. The next request is short. */
+/* Not an error: the server may have no bookmarks to send. The next request is short. */
 static bool is_idle_without_bookmarks(const struct watch_state *state)
 {
     return state->phase == WATCH_FOLLOW && state->is_long && !state->supports_bookmarks;
@@ -204,7 +204,7 @@ static void on_idle(struct watch_state *state, const struct watch_input *input, 
         state->phase == WATCH_STREAM_LIST ? use_pages(state, input, false) : back_off(state, &TROUBLE, input);
 }
 
-/* Whatever happens from the position on will be heard. After a silence only a word shows that. */
+/* The stream delivers all changes from here on. After an idle time-out only a received event proves that. */
 static void on_settled(struct watch_state *state)
 {
     if (state->phase == WATCH_FOLLOW && !state->was_silent)
@@ -376,9 +376,9 @@ static void add(struct strv *query, const char *key, const char *value)
     strv_push(query, value);
 }
 
-/* Not older than what we have seen, so that time never goes back; and the first one the most recent (no
- * version). One of "any" version ("0") costs the API server less, and heals by the watch after it; but right
- * after a hand-over, who decides on an old list does again what the leader before has done. */
+/* Not older than the last observed version; the first list is the most recent one (no version). Version "0"
+ * (any) costs the API server less, but right after a change of leader, decisions on an old list would repeat
+ * what the previous leader has done. */
 static void add_list_version(const struct watch_state *state, struct strv *query)
 {
     if (state->position != NULL) {

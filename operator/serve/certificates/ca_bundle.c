@@ -129,7 +129,7 @@ cJSON *ca_bundle_patch(const cJSON *webhooks, const char *own, int64_t now_s,
             add_steps(patch, index, webhook, own, now_s, &others[index]);
         index++;
     }
-    /* With a webhook go the others in it: who waited for their farewell would wait for ever. */
+    /* A removed webhook has no CAs of others: waiting for their expiry would never end. */
     for (; index < CA_BUNDLE_WEBHOOKS_MAX; index++)
         others[index] = (struct ca_bundle_others){0};
     return patch;

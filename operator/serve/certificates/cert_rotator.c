@@ -13,9 +13,10 @@
 
 enum { CONFIGS = 2, HOUR_MS = 3600 * 1000, SWITCH_DELAY_MS = 5 * 1000, RECREATE_DELAY_MS = 10 * 1000 };
 
-static const struct backoff error_backoff = {.first_ms = 1000, .max_ms = 60 * 1000}; /* with a failure */
-static const struct backoff refresh_backoff = {.first_ms = 100,
-                                               .max_ms = 60 * 1000}; /* what a success came to */
+static const struct backoff error_backoff = {.first_ms = 1000,
+                                             .max_ms = 60 * 1000}; /* after a failed write */
+static const struct backoff refresh_backoff = {
+    .first_ms = 100, .max_ms = 60 * 1000}; /* until the watch shows a successful write */
 
 /* One of the two webhook configurations. */
 struct bundle {
@@ -31,7 +32,7 @@ struct cert_rotator {
     struct loop *loop;
     struct cert_rotator_options options;
     char *ns, *name;
-    char *given;                /* the Secret, if somebody else keeps it */
+    char *given;                /* the provided Secret, or NULL */
     const char *logged_problem; /* what is wrong with that one, as it was logged last */
     struct watch *secret;
     struct kube_call *write;
@@ -62,8 +63,8 @@ static void reconcile_after(struct cert_rotator *cert_rotator, int64_t delay_ms)
     loop_timer_start(cert_rotator->loop, &cert_rotator->timer, delay_ms, on_timer);
 }
 
-/* What was written shows in a watch, maybe before its answer and maybe later; never in one that died
- * silently, and then it would be written again and again. */
+/* A write shows in the watch, before its response or later; if the watch is stale, back off instead of
+ * writing again and again. */
 static void on_success(struct cert_rotator *cert_rotator)
 {
     reconcile_after(cert_rotator,
@@ -83,21 +84,21 @@ static void on_written(void *ctx, struct kube_response *res)
     struct cert_rotator *cert_rotator = ctx;
 
     cert_rotator->write = NULL;
-    /* Another replica was faster: what it wrote serves us as well. */
+    /* Another replica was faster: this one uses what it wrote. */
     if (res->err.kind == ERR_NONE || res->err.kind == ERR_CONFLICT || res->err.kind == ERR_EXISTS)
         on_success(cert_rotator);
     else
         on_failure(cert_rotator, "cannot store the webhook certificate", res);
 }
 
-/* The watch brings what comes of it, to us and to the other replicas. */
+/* The watch delivers the result, to this replica and to the others. */
 static void renew(struct cert_rotator *cert_rotator, const struct certificate_secret *old, const char *why)
 {
     AUTO(certificate) struct certificate made = {0};
     AUTO(json) cJSON *body = NULL;
 
     log_info("renewing the webhook certificate", KV("secret", cert_rotator->name), KV("because", why));
-    /* What is shown now must stay trusted until it is shown no more, even if the Secret forgot it. */
+    /* The served certificate must stay trusted until it is replaced, even if the Secret was deleted. */
     certificate_make(cert_rotator->options.names, now_s(),
                      cert_rotator->served.ca ? cert_rotator->served.ca
                      : old                   ? old->certificate.ca
@@ -138,7 +139,7 @@ static void on_bundled(void *ctx, struct kube_response *res)
         on_failure(bundle->cert_rotator, "cannot update caBundle of a webhook configuration", res);
 }
 
-/* True when this configuration is there and trusts `ca` (PEM), or is not there. */
+/* True if this configuration trusts `ca` (PEM) or does not exist; otherwise updates it. */
 static bool bundle_trusts(struct bundle *bundle, const char *ca)
 {
     struct cert_rotator *cert_rotator = bundle->cert_rotator;
@@ -190,7 +191,7 @@ static const char *problem_of(const struct cert_rotator *cert_rotator,
                                cert_rotator->given != NULL, now_s());
 }
 
-/* It is looked at again when it changes. */
+/* A change of the Secret triggers the next check. */
 static void log_problem(struct cert_rotator *cert_rotator, const char *problem)
 {
     if (!str_eq(cert_rotator->logged_problem, problem))
@@ -204,7 +205,7 @@ static void on_switch_due(struct loop_timer *timer)
     struct cert_rotator *cert_rotator = CONTAINER_OF(timer, struct cert_rotator, switch_timer);
     const struct certificate_secret *certificate_secret = stored_certificate(cert_rotator);
 
-    /* Another one since then is announced for itself. */
+    /* A newer certificate schedules its own switch. */
     if (!problem_of(cert_rotator, certificate_secret) &&
         str_eq(certificate_secret->certificate.cert, cert_rotator->next_cert))
         serve_certificate(cert_rotator, &certificate_secret->certificate);
@@ -220,7 +221,7 @@ static void schedule_switch(struct cert_rotator *cert_rotator, const struct cert
 
 static void roll_out(struct cert_rotator *cert_rotator, const struct certificate *certificate)
 {
-    /* Those that we make know the CAs before them; others' do not. */
+    /* Generated certificates include the previous CAs; provided ones do not. */
     bool is_first_of_two = cert_rotator->given && cert_rotator->served.cert &&
                            !str_eq(cert_rotator->served.cert, certificate->cert);
     AUTO(mem)
@@ -264,9 +265,10 @@ static bool has_webhook_configuration(const struct cert_rotator *cert_rotator)
     return any;
 }
 
-/* Helm takes configurations and Secret away while this process is told to end, which may take its time. Who
- * made the Secret anew would leave one behind that the next installation stumbles over: without a
- * configuration nobody needs one, and what is shown is good while that is waited for. */
+/* During helm uninstall, the configurations and the Secret are deleted while this process is still
+ * terminating. A re-created Secret would stay behind and block the next installation: do not create one
+ * without a configuration, and wait before replacing a missing one; the served certificate stays valid
+ * meanwhile. */
 static bool may_renew_now(struct cert_rotator *cert_rotator,
                           const struct certificate_secret *certificate_secret)
 {

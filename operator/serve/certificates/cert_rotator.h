@@ -6,8 +6,8 @@
  * notice; until then the old one is. Replicas do not agree about who renews: the Secret's resourceVersion
  * arbitrates. Refuses to touch webhook configurations in anything but caBundle, and other Secrets.
  *
- * A Secret that somebody else keeps, cert-manager say, is only read: what it holds is shown in the same way,
- * and the CA before it stays trusted until the certificate before it is shown no more. */
+ * A Secret that another program such as cert-manager keeps is only read: what it holds is shown in the same
+ * way, and the CA before it stays trusted until the certificate before it is shown no more. */
 #pragma once
 
 #include "base/core/str.h"
@@ -19,8 +19,8 @@ struct cert_rotator;
 struct cert_rotator_options {
     const char *ns;           /* of the Secret */
     const char *name;         /* of both webhook configurations, and of the Secret unless it is given */
-    const char *given;        /* the Secret that somebody else keeps, or NULL */
-    const struct strv *names; /* whom the certificate is for; must outlive it */
+    const char *given;        /* the Secret that another program keeps, or NULL */
+    const struct strv *names; /* DNS names of the certificate; must outlive it */
     /* Serve with this from now on. Borrowed for the call. */
     void (*on_certificate)(void *ctx, const struct certificate *certificate);
     void *ctx;

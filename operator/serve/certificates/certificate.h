@@ -15,7 +15,7 @@
 #define CERTIFICATE_DAYS 90
 
 struct certificate {
-    char *ca;   /* whom to trust, the newest first */
+    char *ca;   /* trusted CAs, the newest first */
     char *cert; /* what the server shows */
     char *key;
 };
@@ -26,7 +26,7 @@ void certificate_make(const struct strv *names, int64_t now_s, const char *old_c
  */
 const char *certificate_problem(const struct certificate *certificate, const struct strv *names,
                                 bool is_given, int64_t now_s);
-/* Seconds after which nobody accepts it; 0 when it cannot be read. */
+/* Expiration time in Unix seconds; 0 when it cannot be read. */
 int64_t certificate_end_s(const struct certificate *certificate);
 /* When it is to be renewed: after two thirds of its life. 0 when it cannot be read. */
 int64_t certificate_renewal_time_s(const struct certificate *certificate);

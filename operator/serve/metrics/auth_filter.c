@@ -17,7 +17,7 @@ struct auth_filter {
     unsigned pending_count;
 };
 
-/* A request whose bearer is being asked about. */
+/* A request that waits for its reviews. */
 struct pending_request {
     struct auth_filter *auth_filter;
     struct pending_request *next, **link; /* in the list of all */
@@ -88,7 +88,7 @@ static void finish_request(struct pending_request *pending, enum authz_verdict v
     reply(auth_filter, request, verdict);
 }
 
-/* No answer that could be read: why, for the admin. */
+/* True if there is no usable response; logs the cause for the admin. */
 static bool log_if_no_response(const struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE && res->body)

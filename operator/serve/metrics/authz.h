@@ -1,6 +1,6 @@
-/* Who may read a page: the bearer of a token that the API server knows (TokenReview), whom its rules let get
- * that path (SubjectAccessReview). Pure: makes the two questions, reads their answers, and remembers verdicts
- * for a while, by a hash of the token and never the token itself. */
+/* Authorizes requests for a path: the API server must know the bearer's token (TokenReview) and allow the
+ * account to get the path (SubjectAccessReview). Pure: builds both reviews, reads their results, and caches
+ * verdicts for a while by a hash of the token, never the token itself. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,14 +9,14 @@
 #include "base/doc/json.h"
 
 #define AUTHZ_CACHE_SIZE 64u
-#define AUTHZ_ALLOWED_TTL_MS 60000 /* who loses the right may read on for so long */
+#define AUTHZ_ALLOWED_TTL_MS 60000 /* a revoked permission takes effect after this time */
 #define AUTHZ_DENIED_TTL_MS 10000
 
 enum authz_verdict {
     AUTHZ_UNKNOWN,
     AUTHZ_ALLOWED,
     AUTHZ_UNAUTHENTICATED, /* the API server does not know the token */
-    AUTHZ_FORBIDDEN,       /* it does, but its rules do not let the bearer get this path */
+    AUTHZ_FORBIDDEN,       /* it does, but the account may not get this path */
 };
 
 /* What follows "Bearer " in the header; NULL: there is no token in it. Borrowed. */
@@ -25,7 +25,7 @@ const char *authz_bearer_token(const char *authorization);
 /* Yours. */
 cJSON *authz_token_review(const char *token);
 cJSON *authz_subject_review(const cJSON *user, const char *path);
-/* status.user of an answered TokenReview, borrowed; NULL: it is nobody. */
+/* status.user of an answered TokenReview, borrowed; NULL: not authenticated. */
 const cJSON *authz_user(const cJSON *review);
 bool authz_is_allowed(const cJSON *review); /* an answered SubjectAccessReview */
 
@@ -34,7 +34,7 @@ struct authz_digest {
 };
 struct authz_digest authz_digest(const char *token, const char *path);
 
-/* All zero: nothing is remembered. The one that ends first makes room. */
+/* All zero: empty. The entry that expires first is replaced. */
 struct authz_cache {
     struct authz_cache_entry {
         struct authz_digest digest;

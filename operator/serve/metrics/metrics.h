@@ -14,8 +14,7 @@
 /* All of it borrowed. */
 struct metrics_view {
     bool is_leader;
-    const struct metrics_snapshot
-        *snapshot; /* of the leader; NULL: this process has nothing to tell of jobs */
+    const struct metrics_snapshot *snapshot;    /* of the leader; NULL: this replica is not the leader */
     const struct reconciler_counters *counters; /* likewise */
     const struct kube_counter *requests;
     size_t request_count;

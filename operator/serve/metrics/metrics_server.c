@@ -21,7 +21,7 @@ struct metrics_server {
     struct auth_filter *auth_filter;
     struct certificate served;
     struct loop_timer timer;
-    bool has_logged_problem; /* it was said that the files cannot be used */
+    bool has_logged_problem; /* the current problem with the files is logged */
 };
 
 static int64_t now_s(void)
@@ -58,7 +58,7 @@ static bool read_files(const struct metrics_server *metrics_server, struct certi
            read_one(metrics_server, "tls.key", &ret->key, err);
 }
 
-/* What is to be shown now; false, with what is wrong, when there is nothing to show. */
+/* The certificate to serve now; false with an error if there is none. */
 static bool load_certificate(const struct metrics_server *metrics_server, struct certificate *ret,
                              struct err *err)
 {
@@ -83,7 +83,7 @@ static void swap_certificate(struct metrics_server *metrics_server, struct certi
     metrics_server->has_logged_problem = false;
 }
 
-/* Half of a change, or a mistake: what is in place stays, and is said once. */
+/* A partial update, or a mistake: keep the current certificate, and log the problem once. */
 static void log_problem_once(struct metrics_server *metrics_server, const struct err *err)
 {
     if (!metrics_server->has_logged_problem)
@@ -163,7 +163,7 @@ void metrics_server_free(struct metrics_server *metrics_server)
     if (!metrics_server)
         return;
     loop_timer_stop(&metrics_server->timer);
-    http_server_free(metrics_server->http_server); /* and with it every visit */
+    http_server_free(metrics_server->http_server); /* and with it every pending request */
     auth_filter_free(metrics_server->auth_filter);
     certificate_release(&metrics_server->served);
     mem_free(metrics_server);

@@ -1,5 +1,5 @@
-/* The port from which Prometheus reads /metrics: TLS, and only for who may (auth_filter.h). The certificate
- * is this process's own and made anew in time, or read from a folder and taken over when its files change. */
+/* Serves /metrics with TLS to authorized clients (auth_filter.h). The certificate is generated and renewed by
+ * this process, or read from a directory and reloaded when its files change. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* What this process takes of its machine: CPU time, memory, descriptors. What cannot be read is 0. And what
- * it gives back. */
+/* CPU time, memory and file descriptors of this process; 0 if unreadable. And the release of unused memory.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -11,5 +11,5 @@ struct process_stats {
 };
 
 struct process_stats process_stats_read(void);
-/* Memory that was freed goes back to the system: a wave of jobs must not be paid for until the next start. */
+/* Returns freed memory to the system: a burst of jobs must not hold it until the next start. */
 void malloc_trim_unused(void);

@@ -1,19 +1,18 @@
-/* Standbys know nothing of jobs: what they are asked about them, they ask the leader, once, and hand its
- * answer on. */
+/* Reverse proxy of a standby: it has no data of jobs, so it forwards such requests to the leader, once. */
 #pragma once
 
 #include "base/io/http_server.h"
 
 struct leader_proxy;
 
-#define LEADER_PROXY_REQUESTS_MAX 16u /* requests that are handed on at the same time */
+#define LEADER_PROXY_REQUESTS_MAX 16u /* forwarded requests at a time */
 
 MUST_USE struct leader_proxy *leader_proxy_new(struct loop *loop, struct err *err);
 void leader_proxy_free(struct leader_proxy *leader_proxy); /* after the server is freed */
-/* The leader at "host:port" is asked the same; `request` is answered in any case. */
+/* Forwards to the leader at "host:port"; `request` is answered in any case. */
 void leader_proxy_forward(struct leader_proxy *leader_proxy, struct http_server_request *request,
                           const struct http_server_request_info *view, const char *leader);
 void leader_proxy_cancel(struct leader_proxy *leader_proxy,
                          struct http_server_request *request); /* it left */
 bool leader_proxy_is_forwarded(
-    const struct http_server_request_info *view); /* it comes from a standby, which is not to be asked back */
+    const struct http_server_request_info *view); /* it comes from a standby: do not forward it again */

@@ -27,9 +27,9 @@ struct pages_options {
     cJSON *(*partitions)(void *ctx);           /* likewise */
     cJSON *(*stats)(void *ctx);                /* likewise */
     cJSON *(*query)(void *ctx, uint32_t size); /* likewise: a size of partitions, in IPUs */
-    /* "host:port" of the pages of who leads; NULL: this process, or it is not known. */
+    /* "host:port" of the leader's endpoints; NULL: this process, or unknown. */
     const char *(*leader)(void *ctx);
-    void (*metrics)(void *ctx, struct str *out); /* NULL: not told here */
+    void (*metrics)(void *ctx, struct str *out); /* NULL: not served here */
     void *ctx;
 };
 

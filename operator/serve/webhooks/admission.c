@@ -290,7 +290,7 @@ struct reading {
     size_t causes_left;
 };
 
-/* Nobody needs to hear twice what is wrong with one field. */
+/* Report each field once. */
 static bool is_known(const struct strv *problems, const char *problem)
 {
     struct slice field = field_of(problem);
@@ -311,7 +311,7 @@ static bool is_said_of_workers(const struct reading *reading, const char *field,
     return strv_has(reading->problems, problem);
 }
 
-/* A mistake in the launcher's pod, with where in the job it stands; NULL: the workers have it as well. */
+/* An error in the launcher's pod, with its path in the job; NULL: the workers have it as well. */
 static char *problem_of_launcher(const struct reading *reading, const char *field, const char *text)
 {
     static const char in_spec[] = "template.spec.";
@@ -367,7 +367,7 @@ bool admission_is_about_unknown_fields(const cJSON *status)
     return strict_part(status) != NULL;
 }
 
-/* A quoted text ends where no backslash stands before the quote. */
+/* A quoted text ends at a quote without a backslash before it. */
 static const char *end_of_quoted(const char *at)
 {
     while (*at && *at != '"')
@@ -389,7 +389,7 @@ static void add_unknown_fields(struct reading *reading, const char *text)
     }
 }
 
-/* Nobody has asked for a PodTemplate. */
+/* The user has not written a PodTemplate. */
 static const char *without_intro(const char *message)
 {
     const char *intro = strstr(message, INTRO);

@@ -27,15 +27,15 @@ struct webhooks {
     struct webhooks_counters counters;
 };
 
-/* What the API server is asked about a template. */
+/* The dry run of one pod template. */
 struct dry_run {
     struct pending_review *review;
     cJSON *template, *rejections; /* of this one: Statuses in their order; both NULL: nothing to ask */
-    cJSON *readable;              /* the template without what could not be read; NULL: nobody looked */
+    cJSON *readable;              /* the template without mistyped values; NULL: not needed yet */
     struct kube_call *call;
 };
 
-/* A request to the validating webhook, while the API server thinks about its templates, all at once. */
+/* A request to the validating webhook, during the dry runs of its templates, which run in parallel. */
 struct pending_review {
     struct webhooks *webhooks;
     struct pending_review *next, **link; /* in the list of all */
@@ -92,7 +92,7 @@ static void reply_take(struct webhooks *webhooks, enum webhook webhook, int64_t 
     openmetrics_observe(&webhooks->counters.durations[webhook], (uint64_t)(loop_clock_us() - begun_us));
 }
 
-/* Only where: what else a problem says quotes what somebody wrote, perhaps a password in the wrong place. */
+/* Log only the field: the rest of a problem quotes user input, perhaps a password in the wrong place. */
 static void log_rejection(const struct pending_review *review)
 {
     AUTO(mem) char *job = admission_job(&review->admission);
@@ -112,7 +112,7 @@ static void reply(struct pending_review *review)
     review_free(review);
 }
 
-/* ---- asking the API server ---- */
+/* ---- dry runs ---- */
 
 static void reply_when_reviewed(struct pending_review *review)
 {
@@ -152,7 +152,7 @@ static void on_answer(void *ctx, struct kube_response *res)
         json_push_take(dry_run->rejections, mistyped ? mistyped : json_dup(res->body));
     else if (res->err.kind != ERR_NONE)
         log_unreviewed(dry_run->review, &res->err);
-    /* What else is wrong with it? */
+    /* Run again to find further errors. */
     if (mistyped)
         send_dry_run(dry_run, "Strict");
     else if (refused && admission_is_about_unknown_fields(res->body))
@@ -260,7 +260,8 @@ static void on_certificate(void *ctx, const struct certificate *certificate)
         log_error("cannot use the webhook certificate", KV("cause", err.msg));
 }
 
-/* Nobody trusts the certificate of the beginning; it only lets the port be opened, or fail, at once. */
+/* The initial certificate is not trusted by the API server; it only allows to open the port, or to fail, at
+ * once. */
 static struct http_server *open_server(struct webhooks *webhooks, const struct webhooks_options *options,
                                        struct err *err)
 {
@@ -307,7 +308,7 @@ void webhooks_free(struct webhooks *webhooks)
     if (!webhooks)
         return;
     cert_rotator_free(webhooks->cert_rotator);
-    http_server_free(webhooks->http_server); /* and with it every question */
+    http_server_free(webhooks->http_server); /* and with it every pending review */
     mem_free(webhooks);
 }
 

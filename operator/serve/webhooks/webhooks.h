@@ -1,6 +1,6 @@
-/* The admission webhooks' server, at the original's two paths, over TLS. It decides nothing: what it answers
- * stands in admission.h. It asks the API server about changed pod templates by a dry run, and allows when
- * that does not answer within a second: a webhook must not be what stops people. */
+/* The admission webhooks' server, at the original's two paths, over TLS. It decides nothing: admission.h
+ * makes the responses. It dry-runs changed pod templates on the API server, and allows the request if that
+ * does not respond within a second: a webhook must not block users. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct webhooks_options {
     uint16_t port;
     const char *ns;           /* of the Secret with the certificate */
     const char *name;         /* of both webhook configurations, and of that Secret unless it is given */
-    const char *given;        /* that Secret, if somebody else keeps it; else NULL */
+    const char *given;        /* the Secret that another program keeps, or NULL */
     const struct strv *names; /* by which the API server reaches it; must outlive it */
 };
 
