@@ -32,7 +32,7 @@ def test_a_user_reads_every_mistake_and_warning_and_sees_the_defaults(namespace)
     made.wait_for_state("Completed")
     assert made.get()["spec"]["restartPolicy"]["type"] == "Never" and made.get()["spec"]["cleanPodPolicy"] == "None"
     reported = namespace.attempt("patch", "ipujob", "right", "--type=merge", "-p", '{"spec": {"suspend": true}}')
-    assert reported.returncode == 0 and reported.stderr.startswith("Warning: the job has ended")
+    assert reported.returncode == 0 and reported.stderr.startswith("Warning: the job has finished")
     kube.wait_for("an event says so too", lambda: "UpdateIgnored" in namespace("get", "events"))
 
 

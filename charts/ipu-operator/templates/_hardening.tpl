@@ -1,4 +1,4 @@
-{{- /* Not empty when objects without a namespace may be made. */}}
+{{- /* Not empty if the chart may create cluster-scoped objects. */}}
 {{- define "ipu-operator.clusterWide" -}}
 {{- if not .Values.controller.watchNamespace }}yes{{ end -}}
 {{- end -}}
@@ -11,7 +11,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* Replicas on different nodes, where there are several. A constraint that names no pods is about the replicas: it would count none. */}}
+{{- /* Spreads replicas across nodes. A constraint without labelSelector would match no pods, so it gets that of the replicas. */}}
 {{- define "ipu-operator.topologySpread" -}}
 {{- $replicas := dict "matchLabels" (include "ipu-operator.selectorLabels" (dict "root" . "component" "controller-manager") | fromYaml) -}}
 {{- $spread := list (dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway") -}}
@@ -22,7 +22,7 @@
 {{- toYaml $constraints -}}
 {{- end -}}
 
-{{- /* The ports of the V-IPU controllers, each once. */}}
+{{- /* The distinct ports of the V-IPU controllers. */}}
 {{- define "ipu-operator.vipuPorts" -}}
 {{- $ports := list -}}
 {{- range include "ipu-operator.vipuControllers" . | fromYamlArray -}}
@@ -37,7 +37,7 @@
 {{- uniq $ports | sortAlpha | toJson -}}
 {{- end -}}
 
-{{- /* Connections from the nodes themselves: `from` of a NetworkPolicy that has no other way to name them. */}}
+{{- /* `from` of a NetworkPolicy for connections from the nodes, which no selector can match. */}}
 {{- define "ipu-operator.nodePeers" -}}
 {{- range .Values.networkPolicy.nodeNetworks }}
 - ipBlock:

@@ -1,4 +1,4 @@
-{{- /* A text cut to a length, (list TEXT LENGTH), without what no name and no label may end in. */}}
+{{- /* Truncates: (list TEXT LENGTH). Removes trailing characters that are invalid at the end of names and labels. */}}
 {{- define "ipu-operator.cut" -}}
 {{- regexReplaceAll "[-_.]+$" (trunc (last . | int) (first .)) "" -}}
 {{- end -}}
@@ -7,36 +7,36 @@
 {{- include "ipu-operator.cut" (list (default .Chart.Name .Values.nameOverride) 63) -}}
 {{- end -}}
 
-{{- /* Kept to 36 characters: the longest name made from it, <fullname>-controller-manager-metrics, is a Service, which may have 63.
-The names of Services begin with a letter and have no dot, unlike those of releases: _validate.tpl holds it to that. */}}
+{{- /* At most 36 characters: the longest derived name, <fullname>-controller-manager-metrics, is a Service name, limited to 63.
+Unlike release names, Service names start with a letter and have no dot: _validate.tpl checks that. */}}
 {{- define "ipu-operator.fullname" -}}
 {{- $name := include "ipu-operator.name" . -}}
 {{- $long := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
 {{- include "ipu-operator.cut" (list (.Values.fullnameOverride | default $long) 36) -}}
 {{- end -}}
 
-{{- /* Objects without a namespace carry it in their name, so that two installations do not collide. */}}
+{{- /* Names of cluster-scoped objects include the namespace, so that two installations do not collide. */}}
 {{- define "ipu-operator.clusterName" -}}
 {{- printf "%s-%s-controller" .Release.Namespace (include "ipu-operator.fullname" .) -}}
 {{- end -}}
 
-{{- /* The Secret in which cert-manager keeps the webhooks' certificate. */}}
+{{- /* cert-manager's Secret with the webhook certificate. */}}
 {{- define "ipu-operator.admissionGiven" -}}
 {{- include "ipu-operator.admission" . }}-certificate
 {{- end -}}
 
-{{- /* By which names the API server reaches the webhooks. */}}
+{{- /* Host names under which the API server calls the webhooks. */}}
 {{- define "ipu-operator.admissionHosts" -}}
 {{- $service := printf "%s-webhook-svc" (include "ipu-operator.fullname" .) -}}
 {{ $service }}.{{ .Release.Namespace }}.svc,{{ $service }}.{{ .Release.Namespace }},{{ $service }}
 {{- end -}}
 
-{{- /* Both webhook configurations and the Secret with their certificate. */}}
+{{- /* Name of both webhook configurations and of the Secret with their certificate. */}}
 {{- define "ipu-operator.admission" -}}
 {{- include "ipu-operator.fullname" . }}-admission
 {{- end -}}
 
-{{- /* Names may look like numbers and the like to YAML: here and elsewhere toYaml puts those in quotes. */}}
+{{- /* toYaml quotes names that YAML would read as numbers or booleans. */}}
 {{- define "ipu-operator.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "ipu-operator.name" .root | toYaml }}
 app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
@@ -51,7 +51,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/part-of: ipu-operator
 {{- end -}}
 
-{{- /* And a user's of {more}, which may replace them: nothing is found by these. */}}
+{{- /* The labels, and the user's from {more}, which may override them: no selector uses these. */}}
 {{- define "ipu-operator.labelsAnd" -}}
 {{- mustMergeOverwrite (include "ipu-operator.labels" . | fromYaml) (.more | default dict) | toYaml -}}
 {{- end -}}
@@ -70,14 +70,14 @@ default
 {{- with .Values.global.imageRegistry }}{{ trimSuffix "/" . }}/{{ end -}}
 {{- end -}}
 
-{{- /* Of what has an image: {root, image}. An old values file may name the vendor's images, as its chart did by default:
-this project's stand in for them. */}}
+{{- /* {root, image}. Values files of the vendor's chart may name the vendor's images, its default:
+replace them by this project's images. */}}
 {{- define "ipu-operator.image" -}}
 {{ include "ipu-operator.registry" .root }}{{ ternary "ipu-operator/ipu-operator" .image.repository (eq .image.repository "graphcore/ipu-operator-controller") }}:{{ .image.tag | default .root.Chart.AppVersion }}
 {{- end -}}
 
-{{- /* As with the name: "Always" beside the vendor's image is its chart's default, and a node that has this project's image may have
-no registry to ask for it. */}}
+{{- /* Likewise, "Always" with the vendor's image is the default of the vendor's chart. A node may have this project's image
+without a registry to pull from. */}}
 {{- define "ipu-operator.pullPolicy" -}}
 {{- $vendors := and (eq .repository "graphcore/ipu-operator-controller") (eq .pullPolicy "Always") -}}
 {{- ternary "IfNotPresent" .pullPolicy $vendors -}}
@@ -93,14 +93,14 @@ no registry to ask for it. */}}
 {{- printf "%s-vipu-server.%s.svc" (include "ipu-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
-{{- /* One cluster of IPU-Link domains with 64 IPUs each, 4 to an agent. */}}
+{{- /* One cluster of IPU-Link domains with 64 IPUs each, 4 per agent. */}}
 {{- define "ipu-operator.vipuServerConfig" -}}
 {{- $ipus := int .Values.vipuServer.ipus -}}
 {{- $cluster := dict "id" "cl1" "ipulink-domains" (div $ipus 64 | max 1) "agents" (div $ipus 4) -}}
 {{- merge (deepCopy .Values.vipuServer.config) (dict "clusters" (list $cluster)) | toYaml -}}
 {{- end -}}
 
-{{- /* The V-IPU controllers as the operator reads them; nothing when there are none. */}}
+{{- /* The V-IPU controllers in the operator's format; empty if none is configured. */}}
 {{- define "ipu-operator.vipuControllers" -}}
 {{- $controllers := list -}}
 {{- if kindIs "string" .Values.global.vipuControllers -}}
@@ -121,7 +121,7 @@ no registry to ask for it. */}}
 {{- with $controllers }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
-{{- /* The labels=values of the nodes that the V-IPU controllers serve, each once. */}}
+{{- /* The distinct node labels (label=value) of the V-IPU controllers. */}}
 {{- define "ipu-operator.nodeSelectors" -}}
 {{- $selectors := list -}}
 {{- range include "ipu-operator.vipuControllers" . | fromYamlArray -}}
@@ -136,8 +136,8 @@ no registry to ask for it. */}}
 {{- uniq $selectors | toJson -}}
 {{- end -}}
 
-{{- /* The Secrets of V-IPU controllers as sources of one volume: a folder for each, with no more than the operator reads. A Secret
-that is not there yet keeps no pod from starting. */}}
+{{- /* Secrets of V-IPU controllers as sources of one volume: a directory for each, only with the keys that the operator reads.
+Optional, so that a missing Secret does not block the pod. */}}
 {{- define "ipu-operator.credentials" -}}
 {{- $sources := list -}}
 {{- $names := list -}}
@@ -154,7 +154,7 @@ that is not there yet keeps no pod from starting. */}}
 {{- with $sources }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
-{{- /* Of the objects that bring the definition of IPUJobs up to date, in the order of their weights; none stays. */}}
+{{- /* Hook annotations of the objects that update the CustomResourceDefinition, in the order of their weights; all are deleted. */}}
 {{- define "ipu-operator.crdHook" -}}
 helm.sh/hook: pre-install,pre-upgrade
 helm.sh/hook-weight: {{ quote . }}

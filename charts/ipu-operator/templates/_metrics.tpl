@@ -1,4 +1,4 @@
-{{- /* How the metrics are told: secure, plain or off, which YAML takes for false when it has no quotes. */}}
+{{- /* secure, plain or off; YAML reads an unquoted off as false. */}}
 {{- define "ipu-operator.metricsMode" -}}
 {{- $mode := .Values.metrics.mode | default "off" -}}
 {{- if and (eq $mode "secure") .Values.controller.watchNamespace }}off{{ else }}{{ $mode }}{{ end -}}
@@ -8,7 +8,7 @@
 {{- include "ipu-operator.fullname" . }}-controller-manager-metrics
 {{- end -}}
 
-{{- /* What the series of this installation have in common, for alerts. */}}
+{{- /* Label matchers of this installation's series, for alerts. */}}
 {{- define "ipu-operator.series" -}}
 namespace="{{ .Release.Namespace }}",job="{{ include "ipu-operator.metricsService" . }}"
 {{- end -}}

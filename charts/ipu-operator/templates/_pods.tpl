@@ -14,7 +14,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{- /* One security context over another: {under, over}. A field that is null is left to the cluster, as OpenShift wants it. */}}
+{{- /* Merges security contexts: {under, over}. A field that is null is left to the cluster, as OpenShift requires. */}}
 {{- define "ipu-operator.securityContext" -}}
 {{- $fields := .under | fromYaml -}}
 {{- range $field, $value := .over | default dict -}}
@@ -29,7 +29,7 @@ capabilities:
 {{- toYaml $fields -}}
 {{- end -}}
 
-{{- /* What all pods with the operator's image have in common, those of hooks too: where it comes from, as whom and where they run. */}}
+{{- /* Common fields of all pods with the operator's image, including hook pods: pull secrets, user and placement. */}}
 {{- define "ipu-operator.ownPod" -}}
 {{- with .Values.global.imagePullSecrets -}}
 imagePullSecrets:
@@ -46,7 +46,7 @@ securityContext:
 {{- end }}
 {{- end -}}
 
-{{- /* And their containers. */}}
+{{- /* Common fields of their containers. */}}
 {{- define "ipu-operator.ownContainer" -}}
 image: {{ include "ipu-operator.image" (dict "root" . "image" .Values.controller.image) }}
 imagePullPolicy: {{ include "ipu-operator.pullPolicy" .Values.controller.image }}

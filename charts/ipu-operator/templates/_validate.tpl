@@ -1,4 +1,4 @@
-{{- /* What is wrong with the values beyond their schema: one line for each mistake, so that all are told at once. */}}
+{{- /* Checks of the values beyond their schema: one line for each error, so that all are reported at once. */}}
 {{- define "ipu-operator.validateValues" -}}
 {{- include "ipu-operator.invalidVendorValues" . -}}
 {{- include "ipu-operator.invalidGlobals" . -}}
@@ -15,7 +15,7 @@
 {{- include "ipu-operator.invalidMove" . -}}
 {{- end -}}
 
-{{- /* A value that the vendor's chart had at that default asks for nothing, nor does one that is left blank. */}}
+{{- /* Rejects values of the vendor's chart that have no effect here, unless they are empty or at the vendor's default. */}}
 {{- define "ipu-operator.invalidVendorValues" -}}
 {{- range $row := .Files.Get "vendor-values.yaml" | fromYamlArray -}}
 {{- $given := $.Values -}}
@@ -30,7 +30,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* As part of another chart it is given the globals of all. */}}
+{{- /* A subchart gets the globals of all charts, so only a root chart rejects unknown ones. */}}
 {{- define "ipu-operator.invalidGlobals" -}}
 {{- $known := list "imageRegistry" "imagePullSecrets" "kubectlVersion" "laucherImagePullPolicy" "launcherImage"
   "launcherImagePullPolicy" "launcherImageTag" "vipuControllers" -}}
@@ -43,7 +43,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* Without fullnameOverride it is made of the release's name and nameOverride, which may be what names of Services may not. */}}
+{{- /* Release name and nameOverride, the default full name, may be invalid as Service names. */}}
 {{- define "ipu-operator.invalidNames" -}}
 {{- $name := include "ipu-operator.fullname" . -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
@@ -51,8 +51,8 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* The vendor's images, which cannot do this operator's work, and tags of its versions, which this project's images do not have:
-chart 1.1.0 wrote its own out as a default. What somebody calls an image of their own is theirs. */}}
+{{- /* Rejects the vendor's images, which do not work with this chart, and tags of the vendor's versions, which chart 1.1.0 set by
+default. Other images and tags are the user's choice. */}}
 {{- define "ipu-operator.invalidImages" -}}
 {{- $controller := .Values.controller.image -}}
 {{- range $row := list
@@ -68,7 +68,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* Those of the string one by one, and of string and list those that are there twice. */}}
+{{- /* Checks each controller of a string, and reports duplicates in strings and lists. */}}
 {{- define "ipu-operator.invalidControllers" -}}
 {{- $label := "([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?=([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?" -}}
 {{- $port := "[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]" -}}
@@ -93,7 +93,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* The vendor's chart gave controller.securityContext to the pod. */}}
+{{- /* The vendor's chart applied controller.securityContext to the pod. */}}
 {{- define "ipu-operator.invalidPodFields" -}}
 {{- range $field := keys (.Values.controller.securityContext | default dict) | sortAlpha -}}
 {{- if has $field (list "fsGroup" "fsGroupChangePolicy" "seLinuxChangePolicy" "supplementalGroups" "supplementalGroupsPolicy" "sysctls") }}
@@ -115,7 +115,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* What the chart tells the operator, other objects rely on; here it would come last, and change the operator alone. */}}
+{{- /* Arguments that the chart sets must match other objects; extraArgs come last and would override them in the operator only. */}}
 {{- define "ipu-operator.invalidArguments" -}}
 {{- $values := dict "config" "global.vipuControllers" "credentials" "global.vipuControllers" "namespace" "" "health-port" ""
   "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
@@ -142,7 +142,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- if regexMatch (printf "^(%s|%s)$" $v4 $v6) . }}yes{{ end -}}
 {{- end -}}
 
-{{- /* Open MPI takes several, with commas between. */}}
+{{- /* Open MPI accepts several, separated by commas. */}}
 {{- define "ipu-operator.invalidNetworks" -}}
 {{- range .Values.networkPolicy.nodeNetworks -}}
 {{- if not (include "ipu-operator.isNetwork" .) }}
@@ -158,7 +158,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* Of the operator's own pod. */}}
+{{- /* Ports that the operator's pod already uses. */}}
 {{- define "ipu-operator.invalidPorts" -}}
 {{- if .Values.admissionWebhooks.enabled -}}
 {{- with get (dict "8081" "pages" "8443" "metrics") (toString .Values.admissionWebhooks.port) }}
@@ -167,7 +167,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* What is asked for, and goes only with something that is turned off. */}}
+{{- /* Values that have no effect because another value is off. */}}
 {{- define "ipu-operator.invalidIdle" -}}
 {{- $metrics := include "ipu-operator.metricsMode" . -}}
 {{- if eq $metrics "off" -}}
@@ -192,7 +192,7 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* Of an object of any release: the name of the one whose operator it belongs to, or nothing. */}}
+{{- /* The name of the release whose operator an object belongs to, or empty. */}}
 {{- define "ipu-operator.releaseOf" -}}
 {{- $labels := .metadata.labels | default dict -}}
 {{- if and (eq (get $labels "app.kubernetes.io/part-of") "ipu-operator") (eq (get $labels "app.kubernetes.io/component") "controller-manager") -}}
@@ -200,8 +200,8 @@ chart 1.1.0 wrote its own out as a default. What somebody calls an image of thei
 {{- end -}}
 {{- end -}}
 
-{{- /* Two operators for one namespace would both run its jobs. Each is known by the binding of its role for jobs; without a cluster,
-as in `helm template`, none is found. Who installs for one namespace may not be able to look beyond it. */}}
+{{- /* Two operators for one namespace would both run its jobs. Detected by the binding of the role for jobs; `helm template` has no
+cluster to look in. An installation for one namespace may lack permission to look at others. */}}
 {{- define "ipu-operator.invalidSecond" -}}
 {{- $watched := .Values.controller.watchNamespace | default "" -}}
 {{- $bindings := (lookup "rbac.authorization.k8s.io/v1" "RoleBinding" $watched "").items | default list -}}
@@ -220,8 +220,8 @@ as in `helm template`, none is found. Who installs for one namespace may not be 
 {{- end -}}
 {{- end -}}
 
-{{- /* Records of partitions lie in the operator's namespace, and whoever runs there takes them all for its own. And who looks at other
-jobs than before leaves some with IPUs that nobody gives back, and with a finalizer. */}}
+{{- /* An operator owns all partition records in its namespace, so two cannot share one. After a change of watchNamespace, jobs in
+other namespaces would keep their IPUs and finalizers. */}}
 {{- define "ipu-operator.invalidMove" -}}
 {{- $watched := .Values.controller.watchNamespace | default "" -}}
 {{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items | default list -}}
@@ -240,7 +240,7 @@ jobs than before leaves some with IPUs that nobody gives back, and with a finali
 {{- end -}}
 {{- end -}}
 
-{{- /* What is no namespace, and what needs objects without one, beside controller.watchNamespace. */}}
+{{- /* Invalid namespaces, and values that need cluster-scoped objects, which controller.watchNamespace excludes. */}}
 {{- define "ipu-operator.invalidNamespaced" -}}
 {{- with .Values.controller.watchNamespace -}}
 {{- if regexMatch "[,\\s]" . }}

@@ -384,7 +384,7 @@ static void add_unknown_fields(struct reading *reading, const char *text)
         if (!end)
             return;
         AUTO(mem) char *field = mem_strndup(at, (size_t)(end - at));
-        add_problem(reading, field, "Forbidden: pods have no such field");
+        add_problem(reading, field, "Forbidden: unknown field");
         at = end + 1;
     }
 }

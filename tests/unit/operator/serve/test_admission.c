@@ -355,8 +355,8 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
          "decoding "
          "error: unknown field \\\"template.spec.imaeg\\\", unknown field \\\"template.spec.x\\\"\"}",
          true,
-         {"spec.workers.template.spec.imaeg: Forbidden: pods have no such field",
-          "spec.workers.template.spec.x: Forbidden: pods have no such field"}},
+         {"spec.workers.template.spec.imaeg: Forbidden: unknown field",
+          "spec.workers.template.spec.x: Forbidden: unknown field"}},
         {"{\"message\":\"PodTemplate in version \\\"v1\\\" cannot be handled as a PodTemplate: quantities "
          "must "
          "match\"}",
@@ -366,8 +366,8 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
         {"{\"message\":\"strict decoding error: unknown field \\\"template.a\\\\\\\"b\\\", unknown field "
          "\\\"template.c\\\"\"}",
          true,
-         {"spec.workers.template.a\\\"b: Forbidden: pods have no such field",
-          "spec.workers.template.c: Forbidden: pods have no such field"}},
+         {"spec.workers.template.a\\\"b: Forbidden: unknown field",
+          "spec.workers.template.c: Forbidden: unknown field"}},
         {"{\"details\":{\"causes\":[{\"field\":\"template.annotations\",\"message\":\"Too long\"}]}}",
          false,
          {"spec.workers.template.metadata.annotations: Too long"}},
@@ -431,8 +431,8 @@ TEST(mistakes_are_told_where_they_stand_and_once)
          {"spec.workers.template: cannot be read", "spec.launcher.template: nor can this"}},
         {"{\"message\":\"strict decoding error: unknown field \\\"template.spec.volums\\\"\"}",
          "{\"message\":\"strict decoding error: unknown field \\\"template.spec.nodeName\\\"\"}",
-         {"spec.workers.template.spec.volums: Forbidden: pods have no such field",
-          "spec.launcher.template.spec.nodeName: Forbidden: pods have no such field"}},
+         {"spec.workers.template.spec.volums: Forbidden: unknown field",
+          "spec.launcher.template.spec.nodeName: Forbidden: unknown field"}},
     };
 
     CHECK_ROWS (row, rows) {
