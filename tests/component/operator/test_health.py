@@ -151,7 +151,7 @@ def test_a_leader_that_begins_blind_says_of_what(world, vipu):
     api = world.make_api_proxy()
     api.refuses = lambda seen: seen.path.endswith("/nodes")
     operator = world.make_operator(vipu.address, proxy=api).start()
-    reported = rf"jobs, pods, .* not all known yet; watch of nodes failing for \d+ s: .*{FORBIDDEN}.*\n"
+    reported = rf"caches not synced: jobs, pods, .*; watch of nodes failing for \d+ s: .*{FORBIDDEN}.*\n"
     until(lambda: re.fullmatch(reported, operator.ask("/readyz")[1]), "it is named, with the cause", tell=world.tell)
     assert operator.health("/readyz") == 503
     api.refuses = lambda seen: False

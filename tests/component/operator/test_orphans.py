@@ -167,7 +167,7 @@ def test_the_operator_is_needed_until_an_adopted_partition_is_released(world, vi
         refused = before_uninstall(world, *flags)
         assert refused.returncode == 1 and refused.stdout == ""
         assert refused.stderr == ("ipu-operator: cannot uninstall: partitions held for IPUJobs of the vendor's operator, which cannot be suspended: "
-                                  f"{partition} ({world.ns}/theirs). Delete these jobs and uninstall again.\n")
+                                  f"{partition} ({world.ns}/theirs); delete these IPUJobs, then uninstall again\n")
     assert job.status == VENDORS and "suspend" not in job.get()["spec"]
     world.operator.end()
     job.delete()
@@ -183,7 +183,7 @@ def test_the_operator_is_needed_until_an_adopted_partition_is_released(world, vi
 
 
 @pytest.mark.parametrize("words, complaint", [
-    (("release",), "name partition ID"), (("adopt",), "name partition ID"),
+    (("release",), "missing partition ID"), (("adopt",), "missing partition ID"),
     (("release", "a", "b"), 'unexpected argument "b"'), (("partitions", "a"), 'unexpected argument "a"')])
 def test_a_wrong_command_line(words, complaint):
     done = operator_program.run(*words)

@@ -181,9 +181,9 @@ def test_a_job_without_access_names_the_secret_and_continues_when_it_is_correcte
 
     world.kubelet.succeed(jobs["open"].run_pods(1)["open-worker-0"])
     jobs["open"].wait("Completed")
-    sentences = {"wrong-key": "look at user-id and access-key in Secret wrong-key",
-                 "wrong-ca": "look at ca.crt in Secret wrong-ca",
-                 "no-secret": "Secret no-secret: it is not there"}
+    sentences = {"wrong-key": "check user-id and access-key in Secret wrong-key",
+                 "wrong-ca": "check ca.crt in Secret wrong-ca",
+                 "no-secret": "Secret no-secret: Secret not found"}
     for name in names:
         until(lambda name=name: sentences[name] in jobs[name].status["lastMessage"], sentences[name], tell=world.tell)
         reported = jobs[name].wait("Pending", "ControllerUnavailable")["lastMessage"]
