@@ -30,8 +30,7 @@ bool identity_read(const struct envv *env, struct identity *ret, struct err *err
     bool has_attempt = read_number(attempt, &found.attempt);
 
     if (!has_job || !has_attempt)
-        return err_set(err, ERR_INVALID,
-                       "the operator has not said which job this is: %s%s%s must be set to what it gives",
+        return err_set(err, ERR_INVALID, "job identity missing: %s%s%s must be set by the operator",
                        has_job ? "" : IDENTITY_ENV_JOB, has_job || has_attempt ? "" : " and ",
                        has_attempt ? "" : IDENTITY_ENV_ATTEMPT);
     *ret = found;
@@ -72,16 +71,16 @@ enum refusal identity_check(const struct identity *own, const char *caller, stru
 const char *refusal_text(enum refusal refusal)
 {
     static const char *const texts[REFUSAL_COUNT] = {
-        [REFUSAL_NONE] = "nothing is wrong",
-        [REFUSAL_NO_IDENTITY] = "it does not speak as a launcher does",
-        [REFUSAL_JOB] = "it names another job",
-        [REFUSAL_WORKER] = "it names another worker",
-        [REFUSAL_STALE_ATTEMPT] = "it belongs to an attempt that is over",
-        [REFUSAL_KEY] = "its key is wrong",
-        [REFUSAL_TIMEOUT] = "it did not say in time what it wants",
-        [REFUSAL_REQUEST] = "its request makes no sense",
-        [REFUSAL_EVICTED] = "too many were waiting to be let in",
-        [REFUSAL_BUSY] = "too many commands run here already",
+        [REFUSAL_NONE] = "no error",
+        [REFUSAL_NO_IDENTITY] = "no valid identity",
+        [REFUSAL_JOB] = "wrong job",
+        [REFUSAL_WORKER] = "wrong worker",
+        [REFUSAL_STALE_ATTEMPT] = "stale attempt",
+        [REFUSAL_KEY] = "wrong key",
+        [REFUSAL_TIMEOUT] = "handshake timed out",
+        [REFUSAL_REQUEST] = "malformed request",
+        [REFUSAL_EVICTED] = "too many pending connections",
+        [REFUSAL_BUSY] = "too many running commands",
     };
 
     return texts[refusal];

@@ -87,7 +87,7 @@ static void lengthen_path(struct envv *env, const char *dir)
 static bool unwrap(struct envv *env, struct err *err)
 {
     if (envv_count(env, JOBENV_DEFAULT_PREFIX) > JOBENV_DEFAULTS_MAX)
-        return err_set(err, ERR_INVALID, "more than %d variables begin with %s; remove those of your own",
+        return err_set(err, ERR_INVALID, "more than %d variables start with %s; remove your own",
                        JOBENV_DEFAULTS_MAX, JOBENV_DEFAULT_PREFIX);
     envv_unwrap(env, JOBENV_DEFAULT_PREFIX);
     return true;

@@ -15,9 +15,9 @@ static bool read_number(const struct envv *env, const char *name, uint32_t min, 
     if (!text || parse_u32(text, min, max, number))
         return true;
     return err_set(err, ERR_INVALID,
-                   "%s is \"%.40s\", which is no number from %u to %u; the operator sets it, "
-                   "so remove it from the container's env",
-                   name, text, min, max);
+                   "%s must be a number from %u to %u, got \"%.40s\"; it is set by the operator, remove it "
+                   "from the container's env",
+                   name, min, max, text);
 }
 
 static const char *read_text(const struct envv *env, const char *name)
@@ -51,13 +51,13 @@ static bool check_share(const struct shape *shape, struct err *err)
         return true;
     if (shape->ipus == 0)
         return err_set(err, ERR_INVALID,
-                       "%s is not set, so the share of %u workers cannot be told; use an operator "
-                       "of this launcher's version",
+                       "%s is not set, so the shares of %u workers are unknown; use an operator of this "
+                       "launcher's version",
                        SHAPE_ENV_IPUS, shape->workers);
     if (shape->ipus % replicas != 0)
         return err_set(err, ERR_INVALID,
-                       "%u IPUs of an instance do not divide among %u workers with %u replicas each; "
-                       "change ipusPerJobInstance, workersPerJobInstance or modelReplicasPerWorker",
+                       "%u IPUs cannot be divided among %u workers with %u replicas each; change "
+                       "ipusPerJobInstance, workersPerJobInstance or modelReplicasPerWorker",
                        shape->ipus, shape->workers, local_replicas(shape));
     return true;
 }
@@ -69,8 +69,8 @@ static bool check_options(const struct shape *shape, struct err *err)
     if (!text || (text[0] == '{' && text[strlen(text) - 1] == '}'))
         return true;
     return err_set(err, ERR_INVALID,
-                   "%s is \"%.40s\", which is no JSON object; the operator sets it, so remove it "
-                   "from the container's env",
+                   "%s must be a JSON object, got \"%.40s\"; it is set by the operator, remove it from the "
+                   "container's env",
                    SHAPE_ENV_TARGET_OPTIONS, text);
 }
 
@@ -78,13 +78,13 @@ static bool check(const struct shape *shape, struct err *err)
 {
     if (shape->worker_index >= shape->workers)
         return err_set(err, ERR_INVALID,
-                       "%s is %u, but %s is %u and workers count from 0; the operator sets both, so "
+                       "%s is %u, but %s is %u and workers count from 0; both are set by the operator, "
                        "remove them from the container's env",
                        SHAPE_ENV_WORKER_INDEX, shape->worker_index, SHAPE_ENV_WORKERS, shape->workers);
     if (shape->master_addr && shape->master_port == 0)
         return err_set(err, ERR_INVALID,
-                       "%s is \"%.80s\", but %s is not set; the operator sets both, so remove them "
-                       "from the container's env",
+                       "%s is \"%.80s\", but %s is not set; both are set by the operator, remove them from "
+                       "the container's env",
                        SHAPE_ENV_MASTER_ADDR, shape->master_addr, SHAPE_ENV_MASTER_PORT);
     return check_options(shape, err) && check_share(shape, err);
 }

@@ -66,9 +66,10 @@ static bool read_entry(const char *entry, struct workers *workers, struct err *e
     AUTO(mem) char *name = mem_strndup(entry, equals ? (size_t)(equals - entry) : 0);
 
     if (!equals || !is_name(name) || !read_address(equals + 1, &worker))
-        return err_set(err, ERR_INVALID, WORKERS_ENV_HOSTS ": \"%.120s\" is not name=address:port", entry);
+        return err_set(err, ERR_INVALID, WORKERS_ENV_HOSTS ": expected name=address:port, got \"%.120s\"",
+                       entry);
     if (workers->count >= WORKERS_MAX)
-        return err_set(err, ERR_INVALID, WORKERS_ENV_HOSTS ": there are more than %u workers", WORKERS_MAX);
+        return err_set(err, ERR_INVALID, WORKERS_ENV_HOSTS ": more than %u workers", WORKERS_MAX);
     worker.name = TAKE(name);
     push(workers, &worker);
     return true;

@@ -110,7 +110,7 @@ static bool fill(const struct draft *draft, struct err *err)
     AUTO(mem) char *home = executable_dir();
 
     if (!self || !home)
-        return err_set(err, ERR_IO, "cannot tell where this program's file is; call it by its absolute path");
+        return err_set(err, ERR_IO, "cannot find this program's file; call it by its absolute path");
 
     AUTO(mem) char *companions = mem_printf("%s/" BUNDLED_PROGRAMS_FILE, home);
 

@@ -22,7 +22,7 @@ static bool read_slots(const struct envv *env, uint32_t *ret, struct err *err)
     *ret = 1;
     if (!text || !*text || parse_u32(text, 1, WORKERS_SLOTS_MAX, ret))
         return true;
-    return err_set(err, ERR_INVALID, WORKERS_ENV_SLOTS "=\"%.40s\" is no number from 1 to %u", text,
+    return err_set(err, ERR_INVALID, WORKERS_ENV_SLOTS "=\"%.40s\": expected a number from 1 to %u", text,
                    WORKERS_SLOTS_MAX);
 }
 

@@ -16,26 +16,18 @@
 #include "launcher/process/supervise.h"
 
 static const char usage[] =
-    "Usage: ipu-launch run [--] COMMAND [ARG]...\n"
-    "       ipu-launch exec [--] COMMAND [ARG]...\n"
-    "       ipu-launch agent [-- COMMAND [ARG]...]\n"
-    "       ipu-launch remote WORKER COMMAND...\n"
-    "       ipu-launch env | hold | agent-ready | install DIR | --help | --version\n"
-    "\n"
-    "Runs the command of an IPU job's container with the job's environment.\n"
-    "\n"
-    "  run          start COMMAND, pass signals on, reap orphans, end with its exit status\n"
-    "  exec         become COMMAND, with the environment that run gives it: for kubectl exec\n"
-    "  env          print the variables that run would set, one NAME=value per line\n"
-    "  hold         keep the pod alive until SIGTERM, for an interactive worker\n"
-    "  agent        let the job's launcher pod run commands here; COMMAND runs beside that\n"
-    "  remote       in a launcher pod: run the words as one line of the shell on WORKER\n"
-    "  agent-ready  end with 0 if this pod's agent answers\n"
-    "  install      put this program and those that travel with it into DIR\n"
-    "\n"
-    "Exit status: COMMAND's own; 128 + n if signal n ended it; 125 if ipu-launch itself\n"
-    "fails; 126 if COMMAND cannot be started; 127 if there is no such command; 255 if\n"
-    "WORKER cannot be reached or is lost.\n";
+    "Usage: ipu-launch run [--] COMMAND [ARG]...\n       ipu-launch exec [--] COMMAND [ARG]...\n       "
+    "ipu-launch agent [-- COMMAND [ARG]...]\n       ipu-launch remote WORKER COMMAND...\n       ipu-launch "
+    "env | hold | agent-ready | install DIR | --help | --version\n\nRuns the command of an IPU job's "
+    "container with the job's environment.\n\n  run          start COMMAND, forward signals, reap orphans, "
+    "exit with its exit status\n  exec         replace this process by COMMAND, with the environment of run: "
+    "for kubectl exec\n  env          print the variables that run would set, one NAME=value per line\n  "
+    "hold         keep the pod alive until SIGTERM, for an interactive worker\n  agent        accept "
+    "commands from the job's launcher pod, and run COMMAND beside them\n  remote       in a launcher pod: "
+    "run COMMAND on WORKER through the shell\n  agent-ready  exit with 0 if this pod's agent answers\n  "
+    "install      install this program and the bundled tools into DIR\n\nExit status: COMMAND's own; 128 + n "
+    "if signal n ended it; 125 if ipu-launch itself\nfails; 126 if COMMAND cannot be started; 127 if there "
+    "is no such command; 255 if\nWORKER cannot be reached or is lost.\n";
 
 /* One write, so that the line stays whole beside what others write. */
 static int fail(const struct err *err, int status)
@@ -110,7 +102,7 @@ static int run(char **words)
     int status;
 
     if (!command.argv)
-        return fail_usage("run needs a command: ipu-launch run -- COMMAND [ARG]...");
+        return fail_usage("run requires a command: ipu-launch run -- COMMAND [ARG]...");
     if (!complete(&env, &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
     command.envp = env.items;
@@ -126,7 +118,7 @@ static int become(char **words)
     struct err err;
 
     if (!command.argv)
-        return fail_usage("exec needs a command: ipu-launch exec -- COMMAND [ARG]...");
+        return fail_usage("exec requires a command: ipu-launch exec -- COMMAND [ARG]...");
     if (!complete(&env, &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
     command.envp = env.items;
@@ -141,7 +133,7 @@ static int print_env(char **words)
     struct err err;
 
     if (words[0])
-        return fail_usage("env takes no words");
+        return fail_usage("env takes no arguments");
     if (!complete(&env, &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
     for (size_t i = 0; i < env.added.count; i++)
@@ -152,7 +144,7 @@ static int print_env(char **words)
 static int hold(char **words)
 {
     if (words[0])
-        return fail_usage("hold takes no words; run starts a command");
+        return fail_usage("hold takes no arguments; use run to start a command");
     supervise_hold();
     return 0;
 }
@@ -162,7 +154,7 @@ static int install(char **words)
     struct err err;
 
     if (!words[0] || words[1])
-        return fail_usage("install needs one directory");
+        return fail_usage("install requires one directory");
     return install_into(words[0], &err) ? 0 : fail(&err, COMMAND_EXIT_LAUNCHER);
 }
 
@@ -176,7 +168,7 @@ static int companion(char **words)
 
     words[-2] = name;
     execve(file, words - 2, environ);
-    err_errno(&err, errno, "cannot run %s, which belongs beside this program", file);
+    err_errno(&err, errno, "cannot run %s, which is installed beside this program", file);
     return fail(&err, COMMAND_EXIT_LAUNCHER);
 }
 
@@ -204,10 +196,10 @@ int main(int argc, char **argv)
     };
 
     if (argc < 2)
-        return fail_usage("what to do is missing");
+        return fail_usage("missing command");
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         if (strcmp(argv[1], verbs[i].word) == 0)
             return verbs[i].act(argv + 2);
     }
-    return fail_usage("the first word is none of the verbs of ipu-launch");
+    return fail_usage("unknown command");
 }

@@ -160,7 +160,7 @@ static bool export(const struct poprun_options *options, const struct settings *
     if (!options->export_config)
         return true;
     if (is_folder(options->export_config))
-        return err_set(err, ERR_INVALID, "--export-config: %s is a folder; name a file in it",
+        return err_set(err, ERR_INVALID, "--export-config: %s is a directory; specify a file",
                        options->export_config);
     path = export_path(options);
     settings_write(settings, &text);
@@ -237,8 +237,8 @@ static void find_hosts(const struct poprun_options *options, struct strv *hosts,
         read_allocation(hosts, local_name, problems);
     if (!problems->count && hosts->count && options->num_instances % hosts->count)
         strv_pushf(problems,
-                   "--num-instances=%u cannot be divided evenly among %zu hosts; take a multiple of %zu, or "
-                   "name fewer hosts with --host",
+                   "--num-instances=%u cannot be divided evenly among %zu hosts; use a multiple of %zu, or "
+                   "fewer hosts with --host",
                    options->num_instances, hosts->count, hosts->count);
 }
 
@@ -261,7 +261,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
     struct guarded_run guarded_run = {run_perform, run_clean_up, &run};
     int status = EXIT_SUCCESS;
     struct err err;
-    bool good = run.left || err_errno(&err, errno, "no memory to share");
+    bool good = run.left || err_errno(&err, errno, "out of shared memory");
 
     good = good && (options->offline_mode || vipu_endpoint_find(options, environment, &access, &err)) &&
            mpirun_find(environment("PATH"), &mpirun, &err);
@@ -269,7 +269,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
     good = good && (options->dry_run ? run_describe(&run, &err) : guard_run(&guarded_run, &status, &err));
     vipu_endpoint_config_release(&access);
     if (good && options->dry_run && ferror(stdout))
-        good = err_set(&err, ERR_IO, "what would be run cannot be written to standard output");
+        good = err_set(&err, ERR_IO, "cannot write to standard output");
     return good ? status : complain_once(&err);
 }
 

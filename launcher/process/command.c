@@ -70,9 +70,7 @@ static bool explain_absent(const struct command *command, struct err *err)
     if (access(name, F_OK) == 0)
         return err_set(
             err, ERR_NOT_FOUND,
-            "cannot run \"%.80s\": the file is there, but the interpreter or loader it names is not in "
-            "the image",
-            name);
+            "cannot run \"%.80s\": the file exists, but its interpreter or loader is not in the image", name);
     return err_set(err, ERR_NOT_FOUND, "cannot run \"%.80s\": no such file in the image or its volumes",
                    name);
 }
@@ -92,8 +90,7 @@ static bool explain(const struct command *command, int errnum, struct err *err)
     if (errnum == ENOEXEC)
         return err_set(
             err, ERR_DENIED,
-            "cannot run \"%.60s\": it is no program of this machine's architecture, or a script without "
-            "a #! line",
+            "cannot run \"%.60s\": exec format error: wrong architecture, or a script without a #! line",
             name);
     if (errnum == EACCES)
         return err_set(

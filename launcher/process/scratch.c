@@ -19,7 +19,7 @@ bool scratch_find(const struct envv *env, const char **ret, struct err *err)
             return true;
         }
     return err_set(err, ERR_DENIED,
-                   "nothing can be written to " SCRATCH_DIR ", TMPDIR and /tmp; mount an emptyDir at /tmp");
+                   "no writable directory among " SCRATCH_DIR ", TMPDIR and /tmp; mount an emptyDir at /tmp");
 }
 
 void scratch_complete(struct envv *env)

@@ -37,8 +37,7 @@ static int serve(char **words)
     int status;
 
     if (words[0] && words[0][0] == '-' && strcmp(words[0], "--") != 0)
-        return fail(
-            "agent takes no options; a command stands after --: ipu-launch agent -- COMMAND [ARG]...");
+        return fail("agent takes no options; put the command after --: ipu-launch agent -- COMMAND [ARG]...");
     envv_init(&given, environ);
     envv_init(&own, environ);
     envv_init(&remote, environ);
@@ -60,7 +59,7 @@ static int run_remotely(char **words)
     if (words[0] && strcmp(words[0], "--") == 0)
         words++;
     if (!words[0] || words[0][0] == '-' || !words[1])
-        return fail("remote needs a worker and a command: ipu-launch remote WORKER COMMAND...");
+        return fail("remote requires a worker and a command: ipu-launch remote WORKER COMMAND...");
     for (char **word = words + 1; *word; word++)
         (void)str_addf(&line, "%s%s", word == words + 1 ? "" : " ", *word);
     envv_init(&env, environ);
@@ -73,7 +72,7 @@ static int tell_ready(char **words)
     struct err err;
 
     if (words[0])
-        return fail("agent-ready takes no words");
+        return fail("agent-ready takes no arguments");
     envv_init(&env, environ);
     return probe_agent(&env, &err) ? 0 : fail(err.msg);
 }
@@ -100,5 +99,5 @@ int agent_main(int argc, char **argv)
     for (size_t i = 0; argc >= 2 && i < COUNT_OF(verbs); i++)
         if (strcmp(argv[1], verbs[i].word) == 0)
             return verbs[i].act(argv + 2);
-    return fail("this program is a part of ipu-launch; see ipu-launch --help");
+    return fail("this program is part of ipu-launch; see ipu-launch --help");
 }

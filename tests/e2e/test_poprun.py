@@ -44,7 +44,7 @@ def test_the_tutorial_in_a_pod(printed, namespace):
     assert printed["devices"] == "16\n"
     assert f"p-tutorial-{namespace.namespace}-0" in printed["partitions"]
     assert printed["monitor"]
-    assert printed["without"].startswith("POPRUN ERROR: there is no mpirun in PATH; install Open MPI")
+    assert printed["without"].startswith("POPRUN ERROR: mpirun not found in PATH; install Open MPI")
     assert printed["without"].count("\n") == 1
     assert [path.rsplit("/", 1)[0] for path in printed["where"].split()] == ["/opt/ipu-launcher"] * 5
 

@@ -92,7 +92,7 @@ def test_a_silent_link_ends_both_sides(job, tmp_path):
     session = next(iter(children(one.agent_pid(1))))
     kill(session, signal.SIGSTOP)
     assert clients[1].wait(120) == 255
-    assert clients[1].stderr.read() == b"ipu-launch: worker job-worker-1 is lost: nothing was heard for 15 s\n"
+    assert clients[1].stderr.read() == b"ipu-launch: worker job-worker-1 is lost: no data received for 15 s\n"
     await_until(lambda: not marked(marks[0]), "the end of the command whose client is silent")
     kill(session, signal.SIGCONT)
     await_until(lambda: not marked(marks[1]), "the end of the other command")
@@ -150,14 +150,14 @@ def test_a_newer_attempt_ends_all_of_the_older(job, tree):
     assert running() == 0
     assert older.wait(DEADLINE_S) == 255
     status, _, err = one.call("true")
-    assert status == 255 and "belongs to another job or to an attempt that is over" in err
+    assert status == 255 and "belongs to another job or an earlier attempt" in err
 
 
 def test_the_workers_own_command_runs_beside(job):
     one = job()
     agent = one.start_agent(0, "sh", "-c", "echo beside $POPDIST_NUM_TOTAL_REPLICAS; exit 3", IPU_JOB_REPLICAS_PER_WORKER="1")
     assert agent.stdout.readline() == "beside 1\n"
-    said = "ipu-launch: agent: the command of this worker ended with status 3; the worker stays for its launcher\n"
+    said = "ipu-launch: agent: worker command exited with status 3; the agent keeps running for the launcher\n"
     assert agent.stderr.readline() == said
     assert one.call("echo $POPDIST_NUM_TOTAL_REPLICAS.")[1] == ".\n"
     assert one.stop_agent() == (0, "")
@@ -175,7 +175,7 @@ def test_the_workers_own_command_that_cannot_start(job):
     one = job()
     agent = one.start_agent(0, "no-such-program")
     assert 'cannot run "no-such-program": no such program' in agent.stderr.readline()
-    assert "ended with status 127; the worker stays" in agent.stderr.readline()
+    assert "exited with status 127; the agent keeps running" in agent.stderr.readline()
     assert one.call("echo still")[1] == "still\n"
 
 

@@ -205,6 +205,6 @@ def test_companions_in_a_container_with_nothing_else(call, launcher, tmp_path):
     done = enter("/ipu/ipu-launch", "run", "--", "poprun", "--offline-mode=on", "echo", "x")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "POPRUN ERROR: there is no mpirun in PATH; install Open MPI (Debian: openmpi-bin) or put the folder of its mpirun "
-        "into PATH\n"
+        "POPRUN ERROR: mpirun not found in PATH; install Open MPI (Debian: openmpi-bin) or add the directory of its mpirun "
+        "to PATH\n"
     )

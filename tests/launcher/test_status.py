@@ -111,7 +111,7 @@ def test_wrong_words(call, words):
 def test_a_shape_without_sense_starts_nothing(call, words):
     done = call(*words, env={**os.environ, "IPU_JOB_WORKERS": "3", "IPU_JOB_IPUS_PER_INSTANCE": "4"})
     assert done.returncode == 125
-    assert "4 IPUs of an instance do not divide among 3 workers" in one_line(done)
+    assert "4 IPUs cannot be divided among 3 workers" in one_line(done)
 
 
 def test_help_and_version(call):

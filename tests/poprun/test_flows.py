@@ -107,7 +107,7 @@ def test_a_partition_is_reset_first_or_not(faulty, kind, option, resets):
     words = ["--num-replicas=4", *([f"--reset-partition={option}"] if option else []), "true"]
     _, err = faulty(*words, expect=int(resets))
     if resets:
-        assert lines_of(err) == ["[E] partition p does not become active: partition p is in state ERROR: no clock"]
+        assert lines_of(err) == ["[E] partition p did not become active: partition p is in state ERROR: no clock"]
         faulty(*words)  # the next reset works
 
 
@@ -124,7 +124,7 @@ def test_a_partition_in_error_is_reported_with_the_remedy(faulty):
     faulty.vipu("create", "partition", "p", "--size", "4", "--reconfigurable")
     set_faults(faulty.server, "partitions: [{partition: p, on: now, times: 1, error: its cable is out}]")
     _, err = faulty("true", expect=1)
-    assert lines_of(err) == ["[E] partition p does not become active (--reset-partition=yes may help): "
+    assert lines_of(err) == ["[E] partition p did not become active (--reset-partition=yes may help): "
                              "partition p is in state ERROR: its cable is out"]  # fmt: skip
     assert untag(faulty("--reset-partition=yes", "echo", "x")[0]) == ["x"]
 

@@ -99,7 +99,7 @@ def test_an_unreachable_host_is_named_with_reason_and_cure(poprun):
     said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
     assert len(said) == 3
     assert said[0].startswith("[E] host far2 cannot be reached: Host key verification failed; log in once with: ssh far2")
-    assert said[1].startswith("[E] host far3 cannot be reached: Permission denied; put your public key into")
+    assert said[1].startswith("[E] host far3 cannot be reached: Permission denied; add your public key to")
     assert said[2] == "[E] 2 of 3 hosts cannot be reached; nothing was started"
 
 
@@ -117,7 +117,7 @@ def test_this_host_is_not_asked(poprun, agent):
 def test_instances_must_divide_evenly(poprun):
     """On record: a number of instances that the hosts do not divide is refused."""
     _, err = poprun.offline("--host=a,b", "--num-replicas=3", "--num-instances=3", "true", expect=1)
-    assert err == "POPRUN ERROR: --num-instances=3 cannot be divided evenly among 2 hosts; take a multiple of 2, or name fewer hosts with --host\n"
+    assert err == "POPRUN ERROR: --num-instances=3 cannot be divided evenly among 2 hosts; use a multiple of 2, or fewer hosts with --host\n"
 
 
 def test_the_hosts_of_slurm_are_taken(poprun, agent):

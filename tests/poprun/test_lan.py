@@ -167,7 +167,7 @@ def test_a_host_without_space_for_the_cache_reports_it_and_continues(lan):
                            "echo $(hostname) ${POPDIST_EXECUTABLE_CACHE_PATH-none}", environment={"TMPDIR": str(only_here)})  # fmt: skip
     first, second = (re.sub("<stdout>: ?", "", line) for line in sorted(out.splitlines()))
     assert first.startswith(f"[1,0]host0 {only_here}/poprun-cache-") and second == "[1,1]host1 none"
-    assert re.search(r"no executable cache on this host: .*-1 cannot be made: Read-only file system", err)
+    assert re.search(r"cannot use an executable cache on this host: cannot create .*-1: Read-only file system", err)
     calls.until(lambda: not list(only_here.glob("poprun-*")), "the cache of host0 is removed")
 
 

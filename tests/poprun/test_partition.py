@@ -70,7 +70,7 @@ def test_a_missing_partition_is_made_only_when_that_is_allowed(site):
     """On record: --update-partition lets poprun remove and create anew under the same name, and create what is absent;
     no unless given; one that is absent is created when updates are allowed."""
     _, err = site("--vipu-partition=p", *SHOW, expect=1)
-    assert "--update-partition=yes creates it" in err
+    assert "create it with --update-partition=yes" in err
     out, _ = site("--vipu-partition=p", "--update-partition=yes", "--num-replicas=4", "--num-instances=2", *SHOW)
     assert untag(out) == ["p 0", "p 1"]
     assert site.partitions() == {}
@@ -125,7 +125,7 @@ def test_two_partitions_need_a_name(site):
     for name in "ab":
         site.vipu("create", "partition", name, "--size", "1", "--reconfigurable")
     _, err = site("true", expect=1)
-    assert "more than one partition is visible" in err and "--vipu-partition" in err
+    assert "several partitions are visible" in err and "--vipu-partition" in err
     out, err = site("-v", "--vipu-partition=b", *SHOW)
     assert untag(out) == ["b 0"] and "Partition b already exists" in err and "only one available" not in err
     assert untag(site(*SHOW, environment={"IPUOF_VIPU_API_PARTITION_ID": "a"})[0]) == ["a 0"]

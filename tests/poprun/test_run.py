@@ -145,7 +145,7 @@ def test_a_program_that_is_not_there_fails_the_run(poprun):
 
 def test_without_mpirun_the_cure_is_named(poprun):
     _, err = poprun.offline("true", expect=1, environment={"PATH": "/nowhere"})
-    assert err.startswith("POPRUN ERROR: there is no mpirun in PATH; install Open MPI") and err.count("\n") == 1
+    assert err.startswith("POPRUN ERROR: mpirun not found in PATH; install Open MPI") and err.count("\n") == 1
 
 
 def test_one_host_needs_no_ssh(poprun, tmp_path):
@@ -227,7 +227,7 @@ def test_a_configuration_is_exported_and_imported(poprun):
 
 def test_an_export_into_a_folder_is_refused(poprun):
     _, err = poprun.offline("--export-config", poprun.folder, "true", expect=1)
-    assert err == f"POPRUN ERROR: --export-config: {poprun.folder} is a folder; name a file in it\n"
+    assert err == f"POPRUN ERROR: --export-config: {poprun.folder} is a directory; specify a file\n"
     assert not list(poprun.folder.parent.glob(f"{poprun.folder.name}.*"))
 
 
@@ -252,7 +252,7 @@ def test_a_closed_input_is_an_empty_one(poprun):
 def test_a_dry_run_that_cannot_be_written_fails(poprun):
     with open("/dev/full", "w", encoding="ascii") as full:
         _, err = poprun.offline("--dry-run", "true", stdout=full, expect=1)
-    assert err == "POPRUN ERROR: what would be run cannot be written to standard output\n"
+    assert err == "POPRUN ERROR: cannot write to standard output\n"
 
 
 def test_a_dry_run_starts_nothing(poprun):

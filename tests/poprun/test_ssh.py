@@ -76,11 +76,11 @@ def first_error(lan):
 def test_a_run_needs_both_keys(lan, ssh):
     """On record: ssh is never interactive, and its Host key verification failed and Permission denied are reported."""
     assert first_error(lan) == (
-        "[E] host host1 cannot be reached: Host key verification failed; log in once with: ssh host1, which puts its key into ~/.ssh/known_hosts"
+        "[E] host host1 cannot be reached: Host key verification failed; log in once with: ssh host1, which adds its key to ~/.ssh/known_hosts"
     )
     ssh.know_the_host()
     assert first_error(lan) == (
-        "[E] host host1 cannot be reached: Permission denied; put your public key into its ~/.ssh/authorized_keys: ssh-copy-id host1"
+        "[E] host host1 cannot be reached: Permission denied; add your public key to its ~/.ssh/authorized_keys: ssh-copy-id host1"
     )
     ssh.let_the_client_in()
     out, _ = lan.offline(*WORDS, "sh", "-c", "echo $(hostname) ${POPDIST_EXECUTABLE_CACHE_PATH##*-}")

@@ -37,23 +37,23 @@ bool host_cache_take(const char *path, int *ret, struct err *err)
         AUTO(fd) int fd = -1;
 
         if (mkdir(path, MODE) != 0 && errno != EEXIST)
-            return err_errno(err, errno, "%s cannot be made", path);
+            return err_errno(err, errno, "cannot create %s", path);
         fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT)
             continue;
         if (fd < 0)
             return err_errno(err, errno, "%s", path);
         if (!is_own(fd))
-            return err_set(err, ERR_DENIED, "%s belongs to somebody else", path);
+            return err_set(err, ERR_DENIED, "%s belongs to another user", path);
         if (flock(fd, LOCK_SH) != 0 && errno != ENOLCK && errno != EOPNOTSUPP) /* nobody can sweep there */
-            return err_errno(err, errno, "%s cannot be locked", path);
+            return err_errno(err, errno, "cannot lock %s", path);
         if (is_there(path, fd)) {
             *ret = fd;
             fd = -1;
             return true;
         }
     }
-    return err_set(err, ERR_BUSY, "%s is removed again and again", path);
+    return err_set(err, ERR_BUSY, "%s keeps being removed", path);
 }
 
 /* Of two that leave at the same time one sees that it is the last: each gives up its own hold before it asks.

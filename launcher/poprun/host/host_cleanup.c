@@ -125,7 +125,7 @@ bool host_cleanup_start(const struct host_cleanup *host_cleanup, struct err *err
         return err_set(err, ERR_GONE, "mpirun has ended");
     between = fork();
     if (between < 0)
-        return err_errno(err, errno, "no room for a process");
+        return err_errno(err, errno, "out of memory for a process");
     if (between == 0)
         leave(&sight, host_cleanup);
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR)

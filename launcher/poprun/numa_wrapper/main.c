@@ -102,7 +102,7 @@ static void make_cache(struct host_cleanup *host_cleanup)
         host_cleanup->cache_dir = path;
         return;
     }
-    (void)fprintf(stderr, "poprun_numa_wrapper: no executable cache on this host: %s\n", err.msg);
+    (void)fprintf(stderr, "poprun_numa_wrapper: cannot use an executable cache on this host: %s\n", err.msg);
     (void)unsetenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
 }
 
@@ -116,8 +116,7 @@ static void leave_watchers(void)
     make_cache(&host_cleanup);
     if (host_cleanup_start(&host_cleanup, &err))
         return;
-    (void)fprintf(stderr,
-                  "poprun_numa_wrapper: what this run leaves behind on this host is not removed: %s\n",
+    (void)fprintf(stderr, "poprun_numa_wrapper: cannot remove the files of this run on this host: %s\n",
                   err.msg);
     if (host_cleanup.cache_dir)
         host_cache_leave(host_cleanup.cache_dir, host_cleanup.cache_hold);
@@ -142,7 +141,7 @@ int poprun_numa_wrapper_main(int argc, char **argv)
     uint32_t index, count;
 
     if (argc < 2) {
-        (void)fputs("poprun_numa_wrapper: a program is missing; poprun starts this, people do not\n", stderr);
+        (void)fputs("poprun_numa_wrapper: missing program argument (this helper is run by poprun)\n", stderr);
         return EXIT_FAILURE;
     }
     if (!is_set(WRAPPER_ENV_UNBOUND) && parse_u32(count_text ? count_text : "", 1, NUMA_CPUS_MAX, &count) &&
@@ -153,6 +152,6 @@ int poprun_numa_wrapper_main(int argc, char **argv)
         be_quiet();
     clear_environment();
     (void)execvp(argv[1], argv + 1);
-    (void)fprintf(stderr, "poprun_numa_wrapper: %s cannot be started: %s\n", argv[1], strerror(errno));
+    (void)fprintf(stderr, "poprun_numa_wrapper: cannot start %s: %s\n", argv[1], strerror(errno));
     return errno == ENOENT ? 127 : 126;
 }

@@ -37,7 +37,7 @@ static bool refuse_unknown(const char *word, struct err *err)
     if (suggest_best(&suggest))
         return err_set(err, ERR_NOT_FOUND, "unknown option --%s; did you mean --%s?", word,
                        suggest_best(&suggest));
-    return err_set(err, ERR_NOT_FOUND, "unknown option --%s; poprun --help lists all", word);
+    return err_set(err, ERR_NOT_FOUND, "unknown option --%s; see poprun --help", word);
 }
 
 bool option_match(const char *name, size_t len, const struct option_row **ret, struct err *err)
@@ -58,7 +58,7 @@ bool option_match(const char *name, size_t len, const struct option_row **ret, s
         (void)str_addf(&all, "%s--%s", count++ ? ", " : "", row->name);
     }
     if (count > 1)
-        return err_set(err, ERR_INVALID, "--%s may mean any of %s; write more of it", word, str_text(&all));
+        return err_set(err, ERR_INVALID, "--%s is ambiguous: %s", word, str_text(&all));
     if (count == 0)
         return refuse_unknown(word, err);
     *ret = found;
@@ -75,7 +75,7 @@ static bool set_bool(const struct option_row *row, bool *place, const char *text
         *place = strcasecmp(text, yes[i]) == 0;
         return true;
     }
-    return err_set(err, ERR_INVALID, "--%s: \"%.80s\" is neither yes nor no; write --%s=yes or --%s=no",
+    return err_set(err, ERR_INVALID, "--%s: expected yes or no, got \"%.80s\"; use --%s=yes or --%s=no",
                    row->name, text, row->name, row->name);
 }
 
@@ -90,14 +90,15 @@ static bool set_choice(const struct option_row *row, int *place, const char *tex
         }
         (void)str_addf(&all, "%s%s", i ? ", " : "", row->choices[i]);
     }
-    return err_set(err, ERR_INVALID, "--%s: \"%.80s\" is not one of %s", row->name, text, str_text(&all));
+    return err_set(err, ERR_INVALID, "--%s: expected one of %s, got \"%.80s\"", row->name, str_text(&all),
+                   text);
 }
 
 static bool set_count(const struct option_row *row, uint32_t *place, const char *text, struct err *err)
 {
     if (!parse_u32(text, row->min, row->max, place))
-        return err_set(err, ERR_INVALID, "--%s: \"%.80s\" is not a whole number from %u to %u", row->name,
-                       text, row->min, row->max);
+        return err_set(err, ERR_INVALID, "--%s: expected a number from %u to %u, got \"%.80s\"", row->name,
+                       row->min, row->max, text);
     return true;
 }
 

@@ -58,11 +58,11 @@ static void check_counts(const struct poprun_options *options, struct strv *prob
     if (options->num_replicas % instances)
         strv_pushf(
             problems,
-            "--num-replicas=%u cannot be divided evenly among --num-instances=%u; take a multiple of %u",
+            "--num-replicas=%u cannot be divided evenly among --num-instances=%u; use a multiple of %u",
             options->num_replicas, instances, instances);
     if (poprun_is_given(options, "only-output-from-instance") &&
         options->only_output_from_instance >= instances)
-        strv_pushf(problems, "--only-output-from-instance=%u: there are only the instances 0 to %u",
+        strv_pushf(problems, "--only-output-from-instance=%u: expected an instance from 0 to %u",
                    options->only_output_from_instance, instances - 1);
 }
 
@@ -81,7 +81,7 @@ static void check_absent(const struct poprun_options *options, struct strv *prob
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].asked)
-            strv_pushf(problems, "--%s is not offered; %s", rows[i].name, rows[i].cure);
+            strv_pushf(problems, "--%s is not supported; %s", rows[i].name, rows[i].cure);
 }
 
 static void check_cache(const struct poprun_options *options, const char *(*env)(const char *),
@@ -120,8 +120,8 @@ static void split_all(const struct strv *texts, const char *name, uint32_t insta
         struct err err;
 
         if (instances && (!number || !parse_u32(number, 0, instances - 1, &index)))
-            strv_pushf(problems, "--%s: \"%.80s\" does not begin with an instance from 0 to %u and a colon",
-                       name, text, instances - 1);
+            strv_pushf(problems, "--%s: expected an instance from 0 to %u and a colon, got \"%.80s\"", name,
+                       instances - 1, text);
         else if (!shell_words_split(colon ? colon + 1 : text, words, &err))
             strv_pushf(problems, "--%s: %s", name, err.msg);
     }
@@ -132,7 +132,8 @@ static void check_mpi_words(const struct strv *words, struct strv *problems)
 {
     for (size_t i = 0; i < words->count; i++)
         if (strcmp(words->items[i], ":") == 0)
-            strv_push(problems, "options for mpirun must not hold a lone colon: poprun makes the instances");
+            strv_push(problems,
+                      "options for mpirun must not contain a lone colon: poprun creates the instances");
 }
 
 static void check_mpi_args(const struct poprun_options *options, const char *(*env)(const char *),
@@ -159,8 +160,8 @@ void poprun_options_check(const struct poprun_options *options, const struct str
     check_cache(options, env, problems);
     check_mpi_args(options, env, problems);
     if (program->count == 0 || !*program->items[0])
-        strv_push(problems, "there is no program to run: poprun [options] program [program args]; in a "
-                            "script, a backslash may be missing at the end of a line");
+        strv_push(problems, "no program given: poprun [options] program [program args] (in a script, check "
+                            "for a missing backslash at the end of a line)");
 }
 
 void poprun_options_release(struct poprun_options *options)

@@ -61,13 +61,13 @@ static void use(struct settings *settings, const char *key, const char *value, c
     if (strcmp(key, PROGRAM_KEY) == 0 && settings->program.count == 0)
         strv_push(&settings->program, value);
     else if (strcmp(key, PROGRAM_KEY) == 0)
-        strv_pushf(place->problems, "%s: there is a program already", where);
+        strv_pushf(place->problems, "%s: program is given more than once", where);
     else if (strcmp(key, PROGRAM_ARG_KEY) == 0 && settings->program.count)
         strv_push(&settings->program, value);
     else if (strcmp(key, PROGRAM_ARG_KEY) == 0)
         strv_pushf(place->problems, "%s: program= must come before its arguments", where);
     else if (!row || row->is_fleeting)
-        strv_pushf(place->problems, "%s: there is no setting \"%.80s\"", where, key);
+        strv_pushf(place->problems, "%s: unknown setting \"%.80s\"", where, key);
     else
         settings_add(settings, row, value, where, place->problems);
 }
@@ -80,8 +80,8 @@ static void read_line(struct settings *settings, char *line, const struct place 
     if (*key == '\0' || *key == '#')
         return;
     if (!equals) {
-        strv_pushf(place->problems, "%s: line %u: \"%.80s\" is not name=value", place->name, place->line,
-                   key);
+        strv_pushf(place->problems, "%s: line %u: expected name=value, got \"%.80s\"", place->name,
+                   place->line, key);
         return;
     }
     char *text = equals + 1 + strspn(equals + 1, blanks);
@@ -93,8 +93,7 @@ static void read_line(struct settings *settings, char *line, const struct place 
     } else if (unquote(text + 1, &value)) {
         use(settings, key, str_text(&value), place);
     } else {
-        strv_pushf(place->problems, "%s: line %u: %.80s: the quotes are not closed at the end of the line",
-                   place->name, place->line, key);
+        strv_pushf(place->problems, "%s: line %u: %.80s: unclosed quotes", place->name, place->line, key);
     }
 }
 
@@ -103,7 +102,8 @@ void settings_read_file(struct settings *settings, struct slice text, const char
     struct place place = {name, 0, problems};
 
     if (text.len > SETTINGS_FILE_MAX || (text.len && memchr(text.ptr, '\0', text.len))) {
-        strv_pushf(problems, "%s is no configuration file: it has zero bytes or is larger than 1 MiB", name);
+        strv_pushf(problems, "%s is not a configuration file: it is empty, binary or larger than 1 MiB",
+                   name);
         return;
     }
     for (size_t at = 0; at < text.len;) {

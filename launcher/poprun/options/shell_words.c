@@ -57,7 +57,7 @@ bool shell_words_split(const char *text, struct strv *words, struct err *err)
         const char *start = text;
 
         if (!take_word(&text, &word))
-            return err_set(err, ERR_INVALID, "the quotes are not closed in: %.120s", start);
+            return err_set(err, ERR_INVALID, "unclosed quotes in: %.120s", start);
         strv_push(words, str_text(&word));
     }
     return true;

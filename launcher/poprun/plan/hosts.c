@@ -36,11 +36,11 @@ static bool add(struct reading *r, const char *name)
 {
     if (!*name || strspn(name, LETTERS "._-") != strlen(name) || strchr("._-", *name) ||
         strlen(name) > NAME_MAX_BYTES)
-        return complain(r, "\"%.80s\" is neither the name nor the IPv4 address of a host", name);
+        return complain(r, "\"%.80s\" is not a host name or IPv4 address", name);
     if (strv_has(r->hosts, name))
-        return complain(r, "host %s is named twice", name);
+        return complain(r, "duplicate host %s", name);
     if (r->hosts->count >= HOSTS_MAX)
-        return complain(r, "there are more than %u hosts", HOSTS_MAX) && false;
+        return complain(r, "more than %u hosts", HOSTS_MAX) && false;
     strv_push(r->hosts, name);
     return true;
 }
@@ -56,7 +56,7 @@ static bool expand_range(struct reading *r, const char *head, const char *part, 
     uint32_t first, last;
 
     if (!parse_u32(first_text, 0, 999999999, &first) || !parse_u32(last_text, first, 999999999, &last))
-        return complain(r, "\"%.80s\" in brackets is neither a number nor a range like 0-3", part);
+        return complain(r, "\"%.80s\" in brackets is not a number or a range such as 0-3", part);
     for (uint32_t n = first; n <= last; n++) {
         AUTO(mem) char *longer = mem_printf("%s%0*u", head, first_text[0] == '0' ? (int)width : 1, n);
 
@@ -77,7 +77,7 @@ static bool expand(struct reading *r, const char *head, const char *rest)
         return add(r, name);
     }
     if (!close || close == open + 1)
-        return complain(r, "\"%.80s\" has a bracket that is empty or not closed", rest);
+        return complain(r, "\"%.80s\" has an empty or unclosed bracket", rest);
     AUTO(mem) char *longer = mem_printf("%s%.*s", head, (int)(open - rest), rest);
     for (const char *at = open + 1; at <= close;) {
         size_t len = strcspn(at, ",]");
@@ -94,7 +94,7 @@ static bool expand(struct reading *r, const char *head, const char *rest)
 static bool read_part(struct reading *r, const char *part)
 {
     if (part[0] == '[' && strchr(part, ':'))
-        return complain(r, "\"%.80s\" is neither the name nor the IPv4 address of a host", part);
+        return complain(r, "\"%.80s\" is not a host name or IPv4 address", part);
     return expand(r, "", part);
 }
 
@@ -110,7 +110,7 @@ static bool read_list(struct reading *r, const char *text)
             in_bracket = at[len] == '[' || (in_bracket && at[len] != ']');
         AUTO(mem) char *part = mem_strndup(at, len);
         if (!(len > PART_MAX_BYTES
-                  ? complain(r, "a part of the list of hosts is longer than %u bytes", PART_MAX_BYTES)
+                  ? complain(r, "an entry of the list of hosts is longer than %u bytes", PART_MAX_BYTES)
                   : read_part(r, part)))
             return false;
         at += len;
@@ -137,7 +137,7 @@ static bool read_line(struct reading *r, const char *line)
 
         if (i && !str_has_prefix(word, "slots=") && !str_has_prefix(word, "max_slots=") &&
             !str_has_prefix(word, "max-slots=") &&
-            !complain(r, "\"%.80s\" after the host is not slots=N", word))
+            !complain(r, "expected slots=N after the host, got \"%.80s\"", word))
             return false;
         if (i == 0 && !read_list(r, word))
             return false;
@@ -169,15 +169,15 @@ void hosts_read_file(struct slice text, const char *name, struct strv *hosts, st
     size_t before = hosts->count;
 
     if (text.len > FILE_MAX_BYTES) {
-        (void)complain(&r, "%s: a host file has at most 1 MiB", name);
+        (void)complain(&r, "%s: host file is larger than 1 MiB", name);
         return;
     }
     if (text.len && memchr(text.ptr, '\0', text.len)) {
-        (void)complain(&r, "%s has zero bytes; a host file is text, one host a line", name);
+        (void)complain(&r, "%s is a binary file; expected text with one host per line", name);
         return;
     }
     read_lines(&r, text, name);
     r.where = "";
     if (hosts->count == before && r.mistakes == 0)
-        (void)complain(&r, "%s names no host", name);
+        (void)complain(&r, "%s contains no host", name);
 }

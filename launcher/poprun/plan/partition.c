@@ -33,8 +33,8 @@ static bool check_fixed(const struct vipu_partition *p, const struct poprun_opti
 
     if (p->num_gcds != options->num_instances)
         return err_set(err, ERR_CONFLICT,
-                       "partition %s has %u GCD%s for %u instance%s, and each needs one of its own; %s",
-                       p->id, p->num_gcds, p->num_gcds == 1 ? "" : "s", options->num_instances,
+                       "partition %s has %u GCD%s for %u instance%s, but each instance needs one; %s", p->id,
+                       p->num_gcds, p->num_gcds == 1 ? "" : "s", options->num_instances,
                        options->num_instances == 1 ? "" : "s", cure);
     if (instance != 1 && instance != gcd)
         return err_set(err, ERR_CONFLICT,
@@ -67,12 +67,12 @@ bool partition_check(const struct vipu_partition *p, const struct poprun_options
         return err_set(err, ERR_CONFLICT, "partition %s has %u IPUs and %u replicas of %u IPUs need %llu; %s",
                        p->id, p->size, options->num_replicas, options->ipus_per_replica,
                        (unsigned long long)ipus,
-                       in_job ? "ask for more by spec.ipusPerJobInstance in the IPUJob"
+                       in_job ? "request more with spec.ipusPerJobInstance in the IPUJob"
                               : "--update-partition=yes replaces it");
     if (options->num_ilds && options->num_ilds != p->num_ilds)
         return err_set(err, ERR_CONFLICT, "partition %s has %u IPU-Link domains and --num-ilds is %u; %s",
                        p->id, p->num_ilds, options->num_ilds,
-                       in_job ? "leave --num-ilds out" : "--update-partition=yes replaces it");
+                       in_job ? "remove --num-ilds" : "--update-partition=yes replaces it");
     if (p->reconfigurable)
         return check_reconfigurable(p, options, hosts, err);
     return check_fixed(p, options, in_job, err);

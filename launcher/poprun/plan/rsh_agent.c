@@ -59,14 +59,13 @@ bool rsh_agent_explain_error(const char *host, const char *agent, const char *pr
     AUTO(mem) char *reason = last_line(printed);
 
     if (strstr(printed, "Host key verification failed"))
-        return err_set(
-            err, ERR_DENIED,
-            "host %s cannot be reached: Host key verification failed; log in once with: ssh %s, which "
-            "puts its key into ~/.ssh/known_hosts",
-            host, host);
+        return err_set(err, ERR_DENIED,
+                       "host %s cannot be reached: Host key verification failed; log in once with: ssh %s, "
+                       "which adds its key to ~/.ssh/known_hosts",
+                       host, host);
     if (strstr(printed, "Permission denied"))
         return err_set(err, ERR_DENIED,
-                       "host %s cannot be reached: Permission denied; put your public key into its "
+                       "host %s cannot be reached: Permission denied; add your public key to its "
                        "~/.ssh/authorized_keys: ssh-copy-id %s",
                        host, host);
     return err_set(err, ERR_IO, "host %s cannot be reached: %.100s; see what this says: %.60s %s true", host,

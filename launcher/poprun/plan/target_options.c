@@ -29,7 +29,8 @@ static cJSON *read_layer(const char *text, struct err *err)
     }
     doc = json_parse(slice, err);
     if (doc && !is_object_of_strings(doc)) {
-        err_set(err, ERR_INVALID, "it is no JSON object of strings, such as {\"ipuLinkDomainSize\":\"64\"}");
+        err_set(err, ERR_INVALID,
+                "expected a JSON object of strings, such as {\"ipuLinkDomainSize\":\"64\"}");
         return NULL;
     }
     return TAKE(doc);

@@ -37,8 +37,8 @@ static bool read_sync_type(const char *text, enum vipu_sync_type *ret, struct er
     if (vipu_sync_type_parse(name, ret))
         return true;
     return err_set(err, ERR_INVALID,
-                   "--sync-type: \"%.80s\" is not one of ST_C2_COMPATIBLE, ST_POD_NATIVE_DEFAULT, "
-                   "ST_POD_NATIVE_REPLICATED_PIPELINE",
+                   "--sync-type: expected one of ST_C2_COMPATIBLE, ST_POD_NATIVE_DEFAULT, "
+                   "ST_POD_NATIVE_REPLICATED_PIPELINE, got \"%.80s\"",
                    text);
 }
 
@@ -57,7 +57,7 @@ static bool require(const struct step *step, struct vipu_requirements *ret, stru
     };
 
     if ((uint64_t)options->num_replicas * options->ipus_per_replica > UINT32_MAX)
-        return err_set(err, ERR_INVALID, "%u replicas of %u IPUs are more than any partition has",
+        return err_set(err, ERR_INVALID, "%u replicas of %u IPUs exceed the largest partition",
                        options->num_replicas, options->ipus_per_replica);
     if (options->sync_type && !read_sync_type(options->sync_type, &asked.sync_type, err))
         return false;
@@ -113,7 +113,7 @@ static bool find(const struct step *step, struct vipu_partition *ret, struct err
         return false;
     found = vipu_partitions_find(&list, step->id);
     if (!found)
-        return err_set(err, ERR_NOT_FOUND, "partition %s is not there", step->id);
+        return err_set(err, ERR_NOT_FOUND, "partition %s not found", step->id);
     *ret = vipu_partition_copy(found);
     return true;
 }
@@ -143,7 +143,7 @@ static bool create(const struct step *step, struct vipu_partition *ret, struct e
 static bool replace(const struct step *step, struct vipu_partition *ret, struct err *err)
 {
     if (!step->a->dry && !remove_whole(step, err))
-        return err_wrap(err, "partition %s does not fit and cannot be replaced", step->id);
+        return err_wrap(err, "partition %s does not match and cannot be replaced", step->id);
     return create(step, ret, err);
 }
 
@@ -161,7 +161,7 @@ static bool ready(const struct step *step, const struct vipu_partition *partitio
             vipu_sync_wait_active(step->client, step->id, err))
             return true;
         if (attempt >= options->vipu_partition_attempts)
-            return err_wrap(err, "partition %s does not become active%s", step->id,
+            return err_wrap(err, "partition %s did not become active%s", step->id,
                             reset ? "" : " (--reset-partition=yes may help)");
         run_log_write(step->a->run_log, RUN_LOG_WARNING, "Attempt %u of %u: %s", attempt,
                       options->vipu_partition_attempts, err->msg);
@@ -191,9 +191,9 @@ static bool choose(struct step *step, const struct vipu_partitions *list, struct
 
     if (!asked && list->count != 1)
         return err_set(err, ERR_NOT_FOUND,
-                       "%s partition is visible at the V-IPU controller; name one with --vipu-partition%s",
-                       list->count ? "more than one" : "no",
-                       list->count ? "; vipu list partitions shows them" : " and --update-partition=yes");
+                       "%s visible at the V-IPU controller; choose one with --vipu-partition%s",
+                       list->count ? "several partitions are" : "no partition is",
+                       list->count ? "; see vipu list partitions" : " and --update-partition=yes");
     if (!asked)
         run_message_only_partition(step->a->run_log, list->items[0].id);
     step->id = mem_strdup(asked ? asked : list->items[0].id);
@@ -215,10 +215,10 @@ static bool acquire(struct step *step, struct vipu_partition *ret, struct err *e
         return use(step, found, ret, err);
     if (a->options->update_partition)
         return create(step, ret, err);
-    return err_set(err, ERR_NOT_FOUND,
-                   "there is no partition %s at %s:%u; --update-partition=yes creates it, vipu list "
-                   "partitions shows what there is",
-                   step->id, endpoint->host, endpoint->port);
+    return err_set(
+        err, ERR_NOT_FOUND,
+        "partition %s not found at %s:%u; create it with --update-partition=yes, or see vipu list partitions",
+        step->id, endpoint->host, endpoint->port);
 }
 
 bool acquire_partition(const struct acquisition *a, struct vipu_partition *ret, struct err *err)

@@ -25,7 +25,7 @@ void cleanup_note(char *place, size_t size, const char *text)
 static void remove_directory(const char *path, const struct run_log *run_log)
 {
     if (!remove_tree(path))
-        run_log_write(run_log, RUN_LOG_WARNING, "The executable cache %s could not be removed", path);
+        run_log_write(run_log, RUN_LOG_WARNING, "Cannot remove the executable cache %s", path);
 }
 
 /* On several hosts some of them may be on this one, or on storage that all have; watchers do the others. */

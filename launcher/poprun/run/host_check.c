@@ -146,7 +146,7 @@ static bool probe_await(struct probe *probe, int64_t end_ms)
 
     while (waitpid(probe->pid, &status, WNOHANG) == 0) {
         if (now_ms() > end_ms) {
-            (void)str_adds(&probe->printed, "\nno answer came within a minute");
+            (void)str_adds(&probe->printed, "\ntimed out after 60 s");
             (void)kill(probe->pid, SIGKILL);
             (void)waitpid(probe->pid, &status, 0);
             return false;

@@ -59,8 +59,8 @@ bool mpirun_find(const char *path, char **ret, struct err *err)
         at += len + (at[len] == ':');
     }
     return err_set(err, ERR_NOT_FOUND,
-                   "there is no mpirun in PATH; install Open MPI (Debian: openmpi-bin) or put the folder of "
-                   "its mpirun into PATH");
+                   "mpirun not found in PATH; install Open MPI (Debian: openmpi-bin) or add the directory of "
+                   "its mpirun to PATH");
 }
 
 char *mpirun_program(const char *path)

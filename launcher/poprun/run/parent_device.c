@@ -12,7 +12,7 @@ static bool try_device(const struct attach_request *request, const struct run_lo
     if (good || err->kind == ERR_BUSY)
         return good;
     /* Programs that attach will meet the same obstacle, or none: they may see another folder. */
-    run_log_write(run_log, RUN_LOG_WARNING, "Attachments on this host are not known: %s", err->msg);
+    run_log_write(run_log, RUN_LOG_WARNING, "Cannot list the attachments on this host: %s", err->msg);
     return true;
 }
 
@@ -30,6 +30,6 @@ bool parent_device_acquire(const struct vipu_partition *partition, const char *(
         parent->first_id = request.device.id;
         return true;
     }
-    return err_wrap(err, "no device with %u IPUs of partition %s is free (gc-monitor shows who uses them)",
+    return err_wrap(err, "all devices with %u IPUs of partition %s are in use; run gc-monitor to see by whom",
                     parent->size, partition->id);
 }

@@ -55,7 +55,7 @@ static bool name_cache(const struct run *run, struct err *err)
     AUTO(mem) char *name = NULL;
 
     if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-        return err_errno(err, errno, "no random number for the name of the executable cache");
+        return err_errno(err, errno, "cannot get a random number for the name of the executable cache");
     name = mem_printf("%s/" HOST_CACHE_NAME "%016" PRIx64, temporary_folder(run), number);
     cleanup_note(run->left->cache_dir, sizeof(run->left->cache_dir), name);
     return true;
@@ -67,11 +67,10 @@ static bool make_cache(const struct run *run, struct err *err)
     struct err cause;
 
     if (!host_cache_take(run->left->cache_dir, &run->left->cache_hold, &cause))
-        return err_set(
-            err, ERR_IO,
-            "no directory for the executable cache: %s; let TMPDIR name a folder that takes it, or "
-            "give --executable-cache-path",
-            cause.msg);
+        return err_set(err, ERR_IO,
+                       "cannot create a directory for the executable cache: %s; set TMPDIR to a writable "
+                       "directory, or use --executable-cache-path",
+                       cause.msg);
     return true;
 }
 

@@ -48,10 +48,10 @@ static void log_rejection(struct agent *a, const struct pending_conn *pending_co
     if (!log_ratelimit_allow(&a->log_ratelimit, pending_conn->refusal, a->now_ms, &more))
         return;
     if (more)
-        diag("agent: refused a connection from %s: %s (%" PRIu64 " more since this was last said)",
-             pending_conn->from, refusal_text(pending_conn->refusal), more);
+        diag("agent: rejected connection from %s: %s (%" PRIu64 " similar suppressed)", pending_conn->from,
+             refusal_text(pending_conn->refusal), more);
     else
-        diag("agent: refused a connection from %s: %s", pending_conn->from,
+        diag("agent: rejected connection from %s: %s", pending_conn->from,
              refusal_text(pending_conn->refusal));
 }
 
@@ -217,8 +217,7 @@ static void command_ended(struct agent *a, int status)
     a->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (a->is_ending)
         return;
-    diag("agent: the command of this worker ended with status %d; the worker stays for its launcher",
-         a->status);
+    diag("agent: worker command exited with status %d; the agent keeps running for the launcher", a->status);
     a->status = 0;
 }
 
@@ -228,7 +227,7 @@ static void ended(struct agent *a, pid_t pid, int status)
         command_ended(a, status);
     if (!session_table_remove(&a->session_table, pid) || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
         return;
-    diag("agent: the keeper of a remote command was killed; so is what it has left");
+    diag("agent: session process was killed; killed its remaining processes");
     session_table_kill_strays(&a->session_table, a->command);
 }
 

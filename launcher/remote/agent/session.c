@@ -178,7 +178,7 @@ static bool take_frame(struct session *s, const struct frame *frame, struct err 
     case FRAME_HEARTBEAT:
         return true;
     default:
-        return err_set(err, ERR_INVALID, "a frame of type %d is not the client's", (int)frame->type);
+        return err_set(err, ERR_INVALID, "unexpected frame of type %d from the client", (int)frame->type);
     }
 }
 

@@ -19,15 +19,14 @@ static bool shake(struct psk *tls, int64_t deadline_ms, struct err *err)
         if (outcome == PSK_DONE)
             return true;
         if (is_denied)
-            return err_set(
-                err, ERR_DENIED,
-                "its agent refuses our key: the worker there, or this launcher, belongs to another "
-                "job or to an attempt that is over");
+            return err_set(err, ERR_DENIED,
+                           "its agent rejected the key: the worker or this launcher belongs to another job "
+                           "or an earlier attempt");
         if (outcome != PSK_AGAIN)
-            return err_set(err, ERR_IO, "its agent hung up");
+            return err_set(err, ERR_IO, "its agent closed the connection");
         ready.events = psk_events(tls);
         if (poll(&ready, 1, poll_timeout_ms(signals_now_ms(), deadline_ms)) <= 0)
-            return err_set(err, ERR_TIMEOUT, "its agent does not answer");
+            return err_set(err, ERR_TIMEOUT, "its agent does not respond");
     }
 }
 

@@ -26,7 +26,7 @@ static bool await_answer(struct agent_conn *agent_conn, struct err *err)
         if (!got)
             (void)poll(&ready, 1, poll_timeout_ms(now_ms, agent_conn_deadline_ms(agent_conn)));
     }
-    return frame.type == FRAME_ALIVE || err_set(err, ERR_INVALID, "its answer makes no sense");
+    return frame.type == FRAME_ALIVE || err_set(err, ERR_INVALID, "it sent an invalid answer");
 }
 
 static bool ask(struct psk_context *context, const struct envv *env, struct err *err)

@@ -66,7 +66,7 @@ static bool take_frame(struct remote *r, const struct frame *frame, struct err *
     case FRAME_HEARTBEAT:
         return true;
     default:
-        return err_set(err, ERR_INVALID, "a frame of type %d is not the agent's", (int)frame->type);
+        return err_set(err, ERR_INVALID, "unexpected frame of type %d from the agent", (int)frame->type);
     }
 }
 
@@ -81,7 +81,7 @@ static bool turn_link(struct remote *r, struct err *err)
         if (!agent_conn_next_frame(&r->agent_conn, &frame, &got, err) || (got && !take_frame(r, &frame, err)))
             return false;
     if (r->agent_conn.is_closed && !r->is_over)
-        return err_set(err, ERR_IO, "the agent has ended");
+        return err_set(err, ERR_IO, "the agent has exited");
     return true;
 }
 
@@ -182,13 +182,12 @@ static bool find(const struct envv *env, const char *name, struct workers *worke
 
     if (!hosts || !*hosts)
         return err_set(err, ERR_INVALID,
-                       "this is no launcher pod: " WORKERS_ENV_HOSTS " is not set; workers are reached from "
+                       "not a launcher pod: " WORKERS_ENV_HOSTS " is not set; workers are reached from "
                        "their job's launcher only");
     if (!workers_read(hosts, workers, err))
         return false;
     *ret = workers_find(workers, name);
-    return *ret || err_set(err, ERR_NOT_FOUND,
-                           "\"%.80s\" is no worker of this job; they are named in " WORKERS_ENV_HOSTS, name);
+    return *ret || err_set(err, ERR_NOT_FOUND, "unknown worker \"%.80s\"; see " WORKERS_ENV_HOSTS, name);
 }
 
 static int lose(const struct worker *worker, const char *what, const struct err *why)
@@ -224,7 +223,7 @@ static bool check_line(const char *line, struct err *err)
 {
     if (strlen(line) <= FRAME_COMMAND_LINE_MAX_BYTES)
         return true;
-    return err_set(err, ERR_INVALID, "the command has more than %u bytes; pass what is long in a file",
+    return err_set(err, ERR_INVALID, "the command is longer than %u bytes; pass long arguments in a file",
                    FRAME_COMMAND_LINE_MAX_BYTES);
 }
 

@@ -95,7 +95,7 @@ static bool read_some(struct agent_conn *agent_conn, int64_t now_ms, struct err 
             return true;
         }
         if (outcome == PSK_FAILED)
-            return err_set(err, ERR_IO, "the connection broke");
+            return err_set(err, ERR_IO, "connection lost");
         (void)str_add(&agent_conn->in, bytes, len);
         agent_conn->last_received_ms = now_ms;
     }
@@ -111,7 +111,7 @@ static bool send_some(struct agent_conn *agent_conn, int64_t now_ms, struct err 
         if (outcome == PSK_AGAIN)
             return true;
         if (outcome != PSK_DONE)
-            return err_set(err, ERR_IO, "the connection broke");
+            return err_set(err, ERR_IO, "connection lost");
         str_drop(&agent_conn->out, len);
         agent_conn->last_sent_ms = now_ms;
     }
@@ -125,9 +125,9 @@ bool agent_conn_process(struct agent_conn *agent_conn, int64_t now_ms, struct er
     if (!agent_conn->is_closed && !read_some(agent_conn, now_ms, err))
         return false;
     if (now_ms - agent_conn->last_received_ms >= AGENT_CONN_IDLE_TIMEOUT_MS)
-        return err_set(err, ERR_TIMEOUT, "nothing was heard for %d s", AGENT_CONN_IDLE_TIMEOUT_MS / 1000);
+        return err_set(err, ERR_TIMEOUT, "no data received for %d s", AGENT_CONN_IDLE_TIMEOUT_MS / 1000);
     if (agent_conn->out.full)
-        return err_set(err, ERR_BUSY, "the other side takes nothing");
+        return err_set(err, ERR_BUSY, "the peer is not reading");
     if (now_ms - agent_conn->last_sent_ms >= AGENT_CONN_HEARTBEAT_MS && agent_conn->out.len == 0)
         agent_conn_send_number(agent_conn, FRAME_HEARTBEAT, 0, 0);
     return send_some(agent_conn, now_ms, err);

@@ -18,7 +18,7 @@ static bool read_port(const struct envv *env, uint16_t *ret, struct err *err)
 
     if (!text || !parse_u32(text, 1, 65535, &port))
         return err_set(err, ERR_INVALID,
-                       ENDPOINT_ENV_PORT " must be a port from 1 to 65535; the operator sets it");
+                       ENDPOINT_ENV_PORT " must be a port from 1 to 65535; it is set by the operator");
     *ret = (uint16_t)port;
     return true;
 }
@@ -88,7 +88,8 @@ static bool read_address(const char *text, uint16_t port, struct sockaddr_storag
 
 static bool refuse_address(const char *text, struct err *err)
 {
-    return err_set(err, ERR_INVALID, ENDPOINT_ENV_ADDRESS "=\"%.60s\" is no IPv4 or IPv6 address", text);
+    return err_set(err, ERR_INVALID, ENDPOINT_ENV_ADDRESS "=\"%.60s\": expected an IPv4 or IPv6 address",
+                   text);
 }
 
 bool endpoint_listen(const struct envv *env, int *ret, struct err *err)

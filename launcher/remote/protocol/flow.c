@@ -15,9 +15,9 @@ void flow_release(struct flow *flow)
 bool flow_take(struct flow *flow, struct slice bytes, struct err *err)
 {
     if (flow->is_ended)
-        return err_set(err, ERR_INVALID, "data came after the end of its channel");
+        return err_set(err, ERR_INVALID, "protocol error: data after the end of its channel");
     if (bytes.len > flow->allowed || !str_add(&flow->held, bytes.ptr, bytes.len))
-        return err_set(err, ERR_INVALID, "more data came than was asked for");
+        return err_set(err, ERR_INVALID, "protocol error: window overflow by data");
     flow->allowed -= (uint32_t)bytes.len;
     return true;
 }
@@ -39,7 +39,7 @@ uint32_t flow_drop(struct flow *flow, size_t len)
 bool flow_add_credit(uint32_t *credit, uint32_t more, struct err *err)
 {
     if (more > FLOW_WINDOW_BYTES - *credit)
-        return err_set(err, ERR_INVALID, "more credit came than a window has");
+        return err_set(err, ERR_INVALID, "protocol error: window overflow by credit");
     *credit += more;
     return true;
 }

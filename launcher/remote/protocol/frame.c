@@ -78,13 +78,13 @@ bool frame_read(struct slice bytes, struct frame *ret, size_t *ret_used, struct 
         return true;
     len = (size_t)at[1] << 8 | at[2];
     if (at[0] >= TYPE_COUNT || !shapes[at[0]].is_known || !is_shaped(&shapes[at[0]], len))
-        return err_set(err, ERR_INVALID, "a frame of type %u and %zu bytes makes no sense", at[0], len);
+        return err_set(err, ERR_INVALID, "protocol error: invalid frame (type %u, %zu bytes)", at[0], len);
     if (bytes.len < FRAME_HEAD_BYTES + len)
         return true;
     frame.type = (enum frame_type)at[0];
     read_fields(&shapes[at[0]], at + FRAME_HEAD_BYTES, len, &frame);
     if (frame.channel >= CHANNEL_COUNT)
-        return err_set(err, ERR_INVALID, "there is no channel %u", frame.channel);
+        return err_set(err, ERR_INVALID, "protocol error: unknown channel %u", frame.channel);
     *ret = frame;
     *ret_used = FRAME_HEAD_BYTES + len;
     return true;

@@ -15,9 +15,9 @@ static bool read_key(const char *path, uint8_t ret[IDENTITY_KEY_BYTES], struct e
     ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
 
     if (got < 0)
-        return err_errno(err, errno, "cannot read the key %s, which the operator mounts there", path);
+        return err_errno(err, errno, "cannot read the key %s, which is mounted by the operator", path);
     if (got != IDENTITY_KEY_BYTES)
-        return err_set(err, ERR_INVALID, "%s is no key: it has not %u bytes", path, IDENTITY_KEY_BYTES);
+        return err_set(err, ERR_INVALID, "invalid key %s: expected %u bytes", path, IDENTITY_KEY_BYTES);
     memcpy(ret, bytes, IDENTITY_KEY_BYTES);
     explicit_bzero(bytes, sizeof(bytes));
     return true;
@@ -37,7 +37,7 @@ static bool read_worker(const struct envv *env, struct identity *ret, struct err
     if (!identity_read(env, ret, err))
         return false;
     if (worker && !parse_u32(worker, 0, INT32_MAX, &ret->worker))
-        return err_set(err, ERR_INVALID, SHAPE_ENV_WORKER_INDEX "=\"%.40s\" is no number", worker);
+        return err_set(err, ERR_INVALID, SHAPE_ENV_WORKER_INDEX "=\"%.40s\": expected a number", worker);
     return true;
 }
 

@@ -113,7 +113,7 @@ bool source_handle_frame(struct source *source, const struct frame *frame, struc
         shut(&source->fd);
         return true;
     }
-    return err_set(err, ERR_INVALID, "channel %u goes the other way", frame->channel);
+    return err_set(err, ERR_INVALID, "protocol error: wrong direction for channel %u", frame->channel);
 }
 
 bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agent_conn *agent_conn,
@@ -125,7 +125,7 @@ bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agen
         return true;
     }
     if (frame->type != FRAME_DATA)
-        return err_set(err, ERR_INVALID, "channel %u goes the other way", frame->channel);
+        return err_set(err, ERR_INVALID, "protocol error: wrong direction for channel %u", frame->channel);
     if (!flow_take(&sink->flow, frame->bytes, err))
         return false;
     if (sink->fd < 0) /* what was on its way when it was stopped */

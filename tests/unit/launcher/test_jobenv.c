@@ -155,7 +155,7 @@ TEST(a_bad_shape_is_refused)
 
     envv_init(&env, entries);
     CHECK_ERR(jobenv_complete(&env, "/ipu", &err), err, ERR_INVALID);
-    CHECK_HAS(err.msg, "IPU_JOB_WORKERS is \"none\"");
+    CHECK_HAS(err.msg, "IPU_JOB_WORKERS must be a number from 1 to 65536, got \"none\"");
 }
 
 TEST(defaults_are_limited_in_number)
@@ -172,7 +172,7 @@ TEST(defaults_are_limited_in_number)
     strv_push(&entries, "IPU_DEFAULT_LAST=1");
     envv_init(&more, strv_argv(&entries));
     CHECK_ERR(jobenv_complete(&more, NULL, &err), err, ERR_INVALID);
-    CHECK_HAS(err.msg, "more than 256 variables begin with IPU_DEFAULT_");
+    CHECK_HAS(err.msg, "more than 256 variables start with IPU_DEFAULT_");
 }
 
 /* mpirun and poprun tell each process its part; a launcher is no worker at all. */

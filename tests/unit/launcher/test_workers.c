@@ -60,6 +60,6 @@ TEST(a_wrong_entry_is_named)
         struct err err;
 
         CHECK_ERR(workers_read(*row, &workers, &err), err, ERR_INVALID);
-        CHECK_HAS(err.msg, "is not name=address:port");
+        CHECK_HAS(err.msg, "expected name=address:port, got ");
     }
 }

@@ -79,7 +79,7 @@ TEST(a_link_or_a_file_is_refused)
     CHECK(!host_cache_take(link, &hold, &err));
     CHECK(!host_cache_take(file, &hold, &err));
     CHECK(!host_cache_take(below, &hold, &err));
-    CHECK_HAS(err.msg, "cannot be made");
+    CHECK_HAS(err.msg, "cannot create");
     CHECK(remove_tree(folder));
 }
 

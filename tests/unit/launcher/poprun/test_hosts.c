@@ -42,24 +42,24 @@ TEST(a_list_of_hosts_is_spelled_out)
 static const struct {
     const char *list, *problem;
 } bad_lists[] = {
-    {"", "\"\" is neither the name nor the IPv4 address of a host"},
-    {"a,", "\"\" is neither"},
-    {"a,,b", "\"\" is neither"},
-    {"-x", "\"-x\" is neither"}, /* mpirun would take it for an option */
-    {"a b", "\"a b\" is neither"},
-    {"::1", "\"::1\" is neither"},
-    {"[::1]", "\"[::1]\" is neither"},
-    {"a:4", "\"a:4\" is neither"},
-    {"a,b,a", "host a is named twice"},
-    {"a[0-1", "\"a[0-1\" has a bracket that is empty or not closed"},
-    {"a[]", "\"a[]\" has a bracket that is empty or not closed"},
-    {"a]", "\"a]\" is neither"},
-    {"a[3-1]", "\"3-1\" in brackets is neither a number nor a range like 0-3"},
-    {"a[x]", "\"x\" in brackets is neither"},
-    {"a[1,]", "\"\" in brackets is neither"},
-    {"a[1-]", "\"1-\" in brackets is neither"},
-    {"a[0-4096]", "there are more than 4096 hosts"},
-    {"a[0-999999999]", "there are more than 4096 hosts"},
+    {"", "\"\" is not a host name or IPv4 address"},
+    {"a,", "\"\" is not a host name"},
+    {"a,,b", "\"\" is not a host name"},
+    {"-x", "\"-x\" is not a host name"}, /* mpirun would take it for an option */
+    {"a b", "\"a b\" is not a host name"},
+    {"::1", "\"::1\" is not a host name"},
+    {"[::1]", "\"[::1]\" is not a host name"},
+    {"a:4", "\"a:4\" is not a host name"},
+    {"a,b,a", "duplicate host a"},
+    {"a[0-1", "\"a[0-1\" has an empty or unclosed bracket"},
+    {"a[]", "\"a[]\" has an empty or unclosed bracket"},
+    {"a]", "\"a]\" is not a host name"},
+    {"a[3-1]", "\"3-1\" in brackets is not a number or a range such as 0-3"},
+    {"a[x]", "\"x\" in brackets is not a number"},
+    {"a[1,]", "\"\" in brackets is not a number"},
+    {"a[1-]", "\"1-\" in brackets is not a number"},
+    {"a[0-4096]", "more than 4096 hosts"},
+    {"a[0-999999999]", "more than 4096 hosts"},
 };
 
 TEST(a_bad_list_is_refused)
@@ -81,7 +81,7 @@ TEST(all_mistakes_are_told_but_not_without_end)
 
     hosts_read_list("a,-x,b[3-1],a,c", &hosts, &problems);
     CHECK_INT_EQ(problems.count, 3);
-    CHECK_HAS(problems.items[2], "host a is named twice");
+    CHECK_HAS(problems.items[2], "duplicate host a");
     CHECK_INT_EQ(hosts.count, 2);
     strv_release(&problems);
     hosts_read_file(slice_of("d\nd\n-y\n"), "hosts", &hosts, &problems);
@@ -122,10 +122,10 @@ TEST(a_host_file_has_one_host_a_line)
 static const struct {
     const char *file, *problem;
 } bad_files[] = {
-    {"", "hosts names no host"},
-    {"# none\n", "hosts names no host"},
-    {"a\nb c\n", "hosts: line 2: \"c\" after the host is not slots=N"},
-    {"a\na\n", "hosts: line 2: host a is named twice"},
+    {"", "hosts contains no host"},
+    {"# none\n", "hosts contains no host"},
+    {"a\nb c\n", "hosts: line 2: expected slots=N after the host, got \"c\""},
+    {"a\na\n", "hosts: line 2: duplicate host a"},
 };
 
 TEST(a_bad_host_file_is_refused)
@@ -147,5 +147,5 @@ TEST(a_host_file_is_text)
 
     hosts_read_file(SLICE_LIT("a\0b\n"), "hosts", &hosts, &problems);
     CHECK_INT_EQ(problems.count, 1);
-    CHECK_STR_EQ(problems.items[0], "hosts has zero bytes; a host file is text, one host a line");
+    CHECK_STR_EQ(problems.items[0], "hosts is a binary file; expected text with one host per line");
 }

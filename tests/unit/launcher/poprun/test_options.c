@@ -73,15 +73,15 @@ static const struct {
     const char *config, *problem;
 } bad_values[] = {
     {"print-topology=python3",
-     "--print-topology: \"python3\" is neither yes nor no; write --print-topology=yes"},
-    {"offline-mode=", "--offline-mode: \"\" is neither yes nor no"},
-    {"num-replicas=0", "--num-replicas: \"0\" is not a whole number from 1 to 65536"},
-    {"num-replicas=-1", "--num-replicas: \"-1\" is not a whole number"},
-    {"num-replicas=4x", "--num-replicas: \"4x\" is not a whole number"},
-    {"num-instances=5000", "--num-instances: \"5000\" is not a whole number from 1 to 4096"},
-    {"vipu-server-port=65536", "--vipu-server-port: \"65536\" is not a whole number from 1 to 65535"},
+     "--print-topology: expected yes or no, got \"python3\"; use --print-topology=yes"},
+    {"offline-mode=", "--offline-mode: expected yes or no, got \"\""},
+    {"num-replicas=0", "--num-replicas: expected a number from 1 to 65536, got \"0\""},
+    {"num-replicas=-1", "--num-replicas: expected a number from 1 to 65536, got \"-1\""},
+    {"num-replicas=4x", "--num-replicas: expected a number from 1 to 65536, got \"4x\""},
+    {"num-instances=5000", "--num-instances: expected a number from 1 to 4096, got \"5000\""},
+    {"vipu-server-port=65536", "--vipu-server-port: expected a number from 1 to 65535, got \"65536\""},
     {"process-placement=near",
-     "\"near\" is not one of spreadnuma, scattersocket, scatternuma, close, disabled"},
+     "expected one of spreadnuma, scattersocket, scatternuma, close, disabled, got \"near\""},
 };
 
 TEST(a_value_that_does_not_fit_is_named)
@@ -104,7 +104,7 @@ TEST(a_value_in_a_file_is_named_with_its_line_and_hides_no_contradiction)
     fill("host=a\nnum-replicas=three\nhostfile=b", &options, &problems);
     CHECK_INT_EQ(problems.count, 2);
     CHECK_STR_EQ(problems.items[0],
-                 "x.conf: line 2: --num-replicas: \"three\" is not a whole number from 1 to 65536");
+                 "x.conf: line 2: --num-replicas: expected a number from 1 to 65536, got \"three\"");
     CHECK_STR_EQ(problems.items[1], "--host and --hostfile cannot be used at the same time");
 }
 
@@ -112,24 +112,23 @@ static const struct {
     const char *config, *problem;
 } contradictions[] = {
     {"num-replicas=5\nnum-instances=2",
-     "--num-replicas=5 cannot be divided evenly among --num-instances=2; take a multiple of 2"},
+     "--num-replicas=5 cannot be divided evenly among --num-instances=2; use a multiple of 2"},
     {"host=a\nhostfile=b", "--host and --hostfile cannot be used at the same time"},
     {"process-placement=close\nnuma-aware=no",
      "--process-placement and --numa-aware cannot be used at the same time"},
     {"vipu-cluster=a\nvipu-allocation=b",
      "--vipu-cluster and --vipu-allocation cannot be used at the same time"},
     {"num-replicas=2\nnum-instances=2\nonly-output-from-instance=2",
-     "--only-output-from-instance=2: there are only the instances 0 to 1"},
+     "--only-output-from-instance=2: expected an instance from 0 to 1"},
     {"synchronise-python-venv=yes",
-     "--synchronise-python-venv is not offered; put the environment on a shared"},
-    {"synchronise-poplar-sdk=yes", "--synchronise-poplar-sdk is not offered"},
-    {"distribute-ssh-key=yes", "--distribute-ssh-key is not offered; run ssh-copy-id HOST"},
-    {"mpi-global-args=\"-x 'A\"", "--mpi-global-args: the quotes are not closed in: 'A"},
-    {"mpi-local-args=\"-x A : -np 1 b\"", "options for mpirun must not hold a lone colon"},
-    {"instance-mpi-local-args=\"-x A=1\"",
-     "\"-x A=1\" does not begin with an instance from 0 to 0 and a colon"},
+     "--synchronise-python-venv is not supported; put the environment on a shared"},
+    {"synchronise-poplar-sdk=yes", "--synchronise-poplar-sdk is not supported"},
+    {"distribute-ssh-key=yes", "--distribute-ssh-key is not supported; run ssh-copy-id HOST"},
+    {"mpi-global-args=\"-x 'A\"", "--mpi-global-args: unclosed quotes in: 'A"},
+    {"mpi-local-args=\"-x A : -np 1 b\"", "options for mpirun must not contain a lone colon"},
+    {"instance-mpi-local-args=\"-x A=1\"", "expected an instance from 0 to 0 and a colon, got \"-x A=1\""},
     {"instance-mpi-local-args=\"1:-x A=1\"",
-     "\"1:-x A=1\" does not begin with an instance from 0 to 0 and a colon"},
+     "expected an instance from 0 to 0 and a colon, got \"1:-x A=1\""},
 };
 
 /* On record: hosts come from one of the two, not from both; replicas are divided evenly among the
@@ -178,7 +177,7 @@ TEST(a_missing_program_is_explained)
     fill("", &options, &problems);
     poprun_options_check(&options, &program, no_variable, &problems);
     CHECK_INT_EQ(problems.count, 1);
-    CHECK_HAS(problems.items[0], "there is no program to run");
+    CHECK_HAS(problems.items[0], "no program given");
 }
 
 static const char *engine_directory(const char *name)

@@ -55,11 +55,10 @@ static const struct {
 } complaints[] = {
     {"No ED25519 host key is known for h1 and you have requested strict checking.\r\n"
      "Host key verification failed.\r\n",
-     "host h1 cannot be reached: Host key verification failed; log in once with: ssh h1, which puts its key "
-     "into "
-     "~/.ssh/known_hosts"},
+     "host h1 cannot be reached: Host key verification failed; log in once with: ssh h1, which adds its key "
+     "to ~/.ssh/known_hosts"},
     {"me@h1: Permission denied (publickey).\r\n",
-     "host h1 cannot be reached: Permission denied; put your public key into its ~/.ssh/authorized_keys: "
+     "host h1 cannot be reached: Permission denied; add your public key to its ~/.ssh/authorized_keys: "
      "ssh-copy-id h1"},
     {"Warning: x\nssh: connect to host h1 port 22: Connection refused\n",
      "host h1 cannot be reached: ssh: connect to host h1 port 22: Connection refused; see what this says: "

@@ -91,9 +91,9 @@ static const struct {
     const char *problem;
 } mistakes[] = {
     {{"poprun", "--num-replica", "2", "--h", "x"},
-     "--h may mean any of --help, --host, --hostfile, --host-subnet"},
+     "--h is ambiguous: --help, --host, --hostfile, --host-subnet"},
     {{"poprun", "--nmu-replicas=2", "x"}, "unknown option --nmu-replicas; did you mean --num-replicas?"},
-    {{"poprun", "--qqqqqqqqqqqqqqqqq", "x"}, "unknown option --qqqqqqqqqqqqqqqqq; poprun --help lists all"},
+    {{"poprun", "--qqqqqqqqqqqqqqqqq", "x"}, "unknown option --qqqqqqqqqqqqqqqqq; see poprun --help"},
     {{"poprun", "-z", "x"}, "unknown option --z"},
     {{"poprun", "-"}, "unknown option --"},
     {{"poprun", "--vv=yes", "x"}, "--vv takes no value"},
@@ -148,15 +148,15 @@ TEST(a_file_may_have_comments_blanks_and_line_ends_of_windows)
 static const struct {
     const char *file, *problem;
 } bad_files[] = {
-    {"\nnum-replicas", "x.conf: line 2: \"num-replicas\" is not name=value"},
-    {"nmu-replicas=2", "x.conf: line 1: there is no setting \"nmu-replicas\""},
-    {"num-replica=2", "x.conf: line 1: there is no setting \"num-replica\""}, /* files hold whole names */
-    {"export-config=y", "x.conf: line 1: there is no setting \"export-config\""},
-    {"host=\"a", "x.conf: line 1: host: the quotes are not closed at the end of the line"},
-    {"host=\"a\\", "x.conf: line 1: host: the quotes are not closed at the end of the line"},
-    {"host=\"a\"b", "x.conf: line 1: host: the quotes are not closed at the end of the line"},
+    {"\nnum-replicas", "x.conf: line 2: expected name=value, got \"num-replicas\""},
+    {"nmu-replicas=2", "x.conf: line 1: unknown setting \"nmu-replicas\""},
+    {"num-replica=2", "x.conf: line 1: unknown setting \"num-replica\""}, /* files hold whole names */
+    {"export-config=y", "x.conf: line 1: unknown setting \"export-config\""},
+    {"host=\"a", "x.conf: line 1: host: unclosed quotes"},
+    {"host=\"a\\", "x.conf: line 1: host: unclosed quotes"},
+    {"host=\"a\"b", "x.conf: line 1: host: unclosed quotes"},
     {"program-arg=a", "x.conf: line 1: program= must come before its arguments"},
-    {"program=a\nprogram=b", "x.conf: line 2: there is a program already"},
+    {"program=a\nprogram=b", "x.conf: line 2: program is given more than once"},
     {"host=a\nhost=b", "x.conf: line 2: --host is given more than once"},
 };
 

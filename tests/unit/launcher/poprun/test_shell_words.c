@@ -45,7 +45,7 @@ TEST(a_quote_must_be_closed)
         struct err err;
 
         CHECK_ERR(shell_words_split(*row, &words, &err), err, ERR_INVALID);
-        CHECK_HAS(err.msg, "not closed");
+        CHECK_HAS(err.msg, "unclosed quotes");
     }
 }
 

@@ -11,12 +11,12 @@ TEST(the_worker_that_a_launcher_lost_is_found_among_its_last_lines)
         const char *lines, *why;
         uint32_t number;
     } rows[] = {
-        {"ipu-launch: worker train-worker-3 is lost: nothing was heard for 15 s\n",
-         "nothing was heard for 15 s", 3},
-        {"epoch 1\nipu-launch: worker a-worker-0-0123456789-worker-12 is lost: the agent has ended",
-         "the agent has ended", 12},
-        {"ipu-launch: worker x-worker-1 cannot be reached: its agent does not answer\n----\nORTE was unable",
-         "its agent does not answer", 1},
+        {"ipu-launch: worker train-worker-3 is lost: no data received for 15 s\n",
+         "no data received for 15 s", 3},
+        {"epoch 1\nipu-launch: worker a-worker-0-0123456789-worker-12 is lost: the agent has exited",
+         "the agent has exited", 12},
+        {"ipu-launch: worker x-worker-1 cannot be reached: its agent does not respond\n----\nORTE was unable",
+         "its agent does not respond", 1},
         {"ipu-launch: worker x-worker-5 runs nothing: no shell\nipu-launch: worker x-worker-2 is lost: y\n"
          "ipu-launch: worker x-worker-3 is lost: z",
          "y", 2},

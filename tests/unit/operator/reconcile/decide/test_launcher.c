@@ -100,7 +100,7 @@ TEST(a_launcher_that_fails_alone_is_named_when_no_worker_can_be)
     check_nothing_held(w);
 }
 
-#define HEARS_NOTHING "ipu-launch: worker job-worker-1 is lost: nothing was heard for 15 s"
+#define HEARS_NOTHING "ipu-launch: worker job-worker-1 is lost: no data received for 15 s"
 
 /* Its node has gone, which the cluster finds out minutes later. */
 TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
@@ -116,7 +116,7 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
     check_state(w, "Running", "Finishing", "Launcher pod job-launcher failed");
     world_pass(w, SHOWS_MS);
     check_state(w, "Running", "WorkerLost",
-                "Launcher pod job-launcher lost worker pod job-worker-1: nothing was heard for 15 s");
+                "Launcher pod job-launcher lost worker pod job-worker-1: no data received for 15 s");
     reported = json_at(w->status, "failures")->child;
     CHECK_STR_EQ(json_str(reported, "pod", ""), "job-worker-1");
     CHECK_STR_EQ(json_str(reported, "node", ""), lost->node);
