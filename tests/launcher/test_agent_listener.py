@@ -67,7 +67,7 @@ def test_another_workers_key_opens_nothing(job, tmp_path):
     assert one.call("true", index=1, env=swapped)[0] == 255
     (tmp_path / "own").rename(tmp_path / "keys" / "0")
     assert one.call("echo in")[1] == "in\n"
-    assert sorted(refusals(one)) == ["wrong worker", "wrong key"]
+    assert sorted(refusals(one)) == ["wrong key", "wrong worker"]
 
 
 @pytest.mark.parametrize(
