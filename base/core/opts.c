@@ -18,7 +18,7 @@ static bool set_flag(const struct opt *row, void *target, const char *text, stru
     bool on = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
 
     if (!on && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
-        return err_set(err, ERR_INVALID, "--%s: \"%s\" is neither true nor false", row->flag, text);
+        return err_set(err, ERR_INVALID, "--%s: expected true or false, got \"%s\"", row->flag, text);
     *(bool *)place(row, target) = on;
     return true;
 }
@@ -26,8 +26,8 @@ static bool set_flag(const struct opt *row, void *target, const char *text, stru
 static bool set_u32(const struct opt *row, void *target, const char *text, struct err *err)
 {
     if (!parse_u32(text, row->min, row->max, place(row, target)))
-        return err_set(err, ERR_INVALID, "--%s: \"%s\" is not a whole number from %u to %u", row->flag, text,
-                       row->min, row->max);
+        return err_set(err, ERR_INVALID, "--%s: expected a number from %u to %u, got \"%s\"", row->flag,
+                       row->min, row->max, text);
     return true;
 }
 
@@ -42,7 +42,7 @@ static bool set_choice(const struct opt *row, void *target, const char *text, st
         }
         (void)str_addf(&all, "%s%s", i ? ", " : "", row->choices[i]);
     }
-    return err_set(err, ERR_INVALID, "--%s: \"%s\" is not one of: %s", row->flag, text, str_text(&all));
+    return err_set(err, ERR_INVALID, "--%s: expected one of %s, got \"%s\"", row->flag, str_text(&all), text);
 }
 
 bool opts_set(const struct opt *row, void *target, const char *text, struct err *err)
@@ -158,7 +158,7 @@ static void take_value(struct scan *scan, const struct opt *row, const char *att
     else if (scan->at + 1 < scan->argc)
         give(scan, row, scan->argv[++scan->at]);
     else
-        strv_pushf(scan->problems, "--%s needs a value: --%s %s", row->flag, row->flag,
+        strv_pushf(scan->problems, "--%s requires a value: --%s %s", row->flag, row->flag,
                    row->arg ? row->arg : "VALUE");
 }
 
@@ -175,7 +175,7 @@ static void refuse_long(struct scan *scan, const char *name, size_t len)
     if (suggest_best(&suggest))
         strv_pushf(scan->problems, "unknown option --%s; did you mean --%s?", word, suggest_best(&suggest));
     else
-        strv_pushf(scan->problems, "unknown option --%s; %s --help lists all", word, scan->spec->program);
+        strv_pushf(scan->problems, "unknown option --%s; see %s --help", word, scan->spec->program);
 }
 
 static void scan_long(struct scan *scan, const char *name)
@@ -210,8 +210,7 @@ static void scan_letters(struct scan *scan, const char *letters)
         } else if (*letters == 'h') {
             scan->asked = OPTS_HELP;
         } else {
-            strv_pushf(scan->problems, "unknown option -%.200s; %s --help lists all", letters,
-                       scan->spec->program);
+            strv_pushf(scan->problems, "unknown option -%.200s; see %s --help", letters, scan->spec->program);
             return;
         }
     }

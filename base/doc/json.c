@@ -66,7 +66,7 @@ static cJSON *parse(struct slice text, struct err *err)
 
     stop = doc ? skip_blanks(stop, end) : stop;
     if (!doc || stop != end) {
-        err_set(err, ERR_INVALID, "not JSON at byte %td, or nested more than %d deep", stop - text.ptr,
+        err_set(err, ERR_INVALID, "invalid JSON at byte %td (or nested deeper than %d)", stop - text.ptr,
                 CJSON_NESTING_LIMIT);
         return NULL;
     }
@@ -80,15 +80,15 @@ cJSON *json_parse(struct slice text, struct err *err)
     AUTO(mem) char *copy = NULL;
 
     if (text.len == 0) {
-        err_set(err, ERR_INVALID, "empty text where JSON was expected");
+        err_set(err, ERR_INVALID, "expected JSON, got an empty text");
         return NULL;
     }
     if (text.len > JSON_MAX_BYTES) {
-        err_set(err, ERR_INVALID, "JSON of %zu bytes is over the limit of %zu", text.len, JSON_MAX_BYTES);
+        err_set(err, ERR_INVALID, "JSON is too large: %zu bytes, limit %zu", text.len, JSON_MAX_BYTES);
         return NULL;
     }
     if (nul) {
-        err_set(err, ERR_INVALID, "JSON has a NUL byte at byte %td", nul - text.ptr);
+        err_set(err, ERR_INVALID, "invalid JSON: NUL byte at byte %td", nul - text.ptr);
         return NULL;
     }
     copy = without_nuls(text);

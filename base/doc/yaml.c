@@ -161,7 +161,7 @@ static bool take_key(struct reader *r, const yaml_event_t *event, const char *te
     AUTO(mem) char *what = NULL;
 
     if (map_set(&top->keys, text, top)) {
-        what = mem_printf("the key \"%.100s\" is there twice", text);
+        what = mem_printf("duplicate key \"%.100s\"", text);
         return complain(r, &event->start_mark, what);
     }
     top->key = mem_strdup(text);
@@ -181,7 +181,7 @@ static bool on_scalar(struct reader *r, const yaml_event_t *event)
     const char *tag = (const char *)event->data.scalar.tag;
 
     if (strlen(text) != event->data.scalar.length)
-        return complain(r, &event->start_mark, "a NUL character in a text");
+        return complain(r, &event->start_mark, "NUL character in a string");
     if (!tag_fits(tag))
         return complain(r, &event->start_mark, "tags are not supported");
     if (event->data.scalar.anchor)
@@ -197,7 +197,7 @@ static bool open_level(struct reader *r, const yaml_event_t *event, cJSON *node,
     AUTO(json) cJSON *mine = node;
 
     if (wants_key(r))
-        return complain(r, &event->start_mark, "a key must be a text");
+        return complain(r, &event->start_mark, "keys must be strings");
     if (anchored)
         return complain(r, &event->start_mark, "anchors are not supported");
     if (tagged)
@@ -222,7 +222,7 @@ static bool on_event(struct reader *r, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return !r->root || complain(r, &event->start_mark, "a second document; only one is read");
+        return !r->root || complain(r, &event->start_mark, "expected a single document");
     case YAML_ALIAS_EVENT:
         return complain(r, &event->start_mark, "aliases are not supported");
     case YAML_SCALAR_EVENT:
@@ -297,7 +297,7 @@ bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struc
     if (text.len > YAML_MAX_BYTES)
         return err_set(err, ERR_INVALID, "%s: larger than the limit of %zu bytes", name, YAML_MAX_BYTES);
     if (!yaml_parser_initialize(&r.parser))
-        return err_set(err, ERR_INTERNAL, "%s: no memory for the YAML reader", name);
+        return err_set(err, ERR_INTERNAL, "%s: out of memory", name);
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text.ptr, text.len);
     r.lines = NEW(struct yaml_lines);

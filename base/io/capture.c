@@ -92,18 +92,18 @@ bool capture_run(const struct capture *capture, struct str *out, int *ret_status
     bool good;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return err_errno(err, errno, "no pipe for %s", capture->program);
+        return err_errno(err, errno, "cannot create a pipe for %s", capture->program);
     reader = ends[0];
     problem = spawn(capture, ends[1], &pid);
     (void)close(ends[1]);
     if (problem)
-        return err_errno(err, problem, "%s cannot be run", capture->program);
+        return err_errno(err, problem, "cannot run %s", capture->program);
     good = await(capture, pid, reader, &printed, &wait_status);
     if (!good && printed.len > capture->max_bytes)
-        return err_set(err, ERR_INVALID, "%s prints more than %zu bytes", capture->program,
+        return err_set(err, ERR_INVALID, "output of %s exceeds %zu bytes", capture->program,
                        capture->max_bytes);
     if (!good)
-        return err_set(err, ERR_TIMEOUT, "%s did not end within %lld s", capture->program,
+        return err_set(err, ERR_TIMEOUT, "%s timed out after %lld s", capture->program,
                        (long long)(capture->limit_ms / 1000));
     *ret_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     (void)str_add(out, printed.ptr, printed.len);

@@ -70,7 +70,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
         call->on_head(call->ctx);
     if (call->header_bytes <= HEADERS_MAX_BYTES)
         return len;
-    err_set(&call->err, ERR_INVALID, "the response's headers are larger than %d bytes", HEADERS_MAX_BYTES);
+    err_set(&call->err, ERR_INVALID, "response headers are larger than %d bytes", HEADERS_MAX_BYTES);
     return 0;
 }
 
@@ -86,12 +86,12 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *ctx)
         bool wanted = call->on_bytes(call->ctx, (int)status_of(call), bytes, len);
         if (wanted && !call->cancelled)
             return len;
-        err_set(&call->err, ERR_INVALID, "the reader refused the response's bytes");
+        err_set(&call->err, ERR_INVALID, "response rejected by the reader");
         return CURL_WRITEFUNC_ERROR;
     }
     if (str_add(&call->body, bytes, len))
         return len;
-    err_set(&call->err, ERR_INVALID, "the response is larger than %zu bytes", call->body.max);
+    err_set(&call->err, ERR_INVALID, "response is larger than %zu bytes", call->body.max);
     return CURL_WRITEFUNC_ERROR;
 }
 
@@ -100,7 +100,7 @@ static void add_header(struct http_call *call, const char *line)
     struct curl_slist *longer;
 
     if (strpbrk(line, "\r\n")) {
-        err_set(&call->err, ERR_INVALID, "a request header holds a line break");
+        err_set(&call->err, ERR_INVALID, "invalid request header: contains a line break");
         return;
     }
     longer = curl_slist_append(call->headers, line);
@@ -188,7 +188,7 @@ static void set_url(struct http_call *call, const struct http_settings *settings
     if (!bad)
         bad = curl_url_get(url, CURLUPART_URL, &whole, 0);
     if (bad) {
-        err_set(&call->err, ERR_INVALID, "\"%.100s\" cannot be asked: %s", text, curl_url_strerror(bad));
+        err_set(&call->err, ERR_INVALID, "invalid URL \"%.100s\": %s", text, curl_url_strerror(bad));
     } else {
         SET(call->easy, CURLOPT_URL, whole);
         SET(call->easy, CURLOPT_CONNECT_TO, call->connect_to);

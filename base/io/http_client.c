@@ -120,7 +120,7 @@ static void on_silence(struct loop_timer *timer)
         loop_timer_start(call->http->loop, timer, left, on_silence);
         return;
     }
-    err_set(&call->err, ERR_TIMEOUT, "no byte came for %lld ms", (long long)call->silence_ms);
+    err_set(&call->err, ERR_TIMEOUT, "no data received for %lld ms", (long long)call->silence_ms);
     finish(call);
 }
 
@@ -319,11 +319,12 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
                                     struct err *err)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT)) { /* counts its calls; the process keeps it */
-        err_set(err, ERR_INTERNAL, "the HTTP library does not start");
+        err_set(err, ERR_INTERNAL, "cannot initialize libcurl");
         return NULL;
     }
     if (!options->cert_pem != !options->key_pem) {
-        err_set(err, ERR_INVALID, "a client certificate and its key come together");
+        err_set(err, ERR_INVALID,
+                "a client certificate requires its key, and the key requires the certificate");
         return NULL;
     }
     if (!check_proxy(options->proxy_url, err))
@@ -382,7 +383,7 @@ void http_cancel(struct http_call *call)
 static void mark_aborted(struct http_call *call)
 {
     if (!call->err.kind)
-        err_set(&call->err, ERR_IO, "the connection was given up on purpose");
+        err_set(&call->err, ERR_IO, "connection aborted");
 }
 
 void http_abort_connections(struct http_client *http)

@@ -122,7 +122,8 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
     http_server->context = open_context(http_server);
     if (!http_server->context) {
         mem_free(http_server);
-        err_set(err, ERR_INTERNAL, "the HTTP server does not start: is libwebsockets-evlib-uv installed?");
+        err_set(err, ERR_INTERNAL,
+                "cannot start the HTTP server; check that libwebsockets-evlib-uv is installed");
         return NULL;
     }
     http_server->wake_fd = find_wakeup_fd(http_server);
@@ -131,7 +132,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
         http_server->vhost = open_vhost(http_server, options, LWS_SERVER_OPTION_DISABLE_IPV6);
     if (!http_server->vhost) {
         http_server_free(http_server);
-        err_set(err, ERR_IO, "cannot listen on %s port %u: in use, or not an address of this machine",
+        err_set(err, ERR_IO, "cannot listen on %s port %u: address in use or not available",
                 options->address ? options->address : "any address,", options->port);
         return NULL;
     }

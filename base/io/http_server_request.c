@@ -157,7 +157,7 @@ static void refuse(struct http_server_request *request, int status, const char *
 
 static void refuse_method(struct http_server_request *request, const char *methods)
 {
-    AUTO(mem) char *why = mem_printf("this path takes %s", methods);
+    AUTO(mem) char *why = mem_printf("method not allowed, use %s", methods);
 
     request->allow = methods;
     refuse(request, 405, why);
@@ -292,19 +292,19 @@ static void begin(struct http_server_request *request)
         method && (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0);
 
     if (!method)
-        refuse(request, 501, "this method is not known here");
+        refuse(request, 501, "unknown method");
     else if (!request->route)
-        refuse(request, 404, "nothing is served under this path");
+        refuse(request, 404, "not found");
     else if (!strstr(methods_of(request->route), method)) /* none of ours is a part of another */
         refuse_method(request, methods_of(request->route));
     else if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 || (sends && len == -1))
-        refuse(request, 411, "a body needs a Content-Length");
+        refuse(request, 411, "Content-Length required");
     else if (len == -2)
-        refuse(request, 400, "Content-Length is not one number");
+        refuse(request, 400, "invalid Content-Length");
     else if (len > 0 && (uint64_t)len > request->route->max_body)
-        refuse(request, 413, "the body is larger than this path takes");
+        refuse(request, 413, "request body too large");
     else if (len > 0 && !sends)
-        refuse(request, 400, "this method takes no body");
+        refuse(request, 400, "request body not allowed for this method");
     else if (len > 0)
         ask_for_body(wsi);
     else
@@ -334,7 +334,7 @@ static int on_body(struct http_server_request *request, const void *bytes, size_
     if (!request || request->replied)
         return 0;
     if (!str_add(&request->body, bytes, len))
-        refuse(request, 413, "the body is larger than this path takes");
+        refuse(request, 413, "request body too large");
     else
         http_server_conns_charge_body(&request->side->conns, request->conn, request->body.len);
     return 0;

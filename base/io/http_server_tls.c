@@ -45,16 +45,16 @@ static int read_chain(const char *pem, X509 *chain[CHAIN_MAX])
 static bool use(SSL_CTX *ssl, X509 *const chain[], int count, EVP_PKEY *key, struct err *err)
 {
     if (count == 0)
-        return err_set(err, ERR_INVALID, "there is no PEM certificate");
+        return err_set(err, ERR_INVALID, "no PEM certificate found");
     if (!key)
-        return err_set(err, ERR_INVALID, "there is no PEM key without a passphrase");
+        return err_set(err, ERR_INVALID, "no PEM key without a passphrase found");
     if (X509_check_private_key(chain[0], key) != 1)
         return err_set(err, ERR_INVALID, "the key does not belong to the certificate");
     bool ok = SSL_CTX_use_certificate(ssl, chain[0]) == 1 && SSL_CTX_clear_chain_certs(ssl) == 1;
     for (int i = 1; ok && i < count; i++)
         ok = SSL_CTX_add1_chain_cert(ssl, chain[i]) == 1;
     return (ok && SSL_CTX_use_PrivateKey(ssl, key) == 1) ||
-           err_set(err, ERR_INVALID, "OpenSSL does not take the certificate: is its key too short?");
+           err_set(err, ERR_INVALID, "certificate rejected by OpenSSL (key too short?)");
 }
 
 bool http_server_tls_use(SSL_CTX *ssl, const struct http_server_tls *tls, struct err *err)

@@ -130,7 +130,7 @@ struct loop *loop_new(void)
     (void)signal(SIGPIPE, SIG_IGN);
     if (uv_loop_init(&loop->uv) || uv_prepare_init(&loop->uv, &loop->turn) ||
         uv_prepare_start(&loop->turn, on_turn) || uv_idle_init(&loop->uv, &loop->soon)) {
-        log_error("the event loop cannot be made: no descriptor or no memory is left");
+        log_error("cannot create the event loop: out of file descriptors or memory");
         abort();
     }
     uv_unref((uv_handle_t *)&loop->turn);

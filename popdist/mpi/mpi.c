@@ -46,7 +46,7 @@ static enum popdist_status init_mpi(struct popdist_error *error)
     (void)MPI_Finalized(&finalized);
     if (finalized)
         return fail_text(error, POPDIST_MISUSE,
-                         "MPI has been finalised already; call popdist_init() before that");
+                         "MPI has already been finalized; call popdist_init() before that");
     if (!initialized) {
         /* Other users of MPI in this process may come later and expect that they may call it at any time. */
         if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS)
@@ -57,15 +57,14 @@ static enum popdist_status init_mpi(struct popdist_error *error)
         return level >= MPI_THREAD_SERIALIZED
                    ? POPDIST_OK
                    : fail_text(error, POPDIST_UNAVAILABLE,
-                               "this MPI library cannot be used from several threads");
+                               "this MPI library does not support multiple threads");
     }
     (void)MPI_Query_thread(&level);
     return level == MPI_THREAD_MULTIPLE
                ? POPDIST_OK
-               : fail_text(
-                     error, POPDIST_UNAVAILABLE,
-                     "MPI was initialised without MPI_THREAD_MULTIPLE, so PopDist cannot share it; call "
-                     "popdist_init() first, or MPI_Init_thread with MPI_THREAD_MULTIPLE");
+               : fail_text(error, POPDIST_UNAVAILABLE,
+                           "MPI was initialized without MPI_THREAD_MULTIPLE, so PopDist cannot share it; "
+                           "call popdist_init() first, or MPI_Init_thread with MPI_THREAD_MULTIPLE");
 }
 
 static int receive_control(void)

@@ -55,8 +55,8 @@ static enum popdist_status make_directories(char *path, struct popdist_error *er
         if (mkdir(path, 0777) && errno != EEXIST) {
             int code = errno;
             enum popdist_status status = fail(error, POPDIST_INVALID,
-                                              "the report directory %.500s cannot be made: %s; give poprun "
-                                              "--autoreport-dir one that the program may write to",
+                                              "cannot create the report directory %.500s: %s; set poprun "
+                                              "--autoreport-dir to a writable directory",
                                               path, strerrordesc_np(code));
 
             *at = kept;
@@ -81,7 +81,7 @@ enum popdist_status popdist_autoreport(char *directory, size_t size, bool *enabl
     if (status)
         return status;
     if (!size)
-        return fail(error, POPDIST_INVALID, "there is no room for the report directory's name");
+        return fail(error, POPDIST_INVALID, "out of memory for the name of the report directory");
     length = parent ? snprintf(directory, size, "%s/%" PRIu32, parent, index) : 0;
     if (length < 0 || (size_t)length >= size)
         return fail(error, POPDIST_INVALID, "%s is longer than %zu bytes; use a shorter directory",

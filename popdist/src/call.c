@@ -113,12 +113,12 @@ static void fail_late(struct call *call)
 
     if (call->state == CALL_GATHERING) {
         list_instances(call, is_missing, names, sizeof names);
-        call_fail(call, POPDIST_TIMEOUT, "%s did not take part within %g s", names, seconds);
+        call_fail(call, POPDIST_TIMEOUT, "%s did not join within %g s", names, seconds);
         return;
     }
     list_instances(call, is_stuck, names, sizeof names);
     call_fail(call, POPDIST_TIMEOUT,
-              "%s took part, but no data moved for %g s; no further operation is possible", names, seconds);
+              "%s joined, but no data was exchanged for %g s; the communicator is unusable", names, seconds);
 }
 
 static const struct layout *layout_of(const struct call *call, uint32_t rank)
@@ -213,7 +213,7 @@ static void begin(struct call *call)
     if (!is_agreed(call))
         return;
     if (!has_sound_payloads(call)) {
-        call_fail(call, POPDIST_BROKEN, "the other side's message has the wrong size");
+        call_fail(call, POPDIST_BROKEN, "the peer's message has the wrong size");
         return;
     }
     if (call_is_small(call)) {
@@ -232,7 +232,7 @@ enum popdist_status call_step(struct call *call, const struct link *link, int64_
     enum popdist_status status = POPDIST_OK;
 
     if (call->match_op.withdrawn && call->state <= CALL_EXCHANGING) {
-        call_fail(call, POPDIST_TIMEOUT, "instance %" PRIu32 " gave up waiting for others",
+        call_fail(call, POPDIST_TIMEOUT, "instance %" PRIu32 " timed out",
                   call->match_op.withdrawn->instance);
         return POPDIST_OK;
     }

@@ -21,7 +21,7 @@ struct place {
 static enum popdist_status check_id(const char *id, struct popdist_error *error)
 {
     if (!id)
-        return fail(error, POPDIST_INVALID, "the key is missing; give every operation a name of its own");
+        return fail(error, POPDIST_INVALID, "missing key; every operation needs a unique name");
     if (strnlen(id, POPDIST_KEY_MAX + 1) > POPDIST_KEY_MAX)
         return fail(error, POPDIST_INVALID, "the key \"%.40s...\" is longer than %d bytes", id,
                     POPDIST_KEY_MAX);
@@ -63,14 +63,14 @@ static enum popdist_status check_data(const void *data, size_t count, uint64_t p
     size_t size = popdist_type_size(type);
 
     if (!size)
-        return fail(error, POPDIST_INVALID, "there is no element type %d", (int)type);
+        return fail(error, POPDIST_INVALID, "unknown element type %d", (int)type);
     if (count && !data)
-        return fail(error, POPDIST_INVALID, "there are %zu elements but no data", count);
+        return fail(error, POPDIST_INVALID, "data is NULL for %zu elements", count);
     if ((uintptr_t)data % size)
-        return fail(error, POPDIST_INVALID, "the data does not stand at a multiple of %zu, the size of %s",
-                    size, popdist_type_name(type));
+        return fail(error, POPDIST_INVALID, "the data is not aligned to %zu bytes, the size of %s", size,
+                    popdist_type_name(type));
     if (count > PTRDIFF_MAX / size / parts)
-        return fail(error, POPDIST_INVALID, "%zu elements are more than memory has", count);
+        return fail(error, POPDIST_INVALID, "%zu elements exceed the address space", count);
     return POPDIST_OK;
 }
 
@@ -200,20 +200,20 @@ static enum popdist_status check_participants(const struct engine *engine, const
     uint32_t instances = engine_instances(engine);
 
     if (count == 0 || !participants)
-        return fail(error, POPDIST_INVALID, "a communicator needs one participant at least");
+        return fail(error, POPDIST_INVALID, "a communicator requires at least one participant");
     if (count > instances)
-        return fail(error, POPDIST_INVALID,
-                    "%zu participants are more than the %" PRIu32 " instances there are", count, instances);
+        return fail(error, POPDIST_INVALID, "%zu participants exceed the %" PRIu32 " instances of the run",
+                    count, instances);
     for (size_t i = 0; i < count; i++)
         if (participants[i] >= instances)
-            return fail(error, POPDIST_INVALID, "there is no instance %" PRIu32 ": they are 0 to %" PRIu32,
+            return fail(error, POPDIST_INVALID, "unknown instance %" PRIu32 ": expected 0 to %" PRIu32,
                         participants[i], instances - 1);
     return POPDIST_OK;
 }
 
 static enum popdist_status needs_init(struct popdist_error *error)
 {
-    return fail(error, POPDIST_MISUSE, "a choice of instances needs popdist_init() first");
+    return fail(error, POPDIST_MISUSE, "choosing instances requires popdist_init() first");
 }
 
 /* All instances agree first, so that nobody has a communicator that another lacks. */
@@ -266,7 +266,7 @@ enum popdist_status popdist_use_instances(const uint32_t *participants, size_t c
     if (!status && count)
         status = session_instances(participants, count, &group, error);
     if (!status && group && group->self == GROUP_NOBODY)
-        status = fail(error, POPDIST_INVALID, "instance %" PRIu32 " is not one of those it chooses",
+        status = fail(error, POPDIST_INVALID, "instance %" PRIu32 " is not among the chosen ones",
                       engine_index(engine));
     if (!status && engine)
         session_set_thread_group(group);

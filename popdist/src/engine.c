@@ -200,8 +200,7 @@ enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, stru
         pthread_create(&engine->keeper, NULL, background_thread, engine)) {
         progress_engine_release(&engine->progress_engine);
         popdist_free(engine);
-        return fail(error, POPDIST_NO_MEMORY,
-                    "there is not enough memory, or there are too many threads, to start");
+        return fail(error, POPDIST_NO_MEMORY, "not enough memory, or too many threads, to start");
     }
     *ret = engine;
     return POPDIST_OK;
@@ -225,7 +224,7 @@ enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct p
     if (engine->progress_engine.calls) {
         leave(engine);
         return fail(error, POPDIST_MISUSE,
-                    "operation \"%.200s\" is still running in another thread; wait for it before the end",
+                    "operation \"%.200s\" is still running in another thread; wait for it before finalizing",
                     engine->progress_engine.calls->subject);
     }
     engine->stopping = true;

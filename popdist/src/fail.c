@@ -18,5 +18,5 @@ enum popdist_status fail(struct popdist_error *error, enum popdist_status status
 
 enum popdist_status fail_memory(struct popdist_error *error)
 {
-    return fail(error, POPDIST_NO_MEMORY, "there is not enough memory for the operation");
+    return fail(error, POPDIST_NO_MEMORY, "not enough memory for the operation");
 }

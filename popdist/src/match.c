@@ -226,11 +226,10 @@ static enum popdist_status take_call(struct match *match, struct match_entry *ma
         uint32_t instance = match_announcement->instance;
 
         popdist_free(match_announcement);
-        return fail(
-            error, POPDIST_BROKEN,
-            "%d operations wait here that this instance has not called, the last from instance %" PRIu32
-            "; call the same operations on all instances",
-            MATCH_EARLY_MAX, instance);
+        return fail(error, POPDIST_BROKEN,
+                    "%d operations were started by other instances only (last: instance %" PRIu32
+                    "); call the same operations on every instance",
+                    MATCH_EARLY_MAX, instance);
     }
     for (end = &match_entry->early; *end;)
         end = &(*end)->next;

@@ -25,15 +25,15 @@ enum popdist_status plugin_load(const char *path, const struct popdist_backend *
     const struct popdist_backend *backend;
 
     if (!library)
-        return fail(error, POPDIST_UNAVAILABLE, "the backend cannot be loaded: %.800s", dlerror());
+        return fail(error, POPDIST_UNAVAILABLE, "cannot load the backend: %.800s", dlerror());
     /* POSIX promises that an object pointer can hold a function's address; C does not. */
     *(void **)(void *)&entry = dlsym(library, POPDIST_BACKEND_SYMBOL);
     backend = entry ? entry() : NULL;
     if (!is_complete(backend))
-        return fail(
-            error, POPDIST_UNAVAILABLE,
-            "%.500s is no PopDist backend of version %d: it must export %s() as popdist/backend.h says", path,
-            POPDIST_BACKEND_ABI, POPDIST_BACKEND_SYMBOL);
+        return fail(error, POPDIST_UNAVAILABLE,
+                    "%.500s is not a PopDist backend of version %d: it must export %s() as described in "
+                    "popdist/backend.h",
+                    path, POPDIST_BACKEND_ABI, POPDIST_BACKEND_SYMBOL);
     *ret = backend;
     return POPDIST_OK;
 }
@@ -47,12 +47,12 @@ enum popdist_status plugin_load_default(const struct popdist_backend **ret, stru
     int length;
 
     if (!dladdr(&anchor, &here) || !here.dli_fname)
-        return fail(error, POPDIST_UNAVAILABLE, "the folder of PopDist's own library cannot be found");
+        return fail(error, POPDIST_UNAVAILABLE, "cannot find the directory of the PopDist library");
     slash = strrchr(here.dli_fname, '/');
     length = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - here.dli_fname + 1) : 0,
                       here.dli_fname, DEFAULT_NAME);
     if (length < 0 || (size_t)length >= sizeof path)
-        return fail(error, POPDIST_UNAVAILABLE, "the path of PopDist's own library is too long");
+        return fail(error, POPDIST_UNAVAILABLE, "the path of the PopDist library is too long");
     /* Beside a program with PopDist inside it stands nothing: then the loader knows the folders. */
     if (access(path, F_OK) == 0)
         return plugin_load(path, ret, error);

@@ -79,7 +79,7 @@ enum popdist_status progress_engine_begin(struct progress_engine *progress_engin
     enum popdist_status status;
 
     if (progress_engine->broken.status)
-        return fail(error, POPDIST_BROKEN, "no operation is possible any more: %.900s",
+        return fail(error, POPDIST_BROKEN, "collectives unavailable after an earlier error: %.900s",
                     progress_engine->broken.text);
     call->tag = progress_engine->next_tag;
     progress_engine->next_tag += EXCHANGE_TAGS;
@@ -125,8 +125,7 @@ static enum popdist_status take_message(struct progress_engine *progress_engine,
     if (!wire_read(progress_engine->taken, size, &message))
         return fail(error, POPDIST_BROKEN,
                     "instance %" PRIu32
-                    " sent a message that makes no sense; all instances must use the same "
-                    "version of PopDist",
+                    " sent an invalid message; all instances must use the same version of PopDist",
                     instance);
     return match_take(progress_engine->match, &message, instance, error);
 }

@@ -67,7 +67,7 @@ enum popdist_status popdist_num_instances(uint32_t *ret, struct popdist_error *e
         return status;
     if (total % local)
         return fail(error, POPDIST_INVALID,
-                    "%s is %" PRIu32 " and does not divide by %s, which is %" PRIu32
+                    "%s (%" PRIu32 ") is not a multiple of %s (%" PRIu32 ")"
                     "; start the program with poprun",
                     POPDIST_ENV_NUM_TOTAL_REPLICAS, total, POPDIST_ENV_NUM_LOCAL_REPLICAS, local);
     *ret = total / local;

@@ -29,7 +29,7 @@ static uint32_t index_of(void *self)
 
 static enum popdist_status nobody(struct popdist_error *error)
 {
-    return fail(error, POPDIST_BROKEN, "there is no other instance");
+    return fail(error, POPDIST_BROKEN, "no other instance");
 }
 
 static enum popdist_status send_alone(void *self, uint32_t instance, uint32_t tag, const void *bytes,

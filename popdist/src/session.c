@@ -40,13 +40,13 @@ static void unlock(void)
 static enum popdist_status misuse(const char *wanted, struct popdist_error *error)
 {
     static const char *const stages[] = {
-        [NONE] = "no backend has been registered",
-        [REGISTERED] = "the backend is registered but not initialised",
-        [INITIALIZED] = "the backend is initialised already",
-        [FINALIZED] = "the backend has been finalised, and a process cannot start it again",
+        [NONE] = "no backend is registered",
+        [REGISTERED] = "the backend is not initialized",
+        [INITIALIZED] = "the backend is already initialized",
+        [FINALIZED] = "the backend is finalized and cannot be started again in the same process",
     };
 
-    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialise, finalise, each once",
+    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialize, finalize, each once",
                 wanted, stages[session.stage]);
 }
 
@@ -56,8 +56,8 @@ static enum popdist_status register_as(const char *path, bool alone, struct popd
 
     if (session.stage != NONE)
         return session.stage == REGISTERED
-                   ? fail(error, POPDIST_MISUSE, "a backend is registered already; register one only")
-                   : misuse("a backend cannot be registered now", error);
+                   ? fail(error, POPDIST_MISUSE, "a backend is already registered; register only one")
+                   : misuse("cannot register a backend now", error);
     if (alone) {
         session.link.backend = self_backend();
         status = POPDIST_OK;
@@ -157,7 +157,7 @@ enum popdist_status popdist_initialize_backend(struct popdist_error *error)
 
     lock();
     status = session.stage == REGISTERED ? session.link.backend->open(&session.link.self, error)
-                                         : misuse("the backend cannot be initialised now", error);
+                                         : misuse("cannot initialize the backend now", error);
     if (!status) {
         status = start(error);
         session.stage = status ? FINALIZED : INITIALIZED;
@@ -203,10 +203,11 @@ enum popdist_status popdist_finalize_backend(struct popdist_error *error)
 
     lock();
     if (session.stage != INITIALIZED)
-        status = misuse("there is nothing to finalise", error);
+        status = misuse("nothing to finalize", error);
     else if (session.inside)
-        status = fail(error, POPDIST_MISUSE,
-                      "a collective operation still runs in another thread; wait for it before the end");
+        status =
+            fail(error, POPDIST_MISUSE,
+                 "a collective operation is still running in another thread; wait for it before finalizing");
     else
         status = engine_free(session.engine, &clean, error);
     if (!status) {
@@ -230,7 +231,7 @@ enum popdist_status session_enter(struct engine **ret, struct popdist_error *err
     if (session.stage == NONE || session.stage == REGISTERED)
         status = runs_alone(&alone, error);
     if (!status && !alone && session.stage != INITIALIZED)
-        status = misuse("a collective operation needs popdist_init() first", error);
+        status = misuse("collective operations require popdist_init() first", error);
     if (!status) {
         session.inside++;
         *ret = session.engine;
@@ -281,8 +282,7 @@ const struct group *session_find(const char *id)
 static enum popdist_status add(struct group **list, struct group *group, struct popdist_error *error)
 {
     if (session.groups >= SESSION_GROUPS_MAX)
-        return fail(error, POPDIST_INVALID, "there are %d communicators; use those there are",
-                    SESSION_GROUPS_MAX);
+        return fail(error, POPDIST_INVALID, "too many communicators (limit %d)", SESSION_GROUPS_MAX);
     session.groups++;
     group->next = *list;
     *list = group;
@@ -295,7 +295,7 @@ enum popdist_status session_add(struct group *group, struct popdist_error *error
 
     lock();
     if (find(session.communicators, group->id) || strcmp(group->id, SESSION_DEFAULT_ID) == 0)
-        status = fail(error, POPDIST_MISUSE, "communicator \"%.200s\" is registered already", group->id);
+        status = fail(error, POPDIST_MISUSE, "communicator \"%.200s\" is already registered", group->id);
     else
         status = add(&session.communicators, group, error);
     unlock();

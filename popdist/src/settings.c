@@ -64,8 +64,8 @@ enum popdist_status setting_read(enum setting setting, uint32_t *ret, struct pop
         *ret = settings[setting].otherwise;
     else if (!parse(text, min, max, ret))
         return fail(error, POPDIST_INVALID,
-                    "%s is \"%.40s\", which is no number from %" PRIu32 " to %" PRIu32
-                    "; the launcher sets it, so remove it from the program's own environment",
-                    name, text, min, max);
+                    "%s must be a number from %" PRIu32 " to %" PRIu32
+                    ", got \"%.40s\"; it is set by the launcher, remove it from the program's environment",
+                    name, min, max, text);
     return POPDIST_OK;
 }

@@ -36,8 +36,8 @@ CALLS = {
     },
 }
 # Of options of types that the operator has none of, and of what it never asks for.
-UNSAID = {'--%s: "%s" is not one of: %s', "--%s: the table row has no type", "variable %s",
-          "the connection was given up on purpose"}
+UNSAID = {'--%s: expected one of %s, got "%s"', "--%s: the table row has no type", "variable %s",
+          "connection aborted"}
 # A message of these files comes from somewhere else: the mistakes in options, the library's own words.
 HANDED_ON = {"operator/main.c": 1, "operator/serve/certificates/cert_rotator.c": 1}
 DEFINED = re.compile(r'^#define (ANNOTATION_\w+) "([^"]*)"', re.MULTILINE)

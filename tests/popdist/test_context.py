@@ -42,4 +42,4 @@ def test_run_waits_for_the_other_processes_by_default(context):
     done = subprocess.run(runs.mpirun_words(2, [context, "run"], POPDIST_COLLECTIVE_TIMEOUT=2), env=runs.clean_environment(),
                           capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
     assert done.returncode != 0 and "ran" not in done.stdout
-    assert "did not take part within 2 s" in done.stderr
+    assert "did not join within 2 s" in done.stderr

@@ -427,7 +427,7 @@ def test_every_mistake_is_reported_at_once(run, tmp_path):
     assert (result.returncode, result.stdout) == (2, "")
     for part in (f'{path}: line 1: unknown setting "api-prot"; did you mean "api-port"?', 'did you mean "create"?',
                  "unknown option --siez; did you mean --size?", '--gcd must be a number from 0 to 65536, got "x"',
-                 '--api-port: "0" is not a whole number'):
+                 '--api-port: expected a number from 1 to 65535, got "0"'):
         assert result.stderr.count(part) == 1, result.stderr
     result = run("create", "partition", "p1", "p2", "--routing", "x", "--sync-type", "y", "--force", "--showjsn")
     for part in ('unexpected argument "p2"', "unknown option --showjsn; did you mean --showjson?"):

@@ -254,7 +254,7 @@ def test_nothing_names_a_partition(desk):  # noqa: F811
 
 
 @pytest.mark.parametrize("text, part", [
-    (None, "No such file"), ("", "empty text"), ("{", "not JSON"), ("[]", "no devices"), ('{"devices": 4}', 'no array "devices"'),
+    (None, "No such file"), ("", "empty text"), ("{", "invalid JSON"), ("[]", "no devices"), ('{"devices": 4}', 'no array "devices"'),
     ('[{"routing_id": "x"}]', 'device 0: "routing_id"')])
 def test_files_that_cannot_be_read(desk, tmp_path, text, part):  # noqa: F811
     path = tmp_path / "x.conf"

@@ -68,7 +68,7 @@ static void take(struct walk *walk, const struct option_row *row, const char *at
     else if (has_next)
         settings_add(walk->settings, row, walk->argv[++walk->at], NULL, walk->problems);
     else
-        strv_pushf(walk->problems, "--%s needs a value: --%s %s", row->name, row->name, row->arg);
+        strv_pushf(walk->problems, "--%s requires a value: --%s %s", row->name, row->name, row->arg);
 }
 
 static bool take_long(struct walk *walk, const char *name, struct err *err)

@@ -146,7 +146,7 @@ static int read_tensor(const struct dl_tensor *tensor, struct array *ret)
         return 0;
     }
     if (!is_contiguous(tensor, &ret->count)) {
-        PyErr_SetString(PyExc_ValueError, "the tensor is not contiguous; give a contiguous copy");
+        PyErr_SetString(PyExc_ValueError, "the tensor is not contiguous; pass a contiguous copy");
         return 0;
     }
     ret->data = (uint8_t *)tensor->data + tensor->byte_offset;
@@ -178,13 +178,13 @@ static const struct dl_tensor *open_versioned(PyObject *capsule, int writable)
     if (!managed)
         return NULL;
     if (managed->major != DL_VERSION) {
-        PyErr_Format(PyExc_TypeError, "the tensor comes by version %lu of DLPack; give an array of NumPy",
+        PyErr_Format(PyExc_TypeError, "unsupported DLPack version %lu; pass a NumPy array",
                      (unsigned long)managed->major);
         return NULL;
     }
     if (writable && managed->flags & (DL_READ_ONLY | DL_COPIED)) {
         PyErr_SetString(PyExc_TypeError,
-                        "the tensor is not writable, or only a copy can be had; give one that is");
+                        "the tensor is not writable or only available as a copy; pass a writable one");
         return NULL;
     }
     return &managed->tensor;
@@ -227,7 +227,7 @@ int array_take(PyObject *object, int writable, struct array *ret)
         return take_tensor(object, writable, ret);
     PyErr_SetString(
         PyExc_TypeError,
-        "the data must be a NumPy array, or something else with the buffer protocol or __dlpack__");
+        "the data must be a NumPy array or another object with the buffer protocol or __dlpack__");
     return 0;
 }
 

@@ -138,7 +138,7 @@ def test_the_pages_of_the_vendors_proxy(world, vipu):
     controller.pop("name")
     assert controller == {"up": True, "ipus": 32, "freeIpus": 28, "largestPartition": 16}
     assert operator.ask("/health")[0] == 200
-    assert operator.ask("/stats", "{}") == (405, "this path takes GET, HEAD\n")
+    assert operator.ask("/stats", "{}") == (405, "method not allowed, use GET, HEAD\n")
     for body, status in (('{"size": 0}', 400), ("nonsense", 400), ('{"size": "2"}', 400), ("x" * 2000, 413), (None, 405)):
         assert operator.ask("/query", body)[0] == status, body
 

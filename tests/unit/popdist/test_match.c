@@ -133,6 +133,6 @@ TEST(what_nobody_asks_for_is_limited)
     }
     CHECK_INT_EQ(taken, MATCH_EARLY_MAX);
     CHECK_INT_EQ(error.status, POPDIST_BROKEN);
-    CHECK_HAS(error.text, "from instance 2; call the same operations on all instances");
+    CHECK_HAS(error.text, "(last: instance 2); call the same operations on every instance");
     clear(&table);
 }

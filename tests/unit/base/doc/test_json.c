@@ -26,14 +26,14 @@ TEST(what_is_json_and_what_is_not)
         {" [1, 2.5e3, -0] \r\n\t", NULL},
         {"\"\\\\u0000\"", NULL}, /* an escaped backslash, then four zeros */
         {"null", NULL},
-        {"", "empty text where JSON was expected"},
-        {"{", "not JSON at byte 0, or nested more than 1000 deep"},
-        {"{} x", "not JSON at byte 3, or nested more than 1000 deep"},
-        {"{}{}", "not JSON at byte 2, or nested more than 1000 deep"},
-        {"[1,]", "not JSON at byte 3, or nested more than 1000 deep"},
-        {"{a:1}", "not JSON at byte 2, or nested more than 1000 deep"},
-        {"nul", "not JSON at byte 0, or nested more than 1000 deep"},
-        {"\"\\ud800\"", "not JSON at byte 1, or nested more than 1000 deep"},
+        {"", "expected JSON, got an empty text"},
+        {"{", "invalid JSON at byte 0 (or nested deeper than 1000)"},
+        {"{} x", "invalid JSON at byte 3 (or nested deeper than 1000)"},
+        {"{}{}", "invalid JSON at byte 2 (or nested deeper than 1000)"},
+        {"[1,]", "invalid JSON at byte 3 (or nested deeper than 1000)"},
+        {"{a:1}", "invalid JSON at byte 2 (or nested deeper than 1000)"},
+        {"nul", "invalid JSON at byte 0 (or nested deeper than 1000)"},
+        {"\"\\ud800\"", "invalid JSON at byte 1 (or nested deeper than 1000)"},
     };
 
     CHECK_ROWS (row, rows) {
@@ -79,13 +79,13 @@ TEST(limits)
         CHECK(str_adds(&big, "0123456789012345678901234567890123456789012345678901234567890123"));
     CHECK(str_addc(&big, '"'));
     CHECK_ERR(json_parse(str_slice(&big), &err) != NULL, err, ERR_INVALID);
-    CHECK_HAS(err.msg, "over the limit");
+    CHECK_HAS(err.msg, "is too large");
 
     for (int i = 0; i < 100000; i++)
         CHECK(str_addc(&deep, '['));
     CHECK_ERR(json_parse(str_slice(&deep), &err) != NULL, err, ERR_INVALID);
     CHECK_ERR(json_parse((struct slice){"\"a\0b\"", 5}, &err) != NULL, err, ERR_INVALID);
-    CHECK_STR_EQ(err.msg, "JSON has a NUL byte at byte 2");
+    CHECK_STR_EQ(err.msg, "invalid JSON: NUL byte at byte 2");
 }
 
 TEST(reading_by_path)

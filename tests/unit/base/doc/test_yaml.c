@@ -71,14 +71,14 @@ TEST(mistakes_name_file_and_line)
     } rows[] = {
         {"a: 1\nb: [\n", "f.yaml: line 3: did not find expected node content"},
         {"a: 1\n\tb: 2", "f.yaml: line 2: found a tab character that violates indentation"},
-        {"a: 1\nb: 2\na: 3", "f.yaml: line 3: the key \"a\" is there twice"},
+        {"a: 1\nb: 2\na: 3", "f.yaml: line 3: duplicate key \"a\""},
         {"a: &x 1\nb: *x", "f.yaml: line 1: anchors are not supported"},
         {"a: 1\nb: *x", "f.yaml: line 2: aliases are not supported"},
         {"a: !!int 5", "f.yaml: line 1: tags are not supported"},
         {"a: !!map {}", "f.yaml: line 1: tags are not supported"},
-        {"a: 1\n? [b]\n: c", "f.yaml: line 2: a key must be a text"},
-        {"a: 1\n---\nb: 2", "f.yaml: line 2: a second document; only one is read"},
-        {"a: \"\\0\"", "f.yaml: line 1: a NUL character in a text"},
+        {"a: 1\n? [b]\n: c", "f.yaml: line 2: keys must be strings"},
+        {"a: 1\n---\nb: 2", "f.yaml: line 2: expected a single document"},
+        {"a: \"\\0\"", "f.yaml: line 1: NUL character in a string"},
         {"a: \xff", "f.yaml: line 1: invalid leading UTF-8 octet"},
         {"a: 1\nb: \xff", "f.yaml: line 2: invalid leading UTF-8 octet"},
     };

@@ -266,7 +266,7 @@ TEST(a_taker_can_end_its_call)
     bench_open(&b, two_pieces, (struct http_client_options){0});
     bench_ask(&b, &s.x, (struct http_request){.on_bytes = take});
     CHECK_INT_EQ(s.x.err.kind, ERR_INVALID);
-    CHECK_STR_EQ(s.x.err.msg, "the reader refused the response's bytes");
+    CHECK_STR_EQ(s.x.err.msg, "response rejected by the reader");
     CHECK_INT_EQ(s.x.res.status, 200);
     str_release(&s.taker.bytes);
     exchange_release(&s.x);
@@ -484,7 +484,7 @@ TEST(silence_ends_a_stream)
     bench_open(&b, silent_in_the_middle, (struct http_client_options){0});
     bench_ask(&b, &s.x, (struct http_request){.on_bytes = take, .silence_ms = 2000});
     CHECK_INT_EQ(s.x.err.kind, ERR_TIMEOUT);
-    CHECK_STR_EQ(s.x.err.msg, "no byte came for 2000 ms");
+    CHECK_STR_EQ(s.x.err.msg, "no data received for 2000 ms");
     CHECK_INT_EQ(s.x.res.status, 200);
     CHECK_STR_EQ(str_text(&s.taker.bytes), "part");
     exchange_release(&s.x);
@@ -525,10 +525,11 @@ TEST(requests_that_cannot_be_sent)
         struct http_request request;
         const char *msg;
     } rows[] = {
-        {{.url = "file:///etc/passwd"}, "\"file:///etc/passwd\" cannot be asked: Unsupported URL scheme"},
-        {{.url = "no url"}, "\"no url\" cannot be asked"},
-        {{.url = "http://127.0.0.1:1/", .bearer_token = "a\nb"}, "a request header holds a line break"},
-        {{.url = "http://127.0.0.1:1/", .headers = broken}, "a request header holds a line break"},
+        {{.url = "file:///etc/passwd"}, "invalid URL \"file:///etc/passwd\": Unsupported URL scheme"},
+        {{.url = "no url"}, "invalid URL \"no url\""},
+        {{.url = "http://127.0.0.1:1/", .bearer_token = "a\nb"},
+         "invalid request header: contains a line break"},
+        {{.url = "http://127.0.0.1:1/", .headers = broken}, "invalid request header: contains a line break"},
     };
     struct bench b;
 
@@ -699,7 +700,7 @@ TEST(aborting_resets_busy_connections_and_ends_their_calls)
     exchange_wait(&s.x);
     exchange_wait(&waiting);
     CHECK_INT_EQ(s.x.err.kind, ERR_IO);
-    CHECK_STR_EQ(s.x.err.msg, "the connection was given up on purpose");
+    CHECK_STR_EQ(s.x.err.msg, "connection aborted");
     CHECK_INT_EQ(waiting.err.kind, ERR_IO);
 
     /* The pool goes on, and the peer, which ends on anything but a reset, is still there. */

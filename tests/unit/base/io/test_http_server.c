@@ -144,16 +144,16 @@ TEST(answers)
         {"DELETE", "/echo", NULL, 200, "DELETE /echo? 0 "},
         {"HEAD", "/echo", NULL, 200, ""},
         {"GET", "/empty", NULL, 503, ""},
-        {"GET", "/", NULL, 404, "nothing is served under this path\n"},
-        {"GET", "/echo/", NULL, 404, "nothing is served under this path\n"},
-        {"GET", "/ech", NULL, 404, "nothing is served under this path\n"},
-        {"POST", "/nowhere", "abc", 404, "nothing is served under this path\n"},
-        {"POST", "/big", "abc", 405, "this path takes GET, HEAD\n"},
-        {"DELETE", "/big", NULL, 405, "this path takes GET, HEAD\n"},
-        {"OPTIONS", "/big", NULL, 405, "this path takes GET, HEAD\n"},
-        {"GET", "/post", NULL, 405, "this path takes POST\n"},
-        {"PUT", "/post", "abc", 405, "this path takes POST\n"},
-        {"DELETE", "/echo", "abc", 400, "this method takes no body\n"},
+        {"GET", "/", NULL, 404, "not found\n"},
+        {"GET", "/echo/", NULL, 404, "not found\n"},
+        {"GET", "/ech", NULL, 404, "not found\n"},
+        {"POST", "/nowhere", "abc", 404, "not found\n"},
+        {"POST", "/big", "abc", 405, "method not allowed, use GET, HEAD\n"},
+        {"DELETE", "/big", NULL, 405, "method not allowed, use GET, HEAD\n"},
+        {"OPTIONS", "/big", NULL, 405, "method not allowed, use GET, HEAD\n"},
+        {"GET", "/post", NULL, 405, "method not allowed, use POST\n"},
+        {"PUT", "/post", "abc", 405, "method not allowed, use POST\n"},
+        {"DELETE", "/echo", "abc", 400, "request body not allowed for this method\n"},
         {"BREW", "/echo", NULL, 403, NULL}, /* the library does not ask us */
         {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
     };
@@ -772,7 +772,7 @@ TEST(a_port_in_use_is_an_error)
         .address = "127.0.0.1", .port = http_server_port(b.http_server), .routes = routes};
     CHECK_ERR(http_server_new(b.loop, &same, &err) != NULL, err, ERR_IO);
     AUTO(mem)
-    char *want = mem_printf("cannot listen on 127.0.0.1 port %u: in use, or not an address of this machine",
+    char *want = mem_printf("cannot listen on 127.0.0.1 port %u: address in use or not available",
                             http_server_port(b.http_server));
     CHECK_STR_EQ(err.msg, want);
     bench_close(&b);

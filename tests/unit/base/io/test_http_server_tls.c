@@ -191,9 +191,9 @@ TEST(a_bad_certificate_changes_nothing)
         const char *says;
     } rows[] = {
         {{b.second.cert_pem, b.first.key_pem}, "the key does not belong to the certificate"},
-        {{"", b.first.key_pem}, "there is no PEM certificate"},
-        {{b.first.key_pem, b.first.key_pem}, "there is no PEM certificate"},
-        {{b.second.cert_pem, "rubbish"}, "there is no PEM key without a passphrase"},
+        {{"", b.first.key_pem}, "no PEM certificate found"},
+        {{b.first.key_pem, b.first.key_pem}, "no PEM certificate found"},
+        {{b.second.cert_pem, "rubbish"}, "no PEM key without a passphrase found"},
     };
     CHECK_ROWS (row, rows) {
         struct err err = {0};

@@ -281,6 +281,6 @@ TEST(a_program_that_gets_no_loop_says_why_it_ends)
     CHECK(read(ends[0], said, sizeof(said) - 1) > 0);
     CHECK_INT_EQ(waitpid(child, &status, 0), child);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    CHECK_HAS(said, "the event loop cannot be made");
+    CHECK_HAS(said, "cannot create the event loop");
     (void)close(ends[0]);
 }

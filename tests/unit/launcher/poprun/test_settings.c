@@ -97,8 +97,8 @@ static const struct {
     {{"poprun", "-z", "x"}, "unknown option --z"},
     {{"poprun", "-"}, "unknown option --"},
     {{"poprun", "--vv=yes", "x"}, "--vv takes no value"},
-    {{"poprun", "--host"}, "--host needs a value: --host LIST"},
-    {{"poprun", "--host", "--num-replicas=2", "x"}, "--host needs a value: --host LIST"},
+    {{"poprun", "--host"}, "--host requires a value: --host LIST"},
+    {{"poprun", "--host", "--num-replicas=2", "x"}, "--host requires a value: --host LIST"},
     {{"poprun", "--num-replicas=2", "--num-replicas=4", "x"}, "--num-replicas is given more than once"},
 };
 

@@ -49,7 +49,7 @@ TEST(other_lines_blame_nobody)
         "my worker train-worker-1 is lost: x",
         "  HNP daemon   : [[19311,0],0] on node x-worker-1",
         "  Remote daemon: [[19311,0],1] on node node1",
-        "ipu-launch: /opt/train cannot be run",
+        "ipu-launch: cannot run /opt/train",
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -350,7 +350,7 @@ TEST(a_plugin_that_cannot_be_used_is_named)
          "must be Never, IfAvailable or Always, got \"Often\""},
         {EXEC ", args: [{}]", "", "exec.args must be a list"},
         {EXEC ", env: [{name: a=b, value: c}]", "", "exec.env must be a list"},
-        {EXEC "-of-nobody, installHint: get it", "", "plugin-of-nobody cannot be run"},
+        {EXEC "-of-nobody, installHint: get it", "", "/plugin-of-nobody: No such file or directory; get it"},
         {EXEC "-of-nobody, installHint: get it", "", "; get it"},
         {EXEC, "exit 3", "/plugin exited with status 3"},
         {EXEC, "kill -9 $$", "/plugin exited with status 137"},
@@ -360,7 +360,7 @@ TEST(a_plugin_that_cannot_be_used_is_named)
         {EXEC, "echo '" ANSWER("\"token\":\"a b\"") "'", "a token that contains whitespace"},
         {EXEC, "echo '" ANSWER("\"clientKeyData\":\"K\"") "'",
          "returned a client certificate without its key"},
-        {EXEC, "head -c 2000000 /dev/zero", "prints more than 1048576 bytes"},
+        {EXEC, "head -c 2000000 /dev/zero", " exceeds 1048576 bytes"},
     };
 
     CHECK_ROWS (row, rows) {

@@ -69,7 +69,7 @@ TEST(what_is_no_configuration_is_refused_with_its_reason)
         const char *text, *part;
     } rows[] = {
         {"", "empty text"},
-        {"{\"devices\":[", "not JSON"},
+        {"{\"devices\":[", "invalid JSON"},
         {"\"devices\"", "no array \"devices\""},
         {"{\"devices\":{}}", "no array \"devices\""},
         {"{\"devices\":[]}", "it has no devices"},
