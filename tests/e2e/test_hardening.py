@@ -80,7 +80,7 @@ def test_the_operators_token_makes_no_other_pods(stack, namespace):
                         "--server", server(stack), "--insecure-skip-tls-verify", "create", "--dry-run=server",
                         "--validate=false", "-f", "-", stdin=json.dumps(made), check=False)
 
-    assert "only what an IPUJob controls" in attempt().stderr
+    assert "may only create, update or delete objects controlled by an IPUJob" in attempt().stderr
     own = attempt(OWNER)
     assert own.returncode == 0, own.stderr
 

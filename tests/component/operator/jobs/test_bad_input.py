@@ -115,7 +115,7 @@ def test_every_name_works_that_can(world, vipu, name):
 
 
 def test_a_longer_name_is_refused_by_the_api_server(world):
-    with pytest.raises(Exception, match="metadata.name must have at most 63 characters"):
+    with pytest.raises(Exception, match="metadata.name must be no more than 63 characters"):
         world.job(LONGEST + "4")
 
 
