@@ -78,7 +78,7 @@ static char **new_entry(struct envv *env)
     return &env->items[env->count++];
 }
 
-/* What was put in once is replaced where it stands, so that `added` names nothing twice. */
+/* A value that was set before is replaced in place, so that `added` has each name once. */
 static void replace(struct envv *env, char **entry, char *text)
 {
     for (size_t i = 0; i < env->added.count; i++) {
@@ -94,7 +94,7 @@ static void replace(struct envv *env, char **entry, char *text)
 
 void envv_set(struct envv *env, const char *name, const char *value)
 {
-    char *text = mem_printf("%s=%s", name, value); /* value may be what it replaces */
+    char *text = mem_printf("%s=%s", name, value); /* value may be the one that is replaced */
     char **entry = find(env, name, strlen(name));
 
     if (entry) {
@@ -111,7 +111,7 @@ void envv_default(struct envv *env, const char *name, const char *value)
         envv_set(env, name, value);
 }
 
-/* Leaves the prefix off, in a copy that is owned; false when the name is taken. */
+/* Removes the prefix, in an owned copy; false if the name is taken. */
 static bool unwrap(struct envv *env, const char *prefix, char **entry)
 {
     const char *bare = *entry + strlen(prefix);

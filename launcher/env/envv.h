@@ -1,7 +1,6 @@
-/* An environment under construction: the inherited entries, borrowed and untouched, and what is put in. It
+/* An environment under construction: the inherited entries, borrowed and unchanged, and the added ones. It
  * never changes the process's own environment. The first of two entries with one name counts, as for getenv;
- * entries without
- * '=' are carried along. The inherited vector must outlive it. */
+ * entries without '=' are kept. The inherited vector must outlive it. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@ struct envv {
     char **items; /* NULL-terminated; borrowed from the inherited vector and from `added` */
     size_t count;
     size_t cap;
-    struct strv added; /* the entries put in, in that order */
+    struct strv added; /* the added entries, in order */
 };
 
 void envv_init(struct envv *env, char *const *inherited);
@@ -24,12 +23,12 @@ static inline void envv_auto(struct envv *env)
     envv_release(env);
 }
 
-const char *envv_get(const struct envv *env, const char *name); /* NULL when absent; borrowed */
-/* How many entries envv_unwrap would take: their name is the prefix, once, and something more. */
+const char *envv_get(const struct envv *env, const char *name); /* NULL if absent; borrowed */
+/* How many entries envv_unwrap would rename: those whose name has the prefix, once, and something more. */
 size_t envv_count(const struct envv *env, const char *prefix);
 
 void envv_set(struct envv *env, const char *name, const char *value);
-/* Sets what is not there yet; a value that is there, even an empty one, stays. */
+/* Sets the variable unless it exists; an existing value, even an empty one, is kept. */
 void envv_default(struct envv *env, const char *name, const char *value);
-/* Every PREFIXname=value becomes name=value if name is not there yet, and disappears otherwise. */
+/* Renames every PREFIXname=value to name=value, or removes it if name exists. */
 void envv_unwrap(struct envv *env, const char *prefix);

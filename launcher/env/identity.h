@@ -1,6 +1,6 @@
-/* Who an agent is, and who may use it: the job, the attempt and the worker that both sides of a connection
- * name before they prove that they have the worker's key. Written <job uid>/<attempt>/<worker index>. Pure.
- */
+/* The identity of an agent, and who may use it: the job, the attempt and the worker that both sides of a
+ * connection name before they prove that they have the worker's key. Format: <job uid>/<attempt>/<worker
+ * index>. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 /* The job's uid; letters, digits and '-', at most IDENTITY_JOB_MAX. */
 #define IDENTITY_ENV_JOB "IPU_JOB_UID"
-/* Grows whenever the instance's pods are made anew. */
+/* Increases whenever the instance's pods are created again. */
 #define IDENTITY_ENV_ATTEMPT "IPU_JOB_ATTEMPT"
 
 #define IDENTITY_JOB_MAX 63u
@@ -23,10 +23,10 @@ struct identity {
     uint32_t worker;
 };
 
-/* Why somebody is not let in. */
+/* Why a client is rejected. */
 enum refusal {
     REFUSAL_NONE,
-    REFUSAL_NO_IDENTITY, /* no identity at all, or none of ours */
+    REFUSAL_NO_IDENTITY, /* no identity at all, or one of another format */
     REFUSAL_JOB,
     REFUSAL_WORKER,
     REFUSAL_STALE_ATTEMPT,
@@ -38,7 +38,7 @@ enum refusal {
     REFUSAL_COUNT,
 };
 
-/* Job and attempt; the worker is 0. ERR_INVALID names every variable that is missing or wrong. */
+/* Job and attempt; the worker is 0. ERR_INVALID names every variable that is missing or invalid. */
 MUST_USE bool identity_read(const struct envv *env, struct identity *ret, struct err *err);
 MUST_USE bool identity_parse(const char *text, struct identity *ret);
 void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]);

@@ -23,12 +23,12 @@ static void add_popdist(struct envv *env, const struct shape *shape)
     default_number(env, POPDIST_ENV_NUM_LOCAL_REPLICAS, share.local_replicas);
     default_number(env, POPDIST_ENV_UNIFORM_REPLICAS_PER_INSTANCE, 1);
     default_number(env, POPDIST_ENV_REPLICA_INDEX_OFFSET, share.replica_offset);
-    /* A pod is a host of its own here, also where two share a machine: programs ask for the local index to
-     * let one process per host fetch data, and pods do not see each other's files. */
+    /* A pod counts as a host of its own, even if two share a machine: programs use the local index to let
+     * one process per host fetch data, and pods do not see each other's files. */
     default_number(env, POPDIST_ENV_LOCAL_INSTANCE_INDEX, 0);
 }
 
-/* The names that torch.distributed and gloo start from. */
+/* The variables that torch.distributed and gloo read. */
 static void add_ranks(struct envv *env, const struct shape *shape)
 {
     default_number(env, "RANK", shape->worker_index);
@@ -72,7 +72,7 @@ static void lengthen_path(struct envv *env, const char *dir)
 {
     const char *path = envv_get(env, "PATH");
 
-    /* A colon cannot be written in PATH. */
+    /* PATH has no escape for a colon. */
     if (!dir || strchr(dir, ':'))
         return;
     if (!path)

@@ -2,16 +2,16 @@
 
 #include "base/core/mem.h"
 
-/* Open MPI's own limit of agents that run at the same time; with more hosts an attached start would hang. */
+/* Open MPI's limit of agents that run at the same time; with more hosts an attached start would hang. */
 #define CONCURRENT_DEFAULT 128u
 
 enum { COLUMN_VALUE, COLUMN_FIRST_NAME, COLUMN_COUNT = COLUMN_FIRST_NAME + 2 };
 
-/* Workers never start anything on each other: they have no keys for that. Each daemon of mpirun stays the
- * agent's foreground: one that ended before it had called back would be awaited for ever otherwise. Workers'
- * names are for the agent alone: mpirun need not look them up, waits long where no DNS answers, and would
- * take a worker for its own host that shares its node's address. A daemon that starts ranks in threads of
- * their own may miss the end of a short one, and wait for it for ever (PRRTE's pull request 2713). */
+/* Workers never start anything on each other: they have no keys for that. Each daemon of mpirun stays in the
+ * agent's foreground: mpirun would wait for ever for one that ended before it had connected. Only the agent
+ * resolves workers' names: mpirun's own lookup would wait long without DNS, and would take a worker that
+ * shares its node's address for its own host. A daemon that starts ranks in separate threads may miss the
+ * end of a short one, and wait for it for ever (PRRTE's pull request 2713). */
 static const char *const constants[][COLUMN_COUNT] = {
     {"1", "OMPI_MCA_plm_rsh_no_tree_spawn", "PRTE_MCA_plm_ssh_no_tree_spawn"},
     {"1", "OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached"},
@@ -43,7 +43,7 @@ static void add_network(struct envv *env)
     envv_default(env, "PRTE_MCA_prte_if_include", network);
 }
 
-/* A name that the user has chosen for the agent wins, whichever of its names that is. */
+/* A user's choice of agent wins, under any of the setting's names. */
 static void add_agent(struct envv *env, const char *dir)
 {
     AUTO(mem) char *agent = mem_printf("%s/ipu-launch remote", dir);
@@ -65,7 +65,8 @@ void mpienv_complete(struct envv *env, const struct mpienv *of)
     envv_default(env, "PRTE_MCA_plm_ssh_num_concurrent", concurrent);
     add_agent(env, of->dir);
     add_constants(env);
-    /* The launcher's log is that of all ranks. Open MPI 5 has an option for it, and no variable. */
+    /* The launcher's log contains the output of all ranks. Open MPI 5 has an option for it, and no variable.
+     */
     envv_default(env, "OMPI_MCA_orte_tag_output", "1");
     add_network(env);
 }

@@ -107,7 +107,7 @@ bool shape_is_shared(const struct shape *shape)
 struct share shape_replica_share(const struct shape *shape)
 {
     uint32_t local = local_replicas(shape);
-    uint32_t total = shape->workers * local; /* at most shape->ipus: they divide */
+    uint32_t total = shape->workers * local; /* at most shape->ipus: one divides the other */
 
     return (struct share){
         .total_replicas = total,

@@ -1,5 +1,5 @@
-/* Where the workers of a launcher pod's instance are: name=address:port, in their numeric order, with commas
- * between. IPv6 addresses stand in brackets. Names are looked up nowhere. Pure. */
+/* The workers of a launcher pod's instance: name=address:port, in their numeric order, separated by commas.
+ * IPv6 addresses are in brackets. Names are not resolved. Pure. */
 #pragma once
 
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ struct workers {
     size_t count, cap;
 };
 
-/* ERR_INVALID names the entry that is wrong. */
+/* ERR_INVALID names the invalid entry. */
 MUST_USE bool workers_read(const char *text, struct workers *ret, struct err *err);
 void workers_release(struct workers *workers);
 

@@ -13,12 +13,12 @@
 
 #define BLOCK_BYTES (64 * 1024)
 
-/* In the order in which they appear: whoever sees ipu-launch finds its companions too. */
+/* In this order, so that whenever ipu-launch is visible, its companions are too. */
 #define NAME(name, function) name,
 static const char *const links[] = {BUNDLED_PROGRAMS(NAME)};
 static const char *const names[] = {BUNDLED_PROGRAMS_FILE, BUNDLED_PROGRAMS(NAME) INSTALL_NAME};
 
-/* Where all is made before it is moved. */
+/* Everything is created here before it is moved. */
 struct draft {
     const char *dir;
     char *folder; /* in dir */
@@ -65,12 +65,12 @@ static bool pour(const struct draft *draft, const char *source, int from, int to
         if (got > 0 && !write_all(to, block, (size_t)got))
             return explain_write(draft, errno, err);
     }
-    /* Any user may run it, whatever umask says. */
+    /* Any user may run it, whatever the umask. */
     return fchmod(to, 0755) == 0 || explain_write(draft, errno, err);
 }
 
-/* Some file systems report a full disk only now. A file that is still open for writing could not be executed.
- */
+/* Some file systems report a full disk only now. A file that is still open for writing could not be
+ * executed. */
 static bool finish(const struct draft *draft, int *to, struct err *err)
 {
     int closed = close(*to);

@@ -26,7 +26,7 @@ static bool read_slots(const struct envv *env, uint32_t *ret, struct err *err)
                    WORKERS_SLOTS_MAX);
 }
 
-/* Named after the attempt, so that two launchers that share /tmp do not write each other's. */
+/* Named after the attempt, so that two launchers that share /tmp do not overwrite each other's. */
 static bool write_hostfile(const struct envv *env, const struct workers *workers, char **ret, struct err *err)
 {
     AUTO(str) struct str text = {0};

@@ -1,5 +1,5 @@
-/* ipu-launch: the parent of the command of a job's first container. Words come in, one of eight verbs
- * goes out. */
+/* ipu-launch: the parent of the command of a job's first container. Reads the command line and runs one of
+ * eight verbs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const char usage[] =
     "if signal n ended it; 125 if ipu-launch itself\nfails; 126 if COMMAND cannot be started; 127 if there "
     "is no such command; 255 if\nWORKER cannot be reached or is lost.\n";
 
-/* One write, so that the line stays whole beside what others write. */
+/* One write, so that the line is not mixed with other output. */
 static int fail(const struct err *err, int status)
 {
     AUTO(str) struct str line = {0};
@@ -84,7 +84,7 @@ static bool complete(struct envv *env, struct err *err)
     return jobenv_complete(env, dir, err);
 }
 
-/* The words after the verb; "--" may stand before them. NULL when there is no command. */
+/* The words after the verb and an optional "--". NULL if there is no command. */
 static char **command_words(char **words)
 {
     if (words[0] && strcmp(words[0], "--") == 0)
@@ -158,7 +158,7 @@ static int install(char **words)
     return install_into(words[0], &err) ? 0 : fail(&err, COMMAND_EXIT_LAUNCHER);
 }
 
-/* agent, remote and agent-ready: the same words, in the program that has what they need. */
+/* agent, remote and agent-ready: the same command line, in the program that contains their code. */
 static int companion(char **words)
 {
     AUTO(mem) char *dir = executable_dir();

@@ -1,5 +1,5 @@
-/* poprun: runs a program in several instances on IPUs. Wiring only: options from words and file, log, exit
- * status. */
+/* poprun: runs a program in several instances on IPUs. Options, configuration file, log and exit status
+ * only. */
 #include "launcher/poprun/main.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static const char *environment(const char *name)
     return getenv(name);
 }
 
-/* A closed one would be the next file that is opened, and mpirun would wait for its end for ever. */
+/* A closed standard stream would become the next open file, and mpirun would wait for its end for ever. */
 static void open_standard_streams(void)
 {
     int fd;
@@ -46,7 +46,7 @@ static void open_standard_streams(void)
 static void print(const char *text)
 {
     (void)fputs(text, stdout);
-    (void)fflush(stdout); /* programs write to the same place */
+    (void)fflush(stdout); /* programs write to the same file */
 }
 
 static int print_page(const struct str *page)
@@ -106,7 +106,7 @@ static enum run_log_level level_of(const struct poprun_options *options)
     return RUN_LOG_WARNING;
 }
 
-/* The file named by --import-config below what the words say. */
+/* The file named by --import-config; the command line overrides it. */
 static void import(struct settings *settings, struct strv *problems)
 {
     AUTO(settings) struct settings lower = {0};
@@ -137,7 +137,7 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* A file that is there keeps its name; the new one's has the time in it. */
+/* An existing file is kept; the new one's name contains the time. */
 static char *export_path(const struct poprun_options *options)
 {
     time_t now = time(NULL);
@@ -167,7 +167,7 @@ static bool export(const struct poprun_options *options, const struct settings *
     return file_write(path, CONFIG_MODE, str_slice(&text), err) || err_wrap(err, "--export-config");
 }
 
-/* In a launcher pod these are the job's workers. */
+/* In a launcher pod the hosts are the job's workers. */
 static bool read_workers(struct strv *hosts, struct err *err)
 {
     AUTO(workers) struct workers workers = {0};
@@ -192,7 +192,7 @@ static void wrap(struct strv *problems, size_t from, const char *subject)
     }
 }
 
-/* Slurm's hosts where no others are named. One alone is this one: then only its name is shown. */
+/* Slurm's hosts if no others are given. A single one is this host: then only its name is shown. */
 static void read_allocation(struct strv *hosts, char **local_name, struct strv *problems)
 {
     const char *list = environment(SLURM_HOSTS);

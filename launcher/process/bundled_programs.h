@@ -1,9 +1,9 @@
-/* The programs that travel with ipu-launch into every job pod. They are one static file, which acts by the
- * name it is called by; the names are links to it. So five programs cost the room of one. */
+/* The programs that ipu-launch installs into every job pod. They are one static file that selects a program
+ * by the name it is called by; the names are links to it, so that five programs take the space of one. */
 #pragma once
 
 #define BUNDLED_PROGRAMS_FILE "ipu-tools"
-/* The same file under this name is what ipu-launch becomes where TLS is needed; nobody else calls it. */
+/* ipu-launch executes the same file under this name if TLS is needed; it is not for users. */
 #define BUNDLED_PROGRAMS_AGENT "ipu-agent"
 
 /* BUNDLED_PROGRAMS(ROW) is ROW(name, main function) of each. */

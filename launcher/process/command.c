@@ -26,7 +26,7 @@ static bool is_absent(int errnum)
            errnum == ETIMEDOUT;
 }
 
-/* Returns errno: of the first file that is there but does not start, otherwise ENOENT. */
+/* Returns errno: of the first existing file that does not start, otherwise ENOENT. */
 static int exec_in_path(const struct command *command)
 {
     const char *element = path_of(command->envp);
@@ -108,8 +108,8 @@ bool command_exec(const struct command *command, struct err *err)
     return explain(command, exec_now(command), err);
 }
 
-/* The pipe closes by itself when exec succeeds; otherwise it carries errno. It must not take the place of a
- * standard stream that is closed, or messages would end up in it. */
+/* exec closes the pipe if it succeeds; otherwise it carries errno. Its descriptor must not be that of a
+ * closed standard stream, or messages would end up in it. */
 static bool open_report(int ret[2], struct err *err)
 {
     AUTO(fd) int low_read = -1;
@@ -146,7 +146,7 @@ static _Noreturn void child(const struct command *command, const struct signals 
     _exit(COMMAND_EXIT_LAUNCHER);
 }
 
-/* 0 when the command runs, otherwise errno of its exec. */
+/* 0 if the command runs, otherwise errno of its exec. */
 static int read_report(int report)
 {
     int errnum = 0;

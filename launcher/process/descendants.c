@@ -21,7 +21,7 @@ bool descendants_become_subreaper(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 }
 
-/* The parent of a process, from the fourth field of its stat line; its name may hold anything. */
+/* The parent of a process, from the fourth field of its stat line; its name may contain anything. */
 static pid_t parent_of(pid_t pid)
 {
     AUTO(mem) char *path = mem_printf("/proc/%d/stat", (int)pid);
@@ -40,7 +40,7 @@ static pid_t parent_of(pid_t pid)
     return (pid_t)parent;
 }
 
-/* Which child of `top` the process is, or is below; -1 when it is not below it at all. */
+/* Which child of `top` the process is, or descends from; -1 if it is not a descendant at all. */
 static pid_t branch_of(pid_t pid, pid_t top)
 {
     for (int depth = 0; depth < 1000 && pid > 1; depth++) {
@@ -77,7 +77,7 @@ void descendants_signal(int signal, const pid_t *spared, size_t spared_count)
         (void)closedir(all);
 }
 
-/* False when there are no children, and so no descendants, left. */
+/* False if no children, and so no descendants, are left. */
 static bool reap(void)
 {
     pid_t pid;

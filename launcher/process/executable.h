@@ -1,7 +1,8 @@
-/* Where this program's own file is, without /proc: the kernel says under which name it was executed. */
+/* The path of this program's own file, without /proc: the kernel passes the name under which it was
+ * executed. */
 #pragma once
 
-/* Absolute, links resolved; yours. NULL when it cannot be told. */
+/* Absolute, links resolved; the caller frees it. NULL if it is unknown. */
 char *executable_path(void);
-/* The directory of that file; yours. NULL likewise. */
+/* The directory of that file; the caller frees it. NULL likewise. */
 char *executable_dir(void);

@@ -1,4 +1,4 @@
-/* Signals as something that poll waits for: they are blocked, and read one by one. */
+/* Signals for poll: they are blocked, and read one by one. */
 #pragma once
 
 #include <signal.h>
@@ -8,6 +8,6 @@
 
 /* A descriptor for these signals, which must be blocked. */
 MUST_USE bool signal_fd_open(const sigset_t *signals, int *ret, struct err *err);
-int signal_fd_read(int fd); /* 0: none is there */
-/* What poll may wait for, from now to the earliest; at least 0. */
+int signal_fd_read(int fd); /* 0: there is none */
+/* The timeout for poll, from now to the earliest deadline; at least 0. */
 int poll_timeout_ms(int64_t now_ms, int64_t deadline_ms);

@@ -8,7 +8,7 @@ void signals_block(struct signals *ret_inherited)
     sigset_t all;
     struct sigaction fallback = {0};
 
-    /* An inherited SIG_IGN for SIGCHLD would let the kernel throw exit statuses away. */
+    /* An inherited SIG_IGN for SIGCHLD would make the kernel discard exit statuses. */
     fallback.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &fallback, &ret_inherited->child);
     sigfillset(&all);
@@ -38,7 +38,7 @@ static struct timespec until(int64_t deadline_ms)
     return (struct timespec){.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
 }
 
-/* Both calls fail only with EAGAIN, when the time is over, and EINTR, after a stop. */
+/* Both calls fail only with EAGAIN, at the deadline, and EINTR, after a stop. */
 int signals_next(int64_t deadline_ms)
 {
     sigset_t all;

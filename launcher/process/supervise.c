@@ -13,9 +13,9 @@
 
 enum stage {
     STAGE_RUNNING,   /* the command runs, or there is none */
-    STAGE_LINGERING, /* it ended unasked; what it left behind may end by itself */
-    STAGE_ENDING,    /* that was told to end */
-    STAGE_PATIENT,   /* SIGTERM came and the command is gone: wait for the rest */
+    STAGE_LINGERING, /* it ended by itself; what it left behind may end by itself */
+    STAGE_ENDING,    /* SIGTERM was sent to what was left */
+    STAGE_PATIENT,   /* SIGTERM came and the command has ended: wait for the rest */
     STAGE_DONE,
 };
 
@@ -23,7 +23,7 @@ struct supervisor {
     enum stage stage;
     int64_t deadline_ms; /* of the stage, or NEVER */
     pid_t command;       /* 0: none */
-    pid_t group;         /* the command's; 0 once it is empty, since its number may be used again then */
+    pid_t group;         /* the command's; 0 once it is empty, because its id may be reused then */
     int status;
     bool asked; /* SIGTERM came */
     bool strays_told;
@@ -35,7 +35,7 @@ static void signal_group(struct supervisor *s, int signal)
         s->group = 0;
 }
 
-/* A stopped process must run to act on it. */
+/* A stopped process must run to handle it. */
 static void ask_group(struct supervisor *s)
 {
     signal_group(s, SIGTERM);
@@ -80,9 +80,9 @@ static void continued(struct supervisor *s)
     signal_group(s, SIGCONT);
 }
 
-/* The stop key reached the command only, which is alone in the foreground. The shell that started us must see
- * us stop as well. Where nobody could continue us, the command goes on, as it would have as process 1.
- * SIGSTOP is somebody's deliberate act on the command alone. */
+/* The stop key reached only the command, whose group is in the foreground. The shell that started this
+ * process must see it stop as well. Where no process could continue it, the command continues, as it would
+ * have as process 1. SIGSTOP is meant for the command alone. */
 static void command_stopped(struct supervisor *s, int signal)
 {
     if (signal == SIGSTOP || !terminal_is_there())
@@ -92,7 +92,7 @@ static void command_stopped(struct supervisor *s, int signal)
         continued(s);
 }
 
-/* False when no descendants are left. */
+/* False if no descendants are left. */
 static bool reap(struct supervisor *s)
 {
     int status;
@@ -124,8 +124,8 @@ static void asked_to_end(struct supervisor *s)
 static void take_signal(struct supervisor *s, int signal)
 {
     switch (signal) {
-    case SIGCHLD: /* reap looks by itself */
-    case SIGTTIN: /* about our own place at the terminal */
+    case SIGCHLD: /* reap checks by itself */
+    case SIGTTIN: /* about this process's own state at the terminal */
     case SIGTTOU:
         break;
     case SIGTERM:
@@ -139,7 +139,7 @@ static void take_signal(struct supervisor *s, int signal)
     }
 }
 
-/* Outside the command's group only process 1 can name anybody. */
+/* Outside the command's group only process 1 can reach all processes. */
 static bool can_tell(const struct supervisor *s)
 {
     return getpid() == 1 || s->group;
@@ -156,7 +156,8 @@ static void deadline_passed(struct supervisor *s)
     }
 }
 
-/* Whoever got SIGTERM with the group must not get it twice: for many programs the second means "now". */
+/* Processes that received SIGTERM with the group must not receive it twice: for many programs the second
+ * means "now". */
 static void tell_strays_after_group(struct supervisor *s)
 {
     signal_group(s, 0);
@@ -193,7 +194,7 @@ bool supervise_command(const struct command *command, int *ret, struct err *err)
     pid_t group;
 
     signals_block(&inherited);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L); /* kernels without it lose orphans only */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L); /* kernels without it only lose orphans */
     if (!command_start(command, &inherited, &s.command, err))
         return false;
     s.group = group = s.command;

@@ -12,8 +12,8 @@ bool terminal_is_foreground(void)
     return tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* From the background these are allowed because SIGTTOU is blocked. Their failures mean that the terminal has
- * hung up, which the command learns by SIGHUP. */
+/* From the background these are allowed because SIGTTOU is blocked. They fail only after a hang-up, which
+ * the command learns by SIGHUP. */
 void terminal_set_foreground(pid_t group)
 {
     (void)tcsetpgrp(STDIN_FILENO, group);

@@ -20,7 +20,7 @@ static int fail(const char *problem)
     return COMMAND_EXIT_LAUNCHER;
 }
 
-/* The words of the user's command, after "--" or not; NULL when there is none. */
+/* The user's command, after an optional "--"; NULL if there is none. */
 static char **command_words(char **words)
 {
     if (words[0] && strcmp(words[0], "--") == 0)
@@ -77,7 +77,7 @@ static int tell_ready(char **words)
     return probe_agent(&env, &err) ? 0 : fail(err.msg);
 }
 
-/* A connection must not take the place of a standard stream that is closed. */
+/* A connection's descriptor must not be that of a closed standard stream. */
 static void fill_standard_streams(void)
 {
     int fd;

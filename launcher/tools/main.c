@@ -1,5 +1,5 @@
-/* ipu-tools: what travels with ipu-launch, as one program. Wiring only: its name, or its first word, says
- * which of them it is. */
+/* ipu-tools: the programs that ipu-launch installs, as one file. It only selects a program by its name or
+ * its first argument. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "vipu/tools/gc-info/main.h"
 #include "vipu/tools/gc-monitor/main.h"
 
-#define EXIT_NO_SUCH_TOOL 127 /* as a shell ends that finds no such command */
+#define EXIT_NO_SUCH_TOOL 127 /* exit status of a shell for an unknown command */
 
 struct tool {
     const char *name;
@@ -21,7 +21,7 @@ struct tool {
 
 #define ROW(name, function) {name, function},
 static const struct tool tools[] = {BUNDLED_PROGRAMS(ROW)};
-/* ipu-launch alone calls it; nobody need be told of its name. */
+/* Only ipu-launch calls it, so it is not listed. */
 static const struct tool agent = {BUNDLED_PROGRAMS_AGENT, agent_main};
 
 static const struct tool *find(const char *word)

@@ -17,8 +17,8 @@ static void first_hex_digits(const char *uid, char out[11])
     out[n] = '\0';
 }
 
-/* "<job><suffix>" where that is one part of a host name, else with the job's name cut and digits of the uid.
- */
+/* "<job><suffix>" if that is valid as a part of a host name, else with the job's name truncated and digits
+ * of the uid. */
 static char *host_label(const char *job, const char *uid, const char *suffix, const char *before_digits)
 {
     bool needs_more = *before_digits && isdigit((unsigned char)*job);
@@ -50,7 +50,7 @@ char *name_worker_host(const char *job, const char *uid, uint32_t n)
     return host_label(job, uid, suffix, "");
 }
 
-/* Names of Services begin with a letter. */
+/* Names of Services start with a letter. */
 char *name_worker_service(const char *job, const char *uid)
 {
     return host_label(job, uid, "-workers", "job-");
@@ -100,7 +100,7 @@ char *name_partition_hashed(const char *prefix, const char *job, const char *uid
     size_t room = taken < PARTITION_ID_MAX ? PARTITION_ID_MAX - taken : 1;
     size_t cut = strnlen(job, room);
 
-    /* Its record has the same name, and names of Kubernetes objects know no ".-". */
+    /* Its record has the same name, and names of Kubernetes objects may not contain ".-". */
     while (cut > 1 && !isalnum((unsigned char)job[cut - 1]))
         cut--;
     return mem_printf("%s-%.*s%s", prefix, (int)cut, job, tail);

@@ -1,4 +1,4 @@
-/* vipu: the command line of a V-IPU controller. Wiring only: files, environment, output, exit status. */
+/* vipu: the command line of a V-IPU controller. Files, environment, output and exit status only. */
 #include "vipu/cli/main.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@
 
 #define EXIT_USAGE 2
 #define CONNECT_PATIENCE_MS 5000
-#define COMPLETE_TIMEOUT_S 5 /* whoever presses a key does not wait longer */
+#define COMPLETE_TIMEOUT_S 5 /* completion must not keep the user waiting for longer */
 
 static const char *environment(const char *name)
 {
     return getenv(name);
 }
 
-/* The file that is named must be there; the default one may be missing. */
+/* A named file must exist; the default one may be missing. */
 static bool read_file(const char *named, struct str *ret, struct strv *problems)
 {
     struct err err;
@@ -37,7 +37,7 @@ static bool read_file(const char *named, struct str *ret, struct strv *problems)
     return false;
 }
 
-/* Twice: the first time only to learn the name of the file. */
+/* Parsed twice: the first time only to get the name of the file. */
 static enum opts_result parse(int argc, char **argv, struct options *options, struct strv *words,
                               struct strv *problems)
 {
@@ -115,7 +115,7 @@ static bool run_command(const struct command *command, struct command_context *c
     return ok;
 }
 
-/* `meant` has what was read of the command line. */
+/* `meant` is the command line as far as it could be parsed. */
 static int run(const struct options *options, const struct command *command,
                const struct command_context *meant)
 {
@@ -141,7 +141,7 @@ static int run(const struct options *options, const struct command *command,
     return EXIT_FAILURE;
 }
 
-/* What a command line means, checked as a whole before anybody is asked. */
+/* The complete command line, checked before any request. */
 static int check_and_run(const struct options *options, const struct strv *words, struct strv *problems)
 {
     const struct command *command = options->server_version ? NULL : grammar_find(words, problems);
@@ -185,7 +185,7 @@ static void add_ids(struct completion *completion, struct vipu_sync_client *clie
             completion_add_id(completion, clusters.items[i].id);
 }
 
-/* argv is "vipu __complete WORD...". Whatever is wrong, the user sees fewer candidates and no complaint. */
+/* argv is "vipu __complete WORD...". After any failure the user gets fewer candidates and no message. */
 static int complete(int argc, char **argv)
 {
     AUTO(strv) struct strv words = {0}, ignored_words = {0}, ignored = {0};
@@ -198,7 +198,7 @@ static int complete(int argc, char **argv)
         strv_push(&words, argv[i]);
     completion_of(&words, &completion);
     if (completion.ids != WORD_NONE) {
-        /* The word being typed is no option yet. */
+        /* The word being typed does not count as an option yet. */
         parse(argc - 2, argv + 1, &options, &ignored_words, &ignored);
         client = client_of(&options, COMPLETE_TIMEOUT_S);
         add_ids(&completion, client);
@@ -227,7 +227,7 @@ int vipu_main(int argc, char **argv)
     struct options options = {0};
     int status = EXIT_SUCCESS;
 
-    /* For the shells' completion scripts and the build, not for people. */
+    /* For the shells' completion scripts and the build; not documented. */
     if (argc > 1 && str_eq(argv[1], "__complete"))
         return complete(argc, argv);
     if (argc > 1 && str_eq(argv[1], "__man"))

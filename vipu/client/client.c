@@ -15,7 +15,7 @@ struct vipu_client {
     int64_t deadline_ms;
 };
 
-/* Travels with the wire's call as its context. */
+/* The context of the channel's call. */
 struct vipu_call {
     struct channel_call *wire;
     int64_t begun_us;

@@ -1,4 +1,4 @@
-/* Where a V-IPU controller is and who asks: what every client of one needs to know. Borrowed strings. */
+/* Address and credentials of a V-IPU controller, as every client needs them. Borrowed strings. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 struct vipu_endpoint {
     const char *host;       /* name or address; IPv6 with or without brackets */
     uint32_t port;          /* 0: 8090 */
-    const char *user_id;    /* secure mode; NULL or "": none is sent */
+    const char *user_id;    /* secure mode; NULL or "": not sent */
     const char *access_key; /* secure mode */
     bool tls;               /* implied by ca_file */
-    const char *ca_file;    /* PEM; NULL or "": the system's */
+    const char *ca_file;    /* PEM; NULL or "": the system's CA certificates */
 };

@@ -20,7 +20,7 @@ struct vipu_sync_client {
     struct str reason;
     vipu_sync_watch_fn watch;
     void *watch_ctx;
-    void *ret; /* where the answer of the call in flight goes */
+    void *ret; /* where the response of the call in flight is stored */
 };
 
 struct vipu_sync_client *vipu_sync_new(const struct vipu_endpoint *endpoint, const char *user_agent,
@@ -60,7 +60,7 @@ bool vipu_sync_is_unknown(const struct vipu_sync_client *s)
     return vipu_result_is_unknown(&s->result);
 }
 
-/* The text after the controller's address, which the client puts first. */
+/* The message after the controller's address, which the client puts first. */
 static const char *cause_of(const struct vipu_sync_client *s, const struct err *err)
 {
     size_t len = strlen(vipu_sync_target(s));
@@ -248,7 +248,7 @@ bool vipu_sync_connect(struct vipu_sync_client *s, int64_t patience_ms, struct e
             break;
         sleep_ms(s);
     }
-    /* The words that users of V-IPU look for; the cause is what they need. */
+    /* The original's message, which users search for; the cause follows it. */
     if (cause && (why->kind == ERR_IO || why->kind == ERR_TIMEOUT))
         err_set_code(err, why->kind, why->code,
                      "unable to connect to VIRM/V-IPU Controller at %s: context deadline exceeded (%s)",
@@ -270,7 +270,7 @@ static void report_state(const struct vipu_sync_client *s, int64_t end_ms, const
                  s->timeout_ms - (end_ms - loop_clock_ms()));
 }
 
-/* A look does no harm, so it is tried again while the controller is restarted. */
+/* Reading is safe to repeat, so it is retried while the controller restarts. */
 static bool poll_state(struct vipu_sync_client *s, const char *id, struct vipu_status *ret, struct err *err)
 {
     int64_t end_ms = loop_clock_ms() + AWAY_MS;
@@ -322,7 +322,7 @@ bool vipu_sync_wait_active(struct vipu_sync_client *s, const char *id, struct er
     }
 }
 
-/* The controller says so; a host name that is not found is another matter. */
+/* The controller itself reports this; a host name that is not found is a different error. */
 static bool is_gone(const struct vipu_sync_client *s, const struct err *err)
 {
     return s->result.sent && err->kind == ERR_NOT_FOUND;

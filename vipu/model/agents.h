@@ -1,4 +1,4 @@
-/* The agents of a controller as ListIPUAttributes tells them: their names, how many IPUs each has, and the
+/* The agents of a controller as ListIPUAttributes returns them: their names, how many IPUs each has, and the
  * attributes of each IPU. Sorted by agent name in natural order (ag2 before ag10); owned contents, freed by
  * vipu_agents_release. */
 #pragma once

@@ -64,7 +64,7 @@ bool vipu_allocator_check(const struct vipu_allocator *a, const struct vipu_requ
     return vipu_candidates_check(a->clusters, r, problems);
 }
 
-/* ---- room ---- */
+/* ---- capacity ---- */
 
 struct vipu_usage vipu_allocator_usage(const struct vipu_allocator *a, const struct vipu_cluster *cluster,
                                        const struct vipu_allocation *allocation)
@@ -83,7 +83,7 @@ struct vipu_usage vipu_allocator_usage(const struct vipu_allocator *a, const str
     return room;
 }
 
-/* Refusals are as frequent as grants on a full machine, so this does not look at each domain. */
+/* Failures are as frequent as successes on a full machine, so this does not look at each domain. */
 static bool no_room(const struct vipu_allocator *a, const struct vipu_requirements *r, struct err *err)
 {
     uint32_t total = 0, free = 0, largest = 0;
@@ -168,7 +168,7 @@ bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requi
     return true;
 }
 
-/* ---- take and give ---- */
+/* ---- take and release ---- */
 
 bool vipu_allocator_reserve(struct vipu_allocator *a, const struct vipu_cluster *cluster,
                             const struct vipu_ipu *ipus, size_t count)
@@ -222,7 +222,7 @@ uint64_t vipu_allocator_taken(const struct vipu_allocator *a, const struct vipu_
     return ledger_of(a, cluster)->taken[domain];
 }
 
-/* ---- what if ---- */
+/* ---- blockers ---- */
 
 uint32_t vipu_allocator_count(const struct vipu_allocator *a, const struct vipu_requirements *r)
 {
@@ -243,7 +243,7 @@ uint32_t vipu_allocator_count(const struct vipu_allocator *a, const struct vipu_
     return count;
 }
 
-/* What the partitions of one cluster hold, and what of the allocation could be had if they went. */
+/* What the partitions of one cluster occupy, and which IPUs of the allocation would be free without them. */
 static struct vipu_eviction_set eviction_set_of(const struct vipu_allocator *a,
                                                 const struct vipu_requirements *r,
                                                 const struct vipu_candidate *candidate,

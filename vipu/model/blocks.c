@@ -18,8 +18,8 @@ static const uint64_t aligned[] = {
 #define WORD_BITS 64u
 
 /* The sets of domains, each `words` long. First one per block, numbered as in a heap: the whole domain is 1,
- * the halves of block b are 2b and 2b + 1. Then per order the domains with a free block of it that is not
- * inside a larger free one; then per number of free IPUs the domains that have so many. */
+ * the halves of block b are 2b and 2b + 1. Then, per order, the domains with a free block of that order that
+ * is not inside a larger free one; then, per number of free IPUs, the domains that have that many. */
 #define WHOLE 1u
 #define SET_LONE (2 * VIPU_ILD_IPUS)
 #define SET_FREE (SET_LONE + TOP_ORDER + 1)
@@ -40,7 +40,7 @@ static size_t block_number(unsigned order, uint32_t start)
     return (VIPU_ILD_IPUS + start) >> order;
 }
 
-/* The number of an order's first block; there are as many of them. */
+/* The number of the first block of an order; there are as many blocks of that order. */
 static size_t first_block(unsigned order)
 {
     return (size_t)VIPU_ILD_IPUS >> order;
@@ -57,7 +57,7 @@ static uint64_t next_order(uint64_t starts, unsigned order)
     return order < TOP_ORDER ? starts & (starts >> (1u << order)) & aligned[order + 1] : 0;
 }
 
-/* Those of the blocks that are not halves of the free blocks one order up. */
+/* The blocks that are not halves of the free blocks one order up. */
 static uint64_t unpaired_blocks(uint64_t starts, uint64_t above, unsigned order)
 {
     return order < TOP_ORDER ? starts & ~(above | above << (1u << order)) : starts;
@@ -91,7 +91,7 @@ struct vipu_blocks vipu_blocks_copy(const struct vipu_blocks *from)
     return copy;
 }
 
-/* Neighbours in one word of each set, which have the same free IPUs before and after a change. */
+/* Neighbours in one word of each set that have the same free IPUs before and after a change. */
 struct group {
     size_t first, count;
     uint64_t was, is;
@@ -107,7 +107,7 @@ static void flip_group(struct vipu_blocks *b, size_t set, const struct group *g)
     set_of(b, set)[g->first / WORD_BITS] ^= group_bits(g);
 }
 
-/* Enters which blocks of one order are free, where that differs. */
+/* Updates which blocks of one order are free, where that differs. */
 static void set_order(struct vipu_blocks *b, unsigned order, const struct group *g, uint64_t was, uint64_t is)
 {
     uint64_t *word = &b->sets[g->first / WORD_BITS], bits = group_bits(g);
@@ -224,8 +224,8 @@ static bool find_in_parts(const struct vipu_blocks *b, unsigned want, struct vip
 
 /* ---- runs of domains ---- */
 
-/* For each block of at least `want`, by its number, where a run of num_ilds domains with it free begins.
- * Yours. */
+/* For each block of at least `want`, by its number: where a run of num_ilds domains with it free starts. The
+ * caller frees it. */
 static uint64_t *runs_of(const struct vipu_blocks *b, unsigned want, uint32_t num_ilds)
 {
     size_t blocks = 2 * first_block(want);
@@ -236,7 +236,7 @@ static uint64_t *runs_of(const struct vipu_blocks *b, unsigned want, uint32_t nu
     return runs;
 }
 
-/* The first domain where a place begins its run, is cut from a free block of which the runs are in `holder`,
+/* The first domain where a placement starts its run, is cut from a free block whose runs are in `holder`,
  * and is not in `larger`. */
 static bool first_begin(size_t words, const uint64_t *place, const uint64_t *holder, const uint64_t *larger,
                         size_t *ret)
@@ -253,8 +253,8 @@ static bool first_begin(size_t words, const uint64_t *place, const uint64_t *hol
     return false;
 }
 
-/* A place cut from free blocks of that order. What is larger: `larger`, or NULL for the blocks one order up.
- */
+/* A placement cut from free blocks of that order. `larger`: the larger free blocks, or NULL for the blocks
+ * one order up. */
 static bool find_at_order(const struct vipu_blocks *b, const uint64_t *runs, unsigned want, unsigned order,
                           const uint64_t *larger, struct vipu_place *ret)
 {
@@ -274,7 +274,7 @@ static bool find_at_order(const struct vipu_blocks *b, const uint64_t *runs, uns
     return found;
 }
 
-/* A place in domains that are wholly free: in a run of them that holds no larger power of two than need be.
+/* A placement in wholly free domains: in a run of them that contains no larger power of two than necessary.
  */
 static bool find_in_whole(const struct vipu_blocks *b, const uint64_t *runs, unsigned want, uint32_t num_ilds,
                           struct vipu_place *ret)
@@ -334,7 +334,7 @@ uint32_t vipu_blocks_count(const struct vipu_blocks *blocks, uint32_t size, uint
     return count;
 }
 
-/* Does some block of that order have a run of free domains? */
+/* Whether some block of that order has a run of free domains. */
 static bool has_run(const struct vipu_blocks *b, unsigned order, uint32_t length)
 {
     AUTO(mem) uint64_t *set = mem_alloc(b->words * sizeof(*set));
@@ -353,7 +353,7 @@ uint32_t vipu_blocks_largest(const struct vipu_blocks *blocks)
     uint32_t largest = 0;
 
     for (unsigned order = TOP_ORDER + 1; order-- > 0;) {
-        uint32_t ilds = (largest >> order) + 1; /* fewer would not be more */
+        uint32_t ilds = (largest >> order) + 1; /* fewer would not increase the number */
 
         while (ilds & (ilds - 1))
             ilds += ilds & -ilds;

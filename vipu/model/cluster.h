@@ -1,4 +1,4 @@
-/* The hardware a controller looks after: clusters of IPU-Link domains, the agents (one per IPU-Machine) in
+/* The hardware that a controller manages: clusters of IPU-Link domains, the agents (one per IPU-Machine) in
  * them, and the allocations that users are given. Built once from configuration; owned contents, freed by
  * vipu_clusters_release. An agent's IPUs have consecutive topology ids in its domain, so an allocation is a
  * mask per domain. */
@@ -30,12 +30,13 @@ struct vipu_allocation {
 
 struct vipu_cluster {
     char *id;
-    bool torus;    /* the domains' IPU-Links have loop (wrap) cables */
-    bool looped;   /* the gateway links between domains have */
-    bool switched; /* the gateway links go through switches; never both */
+    bool torus;    /* whether the domains' IPU-Links have loop (wrap) cables */
+    bool looped;   /* whether the gateway links between domains have them */
+    bool switched; /* whether the gateway links go through switches; not together with loop cables */
     struct vipu_cluster_domain *domains;
     size_t domain_count;
-    struct vipu_allocation *allocations; /* the first one has the cluster's own name and all of its agents */
+    struct vipu_allocation
+        *allocations; /* the first one has the cluster's own name and contains all of its agents */
     size_t allocation_count;
 };
 
@@ -45,9 +46,9 @@ struct vipu_clusters {
 };
 
 void vipu_clusters_release(struct vipu_clusters *clusters);
-uint64_t vipu_domain_ipus(const struct vipu_cluster_domain *domain); /* mask of the IPUs it has */
+uint64_t vipu_domain_ipus(const struct vipu_cluster_domain *domain); /* mask of the agent's IPUs */
 
 struct vipu_cluster *vipu_clusters_find(const struct vipu_clusters *clusters, const char *id);
-/* The allocation of that name and the cluster it is part of. */
+/* The allocation of that name and its cluster. */
 const struct vipu_allocation *vipu_clusters_allocation(const struct vipu_clusters *clusters, const char *id,
                                                        const struct vipu_cluster **ret_cluster);

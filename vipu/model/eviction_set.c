@@ -44,8 +44,8 @@ static bool is_usable(const struct vipu_eviction_set *o, const struct window *w)
     return true;
 }
 
-/* The IPUs of all partitions that touch the window. Those have `turn` in `seen`, a number that no earlier
- * window had; more than `limit` is as good as too much. */
+/* The IPUs of all partitions that overlap the window. Those have `turn` in `seen`, a number that no earlier
+ * window had; any result above `limit` means too many. */
 static uint64_t cost_of(const struct vipu_eviction_set *o, const struct window *w, uint64_t limit,
                         uint64_t *seen, uint64_t turn)
 {

@@ -1,5 +1,5 @@
 /* Which partition uses which IPU of a row of IPU-Link domains, to find the partitions to remove so that
- * another fits, at the least cost in IPUs. Partitions are numbers below `count`. Pure; made for one question
+ * another fits, at the least cost in IPUs. Partitions are numbers below `count`. Pure; built for one query
  * and released after it. */
 #pragma once
 
@@ -25,7 +25,7 @@ static inline void vipu_eviction_set_auto(struct vipu_eviction_set *set)
     vipu_eviction_set_release(set);
 }
 
-/* Fills `blocker` (`count` entries) with the numbers of the cheapest set, ascending, and says how many and
- * what they cost in IPUs: none and 0 when it fits as it is. False when no removal makes room. */
+/* Fills `blocker` (`count` entries) with the ascending numbers of the cheapest set and returns how many
+ * there are and their cost in IPUs: none and 0 if it fits already. False if no removal makes it fit. */
 bool vipu_eviction_set_cheapest(const struct vipu_eviction_set *set, uint32_t size, uint32_t num_ilds,
                                 size_t *blocker, size_t *ret_count, uint64_t *ret_cost);

@@ -1,5 +1,5 @@
-/* What a controller says it has: allocations, clusters, and the room that is left in them. A copy for
- * showing, as it came over the wire; vipu/model/cluster.h is the hardware itself. Owned contents. */
+/* The inventory of a controller as received: allocations, clusters, and their capacity. For display only;
+ * vipu/model/cluster.h is the hardware itself. Owned contents. */
 #pragma once
 
 #include <stddef.h>
@@ -20,8 +20,8 @@ struct vipu_allocation_list {
 
 struct vipu_domain_entry {
     struct strv agents; /* those the caller may use */
-    uint32_t ipu_count; /* theirs */
-    uint32_t size;      /* of the domain, whoever may use its IPUs */
+    uint32_t ipu_count; /* of those allocations */
+    uint32_t size;      /* of the domain, of all allocations */
 };
 
 struct vipu_cluster_entry {
@@ -45,7 +45,7 @@ struct vipu_fit {
 struct vipu_capacity {
     uint32_t total_ipus;
     uint32_t free_ipus;
-    struct vipu_fit *fits; /* by rising size */
+    struct vipu_fit *fits; /* ascending by size */
     size_t fit_count;
 };
 

@@ -26,7 +26,7 @@ static void refresh(struct vipu_ledger *ledger, size_t first, size_t count)
     }
 }
 
-/* From the first domain that the allocation has a part of to the last one. */
+/* From the first to the last domain of which the allocation has a part. */
 static void allocation_state_init(struct vipu_allocation_state *state, const uint64_t *usable,
                                   size_t domain_count)
 {
@@ -64,7 +64,8 @@ void vipu_ledger_release(struct vipu_ledger *ledger)
     *ledger = (struct vipu_ledger){0};
 }
 
-/* How many IPUs from the first one on lie in its domain, and which; 0 when one is listed twice or is none. */
+/* How many IPUs from the first one on are in its domain, and which; 0 if one is listed twice or does not
+ * exist. */
 static size_t in_one_domain(const struct vipu_ipu *ipus, size_t count, uint64_t *ret_mask)
 {
     size_t n = 0;

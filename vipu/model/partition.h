@@ -1,10 +1,10 @@
-/* The nouns of V-IPU as the public user API has them: partitions, what one asks for, their state, and the
- * enumerations with the texts that tables and commands use. Plain data; no rules (see shape.h) and no
- * placement (see allocator.h).
+/* The types of the public V-IPU user API: partitions, requirements, states, and the enumerations with the
+ * texts that tables and commands use. Plain data, without rules (see shape.h) or placement (see
+ * allocator.h).
  *
- * Strings inside these structs are owned by them and never NULL after a decode or copy; the release functions
- * free the contents, accept NULL and zeroed structs, and leave a zeroed struct behind. An owner hands a
- * struct over by copying it and zeroing the original. */
+ * Strings inside these structs are owned by them and never NULL after a decode or copy; the release
+ * functions free the contents, accept NULL and zeroed structs, and leave a zeroed struct behind. To transfer
+ * ownership, copy the struct and zero the original. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +15,7 @@
 #define VIPU_AGENT_IPUS 4u /* an IPU-Machine, and so an agent, has this many */
 #define VIPU_DEFAULT_PORT 8090u
 
-/* The numbers are the wire's. Values outside the known ones survive a round trip and are shown as UNDEFINED.
- */
+/* The numbers are those of the protocol. Unknown values survive a round trip and are shown as UNDEFINED. */
 enum vipu_ready_state {
     VIPU_READY_UNDEFINED = 0,
     VIPU_READY_PENDING = 1,
@@ -85,8 +84,8 @@ struct vipu_partitions {
     size_t count;
 };
 
-/* What create asks for. Zero and NULL mean "not given". Everything is borrowed: the caller keeps it alive for
- * the call it is passed to. */
+/* The requirements of a create request. Zero and NULL mean "not given". Everything is borrowed: the caller
+ * keeps it alive for the call it is passed to. */
 struct vipu_requirements {
     const char *id;
     uint32_t size;
@@ -119,7 +118,7 @@ struct vipu_status {
 void vipu_partition_release(struct vipu_partition *partition);
 void vipu_partitions_release(struct vipu_partitions *list);
 void vipu_status_release(struct vipu_status *status);
-struct vipu_partition vipu_partition_copy(const struct vipu_partition *from); /* deep */
+struct vipu_partition vipu_partition_copy(const struct vipu_partition *from); /* deep copy */
 const struct vipu_partition *vipu_partitions_find(const struct vipu_partitions *list, const char *id);
 
 static inline void vipu_partitions_auto(struct vipu_partitions *list)
@@ -133,12 +132,12 @@ static inline void vipu_status_auto(struct vipu_status *status)
 }
 
 /* Texts. Unknown numbers read "UNDEFINED". */
-const char *vipu_ready_state_name(enum vipu_ready_state state);           /* "ACTIVE", as tables have it */
+const char *vipu_ready_state_name(enum vipu_ready_state state);           /* "ACTIVE", as in tables */
 const char *vipu_operation_state_name(enum vipu_operation_state state);   /* "CREATING" */
 const char *vipu_routing_name(enum vipu_routing routing);                 /* "RINGSWNC" */
 const char *vipu_gateway_routing_name(enum vipu_gateway_routing routing); /* "DEFAULT", "RING", "SWRING" */
 const char *vipu_sync_type_name(enum vipu_sync_type type);                /* "c2-compatible" */
-/* The reverse, case-insensitive; false when the text names nothing. */
+/* The reverse, case-insensitive; false if the text is unknown. */
 bool vipu_routing_parse(const char *text, enum vipu_routing *ret);
 bool vipu_gateway_routing_parse(const char *text, enum vipu_gateway_routing *ret);
 bool vipu_sync_type_parse(const char *text, enum vipu_sync_type *ret);

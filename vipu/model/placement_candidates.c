@@ -7,7 +7,7 @@ static bool is_given(const char *text)
     return text && *text;
 }
 
-/* Where a request that names a cluster or an allocation may go. Without a name: NULL and NULL, anywhere. */
+/* The cluster or allocation that a request names. Without a name: NULL and NULL, anywhere. */
 static bool named_place(const struct vipu_clusters *clusters, const struct vipu_requirements *r,
                         const struct vipu_cluster **ret_cluster,
                         const struct vipu_allocation **ret_allocation, struct strv *problems)
@@ -29,7 +29,7 @@ static bool named_place(const struct vipu_clusters *clusters, const struct vipu_
     return problems->count == before;
 }
 
-/* Every listed IPU is there once, and the logical numbers are 0 to size - 1, each once. */
+/* Every listed IPU occurs once, and the logical numbers are 0 to size - 1, each once. */
 static void check_listed(const struct vipu_cluster *cluster, const struct vipu_allocation *allocation,
                          const struct vipu_requirements *r, struct strv *problems)
 {
@@ -76,7 +76,7 @@ static bool has_switches(const struct vipu_cluster *cluster)
     return cluster->switched;
 }
 
-/* What a routing asks of a cluster's cables. */
+/* Which cables a routing requires of a cluster. */
 static const struct cabling {
     enum vipu_routing routing;         /* 0: any */
     enum vipu_gateway_routing gateway; /* 0: any */

@@ -1,5 +1,5 @@
-/* The clusters and allocations that a request can be placed in, by its cluster or allocation, its routing and
- * its listed IPUs; independent of what is free now. Pure. */
+/* The clusters and allocations that a request can be placed in, by its cluster or allocation, its routing
+ * and its listed IPUs; independent of what is free now. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct vipu_candidate {
     const struct vipu_allocation *allocation;
 };
 
-/* Adds what is wrong with the cluster, allocation, routing and IPUs that a request names; true when nothing
+/* Adds what is wrong with the cluster, allocation, routing and IPUs that a request names; true if nothing
  * is. */
 bool vipu_candidates_check(const struct vipu_clusters *clusters, const struct vipu_requirements *r,
                            struct strv *problems);
@@ -24,7 +24,7 @@ bool vipu_candidates_check(const struct vipu_clusters *clusters, const struct vi
 bool vipu_candidate_next(const struct vipu_clusters *clusters, const struct vipu_requirements *r, size_t *pos,
                          struct vipu_candidate *ret);
 
-/* The IPU in the mask of its domain; 0 when its number is none of a domain's. */
+/* The IPU in the mask of its domain; 0 if its number is out of range. */
 static inline uint64_t vipu_ipu_bit(const struct vipu_ipu *ipu)
 {
     return ipu->topology_id < VIPU_ILD_IPUS ? (uint64_t)1 << ipu->topology_id : 0;

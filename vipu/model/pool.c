@@ -7,10 +7,10 @@
 #include "vipu/model/placement_candidates.h"
 #include "vipu/model/shape.h"
 
-/* Clusters of one controller lie behind each other in one row of domains, with an empty domain between them,
- * so that no run of consecutive domains crosses from one cluster to the next. Partitions name clusters; the
- * agents do not say which cluster they are in, so domains that no partition has named yet belong to the last
- * cluster. */
+/* The clusters of one controller are laid out one after the other in one row of domains, with an empty
+ * domain between them, so that no run of consecutive domains crosses a cluster's end. Partitions name
+ * clusters; the agents do not say which cluster they are in, so domains that no partition has named yet
+ * belong to the last cluster. */
 struct vipu_pool_cluster {
     char *id;
     size_t first; /* domain in the row */
@@ -55,7 +55,7 @@ static struct named *cluster_of(struct clusters *clusters, const char *id)
     return &clusters->items[clusters->count++];
 }
 
-/* False when the ids ask for more domains than the controller has IPUs for. */
+/* False if the ids need more domains than the controller has IPUs for. */
 static bool gather(const struct vipu_partitions *list, uint32_t domains_max, struct clusters *ret)
 {
     for (size_t p = 0; p < list->count; p++) {
@@ -87,7 +87,8 @@ static bool gather(const struct vipu_partitions *list, uint32_t domains_max, str
     return true;
 }
 
-/* Lays the clusters out and returns what exists: one mask per domain of the row. Yours. */
+/* Lays out the clusters and returns the IPUs that exist: one mask per domain of the row. The caller frees
+ * it. */
 static uint64_t *lay_out(struct vipu_pool_view *view, const struct clusters *clusters, size_t *ret_count)
 {
     uint32_t left = view->total_ipus;
@@ -124,8 +125,8 @@ static size_t first_domain(const struct vipu_pool_view *view, const char *cluste
     return view->clusters[c].first;
 }
 
-/* Takes what the partitions have out of `free`. False when an id is out of range or given twice: such ids
- * place nothing. */
+/* Removes the partitions' IPUs from `free`. False if an id is out of range or given twice: then the
+ * placement is unknown. */
 static bool take_listed(const struct vipu_pool_view *view, const struct vipu_partitions *list, uint64_t *free)
 {
     for (size_t p = 0; p < list->count; p++) {
@@ -156,7 +157,7 @@ static void drop_row(struct vipu_pool_view *view)
     vipu_blocks_release(&view->blocks);
 }
 
-/* Whole domains for more than 64 IPUs; 0 for a size that no controller accepts. */
+/* Whole domains for more than 64 IPUs; 0 for an invalid size. */
 static uint32_t domains_for(uint32_t size)
 {
     if (!vipu_is_power_of_two(size))
@@ -191,7 +192,7 @@ uint32_t vipu_pool_capacity(const struct vipu_pool_view *view)
     return view->capacity;
 }
 
-/* What holds a large partition holds a small one. */
+/* A size fits wherever a larger one does. */
 bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size)
 {
     return vipu_is_power_of_two(size) && size <= view->capacity;
@@ -286,7 +287,7 @@ bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size)
     return true;
 }
 
-/* Who has what, and what could be had if they went. */
+/* Which partition uses which IPUs, and which IPUs could become free. */
 static struct vipu_eviction_set eviction_set_of(const struct vipu_pool_view *view,
                                                 const struct vipu_partitions *list)
 {

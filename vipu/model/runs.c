@@ -28,7 +28,8 @@ bool vipu_runs_keep_begins(uint64_t *set, size_t words, uint32_t length)
         any |= set[w];
     for (size_t shift = 1; shift < length && any; shift *= 2) {
         any = 0;
-        for (size_t w = 0; w < words; w++) { /* upward in place: a word needs itself and those after it */
+        for (size_t w = 0; w < words;
+             w++) { /* ascending, in place: a word needs only itself and those after it */
             set[w] &= moved_down(set, words, w, shift);
             any |= set[w];
         }
@@ -39,9 +40,9 @@ bool vipu_runs_keep_begins(uint64_t *set, size_t words, uint32_t length)
 void vipu_runs_keep_long(uint64_t *set, size_t words, uint32_t length)
 {
     if (!vipu_runs_keep_begins(set, words, length))
-        return; /* and the set is empty */
+        return; /* then the set is empty */
     for (size_t shift = 1; shift < length; shift *= 2)
-        for (size_t w = words; w-- > 0;) /* downward in place */
+        for (size_t w = words; w-- > 0;) /* descending, in place */
             set[w] |= moved_up(set, w, shift);
 }
 

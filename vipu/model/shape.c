@@ -34,7 +34,8 @@ static void check_id(const char *id, struct strv *problems)
         strv_pushf(problems, "the partition ID is too long: %zu bytes, limit %u", strlen(id), VIPU_ID_MAX);
     else if (id[strspn(id, allowed)])
         strv_push(problems, "the partition ID may contain only letters, digits, '.', '_' and '-'");
-    else if (*id == '.' || *id == '-') /* its files would be hidden, and its name an option to every tool */
+    else if (*id == '.' ||
+             *id == '-') /* such files would be hidden, and tools would take such a name for an option */
         strv_push(problems, "the partition ID must not begin with '.' or '-'");
 }
 
@@ -75,7 +76,7 @@ static void check_sync(const struct vipu_requirements *r, struct strv *problems)
         return;
     case VIPU_SYNC_POD_NATIVE_DEFAULT:
     case VIPU_SYNC_POD_NATIVE_REPLICATED_PIPELINE:
-        /* With explicit IPUs the original falls back to c2-compatible without a word. */
+        /* With explicit IPUs the original silently falls back to c2-compatible. */
         if (r->reconfigurable && !r->ipu_count)
             strv_pushf(problems, "a reconfigurable partition requires sync type c2-compatible, got %s",
                        vipu_sync_type_name(r->sync_type));

@@ -1,5 +1,6 @@
-/* The rules a partition's shape obeys, whoever placed it: powers of two, GCDs, replicas, IPU-Link domains,
- * sync types; and what follows from a shape: defaults, target options, device numbers. Pure. */
+/* The rules for the shape of a partition, independent of its placement: powers of two, GCDs, replicas,
+ * IPU-Link domains, sync types; and what follows from a shape: defaults, target options, device numbers.
+ * Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,19 +13,19 @@
 
 bool vipu_is_power_of_two(uint32_t n); /* false for 0 */
 
-/* Fills in what the user API documents as defaults (one domain, one GCD, one replica per GCD, sync type). A
- * size above 64 with num_ilds not given gets size / 64 domains. Routing is the controller's own choice:
+/* Fills in the documented defaults of the user API (one domain, one GCD, one replica per GCD, sync type). A
+ * size above 64 without num_ilds gets size / 64 domains. The controller chooses the routing:
  * vipu_routing_default. */
 struct vipu_requirements vipu_requirements_with_defaults(const struct vipu_requirements *given);
 
-/* Adds one sentence per rule that `requirements` (with defaults filled in) breaks; true when there is none.
- */
+/* Adds one sentence per rule that `requirements` (with defaults filled in) breaks; true if there is none. */
 bool vipu_requirements_check(const struct vipu_requirements *requirements, struct strv *problems);
 
 /* The routing a controller chooses for `ipus_per_domain` IPUs in each domain. */
 enum vipu_routing vipu_routing_default(uint32_t ipus_per_domain, bool torus);
 
-/* POPLAR_TARGET_OPTIONS for a partition: the JSON object PopRun logs, keys in its order. Yours. */
+/* POPLAR_TARGET_OPTIONS for a partition: the JSON object that PopRun logs, with the keys in its order. The
+ * caller frees it. */
 char *vipu_target_options(uint32_t size, uint32_t num_ilds, uint32_t num_gcds, enum vipu_routing routing);
 
 /* Number of the device that holds IPUs [group * size, (group + 1) * size) of a reconfigurable GCD of gcd_size

@@ -1,5 +1,5 @@
-/* vipu-server: a V-IPU controller over simulated IPUs. Options and configuration only; server.h has
- * the rest. */
+/* vipu-server: a V-IPU controller for simulated IPUs. Options and configuration only; server.h has the rest.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void report(const struct strv *problems)
         (void)fprintf(stderr, "%s\n", problems->items[i]);
 }
 
-/* Reads no further than the first line, and leaves no copy of it behind. */
+/* Reads no further than the first line, and wipes its buffer. */
 static int hash_key(void)
 {
     char line[ACCESS_KEY_MAX_BYTES + 2] = "";
@@ -157,7 +157,7 @@ static void print_manual(void)
     (void)fputs(str_text(&page), stdout);
 }
 
-/* Standard output is the whole use of --hash-key, --help and their like. */
+/* --hash-key, --help and the like are useless without standard output. */
 static bool is_printed(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     struct options options = {0};
     int status = EXIT_SUCCESS;
 
-    /* For the build, not for people. */
+    /* Hidden: for the build only. */
     if (argc > 1 && str_eq(argv[1], "__man")) {
         print_manual();
         return EXIT_SUCCESS;

@@ -17,13 +17,13 @@
 #include "vipu/wire/grpc/grpc_server.h"
 #include "vipu/wire/transport/tls_context.h"
 
-#define OTHER_DESCRIPTORS 320u /* storage, signals, and the admin endpoint's own connections */
+#define OTHER_DESCRIPTORS 320u /* storage, signals, and the connections of the admin endpoint */
 
 struct server {
     const struct setup_source *source;
     struct server_config config;    /* without the clusters */
-    struct vipu_clusters *clusters; /* where they are stays as it is: the controller points there */
-    struct tls_context *tls;        /* until the gRPC server has it */
+    struct vipu_clusters *clusters; /* their address is stable: the controller points there */
+    struct tls_context *tls;        /* until the gRPC server takes it over */
     struct loop *loop;
     struct controller controller;
     struct store *store;
@@ -98,7 +98,7 @@ static void warn_of_cleartext(const struct server_config *config)
         log_warn("access keys are sent unencrypted; configure tls");
 }
 
-/* A connection more than there are descriptors would wait unseen. */
+/* Connections beyond the limit of descriptors would wait in the backlog unseen. */
 static void allow_connections(uint32_t count)
 {
     const rlim_t want = (rlim_t)count + OTHER_DESCRIPTORS;
@@ -152,7 +152,7 @@ static bool start(struct server *server, struct err *err)
     return start_admin(server, err) && start_service(server, err);
 }
 
-/* The struct is emptied; the result is yours. */
+/* The struct is emptied; the caller owns the result. */
 static struct vipu_clusters *clusters_take(struct vipu_clusters *clusters)
 {
     struct vipu_clusters *taken = mem_dup(clusters, sizeof(*clusters));
@@ -182,7 +182,7 @@ static void change_clusters(struct server *server, struct server_config *config)
     clusters_free(next);
 }
 
-/* What the sockets and files that are open depend on. */
+/* The limits that depend on open sockets and files. */
 static void keep_fixed(const struct server *server, struct server_config *config)
 {
     AUTO(strv) struct strv changed = {0};
@@ -230,9 +230,9 @@ static void on_reload(void *ctx, int signum)
 static void stop(struct server *server)
 {
     server->is_ending = true;
-    admin_free(server->admin); /* it runs the loop once more, so all the others are still there */
-    /* Calls that wait for a transaction are answered first: what they changed is lost or saved, and they were
-     * told. */
+    admin_free(server->admin); /* runs the loop once more, so everything else still exists */
+    /* Calls that wait for a transaction get their response first: their change is saved, or they learn that
+     * it is lost. */
     methods_free(server->methods);
     grpc_server_free(server->grpc);
     controller_release(&server->controller);

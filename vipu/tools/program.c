@@ -90,7 +90,7 @@ int program_main(const struct program *program, int argc, char **argv, void *opt
     enum opts_result result;
     int status;
 
-    /* For the build, not for people. */
+    /* Hidden: for the build only. */
     if (argc > 1 && str_eq(argv[1], "__man"))
         return print_man(program);
     result = opts_parse(program->spec, argc, argv, program->env, false, options, &words, &problems);

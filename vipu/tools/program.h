@@ -1,16 +1,16 @@
-/* What gc-info and gc-monitor do alike: read the command line from a table, print, complain, and end with a
- * status that says what happened. */
+/* What gc-info and gc-monitor have in common: they read the command line from a table, print, report errors,
+ * and end with a status that says what happened. */
 #pragma once
 
 #include "base/core/opts.h"
 #include "base/core/str.h"
 #include "vipu/tools/devices/attach.h"
 
-#define PROGRAM_USAGE 2 /* exit status of a wrong command line */
+#define PROGRAM_USAGE 2 /* exit status after an invalid command line */
 
 struct program {
     const struct opts_spec *spec;
-    const char *summary; /* half a sentence, for the manual page */
+    const char *summary; /* a phrase for the manual page */
     const char *(*env)(const char *name);
     int (*run)(const struct program *program, const void *options);
 };
@@ -18,12 +18,12 @@ struct program {
 /* `options` is the zeroed struct of the table. Returns the exit status. */
 int program_main(const struct program *program, int argc, char **argv, void *options);
 
-/* For `run`; each returns the exit status that goes with it. */
+/* For `run`; each returns the matching exit status. */
 int program_print(const struct program *program, const struct str *out);
 int program_fail(const struct program *program, const char *sentence);
 int program_complain(const struct program *program, const struct strv *problems);
 
-/* ~/.ipuof.conf.d of the user. Yours. */
+/* ~/.ipuof.conf.d of the user. The caller frees it. */
 char *program_home_folder(const struct program *program);
 
 /* For the table of the struct `owner`, which has a char *run_dir. */
@@ -34,5 +34,5 @@ char *program_home_folder(const struct program *program);
         .help =                                                                                              \
             "directory where programs of this host lock their devices (default: /run/ipuof or /tmp/ipuof)"   \
     }
-/* The folder of the locks, where run_dir is that option. Borrowed. */
+/* The folder of the locks: run_dir, if the option is set. Borrowed. */
 const char *program_lock_folder(const struct program *program, const char *run_dir);

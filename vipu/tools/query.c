@@ -55,7 +55,7 @@ static void answer_attributes(const struct gcd_view *view, const struct device *
     const struct lock_record *attached = NULL;
     struct err ignored;
 
-    /* Attributes are known without locks; who is attached is a bonus. */
+    /* Attributes are known without locks; attached programs are optional. */
     if (attach_holders(folder, view->partition, view->gcd, view->ipu_count, &holders, &ignored))
         for (size_t i = 0; i < holders.count && !attached; i++) {
             const struct lock_record *holder = &holders.items[i];
@@ -68,7 +68,7 @@ static void answer_attributes(const struct gcd_view *view, const struct device *
     attributes_print(view, device, attached, out);
 }
 
-/* Only the program that is attached may look at tiles, so this one attaches. */
+/* Only an attached program may read tiles, so this one attaches. */
 static bool answer_tiles(const struct gcd_view *view, const struct device *device, const char *folder,
                          struct str *out, struct err *err)
 {

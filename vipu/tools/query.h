@@ -1,4 +1,4 @@
-/* What can be asked about the devices of the active partition, and the answers. */
+/* The queries about the devices of the active partition, and their results. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,9 +29,9 @@ struct query {
 };
 
 bool query_needs_device(enum query_kind kind);
-bool query_needs_attributes(enum query_kind kind); /* those that only a controller tells */
+bool query_needs_attributes(enum query_kind kind); /* those that only a controller has */
 
-/* Appends the answer to `out`; false with a sentence when there is none, and even then what is in `out` is to
- * be printed: a listing without devices is how users know a partition in error. `folder` has the locks. */
+/* Appends the result to `out`; false with a sentence if there is none. Even then `out` is to be printed: a
+ * listing without devices is how users see a partition in error. `folder` has the locks. */
 MUST_USE bool query_answer(const struct query *query, const struct discovery *found, const char *folder,
                            struct str *out, struct err *err);

@@ -30,7 +30,7 @@ static bool is_own(int fd)
     return fstat(fd, &about) == 0 && about.st_uid == geteuid();
 }
 
-/* It may be removed between any two steps by an instance that has already ended; then it is made again. */
+/* An instance that has already ended may remove it between any two steps; then it is created again. */
 bool host_cache_take(const char *path, int *ret, struct err *err)
 {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -45,7 +45,8 @@ bool host_cache_take(const char *path, int *ret, struct err *err)
             return err_errno(err, errno, "%s", path);
         if (!is_own(fd))
             return err_set(err, ERR_DENIED, "%s belongs to another user", path);
-        if (flock(fd, LOCK_SH) != 0 && errno != ENOLCK && errno != EOPNOTSUPP) /* nobody can sweep there */
+        if (flock(fd, LOCK_SH) != 0 && errno != ENOLCK &&
+            errno != EOPNOTSUPP) /* nothing can be cleaned up there */
             return err_errno(err, errno, "cannot lock %s", path);
         if (is_there(path, fd)) {
             *ret = fd;
@@ -56,8 +57,8 @@ bool host_cache_take(const char *path, int *ret, struct err *err)
     return err_set(err, ERR_BUSY, "%s keeps being removed", path);
 }
 
-/* Of two that leave at the same time one sees that it is the last: each gives up its own hold before it asks.
- */
+/* If two leave at the same time, one of them sees that it is the last: each releases its own lock before it
+ * checks. */
 void host_cache_leave(const char *path, int hold)
 {
     if (flock(hold, LOCK_EX | LOCK_NB) == 0 && is_there(path, hold))

@@ -20,10 +20,10 @@
 
 enum { WATCHERS = 2, FIRST_KEPT = STDERR_FILENO + 1 };
 
-/* What one of them sees. */
+/* The descriptors and ids of one watcher. */
 struct sight {
     struct pollfd daemon, instance; /* readable when they have ended */
-    pid_t group;                    /* of the instance; 0: none that is its own, or nobody is left in it */
+    pid_t group;                    /* of the instance; 0: it has none of its own, or it is empty */
 };
 
 static void look_after_group(struct sight *sight)
@@ -32,8 +32,7 @@ static void look_after_group(struct sight *sight)
         sight->group = 0;
 }
 
-/* Once the instance has ended the number of its group may be given to others as soon as the group is empty.
- */
+/* Once the instance has ended, the id of its process group may be reused as soon as the group is empty. */
 static void await_daemon(struct sight *sight)
 {
     struct pollfd both[] = {sight->daemon, sight->instance};
@@ -46,7 +45,7 @@ static void await_daemon(struct sight *sight)
     } while (poll(&sight->daemon, 1, sight->group ? LOOK_MS : -1) <= 0);
 }
 
-/* Asked first, then killed; what writes into the cache must be gone before that is removed. */
+/* SIGTERM first, then SIGKILL; programs that write into the cache must be gone before it is removed. */
 static void end_group(struct sight *sight)
 {
     static const int orders[] = {SIGTERM, SIGKILL};
@@ -61,7 +60,7 @@ static void end_group(struct sight *sight)
     }
 }
 
-/* Nobody may wait for the end of an output because of us, so all descriptors but these are closed. They get
+/* No reader of an output may have to wait for this process, so all other descriptors are closed. These get
  * the numbers from FIRST_KEPT on. */
 static void keep_only(int **fds, int count)
 {
@@ -90,8 +89,8 @@ static void watch(struct sight *sight, const struct host_cleanup *host_cleanup)
     _exit(EXIT_SUCCESS);
 }
 
-/* In a session of their own, for mpirun ends whole groups; and the host's, for an instance may count its
- * children. */
+/* In a session of their own, because mpirun ends whole groups, and orphaned, because an instance may count
+ * its children. */
 static void leave(struct sight *sight, const struct host_cleanup *host_cleanup)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

@@ -11,7 +11,7 @@ static int remove_entry(const char *path, const struct stat *about, int kind, st
     (void)about;
     (void)kind;
     (void)where;
-    (void)remove(path); /* what stays keeps its folder, and that is told */
+    (void)remove(path); /* what cannot be removed keeps its folder, and is reported */
     return 0;
 }
 

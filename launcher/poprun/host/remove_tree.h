@@ -1,7 +1,7 @@
-/* A directory with all that is in it. */
+/* Removes a directory tree. */
 #pragma once
 
 #include <stdbool.h>
 
-/* Links are removed, not followed. True when nothing is left, also when there was nothing. */
+/* Links are removed, not followed. True if nothing is left, also if it did not exist. */
 bool remove_tree(const char *path);

@@ -15,7 +15,7 @@ static bool is_named(const char *path)
     return slash && (str_has_prefix(slash + 1, "ompi.") || str_has_prefix(slash + 1, "prted."));
 }
 
-/* Version 4 has one directory around those of all runs of a user, which stays while there are others. */
+/* Version 4 has one directory around those of all runs of a user, which remains while there are others. */
 void session_dir_remove(const char *path)
 {
     const char *slash = strrchr(path, '/');

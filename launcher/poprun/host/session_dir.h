@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-/* The directory that Open MPI has told an instance; anything else, by its name, is left alone. */
+/* The directory that Open MPI passed to an instance; a directory with any other name is left alone. */
 void session_dir_remove(const char *path);
-/* That of an mpirun on this host, below the folder for temporary files. */
+/* The directory of an mpirun on this host, in the folder for temporary files. */
 void session_dir_remove_local(const char *folder, pid_t mpirun);

@@ -1,5 +1,5 @@
-/* The log of a run: lines like "10:10:50.154 1 POPRUN [D] text". What is done tells it; where a line goes is
- * the caller's, so that tests read it. */
+/* The log of a run: lines like "10:10:50.154 1 POPRUN [D] text". The caller decides where a line goes, so
+ * that tests can read it. */
 #pragma once
 
 #include <stdint.h>
@@ -22,6 +22,6 @@ struct run_log_stamp {
     int64_t pid;
 };
 
-/* A whole line, with its end. */
+/* A complete line, with its newline. */
 void run_log_line(const struct run_log_stamp *stamp, enum run_log_level level, const char *text,
                   struct str *out);

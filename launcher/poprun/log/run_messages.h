@@ -1,5 +1,5 @@
-/* What a run tells of itself, in the words that Graphcore's PopRun logs: each function is one step of it, in
- * this order. The text says what was decided; the deciding is elsewhere. Pure. */
+/* The log messages of a run, in the words of Graphcore's PopRun: each function is one step of it, in this
+ * order. They report decisions that are made elsewhere. Pure. */
 #pragma once
 
 #include "base/core/err.h"
@@ -12,10 +12,10 @@ void run_message_only_partition(const struct run_log *run_log, const char *id);
 void run_message_connecting(const struct run_log *run_log, const char *host, uint32_t port);
 void run_message_status(const struct run_log *run_log, const char *id);
 void run_message_exists(const struct run_log *run_log, const struct vipu_partition *partition);
-/* Ready to be used. */
+/* Ready to use. */
 void run_message_partition(const struct run_log *run_log, const struct vipu_partition *partition);
-/* Which target options there are and which ones count; the text is yours. `partition` and `parent` may be
- * NULL. ERR_INVALID: those of the environment make no sense. */
+/* Which target options are set and which ones apply; the caller frees the text. `partition` and `parent` may
+ * be NULL. ERR_INVALID: those of the environment are invalid. */
 MUST_USE bool run_message_targets(const struct run_log *run_log, const char *environment,
                                   const struct vipu_partition *partition, const struct parent *parent,
                                   uint32_t num_instances, char **ret, struct err *err);

@@ -1,6 +1,6 @@
-/* poprun_numa_wrapper PROGRAM [ARG]...: takes its instance's share of the host's NUMA nodes - CPUs bound,
- * memory preferred - and becomes the program. On another host than poprun's it leaves watchers behind. It
- * never fails a launch for lack of what it cannot find out. */
+/* poprun_numa_wrapper PROGRAM [ARG]...: takes its instance's share of the host's NUMA nodes (binds CPUs,
+ * prefers their memory) and executes the program. On another host than poprun's it starts watchers first. It
+ * never fails a launch because something could not be determined. */
 #include "launcher/poprun/numa_wrapper/main.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static void unset(const char *names)
         (void)unsetenv(name);
 }
 
-/* Without the cache the program compiles for itself, which is slow but right. */
+/* Without the cache the program compiles for itself, which is slow but correct. */
 static void make_cache(struct host_cleanup *host_cleanup)
 {
     const char *path = getenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);

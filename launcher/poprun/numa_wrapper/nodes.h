@@ -1,5 +1,5 @@
-/* The NUMA nodes of this host as the kernel lists them in a folder. Nodes that cannot be read, or have no CPU
- * that may be used, are left out: there is nothing to bind an instance to. */
+/* The NUMA nodes of this host as the kernel lists them in a folder. Nodes that cannot be read, or have no
+ * CPU that may be used, are left out: there is nothing to bind an instance to. */
 #pragma once
 
 #include "launcher/poprun/plan/numa.h"
@@ -11,7 +11,7 @@ struct nodes {
     uint32_t count;
 };
 
-/* CPUs are cut to those that are allowed. Whoever reads releases. */
+/* CPUs are restricted to the allowed ones. The caller releases the result. */
 void nodes_read(const char *folder, const struct cpu_set *allowed, struct nodes *ret);
 void nodes_release(struct nodes *nodes);
 

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Version 4 is orterun; from 5 on mpirun is a program that hands over to prterun. That one's "core" refuses
- * more instances than cores, whatever is permitted; its slots are cores too. */
+/* Version 4 is orterun; from 5 on mpirun starts prterun. Its "core" refuses more instances than cores,
+ * whatever is allowed; its slots are cores too. */
 static const struct mpi_dialect dialects[] = {
     {"orterun", "OMPI_MCA_plm_rsh_agent", "oob_tcp_if_include", "core", "", false, "ssh : rsh : false"},
     {NULL, "PRTE_MCA_plm_ssh_agent", "prte_if_include", "slot", ":oversubscribe", true, NULL},

@@ -1,8 +1,8 @@
 /* The options of poprun: one table. The command line, configuration files, --help, the manual page, shell
- * completion and the tests that compare them with docs/poprun.md walk the same rows. Names, defaults and
- * forms are those of Graphcore's PopRun, which has them from Boost.Program_options: a bool takes a value, a
- * name may be shortened as long as it stays unambiguous, a long name may have one dash. That is why this is
- * not base/core/opts. Pure. */
+ * completion and the tests that compare them with docs/poprun.md use the same rows. Names, defaults and
+ * formats are those of Graphcore's PopRun, which uses Boost.Program_options: a bool takes a value, a name
+ * may be shortened as long as it stays unambiguous, a long name may have one dash. Therefore this is not
+ * base/core/opts. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,22 +30,22 @@ struct option_row {
     size_t offset;        /* in struct poprun_options */
     const char *fallback; /* text form of the default, or NULL */
     const char *arg;      /* name of the value; NULL for OPTION_SWITCH */
-    const char *help;     /* half a sentence */
+    const char *help;     /* a phrase without period */
     uint32_t min, max;    /* OPTION_COUNT */
     const char *const *choices;
-    bool is_fleeting; /* of this call only: never in a configuration file */
+    bool is_fleeting; /* only for this call: never in a configuration file */
 };
 
 extern const struct option_row option_rows[]; /* ends with name NULL */
 
 #define OPTION_MAX 64u /* more than there are rows */
 
-const struct option_row *option_find(const char *name); /* the whole name, or NULL */
+const struct option_row *option_find(const char *name); /* the full name, or NULL */
 const struct option_row *option_of_letter(char letter);
-/* The whole name, or a beginning that only one option has. ERR_NOT_FOUND: none has it; ERR_INVALID: several.
- */
+/* The full name, or an unambiguous prefix. ERR_NOT_FOUND: unknown; ERR_INVALID: ambiguous. */
 MUST_USE bool option_match(const char *name, size_t len, const struct option_row **ret, struct err *err);
 size_t option_index(const struct option_row *row);
 
-/* Sets the row's place in `target`, a struct poprun_options. ERR_INVALID names the option and what fits. */
+/* Sets the row's field of `target`, a struct poprun_options. ERR_INVALID names the option and valid values.
+ */
 MUST_USE bool option_set(const struct option_row *row, void *target, const char *text, struct err *err);

@@ -109,7 +109,7 @@ static bool exports_directory(const struct strv *words)
     return false;
 }
 
-/* Adds the words of each text; "N:words" when they are for one instance. */
+/* Adds the words of each string; "N:words" if they are for one instance. */
 static void split_all(const struct strv *texts, const char *name, uint32_t instances, struct strv *words,
                       struct strv *problems)
 {
@@ -127,7 +127,7 @@ static void split_all(const struct strv *texts, const char *name, uint32_t insta
     }
 }
 
-/* It would begin another program, which poprun knows nothing of. */
+/* It would start another program, unknown to poprun. */
 static void check_mpi_words(const struct strv *words, struct strv *problems)
 {
     for (size_t i = 0; i < words->count; i++)

@@ -1,5 +1,5 @@
-/* What poprun was asked for, typed and checked: the values of the rows of option.h. Pure; the environment is
- * a parameter. Whoever fills it releases it. */
+/* The options of a run, typed and checked: the values of the rows of option.h. Pure; the environment is a
+ * parameter. The caller releases them. */
 #pragma once
 
 #include "base/core/str.h"
@@ -40,7 +40,7 @@ struct poprun_options {
     char *vipu_partition;
     uint32_t vipu_partition_attempts;
     bool update_partition;
-    bool reset_partition; /* means something only when given */
+    bool reset_partition; /* valid only if given */
     bool remove_partition;
     char *vipu_cluster;
     char *vipu_allocation;
@@ -52,7 +52,7 @@ struct poprun_options {
     int process_placement; /* enum placement */
     bool numa_aware;
     bool print_topology;
-    uint32_t only_output_from_instance; /* means something only when given */
+    uint32_t only_output_from_instance; /* valid only if given */
     bool offline_mode;
     char *host_subnet;
     char *sync_type;
@@ -67,11 +67,11 @@ struct poprun_options {
 /* Defaults, then the settings in their order; `target` is zeroed. One sentence per mistake. */
 void poprun_options_fill(const struct settings *settings, struct poprun_options *target,
                          struct strv *problems);
-/* What contradicts itself, or the environment. */
+/* Reports options that contradict each other, or the environment. */
 void poprun_options_check(const struct poprun_options *options, const struct strv *program,
                           const char *(*env)(const char *), struct strv *problems);
 bool poprun_is_given(const struct poprun_options *options, const char *name);
-/* The strategy, --numa-aware counted in. */
+/* The strategy, with --numa-aware taken into account. */
 enum placement poprun_placement(const struct poprun_options *options);
 void poprun_options_release(struct poprun_options *options);
 

@@ -34,7 +34,7 @@ void settings_add(struct settings *settings, const struct option_row *row, const
         add(settings, row, value, where);
 }
 
-/* One walk over argv. */
+/* One pass over argv. */
 struct walk {
     struct settings *settings;
     char *const *argv;
@@ -43,7 +43,7 @@ struct walk {
     struct strv *problems;
 };
 
-/* So that "--host --num-replicas 2" is noticed. Any other word may be a value: mpirun's options are. */
+/* Detects "--host --num-replicas 2". Any other word may be a value: mpirun's options are. */
 static bool is_own_option(const char *word)
 {
     AUTO(mem) char *name = NULL;
@@ -54,7 +54,7 @@ static bool is_own_option(const char *word)
     return option_find(name) != NULL;
 }
 
-/* `attached` is what follows in the same word, or NULL. */
+/* `attached` is the rest of the same word, or NULL. */
 static void take(struct walk *walk, const struct option_row *row, const char *attached)
 {
     bool has_next = walk->at + 1 < walk->argc && !is_own_option(walk->argv[walk->at + 1]);

@@ -1,10 +1,10 @@
-/* What was given, before it means anything: options with their values as text, and the program to run. The
- * command line and a configuration file give settings; of two that are laid over each other the upper wins,
- * option by option. Pure.
+/* The given options before they are interpreted: options with their values as strings, and the program to
+ * run. The command line and a configuration file give settings; merged, the upper ones override the lower
+ * ones, option by option. Pure.
  *
- * A configuration file has one `name=value` a line. Lines that are empty or begin with # are skipped; a
- * bare value ends before blanks that are followed by #; a value in double quotes may hold anything, with \n,
- * \t, \" and \\ written so. Options that may be repeated have a line for each use. `program=` and
+ * A configuration file has one `name=value` per line. Empty lines and lines that start with # are skipped;
+ * an unquoted value ends before a # that follows a space; a value in double quotes may contain anything,
+ * with the escapes \n, \t, \" and \\. Options that may be repeated have a line for each use. `program=` and
  * `program-arg=` are the program and its arguments. */
 #pragma once
 
@@ -28,16 +28,16 @@ struct settings {
     struct strv program; /* and its arguments */
 };
 
-/* argv[1..]: options up to the first word that is none; that one is the program, and all after it its
+/* argv[1..]: options up to the first word that is not an option; that one is the program, and the rest its
  * arguments. One sentence per mistake. */
 void settings_read_words(struct settings *settings, int argc, char *const *argv, struct strv *problems);
 void settings_read_file(struct settings *settings, struct slice text, const char *name,
                         struct strv *problems);
-/* Each option that `upper` has replaces all of `lower`; so does a program, with its arguments. */
+/* Each option in `upper` replaces all uses in `lower`; so does a program, with its arguments. */
 void settings_overlay(struct settings *lower, const struct settings *upper);
-/* The text of a configuration file; what is of one call only is left out. */
+/* The content of a configuration file; options that are only for this call are left out. */
 void settings_write(const struct settings *settings, struct str *out);
-/* Adds one use; only options that may be repeated, and switches, may come twice. `where` may be NULL. */
+/* Adds one use; only options that may be repeated, and switches, may occur twice. `where` may be NULL. */
 void settings_add(struct settings *settings, const struct option_row *row, const char *value,
                   const char *where, struct strv *problems);
 bool settings_has(const struct settings *settings, const struct option_row *row);

@@ -9,14 +9,14 @@
 
 static const char blanks[] = " \t\r";
 
-/* Where a file is read. */
+/* The position in a file. */
 struct place {
     const char *name;
     unsigned line;
     struct strv *problems;
 };
 
-/* What stands after the opening quote; false when the quote is not closed at the end of the line. */
+/* The value after the opening quote; false if the quote is not closed at the end of the line. */
 static bool unquote(const char *text, struct str *ret)
 {
     for (; *text && *text != '"'; text++) {
@@ -43,7 +43,7 @@ static void trim_end(char *text, size_t len)
     text[len] = '\0';
 }
 
-/* A comment begins at a # that follows a blank. */
+/* A comment starts at a # that follows a space. */
 static void cut_bare(char *text)
 {
     size_t len = 0;

@@ -11,7 +11,7 @@ static bool is_space(char c)
     return c && strchr(space, c);
 }
 
-/* From the opening quote at *text to behind the closing one. */
+/* Advances from the opening quote at *text to behind the closing one. */
 static bool take_quoted(const char **text, struct str *word)
 {
     char quote = **text;

@@ -21,7 +21,7 @@ enum { HELP_COLUMN = 44, HELP_WIDTH = 100 };
 static const char *const group_titles[] = {
     [OPTION_GENERIC] = "Generic options", [OPTION_LAUNCH] = "Configuration options"};
 
-/* The text from `column` on, broken at blanks before HELP_WIDTH; `used` columns of the line are taken. */
+/* The text from `column` on, wrapped before HELP_WIDTH; `used` columns of the line are taken. */
 static void add_wrapped(const char *text, size_t used, size_t column, struct str *out)
 {
     while (*text) {
@@ -110,7 +110,7 @@ static bool is_path(const struct option_row *row)
     return row->arg && (strcmp(row->arg, "FILE") == 0 || strcmp(row->arg, "DIR") == 0);
 }
 
-/* The words that may follow, with a blank between: "yes no", or "" when the table does not know. */
+/* The possible values, separated by spaces: "yes no", or "" if the table does not define them. */
 static void add_values(const struct option_row *row, struct str *out)
 {
     if (row->type == OPTION_BOOL)
@@ -148,7 +148,7 @@ static void add_bash(struct str *out)
                         "complete -F _poprun poprun\n");
 }
 
-/* In single quotes, and without what _arguments reads as its own. */
+/* In single quotes, and without the characters that are special to _arguments. */
 static void add_zsh_text(const char *text, struct str *out)
 {
     for (; *text; text++) {

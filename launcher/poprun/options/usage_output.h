@@ -1,5 +1,4 @@
-/* What poprun says of itself, all from option_rows: --help, the manual page, the shells' completion. Pure;
- * all append to `out`. */
+/* --help, the manual page and shell completion, generated from option_rows. Pure; all append to `out`. */
 #pragma once
 
 #include <stdbool.h>

@@ -6,16 +6,16 @@
 #include "base/core/mem.h"
 
 #define NAME_MAX_BYTES 253u
-#define PART_MAX_BYTES 4096u /* also bounds how deep brackets nest calls */
+#define PART_MAX_BYTES 4096u /* also limits how deep brackets nest calls */
 #define FILE_MAX_BYTES ((size_t)1024 * 1024)
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #define DIGITS "0123456789"
 
-/* What is being read. A function returns false when nothing more is to be read: there are too many hosts, or
+/* The state of a parse. A function returns false if nothing more is to be read: there are too many hosts, or
  * too many mistakes. */
 struct reading {
     struct strv *hosts, *problems;
-    const char *where; /* begins each problem */
+    const char *where; /* prefix of each problem */
     unsigned mistakes;
 };
 
@@ -47,7 +47,7 @@ static bool add(struct reading *r, const char *name)
 
 static bool expand(struct reading *r, const char *head, const char *rest);
 
-/* One part of a bracket: "3", "0-7" or "08-11". */
+/* One item of a bracket: "3", "0-7" or "08-11". */
 static bool expand_range(struct reading *r, const char *head, const char *part, const char *rest)
 {
     size_t width = strspn(part, DIGITS);
@@ -66,8 +66,8 @@ static bool expand_range(struct reading *r, const char *head, const char *part, 
     return true;
 }
 
-/* Every host that begins with head and goes on as rest says. A bracket has something in it: no endless calls.
- */
+/* Every host with the prefix head and the suffixes that rest describes. A bracket is never empty, so the
+ * recursion ends. */
 static bool expand(struct reading *r, const char *head, const char *rest)
 {
     const char *open = strchr(rest, '['), *close = open ? strchr(open, ']') : NULL;
@@ -90,7 +90,7 @@ static bool expand(struct reading *r, const char *head, const char *rest)
     return true;
 }
 
-/* A bracket with colons is no range. */
+/* A bracket with colons is not a range. */
 static bool read_part(struct reading *r, const char *part)
 {
     if (part[0] == '[' && strchr(part, ':'))

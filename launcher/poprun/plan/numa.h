@@ -12,7 +12,7 @@ struct cpu_set {
     uint64_t bits[NUMA_CPUS_MAX / 64];
 };
 
-/* A list as the kernel writes it: "0-3,8,10-11". False when it is none, or has a number too large. */
+/* A list in the kernel's format: "0-3,8,10-11". False if it is invalid, or a number is too large. */
 bool cpu_set_read(const char *text, struct cpu_set *ret);
 bool cpu_set_has(const struct cpu_set *set, uint32_t cpu);
 void cpu_set_add(struct cpu_set *set, uint32_t cpu);
@@ -20,16 +20,16 @@ bool cpu_set_is_empty(const struct cpu_set *set);
 void cpu_set_join(struct cpu_set *set, const struct cpu_set *more);
 void cpu_set_cut(struct cpu_set *set, const struct cpu_set *allowed);
 
-/* A node that has CPUs which may be used. */
+/* A node with CPUs that may be used. */
 struct numa_node {
     uint32_t number;
     struct cpu_set cpus;
 };
 
-/* Instance `index` of `count` gets of `nodes` nodes those from *ret_first up to, without, *ret_end: several,
- * or one that it shares when there are fewer nodes than instances. */
+/* Instance `index` of `count` gets those of `nodes` nodes from *ret_first up to, excluding, *ret_end:
+ * several, or a shared one if there are fewer nodes than instances. */
 void numa_share(uint32_t nodes, uint32_t index, uint32_t count, uint32_t *ret_first, uint32_t *ret_end);
-/* The same of these nodes: the CPUs to bind to, and the nodes whose memory is preferred. There is one at
- * least. */
+/* The same with the actual nodes: the CPUs to bind to, and the nodes whose memory is preferred. At least
+ * one. */
 void numa_place(const struct numa_node *nodes, uint32_t node_count, uint32_t index, uint32_t count,
                 struct cpu_set *ret_cpus, struct cpu_set *ret_nodes);

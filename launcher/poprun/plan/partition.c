@@ -8,7 +8,7 @@ static uint64_t job_ipus(const struct poprun_options *options)
     return (uint64_t)options->num_replicas * options->ipus_per_replica;
 }
 
-/* What would fit; yours. */
+/* Valid values; the caller frees the text. */
 static char *other_shape(const struct vipu_partition *p, const struct poprun_options *options, bool in_job)
 {
     uint64_t instance = job_ipus(options) / options->num_instances;

@@ -27,13 +27,13 @@ struct parent {
     uint32_t domain_size; /* IPUs of an IPU-Link domain */
 };
 
-/* ERR_CONFLICT tells what does not fit, and what would. V-IPU's own replica count does not matter.
- * `in_job`: in a pod of an IPUJob, whose spec has to change then. */
+/* ERR_CONFLICT says what does not fit, and what would. V-IPU's own replica count does not matter. `in_job`:
+ * in a pod of an IPUJob, whose spec has to change then. */
 MUST_USE bool partition_check(const struct vipu_partition *partition, const struct poprun_options *options,
                               uint32_t hosts, bool in_job, struct err *err);
 /* For a reconfigurable partition that partition_check has accepted. */
 struct parent partition_parent(const struct vipu_partition *partition, const struct poprun_options *options,
                                uint32_t hosts);
-/* What the partition and the parent say of the target, as JSON. Yours. */
+/* The partition's and the parent device's target options, as JSON. The caller frees it. */
 char *partition_target_options(const struct vipu_partition *partition, uint32_t num_instances);
 char *parent_target_options(const struct parent *parent);

@@ -8,12 +8,12 @@
 #include "launcher/poprun/host/wrapper_env.h"
 #include "popdist/contract.h"
 
-/* So many agents Open MPI runs at a time, unless it is told otherwise. */
+/* Open MPI runs at most so many agents at a time by default. */
 #define AGENTS_DEFAULT ((size_t)128)
 
-/* More instances than CPUs are permitted. And a daemon starts instances in its main thread: from another one,
- * it may see the end of a short one before it knows its number, and waits for it for ever (PRRTE's pull
- * request 2713). One version leaves the other's variables alone. */
+/* More instances than CPUs are allowed. And a daemon starts instances in its main thread: in another thread
+ * it may miss the end of a short one before it knows its process id, and wait for it for ever (PRRTE's pull
+ * request 2713). Each version ignores the other's variables. */
 static const char *const always[][2] = {
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
     {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
@@ -21,11 +21,11 @@ static const char *const always[][2] = {
     {"PRTE_MCA_odls_base_max_threads", "0"},
 };
 
-/* What one instance's part of the command is made from. */
+/* What one instance's part of the command is built from. */
 struct part {
     const struct plan_input *in;
     uint32_t instance;
-    struct strv local; /* the user's words for it */
+    struct strv local; /* the user's option for it */
     struct strv *argv;
 };
 
@@ -46,7 +46,7 @@ static void set_count(const struct part *part, const char *name, uint32_t value)
     strv_pushf(part->argv, "%s=%u", name, value);
 }
 
-/* The user's own words for it are right, whatever mpirun does with two. */
+/* The user's own options for it win, whatever mpirun does with two. */
 static void forward(const struct part *part, const char *name)
 {
     if (shell_words_exported(&part->local, name))
@@ -128,7 +128,7 @@ static bool is_quiet(const struct part *part)
            part->in->options->only_output_from_instance != part->instance;
 }
 
-/* What a run around this one, or a log-in, may have set there, and this run does not set. */
+/* What a surrounding run, or a login, may have set there, and this run does not set. */
 static void add_dropped(const struct part *part)
 {
     const struct plan_input *in = part->in;
@@ -166,7 +166,7 @@ static void add_wrapper(const struct part *part)
         return;
     if (!spread)
         set_text(part, WRAPPER_ENV_UNBOUND, "1");
-    /* Version 5 gives what the first instance has to those that say nothing else. */
+    /* Version 5 applies the first instance's settings to those that have none. */
     if (chosen)
         set_text(part, WRAPPER_ENV_QUIET, quiet ? "1" : "0");
     if (has_hosts)
@@ -213,7 +213,7 @@ static void add_instance(const struct part *part)
     add_words(part->argv, part->in->program);
 }
 
-/* The user's words are in argv already. */
+/* The user's options are in argv already. */
 static void place(const struct plan_input *in, struct strv *argv, const char *name, const char *value)
 {
     if (in->dialect->refuses_twice && shell_words_have_option(argv, name))
@@ -241,7 +241,7 @@ static void add_placement(const struct plan_input *in, struct strv *argv)
     place(in, argv, "bind-to", "core:overload-allowed");
 }
 
-/* By words or by variables for mpirun: then a network that was only found is not added. */
+/* Set by options or variables of mpirun: then a detected network is not added. */
 static bool names_interfaces(const struct plan_input *in)
 {
     static const char *const variables[] = {"OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_oob_tcp_if_exclude",
@@ -287,7 +287,7 @@ static bool add_head(const struct plan_input *in, struct strv *argv, struct err 
     return true;
 }
 
-/* What the user has set stays. */
+/* The user's settings are kept. */
 static void add_default(const struct plan_input *in, struct strv *variables, const char *name,
                         const char *value)
 {
@@ -295,7 +295,7 @@ static void add_default(const struct plan_input *in, struct strv *variables, con
         strv_pushf(variables, "%s=%s", name, value);
 }
 
-/* Users may know the agent by another version's name. */
+/* Users may set the agent by another version's name. */
 static void add_agent(const struct plan_input *in, struct strv *variables)
 {
     const char *given = rsh_agent_variable(in->env), *agent = given;
@@ -306,8 +306,8 @@ static void add_agent(const struct plan_input *in, struct strv *variables)
         add_default(in, variables, in->dialect->agent, agent);
 }
 
-/* A daemon that left its session and ended before it had called back would be awaited for ever. One that
- * stays keeps its agent, of which mpirun runs no more than it is told to: with more hosts it would hang. */
+/* mpirun would wait for ever for a daemon that left its session and ended before it had connected. One that
+ * stays keeps its agent, of which mpirun runs a limited number: with more hosts it would hang. */
 static void add_sessions(const struct plan_input *in, struct strv *variables)
 {
     static const char *const attached[] = {"OMPI_MCA_orte_leave_session_attached",
@@ -323,7 +323,7 @@ static void add_sessions(const struct plan_input *in, struct strv *variables)
         add_default(in, variables, agents[i], at_a_time);
 }
 
-/* mpirun warns when a variable that it shall forward is not there; an empty one means the same. */
+/* mpirun warns if a variable that it has to forward does not exist; an empty one has the same meaning. */
 static void add_variables(const struct plan_input *in, struct strv *variables)
 {
     static const char *const forwarded[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};

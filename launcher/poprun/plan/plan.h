@@ -1,6 +1,6 @@
-/* One mpirun command for a run: an instance each is a program of its own in it, with its environment. Pure,
- * and data: printable, comparable. The words are those that Graphcore's PopRun logs; what Open MPI needs
- * beyond them goes through mpirun's environment. */
+/* One mpirun command for a run: each instance is a program of its own in it, with its environment. Pure, and
+ * plain data: printable, comparable. The arguments are those that Graphcore's PopRun logs; whatever else
+ * Open MPI needs is set by mpirun's environment. */
 #pragma once
 
 #include "base/core/err.h"
@@ -11,15 +11,15 @@
 #include "launcher/poprun/plan/topology.h"
 
 struct plan_input {
-    const struct poprun_options *options; /* checked */
+    const struct poprun_options *options; /* validated */
     const struct strv *program;
     const struct topology *topology;
     const struct partition_view *view; /* NULL: no IPUs */
     const struct parent *parent;       /* NULL: none, or the partition is not reconfigurable */
     const char *target_options;        /* NULL: none */
     const char *cache_dir;             /* NULL: no cache */
-    bool cache_per_host;               /* instances make and remove plan_host_cache() on theirs */
-    const char *network;               /* for traffic between hosts; NULL: what Open MPI finds */
+    bool cache_per_host;               /* instances create and remove plan_host_cache() on their hosts */
+    const char *network;               /* for traffic between hosts; NULL: Open MPI chooses */
     const char *mpirun;                /* its path */
     const struct mpi_dialect *dialect;
     const char *(*env)(const char *name);
@@ -30,7 +30,7 @@ struct plan {
     struct strv variables; /* NAME=value, for mpirun itself */
 };
 
-/* ERR_INVALID when the words for mpirun cannot be split. */
+/* ERR_INVALID if the arguments for mpirun cannot be split. */
 MUST_USE bool plan_make(const struct plan_input *input, struct plan *ret, struct err *err);
 void plan_release(struct plan *plan);
 
@@ -39,9 +39,9 @@ static inline void plan_auto(struct plan *plan)
     plan_release(plan);
 }
 
-/* The run's own executable cache on a host, by the host's number. Yours. */
+/* The run's own executable cache on a host, by the host's number. The caller frees it. */
 char *plan_host_cache(const char *cache_dir, uint32_t host);
 
-/* Variables of poprun's environment that must not reach instances: those of a run around this one, and
+/* Variables of poprun's environment that must not reach instances: those of a surrounding run, and
  * IPUOF_CONFIG_PATH. */
 bool plan_excludes_variable(const char *entry);

@@ -30,7 +30,7 @@ static const char *chosen(const struct strv *words, const char *(*env)(const cha
     return variable ? variable : "ssh";
 }
 
-/* A list of several has colons between them; the first one is tried. */
+/* A list of several is separated by colons; the first one is tried. */
 void rsh_agent_choose(const struct strv *global_words, const char *(*env)(const char *name),
                       struct strv *agent)
 {
@@ -42,7 +42,7 @@ void rsh_agent_choose(const struct strv *global_words, const char *(*env)(const 
         strv_push(agent, "ssh");
 }
 
-/* The last line that says something, which is the reason; the lines before are warnings. */
+/* The last line with text is the reason; the lines before are warnings. */
 static char *last_line(const char *printed)
 {
     size_t end = strlen(printed), start;

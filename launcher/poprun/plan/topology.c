@@ -8,7 +8,7 @@
 
 enum { LABEL_WIDTH = 11 };
 
-/* Which block a replica is in, and what is written into it; yours. */
+/* The block of a replica, and the text in it; the caller frees it. */
 typedef uint32_t (*block_fn)(const struct topology *t, uint32_t replica);
 typedef char *(*label_fn)(const struct topology *t, uint32_t block, size_t room);
 
@@ -89,7 +89,7 @@ static void repeat(char c, size_t count, struct str *out)
         (void)str_addc(out, c);
 }
 
-/* The text in the middle of `width` columns, a blank at each side; cut when it is too long. */
+/* The text centred in `width` columns, with a space on each side; truncated if it is too long. */
 static void add_cell(const char *text, size_t width, struct str *out)
 {
     size_t room = width - 2, len = strlen(text);

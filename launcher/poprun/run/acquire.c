@@ -6,11 +6,11 @@
 #include "launcher/poprun/log/run_messages.h"
 #include "vipu/model/shape.h"
 
-/* An acquisition under way. */
+/* The state of an acquisition. */
 struct step {
     const struct acquisition *a;
     struct vipu_sync_client *client;
-    char *id; /* of the partition that is wanted */
+    char *id; /* of the requested partition */
 };
 
 static bool is_in_job(const struct acquisition *a)
@@ -67,7 +67,7 @@ static bool require(const struct step *step, struct vipu_requirements *ret, stru
     return true;
 }
 
-/* What a partition of these requirements would be like. */
+/* What a partition with these requirements would be like. */
 static struct vipu_partition describe(const struct vipu_requirements *r)
 {
     return (struct vipu_partition){.id = mem_strdup(r->id),
@@ -92,7 +92,7 @@ static bool create_once(const struct step *step, const struct vipu_requirements 
     cleanup_note(left->partition, sizeof(left->partition), step->id);
     if (vipu_sync_create(step->client, requirements, err))
         return vipu_sync_wait_active(step->client, step->id, err);
-    /* Refused: nothing was made, and one of that name is somebody else's. */
+    /* Nothing was created, and a partition of that name belongs to another user. */
     if (err->kind != ERR_TIMEOUT && err->kind != ERR_IO && err->kind != ERR_INTERNAL)
         left->partition[0] = '\0';
     return false;
@@ -147,7 +147,7 @@ static bool replace(const struct step *step, struct vipu_partition *ret, struct 
     return create(step, ret, err);
 }
 
-/* A partition that is there becomes active, after a reset where one is due. */
+/* An existing partition becomes active, after a reset if one is due. */
 static bool ready(const struct step *step, const struct vipu_partition *partition, struct err *err)
 {
     const struct poprun_options *options = step->a->options;
@@ -184,7 +184,7 @@ static bool use(const struct step *step, const struct vipu_partition *found, str
     return true;
 }
 
-/* The one that is asked for, or the only one. */
+/* The requested one, or the only one. */
 static bool choose(struct step *step, const struct vipu_partitions *list, struct err *err)
 {
     const char *asked = asked_id(step->a);

@@ -1,6 +1,7 @@
-/* The partition of a run, as the guide has it (section 2.8): found, reset, created or replaced, and active in
- * the end. It asks one thing after the other and logs what it does. What it creates is noted in `left` first.
- * It never creates a reconfigurable partition, and removes one only where --update-partition allows it. */
+/* Acquires the partition of a run, as in section 2.8 of the guide: it is found, reset, created or replaced,
+ * and finally active. It does one step after the other and logs them. What it creates is noted in `left`
+ * first. It never creates a reconfigurable partition, and removes one only if --update-partition allows it.
+ */
 #pragma once
 
 #include "base/core/err.h"
@@ -17,9 +18,9 @@ struct acquisition {
     const struct run_log *run_log;
     struct cleanup *left;
     uint32_t hosts;
-    bool dry; /* change nothing: what would be created is only described */
+    bool dry; /* change nothing: only describe what would be created */
 };
 
-/* Yours to release. ERR_CONFLICT, ERR_NOT_FOUND: the message says which option would do; others as the
- * controller has them. */
+/* The caller releases the result. ERR_CONFLICT, ERR_NOT_FOUND: the message says which option helps; other
+ * errors are the controller's. */
 MUST_USE bool acquire_partition(const struct acquisition *a, struct vipu_partition *ret, struct err *err);

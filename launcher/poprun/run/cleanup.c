@@ -28,7 +28,7 @@ static void remove_directory(const char *path, const struct run_log *run_log)
         run_log_write(run_log, RUN_LOG_WARNING, "Cannot remove the executable cache %s", path);
 }
 
-/* On several hosts some of them may be on this one, or on storage that all have; watchers do the others. */
+/* Some of several hosts may be this one, or share its storage; watchers clean up the others. */
 static void remove_cache(struct cleanup *left, const struct run_log *run_log)
 {
     if (left->cache_hosts == 0)

@@ -22,11 +22,11 @@
 
 enum { AT_ONCE = 32 };
 
-/* One host being asked. */
+/* The check of one host. */
 struct probe {
     const char *host;
-    pid_t pid;          /* -1: there is nobody to wait for */
-    int fd;             /* what it prints as errors */
+    pid_t pid;          /* -1: there is nothing to wait for */
+    int fd;             /* its standard error */
     struct str printed; /* the beginning of that */
 };
 
@@ -72,7 +72,7 @@ static void fill_words(const struct strv *agent, const char *host, struct strv *
     strv_push(words, "true");
 }
 
-/* The child has nothing to read and may not keep what is blocked here. */
+/* The child has no input and may not inherit the blocked signals. */
 static int spawn(struct strv *words, int error_fd, pid_t *ret)
 {
     posix_spawn_file_actions_t files;
@@ -122,7 +122,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Takes what is there; false at the end. */
+/* Reads what is available; false at the end. */
 static bool take_printed(struct probe *probe)
 {
     struct pollfd ready = {.fd = probe->fd, .events = POLLIN};
@@ -137,8 +137,8 @@ static bool take_printed(struct probe *probe)
     return got > 0;
 }
 
-/* True when it ended well. A background process of the agent may hold the pipe: the agent's own end counts.
- */
+/* True if it succeeded. A background process of the agent may hold the pipe: only the agent's own end
+ * counts. */
 static bool probe_await(struct probe *probe, int64_t end_ms)
 {
     bool open = true;

@@ -33,7 +33,7 @@ void mpirun_block_signals(void)
     struct sigaction fallback = {.sa_handler = SIG_DFL};
     sigset_t set;
 
-    /* An inherited SIG_IGN for SIGCHLD would throw exit statuses away. */
+    /* An inherited SIG_IGN for SIGCHLD would discard exit statuses. */
     sigaction(SIGCHLD, &fallback, NULL);
     mpirun_watched(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
@@ -93,15 +93,15 @@ static void fill_environment(const struct plan *plan, struct strv *env)
 struct child {
     pid_t mpirun;
     pid_t guard;
-    pid_t *noted; /* where it leaves its number for others */
+    pid_t *noted; /* shared memory for its process id */
     bool has_own_group;
-    unsigned requests; /* to end */
+    unsigned requests; /* to terminate */
     struct heard {
         unsigned from_guard, by_itself;
     } heard[NSIG];
 };
 
-/* With a terminal mpirun stays in its foreground, where it may read and is stopped by its keys. */
+/* With a terminal mpirun stays in the foreground, where it may read and receives the terminal's signals. */
 static bool has_terminal(void)
 {
     AUTO(fd) int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -109,9 +109,9 @@ static bool has_terminal(void)
     return terminal >= 0;
 }
 
-/* mpirun that is called by a path with folders puts its own folder before the instances' PATH. That is right
- * for one in a place of its own, which other hosts would not find; but the system's folder would hide what
- * stands before it, such as the python3 of a virtual environment. */
+/* If mpirun is called by a path with folders, it puts its own folder before the instances' PATH. That is
+ * right for one in a special location, which other hosts would not find; but the system's folder would hide
+ * what precedes it, such as the python3 of a virtual environment. */
 static char *name_for_itself(char *path)
 {
     static const char *const system[] = {"/usr/bin/", "/bin/", "/usr/local/bin/"};
@@ -123,8 +123,9 @@ static char *name_for_itself(char *path)
     return path;
 }
 
-/* In the child. Without us mpirun is told to end, and ends what it has started. Where it may have a group of
- * its own, a signal to ours reaches it once, from us: it takes a second one for impatience. */
+/* In the child. If this process dies, mpirun gets SIGTERM, and ends what it has started. Where possible it
+ * has its own process group, so that a signal to this group reaches it only once, through this process: it
+ * takes a second one as an order to end at once. */
 static void become(const struct child *child, char **argv, char **envp, pid_t parent)
 {
     char *path = argv[0];
@@ -147,7 +148,7 @@ static int status_of(int wait_status)
     return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
-/* True when it is over; other children are orphans that ended. */
+/* True when mpirun has ended; other children are orphans. */
 static bool reap(pid_t mpirun, int *ret)
 {
     int wait_status;
@@ -163,8 +164,8 @@ static bool reap(pid_t mpirun, int *ret)
     return over;
 }
 
-/* A signal to our whole group comes by itself and once more from the guard, who got it too. So each way is
- * counted, and only what raises the higher count is news. */
+/* A signal to the whole group arrives directly and once more from the guard, which received it too. So both
+ * ways are counted, and only a higher count is a new signal. */
 static bool is_news(struct child *child, int number, bool is_from_guard)
 {
     struct heard *heard = &child->heard[number];
@@ -173,7 +174,7 @@ static bool is_news(struct child *child, int number, bool is_from_guard)
     return ++*(is_from_guard ? &heard->from_guard : &heard->by_itself) > before;
 }
 
-/* What a terminal's key sends reaches mpirun without us; a second request to end is an order. */
+/* A terminal's signals reach mpirun directly; a second request to end must not be ignored. */
 static void pass_on(struct child *child, const siginfo_t *signal)
 {
     bool is_from_guard = signal->si_signo == MPIRUN_PASSED_ON;
@@ -187,7 +188,7 @@ static void pass_on(struct child *child, const siginfo_t *signal)
         (void)kill(child->mpirun, number);
 }
 
-/* When the guard was killed the time to end is short. */
+/* If the guard was killed, the time to end is short. */
 static void await(struct child *child, int *ret)
 {
     siginfo_t signal;

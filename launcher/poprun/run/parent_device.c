@@ -11,7 +11,7 @@ static bool try_device(const struct attach_request *request, const struct run_lo
     attachment_free(attachment);
     if (good || err->kind == ERR_BUSY)
         return good;
-    /* Programs that attach will meet the same obstacle, or none: they may see another folder. */
+    /* Programs that attach will meet the same problem, or none: they may use another folder. */
     run_log_write(run_log, RUN_LOG_WARNING, "Cannot list the attachments on this host: %s", err->msg);
     return true;
 }

@@ -12,7 +12,7 @@
 
 enum { DEVICES_MAX = 64, PORTS_MAX = 255 };
 
-/* The file's one line. Yours; NULL when it cannot be read. */
+/* The file's only line. The caller frees it; NULL if it cannot be read. */
 static char *read_line(const char *path)
 {
     AUTO(str) struct str text = {0};
@@ -23,7 +23,7 @@ static char *read_line(const char *path)
     return mem_strndup(str_text(&text), strcspn(str_text(&text), "\n"));
 }
 
-/* Of a port that is there; 0 when the kernel does not say. */
+/* Of an existing port; 0 if the kernel does not report it. */
 static bool read_state(const char *port, uint32_t *ret)
 {
     AUTO(mem) char *path = mem_printf("%s/state", port);

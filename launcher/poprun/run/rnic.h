@@ -1,5 +1,5 @@
-/* The RDMA ports of this host as Linux lists them below a folder, and the network of the first active one:
- * hosts of a Pod talk to each other there. Nothing is asked of the ports themselves. */
+/* The RDMA ports of this host as Linux lists them in a folder, and the network of the first active one, over
+ * which the hosts of a Pod communicate. The ports themselves are not accessed. */
 #pragma once
 
 #include <netinet/in.h>
@@ -13,10 +13,9 @@ struct rnic_network {
     struct in_addr address, mask;
 };
 
-/* False when no port is active or has an IPv4 address. Other ports are told. */
+/* False if no port is active or has an IPv4 address. Other ports are logged. */
 bool rnic_find_network(const char *folder, const struct run_log *run_log, struct rnic_network *ret);
-/* Whether all hosts are given by addresses in it: what a name stands for on other hosts, nobody knows here.
- */
+/* Whether all hosts are given by addresses in it: the addresses of names on other hosts are unknown here. */
 bool rnic_network_has(const struct rnic_network *network, const struct strv *hosts);
-/* Such as "10.5.0.0/16"; yours. */
+/* Such as "10.5.0.0/16"; the caller frees it. */
 char *rnic_network_text(const struct rnic_network *network);

@@ -48,7 +48,7 @@ static const char *temporary_folder(const struct run *run)
     return folder && *folder ? folder : "/tmp";
 }
 
-/* A name that nobody can know before. */
+/* An unpredictable name. */
 static bool name_cache(const struct run *run, struct err *err)
 {
     uint64_t number;
@@ -61,7 +61,7 @@ static bool name_cache(const struct run *run, struct err *err)
     return true;
 }
 
-/* Held until this process ends. */
+/* Locked until this process ends. */
 static bool make_cache(const struct run *run, struct err *err)
 {
     struct err cause;
@@ -74,7 +74,7 @@ static bool make_cache(const struct run *run, struct err *err)
     return true;
 }
 
-/* The instances of a host share what one of them has compiled, unless they are told otherwise. */
+/* The instances of a host share compiled executables by default. */
 static bool choose_cache(const struct run *run, const char **ret, struct err *err)
 {
     const char *asked = run->options->executable_cache_path;
@@ -85,7 +85,7 @@ static bool choose_cache(const struct run *run, const char **ret, struct err *er
     host_cache_sweep(temporary_folder(run));
     if (!name_cache(run, err))
         return false;
-    if (run->hosts->count) /* the instances make theirs */
+    if (run->hosts->count) /* the instances create theirs */
         run->left->cache_hosts = count_hosts(run);
     else if (!make_cache(run, err))
         return false;
@@ -103,7 +103,7 @@ static void show_topology(const struct run *run, const struct topology *topology
     run->print(str_text(&text));
 }
 
-/* The wrapper stands beside poprun, whatever PATH says; other programs of that name there come first. */
+/* The wrapper is installed beside poprun, whatever PATH contains; it is tried first. */
 static void find_wrapper(const struct run *run, struct plan *plan)
 {
     const char *path = run->env("PATH");
@@ -113,7 +113,7 @@ static void find_wrapper(const struct run *run, struct plan *plan)
         strv_pushf(&plan->variables, "PATH=%s%s%s", path ? path : "", path && *path ? ":" : "", folder);
 }
 
-/* Yours; NULL: no particular one. */
+/* The caller frees it; NULL: any. */
 static char *choose_network(const struct run *run)
 {
     const char *asked = run->options->host_subnet;
@@ -167,7 +167,7 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
     return plan_make(&input, ret, err);
 }
 
-/* Slurm's own agent starts mpirun's part on other hosts inside an allocation. */
+/* Inside an allocation Slurm's own agent starts mpirun's part on other hosts. */
 static bool check_hosts(const struct run *run, struct err *err)
 {
     const struct strv *global = &run->options->mpi_global_args;
@@ -179,7 +179,7 @@ static bool check_hosts(const struct run *run, struct err *err)
         if (!shell_words_split(global->items[i], &words, err))
             return false;
     rsh_agent_choose(&words, run->env, &agent);
-    /* In a launcher pod hosts are workers, whose names only the agent has to know. */
+    /* In a launcher pod hosts are workers, whose names only the agent can resolve. */
     hosts_check_reachable(run->hosts, &agent, !run->env(WORKERS_ENV_HOSTS), &problems);
     for (size_t i = 0; i < problems.count; i++)
         run_log_write(run->run_log, RUN_LOG_ERROR, "%s", problems.items[i]);

@@ -1,5 +1,4 @@
-/* One run of poprun from checked options to mpirun's exit status, with all it has to tell, and the clean-up.
- */
+/* One run of poprun from validated options to mpirun's exit status, with its log, and the cleanup. */
 #pragma once
 
 #include "base/core/err.h"
@@ -24,5 +23,5 @@ struct run {
 
 int run_perform(void *run); /* a struct run; the exit status */
 void run_clean_up(void *run);
-/* Plans, and prints topology and command in place of running it; nothing is changed. */
+/* Plans, and prints topology and command instead of running it; nothing is changed. */
 MUST_USE bool run_describe(const struct run *run, struct err *err);

@@ -19,7 +19,7 @@ static int run_in_child(const struct guarded_run *guarded_run, pid_t guard)
     return getppid() == guard ? guarded_run->run(guarded_run->ctx) : 1;
 }
 
-/* The keys of a terminal reach the runner without us. */
+/* A terminal's signals reach the runner directly. */
 static int await(pid_t runner)
 {
     siginfo_t signal;

@@ -1,6 +1,6 @@
-/* A run in a process of its own, the runner, with this one as its guard: whichever of the two is killed, the
- * other ends what was started and removes what was made. The guard does nothing else that could fail: it
- * passes signals on and waits. */
+/* A run in a process of its own, the runner, with this one as its guard: if either of the two is killed, the
+ * other ends what was started and removes what was created. The guard only passes signals on and waits, so
+ * that it has little to fail. */
 #pragma once
 
 #include "base/core/err.h"
@@ -11,5 +11,5 @@ struct guarded_run {
     void *ctx;
 };
 
-/* The exit status of the run. ERR_IO: no room for a process. */
+/* The exit status of the run. ERR_IO: a process could not be started. */
 MUST_USE bool guard_run(const struct guarded_run *guarded_run, int *ret, struct err *err);

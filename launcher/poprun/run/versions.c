@@ -10,7 +10,7 @@
 #define UV_TEXT(number) UV_TEXT_OF(number)
 #define UV_TEXT_OF(number) #number
 
-/* What it was built with. */
+/* The versions that it was built with. */
 static const struct {
     const char *name, *version;
 } parts[] = {

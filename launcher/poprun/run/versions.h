@@ -1,4 +1,4 @@
-/* What --version prints, in its three formats. Pure; appends to `out`. */
+/* The output of --version, in its three formats. Pure; appends to `out`. */
 #pragma once
 
 #include "base/core/str.h"

@@ -12,7 +12,7 @@ static const char *text_of(const char *(*env)(const char *), const char *name)
     return text && *text ? text : NULL;
 }
 
-/* As vipu itself does it: the file that is named must be there, the default one may be missing. */
+/* As in vipu: a named file must exist, the default one may be missing. */
 static bool read_settings(const char *(*env)(const char *), struct options *ret, struct err *err)
 {
     static char name[] = "vipu";

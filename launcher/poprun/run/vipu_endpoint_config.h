@@ -1,5 +1,5 @@
-/* Where the V-IPU controller is and who asks: options first, then the environment of a job
- * (IPUOF_VIPU_API_*), then all that `vipu` knows - its variables and its configuration file. */
+/* Address and credentials of the V-IPU controller: options first, then the environment of a job
+ * (IPUOF_VIPU_API_*), then those of `vipu`: its variables and its configuration file. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,9 +9,9 @@
 #include "vipu/client/endpoint.h"
 
 struct access {
-    struct vipu_endpoint endpoint; /* borrows from the rest */
+    struct vipu_endpoint endpoint; /* borrows from the other fields */
     char *host, *user_id, *access_key, *ca_file;
-    bool is_given; /* by options */
+    bool is_given; /* given by options */
 };
 
 MUST_USE bool vipu_endpoint_find(const struct poprun_options *options, const char *(*env)(const char *),

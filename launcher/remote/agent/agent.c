@@ -20,21 +20,21 @@
 #include "launcher/process/signal_fd.h"
 
 #define CALLERS_MAX 64u
-#define ACCEPT_BACKOFF_MS 100 /* until the next try when the system has no descriptor left */
+#define ACCEPT_BACKOFF_MS 100 /* until the next attempt if the system has no free descriptor */
 
 enum { WAIT_SIGNAL, WAIT_LISTENER, WAIT_CALLERS };
 
 struct agent {
     const struct agent_options *options;
     struct signals inherited;
-    struct identity own; /* with the newest attempt that was seen */
+    struct identity own; /* with the newest attempt that it has seen */
     struct psk_context *tls;
     int listener_fd, signals;
     struct pending_conn *pending_conns[CALLERS_MAX];
     size_t caller_count;
     uint64_t caller_number;
     struct session_table session_table;
-    pid_t command; /* the supervisor of the user's own; 0: it ended, or there is none */
+    pid_t command; /* the supervisor of the user's own command; 0: it has ended, or there is none */
     int status;
     bool is_ending;
     int64_t now_ms, accept_backoff_until_ms;
@@ -81,7 +81,7 @@ static void evict_one(struct agent *a)
     refuse(a, chosen);
 }
 
-/* False: there is none. */
+/* False: no connection is waiting. */
 static bool accept_one(struct agent *a)
 {
     struct conn_origin member = {.number = a->caller_number};
@@ -101,7 +101,7 @@ static bool accept_one(struct agent *a)
     return true;
 }
 
-/* As many at once as there is room for; the others wait in the kernel's queue for the next turn. */
+/* As many at once as the limit allows; the others wait in the kernel's queue for the next turn. */
 static void accept_connections(struct agent *a)
 {
     for (unsigned i = 0; i < CALLERS_MAX; i++) {
@@ -113,7 +113,7 @@ static void accept_connections(struct agent *a)
     }
 }
 
-/* What only the agent itself may hold. */
+/* What only the agent itself may keep open. */
 static void close_inherited(struct agent *a, const struct pending_conn *but)
 {
     for (size_t i = 0; i < a->caller_count; i++)
@@ -124,7 +124,7 @@ static void close_inherited(struct agent *a, const struct pending_conn *but)
     fd_auto(&a->signals);
 }
 
-/* In the child: dies with the agent, and is not hit by what is meant for the agent's process group. */
+/* In the child: dies with the agent, and is not affected by signals to the agent's process group. */
 static bool die_with_parent(pid_t agent, int signal)
 {
     (void)prctl(PR_SET_PDEATHSIG, (long)signal, 0L, 0L, 0L);
@@ -191,7 +191,7 @@ static void drop_caller(struct agent *a, size_t i)
     pending_conn_free(pending_conn);
 }
 
-/* From the last to the first, because one that goes is replaced by the last. */
+/* From the last to the first, because a removed entry is replaced by the last. */
 static void poll_pending(struct agent *a)
 {
     for (size_t i = a->caller_count; i-- > 0;) {
@@ -231,7 +231,7 @@ static void ended(struct agent *a, pid_t pid, int status)
     session_table_kill_strays(&a->session_table, a->command);
 }
 
-/* False when no descendants are left. */
+/* False if no descendants are left. */
 static bool reap(struct agent *a)
 {
     int status;
@@ -366,7 +366,7 @@ bool agent_serve(const struct agent_options *options, int *ret, struct err *err)
 
     *a = (struct agent){.options = options, .listener_fd = -1, .signals = -1, .now_ms = signals_now_ms()};
     signals_block(&a->inherited);
-    (void)descendants_become_subreaper(); /* kernels without it lose orphans only */
+    (void)descendants_become_subreaper(); /* kernels without it only lose orphans */
     begun = open_agent(a, err);
     while (begun && (reap(a) || !a->is_ending))
         await(a);

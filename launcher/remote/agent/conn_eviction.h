@@ -1,5 +1,6 @@
-/* Who makes room when too many wait to be let in: of the address that has most of them, the one that came
- * first. So a flood from one place pushes out itself, and a launcher elsewhere is let in. Pure. */
+/* Which unauthenticated connection is closed when there are too many: of the address with most of them, the
+ * oldest. So a flood from one address only evicts itself, and a launcher at another address can connect.
+ * Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -9,8 +10,8 @@
 
 struct conn_origin {
     uint8_t address[ENDPOINT_ADDRESS_BYTES];
-    uint64_t number; /* grows with every one that comes */
+    uint64_t number; /* increases with every connection */
 };
 
-/* The index of the one that goes; count is at least 1. */
+/* The index of the one to close; count is at least 1. */
 size_t conn_eviction_pick(const struct conn_origin *members, size_t count);

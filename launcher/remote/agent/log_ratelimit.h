@@ -1,5 +1,5 @@
-/* Whether a refusal is worth a line of the log: one line a minute for each reason, with the number of those
- * that were passed over since. A flood must not fill a node's disk. Pure. */
+/* Whether a rejection is logged: one line a minute for each reason, with the number of those that were
+ * suppressed since. A flood must not fill a node's disk. Pure. */
 #pragma once
 
 #include <stdint.h>

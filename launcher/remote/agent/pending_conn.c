@@ -25,7 +25,7 @@ struct pending_conn *pending_conn_new(struct psk_context *context, int fd, const
     return pending_conn;
 }
 
-/* Who has the key may know why it is turned away; nothing waits for it to take that. */
+/* A client with the key may know why it is rejected; it is not waited for. */
 static void explain(struct pending_conn *pending_conn)
 {
     struct err err;

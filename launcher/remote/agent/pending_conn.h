@@ -1,5 +1,5 @@
-/* Somebody who has connected to an agent and is not let in yet: it shakes hands, which proves that it has the
- * key, and says what it wants, all within a deadline and in bounded memory. */
+/* A connection to an agent that is not accepted yet: it performs the handshake, which proves that the client
+ * has the key, and sends its request, all within a deadline and in bounded memory. */
 #pragma once
 
 #include "launcher/remote/agent/conn_eviction.h"
@@ -16,7 +16,7 @@ struct pending_conn {
     const struct identity *own; /* the agent's; borrowed */
     struct identity identity;
     enum refusal refusal;
-    bool is_admitted; /* its identity is one of ours; whether it has the key is not known yet */
+    bool is_admitted; /* its identity is valid; whether it has the key is not known yet */
     bool is_linked;
     bool is_waiting; /* for the end of an older attempt */
     struct psk *tls;
@@ -26,16 +26,17 @@ struct pending_conn {
 
 enum pending_conn_state {
     PENDING_CONN_WAITING,
-    PENDING_CONN_READY,    /* `line` is to be run; the caller takes the connection */
-    PENDING_CONN_DONE,     /* it only asked whether we are here */
+    PENDING_CONN_READY,    /* `line` is to be run; the caller takes over the connection */
+    PENDING_CONN_DONE,     /* a probe: the client only asked whether the agent runs */
     PENDING_CONN_REJECTED, /* for `refusal` */
 };
 
-/* The socket moves in. */
+/* Takes ownership of the socket. */
 struct pending_conn *pending_conn_new(struct psk_context *context, int fd, const struct identity *own,
                                       int64_t now_ms);
-void pending_conn_free(struct pending_conn *pending_conn);   /* hangs up */
-void pending_conn_detach(struct pending_conn *pending_conn); /* in the process that does not go on with it */
+void pending_conn_free(struct pending_conn *pending_conn); /* closes the connection */
+void pending_conn_detach(
+    struct pending_conn *pending_conn); /* in the child that does not use the connection */
 
 int pending_conn_fd(const struct pending_conn *pending_conn);
 short pending_conn_events(const struct pending_conn *pending_conn);

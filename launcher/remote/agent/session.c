@@ -21,10 +21,10 @@
 
 enum stage {
     STAGE_RUNNING,
-    STAGE_DRAINING, /* the command ended; the last output goes out */
-    STAGE_PARTING,  /* the exit status is on its way */
-    STAGE_KEEPING,  /* the client has it; what was left behind lives on */
-    STAGE_CUTTING,  /* everything is to end */
+    STAGE_DRAINING, /* the command ended; its last output is being sent */
+    STAGE_PARTING,  /* the exit status is being sent */
+    STAGE_KEEPING,  /* the client has it; remaining processes live on */
+    STAGE_CUTTING,  /* all processes are being ended */
 };
 
 enum { WAIT_SIGNAL, WAIT_LINK, WAIT_IN, WAIT_OUT, WAIT_ERR, WAIT_COUNT };
@@ -34,7 +34,7 @@ struct session {
     bool is_linked;
     struct sink in;
     struct source out, err;
-    pid_t command; /* and its process group; 0: it ended, and the number may be used again */
+    pid_t command; /* and its process group; 0: it ended, and the id may be reused */
     int status;
     enum stage stage;
     int64_t deadline_ms, now_ms;
@@ -62,7 +62,7 @@ static void close_conn(struct session *s)
     unlink_streams(s);
 }
 
-/* A stopped process must run to act on it. */
+/* A stopped process must run to handle it. */
 static void terminate_all(void)
 {
     descendants_signal(SIGTERM, NULL, 0);
@@ -90,7 +90,7 @@ static void command_ended(struct session *s, int status)
         enter(s, STAGE_DRAINING, QUIET_MS);
 }
 
-/* False when no descendants are left. */
+/* False if no descendants are left. */
 static bool reap(struct session *s)
 {
     int status;
@@ -117,7 +117,7 @@ static void part(struct session *s)
     enter(s, STAGE_PARTING, NEVER);
 }
 
-/* What was left behind may hold the streams open: what is quiet for a while counts as ended. */
+/* Remaining processes may hold the streams open: a stream without output for a while counts as ended. */
 static void drain(struct session *s)
 {
     if ((s->out.fd < 0 && s->err.fd < 0) ||
@@ -127,7 +127,7 @@ static void drain(struct session *s)
         enter(s, STAGE_DRAINING, QUIET_MS);
 }
 
-/* False when it is over. */
+/* False when the session is over. */
 static bool advance(struct session *s, bool has_descendants)
 {
     switch (s->stage) {
@@ -194,7 +194,7 @@ static bool take_frames(struct session *s, struct err *err)
     return true;
 }
 
-/* Whatever ends the connection early means one thing: nobody waits for the command any more. */
+/* A connection that ends early always means that no client waits for the command any more. */
 static void turn_link(struct session *s)
 {
     struct err err;
@@ -257,7 +257,7 @@ static void await(struct session *s)
         turn_link(s);
 }
 
-/* The child's ends become this process's own streams for the moment that it takes to start the command. */
+/* The child's descriptors become this process's own standard streams while the command is started. */
 static bool open_streams(struct session *s, struct err *err)
 {
     static const int ours[CHANNEL_COUNT] = {1, 0, 0};
@@ -326,7 +326,7 @@ void session_run(struct agent_conn *agent_conn, const char *line, char **envp,
 
     sigfillset(&all);
     enter(&s, STAGE_RUNNING, NEVER);
-    (void)descendants_become_subreaper(); /* kernels without it lose orphans only */
+    (void)descendants_become_subreaper(); /* kernels without it only lose orphans */
     if (!signal_fd_open(&all, &s.signals, &err) || !begin(&s, line, envp, inherited, &err))
         refuse(&s, &err);
     turn_link(&s);

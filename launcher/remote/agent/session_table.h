@@ -1,4 +1,4 @@
-/* The processes that keep an agent's remote commands, each with the attempt that it belongs to. */
+/* The processes of an agent's remote commands, each with the attempt that it belongs to. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +18,12 @@ struct session_table {
 
 bool session_table_is_full(const struct session_table *session_table);
 void session_table_add(struct session_table *session_table, pid_t pid,
-                       uint32_t attempt);                                  /* not when they are full */
-bool session_table_remove(struct session_table *session_table, pid_t pid); /* false: it is none of them */
+                       uint32_t attempt);                                  /* not if the table is full */
+bool session_table_remove(struct session_table *session_table, pid_t pid); /* false: it is not in the table */
 
 bool session_table_has_older(const struct session_table *session_table, uint32_t attempt);
 void session_table_signal_older(const struct session_table *session_table, uint32_t attempt, int signal);
 void session_table_signal(const struct session_table *session_table, int signal);
-/* Kills all descendants of this process except sessions, `spared` and their descendants: no process knows any
- * more what a dead session's command has left behind. */
+/* Kills all descendants of this process except sessions, `spared` and their descendants: what a dead
+ * session's command has left behind has no other parent. */
 void session_table_kill_strays(const struct session_table *session_table, pid_t spared);

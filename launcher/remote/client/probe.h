@@ -1,5 +1,5 @@
-/* Whether this pod's own agent is there: a connection with its key, one question and one answer. It is what a
- * readiness probe runs. */
+/* Whether this pod's own agent runs: a connection with its key, one request and one response. Run by the
+ * readiness probe. */
 #pragma once
 
 #include "base/core/err.h"

@@ -26,13 +26,13 @@ struct remote {
     struct sink out, err;
     int signals;
     int64_t now_ms;
-    bool is_over; /* the exit status is there */
+    bool is_over; /* the exit status has arrived */
     int status;
-    struct err failed; /* what the agent says of a command that it could not run */
+    struct err failed; /* why the agent could not run the command */
 };
 
-/* The description of a pipe is shared with others, who may fill it between our poll and our write; one of our
- * own does not block, and leaves theirs as it is. Where there is none to be had, the shared one does. */
+/* Other processes share the pipe's file description and may fill it between poll and write; a description of
+ * its own can be non-blocking without changing theirs. If none can be opened, the shared one is used. */
 static void own_pipe(int fd)
 {
     struct stat about;
@@ -164,7 +164,7 @@ static void begin(struct remote *r, const char *line)
     agent_conn_send_number(&r->agent_conn, FRAME_START, 0, 0);
 }
 
-/* Our own complaint still needs standard error. */
+/* Its own errors still need standard error. */
 static void end(struct remote *r)
 {
     r->err.fd = -1;

@@ -79,7 +79,8 @@ void agent_conn_send_bytes(struct agent_conn *agent_conn, enum frame_type type, 
     }
 }
 
-/* A peer that never stops must not keep us from our other work: so many reads, then a turn of poll. */
+/* A peer that never stops sending must not block everything else: a limited number of reads, then a turn of
+ * poll. */
 static bool read_some(struct agent_conn *agent_conn, int64_t now_ms, struct err *err)
 {
     char bytes[READ_BYTES];

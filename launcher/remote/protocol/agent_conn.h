@@ -1,5 +1,5 @@
-/* A connection between a client and an agent after the handshake: frames in and out, and a beat from each
- * side by which the other knows that it is alive. It owns the TLS connection. */
+/* A connection between a client and an agent after the handshake: frames in and out, and heartbeats from
+ * each side. It owns the TLS connection. */
 #pragma once
 
 #include "launcher/remote/protocol/frame.h"
@@ -7,14 +7,14 @@
 
 #define AGENT_CONN_HEARTBEAT_MS 3000
 #define AGENT_CONN_IDLE_TIMEOUT_MS 15000
-#define LINK_OUT_MAX_BYTES (256u * 1024u) /* beyond it nothing is read that would have to be sent */
+#define LINK_OUT_MAX_BYTES (256u * 1024u) /* beyond it nothing is read that would require a response */
 
 struct agent_conn {
     struct psk *tls;
     struct str in, out;
     size_t taken; /* of `in` */
     int64_t last_received_ms, last_sent_ms;
-    bool is_closed; /* the peer has said that nothing follows */
+    bool is_closed; /* the peer has sent its end of data */
 };
 
 void agent_conn_init(struct agent_conn *agent_conn, struct psk *tls, int64_t now_ms);
@@ -33,12 +33,11 @@ void agent_conn_send_number(struct agent_conn *agent_conn, enum frame_type type,
 void agent_conn_send_bytes(struct agent_conn *agent_conn, enum frame_type type, uint8_t channel,
                            struct slice bytes);
 
-/* Reads what has come, sends what can go, beats. ERR_IO, ERR_TIMEOUT: the connection is of no use any more.
- */
+/* Reads and writes as much as possible, sends heartbeats. ERR_IO, ERR_TIMEOUT: the connection cannot be used
+ * any more. */
 MUST_USE bool agent_conn_process(struct agent_conn *agent_conn, int64_t now_ms, struct err *err);
-/* The next frame that has come; good until the next agent_conn_process. *ret_got is false when there is none.
- */
+/* The next received frame; valid until the next agent_conn_process. *ret_got is false if there is none. */
 MUST_USE bool agent_conn_next_frame(struct agent_conn *agent_conn, struct frame *ret, bool *ret_got,
                                     struct err *err);
-/* When agent_conn_process has to be called again, at the latest. */
+/* The deadline of the next call of agent_conn_process. */
 int64_t agent_conn_deadline_ms(const struct agent_conn *agent_conn);

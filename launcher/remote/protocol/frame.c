@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-/* What follows a type: a channel, a number of so many bytes, and free bytes, in this order. */
+/* The payload of a type: a channel, a number of so many bytes, and free bytes, in this order. */
 struct shape_of {
     bool is_known, has_channel, has_bytes;
     uint8_t number_bytes;

@@ -1,12 +1,12 @@
-/* The protocol between an agent and the client that runs a command through it, inside TLS: frames of one
- * byte for the type, two for the length of what follows (big-endian), and that. Three channels carry the
- * command's standard streams, each in one direction: 0 from the client, 1 and 2 to it. Pure.
+/* The protocol between an agent and the client that runs a command through it, inside TLS. A frame is one
+ * byte of type, two bytes of length (big-endian), and the payload. Three channels carry the command's
+ * standard streams, each in one direction: 0 from the client, 1 and 2 to it. Pure.
  *
- * Client: COMMAND (once or more, pieces of one shell line), START, then DATA and END on channel 0, CREDIT and
- * STOP for 1 and 2, SIGNAL, and BYE when it has taken the exit status. Or PROBE alone. Agent: DATA, END,
- * CREDIT and STOP the other way round, FAILED with a sentence when the command cannot run, EXIT last; ALIVE
- * answers PROBE. Both: BEAT. Reading is strict: a frame that is too long, of no known type or not of its
- * type's shape ends the connection. */
+ * Client: COMMAND (once or more, pieces of one shell line), START, then DATA and END on channel 0, CREDIT
+ * and STOP for 1 and 2, SIGNAL, and BYE when it has the exit status. Or PROBE alone. Agent: DATA, END,
+ * CREDIT and STOP the other way round, FAILED with a sentence if the command cannot run, EXIT last; ALIVE
+ * responds to PROBE. Both: BEAT. Reading is strict: a frame that is too long, of an unknown type or
+ * malformed ends the connection. */
 #pragma once
 
 #include <stdint.h>
@@ -24,8 +24,8 @@ enum frame_type {
     FRAME_PROBE,
     FRAME_ALIVE,
     FRAME_DATA,
-    FRAME_END,    /* no more data will come on this channel */
-    FRAME_STOP,   /* no more data is wanted on this channel */
+    FRAME_END,    /* end of data on this channel */
+    FRAME_STOP,   /* data on this channel is not wanted any more */
     FRAME_CREDIT, /* number: this many more bytes may be sent on this channel */
     FRAME_SIGNAL, /* number: of the signal, for the command's process group */
     FRAME_FAILED,

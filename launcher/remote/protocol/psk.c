@@ -8,7 +8,7 @@
 
 #include "base/core/mem.h"
 
-/* The hash of its suite is the one that a plain pre-shared key is used with. */
+/* Plain pre-shared keys are used with the hash of this suite. */
 #define SUITE "TLS_AES_128_GCM_SHA256"
 
 struct psk_context {
@@ -54,7 +54,7 @@ static unsigned on_client_key(SSL *ssl, const char *hint, char *identity, unsign
     return give_key(tls, key, max);
 }
 
-/* A failure here is one of memory, or a library that lacks what it is used for. */
+/* Fails only without memory, or with a library that lacks the function. */
 static struct psk_context *context_new(const SSL_METHOD *method, const uint8_t *key)
 {
     struct psk_context *context = NEW(struct psk_context);
@@ -77,7 +77,7 @@ struct psk_context *psk_client_context(const char *identity, const uint8_t key[I
     struct psk_context *context = context_new(TLS_client_method(), key);
 
     memcpy(context->identity, identity, strnlen(identity, IDENTITY_TEXT_MAX - 1));
-    /* A server that offers a certificate in place of the key is not ours, and no authority is trusted. */
+    /* A server that offers a certificate in place of the key is not an agent, and no CA is trusted. */
     SSL_CTX_set_verify(context->ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_psk_client_callback(context->ctx, on_client_key);
     return context;

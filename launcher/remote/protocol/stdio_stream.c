@@ -87,7 +87,8 @@ static void end_when_empty(struct sink *sink)
         shut(&sink->fd);
 }
 
-/* So much goes into a pipe that poll calls ready without waiting, also when others write to it as well. */
+/* A pipe that poll reports as writable accepts so much without blocking, also if other processes write to
+ * it. */
 void sink_write(struct sink *sink, struct agent_conn *agent_conn)
 {
     size_t most = sink->flow.held.len < PIPE_BUF ? sink->flow.held.len : PIPE_BUF;
@@ -128,7 +129,7 @@ bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agen
         return err_set(err, ERR_INVALID, "protocol error: wrong direction for channel %u", frame->channel);
     if (!flow_take(&sink->flow, frame->bytes, err))
         return false;
-    if (sink->fd < 0) /* what was on its way when it was stopped */
+    if (sink->fd < 0) /* data that was on its way when it was stopped */
         drop(sink, frame->bytes.len, agent_conn);
     return true;
 }

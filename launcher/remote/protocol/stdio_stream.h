@@ -1,6 +1,6 @@
-/* The ends of a command's standard streams on one side of a connection: a source reads a descriptor and sends
- * what it reads, a sink writes what comes. Flow control is flow.h's. Whichever way a stream ends - at its
- * source, or because nobody wants it any more - the other end is told, and closes its descriptor. */
+/* The ends of a command's standard streams on one side of a connection: a source reads a descriptor and
+ * sends the data, a sink writes received data. flow.h has the flow control. Whichever way a stream ends (at
+ * its source, or because its sink is closed) the other end is informed, and closes its descriptor. */
 #pragma once
 
 #include "launcher/remote/protocol/flow.h"
@@ -13,12 +13,12 @@ struct source {
 };
 
 struct sink {
-    int fd; /* -1: ended, or nobody wants more */
+    int fd; /* -1: ended, or closed by the reader */
     uint8_t channel;
     struct flow flow;
 };
 
-/* The descriptors move in. */
+/* Take ownership of the descriptors. */
 void source_init(struct source *source, uint8_t channel, int fd);
 void sink_init(struct sink *sink, uint8_t channel, int fd);
 void source_release(struct source *source);
@@ -28,11 +28,11 @@ bool source_is_ready(const struct source *source,
                      const struct agent_conn *agent_conn); /* poll it for reading */
 bool sink_is_ready(const struct sink *sink);               /* poll it for writing */
 
-/* After poll has found them ready. */
+/* After poll has reported them ready. */
 void source_read(struct source *source, struct agent_conn *agent_conn);
 void sink_write(struct sink *sink, struct agent_conn *agent_conn);
 
-/* No more is wanted of it, or no more will come: the peer is told. */
+/* No more data is wanted, or no more will come: the peer is informed. */
 void source_end(struct source *source, struct agent_conn *agent_conn);
 
 /* Frames of their channel. */

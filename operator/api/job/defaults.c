@@ -4,7 +4,7 @@ static void add(cJSON *patch, const char *path, cJSON *value)
 {
     cJSON *step = json_push_take(patch, json_object());
 
-    json_put_str(step, "op", "add"); /* on a member that is there it replaces */
+    json_put_str(step, "op", "add"); /* replaces a member that exists */
     json_put_str(step, "path", path);
     json_put_take(step, "value", value);
 }

@@ -1,9 +1,9 @@
-/* What a user left open in an IPUJob, written out, so that `kubectl get -o yaml` shows what counts. Pure.
- * Values that were given are not touched, but for the three counts: the original keeps them as strings, so
- * digits that came as a number are written as a string. Applied twice, the second patch is empty. */
+/* The defaults of an IPUJob, written into the object so that `kubectl get -o yaml` shows the values in use.
+ * Pure. Given values are unchanged, except for three counts: the original operator stores them as strings,
+ * so numbers are converted. Applied twice, the second patch is empty. */
 #pragma once
 
 #include "base/doc/json.h"
 
-/* A JSON patch (RFC 6902) for the whole object, yours; an empty array when nothing is open. */
+/* A JSON patch (RFC 6902) for the whole object, owned by the caller; an empty array if nothing is missing. */
 cJSON *defaults_patch(const cJSON *job);

@@ -6,7 +6,7 @@
 #include "base/core/mem.h"
 #include "operator/api/job/field.h"
 
-/* What the job's fields make of a variable; false: they say nothing about it. */
+/* The value that the job's fields give a variable; false: they do not define it. */
 typedef bool (*share_fn)(const struct job_spec *spec, uint32_t *ret);
 
 static bool has_results(const struct job_spec *spec)
@@ -48,7 +48,7 @@ static const struct {
     {"WORLD_SIZE", world_size},
 };
 
-/* Another one for each worker: no template can tell them. */
+/* Differs between workers, so no template can set it. */
 static const char *const OF_ONE_WORKER[] = {"IPUOF_VIPU_API_GCD_ID", "POPDIST_REPLICA_INDEX_OFFSET", "RANK"};
 
 static const char *literal(const cJSON *variable)
@@ -114,7 +114,7 @@ static void check_list(const cJSON *list, const char *list_path, const struct jo
     }
 }
 
-/* Only the first container is given a share. */
+/* Only the first container gets these variables. */
 static void check_template(const cJSON *job, const char *template_path, const struct job_spec *spec,
                            struct strv *problems)
 {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every code there is, one by one, has 913 letters. */
+/* A list of all codes, one by one, has 913 characters. */
 #define LENGTH_MAX 1024
 
-/* Digits at *at without leading zeros, at most 255; moves behind them. */
+/* Digits at *at without leading zeros, at most 255; advances past them. */
 static bool take_code(const char **at, long *ret)
 {
     char *end;
@@ -19,7 +19,7 @@ static bool take_code(const char **at, long *ret)
     return *ret <= 255;
 }
 
-/* *ret_hit: the code is among them. */
+/* *ret_hit: the list contains the code. */
 static bool walk(const char *text, int code, bool *ret_hit)
 {
     *ret_hit = false;

@@ -4,9 +4,9 @@
 
 #include "base/core/mem.h"
 
-#define SHOWN_MAX 60 /* bytes of a wrong value in a message */
+#define SHOWN_MAX 60 /* bytes of an invalid value in a message */
 
-/* Never inside a UTF-8 sequence: the API server would keep something else than what was sent. */
+/* Never inside a UTF-8 sequence: the API server would replace the rest of it. */
 static void shorten(char *text)
 {
     size_t len = strnlen(text, SHOWN_MAX + 1);

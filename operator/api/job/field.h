@@ -1,7 +1,9 @@
-/* Mistakes in an object, each one line in the words that the API server has for its own: path, kind of
- * mistake, value, what would be right. Pure. A path is written with '/' as json_at reads it and told with
- * '.'; what else belongs into it ("containers[0]") stands in it already. Values are cut, never inside a
- * character; after FIELD_PROBLEMS_MAX mistakes no more are added. */
+/* Mistakes in an object, one line each, in the API server's own format: path, kind of mistake, value, what
+ * would be valid. Pure.
+ *
+ * A path is written with '/' as json_at reads it and printed with '.'; indices ("containers[0]") are already
+ * part of it. Long values are truncated, never inside a character; after FIELD_PROBLEMS_MAX mistakes no more
+ * are added. */
 #pragma once
 
 #include <stdint.h>
@@ -20,17 +22,17 @@ void field_forbidden(struct strv *problems, const char *path, const char *why);
 
 /* ---- reading ---- */
 
-/* Absent and null are the same to the API server. */
+/* The API server treats absent and null alike. */
 const cJSON *field_at(const cJSON *job, const char *path);
 /* Digits, as a string without leading zeros or as a number. */
 bool field_count_read(const cJSON *value, uint32_t *ret);
-/* An optional count in [min, max]; a bad one is a problem and leaves the fallback. */
+/* An optional count in [min, max]; an invalid one is a problem and leaves the fallback. */
 uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
                      struct strv *problems);
-/* An optional text; another type is a problem. Borrowed, or NULL. */
+/* An optional string; another type is a problem. Borrowed, or NULL. */
 const char *field_text(const cJSON *job, const char *path, struct strv *problems);
-/* An optional truth: 0, 1, or the fallback. */
+/* An optional boolean: 0, 1, or the fallback. */
 int field_bool(const cJSON *job, const char *path, int fallback, struct strv *problems);
-/* The place of an optional text in `names`; any other value is a problem and leaves the fallback. */
+/* The index of an optional string in `names`; any other value is a problem and leaves the fallback. */
 size_t field_choice(const cJSON *job, const char *path, const char *const *names, size_t count,
                     size_t fallback, struct strv *problems);

@@ -1,12 +1,12 @@
-/* A set of instance numbers, written as "0-3,5" in status (as Jobs write completedIndexes). Pure.
- * A zeroed set is empty. */
+/* A set of instance numbers, written as "0-3,5" in status (like completedIndexes of Jobs). Pure. A zeroed
+ * set is empty. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define INDEXSET_MAX 65536u /* numbers at or above it are not accepted */
+#define INDEXSET_MAX 65536u /* numbers at or above it are rejected */
 
 struct indexset {
     uint64_t *words;
@@ -16,8 +16,8 @@ struct indexset {
 void indexset_add(struct indexset *set, uint32_t index);
 bool indexset_has(const struct indexset *set, uint32_t index);
 size_t indexset_count(const struct indexset *set);
-void indexset_parse(struct indexset *set, const char *text); /* adds; what is no range is left out */
-char *indexset_print(const struct indexset *set);            /* yours; "" when empty */
+void indexset_parse(struct indexset *set, const char *text); /* adds; invalid ranges are skipped */
+char *indexset_print(const struct indexset *set);            /* owned by the caller; "" if empty */
 void indexset_release(struct indexset *set);
 
 static inline void indexset_auto(struct indexset *set)

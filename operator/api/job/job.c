@@ -18,7 +18,7 @@ static struct compressed_text *pack_json(const cJSON *node, uint64_t *ret_hash)
     return compressed_text_new(slice_of(text));
 }
 
-/* The templates as they came, and what is told apart by them. */
+/* The templates as received, and the hashes that identify them. */
 static void read_templates(struct job *job, const cJSON *spec)
 {
     const cJSON *workers = json_at(spec, "workers/template"), *launcher = json_at(spec, "launcher");

@@ -1,6 +1,6 @@
-/* What the operator knows of an IPUJob: a small view of spec and metadata, with every mistake found in it.
- * Pure. The pod template and the status are kept whole, so that fields we do not know pass through, and
- * packed, because they are most of what a job takes in memory. */
+/* The operator's view of an IPUJob: a small struct of spec and metadata, with every mistake found in it.
+ * Pure. The pod template and the status are kept whole, so that unknown fields pass through, and compressed,
+ * because they are most of a job's memory. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,26 +18,25 @@ enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 #define JOB_NO_TTL UINT32_MAX
 #define JOB_INSTANCES_MAX 10000u
 #define JOB_PODS_MAX                                                                                         \
-    32768u /* workers of all instances: each time it is looked at, there is a view of each                   \
-            */
+    32768u /* workers of all instances: each has a view in memory whenever the job is reconciled \ */
 #define JOB_IPUS_PER_DOMAIN 64u
 #define JOB_IPUS_MAX (1u << 16) /* of one instance */
 
-/* States are words such as Terminating. */
+/* States are single words such as Terminating. */
 #define JOB_STATE_SIZE 16
 
-/* So many instances, or so many of a hundred. */
+/* A number of instances, or a percentage of them. */
 struct int_or_percent {
     uint32_t amount;
     bool is_percent;
 };
 
-/* The shape of a job, all sizes checked against each other when `problems` is empty. */
+/* The shape of a job, all sizes checked against each other if `problems` is empty. */
 struct job_spec {
-    uint32_t instances;            /* jobInstances; 0 is a job scaled to nothing */
+    uint32_t instances;            /* jobInstances; 0: scaled to zero */
     uint32_t ipus_per_instance;    /* power of two, or a multiple of 64 above 64 */
     uint32_t workers_per_instance; /* pods per instance, >= 1 */
-    uint32_t replicas_per_worker;  /* modelReplicasPerWorker; 0 when not given */
+    uint32_t replicas_per_worker;  /* modelReplicasPerWorker; 0: not given */
 
     enum restart_type restart;
     uint32_t backoff_limit;
@@ -48,14 +47,14 @@ struct job_spec {
     bool suspend;
     char *managed_by;  /* or NULL */
     bool has_launcher; /* one pod per instance starts the program on the workers, which run the agent */
-    uint32_t interactive_ttl_s;    /* 0 when not interactive */
-    uint32_t active_deadline_s;    /* 0 when not given */
-    uint32_t start_deadline_s;     /* 0 when not given */
-    uint32_t ttl_after_finished_s; /* JOB_NO_TTL when not given */
+    uint32_t interactive_ttl_s;    /* 0: not interactive */
+    uint32_t active_deadline_s;    /* 0: not given */
+    uint32_t start_deadline_s;     /* 0: not given */
+    uint32_t ttl_after_finished_s; /* JOB_NO_TTL: not given */
 
-    /* spec.partition: what overrides the reading of the shape */
-    int reconfigurable;                     /* -1 not given, 0, 1 */
-    uint32_t gcds;                          /* 0 when not given */
+    /* spec.partition: overrides what follows from the shape */
+    int reconfigurable;                     /* -1: not given, 0, 1 */
+    uint32_t gcds;                          /* 0: not given */
     char *sync_type, *routing, *allocation; /* as given, or NULL */
 };
 
@@ -64,28 +63,28 @@ struct job {
     int64_t generation;
     int64_t created_s; /* Unix seconds */
     bool deleting;     /* deletionTimestamp is set */
-    int64_t deleted_s; /* when that was asked for; 0: it was not */
+    int64_t deleted_s; /* the time of the request; 0: not requested */
     struct strv finalizers;
-    bool has_finalizer; /* ours is among them */
-    bool is_vendors;    /* started by the vendor's operator, and to be left alone */
-    char *release; /* annotation graphcore.ai/release: ids an admin lets go of, comma-separated; or NULL */
+    bool has_finalizer; /* the operator's finalizer is set */
+    bool is_vendors;    /* started by the vendor's operator, and must be left alone */
+    char *release; /* annotation graphcore.ai/release: ids that an admin releases, comma-separated; or NULL */
     struct job_spec spec;
-    struct strv problems;                  /* what validate_job says of it; empty for a valid spec */
+    struct strv problems;                  /* the result of validate_job; empty for a valid spec */
     char *key;                             /* "namespace/name" */
-    uint64_t revision;                     /* of the template: another template has another; never 0 */
-    uint64_t launcher_revision;            /* the same of spec.launcher; 0 without one */
+    uint64_t revision;                     /* hash of the template; never 0 */
+    uint64_t launcher_revision;            /* hash of spec.launcher; 0 without one */
     struct compressed_text *template_text; /* spec.workers.template; {} when absent */
     struct compressed_text *launcher_text; /* spec.launcher; NULL without one */
-    bool overrides_restart_policy;         /* the template has one of its own that is not Never */
-    struct compressed_text *status_text;   /* status; {} when absent */
-    char state[JOB_STATE_SIZE];            /* of the status: launcherStatus, cut; "" when absent */
+    bool overrides_restart_policy;         /* the template has its own restart policy, which is not Never */
+    struct compressed_text *status_text;   /* status; {} if absent */
+    char state[JOB_STATE_SIZE];            /* launcherStatus of the status, truncated; "" if absent */
 };
 
-/* Never fails for an object of the right kind: a bad spec is a view with problems. NULL only without name or
- * uid. */
+/* Never fails for an object of the right kind: an invalid spec is a view with problems. NULL only without
+ * name or uid. */
 struct job *job_parse(const cJSON *object);
 void job_free(struct job *job);
-/* The same, for a watch; ctx is not used. */
+/* The same, as a callback of watch; ctx is unused. */
 bool job_view_item(void *ctx, const cJSON *item, void **ret);
 void job_free_item(void *view);
 
@@ -94,26 +93,25 @@ static inline void job_auto(struct job **job)
     job_free(*job);
 }
 
-/* As they came from the API server; yours. Asking for the launcher of a job without one fails. */
+/* As received from the API server; owned by the caller. Fails for the launcher of a job without one. */
 MUST_USE cJSON *job_template(const struct job *job, struct err *err);
 MUST_USE cJSON *job_launcher(const struct job *job, struct err *err);
 MUST_USE cJSON *job_status(const struct job *job, struct err *err);
 
-/* The pods of an instance: its workers, and behind them its launcher. */
+/* The pods of an instance: its workers, followed by its launcher. */
 uint32_t job_pods_per_instance(const struct job_spec *spec);
-char *job_pod_name(const struct job *job, uint32_t instance, uint32_t pod_index); /* yours */
+char *job_pod_name(const struct job *job, uint32_t instance, uint32_t pod_index); /* owned by the caller */
 bool job_is_managed_by_us(const struct job_spec *spec);
-/* Its workers find each other through a Service: there are several, and no launcher starts anything on them.
- */
+/* Whether its workers need a Service to find each other: there are several, and no launcher. */
 bool job_needs_worker_service(const struct job_spec *spec);
 bool job_has_several_workers(const struct job_spec *spec);
 bool job_has_popdist(const struct job_spec *spec);         /* replicas given, or several workers */
-uint32_t job_worker_replicas(const struct job_spec *spec); /* of the model, in each worker: 1 unless given */
+uint32_t job_worker_replicas(const struct job_spec *spec); /* of the model, in each worker: default 1 */
 uint32_t job_replicas(const struct job_spec *spec);        /* in all workers of an instance */
-bool job_is_reconfigurable(const struct job_spec *spec);   /* the partition it asks for */
+bool job_is_reconfigurable(const struct job_spec *spec);   /* the size of the partition it requests */
 uint32_t job_gcds(const struct job_spec *spec);
 uint32_t job_vipu_replicas(const struct job_spec *spec);
-/* Of `total` instances; a percentage is rounded up or down. */
+/* A number of `total` instances; a percentage is rounded up or down. */
 uint32_t int_or_percent_of(const struct int_or_percent *share, uint32_t total, bool round_up);
-/* Instances that may run beside the others in a rollout: no more than there are to be replaced. */
+/* How many instances may run in addition during a rollout: not more than there are to be replaced. */
 uint32_t job_surge(const struct job_spec *spec);

@@ -1,5 +1,4 @@
-/* What the status of a job says about its end: the conditions Completed and Failed, as Kubernetes keeps them.
- * Pure. */
+/* How a job has ended, by its status: the conditions Completed and Failed, as in Kubernetes. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,11 +6,11 @@
 
 #include "base/doc/json.h"
 
-/* The condition of that type; NULL when the status has none. */
+/* The condition of that type; NULL if the status has none. */
 const cJSON *status_condition(const cJSON *status, const char *type);
 bool status_is_finished(const cJSON *status);
-/* Failed for a reason that another spec may mend. */
+/* Failed for a reason that a change of the spec may fix. */
 bool status_is_rejection(const cJSON *status);
-/* Failed for a reason that another spec may mend, and the spec has changed since. An InvalidSpec is judged
- * anew every time. */
+/* Failed for a reason that a change of the spec may fix, and the spec has changed since. An InvalidSpec is
+ * always validated again. */
 bool status_is_outdated_rejection(const cJSON *status, int64_t generation);

@@ -1,7 +1,7 @@
 #include "operator/api/job/job.h"
 #include "operator/api/names.h"
 
-/* The value of spec.managedBy that means us. */
+/* The value of spec.managedBy that selects this operator. */
 #define MANAGED_BY_US "graphcore.ai/ipu-operator"
 
 uint32_t int_or_percent_of(const struct int_or_percent *share, uint32_t total, bool round_up)
@@ -90,7 +90,7 @@ uint32_t job_gcds(const struct job_spec *spec)
     return spec->workers_per_instance > domains ? spec->workers_per_instance : domains;
 }
 
-/* V-IPU wants whole replicas in each GCD. */
+/* V-IPU requires whole replicas in each GCD. */
 uint32_t job_vipu_replicas(const struct job_spec *spec)
 {
     uint32_t gcds = job_gcds(spec), replicas = spec->workers_per_instance * spec->replicas_per_worker;

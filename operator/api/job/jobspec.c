@@ -191,7 +191,7 @@ static bool is_within(const char *text, const char *extra)
     return true;
 }
 
-/* "domain/name", as the API server asks of labels' keys. */
+/* "domain/name", as the API server requires of label keys. */
 static bool is_manager(const char *text)
 {
     const char *slash = strchr(text, '/');

@@ -1,10 +1,10 @@
-/* Reads spec of an IPUJob into struct job_spec, field by field, and names each value that it cannot use and
- * each pair that does not fit. Whatever is wrong leaves the value that an absent field has. Pure. */
+/* Reads spec of an IPUJob into struct job_spec, field by field, and reports each invalid value and each pair
+ * of values that contradict each other. An invalid field gets the value of an absent one. Pure. */
 #pragma once
 
 #include "operator/api/job/job.h"
 
-/* `job` is the whole object. *ret is overwritten; release it also when there are problems. */
+/* `job` is the whole object. *ret is overwritten; release it also if there are problems. */
 void jobspec_read(const cJSON *job, struct job_spec *ret, struct strv *problems);
 void jobspec_release(struct job_spec *spec);
 

@@ -10,7 +10,7 @@
 #include "operator/api/names.h"
 #include "operator/api/job/env_conflicts.h"
 
-/* All their names and addresses are one environment variable, of at most 128 KiB. */
+/* All their names and addresses are in one environment variable, of at most 128 KiB. */
 #define LAUNCHED_WORKERS_MAX 1024
 
 /* ---- the object ---- */
@@ -28,7 +28,7 @@ static void check_name(const cJSON *job, struct strv *problems)
     }
 }
 
-/* A text where an object belongs would be read as nothing. */
+/* A string in place of an object would be read as an empty object. */
 static void check_objects(const cJSON *job, struct strv *problems)
 {
     static const char *const paths[] = {
@@ -68,7 +68,7 @@ static bool is_taken(const char *name, bool is_container)
     return false;
 }
 
-/* seen: the names before it, to which its own comes. */
+/* seen: the previous names, to which its own is added. */
 static void check_named(const cJSON *item, const char *path, bool is_container, struct map *seen,
                         struct strv *problems)
 {
@@ -167,7 +167,7 @@ static void check_env(const cJSON *job, struct strv *problems)
     }
 }
 
-/* The operator puts both commands together; what it cannot use is said, not ignored. */
+/* The operator combines both commands; a part that it cannot use is an error, not ignored. */
 static void check_commands_fit(const cJSON *job, struct strv *problems)
 {
     const cJSON *own = json_at(job, "spec/launcher/template/spec/containers");
@@ -183,7 +183,7 @@ static void check_commands_fit(const cJSON *job, struct strv *problems)
             "requires command: workers of a job with a launcher do not run the image's entry point");
 }
 
-/* Where the number of workers is said. */
+/* The field that defines the number of workers. */
 static const char *workers_path(const cJSON *job)
 {
     return field_at(job, "spec/workersPerJobInstance") ? "spec/workersPerJobInstance"

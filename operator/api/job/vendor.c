@@ -3,7 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 
-/* The resource definition itself gives every job a status with these, before any operator has seen it. */
+/* The resource definition itself gives every job a status with these defaults. */
 static bool is_default(const cJSON *member)
 {
     const char *key = json_key(member);
@@ -14,7 +14,8 @@ static bool is_default(const cJSON *member)
     return str_eq(key, "desiredReplicas") || str_eq(key, "lastMessage");
 }
 
-/* Every status of ours has an observedGeneration; the vendor's definition does not know the field. */
+/* Every status that this operator writes has an observedGeneration; the vendor's definition does not have
+ * the field. */
 static bool is_begun_by_another(const cJSON *status)
 {
     bool begun = false;

@@ -1,12 +1,11 @@
-/* Jobs that the vendor's operator has started and that outlived it: their pods and partitions are not ours to
- * judge, so the whole job is left alone until somebody says otherwise (annotation graphcore.ai/adopt). Pure.
- */
+/* Jobs that the vendor's operator has started and that still exist: the operator leaves their pods and
+ * partitions alone until a user sets the annotation graphcore.ai/adopt. Pure. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/doc/json.h"
 
-/* The vendor's operator has written to its status, ours never has, and nobody has had it adopted. A job that
- * the vendor's operator has not begun is new to us like any other. */
+/* The vendor's operator has written to its status, this operator never has, and it is not adopted. A job
+ * that the vendor's operator has not started is an ordinary new job. */
 bool vendor_owns(const cJSON *job);

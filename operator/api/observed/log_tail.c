@@ -7,18 +7,18 @@
 
 #define NUMBER "-worker-"
 
-/* A line with `begin`, somewhere behind it `name`, a worker's name right behind that, and right behind that
- * `verb`, whose rest is the cause; without a verb the cause stands here. */
+/* A line with `begin`, later `name`, directly followed by a worker's name, directly followed by `verb`; the
+ * rest is the cause. Without a verb, `cause` is used. */
 static const struct words {
     const char *begin, *name, *verb;
-    const char *why; /* when nothing of the line tells */
+    const char *why; /* if the line does not contain the cause */
 } words[] = {
     {"ipu-launch: worker ", "", " is lost: ", NULL},
     {"ipu-launch: worker ", "", " cannot be reached: ", NULL},
     {"Remote daemon: ", " on node ", "", "mpirun does not hear from its daemon there any more"},
 };
 
-/* "train-worker-12" is number 12; a job's own name may have the word, too. */
+/* "train-worker-12" is number 12; the job's own name may contain "worker", too. */
 static bool read_number(struct slice name, uint32_t *ret)
 {
     AUTO(mem) char *text = mem_strndup(name.ptr, name.len);
@@ -29,7 +29,7 @@ static bool read_number(struct slice name, uint32_t *ret)
     return number && parse_u32(number, 0, UINT32_MAX, ret);
 }
 
-/* What follows the word in the line; ptr NULL: it is not there. */
+/* What follows the word in the line; ptr NULL: it is missing. */
 static struct slice behind(struct slice line, const char *word)
 {
     const char *at = line.ptr ? memmem(line.ptr, line.len, word, strlen(word)) : NULL;
@@ -70,7 +70,7 @@ bool log_tail_lost_worker(const char *lines, struct lost_worker *ret)
 
 /* ---- the last line ---- */
 
-/* What mpirun says of a failure stands between two rules of so many dashes or more. */
+/* mpirun's report of a failure is enclosed by two rules of at least so many dashes. */
 #define RULE_MIN 40
 
 static bool is_rule(struct slice line)
@@ -82,7 +82,7 @@ static bool is_rule(struct slice line)
     return line.len >= RULE_MIN;
 }
 
-/* Other letters than English ones have high bits. */
+/* Letters of other languages than English have high bits. */
 static bool says_something(struct slice line)
 {
     for (size_t i = 0; i < line.len; i++) {

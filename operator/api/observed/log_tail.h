@@ -1,8 +1,7 @@
-/* What the last lines of a container's log tell: which is the last of them, and which worker those of a
- * launcher blame. ipu-launch says so (launcher/remote/client/remote.c) when it does
- * not hear from one, and Open MPI, 4.1 and 5, when its daemon there does not answer, which is often sooner.
- * They are lines of a job's own log, so they are believed in what its status says, and in nothing else. Pure.
- */
+/* What the last lines of a container's log say: the last line itself, and which worker the lines of a
+ * launcher report as lost. ipu-launch prints such a line (launcher/remote/client/remote.c) when it loses the
+ * connection to one, and so does Open MPI, 4.1 and 5, when its daemon there stops responding, which is often
+ * sooner. They are lines of a job's own log, so they are used in its status, and nowhere else. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,11 +14,11 @@ struct lost_worker {
     struct slice why; /* borrowed */
 };
 
-/* The first worker that did not answer, or no more. */
+/* The first worker that was lost, or none. */
 bool log_tail_lost_worker(const char *lines, struct lost_worker *ret);
 
-/* The last line that has a letter or a digit and is the program's own; when there is nothing but mpirun's
- * report, the first of that. Cut to LASTWORDS_LINE_MAX bytes, never inside a character, without blanks around
- * it. Empty when there is none. */
+/* The program's last line that has a letter or a digit; if there is only mpirun's report, the report's first
+ * one. Truncated to LASTWORDS_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none.
+ */
 #define LASTWORDS_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);

@@ -1,5 +1,5 @@
-/* What the operator knows of a node: can pods of a V-IPU controller run there, and is it certain that nothing
- * of an earlier boot runs there any more. Pure. */
+/* The operator's view of a node: whether pods of a V-IPU controller can run there, and whether it is certain
+ * that nothing of an earlier boot still runs there. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 struct node {
     char *name;
     char *boot_id;       /* changes with every boot */
-    bool out_of_service; /* taint node.kubernetes.io/out-of-service: an admin vouches that it is down */
+    bool out_of_service; /* taint node.kubernetes.io/out-of-service: an admin confirms that it is down */
     bool ready;
     cJSON *labels;
 };

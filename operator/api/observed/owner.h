@@ -1,4 +1,4 @@
-/* Who controls an object. Pure. */
+/* The controller of an object. Pure. */
 #pragma once
 
 #include "base/doc/json.h"

@@ -11,7 +11,7 @@
 #include "operator/api/observed/owner.h"
 #include "operator/api/observed/pod_reasons.h"
 
-/* A message travels into status and events; a kubelet's own limit for termination messages is 4 KiB. */
+/* A message is copied into status and events; the kubelet's own limit for termination messages is 4 KiB. */
 #define MESSAGE_MAX 2048
 
 static enum pod_phase phase_of(const char *text)
@@ -86,7 +86,8 @@ static void keep_tail(char **slot, const char *text)
     mem_set_str(slot, from);
 }
 
-/* The kubelet lists containers by name; the one that failed first is the cause, the others its victims. */
+/* The kubelet lists containers by name; the one that failed first is the cause, the others failed as a
+ * consequence. */
 static bool is_cause(const struct pod *pod, const cJSON *terminated, int64_t at)
 {
     return json_i64(terminated, "exitCode", 0) != 0 && (!pod->failed_container || at < pod->failed_s);
@@ -99,7 +100,7 @@ static void read_termination(struct pod *pod, const cJSON *status, bool is_sidec
 
     if (timefmt_parse_rfc3339(json_str(terminated, "finishedAt", ""), &at) && at > pod->finished_s)
         pod->finished_s = at;
-    /* The kubelet ends sidecars when the others have ended; how they take it is nobody's failure. */
+    /* The kubelet stops sidecars after the other containers; their exit codes do not count. */
     if (is_sidecar || !is_cause(pod, terminated, at))
         return;
     pod->failed_s = at;
@@ -108,7 +109,7 @@ static void read_termination(struct pod *pod, const cJSON *status, bool is_sidec
     mem_set_str(&pod->failed_reason, json_str(terminated, "reason", ""));
     pod->oom_killed = str_eq(pod->failed_reason, "OOMKilled");
     mem_set_str(&pod->failed_container, json_str(status, "name", ""));
-    if (!pod->reason) /* a pod with a reason of its own, such as Evicted, explains itself better */
+    if (!pod->reason) /* a pod with a reason of its own, such as Evicted, is a better explanation */
         keep_tail(&pod->message, json_str(terminated, "message", ""));
 }
 
@@ -133,7 +134,7 @@ static bool names_sidecar(const cJSON *spec, const char *name)
     return false;
 }
 
-/* Sees one list of container statuses; returns whether all of them have terminated. */
+/* Reads one list of container statuses; returns whether all of them have terminated. */
 static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statuses)
 {
     bool all_terminated = true;
@@ -234,7 +235,7 @@ static bool is_garbage(const cJSON *status)
     return str_eq(json_str(find_condition(status, "DisruptionTarget"), "reason", ""), "DeletionByPodGC");
 }
 
-/* Kubelets tell so from 1.29 on. */
+/* Kubelets set it from 1.29 on. */
 static bool sandbox_not_ready(const cJSON *status)
 {
     return str_eq(json_str(find_condition(status, "PodReadyToStartContainers"), "status", ""), "False");
@@ -269,8 +270,8 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
                                              containers && containers->child, pod->disruption);
 }
 
-/* deletionTimestamp is when the grace will be over. A pod that had ended is removed at once, so one that is
- * seen deleting and ended was nearly always made to end. */
+/* deletionTimestamp is the end of the grace period. A pod that had ended is removed at once, so one that is
+ * seen both deleting and ended was nearly always stopped. */
 static void read_deletion(struct pod *pod, const cJSON *metadata)
 {
     int64_t asked_s;
@@ -280,8 +281,8 @@ static void read_deletion(struct pod *pod, const cJSON *metadata)
     asked_s = pod->termination_deadline_s - json_i64(metadata, "deletionGracePeriodSeconds", 0);
     pod->deleted_while_running =
         pod->deleting && !(pod_is_terminal(pod) && pod->finished_s && pod->finished_s < asked_s);
-    /* The condition comes before the deletion, which may be refused yet; the garbage collector's word is
-     * final. */
+    /* The condition comes before the deletion, which may still be refused; the garbage collector's is final.
+     */
     if (!pod->deleted_while_running && pod->phase != POD_UNKNOWN)
         pod->disruption = NULL;
 }
@@ -304,7 +305,7 @@ static char **text_of(struct pod *pod, size_t i)
     return (char **)(void *)((char *)pod + TEXTS[i]);
 }
 
-/* There are as many of them as pods, and an allocation for each text would cost more than the text. */
+/* There are as many of them as pods, and separate allocations would cost more than the strings. */
 static struct pod *pack(struct pod *loose_take)
 {
     size_t size = sizeof(struct pod);

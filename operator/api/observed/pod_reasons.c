@@ -19,8 +19,8 @@ static const char *translate(const struct translation *rows, size_t count, const
     return NULL;
 }
 
-/* The scheduler has one word for all that keeps a pod from every node; a port is told apart, because only
- * another pod's end frees it. */
+/* The scheduler has one reason for everything that prevents a pod from being scheduled; a port conflict is
+ * distinguished, because only another pod's end resolves it. */
 const char *pod_reason_of_scheduling(const char *reason, const char *message)
 {
     static const struct translation rows[] = {
@@ -42,7 +42,8 @@ const char *pod_reason_of_waiting(const char *container_reason)
         {"CreateContainerError", "ContainerCannotStart"},
         {"RunContainerError", "ContainerCannotStart"},
         {"PostStartHookError", "ContainerCannotStart"},
-        {"CrashLoopBackOff", "ContainerCannotStart"}, /* of a native side-car: nothing else starts twice */
+        {"CrashLoopBackOff",
+         "ContainerCannotStart"}, /* of a native sidecar: no other container starts twice */
     };
 
     if (strstr(container_reason, "Image")) /* ErrImagePull, ImagePullBackOff, InvalidImageName, ... */

@@ -238,8 +238,8 @@ struct record *orphan_record_of_release(const struct orphan *orphan)
     return record;
 }
 
-/* Not `started`: pods that this operator has not made cannot be told from others. Whoever goes on with the
- * job begins with another partition, and this one goes. */
+/* Not `started`: pods of other operators cannot be recognized. If the job continues, it does so with another
+ * partition, and this one is removed. */
 struct record *orphan_record_of_job(const struct orphan *orphan, const struct job *job)
 {
     struct record *record = new_record(orphan);

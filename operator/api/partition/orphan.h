@@ -1,5 +1,5 @@
-/* A partition without a record is nobody's, and the operator never touches it. This is what the page
- * /partitions tells of one, and whether an admin may have it given back, or made a job's. Pure. */
+/* A partition without a record belongs to no job, and the operator never touches it. This is what the page
+ * /partitions shows of one, and whether an admin may release it or assign it to a job. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -14,12 +14,13 @@
 struct orphan { /* owned */
     char *id, *controller, *state;
     uint32_t ipus, gcds;
-    struct strv jobs; /* "namespace/name": whose it could be, by its id */
-    char *pod;        /* "namespace/name": started on it by this operator, and may still run; or NULL */
+    struct strv jobs; /* "namespace/name": the job that its id may stand for */
+    char *pod; /* "namespace/name": the job of a pod that this operator started on it and that may still run;
+                  or NULL */
 };
 
-/* The one of this id; controller NULL: whichever has it. Fails with a sentence when there is none, when
- * several controllers have one, or when it has a record. */
+/* The orphan with this id; controller NULL: on any controller. Fails with a sentence if there is none, if
+ * several controllers have one, or if it has a record. */
 MUST_USE bool orphan_find(const cJSON *page, const char *id, const char *controller, struct orphan *ret,
                           struct err *err);
 void orphan_release(struct orphan *orphan);
@@ -29,17 +30,18 @@ static inline void orphan_auto(struct orphan *orphan)
     orphan_release(orphan);
 }
 
-/* Has this pod the job's name or owner, so that it may use its partition, and may it still run? Other
- * operators put no label of ours on it. */
+/* Whether this pod has the job's name or owner, so that it may use its partition, and may still run. Pods of
+ * other operators do not have this operator's labels. */
 bool orphan_is_used_by(const struct pod *pod, const char *job_key);
-/* Why it cannot be given back, a sentence for each reason. */
+/* Why it cannot be released, a sentence for each reason. */
 void orphan_check_release(const struct orphan *orphan, const struct strv *users, struct strv *problems);
-/* Why it cannot be made that job's. page: who has what. */
+/* Why it cannot be assigned to that job. page: the state of all partitions. */
 void orphan_check_adoption(const struct orphan *orphan, const struct job *job, const cJSON *page,
                            struct strv *problems);
-/* The record that has the leader give it back, or that makes it the job's until that has gone. Yours. */
+/* The record that makes the leader release it, or that assigns it to the job until the job is gone. Owned by
+ * the caller. */
 struct record *orphan_record_of_release(const struct orphan *orphan);
 struct record *orphan_record_of_job(const struct orphan *orphan, const struct job *job);
 
-/* A table for people of all that have no record; their number. */
+/* A table of all that have no record; returns their number. */
 size_t orphan_print_all(const cJSON *page, struct str *out);

@@ -12,7 +12,7 @@
 #define NAME_MAX_BYTES ((size_t)253)
 #define COUNT_MAX (UINT32_MAX - 1) /* the one behind it is a number, too */
 
-/* What cannot be is 0, as what is not there: memory is taken for as many as it says. */
+/* An invalid value is 0, like a missing one: memory is allocated by this number. */
 static uint32_t number(const cJSON *data, const char *key, uint32_t max)
 {
     uint32_t n = 0;

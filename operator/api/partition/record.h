@@ -1,5 +1,6 @@
 /* The record of a partition: a ConfigMap in the operator's namespace, named after the partition. It is the
- * only proof that the partition is ours, and etcd's unique names arbitrate who may use an id. Pure. */
+ * only proof that the partition is the operator's, and because names are unique in etcd, only one job can
+ * use an id. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,34 +22,35 @@ struct record {
     uint32_t start;    /* counts the starts of its pods over all attempts; agents refuse earlier ones */
     uint32_t restarts; /* failures that were answered by a restart, over all attempts of the instance */
     uint32_t workers;  /* worker pods of the instance */
-    bool has_launcher; /* and one that starts the program on them, in the seat behind theirs */
+    bool has_launcher; /* and one launcher pod, with the index after theirs */
     uint32_t size, gcds, replicas;
     bool reconfigurable;
-    bool started;         /* all workers of this run were seen to exist */
+    bool started;         /* all workers of this run have existed */
     bool launched;        /* the launcher of this run is being created, or was */
-    bool outcome_unknown; /* a create or remove was sent whose outcome nobody knows */
-    bool releasing; /* a tombstone: the partition goes, the id is not used again before the record has gone */
+    bool outcome_unknown; /* a create or remove was sent and its outcome is unknown */
+    bool releasing; /* a tombstone: the partition is being removed, and its id is not reused before the record
+                       is gone */
     char *reason;   /* why it is releasing, or NULL */
-    /* The partition has gone; only its id is kept, because a process may live that still knows it. Since
-     * then, in Unix seconds; 0: not spent. */
+    /* The partition is gone; only its id is reserved, because a process that knows it may still run. Since
+     * then, in Unix seconds; 0: not reserved. */
     int64_t spent_s;
-    /* A pod of this run was taken away: noted, because the pod goes and the policy still has to be followed.
-     */
+    /* A pod of this run was disrupted: recorded here because the pod disappears and the restart policy still
+     * has to be applied. */
     char *disruption, *disrupted_pod; /* of reasons.h, and its name; or NULL */
     int64_t disrupted_s;              /* Unix seconds; 0: unknown */
 };
 
-/* The job of a partition that is nobody's, and that an admin has given back: no name, no namespace, and this
- * for a uid. Nobody needs to ask whether it has gone. */
+/* The job of an orphan that an admin has released: no name, no namespace, and this as uid. Such a job does
+ * not exist, so it is not looked up. */
 #define RECORD_NOBODY "nobody"
 
 bool record_is_ownerless(const struct record *record);
-/* Names of Kubernetes objects are narrower than ids of partitions. */
+/* Names of Kubernetes objects are more restricted than ids of partitions. */
 bool record_can_have_name(const char *id);
 
-struct record *record_parse(const cJSON *configmap); /* NULL when it is no record */
+struct record *record_parse(const cJSON *configmap); /* NULL if it is not a record */
 void record_free(struct record *record);
-/* The same, for a watch; ctx is not used. */
+/* The same, as a callback of watch; ctx is unused. */
 bool record_view_item(void *ctx, const cJSON *item, void **ret);
 void record_free_item(void *view);
 
@@ -57,13 +59,13 @@ static inline void record_auto(struct record **record)
     record_free(*record);
 }
 
-/* The ConfigMap to create, yours. uid, resource_version and created_s of `record` are not
+/* The ConfigMap to create, owned by the caller. uid, resource_version and created_s of `record` are not
  * used. */
 cJSON *record_build(const struct record *record, const char *operator_ns);
-/* A merge patch that turns what changes over a record's life into what `record` says, preconditioned on its
- * uid and version: one that arrives late must not undo what was written since. Yours. */
+/* A merge patch that updates the mutable part of a record to `record`, with its uid and version as
+ * preconditions: a delayed patch must not undo a later one. Owned by the caller. */
 cJSON *record_patch(const struct record *record);
 struct record *record_copy(const struct record *from);
 uint32_t record_pod_count(const struct record *record); /* pods of the instance */
-/* Was the pod of that seat started in this run, as far as the record knows? */
+/* Whether the pod with that index was started in this run, as far as the record says. */
 bool record_has_started(const struct record *record, uint32_t pod_index);

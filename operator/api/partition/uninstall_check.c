@@ -28,8 +28,8 @@ enum uninstall_check uninstall_check_job(const struct job *job)
     return is_parked(job, status) ? UNINSTALL_SUSPENDED : UNINSTALL_ENDING;
 }
 
-/* Its finalizer goes when nothing is held any more; a record of an attempt that ended badly keeps its id from
- * use as long as the job is there. */
+/* Its finalizer is removed when it has no partition; a record of a failed attempt reserves its id as long as
+ * the job exists. */
 static bool only_keeps_id(const struct record *record, const struct job *job)
 {
     struct err err = {0};
@@ -46,7 +46,7 @@ enum uninstall_check uninstall_check_record(const struct record *record, const s
         return UNINSTALL_ENDING;
     if (job->has_finalizer || only_keeps_id(record, job))
         return UNINSTALL_OK;
-    /* A job of this operator is without its finalizer for a moment at most, or as one watch is ahead of the
+    /* A job of this operator is without its finalizer only for a moment, or while one watch is ahead of the
      * other. */
     return job->is_vendors && !job->deleting && !record->releasing ? UNINSTALL_BLOCKED : UNINSTALL_ENDING;
 }

@@ -90,7 +90,7 @@ char *endpoints_slice_name(const struct job *job, uint32_t instance, uint32_t sl
     return mem_printf("%s-%u-%s-%u", service, instance, family, slice / FAMILIES);
 }
 
-/* They are looked for before they are ready. */
+/* They are published before they are ready. */
 static void put_endpoint(cJSON *list, const struct endpoint *worker)
 {
     cJSON *endpoint = json_push_take(list, json_object());

@@ -22,7 +22,7 @@ cJSON *pod_common_object(cJSON *object, const char *key)
 void pod_common_default_str(cJSON *object, const char *key, const char *value)
 {
     if (cJSON_IsObject(object) &&
-        !cJSON_GetObjectItemCaseSensitive(object, key)) /* a key, not a path: label keys hold slashes */
+        !cJSON_GetObjectItemCaseSensitive(object, key)) /* a key, not a path: label keys contain slashes */
         json_put_str(object, key, value);
 }
 
@@ -52,9 +52,9 @@ void pod_common_wrap(cJSON *container, const char *verb, const cJSON *command)
     json_put_take(container, "command", wrapped);
 }
 
-/* What the first container asks for costs nothing here, because the two never run at the same time: the pod
- * is not larger, its quality of service is what it was, and a LimitRange or a quota that takes the one takes
- * the other. */
+/* The first container's resources cost nothing here, because the two never run at the same time: the pod's
+ * total and its quality of service stay the same, and a LimitRange or a quota that accepts one accepts the
+ * other. */
 static void put_like_amounts(cJSON *container, const cJSON *first)
 {
     static const char *const kinds[] = {"requests", "limits"};
@@ -121,7 +121,7 @@ void pod_common_add_launcher(cJSON *spec, const struct pod_spec_options *options
 
 /* ---- the pod ---- */
 
-/* The end of a failing container's log reaches status through the pod's own status. */
+/* The end of a failing container's log gets into the job's status through the pod's. */
 void pod_common_set_termination_message_policy(cJSON *containers)
 {
     for (cJSON *container = containers->child; container; container = container->next)
@@ -161,7 +161,7 @@ void pod_common_put_owner(cJSON *metadata, const struct job *job)
     json_put_bool(owner, "blockOwnerDeletion", true);
 }
 
-/* Label values hold at most 63 characters, as long as the longest job name that works. */
+/* Label values have at most 63 characters, like the longest job name that works. */
 void pod_common_put_labels(cJSON *labels, const struct job *job, const char *role)
 {
     json_put_str(labels, LABEL_JOB_NAME, job->name);

@@ -1,5 +1,5 @@
-/* The parts that all pods of a job share, and the words they are built with: owner, labels, ipu-launch with
- * its volume and init container, network and placement. Pure. For operator/api/pod/pod_spec*.c alone. */
+/* What all pods of a job share, and JSON helpers: owner, labels, ipu-launch with its volume and init
+ * container, network and placement. Pure. Only for operator/api/pod/pod_spec*.c. */
 #pragma once
 
 #include "operator/api/pod/pod_spec.h"
@@ -7,10 +7,10 @@
 #define PODPARTS_LAUNCHER_DIR "/opt/ipu-launcher"
 #define PODPARTS_LAUNCHER_PROGRAM PODPARTS_LAUNCHER_DIR "/ipu-launch"
 
-/* What is found at the key if it is of that type; else a new one is put there. Borrowed. */
+/* The value of the key if it has that type; otherwise a new one is created there. Borrowed. */
 cJSON *pod_common_array(cJSON *object, const char *key);
 cJSON *pod_common_object(cJSON *object, const char *key);
-void pod_common_default_str(cJSON *object, const char *key, const char *value); /* unless the key is there */
+void pod_common_default_str(cJSON *object, const char *key, const char *value); /* unless the key exists */
 
 struct pod_common_name {
     const char *pod, *role, *container;

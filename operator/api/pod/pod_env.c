@@ -73,7 +73,7 @@ static char *master_address(const struct job *job, uint32_t instance)
     return mem_printf("%s.%s.%s.svc", host, service, job->ns);
 }
 
-/* Ours alone: there is nothing of the user's to respect. */
+/* Only this operator sets it: a user's value cannot exist. */
 static struct pod_env plain(const struct pod_env *env)
 {
     return (struct pod_env){.list = env->list};

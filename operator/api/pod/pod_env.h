@@ -1,29 +1,30 @@
-/* The environment that the operator writes into the containers of job pods: docs/environment.md in code.
- * Pure. A value that the user has set is never overwritten. */
+/* The environment that the operator adds to the containers of job pods: docs/environment.md in code. Pure. A
+ * value that the user has set is never overwritten. */
 #pragma once
 
 #include "operator/api/pod/pod_spec.h"
 
 struct pod_env {
     cJSON *list;     /* the container's env array */
-    bool by_default; /* travel as IPU_DEFAULT_X: envFrom may set X, and only ipu-launch can see that */
+    bool by_default; /* set as IPU_DEFAULT_X: envFrom may set X, and only ipu-launch can see that */
 };
 
-void pod_env_add(struct pod_env *env, const char *name, const char *value); /* NULL: nothing */
+void pod_env_add(struct pod_env *env, const char *name, const char *value); /* NULL: not set */
 void pod_env_add_number(struct pod_env *env, const char *name, uint32_t value);
 /* From a key of a Secret. */
 void pod_env_add_secret(struct pod_env *env, const char *name, const char *secret, const char *key);
-bool pod_env_has(const struct pod_env *env, const char *name); /* the user's, or already ours */
-/* Where the partition is. */
+bool pod_env_has(const struct pod_env *env,
+                 const char *name); /* set by the user, or by the operator before */
+/* The address of the partition. */
 void pod_env_add_partition(struct pod_env *env, const struct partition_placement *place);
 void pod_env_add_gcd(struct pod_env *env, uint32_t worker, const struct partition_placement *place);
-/* What ipu-launch makes the PopDist and rank variables from: the contract of launcher/env/shape.h. */
+/* What ipu-launch computes the PopDist and rank variables from: the contract of launcher/env/shape.h. */
 void pod_env_add_instance(struct pod_env *env, const struct job *job, uint32_t instance);
 void pod_env_add_worker(struct pod_env *env, const struct job *job, uint32_t instance, uint32_t worker,
                         const struct partition_placement *place);
-/* A container that keeps its image's entry point has no ipu-launch in front: the pod spec carries the
- * results. A test holds this against what `ipu-launch env` makes of the shape. */
+/* A container that uses its image's entry point has no ipu-launch in front: the pod spec contains the
+ * results. A test compares this with what `ipu-launch env` computes from the shape. */
 void pod_env_add_results(struct pod_env *env, const struct job *job, uint32_t instance, uint32_t worker,
                          const struct partition_placement *place);
-/* How the launcher pod and the agents of its workers know each other. */
+/* How the launcher pod and the agents of its workers identify each other. */
 void pod_env_add_start(struct pod_env *env, const struct job *job, const struct partition_placement *place);

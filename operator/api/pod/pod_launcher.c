@@ -10,7 +10,7 @@
 
 #define RUN_DIR "/var/run/ipu-launch"
 
-/* MPI keeps files of its own, also where the root file system is read-only. */
+/* MPI writes temporary files, also if the root file system is read-only. */
 static void add_scratch(cJSON *spec, cJSON *container)
 {
     cJSON *volume = json_push_take(pod_common_array(spec, "volumes"), json_object());
@@ -33,7 +33,7 @@ static void add_agent_port(cJSON *container, const struct partition_placement *p
     json_put_str(port, "protocol", "TCP");
 }
 
-/* A node has more networks than the one that its pods are known by. */
+/* A node has more networks than the one of its pods' addresses. */
 static void add_agent_address(cJSON *env)
 {
     cJSON *item = json_push_take(env, json_object());
@@ -43,7 +43,7 @@ static void add_agent_address(cJSON *env)
                  "status.podIP");
 }
 
-/* Asked every second until the first answer, and never again: a training run is not disturbed. */
+/* Runs every second until it first succeeds, and then never again: it must not disturb training. */
 static void add_agent_probe(cJSON *container)
 {
     bool has_startup = json_at(container, "startupProbe") != NULL;
@@ -71,11 +71,12 @@ static cJSON *add_keys_volume(cJSON *spec, const struct job *job, uint32_t insta
     json_put_str(volume, "name", NAME_KEYS_VOLUME);
     secret = json_put_object(volume, "secret");
     json_put_str(secret, "secretName", name);
-    json_put_i64(secret, "defaultMode", 0444); /* whoever the container runs as; nobody else mounts it */
+    json_put_i64(secret, "defaultMode",
+                 0444); /* readable by any user of the container; no other container mounts it */
     return secret;
 }
 
-/* Nothing of ours in a job's pods talks to the API server. */
+/* The programs that the operator adds to a job's pods do not use the API server. */
 static void leave_token_out(cJSON *spec)
 {
     if (!json_at(spec, "automountServiceAccountToken") && !json_at(spec, "serviceAccountName"))
@@ -116,7 +117,7 @@ bool pod_launcher_uses_host_network(const struct job *job, const struct pod_spec
 
 /* ---- the launcher's container ---- */
 
-/* Little, because it only waits; with limits where the workers have some, as quotas may ask for them. */
+/* Small, because it only waits; with limits if the workers have some, because a quota may require them. */
 static void put_resources(cJSON *container, const cJSON *worker)
 {
     static const struct {
@@ -183,7 +184,7 @@ static cJSON *alias_of(cJSON *aliases, const char *ip)
     return alias;
 }
 
-/* The names work without a DNS. In the node's network they stay unknown: there a worker's address can be the
+/* The names work without DNS. With host networking they are not set: a worker's address can be the
  * launcher's own, and mpirun would take that worker for its own host. */
 static void add_aliases(cJSON *spec, const struct job *job, uint32_t instance,
                         const struct pod_launcher_host *hosts)

@@ -18,7 +18,7 @@ static const cJSON *first_container(const cJSON *spec)
     return cJSON_IsArray(containers) ? containers->child : NULL;
 }
 
-/* By what the entries of a list are told apart; NULL: it is replaced whole. */
+/* The key that identifies the entries of a list; NULL: the list is replaced as a whole. */
 static const char *key_of_list(const cJSON *list)
 {
     static const struct {
@@ -34,7 +34,7 @@ static const char *key_of_list(const cJSON *list)
 
 /* ---- what the launcher takes over ---- */
 
-/* The values of these keys, but for those that are replaced. */
+/* The values of these keys, except for those that are replaced. */
 static cJSON *inherit(const cJSON *from, const cJSON *own, const char *const *keys)
 {
     cJSON *into = json_object();
@@ -104,7 +104,7 @@ static cJSON *inherit_container(const cJSON *worker, const cJSON *own)
 
 static void overlay_list(cJSON *onto, const cJSON *from, const char *key)
 {
-    struct map by_key = {0}; /* users write these lists, of thousands of entries if they like */
+    struct map by_key = {0}; /* users write these lists, possibly with thousands of entries */
 
     for (cJSON *item = onto->child; item; item = item->next) {
         if (json_str(item, key, NULL))
@@ -124,7 +124,7 @@ static void overlay_list(cJSON *onto, const cJSON *from, const char *key)
     map_release(&by_key);
 }
 
-/* Onto what inherit() has left. */
+/* Applied to the result of inherit(). */
 static void overlay(cJSON *onto, const cJSON *own)
 {
     JSON_EACH (member, own) {
@@ -133,11 +133,11 @@ static void overlay(cJSON *onto, const cJSON *own)
         if (key)
             overlay_list(pod_common_array(onto, json_key(member)), member, key);
         else
-            json_push_take(onto, json_dup(member)); /* which has its name with it, and nobody else has it */
+            json_push_take(onto, json_dup(member)); /* has its name in it, so that it is unique */
     }
 }
 
-/* Its first container is the launcher's own; others come beside it. */
+/* The first container is the launcher's; others are added to it. */
 static void put_containers(cJSON *spec, const cJSON *worker, const cJSON *own)
 {
     const cJSON *first = cJSON_IsObject(own) ? own : NULL;
@@ -165,7 +165,7 @@ cJSON *pod_overlay_spec(const cJSON *workers, const cJSON *launcher)
 
 /* ---- the way back ---- */
 
-/* Of a list that was merged: an entry stands there as it was said. */
+/* Of a merged list: where an entry was given. */
 static int index_of(const cJSON *own, const cJSON *entry)
 {
     int n = 0;

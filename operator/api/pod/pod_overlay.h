@@ -1,21 +1,21 @@
-/* What a launcher's pod takes over from its workers', and what spec.launcher says differently; and the way
- * back, from a field of the outcome to where it was said. Pure. docs/launcher.md has it in words. */
+/* What a launcher pod inherits from its workers' template and what spec.launcher changes; and the reverse,
+ * from a field of the result to the template that gives it. Pure. docs/launcher.md describes it for users. */
 #pragma once
 
 #include "base/doc/json.h"
 
-/* The launcher's pod spec as the workers' pod spec and spec.launcher make it, before the operator adds
- * anything; its first container is the launcher's. What is of another type than it should be counts as not
- * given, so that it can be asked about templates that nobody has judged. Yours. */
+/* The launcher's pod spec from the workers' pod spec and spec.launcher, before the operator adds anything;
+ * its first container is the launcher's. Values of a wrong type count as absent, so that it also works on
+ * templates that were not validated. The caller frees it. */
 cJSON *pod_overlay_spec(const cJSON *workers, const cJSON *launcher);
 
 enum pod_overlay_source {
-    POD_OVERLAY_OWN,       /* spec.launcher says it */
-    POD_OVERLAY_INHERITED, /* the workers' template does */
-    POD_OVERLAY_MISSING,   /* neither does: it is missing */
+    POD_OVERLAY_OWN,       /* given by spec.launcher */
+    POD_OVERLAY_INHERITED, /* given by the workers' template */
+    POD_OVERLAY_MISSING,   /* given by neither: it is missing */
 };
 
-/* Who says a field of pod_overlay_spec's outcome, such as "containers[0].env[2].name". *ret_field is where it
- * stands, or would stand, in spec.launcher; yours. */
+/* Which template gives a field of pod_overlay_spec's result, such as "containers[0].env[2].name". *ret_field
+ * is its path, actual or possible, in spec.launcher; owned by the caller. */
 enum pod_overlay_source pod_overlay_trace(const cJSON *made, const cJSON *launcher, const char *field,
                                           char **ret_field);

@@ -6,7 +6,7 @@
 #include "operator/api/pod/pod_common.h"
 #include "operator/kube/auth/base64.h"
 
-/* Beside the workers' keys, which have numbers. */
+/* Besides the workers' keys, which are numbered. */
 #define VIPU_USER_KEY "vipu-user-id"
 #define VIPU_ACCESS_KEY "vipu-access-key"
 #define VIPU_CA_KEY "vipu-ca.crt"
@@ -71,7 +71,7 @@ static void mount_ca(cJSON *spec, const char *secret)
     json_put_str(volume, "name", NAME_VIPU_VOLUME);
     source = json_put_object(volume, "secret");
     json_put_str(source, "secretName", secret);
-    json_put_i64(source, "defaultMode", 0444); /* a certificate is no secret */
+    json_put_i64(source, "defaultMode", 0444); /* a certificate is not secret */
     item = json_push_take(json_put_array(source, "items"), json_object());
     json_put_str(item, "key", VIPU_CA_KEY);
     json_put_str(item, "path", "ca.crt");
@@ -89,7 +89,7 @@ void pod_secrets_mount(cJSON *spec, struct pod_env *env, const struct job *job, 
     } else if (place->vipu_tls) {
         pod_env_add(env, "VIPU_CLI_API_TLS", "true");
     }
-    /* One user's name does not go with another one's key. */
+    /* One user's name must not be combined with another user's key. */
     if (!place->has_vipu_user || pod_env_has(env, "VIPU_CLI_API_USER_ID") ||
         pod_env_has(env, "VIPU_CLI_API_ACCESS_KEY"))
         return;

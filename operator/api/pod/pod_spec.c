@@ -35,11 +35,11 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
         pod_env_add_results(&env, job, instance, worker, place);
     if (job->spec.interactive_ttl_s && !is_wrapped && !json_at(container, "args"))
         pod_common_wrap(container, "hold",
-                        NULL); /* for kubectl exec: nothing of the image's runs by itself */
+                        NULL); /* for kubectl exec: the image's own program is not started */
 }
 
-/* Known by the job's Service where there is one. Other pods are called as Kubernetes calls them, unless that
- * cuts off what tells them apart. */
+/* Named by the job's Service if there is one. Other pods keep their own names, unless truncation would make
+ * them ambiguous. */
 static void put_hostname(cJSON *spec, const struct job *job, uint32_t n, const char *pod)
 {
     AUTO(mem) char *host = name_worker_host(job->name, job->uid, n);
@@ -65,7 +65,7 @@ static void fill_spec(cJSON *spec, const struct job *job, uint32_t instance, uin
     pod_common_set_node_selector(spec, place);
     pod_common_add_pull_secrets(spec, options->pull_secrets);
     json_put_str(spec, "restartPolicy",
-                 "Never"); /* the job's restart policy rules, whatever the template says */
+                 "Never"); /* the job's restart policy decides, whatever the template says */
 }
 
 cJSON *pod_spec_worker(const struct job *job, uint32_t instance, uint32_t worker,
@@ -121,7 +121,7 @@ cJSON *pod_spec_service(const struct job *job)
 
 /* ---- the way back ---- */
 
-/* ipu-launch's own init container stands before the user's. Returns what comes after "initContainers[N]". */
+/* ipu-launch's own init container precedes the user's. Returns what follows "initContainers[N]". */
 static const char *add_init_container(struct str *out, const char *at)
 {
     const char *digits = at + strlen("initContainers[");

@@ -23,7 +23,7 @@ void completion_release(struct completion *c)
     str_release(&c->typed);
 }
 
-/* "--size", "--size=4", "-H": the option of that word, or NULL. */
+/* The option of a word such as "--size", "--size=4" or "-H", or NULL. */
 static const struct opt *option_of(const char *word)
 {
     size_t len = strcspn(word, "=");
@@ -38,13 +38,13 @@ static const struct opt *option_of(const char *word)
     return NULL;
 }
 
-/* What stands before the word being typed. */
+/* What precedes the word being typed. */
 struct before {
     struct strv words;       /* without options and their values */
     const struct opt *value; /* the option whose value is being typed, or NULL */
 };
 
-/* bash makes a word of its own of "=". */
+/* bash treats "=" as a word of its own. */
 static struct before look_back(const struct strv *words)
 {
     struct before before = {0};
@@ -142,7 +142,7 @@ static const struct command *command_of(const struct strv *words)
 
     for (size_t i = 0; i < words->count && i < 2; i++)
         strv_push(&whole, words->items[i]);
-    /* The table tells a command by its first words; the id is yet to come, or is none of our business. */
+    /* The table finds a command by its first words; the id may be missing or wrong. */
     command = grammar_find(&whole, &ignored);
     strv_push(&whole, "id");
     return command ? command : grammar_find(&whole, &ignored);

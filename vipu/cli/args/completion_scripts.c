@@ -4,8 +4,8 @@
 #include "base/core/str.h"
 #include "vipu/cli/args/completion.h"
 
-/* A line ":files" asks the shell for the names of files. The program is asked by the name it was called by,
- * so that what is completed is what will run. */
+/* A line ":files" asks the shell to complete file names. The script calls the program by the name in the
+ * command line, so that the program that completes is the one that will run. */
 static const char bash[] =
     "# Completion of vipu for bash. Load it with:  source <(vipu completion bash)\n"
     "_vipu() {\n"

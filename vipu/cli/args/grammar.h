@@ -20,7 +20,7 @@ enum command_name {
     COMMAND_COMPLETION,
 };
 
-/* What the third word is. */
+/* The kind of the third word. */
 enum word_meaning {
     WORD_NONE,
     WORD_PARTITION,
@@ -33,19 +33,19 @@ enum word_meaning {
 struct command {
     enum command_name name;
     const char *verb;
-    const char *kind; /* singular; NULL: the verb stands alone */
+    const char *kind; /* singular; NULL: the verb has no kind */
     enum word_meaning word;
-    const char *options; /* flags that only it and a few others take, separated by blanks */
-    const char *about;   /* NULL: an old spelling; works, not shown */
+    const char *options; /* flags that only this and a few other commands accept, separated by spaces */
+    const char *about;   /* NULL: an old spelling; accepted, but not shown */
 };
 
 extern const struct command grammar[]; /* ends with verb NULL */
 
-/* The command that the words name; NULL with every problem when there is none, or words are missing or too
- * many. Kinds may be in the plural. */
+/* The command that the words name; NULL with every problem if there is none, or words are missing or too
+ * many. Kinds may be plural. */
 const struct command *grammar_find(const struct strv *words, struct strv *problems);
 bool grammar_takes(const struct command *command, const char *flag);
-/* "create partition ID": as people write it. */
+/* "create partition ID", as in help. */
 void grammar_usage(const struct command *command, struct str *out);
 /* Verb and kind as they are shown: "list partitions". */
 void grammar_title(const struct command *command, struct str *out);

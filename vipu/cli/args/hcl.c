@@ -40,7 +40,7 @@ static bool skip_long_comment(struct reader *r)
     return complain(r, "unterminated comment");
 }
 
-/* Blanks and comments; newlines too when `lines` says so. */
+/* Whitespace and comments; newlines too if `lines`. */
 static bool skip(struct reader *r, bool lines)
 {
     while (r->at < r->end) {

@@ -1,6 +1,5 @@
-/* The little of HCL that vipu's configuration files use: `key = "value"`, one a line, with # and // comments
- * and slash-star ones. Values may be quoted texts, whole numbers, true or false. Blocks, lists and
- * expressions are refused. */
+/* The part of HCL that vipu's configuration files use: `key = "value"`, one per line, and comments. Values
+ * may be quoted strings, integers, true or false. Blocks, lists and expressions are rejected. */
 #pragma once
 
 #include <stdbool.h>

@@ -224,7 +224,7 @@ static void take_setting(void *ctx, const char *key, const char *value, unsigned
         strv_pushf(overlay->problems, "%s: line %u: %s", overlay->name, line, err.msg);
 }
 
-/* In a pod of an IPUJob the controller is the job's, unless vipu is told another one. */
+/* In a pod of an IPUJob the default controller is the job's. */
 static void take_job(const char *(*env)(const char *), struct options *options)
 {
     static const struct {
@@ -235,7 +235,7 @@ static void take_job(const char *(*env)(const char *), struct options *options)
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         const char *text = env(known[i].variable);
 
-        /* Nobody wrote it for vipu: what makes no sense is passed over. */
+        /* This variable was not written for vipu: values that make no sense are ignored. */
         if (text && *text)
             (void)!opts_set(opts_find(&options_spec, known[i].flag), options, text, &ignored);
     }
@@ -271,7 +271,7 @@ static bool is_given(const struct opt *row, const struct options *options)
     return false;
 }
 
-/* Of one kind of command, like --size; not of vipu as a whole, like --showjson. */
+/* Options of one kind of command, like --size; not global ones, like --showjson. */
 static bool is_special(const char *flag)
 {
     for (const struct command *c = grammar; c->verb; c++)

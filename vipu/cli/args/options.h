@@ -47,11 +47,11 @@ struct options {
 
 extern const struct opts_spec options_spec;
 
-/* Flag, environment, file, default, in this order of strength. `file` is the configuration file's text, or
- * NULL. */
+/* Flag, environment, file, default, in descending precedence. `file` is the content of the configuration
+ * file, or NULL. */
 enum opts_result options_parse(int argc, char **argv, const char *(*env)(const char *),
                                const struct str *file, const char *file_name, struct options *ret,
                                struct strv *words, struct strv *problems);
 
-/* Adds a problem for each option that was given and belongs to other commands. */
+/* Adds a problem for each given option that belongs to other commands. */
 void options_check(const struct options *options, const struct command *command, struct strv *problems);

@@ -42,7 +42,7 @@ static bool fail(struct command_context *c, const char *verb, struct err *err)
     return err_wrap(err, "%s partition (%s): failed", verb, c->id);
 }
 
-/* Of what changes something: a failure may say nothing about whether it was done. */
+/* For commands that change something: after some failures it is unknown whether the change was made. */
 static bool fail_change(struct command_context *c, const char *verb, struct err *err)
 {
     bool is_unknown = vipu_sync_is_unknown(c->client);
@@ -56,7 +56,7 @@ static bool fail_change(struct command_context *c, const char *verb, struct err 
     return false;
 }
 
-/* Programs on this host find the partition by these files; that they cannot be written does not undo the
+/* Programs on this host find the partition by these files; a failure to write them does not undo the
  * partition. */
 static void write_conf(struct command_context *c)
 {
@@ -70,7 +70,7 @@ static void write_conf(struct command_context *c)
         strv_pushf(c->remarks, "cannot write the IPUoF files: %s", err.msg);
 }
 
-/* What --index means is known once the cluster is. */
+/* The meaning of --index depends on the cluster. */
 static bool choose_place(struct command_context *c, struct vipu_requirements *r, struct vipu_ipu **ret_ipus,
                          struct err *err)
 {
@@ -125,7 +125,7 @@ static bool get_configs(struct command_context *c, struct err *err)
     if (!vipu_sync_ipuof(c->client, c->id, c->gcd, &config, err))
         return fail(c, "get", err);
     for (size_t i = 0; i < config.gcd_count; i++) {
-        /* One GCD's output is a file as it stands; of all of them each has a heading. */
+        /* One GCD's output is the file itself; with several, each has a heading. */
         if (c->gcd < 0)
             str_addf(c->out, "IPUoF configuration of GCD %zu:\n", i);
         show_ipuof_gcd(&config.gcds[i], c->out);
@@ -194,7 +194,7 @@ bool command_run(enum command_name name, struct command_context *c, struct err *
         return reset(c, err);
     case COMMAND_REMOVE_PARTITION:
         return remove_partition(c, err);
-    case COMMAND_COMPLETION: /* asks no controller: main prints it */
+    case COMMAND_COMPLETION: /* needs no controller: main prints it */
         break;
     }
     return err_set(err, ERR_INTERNAL, "command %d has no code", (int)name);

@@ -1,4 +1,4 @@
-/* The commands of vipu at work: each asks the controller and appends what is to be printed. */
+/* The commands of vipu: each calls the controller and appends its output. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@ struct command_context {
     int64_t gcd;                                  /* of get partition; -1: all */
     struct vipu_sync_client *client;
     struct str *out;
-    struct strv *remarks; /* sentences for people, beside the output */
-    struct str *failure;  /* what to print instead of err, when it is longer than err can be */
+    struct strv *remarks; /* sentences for the user, beside the output */
+    struct str *failure;  /* printed instead of err if it is longer than err can be */
 };
 
 MUST_USE bool command_run(enum command_name name, struct command_context *c, struct err *err);

@@ -5,7 +5,7 @@
 #include "vipu/cli/output/show_inventory.h"
 #include "vipu/client/extension.h"
 
-/* A controller may have very many partitions, so that what was seen is looked up and not searched. */
+/* A controller may have very many partitions, hence a hash table and no search. */
 static bool is_new(struct map *seen, const char *id)
 {
     static char mark;

@@ -1,5 +1,5 @@
-/* The commands about allocations and clusters. The public API has no call for them; with a controller that
- * lacks ours, lists fall back on what its partitions name, and a remark says so. */
+/* The commands about allocations and clusters. The public API has no call for them; if a controller lacks
+ * the extension service, lists fall back on the names in its partitions, and a remark says so. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,13 +13,13 @@ MUST_USE bool inventory_list_clusters(struct command_context *c, struct err *err
 MUST_USE bool inventory_get_allocation(struct command_context *c, struct err *err);
 MUST_USE bool inventory_get_cluster(struct command_context *c, struct err *err);
 
-/* With the fall-back; `ret_partial` tells whether it was needed. */
+/* With the fall-back; `ret_partial` says whether it was needed. */
 MUST_USE bool inventory_allocations(struct vipu_sync_client *client, struct vipu_allocation_list *ret,
                                     bool *ret_partial, struct err *err);
 MUST_USE bool inventory_clusters(struct vipu_sync_client *client, struct vipu_cluster_list *ret,
                                  bool *ret_partial, struct err *err);
-/* The cluster of this id, or else of this allocation; it borrows from `ret_list`. NULL without an error: the
- * controller cannot tell, or has none such. */
+/* The cluster of this id, or else of this allocation; borrowed from `ret_list`. NULL without an error: the
+ * controller has no such cluster or does not implement the call. */
 MUST_USE bool inventory_cluster_of(struct vipu_sync_client *client, const char *id, const char *allocation_id,
                                    struct vipu_cluster_list *ret_list, const struct vipu_cluster_entry **ret,
                                    struct err *err);

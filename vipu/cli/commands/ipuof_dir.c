@@ -44,7 +44,7 @@ bool ipuof_dir_write(const char *home, const char *partition, const struct vipu_
     return true;
 }
 
-/* "p1_ipuof.conf" or "p1_gcd7_ipuof.conf" for p1, and not the file of a partition "p1_gcd7x" or "p1_x". */
+/* "p1_ipuof.conf" or "p1_gcd7_ipuof.conf" for p1, but not the file of a partition "p1_gcd7x" or "p1_x". */
 static bool belongs_to(const char *name, const char *partition)
 {
     size_t len = strlen(partition);

@@ -5,8 +5,8 @@
 #include "base/core/err.h"
 #include "vipu/model/ipuof.h"
 
-/* `home` is the user's directory; the folder is made when it is missing. */
+/* `home` is the user's directory; the folder is created if it is missing. */
 MUST_USE bool ipuof_dir_write(const char *home, const char *partition, const struct vipu_ipuof_config *config,
                               struct err *err);
-/* Takes away what ipuof_dir_write made for this partition; files that are not there are fine. */
+/* Removes the files of ipuof_dir_write for this partition; missing files are no error. */
 MUST_USE bool ipuof_dir_remove(const char *home, const char *partition, struct err *err);

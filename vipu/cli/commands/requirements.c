@@ -36,7 +36,7 @@ static bool add_range(const char *text, struct vipu_ipu **ipus, size_t *count)
     return true;
 }
 
-/* Logical numbers follow the order of the list; a domain's, the order in which domains appear in it. */
+/* Logical numbers follow the order of the list; those of domains, the order in which domains appear in it. */
 static void number_ipus(struct vipu_ipu *ipus, size_t count)
 {
     uint32_t domain = 0;
@@ -87,7 +87,7 @@ static void choose_ipus(const struct options *o, struct vipu_requirements *r, st
     else if (o->index)
         check_index(o, problems);
     /* V-IPU user guide, section 5.2: with --index a reconfigurable partition is c2-compatible, whatever the
-     * sync type that was asked for. */
+     * requested sync type. */
     if (o->index && o->reconfigurable)
         r->sync_type = VIPU_SYNC_UNDEFINED;
 }

@@ -1,4 +1,4 @@
-/* What the options of create and get mean to the controller. Pure. */
+/* Turns the options of create and get into requests. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 #include "vipu/cli/args/options.h"
 #include "vipu/model/partition.h"
 
-/* The part of a create request that the options hold; borrows from them. `ret_ipus` gets the IPUs that
- * --ipus lists, and is yours. Problems are sentences. */
+/* The part of a create request that the options define; borrows from them. `ret_ipus` gets the IPUs that
+ * --ipus lists and is owned by the caller. Problems are sentences. */
 bool requirements_of(const struct options *options, const char *id, struct vipu_requirements *ret,
                      struct vipu_ipu **ret_ipus, struct strv *problems);
-/* --gcd as a number; -1 when it is not given. */
+/* --gcd as a number; -1 if not given. */
 bool requirements_gcd(const struct options *options, int64_t *ret, struct strv *problems);
-/* --index as a number; -1 when it is not given. */
+/* --index as a number; -1 if not given. */
 bool requirements_index(const struct options *options, int64_t *ret, struct strv *problems);

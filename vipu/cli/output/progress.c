@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define ERASE_LINE "\r\033[K"
-/* On a narrow terminal the line ends at the edge; wrapped, it could not be erased. */
+/* On a narrow terminal the line is truncated; wrapped, it could not be erased. */
 #define NO_WRAP "\033[?7l"
 #define WRAP "\033[?7h"
 
@@ -36,7 +36,7 @@ void progress_end(struct progress *progress)
     (void)fflush(stderr);
 }
 
-/* What the handler writes: it may neither format nor allocate. */
+/* Formatted in advance: a signal handler may neither format nor allocate. */
 static char last_words[512];
 static size_t last_words_len;
 
@@ -45,7 +45,7 @@ static void on_interrupt(int signum)
     ssize_t written = write(STDERR_FILENO, last_words, last_words_len);
 
     (void)written;
-    /* The handler is gone with its first call (SA_RESETHAND), so this ends the program. */
+    /* The handler is reset by its first call (SA_RESETHAND), so this ends the program. */
     (void)raise(signum);
 }
 

@@ -217,7 +217,7 @@ static int by_key(const void *a, const void *b)
                   (*(const struct vipu_attribute *const *)b)->key);
 }
 
-/* A map has no order on the wire; people and scripts want one. */
+/* A protobuf map has no order; users and scripts expect one. */
 static const struct vipu_attribute **sorted(const struct vipu_agent_ipu *ipu)
 {
     const struct vipu_attribute **list = mem_alloc((ipu->attribute_count + 1) * sizeof(*list));

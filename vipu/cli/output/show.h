@@ -10,7 +10,8 @@
 #include "vipu/model/ipuof.h"
 #include "vipu/model/partition.h"
 
-/* The columns of the list, as V-IPU had them over the years: scripts cut ids out of the table by number. */
+/* The columns of the list in the various versions of V-IPU: scripts cut ids out of the table by column
+ * number. */
 enum show_layout { SHOW_BY_ALLOCATION, SHOW_BY_CLUSTER, SHOW_BY_PARTITION };
 
 void show_partitions(const struct vipu_partitions *list, enum show_layout layout, struct str *out);

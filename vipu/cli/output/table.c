@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 
-#define RULE_MAX 120u /* an allocation may have thousands of agents in a cell */
+#define RULE_MAX 120u /* a cell of an allocation may list thousands of agents */
 
 void table_init(struct table *table, const char *const *heading)
 {
@@ -17,7 +17,7 @@ void table_init(struct table *table, const char *const *heading)
     }
 }
 
-/* A '|' or a control character inside a cell would make another cell or line of it. */
+/* A '|' or a control character inside a cell would look like another cell or line. */
 void table_add(struct table *table, const char *cell)
 {
     char *text = mem_strdup(cell);

@@ -1,5 +1,5 @@
 /* Tables as vipu prints them: cells joined by " | ", a rule above and below the rows. Scripts cut them at
- * '|', so each cell after the first begins with exactly one blank. Pure. */
+ * '|', so each cell after the first starts with exactly one space. Pure. */
 #pragma once
 
 #include <stddef.h>

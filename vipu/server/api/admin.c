@@ -8,7 +8,7 @@
 #define MAX_ROUTES 8
 
 struct admin {
-    struct http_server_route routes[MAX_ROUTES + 1]; /* the last one ends the list */
+    struct http_server_route routes[MAX_ROUTES + 1]; /* the last row is all zero */
     size_t count;
     struct http_server *http_server; /* NULL until it listens */
 };

@@ -1,6 +1,6 @@
 /* vipu-server's HTTP endpoint for admins and monitoring: exact paths, each with one handler. Off unless an
- * address is configured. It knows no users and no TLS, so it belongs on the loopback or a management
- * network. Paths are added before it listens, and only then. */
+ * address is configured. It has neither authentication nor TLS, so it belongs on the loopback or a
+ * management network. All paths are added before it listens. */
 #pragma once
 
 #include "base/core/err.h"
@@ -10,10 +10,11 @@
 struct admin;
 
 struct admin *admin_new(void);
-/* What route points to must outlive the admin. Its handler answers by http_server_reply before it returns. */
+/* What the route points to must outlive the admin endpoint. Its handler responds with http_server_reply
+ * before it returns. */
 void admin_add(struct admin *admin, const struct http_server_route *route);
 /* "HOST:PORT", ":PORT" or "[::1]:PORT"; HOST is an address or localhost, and port 0 lets the system choose.
  */
 MUST_USE bool admin_listen(struct admin *admin, struct loop *loop, const char *address, struct err *err);
 uint16_t admin_port(const struct admin *admin);
-void admin_free(struct admin *admin); /* not from inside a callback of the loop; NULL is fine */
+void admin_free(struct admin *admin); /* not from inside a callback of the loop; accepts NULL */

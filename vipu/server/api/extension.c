@@ -4,7 +4,7 @@
 #include "vipu/model/shape.h"
 #include "vipu/server/controller/tenancy.h"
 
-/* The agents of machines whose IPUs are all in the mask. */
+/* The agents of machines with all IPUs in the mask. */
 static void add_agents(const struct vipu_cluster_domain *domain, uint64_t usable, struct strv *agents)
 {
     for (uint32_t machine = 0; machine < domain->machine_count; machine++)
@@ -34,7 +34,7 @@ void extension_put_allocations(const struct vipu_clusters *clusters, const struc
     }
 }
 
-/* What of the domain is in some allocation of the user. */
+/* The part of the domain that is in some allocation of the user. */
 static uint64_t seen_of(const struct vipu_cluster *cluster, const struct user *user, size_t domain)
 {
     uint64_t seen = 0;
@@ -82,7 +82,7 @@ void extension_put_clusters(const struct vipu_clusters *clusters, const struct u
         put_cluster(&clusters->items[c], user, out);
 }
 
-/* The allocation that is meant, and its cluster. NULL with err. */
+/* The named allocation, and its cluster. NULL with err. */
 static const struct vipu_allocation *meant_by(const struct controller *c, const struct user *user,
                                               const struct wire_place *place,
                                               const struct vipu_cluster **ret_cluster, struct err *err)

@@ -1,6 +1,5 @@
-/* Faults at run time: /faults of the admin endpoint. GET shows what is in force and still to come, PUT
- * replaces it by what the body says; what is wrong with a body is answered with 400, one mistake per line,
- * and changes nothing. */
+/* Faults at run time: /faults of the admin endpoint. GET shows the active and pending faults, PUT replaces
+ * them with those of the body. An invalid body gets 400 with one mistake per line and changes nothing. */
 #pragma once
 
 #include "base/io/http_server.h"
@@ -14,7 +13,7 @@ struct faults_admin { /* all borrowed */
     struct grpc_server *grpc;
 };
 
-/* Puts them in force, whoever they come from; the struct is emptied. */
+/* Activates the faults, whatever their source; the struct is emptied. */
 void faults_admin_set_take(struct faults_admin *admin, struct faults *faults);
 /* A http_server_handler_fn; ctx is the struct faults_admin. */
 void faults_admin_answer(void *ctx, struct http_server_request *request,

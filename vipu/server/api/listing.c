@@ -6,7 +6,7 @@
 #include "vipu/server/controller/tenancy.h"
 #include "vipu/wire/messages/replies.h"
 
-/* The record leaves open what a partition says while it is being reset. */
+/* The public API does not define what a partition reports while it is being reset. */
 enum vipu_ready_state listing_state(const struct controller_partition *entry,
                                     const struct fault_quirks *quirks)
 {

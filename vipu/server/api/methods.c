@@ -28,7 +28,7 @@ struct methods {
     struct metrics *metrics;
     struct fault_injector *injector;
     struct group_commit *commit;
-    int64_t next_denial_ms; /* when a stranger's call may be logged again */
+    int64_t next_denial_ms; /* when an unauthenticated call may be logged again */
 };
 
 static void refuse(struct rpc *rpc, const struct err *err)
@@ -41,7 +41,7 @@ static const struct fault_quirks *quirks_of(const struct methods *m)
     return &fault_injector_faults(m->injector)->quirks;
 }
 
-/* The reply goes out when the change is on disk. */
+/* The reply is sent when the change is on disk. */
 static void answer_when_saved(struct methods *m, struct rpc *rpc, const char *id, struct str *reply_take)
 {
     bool blocks = quirks_of(m)->blocking_operations;
@@ -249,7 +249,7 @@ static bool get_capacity(struct methods *m, struct rpc *rpc, struct slice messag
     return true;
 }
 
-/* False, with nothing answered, when err says why the call is refused. */
+/* False, without a reply, if the call is rejected; err says why. */
 typedef bool (*method_fn)(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                           struct err *err);
 
@@ -279,7 +279,7 @@ static size_t find_method(struct slice path)
     return i;
 }
 
-/* At most once in a while: strangers do not fill the log. */
+/* Rate-limited, so that unauthenticated calls do not fill the log. */
 static void log_denial(struct methods *m, const struct rpc *rpc)
 {
     int64_t now = loop_now_ms(m->loop);
@@ -291,8 +291,8 @@ static void log_denial(struct methods *m, const struct rpc *rpc)
              KV("user", grpc_server_call_user_id(rpc->call)));
 }
 
-/* The user is looked up right before the call is carried out: a reload may have changed them since it came
- * in. */
+/* The user is looked up right before the call runs: a reload may have changed the users since the call
+ * arrived. */
 static bool authenticate(struct methods *m, struct rpc *rpc)
 {
     const struct user *user;

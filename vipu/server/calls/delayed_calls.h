@@ -1,4 +1,4 @@
-/* Calls that vipu-server delays because of injected faults, before it runs or answers them. Each is one
+/* Calls that vipu-server delays because of injected faults, before it runs them or responds. Each is one
  * function with its context; their total size is limited. */
 #pragma once
 
@@ -15,9 +15,9 @@ struct delayed_calls;
 typedef void (*delayed_call_fn)(void *ctx);
 
 struct delayed_calls *delayed_calls_new(struct loop *loop);
-/* Runs everything that is still delayed. NULL is fine. */
+/* Runs everything that is still delayed. Accepts NULL. */
 void delayed_calls_free(struct delayed_calls *calls);
-/* delay_ms from now, never before this returns; `bytes` is what its context takes. False, with nothing done,
- * when the limit is reached. */
+/* Runs delay_ms from now, never before this returns; `bytes` is the size of its context. False, with nothing
+ * done, if the limit is reached. */
 bool delayed_calls_add(struct delayed_calls *calls, int64_t delay_ms, size_t bytes, delayed_call_fn fn,
                        void *ctx);

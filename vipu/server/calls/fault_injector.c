@@ -9,7 +9,7 @@
 
 #define STALLED_MAX_BYTES ((size_t)128 << 20)
 
-/* A call that was not carried out yet. */
+/* A call that has not run yet. */
 struct delayed_call {
     TAILQ_ENTRY(delayed_call) entry;
     struct fault_injector *injector;
@@ -83,7 +83,7 @@ static void on_waited(void *ctx)
     delayed_call_free(delayed_call);
 }
 
-/* The id of the partition that the call is about, "" when it is about none. Kept in the arena. */
+/* The id of the call's partition, "" if it has none. Allocated in the arena. */
 static const char *partition_of(const char *method, struct slice message, struct arena *arena)
 {
     static const char *const about_one[] = {"RemovePartition", "ResetPartition", "GetPartitionStatus",
@@ -94,7 +94,7 @@ static const char *partition_of(const char *method, struct slice message, struct
 
     if (str_eq(method, "CreatePartition"))
         return wire_get_create(message, arena, &requirements, &err) ? requirements.id : "";
-    /* All of them have the id as their first field. */
+    /* All of these methods have the id as their first field. */
     for (size_t i = 0; i < COUNT_OF(about_one); i++)
         if (str_eq(method, about_one[i]))
             return wire_get_status_request(message, arena, &request, &err) ? request.partition_id : "";

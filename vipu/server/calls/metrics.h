@@ -1,6 +1,6 @@
-/* What vipu-server counts, and its text for /metrics (OpenMetrics 1.0). What can be read off the controller
- * is not kept twice: it is looked up when somebody asks. One table in metrics.c has every family; the one in
- * docs/vipu.md is compared with it by a test. */
+/* vipu-server's counters, and their text for /metrics (OpenMetrics 1.0). What the controller already knows
+ * is not counted twice but read when a scraper asks. One table in metrics.c has every metric family; a test
+ * compares it with the table in docs/vipu.md. */
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "vipu/server/controller/controller.h"
 
 #define METRICS_METHODS 16u
-#define METRICS_STATUSES 17u /* of gRPC, 0 to 16 */
+#define METRICS_STATUSES 17u /* gRPC status codes: 0 to 16 */
 
 struct metrics_method {
     const char *name;
@@ -27,9 +27,9 @@ struct metrics {
     uint64_t refused_reloads;
 };
 
-/* The place of a method in later calls; the name is borrowed and outlives the metrics. */
+/* The index of a method for later calls; the name is borrowed and must outlive the metrics. */
 size_t metrics_add_method(struct metrics *metrics, const char *name);
 /* A status that gRPC does not have counts as UNKNOWN. */
 void metrics_count_call(struct metrics *metrics, size_t method, int status, uint64_t duration_us);
-/* The whole of /metrics. */
+/* The complete text of /metrics. */
 void metrics_put(const struct metrics *metrics, const struct controller *controller, struct str *out);

@@ -5,7 +5,7 @@
 #include "base/core/mem.h"
 #include "vipu/wire/grpc/grpc.h"
 
-/* The loop's clock stands still within a turn, and most calls are answered within one. */
+/* The loop's clock does not advance within a turn, and most calls finish within one. */
 static int64_t clock_us(void)
 {
     struct timespec now;

@@ -1,6 +1,6 @@
-/* One call of the user API while vipu-server works on it. Every call is answered exactly once, through here,
- * so that each is counted with its status and duration, and so that the answer is what the faults make of it:
- * late, another one, or none. The handle is gone with the answer. */
+/* One call of the user API while vipu-server processes it. Every call gets exactly one response, through
+ * here, so that each is counted with its status and duration, and so that faults apply to the response: it
+ * may be delayed, replaced or dropped. The handle is invalid after the response. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,20 +17,20 @@ struct rpc {
     struct grpc_server_call *call;
     struct metrics *metrics;
     struct delayed_calls *delayed;
-    size_t method;           /* its place in the metrics */
-    const struct user *user; /* who asks, while it is carried out; NULL: everybody */
+    size_t method;           /* its index in the metrics */
+    const struct user *user; /* the caller, while it runs; NULL: secure mode is off */
     int64_t begun_us;
-    uint32_t late_ms;     /* the answer waits so long */
-    bool drop;            /* instead of an answer */
-    bool unknown_refusal; /* every refusal has the status UNKNOWN */
-    int status;           /* of the answer; before, what it is replaced by, or 0 */
+    uint32_t late_ms;     /* delay of the response */
+    bool drop;            /* instead of a response */
+    bool unknown_refusal; /* every rejection has the status UNKNOWN */
+    int status;           /* of the response; before that, its replacement, or 0 */
     char *text;
-    struct str reply; /* while it waits */
+    struct str reply; /* while it is delayed */
 };
 
 struct rpc *rpc_new(struct grpc_server_call *call, struct metrics *metrics, struct delayed_calls *delayed,
                     size_t method);
-/* The answer that is coming will be what the verdict says. */
+/* Applies the verdict to the coming response. */
 void rpc_judge(struct rpc *rpc, const struct fault_verdict *verdict);
 void rpc_reply(struct rpc *rpc, struct slice message);
 void rpc_refuse(struct rpc *rpc, int grpc_status, const char *text);

@@ -1,6 +1,6 @@
-/* Access keys: their form, salted hashes of them, and the comparison. A key is random, not a password that a
- * person made up, so one round of a keyed hash is enough, and cheap enough for every call. Keys are never
- * part of an error. The form is checked by pure code; hashes are OpenSSL's (access_keys_hash.c). */
+/* Access keys: their format, salted hashes, and comparison. A key is random, not a password that someone
+ * chose, so one round of a keyed hash is enough, and cheap enough for every call. Keys are never part of an
+ * error. The format is checked by pure code; hashes are OpenSSL's (access_keys_hash.c). */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,8 @@ bool access_key_is_hash(const char *text);
 /* What goes into the configuration in place of the key; with a fresh random salt. ERR_INVALID: not
  * well-formed. */
 MUST_USE bool access_key_hash(const char *key, struct str *ret, struct err *err);
-/* In a time that says nothing about where the two differ. A user without a key in memory matches nothing. */
+/* Constant-time: the duration does not reveal where the two differ. A user without a key in memory matches
+ * nothing. */
 bool access_key_matches(const struct user *user, const char *key);
-/* Reads the files that contain users' keys. `name` is the configuration's, for the messages. */
+/* Reads the files that contain users' keys. `name` is the configuration's name, for messages. */
 bool access_keys_load(struct users *users, const char *name, struct strv *problems);

@@ -46,7 +46,7 @@ static unsigned char digit(char c)
     return (unsigned char)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* For text that access_key_is_hash has accepted. */
+/* For a line that access_key_is_hash has accepted. */
 static void get_hex(const char *text, unsigned char *ret, size_t len)
 {
     for (size_t i = 0; i < len; i++)

@@ -1,6 +1,6 @@
-/* The configuration of vipu-server: one YAML file, read as a whole; every mistake is reported with its line.
- * Without a file there is one cluster "cl1": one torus domain of 16 agents, 64 IPUs. Reading is pure: the
- * files it names (certificates, access keys) are read by those who use them. Owned contents. */
+/* The configuration of vipu-server: one YAML file; every mistake is reported with its line. Without a file
+ * there is one cluster "cl1": one torus domain of 16 agents, 64 IPUs. Reading is pure: the files it names
+ * (certificates, access keys) are read by the modules that use them. Owned contents. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,10 +27,10 @@ struct server_config {
     char *listen;
     char *admin_listen; /* NULL: no HTTP endpoint */
     char *storage;
-    char *version;         /* of the user API, as GetVersion says it */
-    char *tls_certificate; /* NULL: cleartext; else there is a key, too */
+    char *version;         /* of the user API, as GetVersion returns it */
+    char *tls_certificate; /* NULL: cleartext; otherwise key is set, too */
     char *tls_key;
-    unsigned tls_line; /* where both stand, for messages */
+    unsigned tls_line; /* the lines of both, for messages */
     bool secure;
     struct server_limits limits;
     struct controller_times times;
@@ -42,11 +42,11 @@ struct server_config {
 
 /* The configuration when no file is given. */
 struct server_config server_config_default(void);
-/* `name` stands in the messages. False: `problems` has one sentence per mistake, and what is returned, to be
- * released as ever, is good for finding more of them and nothing else. */
+/* `name` is used in messages. False: `problems` has one sentence per mistake, and the result, which has to
+ * be released as always, is only useful to find more mistakes. */
 bool server_config_parse(struct slice text, const char *name, struct server_config *ret,
                          struct strv *problems);
-/* Puts what only a start can change back to what it was, and names what the file says otherwise. */
+/* Restores the settings that only a start can change, and names those that differ in the file. */
 void server_config_keep_fixed(struct server_config *config, const struct server_config *running,
                               struct strv *changed);
 void server_config_release(struct server_config *config);

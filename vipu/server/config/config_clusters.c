@@ -21,7 +21,7 @@ struct reader {
     struct map addresses;  /* the same, by IPUoF address */
     size_t domain_count;   /* of all clusters */
     bool is_bow;           /* the cluster that is being read has Bow-2000 machines */
-    uint32_t next_agent;   /* number of the next agent that gets its name from us */
+    uint32_t next_agent;   /* number of the next agent without a configured name */
     uint32_t next_address; /* of the next machine, host order */
 };
 
@@ -125,7 +125,7 @@ static void note_agent(struct reader *r, const cJSON *node, const struct vipu_cl
         map_set(&r->addresses, machine->ipuof_ip, agent);
 }
 
-/* `node` is where to complain; name NULL means one of ours. */
+/* `node` is the node to report; name NULL means a generated one. */
 static void add_agent(struct reader *r, const cJSON *node, size_t cluster, size_t domain, const char *name)
 {
     AUTO(mem) char *ours = name ? NULL : mem_printf("ag%u", r->next_agent++);
@@ -147,7 +147,7 @@ static void add_agent(struct reader *r, const cJSON *node, size_t cluster, size_
     }
 }
 
-/* 0 after a mistake; *ret_item is the first name, or NULL when we choose them. */
+/* 0 after a mistake; *ret_item is the first name, or NULL for generated names. */
 static uint32_t count_agents(struct reader *r, const cJSON *object, uint32_t domains, const cJSON **ret_item)
 {
     const cJSON *node = json_at(object, "agents");

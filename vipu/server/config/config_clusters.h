@@ -1,5 +1,5 @@
-/* The part of the configuration that says which hardware there is: clusters, the agents in their IPU-Link
- * domains, and allocations. An agent belongs to one cluster and has an IPUoF address of its own. Pure. */
+/* The hardware section of the configuration: clusters, the agents in their IPU-Link domains, and
+ * allocations. An agent belongs to one cluster and has its own IPUoF address. Pure. */
 #pragma once
 
 #include "vipu/model/cluster.h"
@@ -10,5 +10,5 @@
 extern const struct setting config_cluster_settings[];
 extern const struct setting config_allocation_settings[];
 
-/* The list `clusters` of the document. What was read in spite of mistakes is in *ret too: release it. */
+/* The list `clusters` of the document. After mistakes *ret may be partly filled: release it. */
 void config_read_clusters(struct settings_reader *settings, struct vipu_clusters *ret);

@@ -1,5 +1,5 @@
-/* The part of the configuration with the users and their allocations. Pure: files with access keys are named
- * here and read by access_keys.h. */
+/* The section of the configuration with the users and their allocations. Pure: files with access keys are
+ * named here and read by access_keys.h. */
 #pragma once
 
 #include "vipu/model/cluster.h"
@@ -8,6 +8,6 @@
 
 extern const struct setting config_user_settings[];
 
-/* The list `users` of the document, each allocation being one of the clusters. What was read in spite of
- * mistakes is in *ret too: release it. */
+/* The list `users` of the document; each allocation has to be one of the clusters'. After mistakes *ret may
+ * be partly filled: release it. */
 void config_read_users(struct settings_reader *r, const struct vipu_clusters *clusters, struct users *ret);

@@ -83,7 +83,7 @@ static void check_call(struct settings_reader *r, const cJSON *node, const struc
         settings_add_error(r, node, "rule has no effect: set latency-ms, late-ms, status or drop");
 }
 
-/* Room for the rules of a list, which is *ret; NULL when there is none. */
+/* Allocates the rules of a list in *ret; NULL if there is none. */
 static const cJSON *read_list(struct settings_reader *r, const cJSON *node, const char *key, size_t size,
                               void **ret)
 {
@@ -203,7 +203,7 @@ static union view view_of(const struct setting *row, const void *rule)
     return (union view){.any = (const char *)rule + row->offset};
 }
 
-/* What differs from the plain rule. */
+/* The settings that differ from the default rule. */
 static void put_rows(cJSON *object, const struct setting *rows, const void *rule, const void *plain)
 {
     for (const struct setting *row = rows; row->key; row++) {

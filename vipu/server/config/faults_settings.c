@@ -5,7 +5,7 @@
 #define MAX_MS 600000u
 #define MAX_TIMES 1000000000u
 
-/* By gRPC's numbers; "OK" is none. */
+/* Indexed by gRPC status code; "OK" is none. */
 static const char *const statuses[] = {
     "OK",
     "CANCELLED",

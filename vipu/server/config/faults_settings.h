@@ -1,5 +1,5 @@
-/* The keys of faults, by what they stand under, and the rules as they are when a key is not given. Reading,
- * writing, help and documentation walk the same rows. */
+/* The keys of faults by section, and the default rules. Reading, writing, help and documentation use the
+ * same rows. */
 #pragma once
 
 #include "vipu/server/config/settings.h"

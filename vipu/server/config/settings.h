@@ -1,7 +1,6 @@
-/* Reading an object of a configuration file by a table: a row is the key, what its value may be, the default,
- * the help text and the place in a struct. Keys no row has are named together with the known one they
- * resemble. The reader goes on after a mistake, so that all of them are reported, each with its line. Pure.
- */
+/* Reads an object of a configuration file by a table: a row is the key, its allowed values, the default, the
+ * help text and the offset in a struct. Unknown keys are reported with the most similar known one. The
+ * reader continues after a mistake, so that all of them are reported, each with its line. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +16,7 @@ enum setting_kind {
     SETTING_NUMBER,  /* uint32_t in [min, max] */
     SETTING_WORD,    /* unsigned: index into words */
     SETTING_FLAG,    /* bool: true or false */
-    SETTING_OTHER,   /* read by its owner: a list or an object */
+    SETTING_OTHER,   /* read by other code: a list or an object */
 };
 
 struct setting {
@@ -30,7 +29,7 @@ struct setting {
     const char *const *words; /* ends with NULL */
 };
 
-/* The rows that may stand under one path, such as "clusters[]."; rows end with key NULL. */
+/* The rows that are allowed under one path, such as "clusters[]."; rows end with key NULL. */
 struct setting_group {
     const char *path;
     const struct setting *rows;
@@ -38,21 +37,21 @@ struct setting_group {
 
 struct settings_reader {
     struct yaml_doc doc;
-    const char *name; /* of the file, for the messages */
+    const char *name; /* of the file, for messages */
     struct strv *problems;
 };
 
-/* Sets every row that has a default; texts are replaced. */
+/* Sets every row that has a default; strings are replaced. */
 void settings_defaults(const struct setting *rows, void *target);
-/* Sets every row that the object has. Says so, at `node`, when it is no object; false then. */
+/* Sets every row that the object has. Reports, at `node`, that it is no object; false then. */
 bool settings_read(struct settings_reader *r, const cJSON *object, const struct setting *rows, void *target);
 void settings_release(const struct setting *rows, void *target);
 void settings_help(const struct setting_group *groups, struct str *out); /* ends with path NULL */
 
-/* One mistake at the line of `node`. */
+/* Reports one mistake at the line of `node`. */
 void settings_add_error(struct settings_reader *r, const cJSON *node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The list at key; NULL when there is none, which is a mistake when there is something else. */
+/* The list at key; NULL if it is missing; anything else is a mistake. */
 const cJSON *settings_list(struct settings_reader *r, const cJSON *object, const char *key);
 /* The object's id: letters, digits, '.', '_' and '-'. NULL after a mistake. Borrowed from the document. */
 const char *settings_id(struct settings_reader *r, const cJSON *object, const char *what);

@@ -1,6 +1,6 @@
-/* Everything a configuration stands for, read from the disk: the file itself, the access keys and the
- * certificate that it names, and what the command line says in its place. Read once at the start and again
- * on SIGHUP; either all of it is sound, or every mistake is reported. */
+/* Everything that a configuration names, read from disk: the file itself, the access keys and the
+ * certificate, and the command-line options that override it. Read at the start and again on SIGHUP: either
+ * all of it is valid, or every mistake is reported. */
 #pragma once
 
 #include "base/core/err.h"
@@ -11,7 +11,7 @@ struct tls_context;
 
 struct setup_source {
     const char *path;   /* NULL: the default configuration */
-    const char *listen; /* these three in place of the configuration's; NULL and false: not given */
+    const char *listen; /* these three override the configuration; NULL and false: not given */
     const char *storage;
     bool secure;
 };

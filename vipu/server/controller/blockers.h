@@ -7,7 +7,7 @@
 #include "vipu/server/controller/controller.h"
 #include "vipu/server/controller/users.h"
 
-/* Adds the cheapest set of partitions without which `given` would fit to an ERR_BUSY. Adds nothing when there
- * is none, or when one of them is none of this user's (NULL: secure mode is off). */
+/* Adds the cheapest set of partitions without which `requirements` would fit to an ERR_BUSY. Adds nothing if
+ * there is none, or if one of them belongs to another user (NULL: secure mode is off). */
 void blockers_explain(const struct controller *c, const struct user *user,
                       const struct vipu_requirements *given, struct err *err);

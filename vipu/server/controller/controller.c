@@ -80,7 +80,7 @@ static void lose_hardware(struct controller_partition *entry)
     controller_partition_fail(entry);
 }
 
-/* What a restart finds half done begins anew. */
+/* An operation that a restart interrupted starts again. */
 static void resume(const struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
     entry->due_ms = now_ms;
@@ -148,7 +148,7 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
     struct vipu_requirements r = vipu_requirements_with_defaults(given);
     struct vipu_placement place;
     struct controller_partition *entry;
-    /* Both always look: a caller learns every reason at once. */
+    /* Both always check, so that the caller gets every reason at once. */
     bool is_sound = vipu_requirements_check(&r, problems);
     bool is_free = vipu_allocator_check(&c->allocator, &r, problems);
 
@@ -203,8 +203,8 @@ bool controller_remove(struct controller *c, const char *id, bool force, int64_t
     return true;
 }
 
-/* Moves it to IPUs that work. It stays where it is when there is no room: the IPUs may be back before its
- * reset ends. */
+/* Moves it to working IPUs. Without enough free IPUs it stays where it is: the IPUs may work again before
+ * its reset ends. */
 static void relocate(struct controller *c, struct controller_partition *entry)
 {
     struct vipu_partition *p = &entry->partition;
@@ -221,7 +221,7 @@ static void relocate(struct controller *c, struct controller_partition *entry)
     struct err err;
 
     place.allocation = vipu_clusters_allocation(c->clusters, p->allocation_id, &place.cluster);
-    /* A restart with another configuration may have moved the allocation elsewhere. */
+    /* A restart with another configuration may have moved the allocation. */
     if (place.allocation && place.cluster == entry->cluster &&
         vipu_allocator_relocate(&c->allocator, &r, &place, &err))
         p->ipus = place.ipus;
@@ -285,7 +285,7 @@ void controller_forget(struct controller *c)
         drop(c, c->count - 1);
 }
 
-/* Does what it went through fail? Then its errors say why. */
+/* Fails the operation if a fault says so; its errors say why. */
 static bool collect_errors(const struct controller *c, struct controller_partition *entry)
 {
     bool fails = health_fails(&c->health, entry->cluster, &entry->partition);
@@ -315,7 +315,7 @@ static void auto_reset(struct controller *c, struct controller_partition *entry,
     begin_reset(c, entry, entry->relocatable, now_ms);
 }
 
-/* What was due with it. True when it is gone. */
+/* Completes the operation that was due. True if the partition is gone. */
 static bool finish_operation(struct controller *c, size_t index, int64_t now_ms)
 {
     struct controller_partition *entry = c->list[index];
@@ -344,7 +344,7 @@ static bool finish_operation(struct controller *c, size_t index, int64_t now_ms)
     return false;
 }
 
-/* An active partition fails: the automatic resets that it may have are counted from here. */
+/* An active partition fails: its automatic resets are counted from here. */
 static void fail_active_partition(struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
     if (!collect_errors(c, entry))

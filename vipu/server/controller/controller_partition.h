@@ -1,4 +1,4 @@
-/* One partition as the controller keeps it, and the states it goes through:
+/* One partition of the controller, and its states:
  *
  *     create -> PENDING/CREATING -> ACTIVE/IDLE -> reset -> PENDING/RESETTING -> ACTIVE/IDLE
  *     creating or resetting fails -> ERROR/FAILED
@@ -7,7 +7,7 @@
  *     remove, from any state -> PENDING/REMOVING -> REMOVED/IDLE for a while if so configured -> gone
  *     removing fails, unless forced -> ERROR/FAILED
  *
- * Plain moves without rules about IPUs; those are the controller's. Time is an argument. */
+ * State transitions only; the rules about IPUs are the controller's. Time is an argument. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,33 +21,32 @@ struct controller_partition {
     struct vipu_partition partition;
     const struct vipu_cluster *cluster; /* NULL: its hardware is no longer configured */
     enum vipu_operation_state operation;
-    int64_t due_ms;  /* when what it is timed for happens; see controller_partition_is_timed */
+    int64_t due_ms;  /* when its timer expires; see controller_partition_is_timed */
     uint64_t number; /* in order of creation */
     bool disable_auto_reset;
     bool relocatable;
-    bool is_forced;       /* the removal goes on whatever fails */
+    bool is_forced;       /* the removal continues whatever fails */
     bool is_changed;      /* since it was saved */
-    uint32_t auto_resets; /* since it failed; 0 again with a reset that was asked for */
+    uint32_t auto_resets; /* since it failed; reset to 0 by a requested reset */
     int64_t last_auto_reset_unix_s;
     struct strv errors;  /* why it is in error; kept until a reset succeeds */
-    char *planned_error; /* why the operation under way is going to fail, or NULL */
+    char *planned_error; /* why the operation in progress is going to fail, or NULL */
 };
 
 void controller_partition_free(struct controller_partition *entry);
 
-/* Something is being done with it. */
+/* An operation is in progress. */
 bool controller_partition_is_under_way(const struct controller_partition *entry);
-/* Something happens to it at due_ms: an operation ends, an automatic reset begins, or it is gone. */
+/* Something happens at due_ms: an operation ends, an automatic reset begins, or the partition is removed. */
 bool controller_partition_is_timed(const struct controller_partition *entry);
 bool controller_partition_waits_for_reset(const struct controller_partition *entry);
 bool controller_partition_is_removed(const struct controller_partition *entry);
 
 void controller_partition_begin(struct controller_partition *entry, enum vipu_operation_state operation,
                                 int64_t due_ms);
-void controller_partition_settle(
-    struct controller_partition *entry); /* active, and nothing is wrong with it */
-/* Both end what was under way; errors say why already. */
+void controller_partition_settle(struct controller_partition *entry); /* active, without errors */
+/* Both end the operation in progress; the errors are set already. */
 void controller_partition_fail(struct controller_partition *entry);
 void controller_partition_await_reset(struct controller_partition *entry, int64_t due_ms);
 void controller_partition_leave(struct controller_partition *entry,
-                                int64_t gone_ms); /* removed, but still to be seen */
+                                int64_t gone_ms); /* removed, but still visible */

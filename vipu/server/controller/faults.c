@@ -54,7 +54,7 @@ static bool pattern_fits(const char *pattern, const char *text)
     return !pattern || fault_pattern_matches(pattern, text);
 }
 
-/* 0 to below, which is not 0. */
+/* 0 to bound - 1; bound is not 0. */
 static uint32_t next_random_below(struct faults *faults, uint32_t below)
 {
     faults->seed = faults->seed * 1664525u + 1013904223u;
@@ -67,7 +67,7 @@ static uint32_t roll_delay(struct faults *faults, struct fault_delay delay)
                                   : delay.ms;
 }
 
-/* A match is counted; does the rule strike? */
+/* Counts a match; returns whether the rule applies. */
 static bool rule_applies(struct faults *faults, struct fault_count *count)
 {
     if (count->times == 0)

@@ -1,5 +1,5 @@
-/* What the simulated machines say about themselves: attributes of every IPU, and the devices of a partition
- * as the IPUoF client wants them. Pure: the same cluster and place always give the same serial numbers. */
+/* The data of the simulated machines: attributes of every IPU, and the devices of a partition for the IPUoF
+ * client. Pure: the same cluster and placement always give the same serial numbers. */
 #pragma once
 
 #include "base/core/err.h"
@@ -15,6 +15,6 @@ void hardware_set_error(struct vipu_agent_ipu *ipu, const char *text); /* its "i
 /* One machine of a domain with the attributes of its IPUs. The result is one agent, owned. */
 struct vipu_agent hardware_agent(const struct vipu_cluster_domain *domain, uint32_t machine);
 
-/* gcd -1: all of them. ERR_INVALID when the partition has no such GCD. */
+/* gcd -1: all of them. ERR_INVALID if the partition has no such GCD. */
 MUST_USE bool hardware_ipuof(const struct vipu_cluster *cluster, const struct vipu_partition *partition,
                              int64_t gcd, struct vipu_ipuof_config *ret, struct err *err);

@@ -19,14 +19,14 @@ struct health {
 };
 
 void health_init(struct health *health, struct vipu_allocator *allocator);
-/* Takes over what the faults say now; they live until others come. */
+/* Applies the current faults; they must live until the next call. */
 void health_look(struct health *health, const struct faults *faults, int64_t now_ms);
-/* Looks again if something may have changed by itself. */
+/* Checks again if something may have changed by itself. */
 void health_step(struct health *health, int64_t now_ms);
-/* Why this IPU did not work at the last look, NULL when it did; yours. */
+/* Why this IPU did not work at the last check, NULL if it did; the caller frees it. */
 char *health_of_ipu(const struct health *health, const struct vipu_machine *machine, uint32_t topology_id);
 bool health_fails(const struct health *health, const struct vipu_cluster *cluster,
                   const struct vipu_partition *partition);
-/* One sentence per agent or IPU of the partition that does not work; a long list is cut. */
+/* One sentence per failed agent or IPU of the partition; a long list is truncated. */
 void health_explain(const struct health *health, const struct vipu_cluster *cluster,
                     const struct vipu_partition *partition, struct strv *out);

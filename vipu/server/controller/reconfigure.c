@@ -6,7 +6,7 @@
 
 #define MAX_REASONS 32u
 
-/* The machine that an IPU is part of; NULL when there is none. */
+/* The machine of an IPU; NULL if it does not exist. */
 static const struct vipu_machine *machine_of(const struct vipu_cluster *cluster, const struct vipu_ipu *ipu)
 {
     const struct vipu_cluster_domain *domain;
@@ -44,7 +44,7 @@ static bool is_inside(const struct vipu_allocation *allocation, const struct vip
     return true;
 }
 
-/* NULL when the partition can stay as it is; yours. */
+/* NULL if the partition can stay as it is; the caller frees it. */
 static char *why_not(const struct controller_partition *entry, const struct vipu_clusters *clusters)
 {
     const struct vipu_partition *p = &entry->partition;
@@ -87,7 +87,7 @@ static bool may_change(const struct controller *c, const struct vipu_clusters *c
     return reasons->count == before;
 }
 
-/* Where the partition is now; NULL when its hardware is not there, or others have it. */
+/* The partition's current placement; NULL if its hardware does not exist, or other partitions use it. */
 static const struct vipu_cluster *settle(struct controller *c, const struct vipu_partition *p)
 {
     const struct vipu_cluster *cluster = vipu_clusters_find(c->clusters, p->cluster_id);
@@ -118,7 +118,7 @@ bool controller_reconfigure(struct controller *c, const struct vipu_clusters *cl
     vipu_allocator_release(&c->allocator);
     c->clusters = clusters;
     vipu_allocator_init(&c->allocator, clusters);
-    /* Those that have their IPUs keep them before others ask for theirs back. */
+    /* Partitions that have their IPUs keep them; others are placed after them. */
     settle_all(c, false);
     settle_all(c, true);
     health_look(&c->health, c->faults, now_ms);

@@ -42,7 +42,7 @@ static bool is_given(const char *text)
     return text && *text;
 }
 
-/* Whether the request leaves this allocation of the user's open. */
+/* Whether the request leaves this allocation of the user open. */
 static bool is_candidate(const struct controller *c, const struct vipu_requirements *given, const char *id)
 {
     const struct vipu_cluster *cluster;
@@ -53,7 +53,7 @@ static bool is_candidate(const struct controller *c, const struct vipu_requireme
            (!is_given(given->cluster_id) || str_eq(given->cluster_id, cluster->id));
 }
 
-/* With every other reason, as for a place that does not exist. */
+/* With every other reason, as for a cluster that does not exist. */
 static bool refuse_place(const struct vipu_requirements *given, struct strv *problems, struct err *err)
 {
     struct vipu_requirements r = vipu_requirements_with_defaults(given);

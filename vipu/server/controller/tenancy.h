@@ -1,5 +1,5 @@
-/* What one user of secure mode can see and use: their allocations and the partitions in them. Everything else
- * is reported as not found. A user NULL means that secure mode is off. Pure. */
+/* What one user of secure mode can see and use: their allocations and the partitions in them. Everything
+ * else is reported as not found. A NULL user means that secure mode is off. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +12,14 @@
 /* NULL with ERR_NOT_FOUND. */
 const struct controller_partition *tenancy_find(const struct controller *c, const struct user *user,
                                                 const char *id, struct err *err);
-/* ERR_NOT_FOUND when there is no such allocation for this user. */
+/* ERR_NOT_FOUND if this user has no such allocation. */
 MUST_USE bool tenancy_check_allocation(const struct controller *c, const struct user *user, const char *id,
                                        struct err *err);
 /* A user sees the agents of their allocations. */
 bool tenancy_sees_agent(const struct user *user, const struct vipu_cluster *cluster, size_t domain,
                         uint32_t machine);
-/* As controller_create; without an allocation, the first of the user's with enough free IPUs. Ids are one
- * name space for all users, so ERR_EXISTS may mean a partition that this user cannot see. */
+/* Like controller_create; without an allocation, the first of the user's with enough free IPUs. All users
+ * share one name space of ids, so ERR_EXISTS may mean a partition that this user cannot see. */
 MUST_USE bool tenancy_create(struct controller *c, const struct user *user,
                              const struct vipu_requirements *given, int64_t now_ms, struct strv *problems,
                              struct err *err);

@@ -3,8 +3,8 @@
 #include "base/core/mem.h"
 #include "vipu/wire/grpc/grpc.h"
 
-/* A call whose change waits for the transaction, and with a partition's id until that one is through with
- * what it asked for. */
+/* A call whose change waits for the transaction and, if it has a partition's id, for the end of the
+ * partition's operation. */
 struct waiting {
     struct rpc *rpc;
     struct str reply;
@@ -40,7 +40,7 @@ static void answer_one(const struct group_commit *c, struct waiting *waiting, co
     mem_free(waiting->until);
 }
 
-/* Those that wait for more than the transaction stay, unless there is an error, or everything ends. */
+/* Calls that also wait for an operation stay, unless there is an error or the server stops. */
 static void answer_waiting(struct group_commit *c, const struct err *err, bool all)
 {
     size_t kept = 0;

@@ -1,4 +1,4 @@
-/* Changes are on disk before their callers get a response: all changes of a turn of the loop share one
+/* Makes changes durable before their callers get a response: all changes of one turn of the loop share one
  * transaction, and the responses are sent after it. Also drives the controller's timers: does what is due,
  * saves it, and schedules the next step. */
 #pragma once
@@ -18,21 +18,21 @@ struct group_commit_owner {
     struct controller *controller;
     struct store *store;
     struct metrics *metrics;
-    /* A change could not be written: what the memory holds is ahead of the disk, and the program has to end.
-     */
+    /* Called if a change could not be written: the state in memory is newer than the one on disk, and the
+     * program has to end. */
     void (*on_failure)(void *ctx, const struct err *err);
     void *failure_ctx;
-    void (*on_time)(void *ctx); /* before what is due is done */
+    void (*on_time)(void *ctx); /* called before the controller's step */
     void *time_ctx;
 };
 
 struct group_commit *group_commit_new(const struct group_commit_owner *owner);
-/* Saves, and answers all waiting calls. NULL is fine. */
+/* Saves, and responds to all waiting calls. Accepts NULL. */
 void group_commit_free(struct group_commit *commit);
 
-/* Does what is due, and comes back for what is not. */
+/* Does what is due and schedules the next step. */
 void group_commit_step(struct group_commit *commit);
-/* Answers when the change is on disk, and with an id (NULL: none) when that partition is through with what it
- * was asked for. The reply is moved in. */
+/* Responds when the change is on disk and, if id is not NULL, when that partition's operation has ended. The
+ * reply is moved in. */
 void group_commit_reply_take(struct group_commit *commit, struct rpc *rpc, const char *until,
                              struct str *reply);

@@ -53,8 +53,8 @@ static bool schema_version(struct store *store, int *ret, struct err *err)
     return ok;
 }
 
-/* A partition and its status are kept as the wire has them, so that what a later version adds to them needs
- * no new column. Format 1 had no status. */
+/* A partition and its status are stored in their protobuf encoding, so that fields of later versions need no
+ * new column. Format 1 had no status. */
 static const char *upgrade_from(int version)
 {
     if (version == 1)
@@ -203,7 +203,7 @@ static bool put(struct store *store, const struct controller *controller,
 
 static bool write_changes(struct store *store, const struct controller *controller, struct err *err)
 {
-    /* Removed first: an id may have been made anew in the same turn. */
+    /* Removals first: an id may have been reused in the same turn. */
     for (size_t i = 0; i < controller->removed.count; i++) {
         sqlite3_bind_text(store->drop, 1, controller->removed.items[i], -1, SQLITE_STATIC);
         if (!execute(store, store->drop, err))

@@ -1,5 +1,5 @@
-/* Where vipu-server keeps its partitions: one SQLite file that only one server opens at a time. What
- * store_save returned true for survives the process being killed at any moment. */
+/* vipu-server's partitions on disk: one SQLite file, open in one server at a time. Everything for which
+ * store_save returned true survives a kill of the process at any moment. */
 #pragma once
 
 #include <stdint.h>
@@ -9,12 +9,12 @@
 
 struct store;
 
-/* Creates the file when there is none. ERR_INVALID: the file is no store of ours; ERR_BUSY: another server
- * has it. */
+/* Creates the file if it is missing. ERR_INVALID: the file is not a store of vipu-server; ERR_BUSY: another
+ * server has it open. */
 struct store *store_open(const char *path, struct err *err);
-void store_close(struct store *store); /* NULL is fine */
+void store_close(struct store *store); /* accepts NULL */
 
-/* Puts every saved partition into the controller. */
+/* Restores every saved partition into the controller. */
 MUST_USE bool store_load(struct store *store, struct controller *controller, int64_t now_ms, struct err *err);
 /* Writes all changes of the controller in one transaction and marks them as saved. */
 MUST_USE bool store_save(struct store *store, struct controller *controller, struct err *err);

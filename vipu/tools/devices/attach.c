@@ -17,7 +17,7 @@
 
 #define SYSTEM_FOLDER "/run/ipuof"
 #define FALLBACK_FOLDER "/tmp/ipuof"
-#define FOLDER_MODE 01777 /* as /tmp: anybody may attach, nobody may take another's file away */
+#define FOLDER_MODE 01777 /* like /tmp: every user may attach, none may remove another user's file */
 #define FILE_MODE 0666
 #define NAME_BYTES 160u /* of a partition in a file's name */
 
@@ -36,8 +36,8 @@ const char *attach_folder(const char *(*env)(const char *))
     return stat(SYSTEM_FOLDER, &folder) == 0 && S_ISDIR(folder.st_mode) ? SYSTEM_FOLDER : FALLBACK_FOLDER;
 }
 
-/* A partition's name comes from outside: only harmless characters make it into a path, and a number of the
- * whole name keeps those apart that look the same then. */
+/* A partition's name comes from outside: only safe characters are used in a path, and a hash of the full
+ * name keeps names distinct that would look the same. */
 static char *lock_path(const char *folder, const char *partition, uint32_t gcd)
 {
     AUTO(mem) char *name = mem_strndup(partition, NAME_BYTES);
@@ -75,7 +75,7 @@ static bool make_folder(const char *folder, struct err *err)
            err_set(err, ERR_IO, "%s is not a directory; " ATTACH_FOLDER_ENV " can set another one", folder);
 }
 
-/* Beside its place first, so that nobody ever sees it without its mode. */
+/* Created under a temporary name first, so that it is never visible without its mode. */
 static bool make_lock(const char *path)
 {
     AUTO(mem) char *fresh = mem_printf("%s.%d", path, (int)getpid());
@@ -89,8 +89,8 @@ static bool make_lock(const char *path)
     return made;
 }
 
-/* A file that is there is opened as such: opening it in order to create it would be refused in a shared
- * folder when it is somebody else's. */
+/* Open an existing file without O_CREAT: in a shared sticky folder the kernel refuses O_CREAT for another
+ * user's file. */
 static int open_lock(const char *path, struct err *err)
 {
     AUTO(fd) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -127,7 +127,7 @@ uint64_t attach_pid_space(void)
     return stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : 0;
 }
 
-/* From the password file itself, as a static program can read no other source of names. */
+/* Reads /etc/passwd itself, because a static program cannot use other sources of names. */
 static void name_user(char *slot)
 {
     FILE *file = fopen("/etc/passwd", "re");
@@ -180,7 +180,7 @@ static struct lock_record own_record(const struct attach_request *request)
     return holder;
 }
 
-/* The same bytes for each IPU, so that whoever looks at one of them knows everything. */
+/* The same record for each IPU, so that reading any one of them is enough. */
 static bool write_records(int fd, const struct device *device, const char record[LOCK_RECORD_BYTES])
 {
     for (uint32_t i = device->first; i < device->first + device->count; i++) {
@@ -282,7 +282,7 @@ void attachment_free(struct attachment *attachment)
 
     if (!attachment)
         return;
-    /* Only tidiness: a record without a lock means nothing. */
+    /* Only tidiness: a record without a lock has no meaning. */
     (void)write_records(attachment->fd, &attachment->device, empty);
     (void)close(attachment->fd);
     mem_free(attachment);

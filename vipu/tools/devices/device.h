@@ -12,8 +12,8 @@ struct device {
     uint32_t count;
 };
 
-/* How many devices a domain of this many IPUs offers. A reconfigurable one whose IPUs are no power of two, as
- * only a file can tell, counts as fixed. */
+/* How many devices a domain of this many IPUs offers. A reconfigurable one whose number of IPUs is not a
+ * power of two, which only a file can contain, counts as fixed. */
 uint32_t device_total(uint32_t ipus, bool reconfigurable);
 /* False when there is no device of that number. */
 bool device_find(uint32_t ipus, bool reconfigurable, uint32_t id, struct device *ret);

@@ -43,7 +43,7 @@ static void sort_ipus(struct gcd_view *view)
         qsort(view->ipus, view->ipu_count, sizeof(*view->ipus), compare_ipus);
 }
 
-/* The whole text of a file's value: what is printed must stay on its line. */
+/* The value of a key in a file as text: printed, it must stay on its line. */
 static char *clean(const char *text)
 {
     char *copy = mem_strdup(text);
@@ -117,7 +117,7 @@ static bool read_devices(const cJSON *array, struct gcd_view *view, struct err *
     return view->ipu_count > 0 || err_set(err, ERR_INVALID, "it has no devices");
 }
 
-/* An attribute by its own name: keys have blanks and may have slashes, so this is no path. */
+/* A literal key: keys contain spaces and may contain slashes, so this is not a path. */
 static const char *attribute_of(const cJSON *attributes, const char *key)
 {
     JSON_EACH (node, attributes) {

@@ -1,10 +1,10 @@
-/* One graph compilation domain (GCD) of a partition as programs on this host see it: its IPUs in the order of
- * their single device numbers, and what is known about each. It comes from an IPUoF file or from a
+/* One graph compilation domain (GCD) of a partition as programs on this host see it: its IPUs in the order
+ * of their single device numbers, and what is known about each. It comes from an IPUoF file or from a
  * controller.
  *
- * The reader of files is tolerant, as their format is nowhere written down: keys it does not know are
- * ignored, numbers may be texts, attributes may be missing, and a bare array of devices (the form of 2020) is
- * a file too. Pure; owned contents, freed by gcd_view_release. */
+ * The reader of files is tolerant, because their format is not documented: unknown keys are ignored, numbers
+ * may be strings, attributes may be missing, and a bare array of devices (the format of 2020) is accepted
+ * too. Pure; owned contents, freed by gcd_view_release. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 
 struct ipu_view {
     struct vipu_ipuof_device device;
-    const struct vipu_agent_ipu *attributes; /* borrowed from the controller's agents; NULL: not known */
+    const struct vipu_agent_ipu *attributes; /* borrowed from the controller's agents; NULL: unknown */
 };
 
 struct gcd_view {
@@ -32,27 +32,27 @@ struct gcd_view {
     bool active; /* the one that this process would attach to */
     bool reconfigurable;
     enum vipu_routing routing;
-    char *sync_type;       /* NULL: not known */
-    char *server_version;  /* of IPUoF; NULL: not known */
-    uint32_t num_replicas; /* 0: not known */
+    char *sync_type;       /* NULL: unknown */
+    char *server_version;  /* of IPUoF; NULL: unknown */
+    uint32_t num_replicas; /* 0: unknown */
     struct ipu_view *ipus;
     uint32_t ipu_count;
-    char *trouble; /* why no IPU is listed: a sentence; NULL: nothing is wrong */
+    char *trouble; /* why no IPU is listed: a sentence; NULL: no problem */
 };
 
-/* `name` is what the partition is called when the file does not say it: the file's name without folder and
- * extension. ERR_INVALID tells what is no IPUoF configuration about it. */
+/* `name` is the partition's name if the file does not contain it: the file's name without folder and
+ * extension. ERR_INVALID says why this is not an IPUoF configuration. */
 MUST_USE bool gcd_view_from_file(struct slice text, const char *name, struct gcd_view *ret, struct err *err);
 /* Moves the devices of the configuration's GCD at `index` out of it. */
 struct gcd_view gcd_view_from_config(const char *partition, struct vipu_ipuof_config *config, size_t index);
-/* What only the list of partitions tells. */
+/* What only the list of partitions contains. */
 void gcd_view_add_partition(struct gcd_view *view, const struct vipu_partition *partition);
-/* Adds what the controller's agents tell of each IPU; they must outlive the view. */
+/* Adds the controller's attributes of each IPU; the agents must outlive it. */
 void gcd_view_add_attributes(struct gcd_view *view, const struct ipu_index *index);
 
-/* "DNC", or whatever the partition is routed by. */
+/* "DNC", or the partition's other routing. */
 const char *gcd_view_routing(const struct gcd_view *view);
-/* An attribute that the controller tells of an IPU; NULL: it does not. */
+/* An attribute of an IPU from the controller; NULL: missing. */
 const char *ipu_view_attribute(const struct ipu_view *ipu, const char *key);
 
 void gcd_view_release(struct gcd_view *view);

@@ -1,6 +1,5 @@
-/* Finds an IPU of a partition among all that a controller's agents tell about, by the number of its silicon
- * or, where that is not told, by its machine and its number on the board. Pure; the agents must outlive it.
- */
+/* Finds an IPU of a partition among all IPUs of a controller's agents, by its chip id or, if that is
+ * missing, by its machine and its number on the board. Pure; the agents must outlive it. */
 #pragma once
 
 #include "base/core/map.h"
@@ -11,7 +10,7 @@ struct ipu_index {
     struct map ipus; /* "chip ID" and "board HOST NUMBER" -> struct vipu_agent_ipu * */
 };
 
-/* An attribute of an IPU; NULL: it has none of that key. */
+/* An attribute of an IPU; NULL: missing. */
 const char *agent_ipu_attribute(const struct vipu_agent_ipu *ipu, const char *key);
 
 void ipu_index_init(struct ipu_index *index, struct vipu_agents *agents);

@@ -1,6 +1,6 @@
-/* Who is attached to a run of IPUs: the record that an attached program leaves beside its lock, as one line
- * of text that any other program of the host may read. Nothing in it is trusted: a record that does not fit
- * is no record, and control characters never get through. Pure. */
+/* Who is attached to a run of IPUs: the record that an attached program writes beside its lock, one line of
+ * text that any other program of the host may read. Its content is not trusted: a malformed record is
+ * ignored, and control characters are never passed on. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,9 +22,9 @@ struct lock_record {
     char command[LOCK_RECORD_TEXT_BYTES];
 };
 
-/* Cuts what is too long and replaces what would break the line. */
+/* Truncates what is too long and replaces what would break the line. */
 void lock_record_set_text(char *slot, const char *text);
 /* Always terminated by a newline and then NULs. */
 void lock_record_format(const struct lock_record *holder, char record[LOCK_RECORD_BYTES]);
-/* False when the bytes are no record. */
+/* False if the bytes are not a record. */
 bool lock_record_parse(const char record[LOCK_RECORD_BYTES], struct lock_record *ret);

@@ -56,7 +56,7 @@ static bool choose(const struct partition_source *source, struct vipu_sync_clien
                    vipu_sync_target(client), str_text(&text));
 }
 
-/* Why nobody may use the partition's devices now; NULL when nothing is wrong. Yours. */
+/* Why the partition's devices cannot be used now; NULL if they can. The caller frees it. */
 static char *trouble_of(const char *id, const struct vipu_status *status)
 {
     AUTO(str) struct str text = {0};
@@ -119,7 +119,7 @@ static bool check_sizes(const struct discovery *found, struct err *err)
     return true;
 }
 
-/* A controller that refuses the configuration of a partition in error tells why in its own words. */
+/* A controller that refuses the configuration of a partition in error says why. */
 static bool ask_config(const struct asking *asking, const char *id, int64_t gcd, struct discovery *ret,
                        struct err *err)
 {
@@ -161,14 +161,14 @@ static bool ask_partition(const struct asking *asking, const char *id, int64_t g
 static bool ask_all(const struct asking *asking, struct discovery *ret, struct err *err)
 {
     for (size_t i = 0; i < asking->list->count; i++) {
-        /* One that is removed in between is none. */
+        /* One that is removed in between is skipped. */
         if (!ask_partition(asking, asking->list->items[i].id, -1, ret, err) && err->kind != ERR_NOT_FOUND)
             return false;
     }
     return true;
 }
 
-/* What our own controller tells with the devices, others may tell in their list only. */
+/* vipu-server sends this with the devices; other controllers may have it in their list only. */
 static bool complete_from_list(const struct asking *asking, struct discovery *ret, struct err *err)
 {
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
@@ -208,7 +208,7 @@ bool discover_controller(const struct partition_source *source, const struct dis
     struct err none;
     bool ok;
 
-    /* A controller may have very many: only whoever needs the list asks for it. */
+    /* A controller may have very many partitions: the list is requested only where it is needed. */
     if ((wish->all || !is_given(source->partition)) && !vipu_sync_partitions(client, NULL, &list, err))
         return false;
     if (!choose(source, client, &list, &asking.active, wish->all ? &none : err) && !wish->all)

@@ -1,7 +1,7 @@
-/* Finds the partition that the environment names, and what is to be known of its IPUs: reads IPUoF files or
- * asks the controller. The first view is the active one, if there is an active one; the others follow by
- * their names. A partition whose devices nobody may use now - it is in error, or being reset - has a view
- * without IPUs and with the trouble in words. */
+/* Finds the partition that the environment names and what is known of its IPUs: reads IPUoF files or asks
+ * the controller. The first view is the active one, if there is one; the others follow by name. A partition
+ * whose devices cannot be used now (it is in error, or being reset) has a view without IPUs and with the
+ * reason. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,15 +24,15 @@ struct discovery_wish {
 struct discovery {
     struct gcd_view *views;
     size_t count;
-    struct vipu_agents agents; /* what the views borrow from */
+    struct vipu_agents agents; /* the views borrow from these */
 };
 
-/* False with a sentence when nothing could be found. With `all`, having no partition at all is no failure. */
+/* False with a sentence if nothing was found. With `all`, it is no failure if there are no partitions. */
 MUST_USE bool discover(const struct partition_source *source, const struct discovery_wish *wish,
                        struct discovery *ret, struct err *err);
 void discovery_add_take(struct discovery *discovery, struct gcd_view *view);
 void discovery_release(struct discovery *discovery);
-const struct gcd_view *discovery_active(const struct discovery *discovery); /* NULL: none is */
+const struct gcd_view *discovery_active(const struct discovery *discovery); /* NULL: there is none */
 
 static inline void discovery_auto(struct discovery *discovery)
 {

@@ -1,13 +1,12 @@
-/* Where a program on this host learns which IPUs are its own, and how that is told by options and by the
- * environment that the IPUoF client reads. Stronger first:
+/* Which partition a program on this host uses, and the options and environment variables (those that the
+ * IPUoF client reads) that select it. In descending precedence:
  *
  *   1. a file (IPUOF_CONFIG_PATH)
  *   2. a controller (IPUOF_VIPU_API_HOST) and a partition of it (IPUOF_VIPU_API_PARTITION_ID); without a
  *      partition the only one that the controller has
- *   3. the IPUoF files in ~/.ipuof.conf.d, then in /etc/ipuof.conf.d, of the one partition that they tell
- * about
+ *   3. the IPUoF files in ~/.ipuof.conf.d, then in /etc/ipuof.conf.d, if they describe a single partition
  *
- * Where a partition has several GCDs, IPUOF_VIPU_API_GCD_ID says which one; by itself the first. */
+ * If a partition has several GCDs, IPUOF_VIPU_API_GCD_ID selects one; the default is the first. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,10 +34,10 @@ struct partition_source {
 enum partition_source_kind { SOURCE_FILE, SOURCE_CONTROLLER, SOURCE_FOLDERS };
 
 enum partition_source_kind partition_source_kind(const struct partition_source *source);
-/* Whether a controller may be asked about more than the own partition. */
+/* Whether a controller may be asked about more than the program's own partition. */
 bool partition_source_has_controller(const struct partition_source *source);
 
-/* The rows of a program's option table whose struct begins with a struct partition_source. */
+/* The rows of a program's option table whose struct starts with a struct partition_source. */
 #define SOURCE_AT(field) .offset = offsetof(struct partition_source, field)
 #define SOURCE_ROWS                                                                                          \
     {.flag = "config-path",                                                                                  \

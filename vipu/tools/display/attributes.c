@@ -36,7 +36,7 @@ static struct vipu_attribute *find(const struct pairs *pairs, const char *key)
     return NULL;
 }
 
-/* The first to tell wins. Moves the value in; NULL tells nothing. */
+/* The first value wins. Moves the value in; NULL is ignored. */
 static void put_take(struct pairs *pairs, const char *key, char *value)
 {
     if (!value || find(pairs, key)) {
@@ -141,7 +141,7 @@ static const char *value_of(const struct pairs *pairs, const char *key)
     return pair ? pair->value : NOT_KNOWN;
 }
 
-/* One value when it is the same for all IPUs; else all of them, in their order. */
+/* One value if it is the same for all IPUs; else all of them, in their order. */
 static char *value_over(const struct pairs *ipus, uint32_t count, const char *key)
 {
     AUTO(str) struct str joined = {0};

@@ -1,5 +1,5 @@
-/* The attributes of a device as text, as gc-info prints them: what the controller tells of the IPU, what its
- * partition adds, and who is attached. Pure. */
+/* The attributes of a device as text, as gc-info prints them: those of the IPU from the controller, those of
+ * its partition, and who is attached. Pure. */
 #pragma once
 
 #include "base/core/str.h"
@@ -9,10 +9,10 @@
 
 /* "key: value" lines. `id` and `target` come first, the others follow in alphabetical order, as in every
  * listing of the original. For a device of several IPUs a key whose values differ has all of them, separated
- * by ", ". `holder` NULL: nobody is attached. */
+ * by ", ". `holder` NULL: no program is attached. */
 void attributes_print(const struct gcd_view *view, const struct device *device,
                       const struct lock_record *holder, struct str *out);
-/* What one IPU's attribute is, from whatever source; "N/A" when nobody tells. Borrowed. */
+/* An attribute of one IPU, from any source; "N/A" if it is missing. Borrowed. */
 const char *attributes_or_na(const struct ipu_view *ipu, const char *key);
 /* "ipu2", or "N/A". */
 const char *attributes_architecture(const struct ipu_view *ipu);

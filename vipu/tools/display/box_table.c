@@ -17,7 +17,7 @@ void box_table_release(struct box_table *box)
     *box = (struct box_table){0};
 }
 
-/* What stands in a cell comes from outside and stays in it. */
+/* A cell's content comes from outside and must not leave the cell. */
 static char *clean_take(char *text)
 {
     for (char *c = text; *c; c++)

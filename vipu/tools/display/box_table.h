@@ -1,6 +1,6 @@
 /* Tables in boxes, as gc-monitor draws them: "+---+" rules and cells centred between "|". A column has a
- * least width, and longer cells widen it, unless it is one that is cut at the front: an address tells most at
- * its end. Pure. */
+ * minimum width, and longer cells widen it, unless it is one that is truncated at the front: the end of an
+ * address is its most telling part. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,8 @@ struct box_table_column {
     bool is_cut;
 };
 
-/* A cell above the headings: over this many columns; or, with columns 0, of this width; or, with both 0, over
- * what is left of the line. */
+/* A cell above the headings: over this many columns; or, with columns 0, of this width; or, with both 0,
+ * over the rest of the line. */
 struct box_table_span {
     const char *text;
     size_t columns;

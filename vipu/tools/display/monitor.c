@@ -63,7 +63,7 @@ void monitor_print_cards(const struct gcd_view *view, struct str *out)
     box_table_print(&box, head, COUNT_OF(head), out);
 }
 
-/* Two IPUs sit on a board; its sensors are shown with the first of them. */
+/* A board has two IPUs; its sensors are shown with the first of them. */
 static bool starts_board(const struct gcd_view *view, const struct lock_record *holder, uint32_t ipu)
 {
     const struct ipu_view *here = &view->ipus[ipu], *before;
@@ -75,7 +75,7 @@ static bool starts_board(const struct gcd_view *view, const struct lock_record *
            here->device.ipu_id / 2 != before->device.ipu_id / 2;
 }
 
-/* The sensors are read by the program that is attached, and only when it was told to. */
+/* The sensors are read by the attached program, and only if it was asked to. */
 static const char *sensor(const struct lock_record *holder, const struct ipu_view *ipu, const char *key)
 {
     return holder->monitored ? attributes_or_na(ipu, key) : "N/A";
@@ -115,7 +115,7 @@ static void add_other_row(struct box_table *box, const struct gcd_view *view,
     box_table_add(box, starts ? sensor(holder, seen, "total board power") : "");
 }
 
-/* A record that cannot be read says nothing of another namespace. */
+/* A record that cannot be read may be of any namespace. */
 static bool is_elsewhere(const struct lock_record *holder, uint64_t pid_space)
 {
     return holder->pid != 0 && holder->pid_space != pid_space;
@@ -130,7 +130,7 @@ static size_t count_elsewhere(const struct lock_records *holders, uint64_t pid_s
     return count;
 }
 
-/* "p1", and with its number each further GCD of it. Yours. */
+/* "p1", and with its number each further GCD of it. The caller frees it. */
 static char *name_of(const struct gcd_view *view)
 {
     return view->gcd ? mem_printf("%s (gcd:%" PRIu32 ")", view->partition, view->gcd)

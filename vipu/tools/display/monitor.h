@@ -1,6 +1,6 @@
-/* What gc-monitor prints: the IPUs of a partition's GCD as a box, who is attached to them as another, and all
+/* What gc-monitor prints: the IPUs of a partition's GCD as a box, the attached programs as another, and all
  * of it as JSON. The boxes are those of the original, as far as they are known; the keys of the JSON are
- * ours. Pure. */
+ * this project's. Pure. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* gc-info: what the IPUs of this program's partition are. Wiring only. */
+/* gc-info: the IPUs of this program's partition. Options, output and exit status only. */
 #include "vipu/tools/gc-info/main.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static const char *environment(const char *name)
     return getenv(name);
 }
 
-/* What is wrong with a partition may be more than fits into an error. */
+/* The problems of a partition may be longer than an error can be. */
 static int fail(const struct program *program, const struct discovery *found, const struct err *err)
 {
     const struct gcd_view *active = discovery_active(found);

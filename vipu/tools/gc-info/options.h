@@ -15,5 +15,5 @@ struct options {
 
 extern const struct opts_spec gc_info_spec;
 
-/* What is asked. False with a sentence for each thing that is wrong with it. */
+/* The query that the options describe. False with a sentence for each mistake. */
 bool options_query(const struct options *options, struct query *ret, struct strv *problems);

@@ -1,4 +1,4 @@
-/* gc-monitor: who uses the IPUs. Wiring only: it brings the clock. */
+/* gc-monitor: which programs use the IPUs. Options, clock, output and exit status only. */
 #include "vipu/tools/gc-monitor/main.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static void draw(const struct monitored *monitored, bool with_cards, struct str 
         monitor_print_nothing(out);
 }
 
-/* Partitions in trouble are told about; only the active one's makes this fail. */
+/* Partitions with problems are reported; only the active one's make the program fail. */
 static int tell_troubles(const struct program *program, const struct discovery *found)
 {
     int status = EXIT_SUCCESS;

@@ -1,5 +1,5 @@
 /* One unary call of a channel, from channel_call to its callback: in the channel's waiting list, then in a
- * conn's, then in the list of those that are over. Shared by channel.c and h2_client_conn.c only. */
+ * connection's, then in the list of finished calls. Shared by channel.c and h2_client_conn.c only. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +14,11 @@ struct h2_client_conn;
 
 struct channel_call {
     TAILQ_ENTRY(channel_call) entry;
-    struct call_list *list; /* the one it is in */
+    struct call_list *list; /* the list it is in */
     struct channel *channel;
-    struct h2_client_conn *conn; /* while in a conn's list */
+    struct h2_client_conn *conn; /* while in a connection's list */
     int32_t stream_id;
-    uint64_t heard_before; /* the conn's count when it was submitted */
+    uint64_t heard_before; /* the connection's count when it was submitted */
     int64_t deadline_ms;
     struct loop_timer deadline;
     char *path;

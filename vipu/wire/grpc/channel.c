@@ -20,7 +20,7 @@ struct channel {
     char *user_agent;
     char *ca_file;
     struct credentials credentials;
-    struct err refused; /* why no call may go out; ERR_NONE: they may */
+    struct err refused; /* why no call may be sent; ERR_NONE: calls may be sent */
     bool is_tls;
     struct tls_context *tls;
     uint32_t port;
@@ -29,13 +29,13 @@ struct channel {
     bool (*may_send)(void *ctx);
     void *may_send_ctx;
     struct dial
-        *dial; /* kept behind a conn that has not heard from the peer: other addresses may be better */
+        *dial; /* kept behind a connection without any bytes from the peer: another address may be better */
     bool is_dialling;
     struct loop_timer redial; /* runs while backing off */
-    struct loop_timer shake;  /* how long such a conn may take */
-    unsigned failures;        /* connections in a row that never heard from the peer */
+    struct loop_timer shake;  /* how long such a connection is tried */
+    unsigned failures;        /* connections in a row without any bytes from the peer */
     int64_t not_before_ms;
-    struct h2_client_conn *conn;                 /* takes new calls */
+    struct h2_client_conn *conn;                 /* accepts new calls */
     struct h2_client_conn *retired[RETIRED_MAX]; /* finish theirs */
     struct call_list waiting, finished;
     struct loop_timer deliver;
@@ -43,7 +43,7 @@ struct channel {
 
 static void connect_now(struct channel *channel);
 
-/* Off the channel's books. */
+/* Removes the connection from the channel. */
 static void call_retire(struct channel_call *call)
 {
     loop_timer_stop(&call->deadline);
@@ -60,7 +60,7 @@ static void call_free(struct channel_call *call)
     mem_free(call);
 }
 
-/* One call in a turn: its callback may free the channel, which stops the timer. */
+/* One call per turn: its callback may free the channel, which stops the timer. */
 static void on_deliver(struct loop_timer *timer)
 {
     struct channel *channel = CONTAINER_OF(timer, struct channel, deliver);
@@ -112,8 +112,8 @@ static bool is_retired_full(const struct channel *channel)
     return channel->retired[RETIRED_MAX - 1] != NULL;
 }
 
-/* From inside the conn's callbacks: nothing is freed here. With too many unfinished connections this one
- * stays in use, and its calls fail as not sent until one of the others is done. */
+/* Called from callbacks of the connection, so nothing is freed here. With too many unfinished connections
+ * this one stays in use, and its calls fail as not sent until one of the others is done. */
 static void on_retiring(void *ctx, struct h2_client_conn *conn)
 {
     struct channel *channel = ctx;
@@ -167,8 +167,8 @@ static bool has_other_address(const struct channel *channel, const struct h2_cli
            dial_has_next(channel->dial);
 }
 
-/* The peer is of no use, perhaps because of its certificate: what did not reach it can go to the next address
- * of the name. False when there is nothing of that kind. */
+/* The peer cannot be used, perhaps because of its certificate: calls that did not reach it can go to the
+ * next address of the name. False if there is none. */
 static bool retry_next_address(struct channel *channel, struct h2_client_conn *conn, const struct err *err)
 {
     struct call_list orphans = TAILQ_HEAD_INITIALIZER(orphans);
@@ -218,7 +218,7 @@ static void submit_waiting(struct channel *channel)
 
     while (channel->conn && (call = TAILQ_FIRST(&channel->waiting)))
         h2_client_conn_submit(channel->conn, call);
-    connect_now(channel); /* for those left behind by a conn that broke or was told to go */
+    connect_now(channel); /* for calls left by a connection that broke or got GOAWAY */
 }
 
 static void on_handshake_timeout(struct loop_timer *timer)
@@ -267,7 +267,7 @@ static void on_redial(struct loop_timer *timer)
     connect_now(CONTAINER_OF(timer, struct channel, redial));
 }
 
-/* The file may have been replaced since; what the system trusts hardly changes, and is slow to read. */
+/* The file may have been replaced since; the system's certificates hardly change, and are slow to read. */
 static bool renew_tls(struct channel *channel, struct err *err)
 {
     struct tls_context *fresh;
@@ -309,8 +309,8 @@ static void connect_now(struct channel *channel)
         dial_now(channel);
 }
 
-/* Not a word since this call went out: the next calls take another connection. The others on this one have
- * asked for more patience, and keep it until their own deadlines. */
+/* No byte arrived since this call was sent: the next calls take another connection. The other calls on this
+ * one keep their longer deadlines. */
 static void give_up(struct channel *channel, struct h2_client_conn *conn)
 {
     if (conn != channel->conn)

@@ -5,7 +5,7 @@
 
 #include "base/core/mem.h"
 
-/* What gRPC lets a text header hold. */
+/* The characters that gRPC allows in a text header. */
 static bool is_printable(struct slice value)
 {
     for (size_t i = 0; i < value.len; i++)
@@ -20,7 +20,7 @@ static bool check(const char *what, struct slice value, size_t max, struct err *
         return err_set(err, ERR_INVALID, "the %s is too long, limit %zu bytes", what, max);
     if (!is_printable(value))
         return err_set(err, ERR_INVALID, "the %s contains a character that is not printable ASCII", what);
-    /* HTTP drops blanks around a value, and the controller would then know another one. */
+    /* HTTP strips whitespace around a value, so the controller would see a different one. */
     if (value.len && (value.ptr[0] == ' ' || value.ptr[value.len - 1] == ' '))
         return err_set(err, ERR_INVALID, "the %s begins or ends with a blank", what);
     return true;
@@ -48,7 +48,7 @@ void credentials_release(struct credentials *c)
     *c = (struct credentials){0};
 }
 
-/* Two values would let a proxy and this server believe different ones. */
+/* With two values, a proxy and this server could use different ones. */
 static bool keep(char **slot, struct slice value, size_t max)
 {
     if (*slot || value.len > max || !is_printable(value))

@@ -1,6 +1,6 @@
-/* Who calls, as gRPC metadata: the one place that names it for client and server. V-IPU's own names are not
- * on public record, so these are ours. An access key is never logged, never part of an error, and wiped
- * from memory when it is released. */
+/* The caller's identity as gRPC metadata: the only place with these header names, for client and server.
+ * V-IPU's own names are not public, so these are this project's. An access key is never logged, never part
+ * of an error, and wiped from memory when it is released. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,11 +18,11 @@ struct credentials { /* owned; NULL: none */
     char *access_key;
 };
 
-/* ERR_INVALID when one is too long or holds bytes that no header can carry (only printable ASCII can). NULL
- * and "" mean that none is sent. */
+/* ERR_INVALID if one is too long or contains bytes that no header can carry (only printable ASCII can). NULL
+ * and "": not sent. */
 MUST_USE bool credentials_set(struct credentials *c, const char *user_id, const char *access_key,
                               struct err *err);
 void credentials_release(struct credentials *c);
 
-/* One header of a call that came in. False for one that is sent twice, too long, or not printable. */
+/* One header of an incoming call. False for one that is repeated, too long, or not printable. */
 bool credentials_header(struct credentials *c, struct slice name, struct slice value);

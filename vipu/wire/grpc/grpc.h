@@ -1,6 +1,6 @@
-/* What gRPC adds to HTTP/2, as pure functions: the five bytes before a message, status codes and what they
- * mean for a caller, the percent-encoded status text, the timeout header. It knows no connection and no
- * message type. */
+/* The gRPC layer on top of HTTP/2, as pure functions: the five-byte message prefix, status codes and their
+ * meaning for a caller, the percent-encoded status message, the timeout header. It knows no connection and
+ * no message type. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "base/core/str.h"
 
 #define GRPC_PREFIX_BYTES 5u
-#define GRPC_TEXT_MAX 4096u /* longest status text kept */
+#define GRPC_TEXT_MAX 4096u /* longest status message kept */
 
 enum grpc_status {
     GRPC_OK = 0,
@@ -33,18 +33,17 @@ enum grpc_status {
 };
 
 const char *grpc_status_name(int status); /* "NOT_FOUND"; "UNKNOWN" for a number that gRPC does not have */
-/* What a failed call's caller does next. Statuses that a proxy or a library may answer after the request took
- * effect (CANCELLED, UNKNOWN, INTERNAL, UNAVAILABLE, DATA_LOSS) are ERR_IO: the outcome is unknown. */
+/* What a caller should do after a failed call. Statuses that a proxy or a library may return after the
+ * request took effect (CANCELLED, UNKNOWN, INTERNAL, UNAVAILABLE, DATA_LOSS) are ERR_IO: the outcome is
+ * unknown. */
 enum err_kind grpc_status_kind(int status);
-/* The reverse, for a server that refuses with an error of ours. */
+/* The reverse, for a server that rejects a call with an error. */
 int grpc_status_of_kind(enum err_kind kind);
-/* A grpc-status header's number; GRPC_UNKNOWN for what is none. */
+/* The number of a grpc-status header; GRPC_UNKNOWN for an invalid one. */
 int grpc_status_parse(struct slice text);
 
-bool grpc_frame(struct str *out,
-                struct slice message); /* appends prefix and message; false when out is full */
-/* The one message that is the whole body. ERR_IO: compressed, cut off, or more than one. Borrowed from body.
- */
+bool grpc_frame(struct str *out, struct slice message); /* appends prefix and message; false if out is full */
+/* The only message of the body. ERR_IO: compressed, truncated, or more than one. Borrowed from body. */
 MUST_USE bool grpc_unframe(struct slice body, struct slice *ret, struct err *err);
 
 void grpc_text_encode(const char *text,

@@ -8,9 +8,9 @@
 #include "vipu/wire/transport/sock.h"
 
 #define SILENCE_MS 20000u
-#define ACCEPT_BACKOFF_MS 100 /* after the system refused a descriptor */
+#define ACCEPT_BACKOFF_MS 100 /* after the system had no free descriptor */
 #define REJECTION_LOG_MS 10000
-#define IDLE_MS 10000 /* a connection without calls may stay so long when others want its place */
+#define IDLE_MS 10000 /* a connection without calls is kept this long when others need its place */
 
 struct grpc_server {
     struct loop *loop;
@@ -58,8 +58,8 @@ static void reject_connection(struct grpc_server *server, int fd)
     log_warn("connection rejected: connection limit reached", KVF("connections", "%zu", server->conn_count));
 }
 
-/* The connection that has been of no use for longest makes room; its client connects again when it has a
- * call. False: all are in use. */
+/* Closes the connection that has been idle for longest; its client reconnects when it has a call. False: all
+ * are in use. */
 static bool evict_idle(struct grpc_server *server)
 {
     int64_t oldest = loop_now_ms(server->loop) - IDLE_MS;

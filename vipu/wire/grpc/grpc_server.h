@@ -1,10 +1,10 @@
-/* The answering side of gRPC: listens, takes unary calls from many connections, hands each whole request to
- * one handler, and sends its reply. It refuses what is no gRPC call, bodies and numbers of calls and
- * connections past the limits, and to interpret messages.
+/* The server side of gRPC: listens, accepts unary calls from many connections, passes each complete request
+ * to one handler, and sends its reply. It rejects requests that are not gRPC, and bodies, calls and
+ * connections beyond the limits. It does not interpret messages.
  *
- * Every call the handler is given it must answer exactly once, by grpc_server_reply, grpc_server_reject or
- * grpc_server_drop, now or later; the handle is gone with that. A caller that gave up in between does not
- * excuse it: the answer is then dropped. */
+ * The handler must finish every call exactly once, by grpc_server_reply, grpc_server_reject or
+ * grpc_server_drop, at once or later; the handle is invalid after that. This also holds if the caller has
+ * cancelled the call: the reply is then discarded. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct grpc_server_options {
     size_t max_request;       /* bytes of one message; 0: 4 MiB */
     uint32_t max_connections; /* 0: 256 */
     uint32_t max_calls;       /* in flight on one connection; 0: 1000 */
-    size_t max_unsent;        /* bytes of replies a connection may leave unread; 0: 64 MiB */
+    size_t max_unsent;        /* bytes of replies that a connection may leave unread; 0: 64 MiB */
 };
 
 /* path is "/package.Service/Method"; both are borrowed for the call. */
@@ -32,23 +32,23 @@ typedef void (*grpc_server_fn)(void *ctx, struct grpc_server_call *call, struct 
 
 struct grpc_server *grpc_server_new(struct loop *loop, const struct grpc_server_options *options,
                                     grpc_server_fn fn, void *ctx);
-/* Connections that are accepted from now on speak TLS with this certificate, and those there are go on with
- * theirs: call it again to change the certificate. NULL: cleartext. The context is taken over. */
+/* New connections use TLS with this certificate, existing ones keep theirs: call it again to change the
+ * certificate. NULL: cleartext. Takes ownership of the context. */
 void grpc_server_set_tls_take(struct grpc_server *server, struct tls_context *context);
 /* "HOST:PORT" as sock_listen has it. */
 MUST_USE bool grpc_server_listen(struct grpc_server *server, const char *address, struct err *err);
-uint32_t grpc_server_port(const struct grpc_server *server); /* what was listened on */
-void grpc_server_free(struct grpc_server *server);           /* closes every connection; NULL is fine */
+uint32_t grpc_server_port(const struct grpc_server *server); /* the address and port in use */
+void grpc_server_free(struct grpc_server *server);           /* closes every connection; accepts NULL */
 
-/* Who the caller says it is, "" when it says nothing: printable ASCII within the limits of credentials.h.
- * Borrowed until the call is answered. Whoever sends more than a user id and a key may be is refused before
- * the handler hears of the call. */
+/* The user id that the caller sent, "" without one: printable ASCII within the limits of credentials.h.
+ * Borrowed until the call is finished. Callers with an invalid user id or key are rejected before the
+ * handler sees the call. */
 const char *grpc_server_call_user_id(const struct grpc_server_call *call);
 const char *grpc_server_call_access_key(const struct grpc_server_call *call);
 
 void grpc_server_reply(struct grpc_server_call *call, struct slice message);
 void grpc_server_reject(struct grpc_server_call *call, int grpc_status, const char *text);
-/* Closes the call's connection, and with it every other call of that connection, without a word. Like
+/* Closes the call's connection, and with it every other call of that connection, without a response. Like
  * grpc_server_drop_all not from inside the handler. */
 void grpc_server_drop(struct grpc_server_call *call);
 void grpc_server_drop_all(struct grpc_server *server);

@@ -8,13 +8,14 @@
 #include "vipu/wire/grpc/grpc.h"
 #include "vipu/wire/grpc/h2.h"
 
-#define PREFACE_MS 10000 /* a peer that connects and says nothing */
+#define PREFACE_MS 10000 /* a peer that connects and sends nothing */
 #define STREAM_WINDOW (1 << 20)
 #define CONNECTION_WINDOW (4 << 20)
 #define HEADER_LIST_MAX (16u << 10)
 #define PATH_MAX_BYTES 256u
-#define UNFINISHED_MAX 4u /* of the largest requests, in bytes: a connection may have begun so much */
-/* Some clients reset every stream they are done with; a flood of resets comes faster than calls can. */
+#define UNFINISHED_MAX 4u /* unfinished requests of the largest size: so many bytes may be buffered */
+/* Some clients reset every stream when they are done with it; an attacker's resets come faster than calls
+ * can. */
 #define RESET_BURST 20000u
 #define RESET_PER_SECOND 10000u
 
@@ -26,7 +27,7 @@ struct grpc_server_call {
     struct str body;
     struct credentials credentials;
     bool is_post, is_grpc;
-    bool is_masked; /* its credentials are none that could be */
+    bool is_masked; /* its credentials are invalid */
     bool handed;    /* the handler has it */
     bool answered;
     int status;
@@ -43,8 +44,8 @@ struct grpc_server_conn {
     struct grpc_server_calls calls;
     struct loop_timer preface;
     int64_t idle_since_ms; /* while it has no calls */
-    size_t unfinished;     /* bytes of requests that are still coming */
-    size_t unsent;         /* bytes of replies not taken by the session yet */
+    size_t unfinished;     /* bytes of incomplete requests */
+    size_t unsent;         /* bytes of replies that the session has not sent yet */
 };
 
 static void call_free(struct grpc_server_call *call)
@@ -57,7 +58,7 @@ static void call_free(struct grpc_server_call *call)
     mem_free(call);
 }
 
-/* The request is complete, or nobody wants the rest of it. Yours. */
+/* The request is complete, or its rest is not needed. The caller frees it. */
 static struct str take_body(struct grpc_server_conn *conn, struct grpc_server_call *call)
 {
     struct str body = call->body;
@@ -74,7 +75,7 @@ static void drop_body(struct grpc_server_conn *conn, struct grpc_server_call *ca
     str_release(&body);
 }
 
-/* The stream is gone. A call that the handler still has lives on until it is answered. */
+/* The stream is closed. A call that is still with the handler lives until it is finished. */
 static void call_detach(struct grpc_server_conn *conn, struct grpc_server_call *call)
 {
     TAILQ_REMOVE(&conn->calls, call, entry);
@@ -129,7 +130,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-/* NULL: taken. */
+/* NULL: accepted. */
 static const char *gather(struct grpc_server_conn *conn, struct grpc_server_call *call, const uint8_t *bytes,
                           size_t len)
 {
@@ -158,7 +159,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
     return 0;
 }
 
-/* What is no gRPC call gets HTTP's answer. */
+/* Requests that are not gRPC get an HTTP status. */
 static void refuse_http(nghttp2_session *session, int32_t stream_id)
 {
     nghttp2_nv headers[] = {h2_header(":status", "415"), h2_header("content-type", "text/plain")};
@@ -203,7 +204,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     return 0;
 }
 
-/* An answer that ended while the request is still coming: its sender may stop (RFC 9113, 8.1). */
+/* A response that ended while the request is still arriving: its sender may stop (RFC 9113, 8.1). */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     int32_t id = frame->hd.stream_id;
@@ -291,7 +292,7 @@ static void on_broken(struct h2 *h2, const struct err *err)
 {
     struct grpc_server_conn *conn = CONTAINER_OF(h2, struct grpc_server_conn, h2);
 
-    (void)err; /* clients come and go */
+    (void)err; /* clients connect and disconnect */
     conn->owner.gone(conn->owner.ctx, conn);
 }
 
@@ -361,7 +362,7 @@ static void submit_reply(struct grpc_server_call *call)
     nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, COUNT_OF(headers), &body);
 }
 
-/* gRPC calls it trailers-only: one HEADERS frame that ends the stream. */
+/* "Trailers-Only" in gRPC: one HEADERS frame that ends the stream. */
 static void submit_refusal(struct grpc_server_call *call)
 {
     nghttp2_nv headers[4] = {h2_header(":status", "200"), h2_header("content-type", "application/grpc")};

@@ -17,10 +17,10 @@ struct grpc_server_conn_owner {
     void *ctx;
 };
 
-/* fd and tls (NULL: cleartext) are taken over. */
+/* Takes ownership of fd and tls (NULL: cleartext). */
 struct grpc_server_conn *grpc_server_conn_new_take(int fd, struct tls *tls,
                                                    const struct grpc_server_conn_owner *owner);
-/* Sends our settings, which some clients wait for. May end in gone(). */
+/* Sends the server's SETTINGS, which some clients wait for. May end in gone(). */
 void grpc_server_conn_send_settings(struct grpc_server_conn *conn);
 /* Since when it has had no call, on the loop's clock; -1: it has one. */
 int64_t grpc_server_conn_idle_since_ms(const struct grpc_server_conn *conn);

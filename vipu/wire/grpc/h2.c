@@ -44,7 +44,7 @@ static bool break_because(struct h2 *h2, const char *why)
     return break_off(h2, &err);
 }
 
-/* Takes from the session as much as one write carries well. */
+/* Takes from the session as much as fits well into one write. */
 static bool gather(struct h2 *h2, struct str *into)
 {
     while (into->len < WRITE_BYTES) {
@@ -82,7 +82,7 @@ static bool refill(struct h2 *h2)
     return h2->tls ? seal(h2) : gather(h2, &h2->out);
 }
 
-/* Like write, but 0 when the kernel takes nothing now and -1 for a failure. */
+/* Like write, but 0 if the kernel accepts nothing now and -1 for a failure. */
 static ssize_t send_some(struct h2 *h2)
 {
     ssize_t sent;
@@ -134,7 +134,8 @@ static bool take_in(struct h2 *h2, const uint8_t *bytes, size_t len)
     return true;
 }
 
-/* Tells the peer why, as far as one write carries it: nothing of a request can be in it. */
+/* Sends the peer the reason (GOAWAY), as far as one write takes it: it cannot contain any part of a request.
+ */
 static void say_farewell(struct h2 *h2)
 {
     struct err ignored;
@@ -178,7 +179,7 @@ static bool end_of_input(struct h2 *h2)
         h2, "the peer closed the connection before sending any data: does it require TLS (--api-tls)?");
 }
 
-/* False when broken; *more says whether another read may find something. */
+/* False if broken; *more says whether another read may return something. */
 static bool read_once(struct h2 *h2, bool *more)
 {
     uint8_t bytes[READ_BYTES];
@@ -197,7 +198,7 @@ static void on_ready(struct sock *sock, bool readable, bool writable)
     struct h2 *h2 = CONTAINER_OF(sock, struct h2, sock);
     bool more = readable;
 
-    (void)writable; /* the flush finds out */
+    (void)writable; /* the flush reports it */
     for (int reads = 0; more && reads < READS_PER_TURN; reads++)
         if (!read_once(h2, &more))
             return;

@@ -16,7 +16,7 @@ struct h2_client_conn {
     struct h2 h2;
     struct h2_client_conn_options options;
     struct call_list calls;
-    size_t unfinished; /* bytes of answers that are still coming */
+    size_t unfinished; /* bytes of incomplete responses */
     uint64_t heard;    /* frames */
 };
 
@@ -25,7 +25,7 @@ static struct h2_client_conn *conn_of(struct h2 *h2)
     return CONTAINER_OF(h2, struct h2_client_conn, h2);
 }
 
-/* The call leaves the conn; its stream, if still open, answers to nobody any more. */
+/* Detaches the call from the connection; its stream, if still open, is ignored. */
 static void detach(struct h2_client_conn *conn, struct channel_call *call)
 {
     nghttp2_session_set_stream_user_data(conn->h2.session, call->stream_id, NULL);
@@ -44,7 +44,7 @@ static void finish_call(struct h2_client_conn *conn, struct channel_call *call, 
 {
     if (!response_judge(&call->response, reset, &call->message, &call->err) &&
         reset == NGHTTP2_REFUSED_STREAM)
-        call->sent = false; /* RFC 9113, 8.7: the peer has not looked at it */
+        call->sent = false; /* RFC 9113, 8.7: the peer has not processed it */
     hand_back_call(conn, call);
 }
 
@@ -103,7 +103,7 @@ static void on_end_of_stream(struct h2_client_conn *conn, int32_t stream_id)
     if (!call)
         return;
     finish_call(conn, call, 0);
-    /* The answer may come before the request is out: then nobody wants the rest of it. */
+    /* The response may come before the request is sent: its rest is then not needed. */
     if (nghttp2_session_get_stream_local_close(conn->h2.session, stream_id) == 0)
         stop_stream(conn->h2.session, stream_id);
 }
@@ -131,7 +131,7 @@ static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t
     return 0;
 }
 
-/* A request that never got a stream (GOAWAY came first, or the ids are used up). */
+/* A request that never got a stream (GOAWAY came first, or the stream ids are exhausted). */
 static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *ctx)
 {
     struct h2_client_conn *conn = ctx;
@@ -184,7 +184,7 @@ static void on_broken(struct h2 *h2, const struct err *err)
 
 static void on_turned(struct h2 *h2)
 {
-    (void)h2; /* every answer has been dealt with as it came */
+    (void)h2; /* every response has been processed as it arrived */
 }
 
 static bool may_send(const struct h2_client_conn *conn)
@@ -270,7 +270,7 @@ static ssize_t on_read_request(nghttp2_session *session, int32_t stream_id, uint
     return (ssize_t)len;
 }
 
-/* Values that tables on either side must not keep: RFC 7541, 7.1.3. */
+/* Values that neither side's header table may keep: RFC 7541, 7.1.3. */
 static nghttp2_nv sensitive_header(const char *name, const char *value)
 {
     nghttp2_nv nv = h2_header(name, value);
@@ -315,7 +315,7 @@ void h2_client_conn_submit(struct h2_client_conn *conn, struct channel_call *cal
         err_set_code(&call->err, ERR_IO, GRPC_UNAVAILABLE, "request not sent: %s",
                      nghttp2_strerror(call->stream_id));
         hand_back_call(conn, call);
-        /* The numbers of streams are used up: the next call needs another connection. */
+        /* The stream ids are exhausted: the next call needs another connection. */
         nghttp2_session_terminate_session(conn->h2.session, NGHTTP2_NO_ERROR);
     }
     h2_flush(&conn->h2);

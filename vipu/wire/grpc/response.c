@@ -22,7 +22,7 @@ static int http_status(struct slice value)
     int status = 0;
 
     for (size_t i = 0; i < value.len && i < 3; i++)
-        status = status * 10 + (value.ptr[i] - '0'); /* nghttp2 lets three digits through, nothing else */
+        status = status * 10 + (value.ptr[i] - '0'); /* nghttp2 guarantees three digits */
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* What has arrived of the answer to one unary gRPC call, and what it means when it has ended. Pure. */
+/* The response to one unary gRPC call as it arrives, and its meaning when it has ended. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +9,10 @@
 #include "base/core/str.h"
 
 struct response {
-    int http_status; /* 0 until it came */
-    int grpc_status; /* -1 until it came */
+    int http_status; /* 0 until it arrives */
+    int grpc_status; /* -1 until it arrives */
     struct str text; /* grpc-message, decoded */
-    struct str body; /* prefix and message; its cap is the largest answer taken */
+    struct str body; /* prefix and message; its limit is the largest accepted response */
 };
 
 void response_init(struct response *response, size_t max_reply);
@@ -20,8 +20,8 @@ void response_release(struct response *response);
 void response_header(struct response *response, struct slice name, struct slice value);
 bool response_data(struct response *response, const void *bytes, size_t len); /* false: larger than allowed */
 
-/* The ended answer's message (borrowed), or why there is none; err.code is the gRPC status. reset is the
- * HTTP/2 error code the stream ended with, 0 for a regular end. An answer without a status is a failure,
- * whatever else came. */
+/* The message of the completed response (borrowed), or why there is none; err.code is the gRPC status. reset
+ * is the HTTP/2 error code that ended the stream, 0 for a regular end. A response without a status is a
+ * failure, whatever else it contained. */
 MUST_USE bool response_judge(const struct response *response, uint32_t reset, struct slice *ret,
                              struct err *err);

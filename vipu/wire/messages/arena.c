@@ -24,7 +24,7 @@ static struct arena_chunk *chunk_add(struct arena *arena, size_t size)
     arena->budget -= room;
     chunk = mem_alloc(sizeof(*chunk) + room);
     chunk->size = room;
-    /* A big piece gets a chunk of its own behind the current one, whose rest stays in use. */
+    /* A big piece gets a chunk of its own behind the current one, which remains in use. */
     if (size > CHUNK_BYTES && arena->chunks) {
         chunk->next = arena->chunks->next;
         arena->chunks->next = chunk;

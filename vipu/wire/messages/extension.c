@@ -92,7 +92,7 @@ bool wire_put_capacity(const struct vipu_capacity *capacity, struct str *out)
     return proto_pack(&reply, out);
 }
 
-/* A reply of the controller that cannot be read is its failure, not the caller's mistake. */
+/* A reply of the controller that cannot be decoded is its failure, not the caller's mistake. */
 static void *unpack_reply(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
                           struct err *err)
 {

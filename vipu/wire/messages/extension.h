@@ -1,5 +1,5 @@
-/* The messages of our extension service (extension.proto): nouns to bytes for the server, bytes to owned
- * nouns for the client. Pure; the rules are those of requests.h and replies.h. */
+/* The messages of this project's extension service (extension.proto): structs to bytes for the server, bytes
+ * to owned structs for the client. Pure; the rules are those of requests.h and replies.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 #include "vipu/wire/messages/arena.h"
 
 #define WIRE_EXTENSION "/ipuoperator.vipu.v1.ExtensionService/"
-#define WIRE_EXTENSION_BUDGET ((size_t)256 * 1024 * 1024) /* of scratch, for a reply */
+#define WIRE_EXTENSION_BUDGET ((size_t)256 * 1024 * 1024) /* of scratch memory, for a reply */
 
-struct wire_place { /* "" or NULL: not named */
+struct wire_place { /* "" or NULL: not given */
     const char *cluster_id;
     const char *allocation_id;
 };

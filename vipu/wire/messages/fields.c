@@ -12,7 +12,7 @@ static struct slice take(struct slice *rest, size_t len)
     return taken;
 }
 
-/* Its length in bytes; 0: there is none. */
+/* Its length in bytes; 0: invalid. */
 static size_t varint(struct slice bytes, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -29,7 +29,7 @@ static size_t varint(struct slice bytes, uint64_t *ret)
     return 0;
 }
 
-/* How many bytes the value has, behind its length if it has one; false: more than there are. */
+/* How many bytes the value has, after its length if it has one; false: more than there are. */
 static bool measure(enum field_type type, struct slice *rest, size_t *ret)
 {
     uint64_t len = 0;

@@ -62,7 +62,7 @@ static struct vipu_partition take_partition(const Virmgrpc__Partition *wire)
     return p;
 }
 
-/* What a partition costs beside its place in the list, with what the allocator adds to each piece. */
+/* The memory of a partition beside its list entry, including the allocator's overhead. */
 static size_t cost_of(const struct vipu_partition *p)
 {
     const char *texts[] = {p->id, p->cluster_id, p->allocation_id, p->ipuof_server_version};
@@ -73,7 +73,7 @@ static size_t cost_of(const struct vipu_partition *p)
     return cost;
 }
 
-/* One after the other, so that a long list is never there as a tree too. */
+/* One after the other, so that a long list never exists as a tree as well. */
 static bool fill(struct slice bytes, struct arena *arena, struct vipu_partitions *list)
 {
     struct slice element;

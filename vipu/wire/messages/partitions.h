@@ -1,5 +1,5 @@
-/* Lists of partitions: the one reply that grows with the installation. It is decoded one partition after the
- * other, so that beside the bytes there is only the result. Part of replies.h, whose rules hold. */
+/* Lists of partitions: the one reply that grows with the installation. It is decoded partition by partition,
+ * so that only the result takes memory beside the bytes. Part of replies.h, whose rules apply. */
 #pragma once
 
 #include <stdbool.h>

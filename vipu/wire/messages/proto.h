@@ -1,5 +1,5 @@
-/* What requests and replies share with the generated code: decoding into an arena, packing into a string, and
- * text that is safe to show. Only these two include the generated header. */
+/* What requests and replies share with the generated code: decoding into an arena, packing into a string,
+ * and text that is safe to show. Only these two include the generated header. */
 #pragma once
 
 #include <stddef.h>
@@ -10,15 +10,15 @@
 #include "vipu/model/partition.h"
 #include "vipu/wire/messages/arena.h"
 
-/* NULL with ERR_INVALID when the bytes are no such message or want more than the arena's budget. */
+/* NULL with ERR_INVALID if the bytes are not such a message or need more than the arena's budget. */
 void *proto_unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
                    struct err *err);
 bool proto_pack(const void *message, struct str *out);
-/* Replaces, in place, what is not UTF-8 or is a control character by '?'. Returns text. */
+/* Replaces, in place, invalid UTF-8 and control characters by '?'. Returns text. */
 char *proto_clean(char *text);
-char *proto_copy(char *text);       /* cleaned; yours */
+char *proto_copy(char *text);       /* cleaned; the caller frees it */
 char *proto_text(const char *text); /* for fields that are only read by the packer; NULL becomes "" */
 
-/* In the arena; NULL past its budget. */
+/* In the arena; NULL beyond its budget. */
 Virmgrpc__PartitionIpu **proto_ipus(const struct vipu_ipu *ipus, size_t count, struct arena *arena);
 struct vipu_ipu proto_ipu(const Virmgrpc__PartitionIpu *ipu);

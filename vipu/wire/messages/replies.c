@@ -45,8 +45,8 @@ bool wire_put_status(const struct vipu_status *status, struct str *out)
     return proto_pack(&reply, out);
 }
 
-/* Texts of a message under construction: a NULL list means that the budget is spent, which SIZE_MAX never is.
- */
+/* Strings of a message under construction: a NULL list means that the budget is exhausted, which SIZE_MAX
+ * never is. */
 static Virmgrpc__TextEntry **text_entries(const struct vipu_attribute *from, size_t count,
                                           struct arena *arena)
 {
@@ -144,7 +144,7 @@ bool wire_put_ipuof(const struct vipu_ipuof_config *config, struct str *out)
     return proto_pack(&reply, out);
 }
 
-/* A reply that cannot be read is the peer's failure, not the caller's. */
+/* A reply that cannot be decoded is the peer's failure, not the caller's. */
 static void *unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
                     struct err *err)
 {

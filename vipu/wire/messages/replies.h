@@ -1,8 +1,8 @@
-/* The replies of the user API: nouns to bytes for the server, bytes to owned nouns for the client. Pure.
+/* The replies of the user API: structs to bytes for the server, bytes to owned structs for the client. Pure.
  *
- * Encoders append to `out`, whose cap they obey, and return false when it is full. Decoders ignore fields
- * they do not know, clean texts as requests.h says, and fail with ERR_IO when the bytes are no such message
- * or decoding them would take more than `budget` bytes of scratch memory. */
+ * Encoders append to `out`, whose limit they obey, and return false if it is full. Decoders ignore unknown
+ * fields, clean strings as requests.h says, and fail with ERR_IO if the bytes are not such a message or
+ * decoding needs more than `budget` bytes of scratch memory. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,12 +24,12 @@ bool wire_put_ipuof(const struct vipu_ipuof_config *config, struct str *out);
 /* Appends one element; a list reply is a sequence of them. */
 bool wire_put_agent(const struct vipu_agent *agent, struct str *out);
 
-/* Texts are yours. */
+/* The caller frees the strings. */
 MUST_USE bool wire_get_version(struct slice bytes, char **ret, struct err *err);
 MUST_USE bool wire_get_partition_id(struct slice bytes, char **ret, struct err *err);
 MUST_USE bool wire_get_status(struct slice bytes, struct vipu_status *ret, struct err *err);
 MUST_USE bool wire_get_ipuof(struct slice bytes, struct vipu_ipuof_config *ret, struct err *err);
 MUST_USE bool wire_get_agents(struct slice bytes, size_t budget, struct vipu_agents *ret, struct err *err);
-/* How many IPUs such a list tells of, without making it. */
+/* How many IPUs such a list contains, without building it. */
 MUST_USE bool wire_count_ipus(struct slice bytes, uint32_t *ret, struct err *err);
 MUST_USE bool wire_get_empty(struct slice bytes, struct err *err); /* remove and reset */

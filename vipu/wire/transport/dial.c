@@ -15,7 +15,8 @@ struct dial {
     struct loop_timer timer;
     unsigned idle_timeout_ms;
     struct err err;     /* of the last address tried */
-    struct err useless; /* a peer that answers, and is of no use, says more than one that does not */
+    struct err useless; /* the error of a peer that responds but cannot be used is more useful than that of
+                           one that does not */
     dial_fn fn;
     void *ctx;
 };
@@ -30,7 +31,7 @@ void dial_free(struct dial *dial)
     mem_free(dial);
 }
 
-/* The last thing that is done with the dial: the answer may free it. */
+/* The last use of the dial: the callback may free it. */
 static void finish(struct dial *dial, int fd)
 {
     struct err err = dial->useless.kind != ERR_NONE ? dial->useless : dial->err;

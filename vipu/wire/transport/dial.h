@@ -1,5 +1,6 @@
-/* Getting a TCP connection to a name: look it up, try its addresses one after the other, until one connects.
- * Answers from the loop. Its owner may find that the peer there is of no use, and go on with the next. */
+/* Connects TCP to a name: resolves it and tries its addresses one after the other until one connects. Calls
+ * back from the loop. If the owner finds that the peer cannot be used, it can continue with the next
+ * address. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,17 +9,18 @@
 #include "base/core/err.h"
 #include "base/io/loop.h"
 
-#define DIAL_ADDRESS_MS 3000 /* how long one address may take */
+#define DIAL_ADDRESS_MS 3000 /* how long to try one address */
 
 struct dial;
 
-/* fd is the receiver's; -1 with err when no address is left. The dial stays until it is freed, here perhaps.
+/* The receiver owns fd; -1 with err if no address is left. The dial stays until it is freed, possibly here.
  */
 typedef void (*dial_fn)(void *ctx, int fd, const struct err *err);
 
 struct dial *dial_start(struct loop *loop, const char *host, uint32_t port, unsigned idle_timeout_ms,
                         dial_fn fn, void *ctx);
-bool dial_has_next(const struct dial *dial); /* after an answer: there are addresses that were not tried */
-/* Answers again. `why` is what is wrong with the last one, and is told when the others are not better. */
+bool dial_has_next(const struct dial *dial); /* after a result: there are addresses left */
+/* Calls back again. `why` is the problem of the last address, and is reported if the others are not better.
+ */
 void dial_next(struct dial *dial, const struct err *why);
-void dial_free(struct dial *dial); /* NULL is fine; no answer comes any more */
+void dial_free(struct dial *dial); /* accepts NULL; no callback runs afterwards */

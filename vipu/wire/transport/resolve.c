@@ -74,5 +74,5 @@ void resolve_cancel(struct resolve *resolve)
     if (!resolve)
         return;
     resolve->fn = NULL;
-    uv_cancel((uv_req_t *)&resolve->request); /* one that has begun ends on its own */
+    uv_cancel((uv_req_t *)&resolve->request); /* one that has started ends on its own */
 }

@@ -1,4 +1,5 @@
-/* One name look-up off the loop's thread. The answer comes from the loop; a cancelled look-up gives none. */
+/* One name resolution off the loop's thread. The result comes from the loop; a cancelled one never calls
+ * back. */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +9,7 @@
 #include "base/core/err.h"
 #include "base/io/loop.h"
 
-#define RESOLVE_MAX 16u /* addresses kept */
+#define RESOLVE_MAX 16u /* at most this many addresses are kept */
 
 struct resolve;
 
@@ -21,6 +22,6 @@ struct resolve_address {
 typedef void (*resolve_fn)(void *ctx, const struct resolve_address *addresses, size_t count,
                            const struct err *err);
 
-/* NULL when the name can be none (too long, bad encoding). */
+/* NULL if the name is invalid (too long, bad encoding). */
 struct resolve *resolve_start(struct loop *loop, const char *host, uint32_t port, resolve_fn fn, void *ctx);
-void resolve_cancel(struct resolve *resolve); /* NULL is fine */
+void resolve_cancel(struct resolve *resolve); /* accepts NULL */

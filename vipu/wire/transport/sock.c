@@ -14,14 +14,14 @@
 struct sock_watch {
     uv_poll_t poll;
     struct sock *owner; /* NULL once closed */
-    int events;         /* waited for now */
+    int events;         /* events waited for now */
 };
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct sock_watch *watch = CONTAINER_OF(poll, struct sock_watch, poll);
 
-    /* libuv stops a handle that reports an error; there may be bytes to read before the error, though. */
+    /* libuv stops a handle that reports an error, but there may be bytes to read before the error. */
     if (watch->owner && status < 0)
         uv_poll_start(poll, watch->events, on_poll);
     if (watch->owner)
@@ -46,7 +46,7 @@ void sock_want(struct sock *sock, bool readable, bool writable)
     int events = (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
 
     if (events == sock->watch->events)
-        return; /* libuv would tell the kernel again */
+        return; /* libuv would make a system call again */
     sock->watch->events = events;
     if (events)
         uv_poll_start(&sock->watch->poll, events, on_poll);
@@ -83,8 +83,8 @@ static void set_int(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* Keep-alive finds a peer that died while the connection was idle, the user time-out one that dies while we
- * send. */
+/* Keep-alive detects a peer that died while the connection was idle, the user timeout one that dies while
+ * data is sent. */
 static void tune(int fd, unsigned idle_timeout_ms)
 {
     unsigned seconds = idle_timeout_ms / 2000 ? idle_timeout_ms / 2000 : 1;
@@ -96,7 +96,7 @@ static void tune(int fd, unsigned idle_timeout_ms)
     set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)idle_timeout_ms);
 }
 
-/* Hands a descriptor over that would be closed at the end of the scope. */
+/* Returns a descriptor that would otherwise be closed at the end of the scope. */
 static int keep(int *fd)
 {
     int kept = *fd;
@@ -121,7 +121,7 @@ int sock_connect(const struct sockaddr *address, socklen_t len, unsigned idle_ti
     return keep(&fd);
 }
 
-/* Splits "HOST:PORT"; the host may be empty or stand in brackets. */
+/* Splits "HOST:PORT"; the host may be empty or in brackets. */
 static bool split(const char *address, char **ret_host, char **ret_port, struct err *err)
 {
     const char *colon = strrchr(address, ':');

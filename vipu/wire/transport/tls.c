@@ -11,14 +11,14 @@
 #include "base/core/mem.h"
 
 #define RECORD_BYTES ((size_t)16 * 1024)
-#define UNHEARD_MAX_BYTES ((size_t)64 * 1024) /* of what TLS itself has to say */
+#define UNHEARD_MAX_BYTES ((size_t)64 * 1024) /* of handshake messages and alerts */
 #define RECORD_TYPE_FIRST 20u /* change_cipher_spec, alert, handshake, application_data: RFC 8446, 5.1 */
 #define RECORD_TYPE_LAST 23u
 
 struct tls {
     SSL *ssl;
-    BIO *in, *out; /* the SSL's */
-    char *host;    /* a client's */
+    BIO *in, *out; /* owned by the SSL */
+    char *host;    /* of a client */
     bool has_heard;
     unsigned char first_byte; /* of all that arrived */
     bool is_open;
@@ -50,12 +50,12 @@ struct tls *tls_new_client(const struct tls_context *context, const char *host)
     X509_VERIFY_PARAM *wanted = SSL_get0_param(tls->ssl);
     size_t len = strlen(host);
 
-    /* A dot at the end tells resolvers that a name is whole; certificates do not have it. */
+    /* A trailing dot tells resolvers that a name is absolute; certificates do not contain it. */
     host = tls->host = mem_strndup(host, len > 1 && host[len - 1] == '.' ? len - 1 : len);
     X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                 X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     if (!is_address(host))
-        SSL_set_tlsext_host_name(tls->ssl, host); /* RFC 6066: server names are no addresses */
+        SSL_set_tlsext_host_name(tls->ssl, host); /* RFC 6066: server names are not addresses */
     if (!(is_address(host) ? X509_VERIFY_PARAM_set1_ip_asc(wanted, host)
                            : X509_VERIFY_PARAM_set1_host(wanted, host, 0)))
         abort(); /* out of memory */
@@ -115,7 +115,7 @@ static bool fail_verification(const struct tls *tls, struct err *err)
     }
 }
 
-/* Why OpenSSL gave up. Its queue of errors is the thread's, so others must not find ours in it. */
+/* Why OpenSSL failed. Its error queue is per thread, so it must be left empty. */
 static bool explain(const struct tls *tls, struct err *err)
 {
     unsigned long code = ERR_get_error();
@@ -131,7 +131,7 @@ static bool explain(const struct tls *tls, struct err *err)
     return err_set(err, ERR_IO, "TLS: %s", text ? text : "connection reset by peer");
 }
 
-/* False when the SSL is beyond use; true when it only waits for bytes. */
+/* False if the SSL cannot be used any more; true if it only waits for bytes. */
 static bool is_waiting(const struct tls *tls, int result)
 {
     return SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ;

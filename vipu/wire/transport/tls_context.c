@@ -63,14 +63,14 @@ static BIO *bio_of(const struct str *pem)
     return must(BIO_new_mem_buf(pem->ptr ? pem->ptr : "", (int)pem->len));
 }
 
-/* The queue of errors is the thread's, so others must not find ours in it. */
+/* OpenSSL's error queue is per thread, so it must be left empty. */
 static void close_pem(BIO *bio)
 {
     BIO_free(bio);
     ERR_clear_error();
 }
 
-/* NULL when there is no further certificate; *bad says that the rest of the file is damaged. */
+/* NULL if there is no further certificate; *bad says that the rest of the file is damaged. */
 static X509 *next_certificate(BIO *bio, bool *bad)
 {
     X509 *certificate;
@@ -87,7 +87,7 @@ static bool use_certificate(SSL_CTX *ssl, X509 *certificate, size_t position)
                           : SSL_CTX_add1_chain_cert(ssl, certificate)) == 1;
 }
 
-/* Adds each certificate of the file by `use`; ERR_INVALID when there is none, or one that cannot be used. */
+/* Adds each certificate of the file by `use`; ERR_INVALID if there is none, or one that cannot be used. */
 static bool each_certificate(const char *file, bool (*use)(SSL_CTX *ssl, X509 *certificate, size_t position),
                              SSL_CTX *ssl, struct err *err)
 {
