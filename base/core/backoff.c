@@ -9,5 +9,5 @@ int64_t backoff_delay_ms(const struct backoff *b, unsigned failures, uint32_t ra
     if (delay > b->max_ms)
         delay = b->max_ms;
     return delay -
-           (delay / 4 * (int64_t)(random >> 16) >> 16); /* 16 bits of dice, so that the product fits */
+           (delay / 4 * (int64_t)(random >> 16) >> 16); /* 16 bits of jitter, so that the product fits */
 }

@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 
-/* Enough for texts of some KB; zlib's defaults take 268 KB for each text that is packed. */
+/* Enough for texts of some KB; zlib's defaults take 268 KB for each text. */
 #define WINDOW_BITS 13
 #define MEMORY_LEVEL 5
 
@@ -15,7 +15,7 @@ struct compressed_text {
     unsigned char bytes[];
 };
 
-/* How many bytes it became; 0: it did not become smaller. */
+/* The compressed size in bytes; 0: it is not smaller. */
 static size_t deflate_text(struct slice text, unsigned char *to)
 {
     z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)text.ptr,
@@ -67,6 +67,6 @@ char *compressed_text_get(const struct compressed_text *pack)
     assert(end == Z_OK);
     end = inflate(&z, Z_FINISH);
     (void)inflateEnd(&z);
-    assert(end == Z_STREAM_END && z.total_out == pack->len); /* nobody but compressed_text_new writes them */
+    assert(end == Z_STREAM_END && z.total_out == pack->len); /* only compressed_text_new writes them */
     return text;
 }

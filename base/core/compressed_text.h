@@ -1,10 +1,10 @@
-/* A text that is kept for long and seldom read, compressed in one block. What does not become smaller is kept
- * as it is. Pure. Free it with mem_free. */
+/* A text that is kept for long and rarely read, compressed in one block. If compression does not make it
+ * smaller, it is stored as it is. Pure. Free it with mem_free. */
 #pragma once
 
 #include "base/core/str.h"
 
 struct compressed_text;
 
-struct compressed_text *compressed_text_new(struct slice text);  /* yours */
-char *compressed_text_get(const struct compressed_text *packed); /* yours; NULL gives NULL */
+struct compressed_text *compressed_text_new(struct slice text);  /* owned by the caller */
+char *compressed_text_get(const struct compressed_text *packed); /* owned by the caller; NULL gives NULL */

@@ -9,7 +9,7 @@ static bool is_utf8_tail(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Marks a text that did not fit, without leaving half a UTF-8 character before the dots. */
+/* Marks a truncated text, without leaving half a UTF-8 character before the dots. */
 static void mark_cut(char *text, size_t size)
 {
     size_t at = size - sizeof "...";
@@ -19,7 +19,7 @@ static void mark_cut(char *text, size_t size)
     memcpy(text + at, "...", sizeof "...");
 }
 
-/* Messages are one line, whatever a peer has put into them. */
+/* Messages are one line, whatever a peer sent. */
 static void flatten(char *text)
 {
     for (; *text; text++) {
@@ -40,7 +40,7 @@ __attribute__((format(printf, 3, 0))) static void format(char *out, size_t size,
     flatten(out);
 }
 
-/* Puts ": tail" behind what is in text. */
+/* Appends ": tail" to text. */
 static void append(char *text, size_t size, const char *tail)
 {
     char both[2 * sizeof((struct err *)0)->msg + 3];

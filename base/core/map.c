@@ -20,7 +20,7 @@ static uint64_t hash_of(const char *key)
     return hash ^ (hash >> 32);
 }
 
-/* The key's slot, or the free one where it belongs. The table is never full. */
+/* The key's slot, or the free slot for it. The table is never full. */
 static struct map_slot *find(const struct map *map, const char *key, uint64_t hash)
 {
     size_t i = hash & (map->cap - 1);
@@ -70,7 +70,7 @@ void *map_set(struct map *map, const char *key, void *value)
     return old;
 }
 
-/* Followers of a freed slot move into the hole unless they already stand between their home and it. */
+/* Entries after a freed slot move into it unless it precedes their home slot. */
 static void close_hole(struct map *map, size_t hole)
 {
     size_t mask = map->cap - 1;

@@ -1,6 +1,6 @@
-/* A string-keyed hash map of borrowed values; keys are copied, or with borrows_keys stay their owner's, who
- * keeps them until they are removed. Iteration order is unspecified. A zeroed struct map is empty. The map
- * never frees values: walk it and free them before map_release. */
+/* A string-keyed hash map of borrowed values; keys are copied, or with borrows_keys borrowed from an owner
+ * that keeps them until they are removed. Iteration order is unspecified. A zeroed struct map is empty. The
+ * map never frees values: walk it and free them before map_release. */
 #pragma once
 
 #include <stdbool.h>

@@ -65,7 +65,7 @@ char *mem_vprintf(const char *fmt, va_list args)
 
     va_copy(again, args);
     int len = vsnprintf(NULL, 0, fmt, args);
-    if (len < 0) /* a text over INT_MAX bytes: no caller can mean that */
+    if (len < 0) /* a text over INT_MAX bytes: certainly a bug */
         out_of_memory();
     char *text = mem_grow(NULL, (size_t)len + 1, 1);
     (void)vsnprintf(text, (size_t)len + 1, fmt, again);

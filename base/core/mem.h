@@ -1,5 +1,5 @@
-/* Memory. Running out aborts the program with one line: our programs are crash-only and are restarted.
- * AUTO(kind) frees a variable when its scope ends; TAKE hands its value over and leaves NULL behind. */
+/* Memory. Running out aborts the program with one line: the programs are crash-only and are restarted.
+ * AUTO(kind) frees a variable at the end of its scope; TAKE returns its value and leaves NULL behind. */
 #pragma once
 
 #include <stdarg.h>
@@ -26,8 +26,9 @@ char *mem_strdup(const char *text);                   /* NULL for NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *mem_vprintf(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
-void mem_free(void *ptr);                         /* NULL is fine */
-void mem_set_str(char **slot, const char *value); /* frees the old, duplicates the new (may be NULL) */
+void mem_free(void *ptr); /* accepts NULL */
+void mem_set_str(char **slot,
+                 const char *value); /* frees the old value, duplicates the new one (may be NULL) */
 
 #define NEW(type) ((type *)mem_alloc(sizeof(type)))
 

@@ -87,7 +87,7 @@ void opts_defaults(const struct opts_spec *spec, void *target)
         bool fits = true;
 
         if (!row->help)
-            continue; /* its place has a row of its own */
+            continue; /* its field is set by another row */
         if (row->fallback)
             fits = opts_set(row, target, row->fallback, &err);
         else
@@ -128,7 +128,7 @@ static const struct opt *find_letter(const struct opts_spec *spec, char letter)
     return NULL;
 }
 
-/* One walk over argv. */
+/* One pass over argv. */
 struct scan {
     const struct opts_spec *spec;
     char **argv;
@@ -148,7 +148,7 @@ static void give(struct scan *scan, const struct opt *row, const char *text)
         strv_push(scan->problems, err.msg);
 }
 
-/* The value of the row: what stands in the same argument, or the next argument. */
+/* The value of the row: the rest of the same argument, or the next argument. */
 static void take_value(struct scan *scan, const struct opt *row, const char *attached)
 {
     if (attached)
@@ -289,7 +289,7 @@ static void pad(struct str *out, size_t line_start, size_t column)
     }
 }
 
-/* Breaks text at blanks so that it stays between `column` and HELP_WIDTH; its own line breaks stay. */
+/* Wraps text at spaces so that it stays between `column` and HELP_WIDTH; its own line breaks are kept. */
 static void add_wrapped(struct str *out, size_t line_start, size_t column, const char *text)
 {
     bool at_start = true;

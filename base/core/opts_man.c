@@ -4,8 +4,8 @@
 
 #include "base/core/mem.h"
 
-/* At the beginning of a line '.' and '\'' would be requests; a '-' unescaped may be shown as a hyphen, which
- * nobody can paste into a shell. */
+/* At the start of a line '.' and '\'' would be requests; an unescaped '-' may be shown as a hyphen, which
+ * does not work when pasted into a shell. */
 void roff_text(const char *text, struct str *out)
 {
     bool at_start = true;

@@ -1,12 +1,12 @@
-/* A manual page (roff, section 1) from a program's table of options, and the pieces it is made of. Pure;
- * appends to `out`. */
+/* A manual page (roff, section 1) from a program's table of options, and its building blocks. Pure; appends
+ * to `out`. */
 #pragma once
 
 #include "base/core/opts.h"
 #include "base/core/str.h"
 
 struct opts_man {
-    const char *summary; /* half a sentence after the program's name */
+    const char *summary; /* a phrase after the program's name */
     const char *version;
     const char *commands; /* a section in roff between the description and the options, or NULL */
     const char *closing;  /* sections in roff at the end, or NULL */
@@ -14,8 +14,8 @@ struct opts_man {
 
 void opts_man(const struct opts_spec *spec, const struct opts_man *man, struct str *out);
 
-/* Text as it is, whatever it holds: each of its lines becomes a line. */
+/* Text without any markup: each of its lines becomes a line. */
 void roff_text(const char *text, struct str *out);
 void roff_section(const char *title, struct str *out);
-/* An entry of a list: what stands out, and what is said about it. */
+/* An entry of a list: the term, and its description. */
 void roff_entry(const char *head, const char *text, struct str *out);

@@ -19,7 +19,7 @@ bool slice_eq(struct slice a, const char *text)
     return a.len == len && (len == 0 || memcmp(a.ptr, text, len) == 0);
 }
 
-/* Makes room for len more bytes and the terminator, or sets `full`. */
+/* Reserves len more bytes and the terminator, or sets `full`. */
 static bool reserve(struct str *s, size_t len)
 {
     size_t max = s->max ? s->max : STR_DEFAULT_MAX;
@@ -218,8 +218,8 @@ bool str_eq(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* FNV-1a. Unseeded on purpose: the simulator replays runs, and iteration order must not differ between them.
- */
+/* FNV-1a. Unseeded on purpose: the simulator replays runs, and iteration order must be the same in all of
+ * them. */
 uint64_t str_hash(const char *text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -229,7 +229,7 @@ uint64_t str_hash(const char *text)
     return hash;
 }
 
-/* Digits only; collects downwards, because INT64_MIN has no positive twin. */
+/* Digits only; accumulates negatively, because INT64_MIN has no positive counterpart. */
 bool parse_i64(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
     bool negative = text && *text == '-';

@@ -1,7 +1,7 @@
-/* Bytes. `struct str` owns a growing, always terminated buffer with a cap; `struct slice` borrows.
- * A zeroed struct str is empty and valid; max 0 means STR_DEFAULT_MAX. An append that would pass the cap adds
- * nothing, sets `full` and returns false; later appends fail too, so a builder may check `full` once at the
- * end. */
+/* Bytes. `struct str` owns a growing, always terminated buffer with a limit; `struct slice` borrows. A
+ * zeroed struct str is empty and valid; max 0 means STR_DEFAULT_MAX. An append that would exceed the limit
+ * adds nothing, sets `full` and returns false; later appends fail too, so a builder may check `full` once at
+ * the end. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,10 +35,10 @@ bool str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf,
 /* "1 pod", "4 pods"; many is the irregular plural, NULL for one with an "s" added. */
 bool str_add_count(struct str *s, uint64_t count, const char *one, const char *many);
 void str_drop(struct str *s, size_t len); /* removes len bytes from the front */
-void str_clear(struct str *s);            /* keeps the buffer, forgets `full` */
+void str_clear(struct str *s);            /* keeps the buffer, clears `full` */
 void str_release(struct str *s);
-char *str_take(struct str *s);             /* yours; "" when empty; s is empty afterwards */
-const char *str_text(const struct str *s); /* "" when empty */
+char *str_take(struct str *s);             /* owned by the caller; "" if empty; s is empty afterwards */
+const char *str_text(const struct str *s); /* "" if empty */
 struct slice str_slice(const struct str *s);
 
 static inline void str_auto(struct str *s)
@@ -57,7 +57,8 @@ struct strv {
 void strv_push(struct strv *v, const char *text);
 void strv_pushf(struct strv *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strv_push_take(struct strv *v, char *text);
-void strv_split(const char *text, char at, struct strv *ret); /* appends what is between; nothing empty */
+void strv_split(const char *text, char at,
+                struct strv *ret); /* appends what is between the separators, except empty strings */
 bool strv_has(const struct strv *v, const char *text);
 char **strv_argv(struct strv *v); /* never NULL, borrowed */
 void strv_release(struct strv *v);
@@ -70,8 +71,9 @@ static inline void strv_auto(struct strv *v)
 bool str_has_prefix(const char *text, const char *prefix);
 bool str_has_suffix(const char *text, const char *suffix);
 bool str_eq(const char *a, const char *b); /* NULL equals only NULL */
-uint64_t str_hash(const char *text);       /* the same in every process; not against malice */
+uint64_t str_hash(const char *text);       /* the same in every process; not resistant to attacks */
 
-/* The whole text is one decimal number in [min, max]; no sign but '-', no blanks. Untouched on failure. */
+/* The whole text is one decimal number in [min, max]; no sign but '-', no spaces. *ret is unchanged on
+ * failure. */
 bool parse_i64(const char *text, int64_t min, int64_t max, int64_t *ret);
 bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *ret);

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_LEN 40u /* nobody types longer words of ours */
+#define MAX_LEN 40u /* no known word is longer */
 
 struct suggest suggest_init(const char *word)
 {
@@ -44,7 +44,7 @@ void suggest_candidate(struct suggest *suggest, const char *known)
     if (len == 0 || len > MAX_LEN || known_len > MAX_LEN)
         return;
     distance = distance_of(suggest->word, len, known, known_len);
-    /* The beginning of a word is a good guess, however much of it is missing. */
+    /* The start of a word is a good guess, however much of it is missing. */
     if (len >= 3 && known_len > len && strncmp(suggest->word, known, len) == 0)
         distance = 1;
     if (distance <= (len < 3 ? 1 : 1 + len / 4) && distance < len && distance < suggest->distance) {

@@ -14,7 +14,7 @@ struct civil {
 };
 
 /* Days since 1970-01-01 to a date and back, by counting years from March in cycles of 400 years (146097
- * days): the leap day is then the last of its year, and every month's length follows from one line. */
+ * days): the leap day is then the last of its year, and every month's length follows from one formula. */
 static int64_t days_of_civil(struct civil date)
 {
     int64_t year = date.month <= 2 ? date.year - 1 : date.year;
@@ -43,7 +43,7 @@ static struct civil civil_of_days(int64_t days)
     return date;
 }
 
-/* Years outside 0000..9999 do not exist in RFC 3339; they are drawn to its ends. */
+/* RFC 3339 has no years outside 0000..9999; they are clamped. */
 static int64_t clamp(int64_t seconds)
 {
     const int64_t least = -62167219200;

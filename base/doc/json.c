@@ -8,13 +8,13 @@
 
 #include "base/doc/json_bigint.h"
 
-/* cJSON asks for its memory here, so that running out of it aborts instead of looking like a syntax error. */
+/* cJSON allocates here, so that running out of memory aborts instead of looking like a syntax error. */
 static void *json_memory(size_t size)
 {
     return mem_grow(NULL, size, 1);
 }
 
-/* Before main, because a tree may be built with cJSON's own calls before any of ours. */
+/* Before main, because a tree may be built with cJSON's own functions before any of these. */
 __attribute__((constructor)) static void hook_memory(void)
 {
     cJSON_Hooks hooks = {.malloc_fn = json_memory, .free_fn = mem_free};
@@ -22,7 +22,8 @@ __attribute__((constructor)) static void hook_memory(void)
     cJSON_InitHooks(&hooks);
 }
 
-/* The next \u0000 from `at` on that is no escaped backslash before four zeros; NULL when there is none. */
+/* The next \u0000 from `at` on, unless it is an escaped backslash before four zeros; NULL if there is none.
+ */
 static const char *find_nul(struct slice text, const char *at)
 {
     static const char escape[] = "\\u0000";
@@ -38,9 +39,9 @@ static const char *find_nul(struct slice text, const char *at)
     return NULL;
 }
 
-/* cJSON ends a string at \u0000 and would let "a\u0000b" pass as "a". A program that prints one and fails has
- * it in the status of its pod, and that has to be read: so it becomes U+FFFD, which stands for what cannot be
- * shown. The text without it, yours; NULL when there is none in it. */
+/* cJSON ends a string at \u0000 and would read "a\u0000b" as "a". If a program prints one and fails, its
+ * pod's status contains it and must still be readable: so it becomes U+FFFD, the replacement character. The
+ * text without it, owned by the caller; NULL if there is none in it. */
 static char *without_nuls(struct slice text)
 {
     static const char shown[] = "\\ufffd";
@@ -101,7 +102,7 @@ static char *print(const cJSON *node, bool pretty)
     char *text = cJSON_PrintBuffered(node, FIRST_BYTES, pretty);
 
     assert(text); /* only a tree with a broken node cannot be printed */
-    /* cJSON's buffer is up to twice as large, and many a text is kept for long. */
+    /* cJSON's buffer is up to twice as large, and many of the texts are kept for long. */
     return mem_grow(text, strlen(text) + 1, 1);
 }
 
@@ -169,8 +170,8 @@ static const cJSON **sorted_members(const cJSON *object, size_t count)
     return members;
 }
 
-/* Sorted, because others choose how many members there are: to look up each in the other would take minutes.
- */
+/* Sorted, because the number of members comes from outside: searching for each in the other object would
+ * take minutes. */
 static bool objects_equal(const cJSON *a, const cJSON *b)
 {
     size_t count = count_of(a);
@@ -320,7 +321,7 @@ cJSON *json_put_strf(cJSON *object, const char *key, const char *fmt, ...)
 
 cJSON *json_put_i64(cJSON *object, const char *key, int64_t value)
 {
-    /* cJSON writes larger ones with an exponent, which readers of integers refuse. */
+    /* cJSON prints larger ones with an exponent, which readers of integers reject. */
     assert(value > -1000000000000000 && value < 1000000000000000);
     return json_put_take(object, key, cJSON_CreateNumber((double)value));
 }

@@ -1,7 +1,7 @@
-/* JSON over cJSON: parsing with limits, reading by path, building. A document is a cJSON tree and is owned by
- * whoever parsed or created it. Failed allocations abort. Numbers are doubles, printed with fifteen digits:
- * keep 64-bit ids as strings. Longer whole numbers that were parsed are passed on as they came (as cJSON_Raw)
- * and read as no number. */
+/* JSON based on cJSON: parsing with limits, reading by path, building. A document is a cJSON tree, owned by
+ * the caller that parsed or created it. Failed allocations abort. Numbers are doubles, printed with fifteen
+ * digits: keep 64-bit ids as strings. Longer integers that were parsed are passed on unchanged (as
+ * cJSON_Raw) and do not count as numbers. */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -14,13 +14,13 @@
 
 #define JSON_MAX_BYTES ((size_t)8 * 1024 * 1024)
 
-/* ERR_INVALID names the byte offset. Trailing bytes other than blanks are an error. The character NUL, which
- * no C text can hold, is read as U+FFFD. */
+/* ERR_INVALID names the byte offset. Trailing bytes other than white space are an error. The character NUL,
+ * which a C string cannot contain, is read as U+FFFD. */
 MUST_USE cJSON *json_parse(struct slice text, struct err *err);
-char *json_print(const cJSON *node);        /* compact, yours */
-char *json_print_pretty(const cJSON *node); /* yours */
+char *json_print(const cJSON *node);        /* compact, owned by the caller */
+char *json_print_pretty(const cJSON *node); /* owned by the caller */
 bool json_equal(const cJSON *a,
-                const cJSON *b); /* deep; object order does not matter; NULL equals only NULL */
+                const cJSON *b); /* deep copy; object order does not matter; NULL equals only NULL */
 cJSON *json_dup(const cJSON *node);
 
 static inline void json_auto(cJSON **doc)
@@ -29,13 +29,13 @@ static inline void json_auto(cJSON **doc)
 }
 
 /* Reading. `path` is keys joined by '/' without a leading one ("metadata/name"); "~1" in a key means '/',
- * "~0" '~'. All are NULL-safe and return the default when the path or the type does not fit. Strings are
+ * "~0" '~'. All accept NULL and return the default if the path or the type does not match. Strings are
  * borrowed. */
 const cJSON *json_at(const cJSON *node, const char *path);
 cJSON *json_at_mut(cJSON *node, const char *path);
 const char *json_str(const cJSON *node, const char *path, const char *fallback);
 bool json_bool(const cJSON *node, const char *path, bool fallback);
-int64_t json_i64(const cJSON *node, const char *path, int64_t fallback); /* whole numbers only */
+int64_t json_i64(const cJSON *node, const char *path, int64_t fallback); /* integers only */
 const char *json_key(const cJSON *node);                                 /* the member's own key, or NULL */
 
 #define JSON_EACH(item, array)                                                                               \
@@ -52,7 +52,7 @@ cJSON *json_put_bool(cJSON *object, const char *key, bool value);
 cJSON *json_put_object(cJSON *object, const char *key);
 cJSON *json_put_array(cJSON *object, const char *key);
 cJSON *json_put_take(cJSON *object, const char *key,
-                     cJSON *value); /* moves value in; replaces an older member */
+                     cJSON *value); /* moves value in; replaces an existing member */
 cJSON *json_push_take(cJSON *array, cJSON *value);
 cJSON *json_push_str(cJSON *array, const char *text);
 void json_drop(cJSON *object, const char *key);

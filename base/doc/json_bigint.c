@@ -5,14 +5,14 @@
 
 #include "base/core/mem.h"
 
-#define EXACT_DIGITS 15 /* cJSON prints that many; a double holds as many for certain */
+#define EXACT_DIGITS 15 /* cJSON prints so many digits; a double always has as many */
 
 static bool is_digit(char c)
 {
     return isdigit((unsigned char)c);
 }
 
-/* A cheap look at one byte in sixteen: a longer run of digits cannot hide between them. */
+/* A quick check of one byte in sixteen: a longer run of digits cannot escape it. */
 static bool has_long_run(struct slice text)
 {
     for (size_t i = EXACT_DIGITS; i < text.len; i += EXACT_DIGITS + 1) {
@@ -40,7 +40,7 @@ static void skip_string(const char **at, const char *end)
     ++*at;
 }
 
-/* The next number of a text that is known to be JSON. */
+/* The next number of a text that is valid JSON. */
 static struct slice next_number(const char **at, const char *end)
 {
     while (*at < end && **at != '-' && !is_digit(**at)) {
@@ -64,7 +64,7 @@ static bool is_long_integer(struct slice number)
     return number.len - sign > EXACT_DIGITS;
 }
 
-/* Numbers stand in the tree in the order of the text. */
+/* Numbers are in the tree in the order of the text. */
 static void walk(cJSON *node, const char **at, const char *end)
 {
     if (cJSON_IsNumber(node)) {
@@ -76,7 +76,7 @@ static void walk(cJSON *node, const char **at, const char *end)
         }
     }
     for (cJSON *child = node->child; child; child = child->next)
-        walk(child, at, end); /* as deep as cJSON has gone, which has a limit */
+        walk(child, at, end); /* as deep as cJSON's limit */
 }
 
 void json_keep_bigints(cJSON *tree, struct slice text)

@@ -8,14 +8,12 @@ static const char *skip_string(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* Every value but the first one stands behind a comma or an opening bracket, and an empty container has none.
- */
+/* Every value but the first one follows a comma or an opening bracket, and an empty container has none. */
 size_t json_count_values(struct slice text)
 {
     const char *at = text.ptr, *end = text.ptr + text.len;
     size_t count = text.len > 0;
-    char closes =
-        '\0'; /* what would end a container that was opened just now, blanks aside as cJSON has them */
+    char closes = '\0'; /* what would end a container that was opened just now, apart from white space */
 
     while (at < end) {
         char c = *at++;

@@ -1,9 +1,9 @@
-/* How large a tree json_parse would make of a text, known before it makes one: values cost far more than the
- * bytes that say them. */
+/* The size of the tree that json_parse would build from a text, before it does: values need far more memory
+ * than their text. */
 #pragma once
 
 #include "base/core/str.h"
 
-/* Exact for JSON, members' values and all containers counted; of another text no fewer than cJSON would make
- * before it sees that. */
+/* Exact for JSON, counting members' values and all containers; for invalid text at least as many as cJSON
+ * would create before it fails. */
 size_t json_count_values(struct slice text);

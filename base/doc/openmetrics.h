@@ -1,5 +1,5 @@
-/* Text for /metrics in the format OpenMetrics 1.0, from a table of families. Pure. Values of labels are the
- * caller's to choose; they must be few, and must not grow with what users make. */
+/* Text for /metrics in the format OpenMetrics 1.0, from a table of metric families. Pure. The caller chooses
+ * the values of labels; there must be few, independent of the number of users' objects. */
 #pragma once
 
 #include <stddef.h>
@@ -11,24 +11,23 @@
 #define OPENMETRICS_BUCKETS 11u /* of a histogram; the last one has no upper end */
 
 struct openmetrics_family {
-    const char *name; /* without the suffix that its type adds */
-    const char *type; /* gauge, counter, histogram, info */
-    const char *help; /* a sentence without period */
-    void (*put)(const void *ctx, const char *name, struct str *out); /* its samples, a line each */
+    const char *name;                                                /* without the suffix of its type */
+    const char *type;                                                /* gauge, counter, histogram, info */
+    const char *help;                                                /* a sentence without period */
+    void (*put)(const void *ctx, const char *name, struct str *out); /* its samples, one per line */
 };
 
-/* The whole page, with its end mark. */
+/* The complete page, with its end mark. */
 void openmetrics_put(const struct openmetrics_family *families, size_t count, const void *ctx,
                      struct str *out);
-/* The value of a label, with its quotes. */
+/* The value of a label, in quotes. */
 void openmetrics_quote(const char *value, struct str *out);
 
-/* What a histogram tells apart: answers, from 100 microseconds to 10 seconds, or work, from a second to a
- * day.
- */
+/* The range of a histogram: responses, from 100 microseconds to 10 seconds, or operations, from a second to
+ * a day. */
 enum openmetrics_scale { OPENMETRICS_ANSWERS, OPENMETRICS_WORK };
 
-/* How long something took. All zero: empty, of answers. */
+/* A histogram of durations. All zero: empty, of responses. */
 struct openmetrics_histogram {
     enum openmetrics_scale scale;
     uint64_t buckets[OPENMETRICS_BUCKETS];

@@ -24,11 +24,11 @@ struct yaml_lines {
     size_t cap;
 };
 
-/* One container that is being filled. */
+/* A container that is being filled. */
 struct level {
     cJSON *node;
-    char *key;       /* of the value that comes next; NULL in sequences and before a key */
-    struct map keys; /* seen in this mapping: a look in the tree would make long mappings quadratic */
+    char *key;       /* of the next value; NULL in sequences and before a key */
+    struct map keys; /* keys of this mapping so far: searching the tree would make long mappings quadratic */
 };
 
 struct reader {
@@ -65,7 +65,7 @@ static bool remember_line(struct reader *r, const cJSON *node, const yaml_mark_t
     return true;
 }
 
-/* Puts a finished scalar, or a container that is about to be filled, where the document stands. */
+/* Adds a finished scalar, or a container that is about to be filled, at the current position. */
 static bool place(struct reader *r, cJSON *node, const yaml_mark_t *mark)
 {
     struct level *top = r->depth ? &r->levels[r->depth - 1] : NULL;

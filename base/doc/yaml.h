@@ -1,7 +1,7 @@
-/* YAML into the same trees as JSON, by libyaml. Plain scalars are numbers, true/false and null as in
- * YAML 1.2's core schema (no yes/no/on/off); quoted ones are strings. Depth, size and aliases are limited
- * (aliases are refused), keys must be unique. One document per text. Each node remembers its line, for
- * messages about configuration files. */
+/* YAML into the same trees as JSON, by libyaml. Plain scalars are numbers, true/false and null as in YAML
+ * 1.2's core schema (no yes/no/on/off); quoted ones are strings. Depth and size are limited, aliases are
+ * rejected, keys must be unique. One document per text. Each node remembers its line, for messages about
+ * configuration files. */
 #pragma once
 
 #include "base/doc/json.h"
@@ -15,7 +15,7 @@ struct yaml_doc {
 
 /* ERR_INVALID with "NAME: line N: what is wrong". */
 MUST_USE bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struct err *err);
-unsigned yaml_line(const struct yaml_doc *doc, const cJSON *node); /* 1-based; 0 when unknown */
+unsigned yaml_line(const struct yaml_doc *doc, const cJSON *node); /* 1-based; 0 if unknown */
 void yaml_release(struct yaml_doc *doc);
 
 static inline void yaml_auto(struct yaml_doc *doc)

@@ -12,7 +12,7 @@
 
 #include "base/core/mem.h"
 
-/* How often its end is looked for while it prints nothing. */
+/* interval of checks for its end while it prints nothing */
 #define LOOK_MS 20
 
 static int64_t now_ms(void)
@@ -46,7 +46,7 @@ static int spawn(const struct capture *capture, int out_fd, pid_t *ret)
     return problem;
 }
 
-/* Takes what is there within that time; false at the end, or when it is too much. */
+/* Reads what is available within that time; false at the end, or above the limit. */
 static bool take(int fd, int wait_ms, size_t max_bytes, struct str *out)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -61,7 +61,7 @@ static bool take(int fd, int wait_ms, size_t max_bytes, struct str *out)
     return got > 0 && out->len <= max_bytes;
 }
 
-/* A child of its own may keep the pipe: its own end counts. */
+/* A child of the program may keep the pipe open: only the program's own end counts. */
 static bool await(const struct capture *capture, pid_t pid, int fd, struct str *out, int *wait_status)
 {
     int64_t until = now_ms() + capture->limit_ms;

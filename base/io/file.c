@@ -47,7 +47,7 @@ static bool write_all(int fd, struct slice bytes)
     return true;
 }
 
-/* The new name is on disk only when its directory is. */
+/* The new name is only on disk when its directory is. */
 static bool sync_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');

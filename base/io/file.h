@@ -1,10 +1,10 @@
-/* Small files, read and written whole. */
+/* Small files, read and written completely. */
 #pragma once
 
 #include "base/core/err.h"
 #include "base/core/str.h"
 
-/* Appends the file to ret; ERR_INVALID when it is larger than max_bytes. The path is part of the message. */
+/* Appends the file to ret; ERR_INVALID if it is larger than max_bytes. The path is part of the message. */
 MUST_USE bool file_read(const char *path, size_t max_bytes, struct str *ret, struct err *err);
-/* Replaces the file in one step (write beside it, fsync, rename). */
+/* Replaces the file atomically (write beside it, fsync, rename). */
 MUST_USE bool file_write(const char *path, unsigned mode, struct slice bytes, struct err *err);

@@ -9,7 +9,7 @@ enum { CONNECT_TIMEOUT_MS = 10 * 1000, HEADERS_MAX_BYTES = 64 * 1024 };
 
 #define BODY_DEFAULT_MAX ((size_t)4 * 1024 * 1024)
 
-/* Fails for want of memory, or for an option this libcurl was built without: neither can be lived with. */
+/* Fails without memory, or for an option that this libcurl was built without: neither can be handled. */
 #define SET(easy, option, value)                                                                             \
     do {                                                                                                     \
         CURLcode set_ = curl_easy_setopt(easy, option, value);                                               \
@@ -141,14 +141,13 @@ static void set_method(struct http_call *call, const struct http_request *reques
         SET(call->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
         SET(call->easy, CURLOPT_COPYPOSTFIELDS, has_body ? request->body.ptr : "");
         if (!request->content_type)
-            add_header(call, "Content-Type:"); /* libcurl would call it a form */
+            add_header(call, "Content-Type:"); /* libcurl would send it as a form */
     }
     SET(call->easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
-/* The URL with its host replaced by the name to verify, and the way to the real host beside it. libcurl takes
- * the name for SNI, for verification and for the Host header from the URL; the header is set back to what the
- * URL said. */
+/* The URL with its host replaced by the name to verify, and the way to the real host. libcurl takes the name
+ * for SNI, for verification and for the Host header from the URL; the header is set back to the original. */
 static CURLUcode rename_host(struct http_call *call, const char *server_name, CURLU *url)
 {
     char *host = NULL;
@@ -177,8 +176,7 @@ static void set_url(struct http_call *call, const struct http_settings *settings
     char *whole = NULL;
 
     assert(url);
-    /* Cleartext is HTTP/1.1 here: whoever waited for room on that connection would wait for its whole call.
-     */
+    /* Cleartext is HTTP/1.1 here: a request that waits for that connection would wait for its whole call. */
     SET(call->easy, CURLOPT_PIPEWAIT, str_has_prefix(text, "https://") ? 1L : 0L);
     CURLUcode bad = curl_url_set(url, CURLUPART_URL, text, 0);
     if (!bad && !str_has_prefix(text, "http://") && !str_has_prefix(text, "https://"))
@@ -212,7 +210,7 @@ static void set_transport(CURL *easy, const struct http_settings *settings)
     SET(easy, CURLOPT_NOSIGNAL, 1L);
     SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    SET(easy, CURLOPT_QUICK_EXIT, 1L); /* a call that ends does not wait for its name look-up's thread */
+    SET(easy, CURLOPT_QUICK_EXIT, 1L); /* a call that ends does not wait for its name resolution's thread */
     SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     SET(easy, CURLOPT_TCP_KEEPIDLE, 2L);
     SET(easy, CURLOPT_TCP_KEEPINTVL, 2L);

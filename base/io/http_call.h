@@ -22,7 +22,7 @@ struct http_list;
 
 struct http_call {
     struct http_client *http;
-    struct http_list *list; /* where it stands: waiting or running */
+    struct http_list *list; /* the list it is in: waiting or running */
     struct http_call *prev, *next;
 
     CURL *easy;
@@ -45,11 +45,11 @@ struct http_call {
     int64_t heard_ms;
 };
 
-/* Never fails: a request that cannot be sent has call->err set. */
+/* Never fails: for a request that cannot be sent, call->err is set. */
 struct http_call *http_call_new(struct http_client *http, const struct http_settings *settings,
                                 const struct http_request *request);
 void http_call_free(struct http_call *call);
-/* Turns libcurl's verdict into call->err, unless the reason is already known. */
+/* Translates libcurl's result into call->err, unless the reason is already known. */
 void http_call_set_result(struct http_call *call, CURLcode code);
 /* Borrows from the call. */
 void http_call_response(const struct http_call *call, struct http_response *ret);

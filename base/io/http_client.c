@@ -19,7 +19,7 @@ struct http_client {
     struct http_settings settings;
     unsigned max_connections;
     struct http_sockets sockets;
-    struct loop_timer turn;    /* starts and fails what is waiting */
+    struct loop_timer turn;    /* starts and fails waiting calls */
     struct loop_timer timeout; /* libcurl's own */
     struct http_list waiting;  /* sent in this turn, or to be failed in the next one */
     struct http_list running;  /* known to the multi handle */
@@ -65,7 +65,7 @@ static void list_remove(struct http_call *call)
     call->list = NULL;
 }
 
-/* Takes the call from wherever it stands, libcurl included. */
+/* Removes the call from its list, and from libcurl. */
 static void detach(struct http_call *call)
 {
     struct http_client *http = call->http;
@@ -80,9 +80,8 @@ static void detach(struct http_call *call)
     list_remove(call);
 }
 
-/* A connection that has been dead silent while the call waited is not to be met by the next one: behind a
- * proxy that forwards nothing, a shared HTTP/2 connection would swallow every request until its own deadline.
- */
+/* The next call must not use a connection that became dead while this call waited: behind a proxy that
+ * forwards nothing, a shared HTTP/2 connection would swallow every request until its own deadline. */
 static void drop_silent_connections(struct http_client *http, const struct http_call *call)
 {
     if (call->err.kind == ERR_TIMEOUT && call->started_ms > 0)
@@ -140,8 +139,8 @@ static void start(struct http_call *call)
     (void)bad;
 }
 
-/* What callbacks send now starts in the next turn, or two calls that fail at once could feed each other for
- * ever. */
+/* Requests sent by callbacks start in the next turn, or two calls that fail at once could restart each other
+ * for ever. */
 static void on_turn(struct loop_timer *timer)
 {
     struct http_client *http = CONTAINER_OF(timer, struct http_client, turn);
@@ -318,7 +317,7 @@ static bool check_proxy(const char *proxy_url, struct err *err)
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options,
                                     struct err *err)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT)) { /* counts its calls; the process keeps it */
+    if (curl_global_init(CURL_GLOBAL_DEFAULT)) { /* counts its users; the process keeps it */
         err_set(err, ERR_INTERNAL, "cannot initialize libcurl");
         return NULL;
     }
@@ -400,7 +399,7 @@ void http_abort_connections(struct http_client *http)
         mark_aborted(call);
         fail_next_turn(http, call);
     }
-    /* Nothing that libcurl knew about its connections is true any more. */
+    /* Everything that libcurl knows about its connections is outdated. */
     close_multi(http);
     open_multi(http);
 }

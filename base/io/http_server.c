@@ -13,12 +13,14 @@
 #include "base/io/http_server_tls.h"
 
 enum {
-    /* The library's limit, from which on it takes nobody. Above ours: for those who come within a turn. */
+    /* The library's own limit, where it stops accepting. Higher than this server's, for connections that
+     * arrive within one turn. */
     MAX_CONNECTIONS = HTTP_SERVER_CONNECTIONS_MAX + 32,
     MAX_HEADER_BYTES = 8 * 1024,
-    READ_TIMEOUT_S = 20,      /* for the whole of headers, then between two pieces of a body */
-    IDLE_TIMEOUT_S = 120,     /* Go's clients keep a connection for 90: who closes first must not be us */
-    RECORD_BYTES = 16 * 1024, /* the most that one of TLS has */
+    READ_TIMEOUT_S = 20, /* for all headers, then between two pieces of a body */
+    IDLE_TIMEOUT_S =
+        120, /* Go's clients keep a connection for 90 seconds: the server must not be the first to close */
+    RECORD_BYTES = 16 * 1024, /* the maximum of a TLS record */
 };
 
 struct http_server {
@@ -58,11 +60,12 @@ static struct lws_context *open_context(struct http_server *http_server)
         .fd_limit_per_thread = MAX_CONNECTIONS,
         .max_http_header_pool = MAX_CONNECTIONS,
         .max_http_header_data = MAX_HEADER_BYTES,
-        /* What one read leaves of a record makes no socket readable, and the library (4.1, with libuv) comes
-         * back for it only once: the rest of a larger body would wait for ever. */
+        /* When one read leaves part of a TLS record, the socket does not become readable for it, and the
+         * library (4.1, with libuv) returns to it only once: the rest of a larger body would wait for ever.
+         */
         .pt_serv_buf_size = RECORD_BYTES,
         .timeout_secs = READ_TIMEOUT_S,
-        .server_string = "serve", /* may not be empty; the default names the library */
+        .server_string = "serve", /* may not be empty; the default is the library's name */
         .user = &http_server->side,
     };
 
@@ -102,8 +105,8 @@ static void note_poll(uv_handle_t *handle, void *ctx)
         (void)uv_fileno(handle, fd);
 }
 
-/* A fresh context polls one descriptor, the one that wakes it; libuv walks its handles in the order of their
- * making. */
+/* A new context polls one descriptor, the one that wakes it; libuv walks its handles in the order of their
+ * creation. */
 static int find_wakeup_fd(const struct http_server *http_server)
 {
     int fd = -1;
@@ -136,7 +139,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
                 options->address ? options->address : "any address,", options->port);
         return NULL;
     }
-    /* The library reads the first certificate alone. */
+    /* The library reads only the first certificate. */
     if (options->tls && !http_server_set_tls(http_server, options->tls, err)) {
         http_server_free(http_server);
         return NULL;
@@ -168,7 +171,7 @@ static void note_closing(uv_handle_t *handle, void *ctx)
     *closing |= uv_is_closing(handle);
 }
 
-/* libuv ends a closing handle in the turn that follows. */
+/* libuv ends a closing handle in the next turn. */
 static void run_until_closed(struct loop *loop)
 {
     bool closing;
@@ -180,8 +183,8 @@ static void run_until_closed(struct loop *loop)
     } while (closing);
 }
 
-/* libwebsockets 4.1 closes the descriptor that wakes it twice: at once, and again when the loop has let go of
- * it. Whatever the loop opens in between must not get its number. */
+/* libwebsockets 4.1 closes the descriptor that wakes it twice: at once, and again when the loop has released
+ * it. Anything that the loop opens in between must not get its number. */
 static void keep_wakeup_fd(const struct http_server *http_server)
 {
     int any = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -199,7 +202,7 @@ void http_server_free(struct http_server *http_server)
     if (!http_server)
         return;
     loop_timer_stop(&http_server->side.conns.timer);
-    /* The first call begins to close sockets, the second one frees what the loop has let go of meanwhile. */
+    /* The first call starts to close sockets, the second one frees what the loop has released meanwhile. */
     lws_context_destroy(http_server->context);
     keep_wakeup_fd(http_server);
     run_until_closed(http_server->side.conns.loop);

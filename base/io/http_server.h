@@ -1,7 +1,7 @@
-/* A small HTTP/1.1 server: libwebsockets on the loop. Routes are exact paths; a handler answers at once or
- * later by http_server_reply. Request bodies, each and together, header sizes, connections and idle times are
- * limited. With a certificate it speaks TLS, and takes another certificate while it runs, without dropping a
- * request. */
+/* A small HTTP/1.1 server: libwebsockets on the loop. Routes are exact paths; a handler responds at once or
+ * later with http_server_reply. Request bodies, each and in total, header sizes, connections and idle times
+ * are limited. With a certificate it speaks TLS, and can change the certificate while it runs, without
+ * dropping a request. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@ struct loop;
 struct http_server_request_info {
     const char *method;
     const char *path;
-    const char *query;         /* without '?'; "" when absent */
-    const char *authorization; /* that header, a secret; "" when absent */
+    const char *query;         /* without '?'; "" if absent */
+    const char *authorization; /* that header, a secret; "" if absent */
     bool is_local;             /* from this machine's loopback address */
     struct slice body;         /* empty for GET */
 };
@@ -26,21 +26,20 @@ struct http_server_request_info {
 /* Must lead to exactly one http_server_reply on `request`, now or later. view is borrowed for the call. */
 typedef void (*http_server_handler_fn)(void *ctx, struct http_server_request *request,
                                        const struct http_server_request_info *view);
-/* The peer went away before the reply: forget the request. May be NULL when the handler always answers at
- * once. */
+/* The peer has closed the connection before the reply: forget the request. May be NULL if the handler always
+ * responds at once. */
 typedef void (*http_server_cancel_fn)(void *ctx, struct http_server_request *request);
 
 struct http_server_route {
     const char *path;    /* exact */
-    const char *methods; /* what it takes, as Allow says it; NULL: "GET, HEAD" */
+    const char *methods; /* allowed methods, as in the Allow header; NULL: "GET, HEAD" */
     http_server_handler_fn fn;
     http_server_cancel_fn gone;
     void *ctx;
-    size_t max_body; /* 0: no body accepted */
+    size_t max_body; /* 0: no body allowed */
 };
 
-/* PEM text, borrowed for the call: the server's own certificate, then those between it and the CA; its key.
- */
+/* PEM text, borrowed for the call: the server's own certificate, then the intermediate ones; its key. */
 struct http_server_tls {
     const char *certificates;
     const char *key;
@@ -55,8 +54,8 @@ struct http_server_options {
 
 MUST_USE struct http_server *http_server_new(struct loop *loop, const struct http_server_options *options,
                                              struct err *err);
-/* New connections get this certificate, open ones keep theirs. ERR_INVALID: nothing has changed. Only for a
- * server that was made with a certificate. */
+/* New connections get this certificate, existing ones keep theirs. ERR_INVALID: nothing has changed. Only
+ * for a server that was created with a certificate. */
 MUST_USE bool http_server_set_tls(struct http_server *http_server, const struct http_server_tls *tls,
                                   struct err *err);
 uint16_t http_server_port(const struct http_server *http_server);
@@ -65,7 +64,8 @@ void http_server_reply(struct http_server_request *request, int status, const ch
 void http_server_replyf(struct http_server_request *request, int status, const char *fmt,
                         ...) /* text/plain */
     __attribute__((format(printf, 3, 4)));
-/* From now on every answer closes its connection, so that clients turn elsewhere without losing a request. */
+/* From now on every response closes its connection, so that clients switch to another server without losing
+ * a request. */
 void http_server_drain(struct http_server *http_server);
 /* Not from inside a callback of the loop: it runs the loop until its sockets are closed. */
 void http_server_free(struct http_server *http_server);

@@ -14,7 +14,7 @@ static bool keeps_too_much(const struct http_server_conns *conns)
     return conns->body_bytes > HTTP_SERVER_BODY_BYTES_MAX;
 }
 
-/* NULL: everybody is busy. */
+/* NULL: all are busy. */
 static struct http_server_conn *longest_idle(const struct http_server_conns *conns, bool with_body)
 {
     for (struct lws_dll2 *place = conns->idle.head; place; place = place->next) {
@@ -33,8 +33,9 @@ static void make_room(struct loop_timer *timer)
 
     while ((keeps_too_much(conns) || is_full(conns)) && (conn = longest_idle(conns, keeps_too_much(conns)))) {
         lws_dll2_remove(&conn->place);
-        http_server_conns_charge_body(conns, conn, 0); /* the library may take a while to let go of it */
-        /* Otherwise the library waits some seconds more for who does not read the rest of an answer. */
+        http_server_conns_charge_body(conns, conn, 0); /* the library may release it later */
+        /* Otherwise the library waits some seconds more for a peer that does not read the rest of a
+         * response. */
         (void)shutdown(lws_get_socket_fd(conn->wsi), SHUT_RDWR);
         lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
     }
@@ -55,7 +56,7 @@ void http_server_conns_set_busy(struct http_server_conns *conns, struct http_ser
     lws_dll2_add_tail(&conn->place, &conns->busy);
 }
 
-/* Connections are closed in the next turn, because the library is in the midst of one in this. */
+/* Connections are closed in the next turn, because the library is using one in this turn. */
 void http_server_conns_set_idle(struct http_server_conns *conns, struct http_server_conn *conn)
 {
     lws_dll2_remove(&conn->place);
@@ -69,7 +70,7 @@ void http_server_conns_charge_body(struct http_server_conns *conns, struct http_
 {
     conns->body_bytes += body_bytes - conn->body_bytes;
     conn->body_bytes = body_bytes;
-    if (body_bytes > 0 && keeps_too_much(conns)) /* a server that ends lets go of all, and has no timer */
+    if (body_bytes > 0 && keeps_too_much(conns)) /* a server that ends closes all, and has no timer */
         loop_timer_start(conns->loop, &conns->timer, 0, make_room);
 }
 

@@ -12,12 +12,12 @@
 
 enum {
     MAX_QUERY_BYTES = 4 * 1024,
-    WRITE_TIMEOUT_S = 20, /* for the whole answer */
+    WRITE_TIMEOUT_S = 20, /* for the complete response */
     PIECE_BYTES = 16 * 1024,
 };
 
-/* libwebsockets does not notice a peer that leaves while an answer is being made. A second descriptor of the
- * same socket does, because libuv takes one handle per descriptor. */
+/* libwebsockets does not notice a peer that closes the connection while a response is being prepared. A
+ * second descriptor of the same socket does, because libuv allows one handle per descriptor. */
 struct leave_watch {
     uv_poll_t uv;
     struct http_server_request *request;
@@ -27,22 +27,22 @@ struct leave_watch {
 struct http_server_request {
     struct http_server_shared *side;
     struct http_server_conn *conn;
-    struct lws *wsi; /* the guest's */
+    struct lws *wsi; /* the connection's */
     struct loop_timer wait;
     struct leave_watch *watch;             /* while a handler is busy with it */
-    const struct http_server_route *route; /* NULL: nobody is asked, the answer is an error */
+    const struct http_server_route *route; /* NULL: no handler is called, the response is an error */
     char *path;
     struct str query;
     struct str body;
     bool body_ended;
     bool asked;   /* the handler has been called */
-    bool replied; /* what follows is ready */
-    bool bare;    /* HEAD: the answer has no body */
-    bool last;    /* close after the answer, because a part of the request will not be read */
+    bool replied; /* the rest is ready */
+    bool bare;    /* HEAD: the response has no body */
+    bool last;    /* close after the response, because part of the request will not be read */
     int status;
     char *content_type;
-    const char *allow; /* NULL: the answer says nothing of methods */
-    char *reply;       /* LWS_PRE bytes of room, then the body */
+    const char *allow; /* NULL: the response has no Allow header */
+    char *reply;       /* LWS_PRE bytes of space, then the body */
     size_t reply_len;
     size_t sent;
     bool head_sent;
@@ -92,8 +92,8 @@ static void start_watch(struct http_server_request *request)
     request->watch = watch;
 }
 
-/* Until the answer is out, libwebsockets would spin on anything that arrives, the end of the stream included.
- * Its flow control works from outside its callbacks only, hence the turn in between. */
+/* Until the response is sent, libwebsockets would spin on anything that arrives, including the end of the
+ * stream. Its flow control only works from outside its callbacks, hence the turn in between. */
 static void on_wait(struct loop_timer *timer)
 {
     struct http_server_request *request = CONTAINER_OF(timer, struct http_server_request, wait);
@@ -147,7 +147,7 @@ void http_server_replyf(struct http_server_request *request, int status, const c
     http_server_reply(request, status, "text/plain; charset=utf-8", slice_of(text));
 }
 
-/* An answer that no handler gives. The rest of the request stays unread, so the connection ends with it. */
+/* A response without a handler. The rest of the request is not read, so the connection ends with it. */
 static void refuse(struct http_server_request *request, int status, const char *why)
 {
     request->route = NULL;
@@ -217,7 +217,7 @@ static void read_query(struct http_server_request *request)
         (void)str_addf(&request->query, "%s%s", i ? "&" : "", piece);
 }
 
-/* The caller's to wipe and free. */
+/* The caller wipes and frees it. */
 static char *read_authorization(struct lws *wsi)
 {
     int len = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION);
@@ -247,7 +247,7 @@ static void ask(struct http_server_request *request, const char *method)
                                                   .is_local = comes_from_loopback(request->wsi),
                                                   .body = str_slice(&request->body)};
 
-    /* A handler may take its time; what it waits for has limits of its own. */
+    /* A handler may take its time; its own timeouts apply. */
     lws_set_timeout(request->wsi, NO_PENDING_TIMEOUT, 0);
     request->asked = true;
     http_server_conns_set_busy(&request->side->conns, request->conn);
@@ -258,7 +258,7 @@ static void ask(struct http_server_request *request, const char *method)
         loop_timer_start(request->side->conns.loop, &request->wait, 0, on_wait);
 }
 
-/* -1: absent; -2: no number, or several lengths. */
+/* -1: absent; -2: not a number, or several lengths. */
 static int64_t content_length(struct lws *wsi)
 {
     char text[32];
@@ -271,7 +271,7 @@ static int64_t content_length(struct lws *wsi)
     return parse_i64(text, 0, INT64_MAX, &len) ? len : -2;
 }
 
-/* For who asks first whether a body is welcome. */
+/* For clients that wait for 100 Continue. */
 static void ask_for_body(struct lws *wsi)
 {
     static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -295,7 +295,7 @@ static void begin(struct http_server_request *request)
         refuse(request, 501, "unknown method");
     else if (!request->route)
         refuse(request, 404, "not found");
-    else if (!strstr(methods_of(request->route), method)) /* none of ours is a part of another */
+    else if (!strstr(methods_of(request->route), method)) /* no route's path is a prefix of another */
         refuse_method(request, methods_of(request->route));
     else if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 || (sends && len == -1))
         refuse(request, 411, "Content-Length required");
@@ -340,8 +340,8 @@ static int on_body(struct http_server_request *request, const void *bytes, size_
     return 0;
 }
 
-/* The library calls this again, for ever and without returning to the loop, when bytes follow a body before
- * its answer is out. Clients do not pipeline behind a body; one that does is dropped. */
+/* The library calls this again, for ever and without returning to the loop, if bytes follow a body before
+ * the response is sent. Clients do not pipeline behind a body; one that does is disconnected. */
 static int on_body_end(struct http_server_request *request)
 {
     if (!request || request->body_ended)
@@ -390,7 +390,7 @@ static bool send_piece(struct http_server_request *request)
     return true;
 }
 
-/* One write per turn of the socket. Other than 0 closes the connection. */
+/* One write per turn of the socket. A value other than 0 closes the connection. */
 static int on_writable(struct http_server_request *request)
 {
     if (!request || !request->replied)
@@ -443,7 +443,7 @@ int http_server_request_event(struct lws *wsi, enum lws_callback_reasons reason,
         on_closed(request);
         return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-        return -1; /* the library knows WebSocket and h2c, where a peer may stay silent for ever */
+        return -1; /* the library supports WebSocket and h2c, where a peer may stay silent for ever */
     case LWS_CALLBACK_FILTER_HTTP_CONNECTION:
         return 0;
     default:

@@ -1,5 +1,5 @@
-/* One request of an HTTP server: what has arrived of it, who answers it, and how the answer leaves. Knows
- * nothing of ports and certificates. Private to base/io/http_server*.c. */
+/* One request of an HTTP server: what has arrived of it, its handler, and its response. Knows nothing of
+ * ports and certificates. Private to base/io/http_server*.c. */
 #pragma once
 
 #include <libwebsockets.h>
@@ -7,13 +7,13 @@
 #include "base/io/http_server.h"
 #include "base/io/http_server_conns.h"
 
-/* What a request needs of its server; libwebsockets hands it over as the context's user. */
+/* What a request needs of its server; libwebsockets passes it as the context's user. */
 struct http_server_shared {
     struct http_server_conns conns;
     const struct http_server_route *routes;
     bool draining;
 };
 
-/* What libwebsockets has to say of a connection; other than 0 closes it. */
+/* The library's callback for connections; a result other than 0 closes it. */
 int http_server_request_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                               size_t len);

@@ -7,8 +7,8 @@
 
 enum { CHAIN_MAX = 8 };
 
-/* A context keeps one certificate of each key type and lets the client choose: what came last is to be shown,
- * and a predecessor of another type no more. */
+/* A context keeps one certificate of each key type and lets the client choose: only the latest is to be
+ * presented, and none of another type. */
 static int show_last(SSL *ssl, void *ctx)
 {
     SSL_CTX *context = SSL_get_SSL_CTX(ssl);
@@ -67,6 +67,6 @@ bool http_server_tls_use(SSL_CTX *ssl, const struct http_server_tls *tls, struct
     for (int i = 0; i < count; i++)
         X509_free(chain[i]);
     EVP_PKEY_free(key);
-    ERR_clear_error(); /* the queue is the thread's: others must not find ours in it */
+    ERR_clear_error(); /* the error queue is per thread, so it must be left empty */
     return ok;
 }

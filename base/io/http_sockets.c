@@ -55,8 +55,8 @@ void http_sockets_mark_readable(struct http_sockets *s, int fd, int64_t now_ms)
 
 void http_sockets_reset(struct http_sockets *s, int64_t not_heard_since_ms)
 {
-    /* "Connecting" to no family is TCP's way to say: send a reset now and forget what is queued. shutdown()
-     * would still deliver the queue, and close() is libcurl's. */
+    /* "Connecting" to AF_UNSPEC makes TCP send a reset now and discard its queue. shutdown() would still
+     * deliver the queue, and close() is libcurl's. */
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
 
     for (size_t i = 0; i < s->count; i++) {

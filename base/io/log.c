@@ -15,7 +15,7 @@ enum { RING_SLOTS = 8, RING_BYTES = 1024, TEXT_MAX_BYTES = 8 * 1024 };
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
-/* The process has one stderr, and so one setting. */
+/* The process has one stderr, and so one level and format. */
 static struct {
     enum log_level least;
     bool json;
@@ -94,7 +94,7 @@ static size_t utf8_len(const unsigned char *at)
     return fits && is_tail(at[1]) && is_tail(at[2]) && is_tail(at[3]) ? 4 : 0;
 }
 
-/* Valid inside JSON quotes, and harmless in a terminal. One long value must not crowd out the rest of its
+/* Valid inside JSON quotes, and harmless in a terminal. One long value must not push out the rest of its
  * line. */
 static void add_escaped(struct str *line, const char *text)
 {
@@ -165,7 +165,7 @@ static void add_pair(struct str *line, struct log_kv kv)
         add_quoted(line, kv.value);
 }
 
-/* One write per line, so that lines of several processes on one stderr do not mix. */
+/* One write per line, so that lines of several processes on one stderr are not mixed. */
 static void emit(const struct str *line)
 {
     const char *at = str_text(line);
@@ -174,7 +174,7 @@ static void emit(const struct str *line)
     while (left > 0) {
         ssize_t put = write(STDERR_FILENO, at, left);
         if (put < 0 && errno != EINTR)
-            return; /* nobody is left to tell */
+            return; /* a failure cannot be reported */
         if (put > 0) {
             at += put;
             left -= (size_t)put;

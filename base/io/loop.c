@@ -33,7 +33,7 @@ struct loop {
     uv_prepare_t turn;
     int64_t boot_offset_ms; /* CLOCK_BOOTTIME less libuv's clock; grows when the machine sleeps */
     uv_idle_t soon;         /* active while the list is not empty, so that the loop does not wait */
-    uint64_t round;         /* of walks over that list */
+    uint64_t round;         /* of passes over that list */
     struct loop_timer_handle *soon_first, *soon_last;
     struct loop_timer_handle *free_handles;
     size_t running;
@@ -108,8 +108,8 @@ int64_t loop_now_ms(const struct loop *loop)
     return (int64_t)uv_now(&loop->uv) + boot_offset(loop->boot_offset_ms);
 }
 
-/* Standard streams that the caller has closed: their numbers must not go to sockets and databases, which
- * would then get what is meant for people. Writing to what stands in for them fails as before. */
+/* Standard streams that the caller has closed: sockets and databases must not get their numbers, because
+ * they would then receive the program's output. Writing to the replacement fails as before. */
 static void occupy_standard_streams(void)
 {
     int fd;
@@ -126,7 +126,7 @@ struct loop *loop_new(void)
     struct loop *loop = NEW(struct loop);
 
     occupy_standard_streams();
-    /* A peer that hangs up is an error of one write, not the end of the program. */
+    /* A peer that closes its end is an error of one write, not the end of the program. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (uv_loop_init(&loop->uv) || uv_prepare_init(&loop->uv, &loop->turn) ||
         uv_prepare_start(&loop->turn, on_turn) || uv_idle_init(&loop->uv, &loop->soon)) {
@@ -170,7 +170,7 @@ void loop_free(struct loop *loop)
     uv_close((uv_handle_t *)&loop->turn, NULL);
     uv_close((uv_handle_t *)&loop->soon, NULL);
     while (
-        uv_run(&loop->uv, UV_RUN_DEFAULT)) { /* a loop_stop nobody waited for would end the first run early */
+        uv_run(&loop->uv, UV_RUN_DEFAULT)) { /* a loop_stop outside of a run would end the next run early */
     }
     int busy = uv_loop_close(&loop->uv);
     assert(!busy);
@@ -224,7 +224,7 @@ static void next_turn_remove(struct loop_timer_handle *handle)
         (void)uv_idle_stop(&loop->soon);
 }
 
-/* Takes back what a start has set up; the handle still belongs to its timer. */
+/* Undoes the setup of a start; the handle still belongs to its timer. */
 static void timer_disarm(struct loop_timer_handle *handle)
 {
     if (handle->round)
@@ -233,7 +233,7 @@ static void timer_disarm(struct loop_timer_handle *handle)
         (void)uv_timer_stop(&handle->uv);
 }
 
-/* Parts the handle from its timer, so that nothing can call the owner any more. */
+/* Detaches the handle from its timer, so that the owner cannot be called any more. */
 static void handle_recycle(struct loop_timer_handle *handle)
 {
     timer_disarm(handle);
@@ -258,7 +258,7 @@ static void on_timer(uv_timer_t *uv)
     timer_fire(CONTAINER_OF(uv, struct loop_timer_handle, uv));
 }
 
-/* What is started from here on belongs to the next round. */
+/* Timers started from here on belong to the next pass. */
 static void on_soon(uv_idle_t *uv)
 {
     struct loop *loop = CONTAINER_OF(uv, struct loop, soon);

@@ -1,7 +1,6 @@
-/* Keeps every operator from starting anything: acquires the leader election Lease, whoever holds it, and
- * waits until the previous leader must have noticed. It never renews by itself, so that it runs out when its
- * owner does not come to an end. Embedded: zeroed, then the first five fields set; stop it before it is
- * freed. */
+/* Prevents every operator from starting anything: acquires the leader election Lease, whoever holds it, and
+ * waits until the previous leader must have noticed. It never renews the lease, so that it expires if its
+ * owner does not finish. Embedded: zeroed, then the first five fields set; stop it before it is freed. */
 #pragma once
 
 #include <stdbool.h>

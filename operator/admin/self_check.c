@@ -123,7 +123,7 @@ static void get_page(struct probe *q, const char *path, http_done_fn done)
                                      .ctx = q});
 }
 
-/* Why the response is unusable, yours; NULL: it is usable. */
+/* Why the response is unusable, owned by the caller; NULL: it is usable. */
 static char *page_trouble(const struct http_response *res, const struct err *err)
 {
     if (err->kind != ERR_NONE)
@@ -143,8 +143,8 @@ static void probe_health(struct probe *q)
     get_page(q, "/health", on_health);
 }
 
-/* Unresponsive controllers, yours; NULL: none. Final if all of them have been for longer than this command
- * waits. */
+/* Unresponsive controllers, owned by the caller; NULL: none. Final if all of them have been for longer than
+ * this command waits. */
 static char *list_unresponsive(const cJSON *controllers, uint32_t seconds, bool *ret_is_over)
 {
     AUTO(str) struct str out = {0};

@@ -65,10 +65,12 @@ int sync_client_run(const struct sync_client_settings *settings, sync_client_fn 
 /* The operator's namespace, borrowed. */
 const char *sync_client_ns(const struct sync_client_settings *settings);
 
-/* GETs a path of the operator as JSON, yours. A status other than 200 is an error with the response's text.
+/* GETs a path of the operator as JSON, owned by the caller. A status other than 200 is an error with the
+ * response's text.
  */
 MUST_USE cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct err *err);
-/* The response body, yours. A rejection is an error of its kind with the API server's message. */
+/* The response body, owned by the caller. A rejection is an error of its kind with the API server's message.
+ */
 MUST_USE cJSON *sync_kube_request(struct sync_client *sync_client, const struct kube_request *request,
                                   struct err *err);
 /* Makes the record in the operator's namespace. */

@@ -19,7 +19,7 @@ struct claims_holder {
 /* The current state of one V-IPU controller. Borrowed. */
 struct claims_controller {
     const char *name;                    /* "host:port" */
-    bool is_known;                       /* it has told its partitions and IPUs, and not too long ago */
+    bool is_known;                       /* its partitions and IPUs are known, and recent enough */
     const char *trouble;                 /* why not, or NULL */
     const char *trouble_since;           /* "since 10:02:11Z", or NULL */
     bool has_nodes;                      /* some node carries its label, or it needs none */
@@ -35,15 +35,16 @@ struct claim {
     uint32_t instance;
     int32_t priority; /* of the template's PriorityClass; higher goes first */
     int64_t created_s;
-    uint64_t arrival; /* which was heard of first, within the second that creation times are told in */
+    uint64_t arrival; /* the order of arrival, within the one-second resolution of creation times */
     uint32_t size;
-    bool is_ready; /* false: its template is still being judged; its place and its room are kept, no more */
+    bool is_ready; /* false: its template is still being validated; only its place in the queue and its IPUs
+                      are reserved */
     const bool *eligible; /* per controller; NULL: all */
     void *ctx;            /* the caller's own */
 };
 
-/* So many know their place in a line, and who is in the way of a claim is named up to here. Who stands
- * further back is told nothing that changes with every step of the line. */
+/* The position in the queue, and the blockers of a claim, are reported up to here. Behind that, nothing is
+ * reported that would change with every step of the queue. */
 #define CLAIMS_POSITIONS 10
 #define CLAIMS_BLOCKERS 4
 
@@ -52,15 +53,15 @@ enum claim_wait_cause {
     CLAIM_NOTHING_TO_REPORT, /* it is granted, or there is nothing to report yet */
     CLAIM_IS_FIRST,
     CLAIM_IS_BEHIND,
-    CLAIM_IS_FAR_BEHIND, /* what there is to tell of it does not change while it is so, at the same controller
-                          */
+    CLAIM_IS_FAR_BEHIND, /* what is reported about it does not change while this and its controller stay the
+                            same */
     CLAIM_HAS_NO_NODES,
     CLAIM_CONTROLLER_UNAVAILABLE, /* the controller is not available */
     CLAIM_IS_TOO_LARGE,           /* for every controller that serves its nodes */
     CLAIM_NO_MATCHING_CONTROLLER, /* no controller does */
 };
 
-/* What is decided about a claim, in numbers: among thousands that wait most have been told before. */
+/* The verdict on a claim, in numbers: among thousands that wait, most are unchanged. */
 struct claim_verdict {
     int controller; /* index of the controller with capacity for it; -1: wait */
     enum claim_wait_cause why;
@@ -81,8 +82,8 @@ struct claim_wait {
     uint32_t position;  /* in line there, from 1 */
     uint32_t free_ipus, total_ipus;
     uint32_t fitting_partitions;
-    struct strv blockers; /* "namespace/name", or the id of a partition that is not the operator's: whose end
-                             would make room, or who is first in line */
+    struct strv blockers; /* "namespace/name", or the id of a partition that is not the operator's: what has
+                             to end first, or the job at the head of the queue */
 };
 
 void claim_wait_release(struct claim_wait *wait);
@@ -93,7 +94,7 @@ void claims_decide(struct claim *claims, size_t count, const struct claims_contr
 /* Whether this report is current, except for the position. Cheap; false when in doubt. */
 bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
                               const struct claims_controller *controllers, const struct claim_wait *told);
-/* Describes a verdict on the claim as text and values. Yours. */
+/* Describes a verdict on the claim as text and values. Owned by the caller. */
 void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
                     const struct claims_controller *controllers, size_t controller_count,
                     struct claim_wait *ret);

@@ -158,7 +158,7 @@ static bool is_secret_name(const char *name)
            !strchr("-.", name[0]) && !strchr("-.", name[len - 1]);
 }
 
-/* The name, yours; NULL when none is given, or with a problem. */
+/* The name, owned by the caller; NULL if none is given, or with a problem. */
 static char *take_secret(const cJSON *item, const char *host, const char *where, struct strv *problems)
 {
     const cJSON *reference = json_at(item, "secretRef");
@@ -173,7 +173,7 @@ static char *take_secret(const cJSON *item, const char *host, const char *where,
     return NULL;
 }
 
-/* Who has a key does not send it in the clear unless told to. */
+/* A key is not sent in cleartext unless that is configured. */
 static bool take_tls(const cJSON *item, bool has_secret, const char *host, const char *where,
                      struct strv *problems)
 {

@@ -24,8 +24,8 @@ struct pool_config {
     size_t count;
 };
 
-/* Adds the controllers of "host:port:label=value,..."; label and value, and the port (8090), may be left out.
- * IPv6 addresses stand in brackets. Every mistake is one sentence in `problems`. */
+/* Adds the controllers of "host:port:label=value,..."; label and value, and the port (8090), may be omitted.
+ * IPv6 addresses are in brackets. Every mistake is one sentence in `problems`. */
 void pool_config_add_text(struct pool_config *config, const char *text, struct strv *problems);
 /* The file's bytes: `vipuControllers:` with the string above, or a list of {host, port, selector, secretRef:
  * {name}, tls}. Problems

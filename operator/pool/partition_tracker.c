@@ -116,7 +116,7 @@ static void update_await(struct partition_tracker *partition_tracker)
         else if (state == PART_ERROR)
             end_await_in_error(partition_tracker);
         break;
-    case AWAIT_RESET: /* a list does not tell the operation state */
+    case AWAIT_RESET: /* a list does not contain the operation state */
         if (state == PART_ABSENT)
             end_await(partition_tracker, false); /* it was removed by others meanwhile */
         else

@@ -1,5 +1,5 @@
 /* The Open MPI backend, a library of its own so that the queries need no MPI. It uses a communicator of its
- * own, so other users of MPI in the process (mpi4py, Horovod) do not meet its messages. */
+ * own, so its messages are separate from those of other users of MPI in the process (mpi4py, Horovod). */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +10,8 @@ _Static_assert(sizeof(MPI_Request) <= sizeof(struct popdist_request), "a request
 
 static struct {
     MPI_Comm comm;
-    MPI_Request control; /* the receive that is always under way */
-    bool initialized;    /* MPI, by us */
+    MPI_Request control; /* the receive that is always posted */
+    bool initialized;    /* MPI was initialised here */
     int instances, index;
     unsigned char inbox[POPDIST_CONTROL_MAX];
 } self;
@@ -48,12 +48,12 @@ static enum popdist_status init_mpi(struct popdist_error *error)
         return fail_text(error, POPDIST_MISUSE,
                          "MPI has already been finalized; call popdist_init() before that");
     if (!initialized) {
-        /* Other users of MPI in this process may come later and expect that they may call it at any time. */
+        /* Other users of MPI in this process may start later and expect that they may call it at any time. */
         if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS)
             return fail_text(error, POPDIST_UNAVAILABLE,
                              "MPI_Init_thread failed; start the program with poprun or mpirun");
         self.initialized = true;
-        /* Our calls come one at a time, from several threads. */
+        /* PopDist's calls come one at a time, from several threads. */
         return level >= MPI_THREAD_SERIALIZED
                    ? POPDIST_OK
                    : fail_text(error, POPDIST_UNAVAILABLE,
@@ -91,8 +91,8 @@ static enum popdist_status open_mpi(void **ret_self, struct popdist_error *error
     return status;
 }
 
-/* Unclean: MPI_Finalize would wait for instances that will not come; mpirun sees the process end without it
- * and ends the others. */
+/* Unclean: MPI_Finalize would wait for instances that will not call it; mpirun sees the process end without
+ * it and ends the others. */
 static enum popdist_status close_mpi(void *opened, bool clean, struct popdist_error *error)
 {
     int finalized = 0;
@@ -105,7 +105,7 @@ static enum popdist_status close_mpi(void *opened, bool clean, struct popdist_er
     status = check(MPI_Cancel(&self.control), error);
     if (!status)
         status =
-            check(MPI_Wait(&self.control, MPI_STATUS_IGNORE), error); /* NOLINT: receive_control began it */
+            check(MPI_Wait(&self.control, MPI_STATUS_IGNORE), error); /* NOLINT: receive_control started it */
     if (!status && self.initialized)
         status = check(MPI_Finalize(), error);
     return status;
@@ -123,7 +123,7 @@ static uint32_t index_of(void *opened)
     return (uint32_t)self.index;
 }
 
-/* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): test_mpi waits for what send and receive begin. */
+/* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): test_mpi waits for what send and receive start. */
 static enum popdist_status send_mpi(void *opened, uint32_t instance, uint32_t tag, const void *bytes,
                                     size_t size, struct popdist_request *request, struct popdist_error *error)
 {

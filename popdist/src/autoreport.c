@@ -1,4 +1,4 @@
-/* Where the reports of this instance go when poprun --autoreport-dir asked for them. */
+/* The folder for the reports of this instance if poprun --autoreport-dir requested them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define ENV_ENGINE_OPTIONS "POPLAR_ENGINE_OPTIONS"
 #define PREFIX "\"autoReport."
 
-/* The value of the key at `at`, without its opening quote; NULL when `at` is no key of a JSON object. */
+/* The value of the key at `at`, without its opening quote; NULL if `at` is not a key of a JSON object. */
 static const char *value_of(const char *at)
 {
     at = strchr(at + 1, '"');
@@ -26,7 +26,7 @@ static const char *value_of(const char *at)
     return *at == '"' ? at + 1 : at;
 }
 
-/* Whether the engine options say anything about reports, and whether that switches all of them off. */
+/* Whether the engine options mention reports, and whether they switch all of them off. */
 static bool mentions_reports(const char *options, bool *ret_off)
 {
     bool mentions = false;

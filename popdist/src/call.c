@@ -9,7 +9,7 @@
 #include "popdist/src/alloc.h"
 #include "popdist/src/types.h"
 
-#define NAMED_MAX 16 /* instances that a sentence lists */
+#define NAMED_MAX 16 /* instances that a message lists */
 
 static size_t data_size(const struct call *call)
 {
@@ -31,7 +31,7 @@ bool call_is_small(const struct call *call)
     return data_size(call) <= WIRE_PAYLOAD_MAX;
 }
 
-/* What a participant's announcement carries. */
+/* The payload of a participant's announcement. */
 static size_t payload_size(const struct call *call, uint32_t rank)
 {
     bool silent = call->layout.operation == OPERATION_BROADCAST && rank != call->layout.root;
@@ -74,7 +74,7 @@ void call_fail(struct call *call, enum popdist_status status, const char *fmt, .
                         call->subject, reason);
 }
 
-/* "instance 3", "instances 1, 2 and 9 more" of those that the function picks. */
+/* "instance 3", "instances 1, 2 and 9 more": those for which the function returns true. */
 static void list_instances(const struct call *call, bool (*pick)(const struct call *, uint32_t rank),
                            char *text, size_t size)
 {
@@ -126,7 +126,7 @@ static const struct layout *layout_of(const struct call *call, uint32_t rank)
     return rank == call->match_op.group->self ? &call->layout : &call->match_op.from[rank]->layout;
 }
 
-/* All compare with the same instance, so all write the same sentence. */
+/* All compare with the same instance, so all report the same sentence. */
 static bool is_agreed(struct call *call)
 {
     const struct group *group = call->match_op.group;
@@ -249,7 +249,8 @@ enum popdist_status call_step(struct call *call, const struct link *link, int64_
         if (!status && exchange_is_done(&call->exchange))
             call->state = CALL_SENDING;
     }
-    /* The others have what they need from us but perhaps the announcement; it is sent without us, too. */
+    /* The others have everything they need from this instance except perhaps the announcement; it is sent
+     * without this call, too. */
     if (call->state == CALL_SENDING && (!call->announcement->left || now_ms >= call->deadline_ms))
         call->state = CALL_DONE;
     if (!status && call->state != CALL_DONE && now_ms >= call->deadline_ms)

@@ -1,4 +1,4 @@
-/* The public collective operations: arguments are checked here, and the rest is the engine's. */
+/* The public collective operations: arguments are checked here, the engine does the rest. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 
 #define SPACE_REGISTER "popdist.register"
 
-/* Where an operation takes place, and under which key. */
+/* The participants of an operation, and its key. */
 struct place {
     struct engine *engine;
-    const struct group *group; /* NULL: nobody else is there */
-    uint32_t count, self;      /* participants, and which of them this is */
+    const struct group *group; /* NULL: there is no other instance */
+    uint32_t count, self;      /* participants, and the index of this one */
     const char *key;
 };
 
@@ -42,7 +42,7 @@ static enum popdist_status find_place(const char *id, struct place *ret, struct 
     return POPDIST_OK;
 }
 
-/* Leaves the session again when it fails. */
+/* Leaves the session again if it fails. */
 static enum popdist_status enter(const char *id, struct place *ret, struct popdist_error *error)
 {
     enum popdist_status status = check_id(id, error);
@@ -216,7 +216,7 @@ static enum popdist_status needs_init(struct popdist_error *error)
     return fail(error, POPDIST_MISUSE, "choosing instances requires popdist_init() first");
 }
 
-/* All instances agree first, so that nobody has a communicator that another lacks. */
+/* All instances agree first, so that none has a communicator that another one lacks. */
 static enum popdist_status agree(struct engine *engine, const struct group *group,
                                  struct popdist_error *error)
 {

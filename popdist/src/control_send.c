@@ -27,7 +27,7 @@ enum popdist_status control_send_start(const struct wire_message *message, const
         return fail_memory(error);
     *ret = control_send;
     control_send->held = true;
-    /* Everybody begins with his right neighbour, so that not all of them talk to the first at once. */
+    /* Each instance starts with its right neighbour, so that not all of them send to the first at once. */
     for (uint32_t step = 1; step < group->count; step++) {
         uint32_t rank = (group->self + step) % group->count;
         enum popdist_status status =

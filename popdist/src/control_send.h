@@ -1,5 +1,5 @@
-/* A control message on its way to several instances. It lives until all of them have it, also when the call
- * that sent it is over. */
+/* A control message that is being sent to several instances. It lives until all of them have it, even if the
+ * call that sent it has ended. */
 #ifndef POPDIST_POST_H
 #define POPDIST_POST_H
 
@@ -9,14 +9,14 @@
 
 struct control_send {
     struct control_send *next;
-    bool held;     /* somebody waits for it and will let go of it */
-    uint32_t left; /* participants who do not have it */
+    bool held;     /* a call waits for it and will release it */
+    uint32_t left; /* participants that do not have it yet */
     uint32_t count;
     struct popdist_request *requests;
     uint8_t *bytes;
 };
 
-/* Sends to all participants but this instance. On failure *ret may hold what has begun. */
+/* Sends to all participants but this instance. On failure *ret may hold the sends that were started. */
 enum popdist_status control_send_start(const struct wire_message *message, const struct group *group,
                                        const struct link *link, struct control_send **ret,
                                        struct popdist_error *error);

@@ -1,8 +1,8 @@
-/* Which device belongs to this instance.
+/* The device of this instance.
  *
- * The devices of a reconfigurable partition of n IPUs form a binary tree that is numbered level by level from
- * the leaves: group g of s IPUs is device 2n - 2n/s + g. A fixed partition shows a process only its own
- * compile domain: the single IPUs from 0, and behind them one device with all. */
+ * The devices of a reconfigurable partition of n IPUs form a binary tree that is numbered level by level
+ * from the leaves: group g of s IPUs is device 2n - 2n/s + g. A fixed partition shows a process only its own
+ * compile domain: the single IPUs from 0, followed by one device with all. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static enum popdist_status read_share(struct share *share, struct popdist_error 
     return status;
 }
 
-/* Which partition has a device of this number and size? There is at most one, since the ranges of 2n and of n
- * do not meet for devices of two IPUs or more. */
+/* The partition that has a device of this number and size. There is at most one, because the ranges of 2n
+ * and of n do not overlap for devices of two IPUs or more. */
 static uint32_t find_partition(uint32_t device, uint32_t size)
 {
     for (uint32_t partition = size; partition <= PARTITION_MAX; partition *= 2) {
@@ -92,7 +92,7 @@ static enum popdist_status child_of(uint32_t parent, const struct share *share, 
     return POPDIST_OK;
 }
 
-/* "instanceSize":"16" in the target options: the IPUs that this process may use. 0 when it is not there. */
+/* "instanceSize":"16" in the target options: the IPUs that this process may use. 0 if absent. */
 static uint32_t instance_size(void)
 {
     static const char name[] = "\"instanceSize\"";

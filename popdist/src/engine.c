@@ -12,19 +12,19 @@
 #include "popdist/src/progress_engine.h"
 
 #define TURNS_PER_LOOK 16
-#define SPIN_TURNS 1000   /* without pause: below this a pause costs more than it saves */
-#define YIELD_TURNS 20000 /* with the processor offered to others; then naps */
-#define NAP_TURNS 21000   /* short ones; then long ones: who waits for long is not in a hurry */
+#define SPIN_TURNS 1000   /* without a pause: shorter waits are cheaper than a pause */
+#define YIELD_TURNS 20000 /* with sched_yield; then sleeping */
+#define NAP_TURNS 21000   /* first short, then long: a long wait tolerates some latency */
 #define NAP_US 100
 #define LONG_NAP_US 1000
 #define KEEPER_NAP_US 5000
-#define KEEPER_NAPS 200 /* after the last operation: as long as a connection may take to come up */
+#define KEEPER_NAPS 200 /* after the last operation: as long as setting up a connection may take */
 
 struct engine {
     struct progress_engine progress_engine;
     uint32_t instances, index;
-    pthread_mutex_t lock; /* of all that follows, and of the pump */
-    atomic_uint wanting;  /* threads that want the lock while another drives */
+    pthread_mutex_t lock; /* of everything below, and of the progress engine */
+    atomic_uint wanting;  /* threads that want the lock while another one drives */
     pthread_cond_t napping;
     bool driving;
     int64_t timeout_ms;
@@ -32,9 +32,9 @@ struct engine {
     unsigned turns;
     pthread_t keeper;
     pthread_cond_t keeper_wake;
-    uint32_t keeper_naps; /* how often it shall still look */
+    uint32_t keeper_naps; /* how many more passes */
     bool stopping;
-    struct entry *debris; /* ended while the backend held their memory */
+    struct entry *debris; /* ended while the backend used their memory */
     struct engine *next_unclean;
 };
 
@@ -44,14 +44,14 @@ struct entry {
     struct entry *next;
     pthread_cond_t done;
     bool sleeps;  /* its thread waits for done */
-    bool counted; /* in wanting, on behalf of its thread */
+    bool counted; /* counted in wanting, for its thread */
 };
 
 static int64_t now_ms(void)
 {
     struct timespec now;
 
-    /* Time limits are seconds; the coarse clock is good enough and costs a fifth. */
+    /* Time limits are seconds; the coarse clock is precise enough and costs a fifth. */
     (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
@@ -79,7 +79,7 @@ static bool init_cond(pthread_cond_t *cond)
     return good;
 }
 
-/* The driver holds the lock nearly always; it looks at wanting and steps aside. */
+/* The driver holds the lock nearly always; it checks wanting and releases it. */
 static void enter(struct engine *engine)
 {
     atomic_fetch_add(&engine->wanting, 1);
@@ -99,7 +99,7 @@ static void yield_lock(struct engine *engine)
     (void)pthread_mutex_lock(&engine->lock);
 }
 
-/* The pump's word that a call is done. */
+/* The progress engine's report that a call is done. */
 static void wake(void *owner, struct call *call)
 {
     struct engine *engine = owner;
@@ -114,7 +114,7 @@ static void wake(void *owner, struct call *call)
 
 static bool turn(struct engine *engine)
 {
-    /* The clock is for deadlines only. */
+    /* The clock is only for deadlines. */
     if (engine->turns++ % TURNS_PER_LOOK == 0)
         engine->now_ms = now_ms();
     return progress_engine_poll(&engine->progress_engine, engine->now_ms);
@@ -173,7 +173,7 @@ static void *background_thread(void *argument)
         }
         if (!engine->driving) {
             (void)turn(engine);
-            /* What is still on its way is looked after as long as that can help. */
+            /* Unfinished sends are driven as long as that can help. */
             if (engine->keeper_naps > 1 || !engine->progress_engine.posts ||
                 engine->progress_engine.broken.status)
                 engine->keeper_naps--;
@@ -206,7 +206,7 @@ enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, stru
     return POPDIST_OK;
 }
 
-/* A backend that failed may not be asked what it still reads and writes, so nothing of that is freed. */
+/* A backend that failed cannot report what it still reads and writes, so none of that is freed. */
 static void keep_memory(struct engine *engine)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

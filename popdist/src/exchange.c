@@ -7,13 +7,13 @@
 #include "popdist/src/types.h"
 
 #define KIB ((size_t)1024)
-#define CHUNK_MAX (512 * KIB) /* what is summed stays in the cache */
+#define CHUNK_MAX (512 * KIB) /* summed data stays in the cache */
 #define CHUNK_MIN (64 * KIB)
 #define SUMMANDS_MAX (8 * KIB * KIB)
-#define PART_MAX (16 * KIB * KIB) /* where nothing waits for a chunk */
+#define PART_MAX (16 * KIB * KIB) /* where nothing depends on a chunk */
 
-/* With participant p: my summands go to p, p's come to me, my sums go to p, p's come to me. Where there is
- * nothing to sum, the parts go and come by GIVE and TAKE. */
+/* With participant p: this instance's summands are sent to p and p's arrive, then its sums are sent to p and
+ * p's arrive. Without sums, the parts are exchanged by GIVE and TAKE. */
 enum kind { GIVE, TAKE, SPREAD, FETCH, KINDS };
 
 static struct stream *stream_of(const struct exchange *exchange, enum kind kind, uint32_t rank)
@@ -37,7 +37,7 @@ static void open_stream(struct exchange *exchange, enum kind kind, uint32_t rank
     };
 }
 
-/* Where a participant's segment begins, in bytes. */
+/* Where a participant's segment starts, in bytes. */
 static size_t segment(const struct exchange *exchange, uint32_t rank)
 {
     uint64_t count = exchange->layout.count, parts = exchange->group->count;
@@ -133,7 +133,7 @@ void exchange_release(struct exchange *exchange)
     *exchange = (struct exchange){0};
 }
 
-/* How many chunks of a stream may have begun by now. */
+/* How many chunks of a stream may have started by now. */
 static size_t limit_of(const struct exchange *exchange, enum kind kind, uint32_t rank)
 {
     const struct group *group = exchange->group;
@@ -149,7 +149,7 @@ static size_t limit_of(const struct exchange *exchange, enum kind kind, uint32_t
         return exchange->reduced + STREAM_WINDOW;
     case SPREAD:
         return exchange->reduced;
-    case FETCH: /* comes where my summands stood */
+    case FETCH: /* overwrites this instance's summands */
         return stream_of(exchange, GIVE, rank)->done;
     case GIVE:
     case KINDS:
@@ -166,7 +166,7 @@ static bool has_come(const struct exchange *exchange, size_t chunk)
     return true;
 }
 
-/* Sums the next chunk of this instance's segment when all its summands are there. */
+/* Sums the next chunk of this instance's segment if all its summands have arrived. */
 static bool reduce(struct exchange *exchange)
 {
     const struct group *group = exchange->group;

@@ -1,8 +1,8 @@
 /* The data of one operation, once all participants are known to take part and to agree. Broadcast is a chain
- * from the root; all-gather sends each its part directly; all-reduce cuts the elements into one segment per
- * participant, who sums it chunk by chunk while chunks arrive and sends the sums back. Each number is summed
- * in one place, so all instances get the same bits. Nothing is copied but the other side's summands. Pure
- * but for what the backend does. */
+ * from the root; all-gather sends each part directly to everyone; all-reduce cuts the elements into one
+ * segment per participant, which sums it chunk by chunk while chunks arrive and sends the sums back. Each
+ * number is summed in one place, so all instances get the same bits. Only the others' summands are copied.
+ * Pure but for the backend's calls. */
 #ifndef POPDIST_EXCHANGE_H
 #define POPDIST_EXCHANGE_H
 
@@ -20,11 +20,12 @@ struct exchange {
     size_t reduced; /* chunks of this instance's segment */
     uint8_t *summands;
     const void **sources;
-    struct stream *streams; /* by kind and rank, as exchange.c says; size 0: not used */
+    struct stream *streams; /* by kind and rank, see exchange.c; size 0: not used */
     size_t stream_count;
 };
 
-/* tags: by rank, where each participant wants its data. data and group must outlive the exchange. */
+/* tags: by rank, the tag that each participant expects its data with. data and group must outlive the
+ * exchange. */
 enum popdist_status exchange_start(struct exchange *exchange, const struct layout *layout,
                                    const struct group *group, const uint32_t *tags, void *data,
                                    struct popdist_error *error);

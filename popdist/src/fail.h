@@ -1,5 +1,5 @@
-/* How a function of PopDist fails: `return fail(error, POPDIST_INVALID, "...")`. error may be NULL; then the
- * status is all that is told. A sentence that does not fit is cut. */
+/* How a function of PopDist fails: `return fail(error, POPDIST_INVALID, "...")`. error may be NULL; then
+ * only the status is returned. A sentence that does not fit is truncated. */
 #ifndef POPDIST_FAIL_H
 #define POPDIST_FAIL_H
 

@@ -14,10 +14,10 @@ struct debt {
     uint32_t count;
 };
 
-/* All there is about one key. */
+/* The state of one key. */
 struct match_entry {
     struct match_entry *next;
-    struct match_entry **at;          /* what points to it */
+    struct match_entry **at;          /* the pointer to it */
     struct match_op *open;            /* calls of this instance, the oldest first */
     struct match_announcement *early; /* announcements without a call, the oldest first */
     struct debt *debts;
@@ -238,7 +238,7 @@ static enum popdist_status take_call(struct match *match, struct match_entry *ma
     return POPDIST_OK;
 }
 
-/* The call may be over here: then the withdrawal comes too late and says nothing. */
+/* The call may have ended here: then the withdrawal comes too late and has no effect. */
 static void take_withdrawal(struct match_entry *match_entry, uint32_t instance, uint32_t tag)
 {
     for (struct match_announcement *early = match_entry->early; early; early = early->next)

@@ -1,8 +1,8 @@
-/* Who has come to which operation. The n-th call of this instance with a key belongs to the n-th
+/* Matches the participants of operations. The n-th call of this instance with a key belongs to the n-th
  * announcement of each other participant with that key; which comes first does not matter. Pure.
  *
- * A call that gives up before all have come leaves a debt behind: those who were missing will still announce
- * theirs, and that announcement must not be taken for a later call's. */
+ * A call that times out before all have announced theirs leaves a debt: the missing participants will still
+ * announce theirs, and that announcement must not be matched with a later call. */
 #ifndef POPDIST_MATCH_H
 #define POPDIST_MATCH_H
 
@@ -11,8 +11,8 @@
 #include "popdist/src/group.h"
 #include "popdist/src/wire.h"
 
-/* Announcements of one instance that nobody here has asked for yet; more than that many are an error, since
- * every one stands for a thread that waits over there. */
+/* Announcements of one instance that no call has matched yet; more than that many are an error, because
+ * every one stands for a thread that waits there. */
 #define MATCH_EARLY_MAX 65536
 
 struct match_announcement {
@@ -31,9 +31,9 @@ struct match_op {
     size_t key_size;
     const struct group *group;
     struct match_announcement *
-        *from;        /* by rank; those that have come. The caller provides group->count pointers, all NULL */
-    uint32_t missing; /* how many have not */
-    const struct match_announcement *withdrawn; /* one that has come and gone again, or NULL */
+        *from; /* by rank; those that have arrived. The caller provides group->count pointers, all NULL */
+    uint32_t missing;                           /* how many are missing */
+    const struct match_announcement *withdrawn; /* one that arrived and was withdrawn, or NULL */
     struct match_entry *match_entry;
     struct match_op *next;
 };
@@ -41,13 +41,13 @@ struct match_op {
 struct match; /* zeroed before first use */
 
 enum popdist_status match_new(struct match **ret, struct popdist_error *error);
-void match_free(struct match *match); /* no turnout may be open; NULL is fine */
+void match_free(struct match *match); /* all turnouts must be closed; accepts NULL */
 
 enum popdist_status match_open(struct match *match, struct match_op *match_op, struct popdist_error *error);
-/* A message of this instance has come. POPDIST_BROKEN: it makes no sense. */
+/* A message of this instance has arrived. POPDIST_BROKEN: it is invalid. */
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error);
-/* Ends the call, complete or not, and frees what came for it. */
+/* Ends the call, complete or not, and frees what arrived for it. */
 enum popdist_status match_close(struct match_op *match_op, struct popdist_error *error);
 
 #endif

@@ -26,7 +26,7 @@ enum popdist_status plugin_load(const char *path, const struct popdist_backend *
 
     if (!library)
         return fail(error, POPDIST_UNAVAILABLE, "cannot load the backend: %.800s", dlerror());
-    /* POSIX promises that an object pointer can hold a function's address; C does not. */
+    /* POSIX guarantees that an object pointer can hold a function's address; C does not. */
     *(void **)(void *)&entry = dlsym(library, POPDIST_BACKEND_SYMBOL);
     backend = entry ? entry() : NULL;
     if (!is_complete(backend))
@@ -53,7 +53,8 @@ enum popdist_status plugin_load_default(const struct popdist_backend **ret, stru
                       here.dli_fname, DEFAULT_NAME);
     if (length < 0 || (size_t)length >= sizeof path)
         return fail(error, POPDIST_UNAVAILABLE, "the path of the PopDist library is too long");
-    /* Beside a program with PopDist inside it stands nothing: then the loader knows the folders. */
+    /* Without a shared PopDist (linked into the program) there is no such folder: the loader's search path
+     * applies. */
     if (access(path, F_OK) == 0)
         return plugin_load(path, ret, error);
     if (!dlopen(DEFAULT_NAME, RTLD_NOW | RTLD_LOCAL))

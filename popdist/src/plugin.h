@@ -7,7 +7,7 @@
 /* The library stays loaded for the rest of the process: MPI does not survive being unloaded. */
 enum popdist_status plugin_load(const char *path, const struct popdist_backend **ret,
                                 struct popdist_error *error);
-/* The Open MPI backend, which stands in the folder of this library. */
+/* The Open MPI backend, in the folder of this library. */
 enum popdist_status plugin_load_default(const struct popdist_backend **ret, struct popdist_error *error);
 
 #endif

@@ -29,7 +29,7 @@ void progress_engine_release(struct progress_engine *progress_engine)
     }
 }
 
-/* Tells all who have the call that this instance no longer waits in it. */
+/* Informs all that have the announcement that this instance no longer waits. */
 static void withdraw(struct progress_engine *progress_engine, const struct call *call)
 {
     struct wire_message message = call_announcement(call);
@@ -37,7 +37,7 @@ static void withdraw(struct progress_engine *progress_engine, const struct call 
 
     message.kind = WIRE_WITHDRAWAL;
     message.payload_size = 0;
-    /* If this fails, the others find out by waiting. */
+    /* If this fails, the others find out by a timeout. */
     (void)control_send_start(&message, call->match_op.group, &progress_engine->link, &control_send, NULL);
     if (control_send) {
         control_send->held = false;
@@ -101,7 +101,7 @@ enum popdist_status progress_engine_begin(struct progress_engine *progress_engin
     }
     if (!status)
         return POPDIST_OK;
-    /* Some may have the announcement and others not, so that nothing fits together any more. */
+    /* Some may have the announcement and others not, so that the instances no longer match. */
     break_down(progress_engine, &reason);
     if (error)
         *error = reason;
@@ -153,7 +153,7 @@ static enum popdist_status step_posts(struct progress_engine *progress_engine, b
     return POPDIST_OK;
 }
 
-/* The call is done, well or not. */
+/* The call is done, successfully or not. */
 static void finish(struct progress_engine *progress_engine, struct call *call)
 {
     bool debris = call->status && call_left_unmatched_data(call);
@@ -188,7 +188,7 @@ static enum popdist_status step_calls(struct progress_engine *progress_engine, i
 
 bool progress_engine_poll(struct progress_engine *progress_engine, int64_t now_ms)
 {
-    struct popdist_error error; /* written by who fails; clearing it would cost as much as the rest */
+    struct popdist_error error; /* written on failure; clearing it would cost as much as everything else */
     bool moved = false;
     enum popdist_status status = progress_engine->broken.status;
 

@@ -1,9 +1,9 @@
 /* Moves the messages of all operations of this instance. It knows no threads and no clock: its owner, the
- * engine, calls it from one thread at a time and says what time it is. Pure but for what the backend does.
+ * engine, calls it from one thread at a time and passes the time. Pure but for the backend's calls.
  *
- * When data stops moving in the middle of an operation, or the backend fails, the pump is broken: nothing is
- * sent or received any more (so nothing is written into memory of operations that have ended), and every
- * further call says why. */
+ * If data stops moving in the middle of an operation, or the backend fails, it is broken: nothing is sent or
+ * received any more (so nothing is written into memory of operations that have ended), and every further
+ * call says why. */
 #ifndef POPDIST_PUMP_H
 #define POPDIST_PUMP_H
 
@@ -21,18 +21,18 @@ struct progress_engine {
     uint8_t taken[POPDIST_CONTROL_MAX];
 };
 
-/* ended is told when a call is done; it must not call the pump. */
+/* ended is called when a call is done; it must not call the progress engine. */
 enum popdist_status progress_engine_init(struct progress_engine *progress_engine, const struct link *link,
                                          void (*ended)(void *, struct call *), void *owner,
                                          struct popdist_error *error);
-/* No call may be open. A broken one keeps what the backend may still read. */
+/* There must be no open call. A broken one keeps what the backend may still read. */
 void progress_engine_release(struct progress_engine *progress_engine);
 
-/* Announces the call, whose turnout, layout, subject, data and error are set. It is in the pump until it is
- * done; on failure it is not in it. */
+/* Announces the call, whose turnout, layout, subject, data and error are set. It is registered until it is
+ * done; on failure it is not registered. */
 enum popdist_status progress_engine_begin(struct progress_engine *progress_engine, struct call *call,
                                           int64_t now_ms, int64_t timeout_ms, struct popdist_error *error);
-/* Looks once at everything. False: nothing has happened. */
+/* Checks everything once. False: nothing has happened. */
 bool progress_engine_poll(struct progress_engine *progress_engine, int64_t now_ms);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who am I among the instances: everything here follows from the environment. */
+/* The position of this process among the instances: everything here follows from the environment. */
 #include <inttypes.h>
 
 #include "popdist/contract.h"

@@ -1,4 +1,4 @@
-/* The backend of a program that runs alone: one instance, to whom no message is ever sent. */
+/* The backend of a program that runs alone: one instance, which never gets a message. */
 #ifndef POPDIST_ALONE_H
 #define POPDIST_ALONE_H
 

@@ -70,7 +70,7 @@ static enum popdist_status register_as(const char *path, bool alone, struct popd
     return status;
 }
 
-/* Neither a launcher of ours nor mpirun has started more than this one. */
+/* Neither ipu-launch, poprun nor mpirun has started more than this one. */
 static enum popdist_status runs_alone(bool *ret, struct popdist_error *error)
 {
     uint32_t total, local, run;
@@ -110,7 +110,7 @@ enum popdist_status popdist_register_backend(const char *path, struct popdist_er
     return status;
 }
 
-/* What the launcher said and what the backend found must be the same run. */
+/* The launcher's variables and the backend's result must describe the same run. */
 static enum popdist_status check_place(struct popdist_error *error)
 {
     uint32_t instances, index, uniform;
@@ -195,7 +195,7 @@ static void free_groups(struct group **list)
     }
 }
 
-/* Closing waits for the other instances, which may take as long as they like: nothing is locked meanwhile. */
+/* Closing waits for the other instances, for any time: nothing is locked meanwhile. */
 enum popdist_status popdist_finalize_backend(struct popdist_error *error)
 {
     enum popdist_status status = POPDIST_OK;

@@ -38,7 +38,7 @@ bool setting_is_set(enum setting setting)
     return setting_text(settings[setting].name) != NULL;
 }
 
-/* Digits only: strtoul would also take blanks and signs. */
+/* Digits only: strtoul would also accept spaces and signs. */
 static bool parse(const char *text, uint32_t min, uint32_t max, uint32_t *ret)
 {
     unsigned long number;

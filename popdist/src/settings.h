@@ -1,5 +1,5 @@
-/* The numbers that the environment gives to PopDist. Reading is strict: decimal digits in the variable's
- * range, since a program that trains with the wrong share is worse than one that does not start. An empty
+/* The numbers in PopDist's environment variables. Reading is strict: decimal digits in the variable's range,
+ * because a program that trains with the wrong share is worse than one that does not start. An empty
  * variable counts as absent. */
 #ifndef POPDIST_SETTINGS_H
 #define POPDIST_SETTINGS_H
@@ -15,7 +15,7 @@ enum setting {
     SETTING_REPLICA_OFFSET,
     SETTING_LOCAL_INDEX,
     SETTING_TIMEOUT_S,
-    SETTING_RUN_SIZE,   /* processes of the MPI run; 0 when no mpirun started this one */
+    SETTING_RUN_SIZE,   /* processes of the MPI run; 0 without mpirun */
     SETTING_LOCAL_SIZE, /* those of them on this host; 0 likewise */
     SETTING_COUNT
 };
@@ -23,9 +23,9 @@ enum setting {
 #define SETTING_ENV_TIMEOUT "POPDIST_COLLECTIVE_TIMEOUT"
 
 bool setting_is_set(enum setting setting);
-/* The variable, or its default when it is absent. */
+/* The variable, or its default if it is absent. */
 enum popdist_status setting_read(enum setting setting, uint32_t *ret, struct popdist_error *error);
-/* A text variable, or NULL when it is absent or empty. */
+/* A string variable, or NULL if it is absent or empty. */
 const char *setting_text(const char *name);
 
 #endif

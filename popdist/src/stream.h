@@ -1,5 +1,5 @@
-/* A row of chunks to or from one instance, a few under way at a time, straight from or into memory that
- * belongs to the caller. It says nothing about when: each step is told how many chunks may begin. */
+/* A sequence of chunks to or from one instance, a few in flight at a time, directly from or into memory that
+ * belongs to the caller. The caller decides when: each step is passed how many chunks may start. */
 #ifndef POPDIST_STREAM_H
 #define POPDIST_STREAM_H
 
@@ -15,7 +15,7 @@ struct link {
 
 struct stream {
     bool sends;
-    bool wraps; /* chunk i stands at place i % STREAM_WINDOW of the memory */
+    bool wraps; /* chunk i is at position i % STREAM_WINDOW of the memory */
     uint32_t instance;
     uint32_t tag;
     uint8_t *memory;
@@ -31,7 +31,7 @@ bool stream_is_done(const struct stream *stream);
 /* Bytes of this chunk: the last may be shorter. */
 size_t stream_chunk_size(const struct stream *stream, size_t chunk);
 uint8_t *stream_chunk(const struct stream *stream, size_t chunk);
-/* Begins chunks below limit and looks which are done. *moved becomes true when one is. */
+/* Starts chunks below limit and checks which are done. *moved becomes true if one is. */
 enum popdist_status stream_step(struct stream *stream, const struct link *link, size_t limit, bool *moved,
                                 struct popdist_error *error);
 

@@ -6,7 +6,7 @@
 
 #include "popdist/src/types.h"
 
-/* Where the fields stand. */
+/* Offsets of the fields. */
 enum {
     AT_MAGIC = 0,
     AT_KIND = 4,

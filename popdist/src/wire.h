@@ -1,6 +1,6 @@
-/* The control messages that instances send each other: "I am here with this call" and "I no longer wait".
- * Their bytes are little-endian whatever the machine. A small operation's data travels in the message. Pure;
- * what comes from the wire is checked. */
+/* The control messages between instances: the announcement of a call and its withdrawal. Their bytes are
+ * little-endian on every machine. A small operation's data is part of the message. Pure; received messages
+ * are validated. */
 #ifndef POPDIST_WIRE_H
 #define POPDIST_WIRE_H
 
@@ -8,7 +8,7 @@
 
 /* A communicator's name, a zero byte, and the operation's key. */
 #define WIRE_KEY_MAX (2 * POPDIST_KEY_MAX + 1)
-/* Up to here an operation's data travels with the announcement; keeps usual messages below the 4 KiB that
+/* An operation's data up to this size is part of the announcement; keeps usual messages below the 4 KiB that
  * MPI sends without asking the receiver. */
 #define WIRE_PAYLOAD_MAX 2048
 #define WIRE_MAX (32 + WIRE_KEY_MAX + WIRE_PAYLOAD_MAX)
@@ -35,7 +35,8 @@ enum wire_kind { WIRE_CALL = 1, WIRE_WITHDRAWAL = 2 };
 struct wire_message {
     enum wire_kind kind;
     struct layout layout;
-    uint32_t tag; /* where the sender wants the operation's data; names the call among its calls */
+    uint32_t tag; /* the tag that the sender expects the operation's data with; identifies the call among its
+                     calls */
     const char *key;
     size_t key_size;
     const void *payload;
@@ -44,7 +45,7 @@ struct wire_message {
 
 size_t wire_size(const struct wire_message *message);
 void wire_write(const struct wire_message *message, void *bytes);
-/* Key and payload point into bytes. False when the bytes are no such message. */
+/* Key and payload point into bytes. False if the bytes are not such a message. */
 bool wire_read(const void *bytes, size_t size, struct wire_message *ret);
 
 bool layout_equals(const struct layout *one, const struct layout *other);

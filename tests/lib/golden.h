@@ -4,7 +4,7 @@
 
 #include "base/core/str.h"
 
-/* The text of tests/golden/<name>; yours. The test fails when it cannot be read. */
+/* The text of tests/golden/<name>; owned by the caller. The test fails when it cannot be read. */
 char *golden_read(const char *name);
 /* The text must be that of tests/golden/<name>. */
 void golden_check(const char *name, const char *text);

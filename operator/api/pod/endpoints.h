@@ -18,9 +18,10 @@ struct endpoint {
 };
 
 uint32_t endpoints_slices(uint32_t workers); /* of an instance with so many */
-/* "<service>-<instance>-ipv4" or "-ipv6", with "-<n>" behind it for others than the first, yours. */
+/* "<service>-<instance>-ipv4" or "-ipv6", with "-<n>" behind it for others than the first, owned by the
+ * caller. */
 char *endpoints_slice_name(const struct job *job, uint32_t instance, uint32_t slice);
-/* The slice with those of the workers that belong into it. Yours. */
+/* The slice with those of the workers that belong into it. Owned by the caller. */
 cJSON *endpoints_slice(const struct job *job, uint32_t instance, uint32_t slice,
                        const struct endpoint *workers);
 /* Tells who is in that slice; 0: nobody. The same for a slice that was made of the same workers. */

@@ -38,9 +38,8 @@ struct client_config_options {
     const char *pod_dir;      /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
 };
 
-/* options.kubeconfig, else in a pod the service account, else KUBECONFIG, else ~/.kube/config. Errors are one
- * line: file, line, what is wrong. ERR_NOT_FOUND when there is none of these, ERR_INVALID when one is not
- * usable. */
+/* options.kubeconfig, else in a pod the service account, else KUBECONFIG, else ~/.kube/config. Errors are
+ * one line: file, line, mistake. ERR_NOT_FOUND if none of these exists, ERR_INVALID if one cannot be used. */
 MUST_USE bool client_config_load(const struct client_config_options *options, struct client_config *ret,
                                  struct err *err);
 

@@ -69,7 +69,7 @@ static bool check(const cJSON *answer, const char *api_version, struct err *err)
     return true;
 }
 
-/* An empty text is none. Yours. */
+/* An empty text counts as absent. Owned by the caller. */
 static char *take(const cJSON *status, const char *key)
 {
     const char *text = json_str(status, key, "");

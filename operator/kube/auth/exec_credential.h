@@ -15,8 +15,8 @@ struct exec_credential { /* owned; a token, or a certificate with its key, or bo
 };
 
 bool exec_credential_knows_version(const char *api_version);
-/* The text of KUBERNETES_EXEC_INFO, yours. cluster: description for the plugin, or NULL. Nobody is there to
- * be asked by the plugin. */
+/* The text of KUBERNETES_EXEC_INFO, owned by the caller. cluster: description for the plugin, or NULL. The
+ * plugin is not interactive. */
 char *exec_credential_request(const char *api_version, const cJSON *cluster);
 MUST_USE bool exec_credential_parse(struct slice text, const char *api_version, struct exec_credential *ret,
                                     struct err *err);

@@ -1,6 +1,6 @@
-/* A credential plugin: the program that a kubeconfig names under users[].user.exec, as those of clouds do. It
- * is run with nobody to ask, and the caller waits for it: only the verbs of ipu-operator do that, never the
- * operator, whose lease cannot wait. */
+/* A credential plugin: the program that a kubeconfig names under users[].user.exec, as clouds provide. It
+ * runs non-interactively and blocks the caller: only the verbs of ipu-operator use it, never the operator,
+ * whose lease must be renewed. */
 #pragma once
 
 #include "base/core/err.h"
@@ -9,8 +9,9 @@
 
 struct exec_plugin;
 
-/* exec: as in the kubeconfig, whose folder relative commands are looked for in. cluster: what it is told if
- * it asks for it (provideClusterInfo), borrowed for the call. NULL with ERR_INVALID: it cannot be used. */
+/* exec: as in the kubeconfig, whose folder relative commands are resolved against. cluster: the cluster's
+ * description if it asks for it (provideClusterInfo), borrowed for the call. NULL with ERR_INVALID: it
+ * cannot be used. */
 MUST_USE struct exec_plugin *exec_plugin_new(const cJSON *exec, const char *folder, const cJSON *cluster,
                                              struct err *err);
 void exec_plugin_free(struct exec_plugin *exec_plugin);

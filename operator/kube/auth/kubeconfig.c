@@ -212,7 +212,7 @@ static bool take_token(const struct place *user, struct client_config *ret, stru
     return true;
 }
 
-/* The cluster as kubectl describes it to a plugin that requests it. Yours. */
+/* The cluster as kubectl describes it to a plugin that requests it. Owned by the caller. */
 static cJSON *describe_cluster(const struct place *cluster, const struct client_config *client_config)
 {
     cJSON *info = json_object();

@@ -83,10 +83,11 @@ void kube_set_write_gate(struct kube *kube, kube_gate_fn may_write, void *ctx);
 
 struct kube_call *kube_send(struct kube *kube, const struct kube_request *request, kube_done_fn done,
                             void *ctx);
-void kube_cancel(struct kube_call *call); /* NULL is fine; the call must not have finished */
+void kube_cancel(struct kube_call *call); /* accepts NULL; the call must not have finished */
 
-/* The lease is lost or about to be given back: the gate has let requests pass that wait for a connection,
- * and none of them may leave it after that. All in flight but watches and the lease's end with ERR_IO. */
+/* The lease is lost or about to be released: the gate may have passed requests that still wait for a
+ * connection, and none of them may be sent after that. All requests in flight fail with ERR_IO, except
+ * watches and the lease's own. */
 void kube_abort(struct kube *kube);
 
 struct loop *kube_loop(const struct kube *kube);
@@ -98,7 +99,8 @@ struct kube_counter {
     const char *resource;
     uint64_t sent; /* repetitions included */
     uint64_t failed;
-    struct openmetrics_histogram durations; /* from the bytes' leaving to the answer; none of watches */
+    struct openmetrics_histogram
+        durations; /* from the request's bytes being sent to the response; not for watches */
 };
 size_t kube_counters(const struct kube *kube, const struct kube_counter **ret);
 uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource); /* NULL: any */

@@ -1,6 +1,5 @@
-/* What the API server said when it refused: a metav1.Status turned into an error kind that tells the caller
- * what to do next, and into one text that tells the user everything (each cause with its field path). Pure.
- */
+/* The API server's rejection: a metav1.Status turned into an error kind for the caller, and into one text
+ * with everything for the user (each cause with its field path). Pure. */
 #pragma once
 
 #include <stdint.h>

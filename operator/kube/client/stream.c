@@ -33,7 +33,7 @@ static bool on_bytes(void *ctx, int status, const char *bytes, size_t len)
 static void read_refusal(const struct http_response *http, struct err *ret_err, int64_t *ret_retry_after_ms)
 {
     struct err not_json = {0};
-    AUTO(json) cJSON *body = json_parse(http->body, &not_json); /* NULL: the HTTP status alone tells */
+    AUTO(json) cJSON *body = json_parse(http->body, &not_json); /* NULL: only the HTTP status is known */
     struct kube_status status;
 
     kube_status_read(http->status, body, http->retry_after_ms, &status);

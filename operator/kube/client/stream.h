@@ -22,4 +22,4 @@ struct stream_request {
 /* Callbacks run from the loop, never from inside stream_open; after on_end, or after stream_close, it is
  * gone. */
 struct stream *stream_open(struct kube *kube, const struct stream_request *request);
-void stream_close(struct stream *stream); /* NULL is fine; not from on_bytes: return false there */
+void stream_close(struct stream *stream); /* accepts NULL; not from on_bytes: return false there */

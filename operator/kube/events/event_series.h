@@ -34,7 +34,7 @@ void series_free(struct series_table *table);
 struct event_occurrence {
     const char *key;
     const char *uid; /* of the object that it is about */
-    bool is_warning; /* it gets a place in a full table, that of the quietest one */
+    bool is_warning; /* gets a slot in a full table, that of the event that was idle longest */
     int64_t now_ms;
     int64_t wall_micros;
 };

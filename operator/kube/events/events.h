@@ -1,7 +1,6 @@
-/* Events for people (events.k8s.io/v1) in the namespace of the object they regard. Never blocks and never
- * fails: what cannot be sent is dropped and counted. The same thing event_occurrence again becomes a series
- * on the same Event object, written at most once in a while; each object has a bucket of 25 events that
- * refills by one in five minutes. */
+/* Events (events.k8s.io/v1) in the namespace of the object they regard. Never blocks and never fails: what
+ * cannot be sent is dropped and counted. A repeated event becomes a series on the same Event object, written
+ * at a limited rate; each object has a bucket of 25 events that refills by one in five minutes. */
 #pragma once
 
 #include <stdint.h>

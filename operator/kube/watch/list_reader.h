@@ -29,5 +29,6 @@ void list_reader_release(struct list_reader *list_reader);
 /* ERR_INVALID: not a list, or something larger than its cap. */
 MUST_USE bool list_reader_feed(struct list_reader *list_reader, const char *bytes, size_t len,
                                list_reader_fn fn, void *ctx, struct err *err);
-/* After the last byte: the envelope as a tree (yours). ERR_INVALID when the document is not complete. */
+/* After the last byte: the envelope as a tree (owned by the caller). ERR_INVALID if the document is not
+ * complete. */
 MUST_USE cJSON *list_reader_end(struct list_reader *list_reader, struct err *err);

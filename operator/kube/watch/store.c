@@ -13,7 +13,7 @@ struct entry {
     struct bucket *bucket; /* NULL: not indexed */
     struct entry *bucket_prev, *bucket_next;
     unsigned seen;   /* the listing that last showed it */
-    unsigned uid_at; /* where the uid stands in names */
+    unsigned uid_at; /* length of the names up to the uid */
     char names[];    /* the key, and the uid */
 };
 
@@ -40,7 +40,7 @@ struct store *store_new(const struct store_options *options)
     struct store *store = NEW(struct store);
 
     store->options = *options;
-    store->by_key.borrows_keys = true; /* they stand in the entries */
+    store->by_key.borrows_keys = true; /* stored in the entries */
     return store;
 }
 

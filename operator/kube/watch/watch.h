@@ -31,7 +31,7 @@ struct watch_options {
     const char *(*index_key)(const void *view); /* e.g. the owner's uid, borrowed from the view; NULL: none */
 
     void (*on_change)(void *ctx, const struct store_change *change);
-    void (*on_synced)(void *ctx); /* once: everything that existed is in the store. NULL is fine */
+    void (*on_synced)(void *ctx); /* once: everything that existed is in the store. accepts NULL */
     void *ctx;
 
     int64_t silence_ms; /* a connection without a byte for so long is dead; 0: 90 s (bookmarks come each

@@ -1,8 +1,9 @@
-/* What a list-watch does next. Pure: it is told what arrived (an event of the stream, the end of a page, the
- * end of a request) and answers what to do to the store and when to ask again; time and dice are arguments.
+/* The next step of a list-watch. Pure: it receives what arrived (an event of the stream, the end of a page,
+ * the end of a request) and returns what to do to the store and when to send the next request; time and
+ * jitter are arguments.
  *
- * A position is the resource version after which nothing was missed. It is lost only when the server says
- * that it expired; until then every trouble is answered by asking again from there, without a list. */
+ * A position is the resource version after which nothing was missed. It is lost only if the server says that
+ * it expired; until then every failure is followed by a new request from there, without a list. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,7 +31,7 @@ struct watch_state {
     bool is_stream_refused;
     bool needs_full_list;    /* pages expired under us: the next list comes in one piece */
     bool is_renewed;         /* the credentials were read again for this 401 */
-    bool was_silent;         /* what stands in between may answer without the server */
+    bool was_silent;         /* a proxy may answer without the server */
     bool is_long;            /* this request may last minutes */
     bool supports_bookmarks; /* this request does, or the last one did to its end */
     unsigned stream_failures;
@@ -43,7 +44,8 @@ struct watch_state {
 
 enum watch_input_kind {
     WATCH_INPUT_SEND,    /* the time to ask has come: fills nothing but the state */
-    WATCH_INPUT_SETTLED, /* a good answer began some seconds ago and goes on, with or without an event */
+    WATCH_INPUT_SETTLED, /* a successful response started some seconds ago and continues, with or without an
+                            event */
     WATCH_INPUT_EVENT,   /* object: one event of the stream */
     WATCH_INPUT_PAGE,    /* object: the envelope of a complete page */
     WATCH_INPUT_CLOSED,  /* the request is over; err: ERR_NONE after a complete 200 */

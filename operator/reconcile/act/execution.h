@@ -34,7 +34,7 @@ struct job_cache *
 execution_job_cache(const struct execution *execution); /* NULL when the job is gone and its cache freed */
 /* NULL when the job is gone, or has changed since the plan was made. */
 const struct job *execution_job(const struct execution *execution);
-char *execution_ns(const struct execution *execution); /* the job's namespace, yours */
+char *execution_ns(const struct execution *execution); /* the job's namespace, owned by the caller */
 /* The op is moved in. Everything in http is copied. */
 void execution_send(struct execution *execution, struct op *op, const struct kube_request *http,
                     kube_done_fn done);

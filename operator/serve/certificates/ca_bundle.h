@@ -20,16 +20,17 @@ struct ca_bundle_others {
     int64_t since_s; /* unchanged since; 0: there are none */
 };
 
-/* What is to stand in place of `now_there` (PEM; what is no certificate, or has ended, goes), or NULL when it
- * may stay as it is; yours. `own`: PEM of CAs, whose ended ones are left out; with none that lives nothing
- * changes. others: what was seen last, and is seen now. */
+/* The bundle that has to replace `now_there` (PEM; anything that is not a certificate, or has expired, is
+ * removed), or NULL if it can stay; owned by the caller. `own`: PEM of CAs, without expired ones; if none is
+ * valid nothing changes. others: what was seen last, and is seen now. */
 char *ca_bundle_next(const char *now_there, const char *own, int64_t now_s, struct ca_bundle_others *others);
 
-/* What tells `webhooks`, the list of one configuration or NULL, to trust `own`: a JSON patch, empty when they
- * do; yours. others: one for each, none for those that are not there. */
+/* The JSON patch that makes `webhooks`, the list of one configuration or NULL, trust `own`; empty if they
+ * do; owned by the caller. others: one for each, none for missing ones. */
 cJSON *ca_bundle_patch(const cJSON *webhooks, const char *own, int64_t now_s,
                        struct ca_bundle_others others[CA_BUNDLE_WEBHOOKS_MAX]);
 /* How long until the first of these others go, no less than a second; INT64_MAX: there are none. */
 int64_t ca_bundle_next_expiry_ms(const struct ca_bundle_others others[CA_BUNDLE_WEBHOOKS_MAX], int64_t now_s);
-/* Joins PEM texts, whether or not the first ends with a line break; NULL is none. Yours. */
+/* Joins PEM texts, whether or not the first ends with a newline; NULL counts as empty. Owned by the caller.
+ */
 char *ca_bundle_join(const char *first, const char *second);

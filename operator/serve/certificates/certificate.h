@@ -22,8 +22,7 @@ struct certificate {
 
 /* For these DNS names and addresses. `old_ca` is what was trusted before, or NULL. */
 void certificate_make(const struct strv *names, int64_t now_s, const char *old_ca, struct certificate *ret);
-/* NULL when it can be served with now and, unless it is somebody else's to renew, is not due; else why not.
- */
+/* NULL if it can be used now and, unless another program renews it, is not due for renewal; else why not. */
 const char *certificate_problem(const struct certificate *certificate, const struct strv *names,
                                 bool is_given, int64_t now_s);
 /* Expiration time in Unix seconds; 0 when it cannot be read. */

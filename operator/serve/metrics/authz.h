@@ -22,7 +22,7 @@ enum authz_verdict {
 /* What follows "Bearer " in the header; NULL: there is no token in it. Borrowed. */
 const char *authz_bearer_token(const char *authorization);
 
-/* Yours. */
+/* Owned by the caller. */
 cJSON *authz_token_review(const char *token);
 cJSON *authz_subject_review(const cJSON *user, const char *path);
 /* status.user of an answered TokenReview, borrowed; NULL: not authenticated. */

@@ -19,7 +19,7 @@ struct pages_options {
     /* NULL when well; else one sentence that says what is wrong. */
     const char *(*is_well)(void *ctx);
     const char *(*is_ready)(void *ctx);
-    /* What /readyz adds to either answer; NULL: nothing. Yours. */
+    /* An addition to the body of /readyz; NULL: none. Owned by the caller. */
     char *(*remark)(void *ctx);
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
     cJSON *(*queue)(void *ctx);

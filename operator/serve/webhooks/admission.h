@@ -32,7 +32,7 @@ struct admission {
 MUST_USE bool admission_read(struct slice body, struct admission *ret, struct err *err);
 /* Beside others that are being judged and have this weight together: ERR_BUSY when it is too much. */
 MUST_USE bool admission_fits(const struct admission *admission, size_t others, struct err *err);
-/* The answer to what is not judged, for one of these reasons: a Status; yours. */
+/* The response to a request that is not reviewed, for one of these reasons: a Status; owned by the caller. */
 char *admission_reject_unread(const struct err *why, int *ret_http_status);
 void admission_release(struct admission *admission);
 
@@ -41,30 +41,30 @@ static inline void admission_auto(struct admission *admission)
     admission_release(admission);
 }
 
-/* The mutating webhook's answer; yours. */
+/* The mutating webhook's response; owned by the caller. */
 char *admission_mutate(const struct admission *admission);
 
-/* "namespace/name" for the log; with "*" where the API server is to complete the name. Yours. */
+/* "namespace/name" for the log; with "*" where the API server will complete the name. Owned by the caller. */
 char *admission_job(const struct admission *admission);
 
 /* False: to be allowed as it is. */
 bool admission_needs_validation(const struct admission *admission);
-/* Everything that is wrong with it as far as we can tell. */
+/* Every mistake that can be found here. */
 void admission_validate(const struct admission *admission, struct strv *problems);
 
 /* Pods that the API server is asked about: the workers', and their launcher's where spec.launcher says
  * something about it, as the two templates make it. */
 enum admission_pods { ADMISSION_WORKERS, ADMISSION_LAUNCHER, ADMISSION_PODS };
 
-/* The PodTemplate that tells what the API server thinks of such pods, when dry-run; NULL when there are none
- * of them, or when they are as they were. Yours. */
+/* The PodTemplate whose dry-run shows whether the API server would accept such pods; NULL if there are none
+ * of them, or if they are unchanged. Owned by the caller. */
 cJSON *admission_pod_template(const struct admission *admission, enum admission_pods pods);
-/* What its answer, a Status, holds against that template; first of the workers' one, because what a launcher
- * takes over from there is not told twice. */
+/* The errors in its response, a Status, about that template; the workers' one comes first, because what a
+ * launcher inherits is not reported twice. */
 void admission_add_refusal(const struct admission *admission, enum admission_pods pods, const cJSON *template,
                            const cJSON *status, struct strv *problems);
 /* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
 bool admission_is_about_unknown_fields(const cJSON *status);
-/* The validating webhook's answer: allowed without problems, with what operator/api/job/warnings.h has to
- * say; yours. */
+/* The validating webhook's response: allowed without problems, with the warnings of
+ * operator/api/job/warnings.h; owned by the caller. */
 char *admission_verdict(const struct admission *admission, const struct strv *problems);

@@ -4,7 +4,7 @@
 
 #include "base/doc/json.h"
 
-/* What `status` says of a value of the wrong type, as a Status with a cause for each such value; they go from
- * the PodTemplate that was asked about, so that it can be asked about the rest. NULL: there are none. Yours.
- */
+/* What `status` says of values of a wrong type, as a Status with a cause for each such value; they are
+ * removed from the submitted PodTemplate, so that the rest can be submitted again. NULL: there are none.
+ * Owned by the caller. */
 cJSON *type_errors_remove(cJSON *pods, const cJSON *status);

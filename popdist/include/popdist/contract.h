@@ -1,8 +1,9 @@
-/* The names of the environment variables between whoever starts a distributed program (the in-pod launcher,
- * poprun) and PopDist in that program. Only launchers write them and only PopDist reads them; other products
- * (PaddlePaddle, popxl) read them too, so names and meanings never change. Words only: nothing here needs to
- * be linked. The numbers are decimal; how many instances there are and which one a process is are not passed
- * but follow from the replicas: instances = total / local, instance = offset / local. */
+/* The names of the environment variables between the program that starts a distributed run (the in-pod
+ * launcher, poprun) and PopDist in the started program. Only launchers write them and only PopDist reads
+ * them; other products (PaddlePaddle, popxl) read them too, so names and meanings never change. Constants
+ * only: nothing here needs to be linked. The numbers are decimal; the number of instances and the index of a
+ * process are not passed but follow from the replicas: instances = total / local, instance = offset / local.
+ */
 #ifndef POPDIST_CONTRACT_H
 #define POPDIST_CONTRACT_H
 
@@ -13,9 +14,9 @@
 #define POPDIST_ENV_NUM_LOCAL_REPLICAS "POPDIST_NUM_LOCAL_REPLICAS"
 /* "1": every instance has the same number of replicas; "0": instance index and count are not defined. */
 #define POPDIST_ENV_UNIFORM_REPLICAS_PER_INSTANCE "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE"
-/* The device that the launcher attached as parent; absent when it attached none. */
+/* The device that the launcher attached as parent; absent if it attached none. */
 #define POPDIST_ENV_NODE_DEVICE_ID "POPDIST_NODE_DEVICE_ID"
-/* Directories; absent when the feature is off. */
+/* Directories; absent if the feature is off. */
 #define POPDIST_ENV_EXECUTABLE_CACHE_PATH "POPDIST_EXECUTABLE_CACHE_PATH"
 #define POPDIST_ENV_AUTOREPORT_DIRECTORY "POPDIST_AUTOREPORT_DIRECTORY"
 /* Index of this instance's first replica among all. */

@@ -1,12 +1,12 @@
-/* PopDist: what a training program asks about its place among the instances of a distributed run, and
- * collective operations between those instances on host memory.
+/* PopDist: the place of a training program among the instances of a distributed run, and collective
+ * operations between those instances on host memory.
  *
  * The queries read the environment that poprun or ipu-launch has set (popdist/contract.h names it) and need
  * neither MPI nor popdist_init(). Without such an environment they answer for a program that runs alone.
  *
  * The library never prints, never ends the process and never aborts. Every call that may fail returns a
  * status, and writes a sentence into *error; error is always the last argument and may be NULL. Results are
- * untouched on failure. All functions may be called from any thread.
+ * unchanged on failure. All functions may be called from any thread.
  *
  * What is in this header keeps its meaning within one major version of the library. */
 #ifndef POPDIST_POPDIST_H
@@ -28,9 +28,9 @@ extern "C" {
 
 enum popdist_status {
     POPDIST_OK = 0,
-    POPDIST_INVALID = 1,     /* an argument or a variable of the environment makes no sense */
+    POPDIST_INVALID = 1,     /* an argument or a variable of the environment is invalid */
     POPDIST_MISUSE = 2,      /* the calls came in the wrong order */
-    POPDIST_MISMATCH = 3,    /* the instances do not agree about the operation */
+    POPDIST_MISMATCH = 3,    /* the instances disagree about the operation */
     POPDIST_TIMEOUT = 4,     /* an instance did not take part in time */
     POPDIST_BROKEN = 5,      /* communication failed; no further collective operation is possible */
     POPDIST_UNAVAILABLE = 6, /* the backend's library cannot be loaded, or it cannot start */
@@ -41,7 +41,7 @@ enum popdist_status {
 
 struct popdist_error {
     enum popdist_status status;
-    char text[POPDIST_ERROR_MAX]; /* one or more sentences, no newline at the end */
+    char text[POPDIST_ERROR_MAX]; /* one or more sentences, without a newline at the end */
 };
 
 /* Queries. */
@@ -53,47 +53,48 @@ POPDIST_API enum popdist_status popdist_num_local_replicas(uint32_t *ret, struct
 POPDIST_API enum popdist_status popdist_num_ipus_per_replica(uint32_t *ret, struct popdist_error *error);
 /* Index of this instance's first replica among those of all instances. */
 POPDIST_API enum popdist_status popdist_replica_index_offset(uint32_t *ret, struct popdist_error *error);
-/* These two are defined only when every instance has the same number of replicas. */
+/* These two are defined only if every instance has the same number of replicas. */
 POPDIST_API enum popdist_status popdist_num_instances(uint32_t *ret, struct popdist_error *error);
 POPDIST_API enum popdist_status popdist_instance_index(uint32_t *ret, struct popdist_error *error);
 /* Index of this instance among those on its host. */
 POPDIST_API enum popdist_status popdist_local_instance_index(uint32_t *ret, struct popdist_error *error);
-/* False when the environment says how many IPUs a replica has, and says another number. */
+/* False if the environment has a different number of IPUs per replica. */
 POPDIST_API enum popdist_status popdist_check_num_ipus_per_replica(uint32_t ipus, bool *ret,
                                                                    struct popdist_error *error);
-/* The device of this instance. 0 IPUs per replica means: as the environment says. */
+/* The device of this instance. 0 IPUs per replica: the number in the environment. */
 POPDIST_API enum popdist_status popdist_device_id(uint32_t ipus_per_replica, uint32_t *ret,
                                                   struct popdist_error *error);
-/* The directory for compiled executables, or NULL when caching is off. Belongs to the environment. */
+/* The directory for compiled executables, or NULL if caching is off. Owned by the environment. */
 POPDIST_API const char *popdist_executable_cache_path(void);
 
-/* Profiling as poprun --autoreport-dir asks for it. *enable_all: autoReport.all must be set as well, because
- * POPLAR_ENGINE_OPTIONS says nothing about reports. Writes this instance's directory into directory (empty
- * when there is nothing to set), and creates it unless POPLAR_ENGINE_OPTIONS switches all reports off. */
+/* Profiling as requested with poprun --autoreport-dir. *enable_all: autoReport.all must be set as well,
+ * because POPLAR_ENGINE_OPTIONS does not mention reports. Writes this instance's directory into directory
+ * (empty if there is nothing to set), and creates it unless POPLAR_ENGINE_OPTIONS switches all reports off.
+ */
 POPDIST_API enum popdist_status popdist_autoreport(char *directory, size_t size, bool *enable_all,
                                                    struct popdist_error *error);
 
 /* The backend carries messages between instances. Register, initialise, finalise, each once and in this
  * order; anything else is POPDIST_MISUSE. */
 
-/* Open MPI; for a program that runs alone, one that needs no library. */
+/* Open MPI; for a program that runs alone, a backend that needs no library. */
 POPDIST_API enum popdist_status popdist_register_default_backend(struct popdist_error *error);
 /* A library that exports popdist_backend (popdist/backend.h). */
 POPDIST_API enum popdist_status popdist_register_backend(const char *path, struct popdist_error *error);
 POPDIST_API enum popdist_status popdist_initialize_backend(struct popdist_error *error);
 POPDIST_API bool popdist_is_backend_initialized(void);
-/* Waits until all instances have come here, as MPI_Finalize does. */
+/* Waits until all instances have called it, like MPI_Finalize. */
 POPDIST_API enum popdist_status popdist_finalize_backend(struct popdist_error *error);
 /* Registers the default backend and initialises it. */
 POPDIST_API enum popdist_status popdist_init(struct popdist_error *error);
-/* How many instances the backend connects, and which one this is. */
+/* How many instances the backend connects, and the index of this one. */
 POPDIST_API enum popdist_status popdist_backend_place(uint32_t *ret_instances, uint32_t *ret_index,
                                                       struct popdist_error *error);
 
 /* Collective operations: each instance of a communicator makes the call with the same key and layout.
  * Operations are matched by key, not by order: any order, any thread, several at a time. Each waits for the
- * others at most popdist_timeout_ms(); what it needs after that counts from the last byte that moved. A
- * program that runs alone may call them without a backend: each is among one then. */
+ * others for at most popdist_timeout_ms(); after that, the same limit applies from the last byte that was
+ * transferred. A program that runs alone may call them without a backend: each has one participant then. */
 
 enum popdist_type {
     POPDIST_HALF = 0,
@@ -107,12 +108,12 @@ enum popdist_type {
     POPDIST_UINT16 = 8,
     POPDIST_UINT32 = 9,
     POPDIST_UINT64 = 10,
-    POPDIST_BOOL = 11 /* one byte; the sum is true when any is true */
+    POPDIST_BOOL = 11 /* one byte; the sum is true if any is true */
 };
 
-#define POPDIST_KEY_MAX 1024 /* bytes of a key; likewise of a communicator's name */
+#define POPDIST_KEY_MAX 1024 /* bytes of a key, and of a communicator's name */
 
-/* Bytes of one element; 0 for no type. */
+/* Bytes of one element; 0 for an unknown type. */
 POPDIST_API size_t popdist_type_size(enum popdist_type type);
 POPDIST_API const char *popdist_type_name(enum popdist_type type);
 
@@ -121,8 +122,9 @@ POPDIST_API const char *popdist_default_communicator_id(void);
 /* All instances call it with the same arguments. */
 POPDIST_API enum popdist_status popdist_register_communicator(const uint32_t *participants, size_t count,
                                                               const char *id, struct popdist_error *error);
-/* From now on this thread's collectives that name no communicator are among these instances, of whom this is
- * one. None (count 0) means all instances again. Unlike a registration it is this instance's own affair. */
+/* From now on this thread's collectives without a communicator are among these instances, which must include
+ * this one. None (count 0) means all instances again. Unlike a registration, it only concerns this instance.
+ */
 POPDIST_API enum popdist_status popdist_use_instances(const uint32_t *participants, size_t count,
                                                       struct popdist_error *error);
 
@@ -130,14 +132,13 @@ POPDIST_API enum popdist_status popdist_use_instances(const uint32_t *participan
  * among the thread's instances. root counts the participants in ascending order, from 0. */
 POPDIST_API enum popdist_status popdist_broadcast(void *data, size_t count, enum popdist_type type,
                                                   uint32_t root, const char *id, struct popdist_error *error);
-/* How many take part in this thread's operations with this id. */
+/* How many instances take part in this thread's operations with this id. */
 POPDIST_API enum popdist_status popdist_num_participants(const char *id, uint32_t *ret,
                                                          struct popdist_error *error);
 /* In place; every instance gets the same bits. */
 POPDIST_API enum popdist_status popdist_all_reduce_sum(void *data, size_t count, enum popdist_type type,
                                                        const char *id, struct popdist_error *error);
-/* out holds count elements of each participant. in may be NULL: this instance's part stands in out already.
- */
+/* out has count elements for each participant. in may be NULL: this instance's part is in out already. */
 POPDIST_API enum popdist_status popdist_all_gather(const void *in, void *out, size_t count,
                                                    enum popdist_type type, const char *id,
                                                    struct popdist_error *error);
@@ -147,7 +148,7 @@ POPDIST_API enum popdist_status popdist_synchronize(const char *id, struct popdi
 POPDIST_API enum popdist_status popdist_synchronize_for(const char *id, int64_t timeout_ms,
                                                         struct popdist_error *error);
 
-/* Before anything else it is 30 s, or the seconds in POPDIST_COLLECTIVE_TIMEOUT. */
+/* The initial value is 30 s, or the seconds in POPDIST_COLLECTIVE_TIMEOUT. */
 POPDIST_API enum popdist_status popdist_timeout_ms(int64_t *ret, struct popdist_error *error);
 POPDIST_API enum popdist_status popdist_set_timeout_ms(int64_t timeout_ms, struct popdist_error *error);
 

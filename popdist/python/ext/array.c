@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* DLPack: what its version 1 and the one before it, without a version, have in common. */
+/* DLPack: the common part of its version 1 and the unversioned one before. */
 struct dl_tensor {
     void *data;
     int32_t device_type, device_id;
@@ -14,7 +14,7 @@ struct dl_tensor {
     uint64_t byte_offset;
 };
 
-/* Version 1 can also say that the tensor must not be written. */
+/* Version 1 can also mark the tensor as read-only. */
 struct dl_versioned {
     uint32_t major, minor;
     void *manager;
@@ -59,7 +59,7 @@ static int float_type(size_t size, enum popdist_type *ret)
     return 1;
 }
 
-/* The struct module's letters; sizes are the buffer's own, since they depend on the first letter. */
+/* The struct module's letters; sizes are the buffer's own, because they depend on the first letter. */
 static int type_of_format(const char *format, size_t size, enum popdist_type *ret)
 {
     const char *at = format ? format : "B";
@@ -153,7 +153,7 @@ static int read_tensor(const struct dl_tensor *tensor, struct array *ret)
     return 1;
 }
 
-/* Those who know version 1 are asked for it; the others do not know the question. */
+/* Version 1 is requested with max_version; older implementations do not accept the argument. */
 static PyObject *ask_for_tensor(PyObject *object)
 {
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *none = PyTuple_New(0);
@@ -203,7 +203,7 @@ static int take_tensor(PyObject *object, int writable, struct array *ret)
     else
         tensor = PyCapsule_GetPointer(capsule, DL_NAME);
     if (!tensor || !read_tensor(tensor, ret)) {
-        /* Nobody has taken the tensor, so the capsule frees it. */
+        /* The tensor was not consumed, so the capsule frees it. */
         Py_DECREF(capsule);
         return 0;
     }
@@ -235,6 +235,6 @@ void array_release(struct array *array)
 {
     if (array->buffer.obj)
         PyBuffer_Release(&array->buffer);
-    /* The capsule's destructor frees the tensor, since it still has its first name. */
+    /* The capsule's destructor frees the tensor, because it still has its first name. */
     Py_CLEAR(array->capsule);
 }

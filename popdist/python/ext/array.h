@@ -14,8 +14,8 @@ struct array {
     PyObject *capsule; /* of __dlpack__, or NULL */
 };
 
-/* False with a Python exception: the object has no such memory, it is not contiguous, its elements are of no
- * type that PopDist knows, or it is read-only and must not be. */
+/* False with a Python exception: the object has no such memory, it is not contiguous, its elements have a
+ * type that PopDist does not support, or it is read-only although it must be writable. */
 int array_take(PyObject *object, int writable, struct array *ret);
 void array_release(struct array *array);
 

@@ -109,7 +109,7 @@ static PyObject *backend_place(PyObject *self, PyObject *nothing)
                   : Py_BuildValue("(kk)", (unsigned long)instances, (unsigned long)index);
 }
 
-/* For "O&": a number that is too small or too large is an error, where "I" cuts it to 32 bits. */
+/* For "O&": a number that is too small or too large is an error, where "I" truncates it to 32 bits. */
 static int to_uint32(PyObject *object, void *ret)
 {
     PyObject *index = PyNumber_Index(object);
@@ -364,7 +364,7 @@ static PyObject *set_timeout(PyObject *self, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "a time limit must be a positive number of seconds");
         return NULL;
     }
-    /* Less than a millisecond still is a limit. */
+    /* Less than a millisecond still counts as a limit. */
     return none_or_raise(popdist_set_timeout_ms(seconds < 0.001 ? 1 : (int64_t)(seconds * 1000), &error),
                          &error);
 }

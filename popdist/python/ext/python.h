@@ -1,8 +1,8 @@
-/* Python's limited API, and the buffer protocol, which came into it with 3.11 as it had been since 3.3. */
+/* Python's limited API, and the buffer protocol, which became part of it with 3.11, unchanged since 3.3. */
 #ifndef POPDIST_PYTHON_H
 #define POPDIST_PYTHON_H
 
-/* One wheel for Python 3.8 and all that follow. */
+/* One wheel for Python 3.8 and later. */
 #define Py_LIMITED_API 0x03080000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -33,7 +33,7 @@ int64_t clock_unix_s(void);
 /* host NULL: the world's own. The handle is good until `fn` is called or it is cancelled. */
 struct planned *clock_plan(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx);
 struct planned *clock_plan_timer(int64_t delay_ms, const struct host *host, clock_fn fn, void *ctx);
-void clock_cancel(struct planned *planned); /* NULL is fine */
+void clock_cancel(struct planned *planned); /* accepts NULL */
 bool clock_step(void);                      /* the next thing happens; false: nothing is planned */
 const struct host *clock_host(void);        /* in which it happens; NULL: in none */
 uint64_t clock_steps(void);

@@ -13,6 +13,6 @@ struct podspec_case {
 extern const struct podspec_case podspec_cases[];
 extern const size_t podspec_case_count;
 
-struct job *podspec_case_job(const struct podspec_case *c); /* yours */
+struct job *podspec_case_job(const struct podspec_case *c); /* owned by the caller */
 void podspec_case_set_template(struct job *job, const char *text);
-cJSON *podspec_case_pod(const struct podspec_case *c, const struct job *job); /* yours */
+cJSON *podspec_case_pod(const struct podspec_case *c, const struct job *job); /* owned by the caller */

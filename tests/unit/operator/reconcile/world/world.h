@@ -169,7 +169,7 @@ static inline void world_auto(struct world **w)
 }
 
 uint64_t world_roll(struct world *w, uint64_t sides);
-cJSON *world_job(const struct world *w);         /* as the API server would send it; yours */
+cJSON *world_job(const struct world *w);         /* as the API server would send it; owned by the caller */
 cJSON *world_pod_object(const struct wpod *pod); /* likewise */
 int64_t world_unix_s(const struct world *w);
 struct wpod *world_pod(struct world *w, const char *name); /* the object of that name; NULL: none */
