@@ -293,7 +293,7 @@ def test_a_job_that_is_nested_too_deep_is_refused_with_the_reason(webhooks, monk
     monkeypatch.setattr(json, "dumps", lambda body: text)  # which does not go so deep itself
     with pytest.raises(Refused) as refused:
         create(webhooks, {})
-    assert "or nested more than 1000 deep" in refused.value.body["message"]
+    assert "or nested deeper than 1000" in refused.value.body["message"]
 
 
 def test_a_job_of_too_many_values_is_refused_with_their_number(webhooks):

@@ -37,9 +37,9 @@ def test_suspend_and_resume(operator, vipu):
     job.wait_released()
     assert vipu.partitions() == {} and "startTime" not in asleep
     for kind, status in (("Suspended", "True"), ("Running", "False")):
+        until(lambda kind=kind: "uspended" in job.condition(kind)["message"], "the message of a suspended job")
         condition = job.condition(kind)
         assert condition["status"] == status and condition["lastTransitionTime"] > first["lastReconcileTime"]
-        assert "uspended" in condition["message"]
     suspend(job, False)
     job.wait("Running", "Running")
     assert job.condition("Suspended")["status"] == "False"
