@@ -190,7 +190,7 @@ def take_over_the_vendors(stack, team, migrate):
     kube.wait_for("the operator sees them",
                   lambda: {*partitions, "left-behind"} <= set(stack.system(*verb, "partitions").split()), 90)
     refused = stack.system.attempt(*verb, "release", partitions[1])
-    assert refused.returncode != 0 and "pod lifecycle/runs-worker-0 may use it" in refused.stderr
+    assert refused.returncode != 0 and "pod lifecycle/runs-worker-0 may be using this partition" in refused.stderr
     migrate("release", NAME="ended")
     assert team.get("ipujob", "ended") is None and partitions[0] not in stack.partitions()
     migrate("give back", PARTITION="left-behind")
