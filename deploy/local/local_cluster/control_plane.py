@@ -149,13 +149,18 @@ class ControlPlane:
 
     def _controller_manager_options(self) -> list[str]:
         kubeconfig = self.kubeconfig_for("kube-controller-manager", "system:kube-controller-manager")
-        authority = self.authority.pair
         return self._worker_options(kubeconfig, self.addresses.controller_manager_port) + [
-            "--use-service-account-credentials", f"--root-ca-file={authority.certificate}",
+            "--use-service-account-credentials", f"--root-ca-file={self.authority.pair.certificate}",
             f"--service-account-private-key-file={self.authority.service_account_key}",
-            f"--cluster-signing-cert-file={authority.certificate}", f"--cluster-signing-key-file={authority.key}",
-            *SCALES_SOON, *self._patience_with_nodes(),
+            *SCALES_SOON, *self._patience_with_nodes(), *self._signing_options(),
         ]
+
+    def _signing_options(self) -> list[str]:
+        """Only kubelets request certificates. Each of the four signers takes one of the 128 inotify instances that Linux
+        grants a user, so without nodes there are none."""
+        signer = self.authority.pair
+        options = [f"--cluster-signing-cert-file={signer.certificate}", f"--cluster-signing-key-file={signer.key}"]
+        return options if self.nodes else []
 
     def _patience_with_nodes(self) -> list[str]:
         if self.nodes == 0:
