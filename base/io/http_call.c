@@ -64,7 +64,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
     size_t len = size * count;
     bool ends_head = len == 2 && memcmp(bytes, "\r\n", 2) == 0;
 
-    call->heard_ms = loop_clock_ms();
+    call->last_read_ms = loop_clock_ms();
     call->header_bytes += len;
     if (call->on_head && ends_head && is_success(call))
         call->on_head(call->ctx);
@@ -79,7 +79,7 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *ctx)
     struct http_call *call = ctx;
     size_t len = size * count;
 
-    call->heard_ms = loop_clock_ms();
+    call->last_read_ms = loop_clock_ms();
     if (call->cancelled)
         return CURL_WRITEFUNC_ERROR;
     if (call->on_bytes && is_success(call)) {
@@ -251,7 +251,7 @@ struct http_call *http_call_new(struct http_client *http, const struct http_sett
     call->on_bytes = request->on_bytes;
     call->on_done = request->on_done;
     call->ctx = request->ctx;
-    call->silence_ms = request->silence_ms;
+    call->idle_timeout_ms = request->idle_timeout_ms;
     set_callbacks(call);
     set_transport(call->easy, settings);
     set_url(call, settings, request->url);
@@ -264,7 +264,7 @@ struct http_call *http_call_new(struct http_client *http, const struct http_sett
 
 void http_call_free(struct http_call *call)
 {
-    loop_timer_stop(&call->silence);
+    loop_timer_stop(&call->idle);
     curl_easy_cleanup(call->easy);
     curl_slist_free_all(call->headers);
     curl_slist_free_all(call->connect_to);

@@ -39,10 +39,10 @@ struct http_call {
     http_done_fn on_done;
     void *ctx;
 
-    struct loop_timer silence;
-    int64_t silence_ms;
+    struct loop_timer idle;
+    int64_t idle_timeout_ms;
     int64_t started_ms;
-    int64_t heard_ms;
+    int64_t last_read_ms;
 };
 
 /* Never fails: for a request that cannot be sent, call->err is set. */

@@ -71,7 +71,7 @@ static void detach(struct http_call *call)
     struct http_client *http = call->http;
 
     assert(!http->inside);
-    loop_timer_stop(&call->silence);
+    loop_timer_stop(&call->idle);
     if (call->list == &http->running) {
         http->inside++;
         (void)curl_multi_remove_handle(http->multi, call->easy);
@@ -110,16 +110,16 @@ static void fail_next_turn(struct http_client *http, struct http_call *call)
     loop_timer_start(http->loop, &http->turn, 0, on_turn);
 }
 
-static void on_silence(struct loop_timer *timer)
+static void on_idle_timeout(struct loop_timer *timer)
 {
-    struct http_call *call = CONTAINER_OF(timer, struct http_call, silence);
-    int64_t left = call->heard_ms + call->silence_ms - loop_clock_ms();
+    struct http_call *call = CONTAINER_OF(timer, struct http_call, idle);
+    int64_t left = call->last_read_ms + call->idle_timeout_ms - loop_clock_ms();
 
     if (left > 0) {
-        loop_timer_start(call->http->loop, timer, left, on_silence);
+        loop_timer_start(call->http->loop, timer, left, on_idle_timeout);
         return;
     }
-    err_set(&call->err, ERR_TIMEOUT, "no data received for %lld ms", (long long)call->silence_ms);
+    err_set(&call->err, ERR_TIMEOUT, "no data received for %lld ms", (long long)call->idle_timeout_ms);
     finish(call);
 }
 
@@ -129,9 +129,9 @@ static void start(struct http_call *call)
 
     list_remove(call);
     list_add(&http->running, call);
-    call->started_ms = call->heard_ms = loop_clock_ms();
-    if (call->silence_ms > 0)
-        loop_timer_start(http->loop, &call->silence, call->silence_ms, on_silence);
+    call->started_ms = call->last_read_ms = loop_clock_ms();
+    if (call->idle_timeout_ms > 0)
+        loop_timer_start(http->loop, &call->idle, call->idle_timeout_ms, on_idle_timeout);
     http->inside++;
     CURLMcode bad = curl_multi_add_handle(http->multi, call->easy);
     http->inside--;

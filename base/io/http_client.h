@@ -54,8 +54,9 @@ struct http_request {
     struct slice body;          /* copied */
     const char *const *headers; /* more "Name: value" lines, NULL-terminated, or NULL; copied */
     int64_t timeout_ms;         /* whole request; 0: none (streams) */
-    int64_t silence_ms; /* ends with ERR_TIMEOUT if no byte arrives for so long; 0: none. At least 1000 */
-    size_t max_body;    /* of a collected body; 0 means 4 MiB */
+    int64_t
+        idle_timeout_ms; /* ends with ERR_TIMEOUT if no byte arrives for so long; 0: none. At least 1000 */
+    size_t max_body;     /* of a collected body; 0 means 4 MiB */
     void (*on_head)(void *ctx); /* or NULL. Called when a 2xx status and its headers have arrived; the body
                                    may follow much later */
     http_bytes_fn on_bytes;     /* or NULL */

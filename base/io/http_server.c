@@ -49,9 +49,9 @@ static void log_line(int level, const char *line)
     log_debug("the HTTP server's library", KVF("says", "%.*s", (int)strcspn(line, "\n"), line));
 }
 
-static struct lws_context *open_context(struct http_server *http_server)
+static struct lws_context *open_context(struct http_server *server)
 {
-    void *loops[] = {loop_uv(http_server->side.conns.loop)};
+    void *loops[] = {loop_uv(server->side.conns.loop)};
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
         .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
@@ -66,20 +66,20 @@ static struct lws_context *open_context(struct http_server *http_server)
         .pt_serv_buf_size = RECORD_BYTES,
         .timeout_secs = READ_TIMEOUT_S,
         .server_string = "serve", /* may not be empty; the default is the library's name */
-        .user = &http_server->side,
+        .user = &server->side,
     };
 
     lws_set_log_level(LLL_ERR, log_line);
     return lws_create_context(&info);
 }
 
-static struct lws_vhost *open_vhost(struct http_server *http_server,
-                                    const struct http_server_options *options, uint64_t family)
+static struct lws_vhost *open_vhost(struct http_server *server, const struct http_server_options *options,
+                                    uint64_t family)
 {
     struct lws_context_creation_info info = {
         .port = options->port,
         .iface = options->address,
-        .protocols = http_server->protocols,
+        .protocols = server->protocols,
         .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | family,
         .alpn = "http/1.1", /* its HTTP/2 breaks with the Kubernetes API server as a client */
         .keepalive_timeout = IDLE_TIMEOUT_S,
@@ -94,7 +94,7 @@ static struct lws_vhost *open_vhost(struct http_server *http_server,
         info.server_ssl_private_key_mem = options->tls->key;
         info.server_ssl_private_key_mem_len = (unsigned)strlen(options->tls->key);
     }
-    return lws_create_vhost(http_server->context, &info);
+    return lws_create_vhost(server->context, &info);
 }
 
 static void note_poll(uv_handle_t *handle, void *ctx)
@@ -107,61 +107,61 @@ static void note_poll(uv_handle_t *handle, void *ctx)
 
 /* A new context polls one descriptor, the one that wakes it; libuv walks its handles in the order of their
  * creation. */
-static int find_wakeup_fd(const struct http_server *http_server)
+static int find_wakeup_fd(const struct http_server *server)
 {
     int fd = -1;
 
-    uv_walk(loop_uv(http_server->side.conns.loop), note_poll, &fd);
+    uv_walk(loop_uv(server->side.conns.loop), note_poll, &fd);
     return fd;
 }
 
 struct http_server *http_server_new(struct loop *loop, const struct http_server_options *options,
                                     struct err *err)
 {
-    struct http_server *http_server = NEW(struct http_server);
+    struct http_server *server = NEW(struct http_server);
 
-    http_server->side = (struct http_server_shared){.conns = {.loop = loop}, .routes = options->routes};
-    http_server->protocols[0] = (struct lws_protocols){.name = "http", .callback = on_event};
-    http_server->context = open_context(http_server);
-    if (!http_server->context) {
-        mem_free(http_server);
+    server->side = (struct http_server_shared){.conns = {.loop = loop}, .routes = options->routes};
+    server->protocols[0] = (struct lws_protocols){.name = "http", .callback = on_event};
+    server->context = open_context(server);
+    if (!server->context) {
+        mem_free(server);
         err_set(err, ERR_INTERNAL,
                 "cannot start the HTTP server; check that libwebsockets-evlib-uv is installed");
         return NULL;
     }
-    http_server->wake_fd = find_wakeup_fd(http_server);
-    http_server->vhost = open_vhost(http_server, options, 0);
-    if (!http_server->vhost) /* a machine without IPv6 */
-        http_server->vhost = open_vhost(http_server, options, LWS_SERVER_OPTION_DISABLE_IPV6);
-    if (!http_server->vhost) {
-        http_server_free(http_server);
+    server->wake_fd = find_wakeup_fd(server);
+    server->vhost = open_vhost(server, options, 0);
+    if (!server->vhost) /* a machine without IPv6 */
+        server->vhost = open_vhost(server, options, LWS_SERVER_OPTION_DISABLE_IPV6);
+    if (!server->vhost) {
+        http_server_free(server);
         err_set(err, ERR_IO, "cannot listen on %s port %u: address in use or not available",
                 options->address ? options->address : "any address,", options->port);
         return NULL;
     }
     /* The library reads only the first certificate. */
-    if (options->tls && !http_server_set_tls(http_server, options->tls, err)) {
-        http_server_free(http_server);
+    if (options->tls && !http_server_set_tls(server, options->tls, err)) {
+        http_server_free(server);
         return NULL;
     }
-    return http_server;
+    return server;
 }
 
-bool http_server_set_tls(struct http_server *http_server, const struct http_server_tls *tls, struct err *err)
+bool http_server_set_tls(struct http_server *server, const struct http_server_tls *tls, struct err *err)
 {
-    assert(http_server->ssl);
-    http_server_tls_setup(http_server->ssl);
-    return http_server_tls_use(http_server->ssl, tls, err);
+    assert(server->ssl);
+    http_server_tls_setup(server->ssl);
+    return http_server_tls_use(server->ssl, tls, err);
 }
 
-void http_server_drain(struct http_server *http_server)
+void http_server_drain(struct http_server *server)
 {
-    http_server->side.draining = true;
+    server->side.draining = true;
 }
 
-uint16_t http_server_port(const struct http_server *http_server)
+uint16_t http_server_port(const struct http_server *server)
 {
-    return (uint16_t)lws_get_vhost_listen_port(http_server->vhost);
+    return (uint16_t)lws_get_vhost_listen_port(server->vhost);
 }
 
 static void note_closing(uv_handle_t *handle, void *ctx)
@@ -185,28 +185,28 @@ static void run_until_closed(struct loop *loop)
 
 /* libwebsockets 4.1 closes the descriptor that wakes it twice: at once, and again when the loop has released
  * it. Anything that the loop opens in between must not get its number. */
-static void keep_wakeup_fd(const struct http_server *http_server)
+static void keep_wakeup_fd(const struct http_server *server)
 {
     int any = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-    if (any < 0 || any == http_server->wake_fd)
+    if (any < 0 || any == server->wake_fd)
         return;
-    int kept = fcntl(any, F_DUPFD_CLOEXEC, http_server->wake_fd);
+    int kept = fcntl(any, F_DUPFD_CLOEXEC, server->wake_fd);
     (void)close(any);
-    if (kept >= 0 && kept != http_server->wake_fd)
+    if (kept >= 0 && kept != server->wake_fd)
         (void)close(kept); /* the number is in use, so the library has not closed it yet */
 }
 
-void http_server_free(struct http_server *http_server)
+void http_server_free(struct http_server *server)
 {
-    if (!http_server)
+    if (!server)
         return;
-    loop_timer_stop(&http_server->side.conns.timer);
+    loop_timer_stop(&server->side.conns.timer);
     /* The first call starts to close sockets, the second one frees what the loop has released meanwhile. */
-    lws_context_destroy(http_server->context);
-    keep_wakeup_fd(http_server);
-    run_until_closed(http_server->side.conns.loop);
-    lws_context_destroy(http_server->context);
-    run_until_closed(http_server->side.conns.loop);
-    mem_free(http_server);
+    lws_context_destroy(server->context);
+    keep_wakeup_fd(server);
+    run_until_closed(server->side.conns.loop);
+    lws_context_destroy(server->context);
+    run_until_closed(server->side.conns.loop);
+    mem_free(server);
 }

@@ -56,9 +56,9 @@ MUST_USE struct http_server *http_server_new(struct loop *loop, const struct htt
                                              struct err *err);
 /* New connections get this certificate, existing ones keep theirs. ERR_INVALID: nothing has changed. Only
  * for a server that was created with a certificate. */
-MUST_USE bool http_server_set_tls(struct http_server *http_server, const struct http_server_tls *tls,
+MUST_USE bool http_server_set_tls(struct http_server *server, const struct http_server_tls *tls,
                                   struct err *err);
-uint16_t http_server_port(const struct http_server *http_server);
+uint16_t http_server_port(const struct http_server *server);
 void http_server_reply(struct http_server_request *request, int status, const char *content_type,
                        struct slice body);
 void http_server_replyf(struct http_server_request *request, int status, const char *fmt,
@@ -66,6 +66,6 @@ void http_server_replyf(struct http_server_request *request, int status, const c
     __attribute__((format(printf, 3, 4)));
 /* From now on every response closes its connection, so that clients switch to another server without losing
  * a request. */
-void http_server_drain(struct http_server *http_server);
+void http_server_drain(struct http_server *server);
 /* Not from inside a callback of the loop: it runs the loop until its sockets are closed. */
-void http_server_free(struct http_server *http_server);
+void http_server_free(struct http_server *server);

@@ -50,17 +50,17 @@ void http_sockets_mark_readable(struct http_sockets *s, int fd, int64_t now_ms)
     struct http_socket *socket = find(s, fd);
 
     if (socket)
-        socket->heard_ms = now_ms;
+        socket->last_read_ms = now_ms;
 }
 
-void http_sockets_reset(struct http_sockets *s, int64_t not_heard_since_ms)
+void http_sockets_reset(struct http_sockets *s, int64_t last_read_before_ms)
 {
     /* "Connecting" to AF_UNSPEC makes TCP send a reset now and discard its queue. shutdown() would still
      * deliver the queue, and close() is libcurl's. */
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
 
     for (size_t i = 0; i < s->count; i++) {
-        if (s->items[i].heard_ms <= not_heard_since_ms)
+        if (s->items[i].last_read_ms <= last_read_before_ms)
             (void)connect(s->items[i].fd, &nowhere, sizeof nowhere);
     }
 }

@@ -8,7 +8,7 @@
 
 struct http_socket {
     int fd;
-    int64_t heard_ms; /* when it was opened or last readable */
+    int64_t last_read_ms; /* when it was opened or last readable */
 };
 
 struct http_sockets {
@@ -23,5 +23,5 @@ int http_sockets_close(struct http_sockets *s, int fd);
 void http_sockets_mark_readable(struct http_sockets *s, int fd, int64_t now_ms);
 /* Resets every connection on which nothing has arrived since then; INT64_MAX means all. Unsent bytes are
  * discarded. */
-void http_sockets_reset(struct http_sockets *s, int64_t not_heard_since_ms);
+void http_sockets_reset(struct http_sockets *s, int64_t last_read_before_ms);
 void http_sockets_release(struct http_sockets *s);

@@ -57,9 +57,9 @@ void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]
                    identity->worker);
 }
 
-enum refusal identity_check(const struct identity *own, const char *caller, struct identity *ret)
+enum refusal identity_check(const struct identity *own, const char *client, struct identity *ret)
 {
-    if (!identity_parse(caller, ret))
+    if (!identity_parse(client, ret))
         return REFUSAL_NO_IDENTITY;
     if (strcmp(own->job, ret->job) != 0)
         return REFUSAL_JOB;

@@ -42,6 +42,6 @@ enum refusal {
 MUST_USE bool identity_read(const struct envv *env, struct identity *ret, struct err *err);
 MUST_USE bool identity_parse(const char *text, struct identity *ret);
 void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]);
-/* Whether `caller` may use the agent `own`, whose attempt is the newest that it has seen. */
-enum refusal identity_check(const struct identity *own, const char *caller, struct identity *ret);
+/* Whether `client` may use the agent `own`, whose attempt is the newest that it has seen. */
+enum refusal identity_check(const struct identity *own, const char *client, struct identity *ret);
 const char *refusal_text(enum refusal refusal);

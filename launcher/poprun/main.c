@@ -246,7 +246,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
                   const struct strv *hosts, const char *local_name)
 {
     pid_t self = getpid();
-    struct run_log run_log = {level_of(options), log_line, &self};
+    struct run_log log = {level_of(options), log_line, &self};
     struct access access = {0};
     AUTO(mem) char *mpirun = NULL;
     struct run run = {.options = options,
@@ -255,7 +255,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
                       .local_name = local_name,
                       .access = &access,
                       .env = environment,
-                      .run_log = &run_log,
+                      .run_log = &log,
                       .left = cleanup_new(),
                       .print = print};
     struct guarded_run guarded_run = {run_perform, run_clean_up, &run};

@@ -26,7 +26,7 @@ struct supervisor {
     pid_t group;         /* the command's; 0 once it is empty, because its id may be reused then */
     int status;
     bool asked; /* SIGTERM came */
-    bool strays_told;
+    bool strays_signalled;
 };
 
 static void signal_group(struct supervisor *s, int signal)
@@ -58,7 +58,7 @@ static void enter(struct supervisor *s, enum stage stage, int64_t ms)
 
 static void tell_strays(struct supervisor *s)
 {
-    s->strays_told = true;
+    s->strays_signalled = true;
     if (getpid() == 1)
         (void)kill(-1, SIGTERM);
 }
@@ -114,7 +114,7 @@ static void asked_to_end(struct supervisor *s)
     s->asked = true;
     if (s->stage == STAGE_LINGERING) {
         signal_everyone(s, SIGTERM);
-        s->strays_told = true;
+        s->strays_signalled = true;
         enter(s, STAGE_PATIENT, NEVER);
     } else if (s->stage == STAGE_RUNNING) {
         ask_group(s);
@@ -161,7 +161,7 @@ static void deadline_passed(struct supervisor *s)
 static void tell_strays_after_group(struct supervisor *s)
 {
     signal_group(s, 0);
-    if (s->stage == STAGE_PATIENT && !s->strays_told && !s->group)
+    if (s->stage == STAGE_PATIENT && !s->strays_signalled && !s->group)
         tell_strays(s);
 }
 

@@ -34,7 +34,7 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-static struct job *get_job(struct sync_client *sync_client, const char *key, struct err *err)
+static struct job *get_job(struct sync_client *client, const char *key, struct err *err)
 {
     const char *slash = key ? strchr(key, '/') : NULL;
     AUTO(mem) char *ns = slash ? mem_strndup(key, (size_t)(slash - key)) : NULL;
@@ -46,7 +46,7 @@ static struct job *get_job(struct sync_client *sync_client, const char *key, str
         return NULL;
     }
     body = sync_kube_request(
-        sync_client,
+        client,
         &(struct kube_request){.method = "GET", .resource = &KUBE_IPUJOBS, .ns = ns, .name = slash + 1}, err);
     job = body ? job_parse(body) : NULL;
     if (!job)
@@ -62,12 +62,12 @@ static bool print_problems(const struct settings *settings, const struct strv *p
     return problems->count == 0;
 }
 
-static bool adopt(struct sync_client *sync_client, const void *ctx, struct err *err)
+static bool adopt(struct sync_client *client, const void *ctx, struct err *err)
 {
     const struct settings *settings = ctx;
     const char *ns = sync_client_ns(&settings->sync_client), *id = settings->sync_client.access.word;
-    AUTO(job) struct job *job = get_job(sync_client, settings->job, err);
-    AUTO(json) cJSON *page = job ? sync_get_page(sync_client, "/partitions", err) : NULL;
+    AUTO(job) struct job *job = get_job(client, settings->job, err);
+    AUTO(json) cJSON *page = job ? sync_get_page(client, "/partitions", err) : NULL;
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
     AUTO(strv) struct strv problems = {0};
@@ -78,7 +78,7 @@ static bool adopt(struct sync_client *sync_client, const void *ctx, struct err *
     if (!print_problems(settings, &problems))
         return false;
     record = orphan_record_of_job(&orphan, job);
-    if (!settings->sync_client.dry_run && !sync_create_record(sync_client, ns, record, err))
+    if (!settings->sync_client.dry_run && !sync_create_record(client, ns, record, err))
         return err_wrap(err, "partition %s", id);
     return printf("Partition %s (%u %s) on V-IPU controller %s %s IPUJob %s.\n", id, orphan.ipus,
                   orphan.ipus == 1 ? "IPU" : "IPUs", orphan.controller,

@@ -21,9 +21,9 @@ static const struct opts_spec SPEC = {
     .rows = ROWS,
 };
 
-static bool list(struct sync_client *sync_client, const void *settings, struct err *err)
+static bool list(struct sync_client *client, const void *settings, struct err *err)
 {
-    AUTO(json) cJSON *page = sync_get_page(sync_client, "/partitions", err);
+    AUTO(json) cJSON *page = sync_get_page(client, "/partitions", err);
     AUTO(str) struct str text = {0};
 
     (void)settings;

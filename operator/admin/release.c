@@ -53,8 +53,7 @@ static void add_users(const cJSON *list, const char *job_key, struct strv *users
 }
 
 /* The pods of a job's namespace, some at a time. */
-static bool find_users(struct sync_client *sync_client, const char *job_key, struct strv *users,
-                       struct err *err)
+static bool find_users(struct sync_client *client, const char *job_key, struct strv *users, struct err *err)
 {
     AUTO(mem) char *ns = mem_strndup(job_key, strcspn(job_key, "/"));
     AUTO(mem) char *more = mem_strdup("");
@@ -62,7 +61,7 @@ static bool find_users(struct sync_client *sync_client, const char *job_key, str
     do {
         AUTO(json)
         cJSON *list = sync_kube_request(
-            sync_client,
+            client,
             &(struct kube_request){.method = "GET",
                                    .resource = &KUBE_PODS,
                                    .ns = ns,
@@ -80,7 +79,7 @@ static bool find_users(struct sync_client *sync_client, const char *job_key, str
 /* ---- its record ---- */
 
 /* Its IPUs are free when the record has gone, or stays only to keep the id from being used again. */
-static bool await_release(struct sync_client *sync_client, const char *ns, const char *id, uint32_t seconds,
+static bool await_release(struct sync_client *client, const char *ns, const char *id, uint32_t seconds,
                           struct err *err)
 {
     int64_t until = loop_clock_ms() + (int64_t)seconds * 1000;
@@ -88,7 +87,7 @@ static bool await_release(struct sync_client *sync_client, const char *ns, const
     for (;;) {
         AUTO(json)
         cJSON *record = sync_kube_request(
-            sync_client,
+            client,
             &(struct kube_request){.method = "GET", .resource = &KUBE_CONFIGMAPS, .ns = ns, .name = id}, err);
 
         if (!record)
@@ -100,7 +99,7 @@ static bool await_release(struct sync_client *sync_client, const char *ns, const
                            "not released after %u s; the operator keeps trying, see its log for responses of "
                            "the V-IPU controller",
                            seconds);
-        sync_sleep(sync_client, POLL_MS);
+        sync_sleep(client, POLL_MS);
     }
 }
 
@@ -113,33 +112,33 @@ static bool print_problems(const struct orphan *orphan, const struct strv *probl
     return problems->count == 0;
 }
 
-static bool check_release(struct sync_client *sync_client, const struct orphan *orphan, struct err *err)
+static bool check_release(struct sync_client *client, const struct orphan *orphan, struct err *err)
 {
     AUTO(strv) struct strv users = {0};
     AUTO(strv) struct strv problems = {0};
 
     for (size_t i = 0; i < orphan->jobs.count; i++) {
-        if (!find_users(sync_client, orphan->jobs.items[i], &users, err))
+        if (!find_users(client, orphan->jobs.items[i], &users, err))
             return false;
     }
     orphan_check_release(orphan, &users, &problems);
     return print_problems(orphan, &problems);
 }
 
-static bool release(struct sync_client *sync_client, const void *ctx, struct err *err)
+static bool release(struct sync_client *client, const void *ctx, struct err *err)
 {
     const struct settings *settings = ctx;
     const char *ns = sync_client_ns(&settings->sync_client), *id = settings->sync_client.access.word;
-    AUTO(json) cJSON *page = sync_get_page(sync_client, "/partitions", err);
+    AUTO(json) cJSON *page = sync_get_page(client, "/partitions", err);
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
 
     if (!page || !orphan_find(page, id, settings->sync_client.controller, &orphan, err) ||
-        !check_release(sync_client, &orphan, err))
+        !check_release(client, &orphan, err))
         return false;
     record = orphan_record_of_release(&orphan);
-    if (!settings->sync_client.dry_run && (!sync_create_record(sync_client, ns, record, err) ||
-                                           !await_release(sync_client, ns, id, settings->seconds, err)))
+    if (!settings->sync_client.dry_run && (!sync_create_record(client, ns, record, err) ||
+                                           !await_release(client, ns, id, settings->seconds, err)))
         return err_wrap(err, "partition %s", id);
     return printf("%s partition %s (%u %s) on V-IPU controller %s%s.\n",
                   settings->sync_client.dry_run ? "Would release" : "Released", id, orphan.ipus,

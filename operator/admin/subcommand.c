@@ -11,7 +11,7 @@
 static int run_connected(subcommand_fn run, struct subcommand_access *access,
                          const char *(*env)(const char *))
 {
-    struct client_config client_config = {0};
+    struct client_config config = {0};
     struct err err = {0};
     int exit_code = SUBCOMMAND_FAILED;
 
@@ -19,13 +19,12 @@ static int run_connected(subcommand_fn run, struct subcommand_access *access,
                                                            .context = access->context,
                                                            .may_run_plugins = true,
                                                            .env = env},
-                           &client_config, &err)) {
+                           &config, &err)) {
         struct loop *loop = loop_new();
-        struct kube *kube =
-            kube_new(loop, &client_config, &(struct kube_options){.program = "ipu-operator"}, &err);
+        struct kube *kube = kube_new(loop, &config, &(struct kube_options){.program = "ipu-operator"}, &err);
 
         if (kube) {
-            access->ns = client_config.ns;
+            access->ns = config.ns;
             exit_code = run(access, loop, kube);
             kube_free(kube);
         }
@@ -33,7 +32,7 @@ static int run_connected(subcommand_fn run, struct subcommand_access *access,
     }
     if (err.kind != ERR_NONE)
         (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
-    client_config_release(&client_config);
+    client_config_release(&config);
     return exit_code;
 }
 

@@ -16,15 +16,14 @@ struct answer {
 int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
                     struct kube *kube)
 {
-    struct sync_client sync_client = {.loop = loop, .kube = kube, .operator_url = settings->operator_url};
+    struct sync_client client = {.loop = loop, .kube = kube, .operator_url = settings->operator_url};
     struct err err = {0};
     bool is_done;
 
-    sync_client.http =
-        http_client_new(loop, &(struct http_client_options){.user_agent = "ipu-operator"}, &err);
-    is_done = sync_client.http && work(&sync_client, settings, &err);
-    if (sync_client.http)
-        http_client_free(sync_client.http);
+    client.http = http_client_new(loop, &(struct http_client_options){.user_agent = "ipu-operator"}, &err);
+    is_done = client.http && work(&client, settings, &err);
+    if (client.http)
+        http_client_free(client.http);
     if (is_done)
         return SUBCOMMAND_OK;
     if (err.kind != ERR_NONE)
@@ -55,18 +54,18 @@ static void on_page(void *ctx, const struct http_response *res, const struct err
     }
 }
 
-cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct err *err)
+cJSON *sync_get_page(struct sync_client *client, const char *path, struct err *err)
 {
-    struct answer answer = {.loop = sync_client->loop};
-    AUTO(mem) char *url = mem_printf("%s%s", sync_client->operator_url, path);
+    struct answer answer = {.loop = client->loop};
+    AUTO(mem) char *url = mem_printf("%s%s", client->operator_url, path);
 
-    http_send(sync_client->http, &(struct http_request){.method = "GET",
-                                                        .url = url,
-                                                        .timeout_ms = ANSWER_MS,
-                                                        .max_body = JSON_MAX_BYTES,
-                                                        .on_done = on_page,
-                                                        .ctx = &answer});
-    loop_run(sync_client->loop);
+    http_send(client->http, &(struct http_request){.method = "GET",
+                                                   .url = url,
+                                                   .timeout_ms = ANSWER_MS,
+                                                   .max_body = JSON_MAX_BYTES,
+                                                   .on_done = on_page,
+                                                   .ctx = &answer});
+    loop_run(client->loop);
     if (!answer.body) {
         *err = answer.err;
         err_wrap(err, "%s", url);
@@ -86,24 +85,24 @@ static void on_answer(void *ctx, struct kube_response *res)
                      res->message[0] ? res->message : res->err.msg);
 }
 
-cJSON *sync_kube_request(struct sync_client *sync_client, const struct kube_request *request, struct err *err)
+cJSON *sync_kube_request(struct sync_client *client, const struct kube_request *request, struct err *err)
 {
-    struct answer answer = {.loop = sync_client->loop};
+    struct answer answer = {.loop = client->loop};
 
-    kube_send(sync_client->kube, request, on_answer, &answer);
-    loop_run(sync_client->loop);
+    kube_send(client->kube, request, on_answer, &answer);
+    loop_run(client->loop);
     if (!answer.body)
         *err = answer.err;
     return answer.body;
 }
 
-bool sync_create_record(struct sync_client *sync_client, const char *ns, const struct record *record,
+bool sync_create_record(struct sync_client *client, const char *ns, const struct record *record,
                         struct err *err)
 {
     AUTO(json) cJSON *body = record_build(record, ns);
     AUTO(json)
     cJSON *made = sync_kube_request(
-        sync_client,
+        client,
         &(struct kube_request){
             .method = "POST", .resource = &KUBE_CONFIGMAPS, .ns = ns, .body = body, .retry_post = true},
         err);
@@ -128,11 +127,11 @@ static void on_pause_over(struct loop_timer *timer)
     loop_stop(CONTAINER_OF(timer, struct pause, timer)->loop);
 }
 
-void sync_sleep(struct sync_client *sync_client, int64_t ms)
+void sync_sleep(struct sync_client *client, int64_t ms)
 {
-    struct pause pause = {.loop = sync_client->loop};
+    struct pause pause = {.loop = client->loop};
 
-    loop_timer_start(sync_client->loop, &pause.timer, ms, on_pause_over);
-    loop_run(sync_client->loop);
+    loop_timer_start(client->loop, &pause.timer, ms, on_pause_over);
+    loop_run(client->loop);
     loop_timer_stop(&pause.timer);
 }

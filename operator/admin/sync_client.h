@@ -57,7 +57,7 @@ struct sync_client_settings {
     }
 
 /* Runs the subcommand. False without an error: the problems are already printed. */
-typedef bool (*sync_client_fn)(struct sync_client *sync_client, const void *settings, struct err *err);
+typedef bool (*sync_client_fn)(struct sync_client *client, const void *settings, struct err *err);
 
 /* Runs it on the settings and prints the error; returns the exit status. */
 int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
@@ -68,12 +68,12 @@ const char *sync_client_ns(const struct sync_client_settings *settings);
 /* GETs a path of the operator as JSON, owned by the caller. A status other than 200 is an error with the
  * response's text.
  */
-MUST_USE cJSON *sync_get_page(struct sync_client *sync_client, const char *path, struct err *err);
+MUST_USE cJSON *sync_get_page(struct sync_client *client, const char *path, struct err *err);
 /* The response body, owned by the caller. A rejection is an error of its kind with the API server's message.
  */
-MUST_USE cJSON *sync_kube_request(struct sync_client *sync_client, const struct kube_request *request,
+MUST_USE cJSON *sync_kube_request(struct sync_client *client, const struct kube_request *request,
                                   struct err *err);
 /* Makes the record in the operator's namespace. */
-MUST_USE bool sync_create_record(struct sync_client *sync_client, const char *ns, const struct record *record,
+MUST_USE bool sync_create_record(struct sync_client *client, const char *ns, const struct record *record,
                                  struct err *err);
-void sync_sleep(struct sync_client *sync_client, int64_t ms);
+void sync_sleep(struct sync_client *client, int64_t ms);

@@ -306,10 +306,10 @@ static void set_position(const struct claims_controller *c, const struct claim_v
 }
 
 bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
-                              const struct claims_controller *controllers, const struct claim_wait *told)
+                              const struct claims_controller *controllers, const struct claim_wait *last)
 {
-    return verdict->why == CLAIM_IS_FAR_BEHIND && told->position > CLAIMS_POSITIONS &&
-           told->size == claim->size && str_eq(told->controller, controllers[verdict->about].name);
+    return verdict->why == CLAIM_IS_FAR_BEHIND && last->position > CLAIMS_POSITIONS &&
+           last->size == claim->size && str_eq(last->controller, controllers[verdict->about].name);
 }
 
 void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,

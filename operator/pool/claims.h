@@ -93,7 +93,7 @@ void claims_decide(struct claim *claims, size_t count, const struct claims_contr
                    size_t controller_count, struct claim_verdict *verdicts);
 /* Whether this report is current, except for the position. Cheap; false when in doubt. */
 bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
-                              const struct claims_controller *controllers, const struct claim_wait *told);
+                              const struct claims_controller *controllers, const struct claim_wait *last);
 /* Describes a verdict on the claim as text and values. Owned by the caller. */
 void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
                     const struct claims_controller *controllers, size_t controller_count,

@@ -23,22 +23,22 @@ static const struct row {
     {ACCESS_JOB_KEY, offsetof(struct controller_secret, job_key), true},
 };
 
-static char **slot(const struct controller_secret *controller_secret, const struct row *row)
+static char **slot(const struct controller_secret *secret, const struct row *row)
 {
-    return (char **)(void *)((char *)(uintptr_t)controller_secret + row->offset);
+    return (char **)(void *)((char *)(uintptr_t)secret + row->offset);
 }
 
-void controller_secret_release(struct controller_secret *controller_secret)
+void controller_secret_release(struct controller_secret *secret)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        char *text = *slot(controller_secret, &rows[i]);
+        char *text = *slot(secret, &rows[i]);
 
         if (text)
             explicit_bzero(text, strlen(text));
         mem_free(text);
     }
-    mem_free(controller_secret->ca_file);
-    *controller_secret = (struct controller_secret){0};
+    mem_free(secret->ca_file);
+    *secret = (struct controller_secret){0};
 }
 
 bool controller_secret_equal(const struct controller_secret *a, const struct controller_secret *b)
@@ -85,12 +85,11 @@ static void check_pair(const char *id_key, const char *id, const char *key_key, 
         strv_pushf(problems, "Secret has %s but not %s", id ? id_key : key_key, id ? key_key : id_key);
 }
 
-static void check(const struct controller_secret *controller_secret, struct strv *problems)
+static void check(const struct controller_secret *secret, struct strv *problems)
 {
-    check_pair(ACCESS_USER_ID, controller_secret->user_id, ACCESS_KEY, controller_secret->key, problems);
-    check_pair(ACCESS_JOB_USER_ID, controller_secret->job_user_id, ACCESS_JOB_KEY, controller_secret->job_key,
-               problems);
-    if (!controller_secret->user_id && !controller_secret->ca_pem && !controller_secret->job_user_id)
+    check_pair(ACCESS_USER_ID, secret->user_id, ACCESS_KEY, secret->key, problems);
+    check_pair(ACCESS_JOB_USER_ID, secret->job_user_id, ACCESS_JOB_KEY, secret->job_key, problems);
+    if (!secret->user_id && !secret->ca_pem && !secret->job_user_id)
         strv_push(problems,
                   "Secret not found, or it has neither " ACCESS_USER_ID " and " ACCESS_KEY " nor " ACCESS_CA);
 }

@@ -23,13 +23,13 @@ struct controller_secret { /* owned; NULL: not there */
 /* Replaces *ret. ERR_INVALID with everything that is wrong with the Secret; *ret is untouched then. */
 MUST_USE bool controller_secret_read(const char *folder, struct controller_secret *ret, struct err *err);
 bool controller_secret_equal(const struct controller_secret *a, const struct controller_secret *b);
-void controller_secret_release(struct controller_secret *controller_secret);
+void controller_secret_release(struct controller_secret *secret);
 
 /* Access denied, or TLS verification failed: adds which Secret to check. `sent`: it
  * has been asked, so that the key is what it does not like. Other errors stay as they are. */
 void controller_secret_explain_error(const struct vipu_controller_config *config, bool sent, struct err *err);
 
-static inline void controller_secret_auto(struct controller_secret *controller_secret)
+static inline void controller_secret_auto(struct controller_secret *secret)
 {
-    controller_secret_release(controller_secret);
+    controller_secret_release(secret);
 }

@@ -6,18 +6,18 @@
 
 /* A partition as the last list that began after our last write shows it. */
 enum partition_state {
-    PART_UNKNOWN, /* no such list yet */
-    PART_ABSENT,
-    PART_PENDING,
-    PART_ACTIVE,
-    PART_ERROR,
+    PARTITION_UNKNOWN, /* no such list yet */
+    PARTITION_ABSENT,
+    PARTITION_PENDING,
+    PARTITION_ACTIVE,
+    PARTITION_ERROR,
 };
 
 enum partition_rejection {
-    PART_NOT_REFUSED,
-    PART_REFUSED_ROOM,    /* not enough free IPUs now */
-    PART_REFUSED_FOREIGN, /* a foreign partition: it existed before the first create of this process */
-    PART_REFUSED_INVALID, /* the controller will never make such a partition */
+    PARTITION_NOT_REJECTED,
+    PARTITION_REJECTED_CAPACITY, /* not enough free IPUs now */
+    PARTITION_REJECTED_FOREIGN,  /* a foreign partition: it existed before the first create of this process */
+    PARTITION_REJECTED_INVALID,  /* the controller will never make such a partition */
 };
 
 /* What this process knows of a partition and of its own calls about it. All zero: nothing. */

@@ -37,62 +37,62 @@ static struct partition_tracker *find_tracked(const struct pool *pool, const cha
 void pool_follow(struct pool *pool, const struct pool_track *track)
 {
     struct controller *c = find_controller(pool, track->controller);
-    struct partition_tracker *partition_tracker;
+    struct partition_tracker *tracker;
 
     if (!c)
         return;
-    partition_tracker = map_get(&c->trackers, track->id);
-    if (!partition_tracker) {
-        partition_tracker = partition_tracker_new(c, track);
-        map_set(&c->trackers, track->id, partition_tracker);
+    tracker = map_get(&c->trackers, track->id);
+    if (!tracker) {
+        tracker = partition_tracker_new(c, track);
+        map_set(&c->trackers, track->id, tracker);
         controller_poll_soon(c);
     }
-    partition_tracker->size = track->size;
-    partition_tracker->reserves = track->reserves;
-    partition_tracker->started = track->started;
+    tracker->size = track->size;
+    tracker->reserves = track->reserves;
+    tracker->started = track->started;
 }
 
 void pool_forget(struct pool *pool, const char *controller, const char *id)
 {
     struct controller *c = find_controller(pool, controller);
-    struct partition_tracker *partition_tracker = c ? map_remove(&c->trackers, id) : NULL;
+    struct partition_tracker *tracker = c ? map_remove(&c->trackers, id) : NULL;
 
-    if (partition_tracker)
-        partition_tracker_free(partition_tracker);
+    if (tracker)
+        partition_tracker_free(tracker);
 }
 
 void pool_begin_run(struct pool *pool, const char *controller, const char *id)
 {
-    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
+    struct partition_tracker *tracker = find_tracked(pool, controller, id);
 
-    if (!partition_tracker)
+    if (!tracker)
         return;
-    partition_tracker->started = false;
-    partition_tracker->created_in_run = false;
-    partition_tracker->view.quiet = true;
-    partition_tracker->view.fresh = false;
-    partition_tracker->view.resets_failing_since_ms = 0;
-    partition_tracker->view.pods_until_ms = 0;
+    tracker->started = false;
+    tracker->created_in_run = false;
+    tracker->view.quiet = true;
+    tracker->view.fresh = false;
+    tracker->view.resets_failing_since_ms = 0;
+    tracker->view.pods_until_ms = 0;
 }
 
 void pool_note_pending_pod(struct pool *pool, const char *controller, const char *id, int64_t until_ms)
 {
-    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
+    struct partition_tracker *tracker = find_tracked(pool, controller, id);
 
-    if (!partition_tracker)
+    if (!tracker)
         return;
-    partition_tracker_note_pending_pod(partition_tracker, until_ms);
-    partition_tracker->view.pods_until_ms = until_ms;
+    partition_tracker_note_pending_pod(tracker, until_ms);
+    tracker->view.pods_until_ms = until_ms;
 }
 
 struct partition_view pool_partition(const struct pool *pool, const char *controller, const char *id)
 {
-    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
+    struct partition_tracker *tracker = find_tracked(pool, controller, id);
 
-    if (partition_tracker) {
-        struct partition_view view = partition_tracker->view;
+    if (tracker) {
+        struct partition_view view = tracker->view;
 
-        view.trouble = partition_tracker->trouble; /* wherever it moved to */
+        view.trouble = tracker->trouble; /* wherever it moved to */
         return view;
     }
     return (struct partition_view){.trouble = find_controller(pool, controller) ? NULL : "not configured"};
@@ -100,26 +100,26 @@ struct partition_view pool_partition(const struct pool *pool, const char *contro
 
 void pool_create(struct pool *pool, const char *controller, const struct vipu_requirements *requirements)
 {
-    struct partition_tracker *partition_tracker = find_tracked(pool, controller, requirements->id);
+    struct partition_tracker *tracker = find_tracked(pool, controller, requirements->id);
 
-    if (partition_tracker)
-        partition_tracker_create(partition_tracker, requirements);
+    if (tracker)
+        partition_tracker_create(tracker, requirements);
 }
 
 void pool_reset(struct pool *pool, const char *controller, const char *id)
 {
-    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
+    struct partition_tracker *tracker = find_tracked(pool, controller, id);
 
-    if (partition_tracker)
-        partition_tracker_reset(partition_tracker);
+    if (tracker)
+        partition_tracker_reset(tracker);
 }
 
 void pool_remove(struct pool *pool, const char *controller, const char *id)
 {
-    struct partition_tracker *partition_tracker = find_tracked(pool, controller, id);
+    struct partition_tracker *tracker = find_tracked(pool, controller, id);
 
-    if (partition_tracker)
-        partition_tracker_remove(partition_tracker);
+    if (tracker)
+        partition_tracker_remove(tracker);
 }
 
 /* ---- the pool ---- */
@@ -181,10 +181,10 @@ struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
     void *value;
 
     for (size_t i = 0; map_next(&c->trackers, &i, &id, &value);) {
-        const struct partition_tracker *partition_tracker = value;
+        const struct partition_tracker *tracker = value;
 
-        if (partition_tracker->reserves && !map_get(&c->listed_by_id, id))
-            vipu_pool_reserve(&view, partition_tracker->size);
+        if (tracker->reserves && !map_get(&c->listed_by_id, id))
+            vipu_pool_reserve(&view, tracker->size);
     }
     return view;
 }
@@ -192,9 +192,9 @@ struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
 bool pool_reserves(const struct pool *pool, const char *id)
 {
     for (size_t i = 0; i < pool->count; i++) {
-        const struct partition_tracker *partition_tracker = map_get(&pool->controllers[i].trackers, id);
+        const struct partition_tracker *tracker = map_get(&pool->controllers[i].trackers, id);
 
-        if (partition_tracker && partition_tracker->reserves)
+        if (tracker && tracker->reserves)
             return true;
     }
     return false;

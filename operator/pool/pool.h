@@ -26,8 +26,9 @@ struct pool_options {
     const struct pool_config *config; /* borrowed; must outlive the pool */
     const char *credentials; /* directory with one subdirectory per Secret; borrowed; must outlive the pool;
                                 NULL: none */
-    bool (*may_send)(void *ctx);                                        /* asked right before each write */
-    void (*on_part)(void *ctx, const char *controller, const char *id); /* what is known of it has changed */
+    bool (*may_send)(void *ctx); /* asked right before each write */
+    void (*on_partition)(void *ctx, const char *controller,
+                         const char *id);  /* what is known of it has changed */
     void (*on_capacity_change)(void *ctx); /* free IPUs, size or state of a controller changed */
     void *ctx;
 };

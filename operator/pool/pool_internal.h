@@ -69,15 +69,15 @@ void controller_poll_within(struct controller *c, int64_t ms);
 
 /* partition_tracker.c */
 struct partition_tracker *partition_tracker_new(struct controller *c, const struct pool_track *track);
-void partition_tracker_free(struct partition_tracker *partition_tracker);
+void partition_tracker_free(struct partition_tracker *tracker);
 /* What a list shows of it; `listed` NULL: nothing. begun_ms: when that list began. */
-void partition_tracker_observe(struct partition_tracker *partition_tracker,
-                               const struct vipu_partition *listed, int64_t begun_ms);
+void partition_tracker_observe(struct partition_tracker *tracker, const struct vipu_partition *listed,
+                               int64_t begun_ms);
 /* Its controller became unavailable, or available again: then trouble is NULL. */
-void partition_tracker_set_unavailable(struct partition_tracker *partition_tracker, const char *trouble);
-bool partition_tracker_is_in_flight(const struct partition_tracker *partition_tracker);
-void partition_tracker_note_pending_pod(struct partition_tracker *partition_tracker, int64_t until_ms);
-void partition_tracker_create(struct partition_tracker *partition_tracker,
+void partition_tracker_set_unavailable(struct partition_tracker *tracker, const char *trouble);
+bool partition_tracker_is_in_flight(const struct partition_tracker *tracker);
+void partition_tracker_note_pending_pod(struct partition_tracker *tracker, int64_t until_ms);
+void partition_tracker_create(struct partition_tracker *tracker,
                               const struct vipu_requirements *requirements);
-void partition_tracker_reset(struct partition_tracker *partition_tracker);
-void partition_tracker_remove(struct partition_tracker *partition_tracker);
+void partition_tracker_reset(struct partition_tracker *tracker);
+void partition_tracker_remove(struct partition_tracker *tracker);

@@ -16,7 +16,7 @@
 
 /* ---- pool events ---- */
 
-static void on_part(void *ctx, const char *controller, const char *id)
+static void on_partition(void *ctx, const char *controller, const char *id)
 {
     struct reconciler *r = ctx;
     const struct record *record = reconciler_record(r, id);
@@ -146,7 +146,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,
                                                     .credentials = options->credentials,
                                                     .may_send = may_send,
-                                                    .on_part = on_part,
+                                                    .on_partition = on_partition,
                                                     .on_capacity_change = on_capacity_change,
                                                     .ctx = r});
     watches_start(r);

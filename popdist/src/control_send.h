@@ -20,8 +20,8 @@ struct control_send {
 enum popdist_status control_send_start(const struct wire_message *message, const struct group *group,
                                        const struct link *link, struct control_send **ret,
                                        struct popdist_error *error);
-enum popdist_status control_send_step(struct control_send *control_send, const struct link *link, bool *moved,
+enum popdist_status control_send_step(struct control_send *send, const struct link *link, bool *moved,
                                       struct popdist_error *error);
-void control_send_free(struct control_send *control_send);
+void control_send_free(struct control_send *send);
 
 #endif

@@ -58,107 +58,105 @@ static size_t bucket_of(const char *key, size_t size)
 static struct match_entry *meeting_get(struct match *match, const char *key, size_t size)
 {
     struct match_entry **at = &match->buckets[bucket_of(key, size)];
-    struct match_entry *match_entry;
+    struct match_entry *entry;
 
     while (*at && ((*at)->key_size != size || memcmp((*at)->key, key, size) != 0))
         at = &(*at)->next;
     if (*at)
         return *at;
-    match_entry = popdist_alloc(1, sizeof *match_entry + size);
-    if (!match_entry)
+    entry = popdist_alloc(1, sizeof *entry + size);
+    if (!entry)
         return NULL;
-    match_entry->at = at;
-    match_entry->key_size = size;
-    memcpy(match_entry->key, key, size);
-    *at = match_entry;
-    return match_entry;
+    entry->at = at;
+    entry->key_size = size;
+    memcpy(entry->key, key, size);
+    *at = entry;
+    return entry;
 }
 
-static void forget_if_empty(struct match_entry *match_entry)
+static void forget_if_empty(struct match_entry *entry)
 {
-    if (match_entry->open || match_entry->early || match_entry->debts)
+    if (entry->open || entry->early || entry->debts)
         return;
-    *match_entry->at = match_entry->next;
-    if (match_entry->next)
-        match_entry->next->at = match_entry->at;
-    popdist_free(match_entry);
+    *entry->at = entry->next;
+    if (entry->next)
+        entry->next->at = entry->at;
+    popdist_free(entry);
 }
 
 void match_free(struct match *match)
 {
     for (size_t i = 0; match && i < BUCKETS; i++) {
-        struct match_entry *match_entry, *next_meeting;
+        struct match_entry *entry, *next_meeting;
 
-        for (match_entry = match->buckets[i]; match_entry; match_entry = next_meeting) {
-            struct match_announcement *match_announcement, *next_arrival;
+        for (entry = match->buckets[i]; entry; entry = next_meeting) {
+            struct match_announcement *announcement, *next_arrival;
             struct debt *debt, *next_debt;
 
-            next_meeting = match_entry->next;
-            for (match_announcement = match_entry->early; match_announcement;
-                 match_announcement = next_arrival) {
-                next_arrival = match_announcement->next;
-                popdist_free(match_announcement);
+            next_meeting = entry->next;
+            for (announcement = entry->early; announcement; announcement = next_arrival) {
+                next_arrival = announcement->next;
+                popdist_free(announcement);
             }
-            for (debt = match_entry->debts; debt; debt = next_debt) {
+            for (debt = entry->debts; debt; debt = next_debt) {
                 next_debt = debt->next;
                 popdist_free(debt);
             }
-            popdist_free(match_entry);
+            popdist_free(entry);
         }
     }
     popdist_free(match);
 }
 
-static void match_attach(struct match_op *match_op, uint32_t rank,
-                         struct match_announcement *match_announcement)
+static void match_attach(struct match_op *op, uint32_t rank, struct match_announcement *announcement)
 {
-    match_announcement->next = NULL;
-    match_op->from[rank] = match_announcement;
-    match_op->missing--;
-    if (match_announcement->withdrawn)
-        match_op->withdrawn = match_announcement;
+    announcement->next = NULL;
+    op->from[rank] = announcement;
+    op->missing--;
+    if (announcement->withdrawn)
+        op->withdrawn = announcement;
 }
 
 /* Takes the oldest early announcement of each participant. */
-static void seat_early(struct match *match, struct match_entry *match_entry, struct match_op *match_op)
+static void seat_early(struct match *match, struct match_entry *entry, struct match_op *op)
 {
-    struct match_announcement **at = &match_entry->early;
+    struct match_announcement **at = &entry->early;
 
     while (*at) {
-        struct match_announcement *match_announcement = *at;
-        uint32_t rank = group_rank(match_op->group, match_announcement->instance);
+        struct match_announcement *announcement = *at;
+        uint32_t rank = group_rank(op->group, announcement->instance);
 
-        if (rank == GROUP_NOBODY || match_op->from[rank]) {
-            at = &match_announcement->next;
+        if (rank == GROUP_NOBODY || op->from[rank]) {
+            at = &announcement->next;
             continue;
         }
-        *at = match_announcement->next;
+        *at = announcement->next;
         match->early_count--;
-        match_attach(match_op, rank, match_announcement);
+        match_attach(op, rank, announcement);
     }
 }
 
-enum popdist_status match_open(struct match *match, struct match_op *match_op, struct popdist_error *error)
+enum popdist_status match_open(struct match *match, struct match_op *op, struct popdist_error *error)
 {
-    struct match_entry *match_entry = meeting_get(match, match_op->key, match_op->key_size);
+    struct match_entry *entry = meeting_get(match, op->key, op->key_size);
     struct match_op **end;
 
-    if (!match_entry)
+    if (!entry)
         return fail_memory(error);
-    match_op->match_entry = match_entry;
-    match_op->missing = match_op->group->count - 1;
-    match_op->withdrawn = NULL;
-    match_op->next = NULL;
-    for (end = &match_entry->open; *end;)
+    op->match_entry = entry;
+    op->missing = op->group->count - 1;
+    op->withdrawn = NULL;
+    op->next = NULL;
+    for (end = &entry->open; *end;)
         end = &(*end)->next;
-    *end = match_op;
-    seat_early(match, match_entry, match_op);
+    *end = op;
+    seat_early(match, entry, op);
     return POPDIST_OK;
 }
 
-static bool consume_late(struct match_entry *match_entry, uint32_t instance)
+static bool consume_late(struct match_entry *entry, uint32_t instance)
 {
-    for (struct debt **at = &match_entry->debts; *at; at = &(*at)->next) {
+    for (struct debt **at = &entry->debts; *at; at = &(*at)->next) {
         struct debt *debt = *at;
 
         if (debt->instance != instance)
@@ -172,19 +170,19 @@ static bool consume_late(struct match_entry *match_entry, uint32_t instance)
     return false;
 }
 
-static bool expect_late(struct match_entry *match_entry, uint32_t instance)
+static bool expect_late(struct match_entry *entry, uint32_t instance)
 {
     struct debt *debt;
 
-    for (debt = match_entry->debts; debt && debt->instance != instance;)
+    for (debt = entry->debts; debt && debt->instance != instance;)
         debt = debt->next;
     if (!debt) {
         debt = popdist_alloc(1, sizeof *debt);
         if (!debt)
             return false;
         debt->instance = instance;
-        debt->next = match_entry->debts;
-        match_entry->debts = debt;
+        debt->next = entry->debts;
+        entry->debts = debt;
     }
     debt->count++;
     return true;
@@ -192,65 +190,63 @@ static bool expect_late(struct match_entry *match_entry, uint32_t instance)
 
 static struct match_announcement *arrival_new(const struct wire_message *message, uint32_t instance)
 {
-    struct match_announcement *match_announcement =
-        popdist_alloc(1, sizeof *match_announcement + message->payload_size);
+    struct match_announcement *announcement = popdist_alloc(1, sizeof *announcement + message->payload_size);
 
-    if (!match_announcement)
+    if (!announcement)
         return NULL;
-    match_announcement->instance = instance;
-    match_announcement->tag = message->tag;
-    match_announcement->layout = message->layout;
-    match_announcement->size = message->payload_size;
+    announcement->instance = instance;
+    announcement->tag = message->tag;
+    announcement->layout = message->layout;
+    announcement->size = message->payload_size;
     if (message->payload_size)
-        memcpy(match_announcement->payload, message->payload, message->payload_size);
-    return match_announcement;
+        memcpy(announcement->payload, message->payload, message->payload_size);
+    return announcement;
 }
 
-static enum popdist_status take_call(struct match *match, struct match_entry *match_entry,
-                                     struct match_announcement *match_announcement,
-                                     struct popdist_error *error)
+static enum popdist_status take_call(struct match *match, struct match_entry *entry,
+                                     struct match_announcement *announcement, struct popdist_error *error)
 {
     struct match_announcement **end;
 
-    for (struct match_op *match_op = match_entry->open; match_op; match_op = match_op->next) {
-        uint32_t rank = group_rank(match_op->group, match_announcement->instance);
+    for (struct match_op *op = entry->open; op; op = op->next) {
+        uint32_t rank = group_rank(op->group, announcement->instance);
 
-        if (rank == GROUP_NOBODY || rank == match_op->group->self)
+        if (rank == GROUP_NOBODY || rank == op->group->self)
             break;
-        if (!match_op->from[rank]) {
-            match_attach(match_op, rank, match_announcement);
+        if (!op->from[rank]) {
+            match_attach(op, rank, announcement);
             return POPDIST_OK;
         }
     }
     if (match->early_count >= MATCH_EARLY_MAX) {
-        uint32_t instance = match_announcement->instance;
+        uint32_t instance = announcement->instance;
 
-        popdist_free(match_announcement);
+        popdist_free(announcement);
         return fail(error, POPDIST_BROKEN,
                     "%d operations were started by other instances only (last: instance %" PRIu32
                     "); call the same operations on every instance",
                     MATCH_EARLY_MAX, instance);
     }
-    for (end = &match_entry->early; *end;)
+    for (end = &entry->early; *end;)
         end = &(*end)->next;
-    *end = match_announcement;
+    *end = announcement;
     match->early_count++;
     return POPDIST_OK;
 }
 
 /* The call may have ended here: then the withdrawal comes too late and has no effect. */
-static void take_withdrawal(struct match_entry *match_entry, uint32_t instance, uint32_t tag)
+static void take_withdrawal(struct match_entry *entry, uint32_t instance, uint32_t tag)
 {
-    for (struct match_announcement *early = match_entry->early; early; early = early->next)
+    for (struct match_announcement *early = entry->early; early; early = early->next)
         if (early->instance == instance && early->tag == tag)
             early->withdrawn = true;
-    for (struct match_op *match_op = match_entry->open; match_op; match_op = match_op->next) {
-        uint32_t rank = group_rank(match_op->group, instance);
-        struct match_announcement *match_announcement = rank == GROUP_NOBODY ? NULL : match_op->from[rank];
+    for (struct match_op *op = entry->open; op; op = op->next) {
+        uint32_t rank = group_rank(op->group, instance);
+        struct match_announcement *announcement = rank == GROUP_NOBODY ? NULL : op->from[rank];
 
-        if (match_announcement && match_announcement->tag == tag) {
-            match_announcement->withdrawn = true;
-            match_op->withdrawn = match_announcement;
+        if (announcement && announcement->tag == tag) {
+            announcement->withdrawn = true;
+            op->withdrawn = announcement;
         }
     }
 }
@@ -258,39 +254,38 @@ static void take_withdrawal(struct match_entry *match_entry, uint32_t instance, 
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error)
 {
-    struct match_entry *match_entry = meeting_get(match, message->key, message->key_size);
+    struct match_entry *entry = meeting_get(match, message->key, message->key_size);
     enum popdist_status status = POPDIST_OK;
 
-    if (!match_entry)
+    if (!entry)
         return fail_memory(error);
     if (message->kind == WIRE_WITHDRAWAL) {
-        take_withdrawal(match_entry, instance, message->tag);
-    } else if (!consume_late(match_entry, instance)) {
-        struct match_announcement *match_announcement = arrival_new(message, instance);
+        take_withdrawal(entry, instance, message->tag);
+    } else if (!consume_late(entry, instance)) {
+        struct match_announcement *announcement = arrival_new(message, instance);
 
-        status = match_announcement ? take_call(match, match_entry, match_announcement, error)
-                                    : fail_memory(error);
+        status = announcement ? take_call(match, entry, announcement, error) : fail_memory(error);
     }
-    forget_if_empty(match_entry);
+    forget_if_empty(entry);
     return status;
 }
 
-enum popdist_status match_close(struct match_op *match_op, struct popdist_error *error)
+enum popdist_status match_close(struct match_op *op, struct popdist_error *error)
 {
-    struct match_entry *match_entry = match_op->match_entry;
-    struct match_op **at = &match_entry->open;
+    struct match_entry *entry = op->match_entry;
+    struct match_op **at = &entry->open;
     enum popdist_status status = POPDIST_OK;
 
-    while (*at != match_op)
+    while (*at != op)
         at = &(*at)->next;
-    *at = match_op->next;
-    for (uint32_t rank = 0; rank < match_op->group->count; rank++) {
-        if (match_op->from[rank])
-            popdist_free(match_op->from[rank]);
-        else if (rank != match_op->group->self && !expect_late(match_entry, match_op->group->members[rank]))
+    *at = op->next;
+    for (uint32_t rank = 0; rank < op->group->count; rank++) {
+        if (op->from[rank])
+            popdist_free(op->from[rank]);
+        else if (rank != op->group->self && !expect_late(entry, op->group->members[rank]))
             status = fail_memory(error);
-        match_op->from[rank] = NULL;
+        op->from[rank] = NULL;
     }
-    forget_if_empty(match_entry);
+    forget_if_empty(entry);
     return status;
 }

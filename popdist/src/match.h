@@ -43,11 +43,11 @@ struct match; /* zeroed before first use */
 enum popdist_status match_new(struct match **ret, struct popdist_error *error);
 void match_free(struct match *match); /* all turnouts must be closed; accepts NULL */
 
-enum popdist_status match_open(struct match *match, struct match_op *match_op, struct popdist_error *error);
+enum popdist_status match_open(struct match *match, struct match_op *op, struct popdist_error *error);
 /* A message of this instance has arrived. POPDIST_BROKEN: it is invalid. */
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error);
 /* Ends the call, complete or not, and frees what arrived for it. */
-enum popdist_status match_close(struct match_op *match_op, struct popdist_error *error);
+enum popdist_status match_close(struct match_op *op, struct popdist_error *error);
 
 #endif

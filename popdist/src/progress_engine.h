@@ -22,17 +22,17 @@ struct progress_engine {
 };
 
 /* ended is called when a call is done; it must not call the progress engine. */
-enum popdist_status progress_engine_init(struct progress_engine *progress_engine, const struct link *link,
+enum popdist_status progress_engine_init(struct progress_engine *progress, const struct link *link,
                                          void (*ended)(void *, struct call *), void *owner,
                                          struct popdist_error *error);
 /* There must be no open call. A broken one keeps what the backend may still read. */
-void progress_engine_release(struct progress_engine *progress_engine);
+void progress_engine_release(struct progress_engine *progress);
 
 /* Announces the call, whose turnout, layout, subject, data and error are set. It is registered until it is
  * done; on failure it is not registered. */
-enum popdist_status progress_engine_begin(struct progress_engine *progress_engine, struct call *call,
-                                          int64_t now_ms, int64_t timeout_ms, struct popdist_error *error);
+enum popdist_status progress_engine_begin(struct progress_engine *progress, struct call *call, int64_t now_ms,
+                                          int64_t timeout_ms, struct popdist_error *error);
 /* Checks everything once. False: nothing has happened. */
-bool progress_engine_poll(struct progress_engine *progress_engine, int64_t now_ms);
+bool progress_engine_poll(struct progress_engine *progress, int64_t now_ms);
 
 #endif

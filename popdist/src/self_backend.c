@@ -27,7 +27,7 @@ static uint32_t index_of(void *self)
     return 0;
 }
 
-static enum popdist_status nobody(struct popdist_error *error)
+static enum popdist_status no_peer(struct popdist_error *error)
 {
     return fail(error, POPDIST_BROKEN, "no other instance");
 }
@@ -37,7 +37,7 @@ static enum popdist_status send_alone(void *self, uint32_t instance, uint32_t ta
                                       struct popdist_error *error)
 {
     (void)self, (void)instance, (void)tag, (void)bytes, (void)size, (void)request;
-    return nobody(error);
+    return no_peer(error);
 }
 
 static enum popdist_status receive_alone(void *self, uint32_t instance, uint32_t tag, void *bytes,
@@ -45,14 +45,14 @@ static enum popdist_status receive_alone(void *self, uint32_t instance, uint32_t
                                          struct popdist_error *error)
 {
     (void)self, (void)instance, (void)tag, (void)bytes, (void)size, (void)request;
-    return nobody(error);
+    return no_peer(error);
 }
 
 static enum popdist_status test_alone(void *self, struct popdist_request *request, bool *ret_done,
                                       struct popdist_error *error)
 {
     (void)self, (void)request, (void)ret_done;
-    return nobody(error);
+    return no_peer(error);
 }
 
 static enum popdist_status take_alone(void *self, void *bytes, size_t *ret_size, uint32_t *ret_instance,

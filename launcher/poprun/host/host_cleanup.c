@@ -75,23 +75,23 @@ static void keep_only(int **fds, int count)
     closefrom(FIRST_KEPT + count);
 }
 
-static void watch(struct sight *sight, const struct host_cleanup *host_cleanup)
+static void watch(struct sight *sight, const struct host_cleanup *cleanup)
 {
-    int hold = host_cleanup->cache_hold, *fds[] = {&sight->daemon.fd, &sight->instance.fd, &hold};
+    int hold = cleanup->cache_hold, *fds[] = {&sight->daemon.fd, &sight->instance.fd, &hold};
 
-    keep_only(fds, host_cleanup->cache_dir ? 3 : 2);
+    keep_only(fds, cleanup->cache_dir ? 3 : 2);
     await_daemon(sight);
     end_group(sight);
-    if (host_cleanup->cache_dir)
-        host_cache_leave(host_cleanup->cache_dir, hold);
-    if (host_cleanup->session_dir)
-        session_dir_remove(host_cleanup->session_dir);
+    if (cleanup->cache_dir)
+        host_cache_leave(cleanup->cache_dir, hold);
+    if (cleanup->session_dir)
+        session_dir_remove(cleanup->session_dir);
     _exit(EXIT_SUCCESS);
 }
 
 /* In a session of their own, because mpirun ends whole groups, and orphaned, because an instance may count
  * its children. */
-static void leave(struct sight *sight, const struct host_cleanup *host_cleanup)
+static void leave(struct sight *sight, const struct host_cleanup *cleanup)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -100,7 +100,7 @@ static void leave(struct sight *sight, const struct host_cleanup *host_cleanup)
         (void)signal(ignored[i], SIG_IGN);
     for (int i = 0; i < WATCHERS; i++)
         if (fork() == 0)
-            watch(sight, host_cleanup);
+            watch(sight, cleanup);
     _exit(EXIT_SUCCESS);
 }
 
@@ -109,7 +109,7 @@ static int handle_of(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-bool host_cleanup_start(const struct host_cleanup *host_cleanup, struct err *err)
+bool host_cleanup_start(const struct host_cleanup *cleanup, struct err *err)
 {
     pid_t instance = getpid(), daemon = getppid(), between;
     AUTO(fd) int daemon_end = handle_of(daemon);
@@ -126,7 +126,7 @@ bool host_cleanup_start(const struct host_cleanup *host_cleanup, struct err *err
     if (between < 0)
         return err_errno(err, errno, "out of memory for a process");
     if (between == 0)
-        leave(&sight, host_cleanup);
+        leave(&sight, cleanup);
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
         ;
     return true;

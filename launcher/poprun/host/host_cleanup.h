@@ -13,4 +13,4 @@ struct host_cleanup {
 };
 
 /* Called by the instance before it executes the program. ERR_IO: this host cannot watch processes. */
-MUST_USE bool host_cleanup_start(const struct host_cleanup *host_cleanup, struct err *err);
+MUST_USE bool host_cleanup_start(const struct host_cleanup *cleanup, struct err *err);

@@ -10,17 +10,17 @@ static const char letters[] = {[RUN_LOG_ERROR] = 'E',
                                [RUN_LOG_DEBUG] = 'D',
                                [RUN_LOG_TRACE] = 'T'};
 
-void run_log_write(const struct run_log *run_log, enum run_log_level level, const char *fmt, ...)
+void run_log_write(const struct run_log *log, enum run_log_level level, const char *fmt, ...)
 {
     AUTO(mem) char *text = NULL;
     va_list args;
 
-    if (level > run_log->most)
+    if (level > log->most)
         return;
     va_start(args, fmt);
     text = mem_vprintf(fmt, args);
     va_end(args);
-    run_log->put(run_log->ctx, level, text);
+    log->put(log->ctx, level, text);
 }
 
 void run_log_line(const struct run_log_stamp *stamp, enum run_log_level level, const char *text,

@@ -14,7 +14,7 @@ struct run_log {
     void *ctx;
 };
 
-void run_log_write(const struct run_log *run_log, enum run_log_level level, const char *fmt, ...)
+void run_log_write(const struct run_log *log, enum run_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 struct run_log_stamp {

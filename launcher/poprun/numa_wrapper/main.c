@@ -91,15 +91,15 @@ static void unset(const char *names)
 }
 
 /* Without the cache the program compiles for itself, which is slow but correct. */
-static void make_cache(struct host_cleanup *host_cleanup)
+static void make_cache(struct host_cleanup *cleanup)
 {
     const char *path = getenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
     struct err err;
 
     if (!is_set(WRAPPER_ENV_CACHE) || !path)
         return;
-    if (host_cache_take(path, &host_cleanup->cache_hold, &err)) {
-        host_cleanup->cache_dir = path;
+    if (host_cache_take(path, &cleanup->cache_hold, &err)) {
+        cleanup->cache_dir = path;
         return;
     }
     (void)fprintf(stderr, "poprun_numa_wrapper: cannot use an executable cache on this host: %s\n", err.msg);
@@ -108,19 +108,19 @@ static void make_cache(struct host_cleanup *host_cleanup)
 
 static void leave_watchers(void)
 {
-    struct host_cleanup host_cleanup = {.cache_hold = -1, .session_dir = getenv("PMIX_SERVER_TMPDIR")};
+    struct host_cleanup cleanup = {.cache_hold = -1, .session_dir = getenv("PMIX_SERVER_TMPDIR")};
     struct err err;
 
     if (!is_set(WRAPPER_ENV_WATCH))
         return;
-    make_cache(&host_cleanup);
-    if (host_cleanup_start(&host_cleanup, &err))
+    make_cache(&cleanup);
+    if (host_cleanup_start(&cleanup, &err))
         return;
     (void)fprintf(stderr, "poprun_numa_wrapper: cannot remove the files of this run on this host: %s\n",
                   err.msg);
-    if (host_cleanup.cache_dir)
-        host_cache_leave(host_cleanup.cache_dir, host_cleanup.cache_hold);
-    if (host_cleanup.cache_dir)
+    if (cleanup.cache_dir)
+        host_cache_leave(cleanup.cache_dir, cleanup.cache_hold);
+    if (cleanup.cache_dir)
         (void)unsetenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
 }
 

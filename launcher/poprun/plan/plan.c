@@ -122,7 +122,7 @@ static void add_environment(const struct part *part)
         forward(part, "POPLAR_ENGINE_OPTIONS");
 }
 
-static bool is_quiet(const struct part *part)
+static bool output_is_suppressed(const struct part *part)
 {
     return poprun_is_given(part->in->options, "only-output-from-instance") &&
            part->in->options->only_output_from_instance != part->instance;
@@ -159,16 +159,16 @@ static void add_wrapper(const struct part *part)
 {
     const struct topology *t = part->in->topology;
     bool spread = poprun_placement(part->in->options) == PLACEMENT_SPREAD_NUMA && t->num_instances > 1;
-    bool chosen = poprun_is_given(part->in->options, "only-output-from-instance"), quiet = is_quiet(part),
-         has_hosts = t->hosts->count > 0;
+    bool chosen = poprun_is_given(part->in->options, "only-output-from-instance"),
+         is_suppressed = output_is_suppressed(part), has_hosts = t->hosts->count > 0;
 
-    if (!spread && !quiet && !has_hosts)
+    if (!spread && !is_suppressed && !has_hosts)
         return;
     if (!spread)
         set_text(part, WRAPPER_ENV_UNBOUND, "1");
     /* Version 5 applies the first instance's settings to those that have none. */
     if (chosen)
-        set_text(part, WRAPPER_ENV_QUIET, quiet ? "1" : "0");
+        set_text(part, WRAPPER_ENV_QUIET, is_suppressed ? "1" : "0");
     if (has_hosts)
         add_host_care(part);
     add_word(part->argv, WRAPPER_PROGRAM);

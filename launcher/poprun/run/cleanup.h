@@ -21,4 +21,4 @@ struct cleanup *cleanup_new(void); /* shared with children; never freed: it live
 void cleanup_note(char *place, size_t size, const char *text);
 /* `folder` is the one for temporary files. */
 void cleanup_run(struct cleanup *left, const char *folder, const struct vipu_endpoint *endpoint,
-                 uint32_t timeout_s, const struct run_log *run_log);
+                 uint32_t timeout_s, const struct run_log *log);

@@ -207,7 +207,7 @@ static void await(struct child *child, int *ret)
     }
 }
 
-bool mpirun_run(struct plan *plan, const struct run_log *run_log, pid_t *noted, int *ret, struct err *err)
+bool mpirun_run(struct plan *plan, const struct run_log *log, pid_t *noted, int *ret, struct err *err)
 {
     AUTO(strv) struct strv env = {0};
     struct child child = {.guard = getppid(), .noted = noted, .has_own_group = !has_terminal()};
@@ -220,9 +220,9 @@ bool mpirun_run(struct plan *plan, const struct run_log *run_log, pid_t *noted, 
         return err_errno(err, errno, "cannot start mpirun");
     if (child.mpirun == 0)
         become(&child, argv, envp, self);
-    run_message_waiting(run_log, child.mpirun);
+    run_message_waiting(log, child.mpirun);
     await(&child, ret);
     descendants_kill(ORPHAN_PATIENCE_MS);
-    run_message_end(run_log, child.mpirun, *ret);
+    run_message_end(log, child.mpirun, *ret);
     return true;
 }

@@ -14,7 +14,7 @@ mpirun_program(const char *path); /* the file that links lead to, without folder
 
 /* Runs the plan; ret is an exit status: mpirun's, or 128 + n. Signals of the watch set are blocked and read
  * here. mpirun stores its own process id, in shared memory. */
-MUST_USE bool mpirun_run(struct plan *plan, const struct run_log *run_log, pid_t *noted, int *ret,
+MUST_USE bool mpirun_run(struct plan *plan, const struct run_log *log, pid_t *noted, int *ret,
                          struct err *err);
 
 /* What the guard sends to the runner, with the number of the signal that it received: such a signal is

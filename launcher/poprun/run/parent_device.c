@@ -3,7 +3,7 @@
 #include "vipu/model/shape.h"
 #include "vipu/tools/devices/attach.h"
 
-static bool try_device(const struct attach_request *request, const struct run_log *run_log, struct err *err)
+static bool try_device(const struct attach_request *request, const struct run_log *log, struct err *err)
 {
     struct attachment *attachment = attach(request, err);
     bool good = attachment != NULL;
@@ -12,12 +12,12 @@ static bool try_device(const struct attach_request *request, const struct run_lo
     if (good || err->kind == ERR_BUSY)
         return good;
     /* Programs that attach will meet the same problem, or none: they may use another folder. */
-    run_log_write(run_log, RUN_LOG_WARNING, "Cannot list the attachments on this host: %s", err->msg);
+    run_log_write(log, RUN_LOG_WARNING, "Cannot list the attachments on this host: %s", err->msg);
     return true;
 }
 
 bool parent_device_acquire(const struct vipu_partition *partition, const char *(*env)(const char *name),
-                           const struct run_log *run_log, struct parent *parent, struct err *err)
+                           const struct run_log *log, struct parent *parent, struct err *err)
 {
     struct attach_request request = {.folder = attach_folder(env), .partition = partition->id};
 
@@ -25,7 +25,7 @@ bool parent_device_acquire(const struct vipu_partition *partition, const char *(
         request.device = (struct device){.id = vipu_device_id(partition->size, parent->size, group),
                                          .first = group * parent->size,
                                          .count = parent->size};
-        if (!try_device(&request, run_log, err))
+        if (!try_device(&request, log, err))
             continue;
         parent->first_id = request.device.id;
         return true;

@@ -9,5 +9,5 @@
 /* Sets parent->first_id to that device. ERR_BUSY: all are taken; the message says by which programs and how
  * to list them. */
 MUST_USE bool parent_device_acquire(const struct vipu_partition *partition,
-                                    const char *(*env)(const char *name), const struct run_log *run_log,
+                                    const char *(*env)(const char *name), const struct run_log *log,
                                     struct parent *parent, struct err *err);

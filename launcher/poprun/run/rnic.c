@@ -94,8 +94,8 @@ static bool find_of_port(const char *port, struct rnic_network *ret)
     return interface && find_of_interface(interface, ret);
 }
 
-static bool find_of_device(const char *folder, uint32_t number, const char *device,
-                           const struct run_log *run_log, struct rnic_network *ret)
+static bool find_of_device(const char *folder, uint32_t number, const char *device, const struct run_log *log,
+                           struct rnic_network *ret)
 {
     for (uint32_t port = 1; port <= PORTS_MAX; port++) {
         AUTO(mem) char *path = mem_printf("%s/infiniband/%s/ports/%u", folder, device, port);
@@ -105,7 +105,7 @@ static bool find_of_device(const char *folder, uint32_t number, const char *devi
             return false;
         if (state != STATE_ACTIVE)
             run_log_write(
-                run_log, RUN_LOG_DEBUG,
+                log, RUN_LOG_DEBUG,
                 "Skipping port %u of IB device uverbs%u because its state (%u) doesn't seem active. "
                 "Information in sysfs might be invalid or might not exist",
                 port, number, state);
@@ -115,13 +115,13 @@ static bool find_of_device(const char *folder, uint32_t number, const char *devi
     return false;
 }
 
-bool rnic_find_network(const char *folder, const struct run_log *run_log, struct rnic_network *ret)
+bool rnic_find_network(const char *folder, const struct run_log *log, struct rnic_network *ret)
 {
     for (uint32_t number = 0; number < DEVICES_MAX; number++) {
         AUTO(mem) char *path = mem_printf("%s/infiniband_verbs/uverbs%u/ibdev", folder, number);
         AUTO(mem) char *device = read_line(path);
 
-        if (device && find_of_device(folder, number, device, run_log, ret))
+        if (device && find_of_device(folder, number, device, log, ret))
             return true;
     }
     return false;

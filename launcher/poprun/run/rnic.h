@@ -14,7 +14,7 @@ struct rnic_network {
 };
 
 /* False if no port is active or has an IPv4 address. Other ports are logged. */
-bool rnic_find_network(const char *folder, const struct run_log *run_log, struct rnic_network *ret);
+bool rnic_find_network(const char *folder, const struct run_log *log, struct rnic_network *ret);
 /* Whether all hosts are given by addresses in it: the addresses of names on other hosts are unknown here. */
 bool rnic_network_has(const struct rnic_network *network, const struct strv *hosts);
 /* Such as "10.5.0.0/16"; the caller frees it. */

@@ -41,18 +41,17 @@ struct agent {
     struct log_ratelimit log_ratelimit;
 };
 
-static void log_rejection(struct agent *a, const struct pending_conn *pending_conn)
+static void log_rejection(struct agent *a, const struct pending_conn *conn)
 {
     uint64_t more;
 
-    if (!log_ratelimit_allow(&a->log_ratelimit, pending_conn->refusal, a->now_ms, &more))
+    if (!log_ratelimit_allow(&a->log_ratelimit, conn->refusal, a->now_ms, &more))
         return;
     if (more)
-        diag("agent: rejected connection from %s: %s (%" PRIu64 " similar suppressed)", pending_conn->from,
-             refusal_text(pending_conn->refusal), more);
+        diag("agent: rejected connection from %s: %s (%" PRIu64 " similar suppressed)", conn->from,
+             refusal_text(conn->refusal), more);
     else
-        diag("agent: rejected connection from %s: %s", pending_conn->from,
-             refusal_text(pending_conn->refusal));
+        diag("agent: rejected connection from %s: %s", conn->from, refusal_text(conn->refusal));
 }
 
 static void remove_caller(struct agent *a, size_t i)
@@ -62,11 +61,11 @@ static void remove_caller(struct agent *a, size_t i)
 
 static void refuse(struct agent *a, size_t i)
 {
-    struct pending_conn *pending_conn = a->pending_conns[i];
+    struct pending_conn *conn = a->pending_conns[i];
 
-    log_rejection(a, pending_conn);
+    log_rejection(a, conn);
     remove_caller(a, i);
-    pending_conn_free(pending_conn);
+    pending_conn_free(conn);
 }
 
 static void evict_one(struct agent *a)
@@ -87,17 +86,17 @@ static bool accept_one(struct agent *a)
     struct conn_origin member = {.number = a->caller_number};
     char from[ENDPOINT_TEXT_MAX] = "";
     int fd = endpoint_accept(a->listener_fd, member.address, from);
-    struct pending_conn *pending_conn;
+    struct pending_conn *conn;
 
     if (fd < 0)
         return false;
     if (a->caller_count == CALLERS_MAX)
         evict_one(a);
-    pending_conn = pending_conn_new(a->tls, fd, &a->own, a->now_ms);
-    pending_conn->member = member;
-    memcpy(pending_conn->from, from, sizeof(from));
+    conn = pending_conn_new(a->tls, fd, &a->own, a->now_ms);
+    conn->member = member;
+    memcpy(conn->from, from, sizeof(from));
     a->caller_number++;
-    a->pending_conns[a->caller_count++] = pending_conn;
+    a->pending_conns[a->caller_count++] = conn;
     return true;
 }
 
@@ -132,32 +131,31 @@ static bool die_with_parent(pid_t agent, int signal)
     return getppid() != agent;
 }
 
-static void run_session(struct agent *a, struct pending_conn *pending_conn, pid_t agent)
+static void run_session(struct agent *a, struct pending_conn *conn, pid_t agent)
 {
-    close_inherited(a, pending_conn);
+    close_inherited(a, conn);
     if (die_with_parent(agent, SIGQUIT))
         return;
-    session_run(&pending_conn->agent_conn, str_text(&pending_conn->line), a->options->remote_env,
-                &a->inherited);
+    session_run(&conn->agent_conn, str_text(&conn->line), a->options->remote_env, &a->inherited);
 }
 
 static void start_session(struct agent *a, size_t i)
 {
-    struct pending_conn *pending_conn = a->pending_conns[i];
+    struct pending_conn *conn = a->pending_conns[i];
     pid_t self = getpid(), pid = fork();
 
     if (pid == 0) {
-        run_session(a, pending_conn, self);
+        run_session(a, conn, self);
         _exit(0);
     }
     if (pid < 0) {
-        pending_conn->refusal = REFUSAL_BUSY;
+        conn->refusal = REFUSAL_BUSY;
         refuse(a, i);
         return;
     }
-    session_table_add(&a->session_table, pid, pending_conn->identity.attempt);
+    session_table_add(&a->session_table, pid, conn->identity.attempt);
     remove_caller(a, i);
-    pending_conn_detach(pending_conn);
+    pending_conn_detach(conn);
 }
 
 static void begin_attempt(struct agent *a, uint32_t attempt)
@@ -168,27 +166,27 @@ static void begin_attempt(struct agent *a, uint32_t attempt)
 
 static void admit_attempt(struct agent *a, size_t i)
 {
-    struct pending_conn *pending_conn = a->pending_conns[i];
+    struct pending_conn *conn = a->pending_conns[i];
 
-    if (pending_conn->identity.attempt > a->own.attempt)
-        begin_attempt(a, pending_conn->identity.attempt);
-    pending_conn->is_waiting = session_table_has_older(&a->session_table, a->own.attempt);
-    if (pending_conn->identity.attempt < a->own.attempt)
-        pending_conn->refusal = REFUSAL_STALE_ATTEMPT;
-    else if (!pending_conn->is_waiting && session_table_is_full(&a->session_table))
-        pending_conn->refusal = REFUSAL_BUSY;
-    if (pending_conn->refusal != REFUSAL_NONE)
+    if (conn->identity.attempt > a->own.attempt)
+        begin_attempt(a, conn->identity.attempt);
+    conn->is_waiting = session_table_has_older(&a->session_table, a->own.attempt);
+    if (conn->identity.attempt < a->own.attempt)
+        conn->refusal = REFUSAL_STALE_ATTEMPT;
+    else if (!conn->is_waiting && session_table_is_full(&a->session_table))
+        conn->refusal = REFUSAL_BUSY;
+    if (conn->refusal != REFUSAL_NONE)
         refuse(a, i);
-    else if (!pending_conn->is_waiting)
+    else if (!conn->is_waiting)
         start_session(a, i);
 }
 
 static void drop_caller(struct agent *a, size_t i)
 {
-    struct pending_conn *pending_conn = a->pending_conns[i];
+    struct pending_conn *conn = a->pending_conns[i];
 
     remove_caller(a, i);
-    pending_conn_free(pending_conn);
+    pending_conn_free(conn);
 }
 
 /* From the last to the first, because a removed entry is replaced by the last. */
@@ -278,13 +276,12 @@ static int64_t next_deadline_ms(const struct agent *a)
     int64_t deadline_ms = a->accept_backoff_until_ms > a->now_ms ? a->accept_backoff_until_ms : INT64_MAX;
 
     for (size_t i = 0; i < a->caller_count; i++) {
-        const struct pending_conn *pending_conn = a->pending_conns[i];
+        const struct pending_conn *conn = a->pending_conns[i];
 
-        if (!pending_conn->is_waiting && pending_conn->deadline_ms < deadline_ms)
-            deadline_ms = pending_conn->deadline_ms;
-        if (pending_conn->is_waiting
-                ? !session_table_has_older(&a->session_table, a->own.attempt)
-                : pending_conn->is_linked && agent_conn_has_more(&pending_conn->agent_conn))
+        if (!conn->is_waiting && conn->deadline_ms < deadline_ms)
+            deadline_ms = conn->deadline_ms;
+        if (conn->is_waiting ? !session_table_has_older(&a->session_table, a->own.attempt)
+                             : conn->is_linked && agent_conn_has_more(&conn->agent_conn))
             deadline_ms = a->now_ms;
     }
     return deadline_ms;

@@ -5,12 +5,12 @@ bool log_ratelimit_allow(struct log_ratelimit *log_ratelimit, enum refusal refus
 {
     __typeof__(&log_ratelimit->of[0]) one = &log_ratelimit->of[refusal];
 
-    if (one->was_told && now_ms - one->last_logged_ms < LOG_RATELIMIT_INTERVAL_MS) {
+    if (one->was_logged && now_ms - one->last_logged_ms < LOG_RATELIMIT_INTERVAL_MS) {
         one->suppressed++;
         return false;
     }
     *ret_more = one->suppressed;
-    one->was_told = true;
+    one->was_logged = true;
     one->last_logged_ms = now_ms;
     one->suppressed = 0;
     return true;

@@ -10,7 +10,7 @@
 
 struct log_ratelimit {
     struct {
-        bool was_told;
+        bool was_logged;
         int64_t last_logged_ms;
         uint64_t suppressed;
     } of[REFUSAL_COUNT];

@@ -34,10 +34,9 @@ enum pending_conn_state {
 /* Takes ownership of the socket. */
 struct pending_conn *pending_conn_new(struct psk_context *context, int fd, const struct identity *own,
                                       int64_t now_ms);
-void pending_conn_free(struct pending_conn *pending_conn); /* closes the connection */
-void pending_conn_detach(
-    struct pending_conn *pending_conn); /* in the child that does not use the connection */
+void pending_conn_free(struct pending_conn *conn);   /* closes the connection */
+void pending_conn_detach(struct pending_conn *conn); /* in the child that does not use the connection */
 
-int pending_conn_fd(const struct pending_conn *pending_conn);
-short pending_conn_events(const struct pending_conn *pending_conn);
-enum pending_conn_state pending_conn_process(struct pending_conn *pending_conn, int64_t now_ms);
+int pending_conn_fd(const struct pending_conn *conn);
+short pending_conn_events(const struct pending_conn *conn);
+enum pending_conn_state pending_conn_process(struct pending_conn *conn, int64_t now_ms);

@@ -311,10 +311,9 @@ static void refuse(struct session *s, const struct err *why)
     part(s);
 }
 
-void session_run(struct agent_conn *agent_conn, const char *line, char **envp,
-                 const struct signals *inherited)
+void session_run(struct agent_conn *conn, const char *line, char **envp, const struct signals *inherited)
 {
-    struct session s = {.agent_conn = agent_conn,
+    struct session s = {.agent_conn = conn,
                         .is_linked = true,
                         .in = {.fd = -1},
                         .out = {.fd = -1},

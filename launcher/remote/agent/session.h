@@ -16,5 +16,4 @@
 
 /* Returns when no process of the session is left. Takes ownership of the connection; all signals are
  * blocked. */
-void session_run(struct agent_conn *agent_conn, const char *line, char **envp,
-                 const struct signals *inherited);
+void session_run(struct agent_conn *conn, const char *line, char **envp, const struct signals *inherited);

@@ -16,14 +16,14 @@ struct session_table {
     size_t count;
 };
 
-bool session_table_is_full(const struct session_table *session_table);
-void session_table_add(struct session_table *session_table, pid_t pid,
-                       uint32_t attempt);                                  /* not if the table is full */
-bool session_table_remove(struct session_table *session_table, pid_t pid); /* false: it is not in the table */
+bool session_table_is_full(const struct session_table *table);
+void session_table_add(struct session_table *table, pid_t pid,
+                       uint32_t attempt);                          /* not if the table is full */
+bool session_table_remove(struct session_table *table, pid_t pid); /* false: it is not in the table */
 
-bool session_table_has_older(const struct session_table *session_table, uint32_t attempt);
-void session_table_signal_older(const struct session_table *session_table, uint32_t attempt, int signal);
-void session_table_signal(const struct session_table *session_table, int signal);
+bool session_table_has_older(const struct session_table *table, uint32_t attempt);
+void session_table_signal_older(const struct session_table *table, uint32_t attempt, int signal);
+void session_table_signal(const struct session_table *table, int signal);
 /* Kills all descendants of this process except sessions, `spared` and their descendants: what a dead
  * session's command has left behind has no other parent. */
-void session_table_kill_strays(const struct session_table *session_table, pid_t spared);
+void session_table_kill_strays(const struct session_table *table, pid_t spared);

@@ -9,22 +9,21 @@
 #include "launcher/remote/protocol/agent_conn.h"
 #include "launcher/process/signal_fd.h"
 
-static bool await_answer(struct agent_conn *agent_conn, struct err *err)
+static bool await_answer(struct agent_conn *conn, struct err *err)
 {
     struct frame frame = {0};
     bool got = false;
 
     while (!got) {
-        struct pollfd ready = {.fd = agent_conn_fd(agent_conn), .events = agent_conn_events(agent_conn)};
+        struct pollfd ready = {.fd = agent_conn_fd(conn), .events = agent_conn_events(conn)};
         int64_t now_ms = signals_now_ms();
 
-        if (!agent_conn_process(agent_conn, now_ms, err) ||
-            !agent_conn_next_frame(agent_conn, &frame, &got, err))
+        if (!agent_conn_process(conn, now_ms, err) || !agent_conn_next_frame(conn, &frame, &got, err))
             return false;
-        if (!got && agent_conn->is_closed)
+        if (!got && conn->is_closed)
             return err_set(err, ERR_IO, "it hung up");
         if (!got)
-            (void)poll(&ready, 1, poll_timeout_ms(now_ms, agent_conn_deadline_ms(agent_conn)));
+            (void)poll(&ready, 1, poll_timeout_ms(now_ms, agent_conn_deadline_ms(conn)));
     }
     return frame.type == FRAME_ALIVE || err_set(err, ERR_INVALID, "it sent an invalid answer");
 }
@@ -32,17 +31,17 @@ static bool await_answer(struct agent_conn *agent_conn, struct err *err)
 static bool ask(struct psk_context *context, const struct envv *env, struct err *err)
 {
     struct sockaddr_storage address;
-    struct agent_conn agent_conn;
+    struct agent_conn conn;
     struct psk *tls;
     socklen_t len;
     bool answered;
 
     if (!endpoint_own(env, &address, &len, err) || !dial_once(context, &address, len, &tls, err))
         return false;
-    agent_conn_init(&agent_conn, tls, signals_now_ms());
-    agent_conn_send_number(&agent_conn, FRAME_PROBE, 0, 0);
-    answered = await_answer(&agent_conn, err);
-    agent_conn_close(&agent_conn);
+    agent_conn_init(&conn, tls, signals_now_ms());
+    agent_conn_send_number(&conn, FRAME_PROBE, 0, 0);
+    answered = await_answer(&conn, err);
+    agent_conn_close(&conn);
     return answered;
 }
 

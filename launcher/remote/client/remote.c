@@ -129,7 +129,7 @@ static bool is_written(const struct remote *r)
     return !sink_is_ready(&r->out) && !sink_is_ready(&r->err);
 }
 
-static bool carry(struct remote *r, struct err *err)
+static bool run_loop(struct remote *r, struct err *err)
 {
     while (!r->is_over || !is_written(r))
         if (!turn(r, err))
@@ -214,7 +214,7 @@ static int run(struct psk *tls, const struct worker *worker, const char *line)
     agent_conn_init(&r.agent_conn, tls, r.now_ms);
     good = watch_signals(&r, &err);
     begin(&r, line);
-    good = good && carry(&r, &err);
+    good = good && run_loop(&r, &err);
     end(&r);
     return conclude(&r, worker, good ? NULL : &err);
 }

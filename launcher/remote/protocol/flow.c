@@ -24,16 +24,16 @@ bool flow_take(struct flow *flow, struct slice bytes, struct err *err)
 
 uint32_t flow_drop(struct flow *flow, size_t len)
 {
-    uint32_t told;
+    uint32_t credit;
 
     str_drop(&flow->held, len);
     flow->owed += (uint32_t)len;
     if (flow->owed < WORTH_TELLING_BYTES || flow->is_ended)
         return 0;
-    told = flow->owed;
-    flow->allowed += told;
+    credit = flow->owed;
+    flow->allowed += credit;
     flow->owed = 0;
-    return told;
+    return credit;
 }
 
 bool flow_add_credit(uint32_t *credit, uint32_t more, struct err *err)

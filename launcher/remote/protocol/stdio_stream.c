@@ -34,9 +34,9 @@ void sink_release(struct sink *sink)
     flow_release(&sink->flow);
 }
 
-bool source_is_ready(const struct source *source, const struct agent_conn *agent_conn)
+bool source_is_ready(const struct source *source, const struct agent_conn *conn)
 {
-    return source->fd >= 0 && source->credit > 0 && !agent_conn_is_full(agent_conn);
+    return source->fd >= 0 && source->credit > 0 && !agent_conn_is_full(conn);
 }
 
 bool sink_is_ready(const struct sink *sink)
@@ -44,12 +44,12 @@ bool sink_is_ready(const struct sink *sink)
     return sink->fd >= 0 && sink->flow.held.len > 0;
 }
 
-void source_end(struct source *source, struct agent_conn *agent_conn)
+void source_end(struct source *source, struct agent_conn *conn)
 {
     if (source->fd < 0)
         return;
     shut(&source->fd);
-    agent_conn_send_number(agent_conn, FRAME_END, source->channel, 0);
+    agent_conn_send_number(conn, FRAME_END, source->channel, 0);
 }
 
 static bool is_for_later(int errnum)
@@ -57,7 +57,7 @@ static bool is_for_later(int errnum)
     return errnum == EAGAIN || errnum == EINTR;
 }
 
-void source_read(struct source *source, struct agent_conn *agent_conn)
+void source_read(struct source *source, struct agent_conn *conn)
 {
     char bytes[FRAME_BYTES_MAX];
     size_t most = source->credit < sizeof(bytes) ? source->credit : sizeof(bytes);
@@ -66,19 +66,19 @@ void source_read(struct source *source, struct agent_conn *agent_conn)
     if (got < 0 && is_for_later(errno))
         return;
     if (got <= 0) {
-        source_end(source, agent_conn);
+        source_end(source, conn);
         return;
     }
     source->credit -= (uint32_t)got;
-    agent_conn_send_bytes(agent_conn, FRAME_DATA, source->channel, (struct slice){bytes, (size_t)got});
+    agent_conn_send_bytes(conn, FRAME_DATA, source->channel, (struct slice){bytes, (size_t)got});
 }
 
-static void drop(struct sink *sink, size_t len, struct agent_conn *agent_conn)
+static void drop(struct sink *sink, size_t len, struct agent_conn *conn)
 {
     uint32_t credit = flow_drop(&sink->flow, len);
 
     if (credit)
-        agent_conn_send_number(agent_conn, FRAME_CREDIT, sink->channel, credit);
+        agent_conn_send_number(conn, FRAME_CREDIT, sink->channel, credit);
 }
 
 static void end_when_empty(struct sink *sink)
@@ -89,7 +89,7 @@ static void end_when_empty(struct sink *sink)
 
 /* A pipe that poll reports as writable accepts so much without blocking, also if other processes write to
  * it. */
-void sink_write(struct sink *sink, struct agent_conn *agent_conn)
+void sink_write(struct sink *sink, struct agent_conn *conn)
 {
     size_t most = sink->flow.held.len < PIPE_BUF ? sink->flow.held.len : PIPE_BUF;
     ssize_t put = write(sink->fd, sink->flow.held.ptr, most);
@@ -99,10 +99,10 @@ void sink_write(struct sink *sink, struct agent_conn *agent_conn)
     if (put < 0) {
         shut(&sink->fd);
         str_clear(&sink->flow.held);
-        agent_conn_send_number(agent_conn, FRAME_STOP, sink->channel, 0);
+        agent_conn_send_number(conn, FRAME_STOP, sink->channel, 0);
         return;
     }
-    drop(sink, (size_t)put, agent_conn);
+    drop(sink, (size_t)put, conn);
     end_when_empty(sink);
 }
 
@@ -117,8 +117,7 @@ bool source_handle_frame(struct source *source, const struct frame *frame, struc
     return err_set(err, ERR_INVALID, "protocol error: wrong direction for channel %u", frame->channel);
 }
 
-bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agent_conn *agent_conn,
-                       struct err *err)
+bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agent_conn *conn, struct err *err)
 {
     if (frame->type == FRAME_END) {
         sink->flow.is_ended = true;
@@ -130,6 +129,6 @@ bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agen
     if (!flow_take(&sink->flow, frame->bytes, err))
         return false;
     if (sink->fd < 0) /* data that was on its way when it was stopped */
-        drop(sink, frame->bytes.len, agent_conn);
+        drop(sink, frame->bytes.len, conn);
     return true;
 }

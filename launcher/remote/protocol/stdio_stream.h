@@ -24,18 +24,17 @@ void sink_init(struct sink *sink, uint8_t channel, int fd);
 void source_release(struct source *source);
 void sink_release(struct sink *sink);
 
-bool source_is_ready(const struct source *source,
-                     const struct agent_conn *agent_conn); /* poll it for reading */
-bool sink_is_ready(const struct sink *sink);               /* poll it for writing */
+bool source_is_ready(const struct source *source, const struct agent_conn *conn); /* poll it for reading */
+bool sink_is_ready(const struct sink *sink);                                      /* poll it for writing */
 
 /* After poll has reported them ready. */
-void source_read(struct source *source, struct agent_conn *agent_conn);
-void sink_write(struct sink *sink, struct agent_conn *agent_conn);
+void source_read(struct source *source, struct agent_conn *conn);
+void sink_write(struct sink *sink, struct agent_conn *conn);
 
 /* No more data is wanted, or no more will come: the peer is informed. */
-void source_end(struct source *source, struct agent_conn *agent_conn);
+void source_end(struct source *source, struct agent_conn *conn);
 
 /* Frames of their channel. */
 MUST_USE bool source_handle_frame(struct source *source, const struct frame *frame, struct err *err);
-MUST_USE bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agent_conn *agent_conn,
+MUST_USE bool sink_handle_frame(struct sink *sink, const struct frame *frame, struct agent_conn *conn,
                                 struct err *err);

@@ -6,7 +6,7 @@
 #include "base/doc/json.h"
 
 /* The longest warning that an API server passes on without truncating it. */
-#define ADVICE_MAX 256
+#define WARNING_TEXT_MAX 256
 
 /* `old` is the previous version of the job with its status, or NULL for a new one. Its warnings are not
  * repeated. */

@@ -105,9 +105,9 @@ static struct slice trimmed(struct slice line)
 
 static struct slice shortened(struct slice line)
 {
-    if (line.len <= LASTWORDS_LINE_MAX)
+    if (line.len <= LOG_TAIL_LINE_MAX)
         return line;
-    line.len = LASTWORDS_LINE_MAX;
+    line.len = LOG_TAIL_LINE_MAX;
     while (line.len && ((unsigned char)line.ptr[line.len] & 0xC0) == 0x80)
         line.len--;
     return line;

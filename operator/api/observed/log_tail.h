@@ -18,7 +18,7 @@ struct lost_worker {
 bool log_tail_lost_worker(const char *lines, struct lost_worker *ret);
 
 /* The program's last line that has a letter or a digit; if there is only mpirun's report, the report's first
- * one. Truncated to LASTWORDS_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none.
+ * one. Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none.
  */
-#define LASTWORDS_LINE_MAX 200
+#define LOG_TAIL_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);

@@ -231,7 +231,7 @@ struct record *orphan_record_of_release(const struct orphan *orphan)
 
     record->job_ns = mem_strdup("");
     record->job_name = mem_strdup("");
-    record->job_uid = mem_strdup(RECORD_NOBODY);
+    record->job_uid = mem_strdup(RECORD_NO_JOB_UID);
     record->started = true;
     record->releasing = true;
     record->reason = mem_strdup(RELEASED_BY_ADMIN);

@@ -190,7 +190,7 @@ cJSON *record_patch(const struct record *record)
 
 bool record_is_ownerless(const struct record *record)
 {
-    return str_eq(record->job_uid, RECORD_NOBODY);
+    return str_eq(record->job_uid, RECORD_NO_JOB_UID);
 }
 
 bool record_can_have_name(const char *id)

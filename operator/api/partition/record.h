@@ -42,7 +42,7 @@ struct record {
 
 /* The job of an orphan that an admin has released: no name, no namespace, and this as uid. Such a job does
  * not exist, so it is not looked up. */
-#define RECORD_NOBODY "nobody"
+#define RECORD_NO_JOB_UID "nobody"
 
 bool record_is_ownerless(const struct record *record);
 /* Names of Kubernetes objects are more restricted than ids of partitions. */

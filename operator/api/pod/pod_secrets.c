@@ -41,8 +41,8 @@ static void put_bytes(cJSON *data, const char *key, struct slice bytes)
     json_put_str(data, key, str_text(&text));
 }
 
-cJSON *pod_secrets_secret(const struct job *job, uint32_t instance, uint32_t start, const unsigned char *keys,
-                          const struct pod_vipu_credentials *vipu)
+cJSON *pod_secrets_build(const struct job *job, uint32_t instance, uint32_t start, const unsigned char *keys,
+                         const struct pod_vipu_credentials *vipu)
 {
     AUTO(mem) char *name = secret_name(job, instance, start);
     cJSON *secret = object_of(job, "v1", "Secret", name), *data;
@@ -53,8 +53,9 @@ cJSON *pod_secrets_secret(const struct job *job, uint32_t instance, uint32_t sta
     for (uint32_t w = 0; keys && w < job->spec.workers_per_instance; w++) {
         AUTO(mem) char *index = mem_printf("%u", w);
 
-        put_bytes(data, index,
-                  (struct slice){(const char *)keys + (size_t)w * PODACCESS_KEY_BYTES, PODACCESS_KEY_BYTES});
+        put_bytes(
+            data, index,
+            (struct slice){(const char *)keys + (size_t)w * POD_SECRETS_KEY_BYTES, POD_SECRETS_KEY_BYTES});
     }
     put_bytes(data, VIPU_USER_KEY, slice_of(vipu->user_id));
     put_bytes(data, VIPU_ACCESS_KEY, slice_of(vipu->key));

@@ -4,7 +4,7 @@
 
 #include "operator/api/pod/pod_spec.h"
 
-#define PODACCESS_KEY_BYTES 32
+#define POD_SECRETS_KEY_BYTES 32
 
 /* Credentials of a job's pods for their V-IPU controller. Borrowed; NULL: not given. */
 struct pod_vipu_credentials {
@@ -12,10 +12,10 @@ struct pod_vipu_credentials {
     const char *ca_pem;
 };
 
-/* The Secret of one start. `keys`: with a launcher the concatenated keys of the workers, PODACCESS_KEY_BYTES
- * each. Owned by the caller. */
-cJSON *pod_secrets_secret(const struct job *job, uint32_t instance, uint32_t start, const unsigned char *keys,
-                          const struct pod_vipu_credentials *vipu);
+/* The Secret of one start. `keys`: with a launcher the concatenated keys of the workers,
+ * POD_SECRETS_KEY_BYTES each. Owned by the caller. */
+cJSON *pod_secrets_build(const struct job *job, uint32_t instance, uint32_t start, const unsigned char *keys,
+                         const struct pod_vipu_credentials *vipu);
 
 /* The first container of `spec` uses the credentials in the Secret of that start. */
 struct pod_env;

@@ -16,9 +16,9 @@
 /* A plugin runs again this long before its credentials expire: files are checked each minute. */
 #define EXPIRING_S 120
 
-static char **field_of(struct client_config *client_config, size_t field)
+static char **field_of(struct client_config *config, size_t field)
 {
-    return (char **)(void *)((char *)client_config + field);
+    return (char **)(void *)((char *)config + field);
 }
 
 static void trim(struct str *text)
@@ -33,56 +33,55 @@ static void trim(struct str *text)
 }
 
 /* A token in a header line, or a PEM text, never holds a NUL byte. */
-static bool read_source(const struct credential_file *credential_file, char **ret, struct err *err)
+static bool read_source(const struct credential_file *file, char **ret, struct err *err)
 {
     AUTO(str) struct str text = {0};
 
-    if (!file_read(credential_file->path, CREDENTIAL_MAX_BYTES, &text, err))
+    if (!file_read(file->path, CREDENTIAL_MAX_BYTES, &text, err))
         return false;
-    if (credential_file->kind == SOURCE_TOKEN)
+    if (file->kind == SOURCE_TOKEN)
         trim(&text);
     if (text.len == 0 || memchr(text.ptr, '\0', text.len) != NULL)
-        return err_set(err, ERR_INVALID, "%s: file is empty or not text", credential_file->path);
-    if (credential_file->kind == SOURCE_TOKEN && strpbrk(text.ptr, " \t\r\n") != NULL)
-        return err_set(err, ERR_INVALID, "%s: expected a single token", credential_file->path);
+        return err_set(err, ERR_INVALID, "%s: file is empty or not text", file->path);
+    if (file->kind == SOURCE_TOKEN && strpbrk(text.ptr, " \t\r\n") != NULL)
+        return err_set(err, ERR_INVALID, "%s: expected a single token", file->path);
     *ret = str_take(&text);
     return true;
 }
 
-static bool load_source(struct client_config *client_config, struct credential_file *credential_file,
-                        struct err *err)
+static bool load_source(struct client_config *config, struct credential_file *file, struct err *err)
 {
-    char **slot = field_of(client_config, credential_file->field);
+    char **slot = field_of(config, file->field);
     AUTO(mem) char *fresh = NULL;
 
-    if (stat(credential_file->path, &credential_file->seen) != 0)
-        credential_file->seen = (struct stat){0}; /* the read reports why */
-    if (!read_source(credential_file, &fresh, err))
+    if (stat(file->path, &file->seen) != 0)
+        file->seen = (struct stat){0}; /* the read reports why */
+    if (!read_source(file, &fresh, err))
         return false;
-    if (credential_file->kind == SOURCE_PEM && !str_eq(*slot, fresh))
-        client_config->generation++;
+    if (file->kind == SOURCE_PEM && !str_eq(*slot, fresh))
+        config->generation++;
     mem_free(*slot);
     *slot = TAKE(fresh);
     return true;
 }
 
-static struct credential_files *sources_of(struct client_config *client_config)
+static struct credential_files *sources_of(struct client_config *config)
 {
-    if (client_config->sources == NULL)
-        client_config->sources = NEW(struct credential_files);
-    return client_config->sources;
+    if (config->sources == NULL)
+        config->sources = NEW(struct credential_files);
+    return config->sources;
 }
 
-bool credential_files_add(struct client_config *client_config, const char *path, enum source_kind kind,
-                          size_t field, struct err *err)
+bool credential_files_add(struct client_config *config, const char *path, enum source_kind kind, size_t field,
+                          struct err *err)
 {
-    struct credential_files *sources = sources_of(client_config);
-    struct credential_file *credential_file;
+    struct credential_files *sources = sources_of(config);
+    struct credential_file *file;
 
     sources->items = mem_grow(sources->items, sources->count + 1, sizeof(*sources->items));
-    credential_file = &sources->items[sources->count++];
-    *credential_file = (struct credential_file){.path = mem_strdup(path), .kind = kind, .field = field};
-    return load_source(client_config, credential_file, err);
+    file = &sources->items[sources->count++];
+    *file = (struct credential_file){.path = mem_strdup(path), .kind = kind, .field = field};
+    return load_source(config, file, err);
 }
 
 static void take_text(char **slot, char **fresh)
@@ -91,26 +90,26 @@ static void take_text(char **slot, char **fresh)
     *slot = TAKE(*fresh);
 }
 
-static bool run_plugin(struct client_config *client_config, struct err *err)
+static bool run_plugin(struct client_config *config, struct err *err)
 {
     AUTO(exec_credential) struct exec_credential fresh = {0};
 
-    if (!exec_plugin_run(client_config->sources->exec_plugin, &fresh, err))
+    if (!exec_plugin_run(config->sources->exec_plugin, &fresh, err))
         return false;
-    client_config->sources->expires_s = fresh.expires_s;
-    client_config->generation +=
-        !str_eq(client_config->cert_pem, fresh.cert_pem) || !str_eq(client_config->key_pem, fresh.key_pem);
-    take_text(&client_config->token, &fresh.token);
-    take_text(&client_config->cert_pem, &fresh.cert_pem);
-    take_text(&client_config->key_pem, &fresh.key_pem);
+    config->sources->expires_s = fresh.expires_s;
+    config->generation +=
+        !str_eq(config->cert_pem, fresh.cert_pem) || !str_eq(config->key_pem, fresh.key_pem);
+    take_text(&config->token, &fresh.token);
+    take_text(&config->cert_pem, &fresh.cert_pem);
+    take_text(&config->key_pem, &fresh.key_pem);
     return true;
 }
 
-bool credential_files_set_exec_plugin(struct client_config *client_config, struct exec_plugin *exec_plugin,
+bool credential_files_set_exec_plugin(struct client_config *config, struct exec_plugin *plugin,
                                       struct err *err)
 {
-    sources_of(client_config)->exec_plugin = exec_plugin;
-    return run_plugin(client_config, err);
+    sources_of(config)->exec_plugin = plugin;
+    return run_plugin(config, err);
 }
 
 static bool is_expiring(const struct credential_files *sources)
@@ -131,44 +130,43 @@ void credential_files_free(struct credential_files *sources)
 }
 
 /* Kubernetes swaps a symbolic link in mounted volumes: the inode changes even if the times do not. */
-static bool has_changed(const struct credential_file *credential_file)
+static bool has_changed(const struct credential_file *file)
 {
     struct stat now;
 
-    if (stat(credential_file->path, &now) != 0)
+    if (stat(file->path, &now) != 0)
         return true;
-    return now.st_ino != credential_file->seen.st_ino || now.st_size != credential_file->seen.st_size ||
-           now.st_mtim.tv_sec != credential_file->seen.st_mtim.tv_sec ||
-           now.st_mtim.tv_nsec != credential_file->seen.st_mtim.tv_nsec;
+    return now.st_ino != file->seen.st_ino || now.st_size != file->seen.st_size ||
+           now.st_mtim.tv_sec != file->seen.st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != file->seen.st_mtim.tv_nsec;
 }
 
-bool client_config_refresh(struct client_config *client_config, bool force, struct err *err)
+bool client_config_refresh(struct client_config *config, bool force, struct err *err)
 {
-    size_t count = client_config->sources != NULL ? client_config->sources->count : 0;
+    size_t count = config->sources != NULL ? config->sources->count : 0;
     bool good = true;
 
     for (size_t i = 0; i < count; i++) {
-        struct credential_file *credential_file = &client_config->sources->items[i];
+        struct credential_file *file = &config->sources->items[i];
 
-        if (force || has_changed(credential_file))
-            good = load_source(client_config, credential_file, err) && good;
+        if (force || has_changed(file))
+            good = load_source(config, file, err) && good;
     }
-    if (client_config->sources != NULL && client_config->sources->exec_plugin != NULL &&
-        (force || is_expiring(client_config->sources)))
-        good = run_plugin(client_config, err) && good;
+    if (config->sources != NULL && config->sources->exec_plugin != NULL &&
+        (force || is_expiring(config->sources)))
+        good = run_plugin(config, err) && good;
     return good;
 }
 
-void client_config_release(struct client_config *client_config)
+void client_config_release(struct client_config *config)
 {
-    char *owned[] = {client_config->server,    client_config->ca_pem, client_config->cert_pem,
-                     client_config->key_pem,   client_config->token,  client_config->server_name,
-                     client_config->proxy_url, client_config->ns,     client_config->origin};
+    char *owned[] = {config->server,      config->ca_pem,    config->cert_pem, config->key_pem, config->token,
+                     config->server_name, config->proxy_url, config->ns,       config->origin};
 
     for (size_t i = 0; i < COUNT_OF(owned); i++)
         mem_free(owned[i]);
-    credential_files_free(client_config->sources);
-    *client_config = (struct client_config){0};
+    credential_files_free(config->sources);
+    *config = (struct client_config){0};
 }
 
 /* --- in a pod --- */

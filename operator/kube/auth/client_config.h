@@ -45,5 +45,5 @@ MUST_USE bool client_config_load(const struct client_config_options *options, st
 
 /* Reads the files again whose change time differs (all of them when `force`). True also when nothing changed;
  * on failure the old values stay. Compare `generation` before and after. */
-MUST_USE bool client_config_refresh(struct client_config *client_config, bool force, struct err *err);
-void client_config_release(struct client_config *client_config);
+MUST_USE bool client_config_refresh(struct client_config *config, bool force, struct err *err);
+void client_config_release(struct client_config *config);

@@ -30,9 +30,9 @@ struct credential_files {
 };
 
 /* Reads the file into the field at once and remembers it. */
-MUST_USE bool credential_files_add(struct client_config *client_config, const char *path,
-                                   enum source_kind kind, size_t field, struct err *err);
+MUST_USE bool credential_files_add(struct client_config *config, const char *path, enum source_kind kind,
+                                   size_t field, struct err *err);
 /* Runs it at once, and again when what it gave is about to expire. */
-MUST_USE bool credential_files_set_exec_plugin(struct client_config *client_config,
+MUST_USE bool credential_files_set_exec_plugin(struct client_config *config,
                                                struct exec_plugin *exec_plugin_take, struct err *err);
 void credential_files_free(struct credential_files *sources);

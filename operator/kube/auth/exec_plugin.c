@@ -17,17 +17,17 @@ struct exec_plugin {
     struct strv env; /* NAME=VALUE, in place of what is inherited */
 };
 
-void exec_plugin_free(struct exec_plugin *exec_plugin)
+void exec_plugin_free(struct exec_plugin *plugin)
 {
-    if (!exec_plugin)
+    if (!plugin)
         return;
-    mem_free(exec_plugin->command);
-    mem_free(exec_plugin->api_version);
-    mem_free(exec_plugin->install_hint);
-    mem_free(exec_plugin->request);
-    strv_release(&exec_plugin->argv);
-    strv_release(&exec_plugin->env);
-    mem_free(exec_plugin);
+    mem_free(plugin->command);
+    mem_free(plugin->api_version);
+    mem_free(plugin->install_hint);
+    mem_free(plugin->request);
+    strv_release(&plugin->argv);
+    strv_release(&plugin->env);
+    mem_free(plugin);
 }
 
 /* ---- from the kubeconfig ---- */
@@ -87,18 +87,17 @@ static char *place(const char *command, const char *folder)
 struct exec_plugin *exec_plugin_new(const cJSON *exec, const char *folder, const cJSON *cluster,
                                     struct err *err)
 {
-    struct exec_plugin *exec_plugin = NEW(struct exec_plugin);
+    struct exec_plugin *plugin = NEW(struct exec_plugin);
     bool wants_cluster = json_bool(exec, "provideClusterInfo", false);
 
-    exec_plugin->command = place(json_str(exec, "command", ""), folder);
-    exec_plugin->api_version = mem_strdup(json_str(exec, "apiVersion", ""));
-    exec_plugin->install_hint = mem_strdup(json_str(exec, "installHint", ""));
-    exec_plugin->request = exec_credential_request(exec_plugin->api_version, wants_cluster ? cluster : NULL);
-    strv_push(&exec_plugin->argv, exec_plugin->command);
-    if (check(exec, err) && take_words(exec, &exec_plugin->argv, err) &&
-        take_variables(exec, &exec_plugin->env, err))
-        return exec_plugin;
-    exec_plugin_free(exec_plugin);
+    plugin->command = place(json_str(exec, "command", ""), folder);
+    plugin->api_version = mem_strdup(json_str(exec, "apiVersion", ""));
+    plugin->install_hint = mem_strdup(json_str(exec, "installHint", ""));
+    plugin->request = exec_credential_request(plugin->api_version, wants_cluster ? cluster : NULL);
+    strv_push(&plugin->argv, plugin->command);
+    if (check(exec, err) && take_words(exec, &plugin->argv, err) && take_variables(exec, &plugin->env, err))
+        return plugin;
+    exec_plugin_free(plugin);
     return NULL;
 }
 
@@ -115,11 +114,11 @@ static bool is_set(const struct strv *env, const char *entry)
     return false;
 }
 
-static void fill_environment(const struct exec_plugin *exec_plugin, struct strv *env)
+static void fill_environment(const struct exec_plugin *plugin, struct strv *env)
 {
-    for (size_t i = 0; i < exec_plugin->env.count; i++)
-        strv_push(env, exec_plugin->env.items[i]);
-    strv_pushf(env, INFO "=%s", exec_plugin->request);
+    for (size_t i = 0; i < plugin->env.count; i++)
+        strv_push(env, plugin->env.items[i]);
+    strv_pushf(env, INFO "=%s", plugin->request);
     for (char **entry = environ; *entry; entry++) {
         if (!is_set(env, *entry))
             strv_push(env, *entry);
@@ -127,38 +126,38 @@ static void fill_environment(const struct exec_plugin *exec_plugin, struct strv 
 }
 
 /* Hints have several lines. */
-static bool hint(const struct exec_plugin *exec_plugin, struct err *err)
+static bool hint(const struct exec_plugin *plugin, struct err *err)
 {
-    AUTO(mem) char *text = mem_strdup(exec_plugin->install_hint), *before = mem_strdup(err->msg);
+    AUTO(mem) char *text = mem_strdup(plugin->install_hint), *before = mem_strdup(err->msg);
 
     for (char *at = text; *at; at++)
         *at = *at == '\n' || *at == '\r' || *at == '\t' ? ' ' : *at;
     return err_set(err, ERR_NOT_FOUND, "%s%s%s", before, *text ? "; " : "", text);
 }
 
-bool exec_plugin_run(const struct exec_plugin *exec_plugin, struct exec_credential *ret, struct err *err)
+bool exec_plugin_run(const struct exec_plugin *plugin, struct exec_credential *ret, struct err *err)
 {
     AUTO(str) struct str printed = {.max = 2 * ANSWER_MAX_BYTES};
     AUTO(strv) struct strv env = {0}, argv = {0};
     int status = 0;
     bool good;
 
-    fill_environment(exec_plugin, &env);
-    for (size_t i = 0; i < exec_plugin->argv.count; i++)
-        strv_push(&argv, exec_plugin->argv.items[i]);
-    if (!capture_run(&(struct capture){.program = exec_plugin->command,
+    fill_environment(plugin, &env);
+    for (size_t i = 0; i < plugin->argv.count; i++)
+        strv_push(&argv, plugin->argv.items[i]);
+    if (!capture_run(&(struct capture){.program = plugin->command,
                                        .argv = strv_argv(&argv),
                                        .envp = strv_argv(&env),
                                        .limit_ms = LIMIT_MS,
                                        .max_bytes = ANSWER_MAX_BYTES},
                      &printed, &status, err))
-        return err->kind == ERR_NOT_FOUND ? hint(exec_plugin, err) : false;
+        return err->kind == ERR_NOT_FOUND ? hint(plugin, err) : false;
     if (status == 0)
-        good = exec_credential_parse(str_slice(&printed), exec_plugin->api_version, ret, err) ||
-               err_wrap(err, "credential plugin %s", exec_plugin->command);
+        good = exec_credential_parse(str_slice(&printed), plugin->api_version, ret, err) ||
+               err_wrap(err, "credential plugin %s", plugin->command);
     else
-        good = err_set(err, ERR_DENIED, "credential plugin %s exited with status %d", exec_plugin->command,
-                       status);
+        good =
+            err_set(err, ERR_DENIED, "credential plugin %s exited with status %d", plugin->command, status);
     explicit_bzero(printed.ptr, printed.len);
     return good;
 }

@@ -14,7 +14,6 @@ struct exec_plugin;
  * cannot be used. */
 MUST_USE struct exec_plugin *exec_plugin_new(const cJSON *exec, const char *folder, const cJSON *cluster,
                                              struct err *err);
-void exec_plugin_free(struct exec_plugin *exec_plugin);
+void exec_plugin_free(struct exec_plugin *plugin);
 /* Errors name the command, and what the kubeconfig says about its installation when it is not there. */
-MUST_USE bool exec_plugin_run(const struct exec_plugin *exec_plugin, struct exec_credential *ret,
-                              struct err *err);
+MUST_USE bool exec_plugin_run(const struct exec_plugin *plugin, struct exec_credential *ret, struct err *err);

@@ -244,16 +244,16 @@ static bool run_plugin(const struct place *user, const struct place *cluster, bo
     const char *path = user->file->path, *slash = strrchr(path, '/');
     AUTO(mem) char *folder = slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup(".");
     struct err why = {0};
-    struct exec_plugin *exec_plugin;
+    struct exec_plugin *plugin;
 
     if (!may_run)
         return reject(user, exec, err,
                       "\"exec\" credentials are supported only by the subcommands of ipu-operator; use a "
                       "token (kubectl create token), a token file or a client certificate");
-    exec_plugin = exec_plugin_new(exec, folder, info, &why);
-    if (exec_plugin == NULL)
+    plugin = exec_plugin_new(exec, folder, info, &why);
+    if (plugin == NULL)
         return reject(user, exec, err, why.msg);
-    return credential_files_set_exec_plugin(ret, exec_plugin, err);
+    return credential_files_set_exec_plugin(ret, plugin, err);
 }
 
 static bool take_user(const struct place *user, const struct place *cluster, bool may_run,

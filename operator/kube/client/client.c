@@ -54,10 +54,10 @@ struct kube {
 static void send_waiting(struct kube *kube);
 static void wait_turn(struct kube_call *call, int64_t left_ms);
 
-struct kube *kube_new(struct loop *loop, struct client_config *client_config,
-                      const struct kube_options *options, struct err *err)
+struct kube *kube_new(struct loop *loop, struct client_config *config, const struct kube_options *options,
+                      struct err *err)
 {
-    struct transport *transport = transport_new(loop, client_config, options->program, err);
+    struct transport *transport = transport_new(loop, config, options->program, err);
     struct kube *kube;
 
     if (transport == NULL)

@@ -72,7 +72,7 @@ struct kube_options {
 
 /* `identity` is borrowed and must outlive the client, which refreshes it (at least each minute, and after
  * 401). */
-MUST_USE struct kube *kube_new(struct loop *loop, struct client_config *client_config,
+MUST_USE struct kube *kube_new(struct loop *loop, struct client_config *config,
                                const struct kube_options *options, struct err *err);
 void kube_free(
     struct kube *kube); /* cancels everything; watches, leases and events on it must be freed before */

@@ -32,15 +32,15 @@ static unsigned connections_for(enum kube_class class)
 
 static struct http_client *pool_new(const struct transport *transport, enum kube_class class, struct err *err)
 {
-    const struct client_config *client_config = transport->client_config;
+    const struct client_config *config = transport->client_config;
     struct http_client_options options = {
         .user_agent = transport->user_agent,
-        .ca_pem = client_config->ca_pem,
-        .cert_pem = client_config->cert_pem,
-        .key_pem = client_config->key_pem,
-        .server_name = client_config->server_name,
-        .proxy_url = client_config->proxy_url,
-        .insecure = client_config->insecure,
+        .ca_pem = config->ca_pem,
+        .cert_pem = config->cert_pem,
+        .key_pem = config->key_pem,
+        .server_name = config->server_name,
+        .proxy_url = config->proxy_url,
+        .insecure = config->insecure,
         .max_connections = connections_for(class),
     };
 
@@ -69,17 +69,17 @@ static bool pools_make(const struct transport *transport, struct http_client **r
     return true;
 }
 
-struct transport *transport_new(struct loop *loop, struct client_config *client_config, const char *program,
+struct transport *transport_new(struct loop *loop, struct client_config *config, const char *program,
                                 struct err *err)
 {
     struct transport *transport = NEW(struct transport);
 
     transport->loop = loop;
-    transport->client_config = client_config;
+    transport->client_config = config;
     transport->user_agent = mem_printf("%s/%s", program, IPU_OPERATOR_VERSION);
     transport->refreshed_ms = loop_now_ms(loop);
-    if (client_config->insecure)
-        log_warn("TLS verification of the API server is disabled", KV("from", client_config->origin));
+    if (config->insecure)
+        log_warn("TLS verification of the API server is disabled", KV("from", config->origin));
     if (!pools_make(transport, transport->pools, err)) {
         transport_free(transport);
         return NULL;

@@ -24,11 +24,11 @@ struct list_reader {
     bool in_items, had_items, in_string, is_escaped;
 };
 
-void list_reader_init(struct list_reader *list_reader, size_t max_item);
-void list_reader_release(struct list_reader *list_reader);
+void list_reader_init(struct list_reader *reader, size_t max_item);
+void list_reader_release(struct list_reader *reader);
 /* ERR_INVALID: not a list, or something larger than its cap. */
-MUST_USE bool list_reader_feed(struct list_reader *list_reader, const char *bytes, size_t len,
-                               list_reader_fn fn, void *ctx, struct err *err);
+MUST_USE bool list_reader_feed(struct list_reader *reader, const char *bytes, size_t len, list_reader_fn fn,
+                               void *ctx, struct err *err);
 /* After the last byte: the envelope as a tree (owned by the caller). ERR_INVALID if the document is not
  * complete. */
-MUST_USE cJSON *list_reader_end(struct list_reader *list_reader, struct err *err);
+MUST_USE cJSON *list_reader_end(struct list_reader *reader, struct err *err);

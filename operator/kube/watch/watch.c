@@ -30,7 +30,7 @@ struct watch {
     struct list_reader items; /* of a page */
     bool is_reading_page;
     struct loop_timer timer; /* with a stream: silence; without: the next request */
-    int64_t heard_ms;
+    int64_t last_read_ms;
     struct err failure;     /* local error, while the stream that it ended is closing */
     int64_t finish_wait_ms; /* >= 0: an event ended the stream, and this follows; -1: none did */
     bool has_reported_synced;
@@ -39,7 +39,7 @@ struct watch {
 };
 
 static void send(struct loop_timer *timer);
-static void on_silence(struct loop_timer *timer);
+static void on_idle_timeout(struct loop_timer *timer);
 
 static struct watch_input input_of(const struct watch *watch, enum watch_input_kind what)
 {
@@ -196,7 +196,7 @@ static bool on_bytes(void *ctx, const char *bytes, size_t len)
 {
     struct watch *watch = ctx;
 
-    watch->heard_ms = loop_now_ms(watch->loop);
+    watch->last_read_ms = loop_now_ms(watch->loop);
     return watch->is_reading_page ? read_page(watch, bytes, len) : read_lines(watch, bytes, len);
 }
 
@@ -256,18 +256,18 @@ static void on_end(void *ctx, const struct err *err, int64_t retry_after_ms)
 
 static int64_t silence_limit_ms(const struct watch *watch)
 {
-    return watch->state.phase == WATCH_STREAM_LIST ? LIST_SILENCE_MS : watch->options.silence_ms;
+    return watch->state.phase == WATCH_STREAM_LIST ? LIST_SILENCE_MS : watch->options.idle_timeout_ms;
 }
 
-static void on_silence(struct loop_timer *timer)
+static void on_idle_timeout(struct loop_timer *timer)
 {
     struct watch *watch = CONTAINER_OF(timer, struct watch, timer);
-    int64_t left_ms = watch->heard_ms + silence_limit_ms(watch) - loop_now_ms(watch->loop);
+    int64_t left_ms = watch->last_read_ms + silence_limit_ms(watch) - loop_now_ms(watch->loop);
     struct watch_input input = input_of(watch, WATCH_INPUT_IDLE);
     struct watch_output out;
 
     if (left_ms > 0) {
-        loop_timer_start(watch->loop, &watch->timer, left_ms, on_silence);
+        loop_timer_start(watch->loop, &watch->timer, left_ms, on_idle_timeout);
         return;
     }
     watch->counters.silent++;
@@ -284,7 +284,7 @@ static void on_settled(struct loop_timer *timer)
     struct watch_output out;
 
     step(watch, &input, &out);
-    on_silence(timer);
+    on_idle_timeout(timer);
 }
 
 static void on_head(void *ctx)
@@ -311,7 +311,7 @@ static void send(struct loop_timer *timer)
     watch->counters.streams += !watch->is_reading_page;
     lines_init(&watch->lines, JSON_MAX_BYTES);
     list_reader_init(&watch->items, JSON_MAX_BYTES);
-    watch->heard_ms = loop_now_ms(watch->loop);
+    watch->last_read_ms = loop_now_ms(watch->loop);
     watch->failure = (struct err){0};
     watch->finish_wait_ms = -1;
     watch->stream = stream_open(watch->kube, &(struct stream_request){
@@ -325,7 +325,7 @@ static void send(struct loop_timer *timer)
                                                  .on_end = on_end,
                                                  .ctx = watch,
                                              });
-    loop_timer_start(watch->loop, &watch->timer, silence_limit_ms(watch), on_silence);
+    loop_timer_start(watch->loop, &watch->timer, silence_limit_ms(watch), on_idle_timeout);
 }
 
 /* --- life --- */
@@ -337,8 +337,8 @@ struct watch *watch_new(struct kube *kube, const struct watch_options *options)
     watch->kube = kube;
     watch->loop = kube_loop(kube);
     watch->options = *options;
-    if (watch->options.silence_ms == 0)
-        watch->options.silence_ms = SILENCE_MS;
+    if (watch->options.idle_timeout_ms == 0)
+        watch->options.idle_timeout_ms = SILENCE_MS;
     watch->ns = mem_strdup(options->ns);
     watch->label_selector = mem_strdup(options->label_selector);
     watch->field_selector = mem_strdup(options->field_selector);

@@ -34,7 +34,7 @@ struct watch_options {
     void (*on_synced)(void *ctx); /* once: everything that existed is in the store. accepts NULL */
     void *ctx;
 
-    int64_t silence_ms; /* a connection without a byte for so long is dead; 0: 90 s (bookmarks come each
+    int64_t idle_timeout_ms; /* a connection without a byte for so long is dead; 0: 90 s (bookmarks come each
                            minute) */
 };
 

@@ -76,13 +76,12 @@ static void end_dry_run_wait(struct reconciler *r, const char *key)
 }
 
 /* Jobs with the same template wait for one response; the op has the cache key. */
-static void complete_dry_run(const struct request *request, struct dry_run_result *dry_run_result)
+static void complete_dry_run(const struct request *request, struct dry_run_result *result)
 {
     struct reconciler *r = request->execution->r;
     AUTO(strv) struct strv waiting = {0};
 
-    dry_run_cache_complete(&r->dry_run_cache, request->op.text, dry_run_result, loop_now_ms(r->loop),
-                           &waiting);
+    dry_run_cache_complete(&r->dry_run_cache, request->op.text, result, loop_now_ms(r->loop), &waiting);
     for (size_t i = 0; i < waiting.count; i++)
         end_dry_run_wait(r, waiting.items[i]);
 }
@@ -129,7 +128,7 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
     enum err_kind kind = res->err.kind;
     bool is_rejected = kind != ERR_INVALID && response_is_rejection(request, res);
     /* The API server's admission writes the value of the template's PriorityClass into the pod. */
-    struct dry_run_result dry_run_result = {
+    struct dry_run_result result = {
         .reason = is_rejected ? response_reason(res) : NULL,
         .text = is_rejected ? res->message : NULL,
         .priority = (int32_t)json_i64(res->body, "spec/priority", 0),
@@ -137,15 +136,15 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
 
     if (dry_run_other_name(request, res) || dry_run_launcher(request, res))
         return;
-    complete_dry_run(request, kind == ERR_NONE || is_rejected ? &dry_run_result : NULL);
+    complete_dry_run(request, kind == ERR_NONE || is_rejected ? &result : NULL);
     if (!cache)
         return;
     if (kind == ERR_EXISTS) /* the owner of the name is found out when the pod is created */
-        dry_run_result.priority = cache->priority;
+        result.priority = cache->priority;
     if (kind == ERR_INVALID) {
         reject_template(request, res, cache);
     } else if (kind == ERR_NONE || kind == ERR_EXISTS || is_rejected) {
-        job_cache_set_dry_run(cache, request->execution->generation, &dry_run_result);
+        job_cache_set_dry_run(cache, request->execution->generation, &result);
     } else {
         cache->dry_run_generation = 0;
         response_fail(request, res);

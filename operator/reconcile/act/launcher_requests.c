@@ -143,7 +143,7 @@ cJSON *launch_make_dry_run_pod(const struct reconciler *r, const struct job *job
 void launch_send_keys(struct execution *execution, struct op *op, const struct job *job)
 {
     const struct record *record = reconciler_record(execution->r, op->name);
-    size_t size = (size_t)job->spec.workers_per_instance * PODACCESS_KEY_BYTES;
+    size_t size = (size_t)job->spec.workers_per_instance * POD_SECRETS_KEY_BYTES;
     AUTO(mem) unsigned char *keys = job->spec.has_launcher ? mem_alloc(size) : NULL;
     AUTO(json) cJSON *secret = NULL;
     struct pod_vipu_credentials vipu;
@@ -153,7 +153,7 @@ void launch_send_keys(struct execution *execution, struct op *op, const struct j
     if (keys)
         loop_random(keys, size);
     vipu = vipu_access(execution->r, record->controller);
-    secret = pod_secrets_secret(job, op->instance, record->start, keys, &vipu);
+    secret = pod_secrets_build(job, op->instance, record->start, keys, &vipu);
     execution_send(
         execution, op,
         &(struct kube_request){

@@ -10,7 +10,7 @@
 /* ---- resources that are left ---- */
 
 /* The admin's adopt annotation makes the partition this job's: it is removed with the job. Until then its
- * pods are not judged. */
+ * pods are not counted. */
 static bool is_vendors_partition(const struct job *job, const struct record *record)
 {
     return job && job->is_vendors && str_eq(record->job_uid, job->uid);

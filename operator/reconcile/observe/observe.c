@@ -326,11 +326,11 @@ static void use_dry_run_cache(const struct reconciler *r, const struct job *job,
     int64_t now = loop_now_ms(r->loop);
     bool is_judged = cache->dry_run_generation == job->generation;
     bool asks_again = cache->dry_run == DRY_RUN_REJECTED && now >= cache->dry_run_retry_at_ms;
-    const struct dry_run_result *dry_run_result =
+    const struct dry_run_result *result =
         !is_judged || asks_again ? dry_run_cache_get(&r->dry_run_cache, job, now) : NULL;
 
-    if (dry_run_result)
-        job_cache_set_dry_run(cache, job->generation, dry_run_result);
+    if (result)
+        job_cache_set_dry_run(cache, job->generation, result);
 }
 
 static void view_api_responses(const struct job *job, const struct job_cache *cache, struct job_view *view)

@@ -147,16 +147,15 @@ void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, 
     forget_ports(partition);
 }
 
-void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
-                           const struct dry_run_result *dry_run_result)
+void job_cache_set_dry_run(struct job_cache *cache, int64_t generation, const struct dry_run_result *result)
 {
     cache->dry_run_generation = generation;
-    cache->dry_run = dry_run_result->reason ? DRY_RUN_REJECTED : DRY_RUN_PASSED;
-    cache->dry_run_reason = dry_run_result->reason;
-    mem_set_str(&cache->dry_run_text, dry_run_result->text);
-    cache->dry_run_retry_at_ms = dry_run_result->retry_at_ms;
-    if (!dry_run_result->reason)
-        cache->priority = dry_run_result->priority;
+    cache->dry_run = result->reason ? DRY_RUN_REJECTED : DRY_RUN_PASSED;
+    cache->dry_run_reason = result->reason;
+    mem_set_str(&cache->dry_run_text, result->text);
+    cache->dry_run_retry_at_ms = result->retry_at_ms;
+    if (!result->reason)
+        cache->priority = result->priority;
 }
 
 void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,

@@ -118,8 +118,7 @@ void partition_cache_note_launch(struct partition_cache *partition);
 void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, int64_t now_ms);
 
 /* The API server's answer about the pods of this job or of one with the same template. */
-void job_cache_set_dry_run(struct job_cache *cache, int64_t generation,
-                           const struct dry_run_result *dry_run_result);
+void job_cache_set_dry_run(struct job_cache *cache, int64_t generation, const struct dry_run_result *result);
 
 /* Pods, or objects they need, were rejected: records that, and the next try, with a growing delay that
  * differs between jobs that compete. */

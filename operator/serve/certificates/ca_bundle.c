@@ -77,19 +77,19 @@ char *ca_bundle_next(const char *now_there, const char *own, int64_t now_s, stru
     AUTO(cas) struct cas ours = {0};
     AUTO(str) struct str there_text = {0}, others_text = {0};
     struct str next = {0};
-    bool is_farewell;
+    bool drop_others;
 
     cas_read(now_there, now_s, &there);
     cas_read(own, now_s, &ours);
     cas_print(&there, NULL, &there_text);
     cas_print(&there, &ours, &others_text);
     note_others(&others_text, now_s, others);
-    is_farewell = others->since_s && now_s >= others->since_s + CA_BUNDLE_KEEP_OTHERS_S;
-    if (ours.count == 0 || (!is_farewell && cas_have_all(&there, &ours) &&
+    drop_others = others->since_s && now_s >= others->since_s + CA_BUNDLE_KEEP_OTHERS_S;
+    if (ours.count == 0 || (!drop_others && cas_have_all(&there, &ours) &&
                             str_eq(str_text(&there_text), now_there ? now_there : "")))
         return NULL;
     cas_print(&ours, NULL, &next);
-    if (!is_farewell)
+    if (!drop_others)
         (void)str_adds(&next, str_text(&others_text));
     return str_take(&next);
 }

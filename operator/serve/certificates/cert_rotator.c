@@ -46,7 +46,7 @@ struct cert_rotator {
     unsigned tries;                 /* writes since all was well */
 };
 
-static void reconcile(struct cert_rotator *cert_rotator);
+static void reconcile(struct cert_rotator *rotator);
 
 static int64_t now_s(void)
 {
@@ -58,61 +58,60 @@ static void on_timer(struct loop_timer *timer)
     reconcile(CONTAINER_OF(timer, struct cert_rotator, timer));
 }
 
-static void reconcile_after(struct cert_rotator *cert_rotator, int64_t delay_ms)
+static void reconcile_after(struct cert_rotator *rotator, int64_t delay_ms)
 {
-    loop_timer_start(cert_rotator->loop, &cert_rotator->timer, delay_ms, on_timer);
+    loop_timer_start(rotator->loop, &rotator->timer, delay_ms, on_timer);
 }
 
 /* A write shows in the watch, before its response or later; if the watch is stale, back off instead of
  * writing again and again. */
-static void on_success(struct cert_rotator *cert_rotator)
+static void on_success(struct cert_rotator *rotator)
 {
-    reconcile_after(cert_rotator,
-                    backoff_delay_ms(&refresh_backoff, ++cert_rotator->tries, loop_random_u32()));
+    reconcile_after(rotator, backoff_delay_ms(&refresh_backoff, ++rotator->tries, loop_random_u32()));
 }
 
-static void on_failure(struct cert_rotator *cert_rotator, const char *what, const struct kube_response *res)
+static void on_failure(struct cert_rotator *rotator, const char *what, const struct kube_response *res)
 {
-    log_warn(what, KV("name", cert_rotator->name), KV("cause", res->err.msg));
-    reconcile_after(cert_rotator, backoff_delay_ms(&error_backoff, ++cert_rotator->tries, loop_random_u32()));
+    log_warn(what, KV("name", rotator->name), KV("cause", res->err.msg));
+    reconcile_after(rotator, backoff_delay_ms(&error_backoff, ++rotator->tries, loop_random_u32()));
 }
 
 /* ---- the Secret ---- */
 
 static void on_written(void *ctx, struct kube_response *res)
 {
-    struct cert_rotator *cert_rotator = ctx;
+    struct cert_rotator *rotator = ctx;
 
-    cert_rotator->write = NULL;
+    rotator->write = NULL;
     /* Another replica was faster: this one uses what it wrote. */
     if (res->err.kind == ERR_NONE || res->err.kind == ERR_CONFLICT || res->err.kind == ERR_EXISTS)
-        on_success(cert_rotator);
+        on_success(rotator);
     else
-        on_failure(cert_rotator, "cannot store the webhook certificate", res);
+        on_failure(rotator, "cannot store the webhook certificate", res);
 }
 
 /* The watch delivers the result, to this replica and to the others. */
-static void renew(struct cert_rotator *cert_rotator, const struct certificate_secret *old, const char *why)
+static void renew(struct cert_rotator *rotator, const struct certificate_secret *old, const char *why)
 {
     AUTO(certificate) struct certificate made = {0};
     AUTO(json) cJSON *body = NULL;
 
-    log_info("renewing the webhook certificate", KV("secret", cert_rotator->name), KV("because", why));
+    log_info("renewing the webhook certificate", KV("secret", rotator->name), KV("because", why));
     /* The served certificate must stay trusted until it is replaced, even if the Secret was deleted. */
-    certificate_make(cert_rotator->options.names, now_s(),
-                     cert_rotator->served.ca ? cert_rotator->served.ca
-                     : old                   ? old->certificate.ca
-                                             : NULL,
+    certificate_make(rotator->options.names, now_s(),
+                     rotator->served.ca ? rotator->served.ca
+                     : old              ? old->certificate.ca
+                                        : NULL,
                      &made);
-    body = certificate_secret_body(cert_rotator->name, old, &made);
-    cert_rotator->write = kube_send(cert_rotator->kube,
-                                    &(struct kube_request){.method = old ? "PATCH" : "POST",
-                                                           .resource = &KUBE_SECRETS,
-                                                           .ns = cert_rotator->ns,
-                                                           .name = old ? cert_rotator->name : NULL,
-                                                           .content_type = old ? KUBE_MERGE_PATCH : NULL,
-                                                           .body = body},
-                                    on_written, cert_rotator);
+    body = certificate_secret_body(rotator->name, old, &made);
+    rotator->write = kube_send(rotator->kube,
+                               &(struct kube_request){.method = old ? "PATCH" : "POST",
+                                                      .resource = &KUBE_SECRETS,
+                                                      .ns = rotator->ns,
+                                                      .name = old ? rotator->name : NULL,
+                                                      .content_type = old ? KUBE_MERGE_PATCH : NULL,
+                                                      .body = body},
+                               on_written, rotator);
 }
 
 /* ---- the configurations ---- */
@@ -142,19 +141,19 @@ static void on_bundled(void *ctx, struct kube_response *res)
 /* True if this configuration trusts `ca` (PEM) or does not exist; otherwise updates it. */
 static bool bundle_trusts(struct bundle *bundle, const char *ca)
 {
-    struct cert_rotator *cert_rotator = bundle->cert_rotator;
+    struct cert_rotator *rotator = bundle->cert_rotator;
 
     if (bundle->call)
         return false;
     AUTO(json)
-    cJSON *patch = ca_bundle_patch(store_view(watch_store(bundle->watch), NULL, cert_rotator->name), ca,
-                                   now_s(), bundle->others);
+    cJSON *patch = ca_bundle_patch(store_view(watch_store(bundle->watch), NULL, rotator->name), ca, now_s(),
+                                   bundle->others);
     if (!patch->child)
         return true;
-    bundle->call = kube_send(cert_rotator->kube,
+    bundle->call = kube_send(rotator->kube,
                              &(struct kube_request){.method = "PATCH",
                                                     .resource = bundle->resource,
-                                                    .name = cert_rotator->name,
+                                                    .name = rotator->name,
                                                     .content_type = KUBE_JSON_PATCH,
                                                     .body = patch},
                              on_bundled, bundle);
@@ -163,105 +162,105 @@ static bool bundle_trusts(struct bundle *bundle, const char *ca)
 
 /* ---- both ---- */
 
-static void serve_certificate(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+static void serve_certificate(struct cert_rotator *rotator, const struct certificate *certificate)
 {
-    certificate_release(&cert_rotator->served);
-    cert_rotator->served = (struct certificate){.ca = mem_strdup(certificate->ca),
-                                                .cert = mem_strdup(certificate->cert),
-                                                .key = mem_strdup(certificate->key)};
-    cert_rotator->options.on_certificate(cert_rotator->options.ctx, &cert_rotator->served);
+    certificate_release(&rotator->served);
+    rotator->served = (struct certificate){.ca = mem_strdup(certificate->ca),
+                                           .cert = mem_strdup(certificate->cert),
+                                           .key = mem_strdup(certificate->key)};
+    rotator->options.on_certificate(rotator->options.ctx, &rotator->served);
 }
 
-static const char *secret_name(const struct cert_rotator *cert_rotator)
+static const char *secret_name(const struct cert_rotator *rotator)
 {
-    return cert_rotator->given ? cert_rotator->given : cert_rotator->name;
+    return rotator->given ? rotator->given : rotator->name;
 }
 
-static const struct certificate_secret *stored_certificate(const struct cert_rotator *cert_rotator)
+static const struct certificate_secret *stored_certificate(const struct cert_rotator *rotator)
 {
-    return store_view(watch_store(cert_rotator->secret), cert_rotator->ns, secret_name(cert_rotator));
+    return store_view(watch_store(rotator->secret), rotator->ns, secret_name(rotator));
 }
 
-static const char *problem_of(const struct cert_rotator *cert_rotator,
+static const char *problem_of(const struct cert_rotator *rotator,
                               const struct certificate_secret *certificate_secret)
 {
     if (!certificate_secret)
         return "Secret not found";
-    return certificate_problem(&certificate_secret->certificate, cert_rotator->options.names,
-                               cert_rotator->given != NULL, now_s());
+    return certificate_problem(&certificate_secret->certificate, rotator->options.names,
+                               rotator->given != NULL, now_s());
 }
 
 /* A change of the Secret triggers the next check. */
-static void log_problem(struct cert_rotator *cert_rotator, const char *problem)
+static void log_problem(struct cert_rotator *rotator, const char *problem)
 {
-    if (!str_eq(cert_rotator->logged_problem, problem))
-        log_warn("cannot use the provided webhook certificate", KV("secret", cert_rotator->given),
+    if (!str_eq(rotator->logged_problem, problem))
+        log_warn("cannot use the provided webhook certificate", KV("secret", rotator->given),
                  KV("cause", problem));
-    cert_rotator->logged_problem = problem;
+    rotator->logged_problem = problem;
 }
 
 static void on_switch_due(struct loop_timer *timer)
 {
-    struct cert_rotator *cert_rotator = CONTAINER_OF(timer, struct cert_rotator, switch_timer);
-    const struct certificate_secret *certificate_secret = stored_certificate(cert_rotator);
+    struct cert_rotator *rotator = CONTAINER_OF(timer, struct cert_rotator, switch_timer);
+    const struct certificate_secret *certificate_secret = stored_certificate(rotator);
 
     /* A newer certificate schedules its own switch. */
-    if (!problem_of(cert_rotator, certificate_secret) &&
-        str_eq(certificate_secret->certificate.cert, cert_rotator->next_cert))
-        serve_certificate(cert_rotator, &certificate_secret->certificate);
-    mem_set_str(&cert_rotator->next_cert, NULL);
-    reconcile(cert_rotator);
+    if (!problem_of(rotator, certificate_secret) &&
+        str_eq(certificate_secret->certificate.cert, rotator->next_cert))
+        serve_certificate(rotator, &certificate_secret->certificate);
+    mem_set_str(&rotator->next_cert, NULL);
+    reconcile(rotator);
 }
 
-static void schedule_switch(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+static void schedule_switch(struct cert_rotator *rotator, const struct certificate *certificate)
 {
-    mem_set_str(&cert_rotator->next_cert, certificate->cert);
-    loop_timer_start(cert_rotator->loop, &cert_rotator->switch_timer, SWITCH_DELAY_MS, on_switch_due);
+    mem_set_str(&rotator->next_cert, certificate->cert);
+    loop_timer_start(rotator->loop, &rotator->switch_timer, SWITCH_DELAY_MS, on_switch_due);
 }
 
-static void roll_out(struct cert_rotator *cert_rotator, const struct certificate *certificate)
+static void roll_out(struct cert_rotator *rotator, const struct certificate *certificate)
 {
     /* Generated certificates include the previous CAs; provided ones do not. */
-    bool is_first_of_two = cert_rotator->given && cert_rotator->served.cert &&
-                           !str_eq(cert_rotator->served.cert, certificate->cert);
+    bool is_first_of_two =
+        rotator->given && rotator->served.cert && !str_eq(rotator->served.cert, certificate->cert);
     AUTO(mem)
-    char *trusted = ca_bundle_join(certificate->ca, is_first_of_two ? cert_rotator->served.ca : NULL);
+    char *trusted = ca_bundle_join(certificate->ca, is_first_of_two ? rotator->served.ca : NULL);
     int64_t first_expiry_ms = INT64_MAX;
     bool all_trust = true;
 
     for (size_t i = 0; i < CONFIGS; i++) {
-        all_trust = bundle_trusts(&cert_rotator->bundles[i], trusted) && all_trust;
-        int64_t next_ms = ca_bundle_next_expiry_ms(cert_rotator->bundles[i].others, now_s());
+        all_trust = bundle_trusts(&rotator->bundles[i], trusted) && all_trust;
+        int64_t next_ms = ca_bundle_next_expiry_ms(rotator->bundles[i].others, now_s());
         first_expiry_ms = next_ms < first_expiry_ms ? next_ms : first_expiry_ms;
     }
     if (!all_trust)
         return;
-    cert_rotator->tries = 0;
+    rotator->tries = 0;
     if (first_expiry_ms != INT64_MAX)
-        reconcile_after(cert_rotator, first_expiry_ms);
-    if (str_eq(cert_rotator->served.cert, certificate->cert))
+        reconcile_after(rotator, first_expiry_ms);
+    if (str_eq(rotator->served.cert, certificate->cert))
         return;
-    if (!cert_rotator->served.cert)
-        serve_certificate(cert_rotator, certificate);
-    else if (!str_eq(cert_rotator->next_cert, certificate->cert))
-        schedule_switch(cert_rotator, certificate);
+    if (!rotator->served.cert)
+        serve_certificate(rotator, certificate);
+    else if (!str_eq(rotator->next_cert, certificate->cert))
+        schedule_switch(rotator, certificate);
 }
 
-static bool is_synced(const struct cert_rotator *cert_rotator)
+static bool is_synced(const struct cert_rotator *rotator)
 {
-    bool all = watch_is_synced(cert_rotator->secret);
+    bool all = watch_is_synced(rotator->secret);
 
     for (size_t i = 0; i < CONFIGS; i++)
-        all = all && watch_is_synced(cert_rotator->bundles[i].watch);
+        all = all && watch_is_synced(rotator->bundles[i].watch);
     return all;
 }
 
-static bool has_webhook_configuration(const struct cert_rotator *cert_rotator)
+static bool has_webhook_configuration(const struct cert_rotator *rotator)
 {
     bool any = false;
 
     for (size_t i = 0; i < CONFIGS; i++)
-        any = any || store_view(watch_store(cert_rotator->bundles[i].watch), NULL, cert_rotator->name);
+        any = any || store_view(watch_store(rotator->bundles[i].watch), NULL, rotator->name);
     return any;
 }
 
@@ -269,42 +268,41 @@ static bool has_webhook_configuration(const struct cert_rotator *cert_rotator)
  * terminating. A re-created Secret would stay behind and block the next installation: do not create one
  * without a configuration, and wait before replacing a missing one; the served certificate stays valid
  * meanwhile. */
-static bool may_renew_now(struct cert_rotator *cert_rotator,
-                          const struct certificate_secret *certificate_secret)
+static bool may_renew_now(struct cert_rotator *rotator, const struct certificate_secret *certificate_secret)
 {
     int64_t now_ms = loop_clock_ms(), left_ms;
-    bool has_no_configuration = !certificate_secret && !has_webhook_configuration(cert_rotator);
+    bool has_no_configuration = !certificate_secret && !has_webhook_configuration(rotator);
 
-    if (has_no_configuration && !cert_rotator->has_no_configuration)
+    if (has_no_configuration && !rotator->has_no_configuration)
         log_info("no webhook configurations found, not creating the certificate Secret",
-                 KV("secret", cert_rotator->name));
-    cert_rotator->has_no_configuration = has_no_configuration;
-    if (certificate_secret || has_no_configuration || !cert_rotator->served.cert)
+                 KV("secret", rotator->name));
+    rotator->has_no_configuration = has_no_configuration;
+    if (certificate_secret || has_no_configuration || !rotator->served.cert)
         return !has_no_configuration;
-    if (!cert_rotator->missing_since_ms)
-        cert_rotator->missing_since_ms = now_ms;
-    left_ms = cert_rotator->missing_since_ms + RECREATE_DELAY_MS - now_ms;
+    if (!rotator->missing_since_ms)
+        rotator->missing_since_ms = now_ms;
+    left_ms = rotator->missing_since_ms + RECREATE_DELAY_MS - now_ms;
     if (left_ms > 0)
-        reconcile_after(cert_rotator, left_ms);
+        reconcile_after(rotator, left_ms);
     return left_ms <= 0;
 }
 
-static void reconcile(struct cert_rotator *cert_rotator)
+static void reconcile(struct cert_rotator *rotator)
 {
-    if (!loop_timer_is_running(&cert_rotator->timer))
-        reconcile_after(cert_rotator, HOUR_MS);
-    if (cert_rotator->write || !is_synced(cert_rotator))
+    if (!loop_timer_is_running(&rotator->timer))
+        reconcile_after(rotator, HOUR_MS);
+    if (rotator->write || !is_synced(rotator))
         return;
-    const struct certificate_secret *certificate_secret = stored_certificate(cert_rotator);
-    const char *problem = problem_of(cert_rotator, certificate_secret);
+    const struct certificate_secret *certificate_secret = stored_certificate(rotator);
+    const char *problem = problem_of(rotator, certificate_secret);
     if (certificate_secret)
-        cert_rotator->missing_since_ms = 0;
-    if (cert_rotator->given)
-        log_problem(cert_rotator, problem);
+        rotator->missing_since_ms = 0;
+    if (rotator->given)
+        log_problem(rotator, problem);
     if (!problem)
-        roll_out(cert_rotator, &certificate_secret->certificate);
-    else if (!cert_rotator->given && may_renew_now(cert_rotator, certificate_secret))
-        renew(cert_rotator, certificate_secret, problem);
+        roll_out(rotator, &certificate_secret->certificate);
+    else if (!rotator->given && may_renew_now(rotator, certificate_secret))
+        renew(rotator, certificate_secret, problem);
 }
 
 static void on_synced(void *ctx)
@@ -318,67 +316,66 @@ static void on_change(void *ctx, const struct store_change *change)
     reconcile(ctx);
 }
 
-static struct watch *watch_one(struct cert_rotator *cert_rotator, const struct kube_resource *resource,
+static struct watch *watch_one(struct cert_rotator *rotator, const struct kube_resource *resource,
                                const char *ns, const char *name, bool (*view)(void *, const cJSON *, void **),
                                void (*view_free)(void *))
 {
     AUTO(mem) char *selector = mem_printf("metadata.name=%s", name);
 
-    return watch_new(cert_rotator->kube, &(struct watch_options){.resource = resource,
-                                                                 .ns = ns,
-                                                                 .field_selector = selector,
-                                                                 .view = view,
-                                                                 .view_free = view_free,
-                                                                 .on_change = on_change,
-                                                                 .on_synced = on_synced,
-                                                                 .ctx = cert_rotator});
+    return watch_new(rotator->kube, &(struct watch_options){.resource = resource,
+                                                            .ns = ns,
+                                                            .field_selector = selector,
+                                                            .view = view,
+                                                            .view_free = view_free,
+                                                            .on_change = on_change,
+                                                            .on_synced = on_synced,
+                                                            .ctx = rotator});
 }
 
 struct cert_rotator *cert_rotator_new(struct kube *kube, const struct cert_rotator_options *options)
 {
     static const struct kube_resource *const configs[CONFIGS] = {&KUBE_MUTATING_WEBHOOKS,
                                                                  &KUBE_VALIDATING_WEBHOOKS};
-    struct cert_rotator *cert_rotator = NEW(struct cert_rotator);
+    struct cert_rotator *rotator = NEW(struct cert_rotator);
 
-    cert_rotator->kube = kube;
-    cert_rotator->loop = kube_loop(kube);
-    cert_rotator->options = *options;
-    cert_rotator->ns = mem_strdup(options->ns);
-    cert_rotator->name = mem_strdup(options->name);
-    cert_rotator->given = options->given ? mem_strdup(options->given) : NULL;
-    cert_rotator->secret = watch_one(cert_rotator, &KUBE_SECRETS, cert_rotator->ns, secret_name(cert_rotator),
-                                     certificate_secret_view, certificate_secret_free);
+    rotator->kube = kube;
+    rotator->loop = kube_loop(kube);
+    rotator->options = *options;
+    rotator->ns = mem_strdup(options->ns);
+    rotator->name = mem_strdup(options->name);
+    rotator->given = options->given ? mem_strdup(options->given) : NULL;
+    rotator->secret = watch_one(rotator, &KUBE_SECRETS, rotator->ns, secret_name(rotator),
+                                certificate_secret_view, certificate_secret_free);
     for (size_t i = 0; i < CONFIGS; i++)
-        cert_rotator->bundles[i] = (struct bundle){
-            .cert_rotator = cert_rotator,
+        rotator->bundles[i] = (struct bundle){
+            .cert_rotator = rotator,
             .resource = configs[i],
-            .watch =
-                watch_one(cert_rotator, configs[i], NULL, cert_rotator->name, view_webhooks, free_webhooks),
+            .watch = watch_one(rotator, configs[i], NULL, rotator->name, view_webhooks, free_webhooks),
         };
-    return cert_rotator;
+    return rotator;
 }
 
-int64_t cert_rotator_expiry_s(const struct cert_rotator *cert_rotator)
+int64_t cert_rotator_expiry_s(const struct cert_rotator *rotator)
 {
-    return cert_rotator->served.cert ? certificate_end_s(&cert_rotator->served) : 0;
+    return rotator->served.cert ? certificate_end_s(&rotator->served) : 0;
 }
 
-void cert_rotator_free(struct cert_rotator *cert_rotator)
+void cert_rotator_free(struct cert_rotator *rotator)
 {
-    if (!cert_rotator)
+    if (!rotator)
         return;
-    loop_timer_stop(&cert_rotator->timer);
-    loop_timer_stop(&cert_rotator->switch_timer);
-    kube_cancel(cert_rotator->write);
+    loop_timer_stop(&rotator->timer);
+    loop_timer_stop(&rotator->switch_timer);
+    kube_cancel(rotator->write);
     for (size_t i = 0; i < CONFIGS; i++) {
-        kube_cancel(cert_rotator->bundles[i].call);
-        watch_free(cert_rotator->bundles[i].watch);
+        kube_cancel(rotator->bundles[i].call);
+        watch_free(rotator->bundles[i].watch);
     }
-    watch_free(cert_rotator->secret);
-    certificate_release(&cert_rotator->served);
-    mem_free(cert_rotator->ns);
-    mem_free(cert_rotator->name);
-    mem_free(cert_rotator->given);
-    mem_free(cert_rotator->next_cert);
-    mem_free(cert_rotator);
+    watch_free(rotator->secret);
+    certificate_release(&rotator->served);
+    mem_free(rotator->ns);
+    mem_free(rotator->name);
+    mem_free(rotator->given);
+    mem_free(rotator->next_cert);
+    mem_free(rotator);
 }

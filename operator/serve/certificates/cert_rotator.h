@@ -27,6 +27,6 @@ struct cert_rotator_options {
 };
 
 struct cert_rotator *cert_rotator_new(struct kube *kube, const struct cert_rotator_options *options);
-void cert_rotator_free(struct cert_rotator *cert_rotator);
+void cert_rotator_free(struct cert_rotator *rotator);
 /* When the certificate that is shown ends; 0 before there is one. */
-int64_t cert_rotator_expiry_s(const struct cert_rotator *cert_rotator);
+int64_t cert_rotator_expiry_s(const struct cert_rotator *rotator);

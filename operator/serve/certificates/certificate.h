@@ -1,4 +1,4 @@
-/* The certificate that the webhooks are served with: made, judged and renewed here, as PEM text.
+/* The certificate that the webhooks are served with: created, checked and renewed here, as PEM text.
  *
  * Each serving certificate has a CA of its own, whose key is forgotten as soon as it has signed: there is no
  * key with which anybody could make another certificate that the API server trusts. The CAs before it stay in

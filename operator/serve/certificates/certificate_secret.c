@@ -12,24 +12,24 @@ static char *decode(const cJSON *data, const char *key)
 
 bool certificate_secret_view(void *ctx, const cJSON *item, void **ret)
 {
-    struct certificate_secret *certificate_secret = NEW(struct certificate_secret);
+    struct certificate_secret *secret = NEW(struct certificate_secret);
     const cJSON *data = json_at(item, "data");
 
     (void)ctx;
-    certificate_secret->resource_version = mem_strdup(json_str(item, "metadata/resourceVersion", ""));
-    certificate_secret->certificate = (struct certificate){
+    secret->resource_version = mem_strdup(json_str(item, "metadata/resourceVersion", ""));
+    secret->certificate = (struct certificate){
         .ca = decode(data, "ca.crt"), .cert = decode(data, "tls.crt"), .key = decode(data, "tls.key")};
-    *ret = certificate_secret;
+    *ret = secret;
     return true;
 }
 
 void certificate_secret_free(void *view)
 {
-    struct certificate_secret *certificate_secret = view;
+    struct certificate_secret *secret = view;
 
-    mem_free(certificate_secret->resource_version);
-    certificate_release(&certificate_secret->certificate);
-    mem_free(certificate_secret);
+    mem_free(secret->resource_version);
+    certificate_release(&secret->certificate);
+    mem_free(secret);
 }
 
 static void encode(cJSON *data, const char *key, const char *text)

@@ -38,29 +38,28 @@ static void pending_request_free(struct pending_request *pending)
     mem_free(pending);
 }
 
-static struct pending_request *pending_request_new(struct auth_filter *auth_filter,
+static struct pending_request *pending_request_new(struct auth_filter *filter,
                                                    struct http_server_request *request, const char *path)
 {
     struct pending_request *pending = NEW(struct pending_request);
 
-    pending->auth_filter = auth_filter;
+    pending->auth_filter = filter;
     pending->request = request;
     pending->path = mem_strdup(path);
-    pending->next = auth_filter->pending;
-    pending->link = &auth_filter->pending;
+    pending->next = filter->pending;
+    pending->link = &filter->pending;
     if (pending->next)
         pending->next->link = &pending->next;
-    auth_filter->pending = pending;
-    auth_filter->pending_count++;
+    filter->pending = pending;
+    filter->pending_count++;
     return pending;
 }
 
-static void reply(struct auth_filter *auth_filter, struct http_server_request *request,
-                  enum authz_verdict verdict)
+static void reply(struct auth_filter *filter, struct http_server_request *request, enum authz_verdict verdict)
 {
     switch (verdict) {
     case AUTHZ_ALLOWED:
-        auth_filter->handler(auth_filter->ctx, request);
+        filter->handler(filter->ctx, request);
         break;
     case AUTHZ_FORBIDDEN:
         http_server_replyf(
@@ -79,13 +78,13 @@ static void reply(struct auth_filter *auth_filter, struct http_server_request *r
 
 static void finish_request(struct pending_request *pending, enum authz_verdict verdict)
 {
-    struct auth_filter *auth_filter = pending->auth_filter;
+    struct auth_filter *filter = pending->auth_filter;
     struct http_server_request *request = pending->request;
 
     if (verdict != AUTHZ_UNKNOWN)
-        authz_cache_put(&auth_filter->cache, &pending->digest, verdict, loop_clock_ms());
+        authz_cache_put(&filter->cache, &pending->digest, verdict, loop_clock_ms());
     pending_request_free(pending);
-    reply(auth_filter, request, verdict);
+    reply(filter, request, verdict);
 }
 
 /* True if there is no usable response; logs the cause for the admin. */
@@ -140,30 +139,30 @@ static void on_token_review(void *ctx, struct kube_response *res)
 void auth_filter_handle(void *ctx, struct http_server_request *request,
                         const struct http_server_request_info *view)
 {
-    struct auth_filter *auth_filter = ctx;
+    struct auth_filter *filter = ctx;
     const char *token = authz_bearer_token(view->authorization);
     struct authz_digest digest = authz_digest(token ? token : "", view->path);
     enum authz_verdict known =
-        token ? authz_cache_get(&auth_filter->cache, &digest, loop_clock_ms()) : AUTHZ_UNAUTHENTICATED;
+        token ? authz_cache_get(&filter->cache, &digest, loop_clock_ms()) : AUTHZ_UNAUTHENTICATED;
     struct pending_request *pending;
 
     if (known != AUTHZ_UNKNOWN) {
-        reply(auth_filter, request, known);
+        reply(filter, request, known);
         return;
     }
-    if (auth_filter->pending_count >= AUTH_FILTER_REVIEWS_MAX) {
+    if (filter->pending_count >= AUTH_FILTER_REVIEWS_MAX) {
         http_server_replyf(request, 429, "too many authorization requests in progress; retry later\n");
         return;
     }
-    pending = pending_request_new(auth_filter, request, view->path);
+    pending = pending_request_new(filter, request, view->path);
     pending->digest = digest;
     send_review(pending, &KUBE_TOKEN_REVIEWS, authz_token_review(token), on_token_review);
 }
 
 void auth_filter_cancel(void *ctx, struct http_server_request *request)
 {
-    struct auth_filter *auth_filter = ctx;
-    struct pending_request *pending = auth_filter->pending;
+    struct auth_filter *filter = ctx;
+    struct pending_request *pending = filter->pending;
 
     while (pending && pending->request != request)
         pending = pending->next;
@@ -174,19 +173,19 @@ void auth_filter_cancel(void *ctx, struct http_server_request *request)
 struct auth_filter *
 auth_filter_new(struct kube *kube, void (*handler)(void *ctx, struct http_server_request *request), void *ctx)
 {
-    struct auth_filter *auth_filter = NEW(struct auth_filter);
+    struct auth_filter *filter = NEW(struct auth_filter);
 
-    auth_filter->kube = kube;
-    auth_filter->handler = handler;
-    auth_filter->ctx = ctx;
-    return auth_filter;
+    filter->kube = kube;
+    filter->handler = handler;
+    filter->ctx = ctx;
+    return filter;
 }
 
-void auth_filter_free(struct auth_filter *auth_filter)
+void auth_filter_free(struct auth_filter *filter)
 {
-    if (!auth_filter)
+    if (!filter)
         return;
-    while (auth_filter->pending)
-        pending_request_free(auth_filter->pending);
-    mem_free(auth_filter);
+    while (filter->pending)
+        pending_request_free(filter->pending);
+    mem_free(filter);
 }

@@ -14,7 +14,7 @@ struct kube;
 struct auth_filter *auth_filter_new(struct kube *kube,
                                     void (*handler)(void *ctx, struct http_server_request *request),
                                     void *ctx);
-void auth_filter_free(struct auth_filter *auth_filter); /* after the server is freed */
+void auth_filter_free(struct auth_filter *filter); /* after the server is freed */
 /* A http_server_handler_fn and a http_server_cancel_fn; ctx is the filter. */
 void auth_filter_handle(void *ctx, struct http_server_request *request,
                         const struct http_server_request_info *view);

@@ -31,19 +31,18 @@ static int64_t now_s(void)
 
 static void serve_metrics(void *ctx, struct http_server_request *request)
 {
-    struct metrics_server *metrics_server = ctx;
+    struct metrics_server *server = ctx;
     AUTO(str) struct str text = {0};
 
-    metrics_server->options.metrics(metrics_server->options.ctx, &text);
+    server->options.metrics(server->options.ctx, &text);
     http_server_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
 }
 
 /* ---- the certificate ---- */
 
-static bool read_one(const struct metrics_server *metrics_server, const char *file, char **ret,
-                     struct err *err)
+static bool read_one(const struct metrics_server *server, const char *file, char **ret, struct err *err)
 {
-    AUTO(mem) char *path = mem_printf("%s/%s", metrics_server->options.certificate_in, file);
+    AUTO(mem) char *path = mem_printf("%s/%s", server->options.certificate_in, file);
     AUTO(str) struct str text = {0};
 
     if (!file_read(path, FILE_MAX_BYTES, &text, err))
@@ -52,129 +51,123 @@ static bool read_one(const struct metrics_server *metrics_server, const char *fi
     return true;
 }
 
-static bool read_files(const struct metrics_server *metrics_server, struct certificate *ret, struct err *err)
+static bool read_files(const struct metrics_server *server, struct certificate *ret, struct err *err)
 {
-    return read_one(metrics_server, "tls.crt", &ret->cert, err) &&
-           read_one(metrics_server, "tls.key", &ret->key, err);
+    return read_one(server, "tls.crt", &ret->cert, err) && read_one(server, "tls.key", &ret->key, err);
 }
 
 /* The certificate to serve now; false with an error if there is none. */
-static bool load_certificate(const struct metrics_server *metrics_server, struct certificate *ret,
-                             struct err *err)
+static bool load_certificate(const struct metrics_server *server, struct certificate *ret, struct err *err)
 {
-    if (metrics_server->options.certificate_in)
-        return read_files(metrics_server, ret, err);
-    certificate_make(metrics_server->options.names, now_s(), NULL, ret);
+    if (server->options.certificate_in)
+        return read_files(server, ret, err);
+    certificate_make(server->options.names, now_s(), NULL, ret);
     return true;
 }
 
-static bool is_due(const struct metrics_server *metrics_server)
+static bool is_due(const struct metrics_server *server)
 {
-    return metrics_server->options.certificate_in ||
-           now_s() >= certificate_renewal_time_s(&metrics_server->served);
+    return server->options.certificate_in || now_s() >= certificate_renewal_time_s(&server->served);
 }
 
-static void swap_certificate(struct metrics_server *metrics_server, struct certificate *next)
+static void swap_certificate(struct metrics_server *server, struct certificate *next)
 {
-    struct certificate old = metrics_server->served;
+    struct certificate old = server->served;
 
-    metrics_server->served = *next;
+    server->served = *next;
     *next = old;
-    metrics_server->has_logged_problem = false;
+    server->has_logged_problem = false;
 }
 
 /* A partial update, or a mistake: keep the current certificate, and log the problem once. */
-static void log_problem_once(struct metrics_server *metrics_server, const struct err *err)
+static void log_problem_once(struct metrics_server *server, const struct err *err)
 {
-    if (!metrics_server->has_logged_problem)
+    if (!server->has_logged_problem)
         log_error("cannot load the /metrics certificate, keeping the previous one",
-                  KV("folder", metrics_server->options.certificate_in), KV("cause", err->msg));
-    metrics_server->has_logged_problem = true;
+                  KV("folder", server->options.certificate_in), KV("cause", err->msg));
+    server->has_logged_problem = true;
 }
 
-static void renew(struct metrics_server *metrics_server)
+static void renew(struct metrics_server *server)
 {
     AUTO(certificate) struct certificate next = {0};
     struct err err = {0};
 
-    if (!load_certificate(metrics_server, &next, &err)) {
-        log_problem_once(metrics_server, &err);
+    if (!load_certificate(server, &next, &err)) {
+        log_problem_once(server, &err);
         return;
     }
-    if (str_eq(next.cert, metrics_server->served.cert) && str_eq(next.key, metrics_server->served.key))
+    if (str_eq(next.cert, server->served.cert) && str_eq(next.key, server->served.key))
         return;
-    if (!http_server_set_tls(metrics_server->http_server, &(struct http_server_tls){next.cert, next.key},
-                             &err)) {
-        log_problem_once(metrics_server, &err);
+    if (!http_server_set_tls(server->http_server, &(struct http_server_tls){next.cert, next.key}, &err)) {
+        log_problem_once(server, &err);
         return;
     }
-    swap_certificate(metrics_server, &next);
+    swap_certificate(server, &next);
     log_info("/metrics certificate loaded");
 }
 
 static void on_timer(struct loop_timer *timer)
 {
-    struct metrics_server *metrics_server = CONTAINER_OF(timer, struct metrics_server, timer);
+    struct metrics_server *server = CONTAINER_OF(timer, struct metrics_server, timer);
 
-    if (is_due(metrics_server))
-        renew(metrics_server);
-    loop_timer_start(metrics_server->loop, &metrics_server->timer, RELOAD_MS, on_timer);
+    if (is_due(server))
+        renew(server);
+    loop_timer_start(server->loop, &server->timer, RELOAD_MS, on_timer);
 }
 
 /* ---- life cycle ---- */
 
-static bool open_server(struct metrics_server *metrics_server, struct err *err)
+static bool open_server(struct metrics_server *server, struct err *err)
 {
-    if (!load_certificate(metrics_server, &metrics_server->served, err))
+    if (!load_certificate(server, &server->served, err))
         return false;
-    metrics_server->http_server = http_server_new(
-        metrics_server->loop,
-        &(struct http_server_options){
-            .port = metrics_server->options.port,
-            .routes = metrics_server->routes,
-            .tls = &(struct http_server_tls){metrics_server->served.cert, metrics_server->served.key}},
-        err);
-    return metrics_server->http_server != NULL;
+    server->http_server =
+        http_server_new(server->loop,
+                        &(struct http_server_options){
+                            .port = server->options.port,
+                            .routes = server->routes,
+                            .tls = &(struct http_server_tls){server->served.cert, server->served.key}},
+                        err);
+    return server->http_server != NULL;
 }
 
 struct metrics_server *metrics_server_new(struct kube *kube, const struct metrics_server_options *options,
                                           struct err *err)
 {
-    struct metrics_server *metrics_server = NEW(struct metrics_server);
+    struct metrics_server *server = NEW(struct metrics_server);
 
-    metrics_server->loop = kube_loop(kube);
-    metrics_server->options = *options;
-    metrics_server->auth_filter = auth_filter_new(kube, serve_metrics, metrics_server);
-    metrics_server->routes[0] = (struct http_server_route){.path = "/metrics",
-                                                           .fn = auth_filter_handle,
-                                                           .gone = auth_filter_cancel,
-                                                           .ctx = metrics_server->auth_filter};
-    if (!open_server(metrics_server, err)) {
+    server->loop = kube_loop(kube);
+    server->options = *options;
+    server->auth_filter = auth_filter_new(kube, serve_metrics, server);
+    server->routes[0] = (struct http_server_route){
+        .path = "/metrics", .fn = auth_filter_handle, .gone = auth_filter_cancel, .ctx = server->auth_filter};
+    if (!open_server(server, err)) {
         err_wrap(err, "cannot serve /metrics");
-        metrics_server_free(metrics_server);
+        metrics_server_free(server);
         return NULL;
     }
-    loop_timer_start(metrics_server->loop, &metrics_server->timer, RELOAD_MS, on_timer);
-    return metrics_server;
+    loop_timer_start(server->loop, &server->timer, RELOAD_MS, on_timer);
+    return server;
 }
 
-void metrics_server_free(struct metrics_server *metrics_server)
+void metrics_server_free(struct metrics_server *server)
 {
-    if (!metrics_server)
+    if (!server)
         return;
-    loop_timer_stop(&metrics_server->timer);
-    http_server_free(metrics_server->http_server); /* and with it every pending request */
-    auth_filter_free(metrics_server->auth_filter);
-    certificate_release(&metrics_server->served);
-    mem_free(metrics_server);
+    loop_timer_stop(&server->timer);
+    http_server_free(server->http_server); /* and with it every pending request */
+    auth_filter_free(server->auth_filter);
+    certificate_release(&server->served);
+    mem_free(server);
 }
 
-uint16_t metrics_server_port(const struct metrics_server *metrics_server)
+uint16_t metrics_server_port(const struct metrics_server *server)
 {
-    return http_server_port(metrics_server->http_server);
+    return http_server_port(server->http_server);
 }
 
-int64_t metrics_server_certificate_expiry_s(const struct metrics_server *metrics_server)
+int64_t metrics_server_certificate_expiry_s(const struct metrics_server *server)
 {
-    return certificate_end_s(&metrics_server->served);
+    return certificate_end_s(&server->served);
 }

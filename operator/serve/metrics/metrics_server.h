@@ -22,6 +22,6 @@ struct metrics_server_options {
 /* `kube` may have no write gate. */
 MUST_USE struct metrics_server *
 metrics_server_new(struct kube *kube, const struct metrics_server_options *options, struct err *err);
-void metrics_server_free(struct metrics_server *metrics_server); /* not from inside a callback of the loop */
-uint16_t metrics_server_port(const struct metrics_server *metrics_server);
-int64_t metrics_server_certificate_expiry_s(const struct metrics_server *metrics_server); /* Unix seconds */
+void metrics_server_free(struct metrics_server *server); /* not from inside a callback of the loop */
+uint16_t metrics_server_port(const struct metrics_server *server);
+int64_t metrics_server_certificate_expiry_s(const struct metrics_server *server); /* Unix seconds */

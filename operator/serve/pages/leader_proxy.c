@@ -30,19 +30,18 @@ static void errand_free(struct proxied_request *proxied_request)
     mem_free(proxied_request);
 }
 
-static struct proxied_request *errand_new(struct leader_proxy *leader_proxy,
-                                          struct http_server_request *request)
+static struct proxied_request *errand_new(struct leader_proxy *proxy, struct http_server_request *request)
 {
     struct proxied_request *proxied_request = NEW(struct proxied_request);
 
-    proxied_request->leader_proxy = leader_proxy;
+    proxied_request->leader_proxy = proxy;
     proxied_request->request = request;
-    proxied_request->next = leader_proxy->errands;
-    proxied_request->link = &leader_proxy->errands;
+    proxied_request->next = proxy->errands;
+    proxied_request->link = &proxy->errands;
     if (proxied_request->next)
         proxied_request->next->link = &proxied_request->next;
-    leader_proxy->errands = proxied_request;
-    leader_proxy->count++;
+    proxy->errands = proxied_request;
+    proxy->count++;
     return proxied_request;
 }
 
@@ -62,50 +61,50 @@ struct leader_proxy *leader_proxy_new(struct loop *loop, struct err *err)
 {
     struct http_client *http =
         http_client_new(loop, &(struct http_client_options){.user_agent = "ipu-operator"}, err);
-    struct leader_proxy *leader_proxy;
+    struct leader_proxy *proxy;
 
     if (!http)
         return NULL;
-    leader_proxy = NEW(struct leader_proxy);
-    leader_proxy->http = http;
-    return leader_proxy;
+    proxy = NEW(struct leader_proxy);
+    proxy->http = http;
+    return proxy;
 }
 
-void leader_proxy_free(struct leader_proxy *leader_proxy)
+void leader_proxy_free(struct leader_proxy *proxy)
 {
-    if (!leader_proxy)
+    if (!proxy)
         return;
-    http_client_free(leader_proxy->http);
-    while (leader_proxy->errands)
-        errand_free(leader_proxy->errands);
-    mem_free(leader_proxy);
+    http_client_free(proxy->http);
+    while (proxy->errands)
+        errand_free(proxy->errands);
+    mem_free(proxy);
 }
 
-void leader_proxy_forward(struct leader_proxy *leader_proxy, struct http_server_request *request,
+void leader_proxy_forward(struct leader_proxy *proxy, struct http_server_request *request,
                           const struct http_server_request_info *view, const char *leader)
 {
     AUTO(mem) char *url = mem_printf("http://%s%s?" MARK, leader, view->path);
     struct proxied_request *proxied_request;
 
-    if (leader_proxy->count >= LEADER_PROXY_REQUESTS_MAX) {
+    if (proxy->count >= LEADER_PROXY_REQUESTS_MAX) {
         http_server_replyf(request, 429, "too many requests; retry later\n");
         return;
     }
-    proxied_request = errand_new(leader_proxy, request);
+    proxied_request = errand_new(proxy, request);
     proxied_request->call = http_send(
-        leader_proxy->http, &(struct http_request){.method = view->method,
-                                                   .url = url,
-                                                   .content_type = view->body.len ? "application/json" : NULL,
-                                                   .body = view->body,
-                                                   .timeout_ms = PATIENCE_MS,
-                                                   .max_body = ANSWER_MAX_BYTES,
-                                                   .on_done = on_answer,
-                                                   .ctx = proxied_request});
+        proxy->http, &(struct http_request){.method = view->method,
+                                            .url = url,
+                                            .content_type = view->body.len ? "application/json" : NULL,
+                                            .body = view->body,
+                                            .timeout_ms = PATIENCE_MS,
+                                            .max_body = ANSWER_MAX_BYTES,
+                                            .on_done = on_answer,
+                                            .ctx = proxied_request});
 }
 
-void leader_proxy_cancel(struct leader_proxy *leader_proxy, struct http_server_request *request)
+void leader_proxy_cancel(struct leader_proxy *proxy, struct http_server_request *request)
 {
-    struct proxied_request *proxied_request = leader_proxy->errands;
+    struct proxied_request *proxied_request = proxy->errands;
 
     while (proxied_request && proxied_request->request != request)
         proxied_request = proxied_request->next;

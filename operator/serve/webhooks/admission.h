@@ -15,8 +15,8 @@
 #define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
 /* Jobs have a thousand or two; a change brings the job twice. */
 #define ADMISSION_MAX_VALUES ((size_t)100 * 1000)
-/* Of all questions that are being judged. A tree and the copies that are made of it take some four times as
- * much. It is enough for a thousand usual jobs and two of the largest at a time. */
+/* Of all reviews in progress. A tree and the copies that are made of it take some four
+ * times as much. It is enough for a thousand usual jobs and two of the largest at a time. */
 #define ADMISSION_MAX_COST_BYTES ((size_t)32 * 1024 * 1024)
 
 struct admission {
@@ -30,7 +30,7 @@ struct admission {
 
 /* ERR_INVALID when it is no AdmissionReview that could be answered, or one of too many values. */
 MUST_USE bool admission_read(struct slice body, struct admission *ret, struct err *err);
-/* Beside others that are being judged and have this weight together: ERR_BUSY when it is too much. */
+/* Beside other reviews in progress with this total weight: ERR_BUSY when it is too much. */
 MUST_USE bool admission_fits(const struct admission *admission, size_t others, struct err *err);
 /* The response to a request that is not reviewed, for one of these reasons: a Status; owned by the caller. */
 char *admission_reject_unread(const struct err *why, int *ret_http_status);

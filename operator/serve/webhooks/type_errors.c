@@ -40,12 +40,12 @@ static bool is_of_kind(const struct search *search, const cJSON *value)
 
 static void add_cause(struct search *search, const char *place, const cJSON *value)
 {
-    AUTO(strv) struct strv told = {0};
+    AUTO(strv) struct strv texts = {0};
     cJSON *cause = json_push_take(search->causes, json_object());
 
-    field_invalid(&told, place, value, search->what);
+    field_invalid(&texts, place, value, search->what);
     json_put_str(cause, "field", place);
-    json_put_str(cause, "message", told.items[0] + strlen(place) + strlen(": "));
+    json_put_str(cause, "message", texts.items[0] + strlen(place) + strlen(": "));
 }
 
 /* True: there was something. */

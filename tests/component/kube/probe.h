@@ -13,7 +13,7 @@ struct probe_options {
     char *body;
     char *type;
     uint32_t count;
-    uint32_t silence_ms;
+    uint32_t idle_timeout_ms;
     uint32_t timeout_ms;
     bool retry_post;
     bool no_lease;

@@ -123,7 +123,7 @@ void probe_watch(struct probe *probe)
                                            .view_free = mem_free,
                                            .on_change = on_change,
                                            .on_synced = on_synced,
-                                           .silence_ms = probe->options->silence_ms,
+                                           .idle_timeout_ms = probe->options->idle_timeout_ms,
                                            .ctx = &run,
                                        });
     loop_timer_start(probe->loop, &run.poll, 0, print_trouble);

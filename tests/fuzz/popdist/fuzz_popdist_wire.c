@@ -28,12 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct match *match;
     struct group *group;
     struct match_announcement *from[INSTANCES] = {NULL};
-    struct match_op match_op = {.key = "all\0k", .key_size = 5, .from = from};
+    struct match_op op = {.key = "all\0k", .key_size = 5, .from = from};
 
     if (match_new(&match, NULL) || group_new("all", NULL, INSTANCES, 0, &group, NULL))
         return 0;
-    match_op.group = group;
-    if (match_open(match, &match_op, NULL))
+    op.group = group;
+    if (match_open(match, &op, NULL))
         abort();
     while (size >= 3) {
         size_t length = data[0] | (size_t)data[1] << 8, left = size - 3;
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 3 + length;
         size -= 3 + length;
     }
-    (void)match_close(&match_op, NULL);
+    (void)match_close(&op, NULL);
     match_free(match);
     group_free(group);
     return 0;

@@ -77,13 +77,13 @@ static size_t free_all(struct call_list *list)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static struct loop *loop;
-    static const struct credentials nobody;
+    static const struct credentials no_credentials;
     static const struct h2_client_conn_owner owner = {on_call_over, on_retiring, on_broken};
     struct world world = {.over = TAILQ_HEAD_INITIALIZER(world.over),
                           .orphans = TAILQ_HEAD_INITIALIZER(world.orphans)};
     const struct h2_client_conn_options options = {.authority = "x:1",
                                                    .user_agent = "fuzz",
-                                                   .credentials = &nobody,
+                                                   .credentials = &no_credentials,
                                                    .host = "x",
                                                    .owner = &owner,
                                                    .ctx = &world};

@@ -101,9 +101,9 @@ void invariants_vipu_write(struct world *world, const struct sim_vipu *side, con
     records_ordered(world, side, order);
 }
 
-void invariants_start(struct world *world, const struct node_process *node_process)
+void invariants_start(struct world *world, const struct node_process *process)
 {
-    programs_began(world, node_process);
+    programs_began(world, process);
 }
 
 static void on_job(struct world *world, enum api_change_type type, const struct api_object *object)

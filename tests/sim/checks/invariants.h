@@ -23,7 +23,7 @@
 void invariants_write_leaves(struct world *world, const struct host *host, const char *what);
 void invariants_request(struct world *world, const struct api_request *request);
 void invariants_vipu_write(struct world *world, const struct sim_vipu *side, const struct vipu_order *order);
-void invariants_start(struct world *world, const struct node_process *node_process);
+void invariants_start(struct world *world, const struct node_process *process);
 void invariants_change(struct world *world, enum api_change_type type, const struct api_object *object);
 void invariants_pod_refused(struct world *world, const cJSON *pod);
 /* After each step. */

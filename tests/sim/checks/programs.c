@@ -14,15 +14,15 @@ const struct node_process *programs_on(const struct world *world, const char *id
 
 /* ---- 2: each run begins on a partition that was made or reset for it ---- */
 
-void programs_began(struct world *world, const struct node_process *node_process)
+void programs_began(struct world *world, const struct node_process *process)
 {
-    const void *run = map_get(&world->used, node_process->partition);
+    const void *run = map_get(&world->used, process->partition);
 
-    if (run && (uintptr_t)run != (uintptr_t)node_process->run + 1)
-        world_break(
-            world, NO_IPU_TWICE, "pod %s (run %u) starts on partition %s, which was not reset since run %u",
-            node_process->name, node_process->run, node_process->partition, (unsigned)((uintptr_t)run - 1));
-    map_set(&world->used, node_process->partition, (void *)((uintptr_t)node_process->run + 1));
+    if (run && (uintptr_t)run != (uintptr_t)process->run + 1)
+        world_break(world, NO_IPU_TWICE,
+                    "pod %s (run %u) starts on partition %s, which was not reset since run %u", process->name,
+                    process->run, process->partition, (unsigned)((uintptr_t)run - 1));
+    map_set(&world->used, process->partition, (void *)((uintptr_t)process->run + 1));
     world->reach_has_changed = true;
 }
 

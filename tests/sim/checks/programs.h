@@ -8,7 +8,7 @@
 /* One that lives on a partition; NULL: none does. */
 const struct node_process *programs_on(const struct world *world, const char *id);
 /* One has begun to run. */
-void programs_began(struct world *world, const struct node_process *node_process);
+void programs_began(struct world *world, const struct node_process *process);
 /* Its partition is made or reset: whoever comes next finds it clean. */
 void programs_cleaned(struct world *world, const char *id);
 /* After each step of the world. */

@@ -1,6 +1,6 @@
 /* The rest of a Kubernetes cluster around the API server in memory: a scheduler, nodes with kubelets and the
  * processes on them, the node and pod garbage collectors, owner references. What is really so
- * (`node_process`) and what the API server is told are two things: a node that cannot be reached tells
+ * (`process`) and what the API server is told are two things: a node that cannot be reached tells
  * nothing, and what runs on it goes on. */
 #pragma once
 

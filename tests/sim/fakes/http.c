@@ -69,32 +69,32 @@ unsigned http_in_flight(const struct http_client *http)
 
 /* ---- http_messages ---- */
 
-static void http_message_free(struct http_message *http_message)
+static void http_message_free(struct http_message *message)
 {
-    *(http_message->prev ? &http_message->prev->next : &net->http_messages) = http_message->next;
-    if (http_message->next)
-        http_message->next->prev = http_message->prev;
-    if (http_message->call)
-        http_message->call->http_message = NULL;
-    mem_free(http_message->method);
-    mem_free(http_message->url);
-    mem_free(http_message->content_type);
-    mem_free(http_message->body);
-    mem_free(http_message->answer.body);
-    mem_free(http_message);
+    *(message->prev ? &message->prev->next : &net->http_messages) = message->next;
+    if (message->next)
+        message->next->prev = message->prev;
+    if (message->call)
+        message->call->http_message = NULL;
+    mem_free(message->method);
+    mem_free(message->url);
+    mem_free(message->content_type);
+    mem_free(message->body);
+    mem_free(message->answer.body);
+    mem_free(message);
 }
 
-static void http_message_plan(struct http_message *http_message, int64_t delay_ms, const struct host *host,
+static void http_message_plan(struct http_message *message, int64_t delay_ms, const struct host *host,
                               clock_fn fn)
 {
-    http_message->planned++;
-    clock_plan(delay_ms, host, fn, http_message);
+    message->planned++;
+    clock_plan(delay_ms, host, fn, message);
 }
 
-static void http_message_done(struct http_message *http_message)
+static void http_message_done(struct http_message *message)
 {
-    if (--http_message->planned == 0)
-        http_message_free(http_message);
+    if (--message->planned == 0)
+        http_message_free(message);
 }
 
 void net_drop_messages(struct net *of)
@@ -105,12 +105,10 @@ void net_drop_messages(struct net *of)
 
 bool net_awaits_pod(const struct net *of, const char *text, const char *job_uid)
 {
-    for (const struct http_message *http_message = of->http_messages; http_message;
-         http_message = http_message->next) {
-        if (!http_message->has_arrived && http_message->delivery.arrives &&
-            str_eq(http_message->method, "POST") && strstr(http_message->url, "/pods") &&
-            !strstr(http_message->url, "dryRun") && strstr(http_message->body, text) &&
-            !(job_uid && strstr(http_message->body, job_uid)))
+    for (const struct http_message *message = of->http_messages; message; message = message->next) {
+        if (!message->has_arrived && message->delivery.arrives && str_eq(message->method, "POST") &&
+            strstr(message->url, "/pods") && !strstr(message->url, "dryRun") && strstr(message->body, text) &&
+            !(job_uid && strstr(message->body, job_uid)))
             return true;
     }
     return false;
@@ -272,161 +270,158 @@ static void on_line(void *ctx, const char *bytes, size_t len)
 /* ---- answers ---- */
 
 /* A reader of bytes gets those of a good answer in pieces, as they would arrive. */
-static bool is_read(struct http_call *call, const struct http_message *http_message)
+static bool is_read(struct http_call *call, const struct http_message *message)
 {
-    size_t len = slice_of(http_message->answer.body).len, cut = dice_below((uint32_t)len + 1);
+    size_t len = slice_of(message->answer.body).len, cut = dice_below((uint32_t)len + 1);
 
-    return push(call, http_message->answer.body, cut) &&
-           push(call, http_message->answer.body + cut, len - cut);
+    return push(call, message->answer.body, cut) && push(call, message->answer.body + cut, len - cut);
 }
 
 static void deliver(void *ctx)
 {
-    struct http_message *http_message = ctx;
-    struct http_call *call = http_message->call;
-    bool takes_bytes = call && call->on_bytes && http_message->answer.status < 300;
+    struct http_message *message = ctx;
+    struct http_call *call = message->call;
+    bool takes_bytes = call && call->on_bytes && message->answer.status < 300;
     const struct err fine = {0};
-    struct http_response res = {.status = http_message->answer.status,
-                                .body = takes_bytes ? (struct slice){0} : slice_of(http_message->answer.body),
-                                .retry_after_ms = http_message->answer.retry_after_ms,
+    struct http_response res = {.status = message->answer.status,
+                                .body = takes_bytes ? (struct slice){0} : slice_of(message->answer.body),
+                                .retry_after_ms = message->answer.retry_after_ms,
                                 .content_type = "application/json"};
 
-    http_message->call = NULL;
-    net->news += takes_bytes || http_message->answer.status >= 300;
+    message->call = NULL;
+    net->news += takes_bytes || message->answer.status >= 300;
     if (call) {
         call->http_message = NULL;
-        if (takes_bytes && !is_read(call, http_message))
+        if (takes_bytes && !is_read(call, message))
             end_badly(call, ERR_INVALID, "the reader has had enough");
         else
             end(call, &res, &fine);
     }
-    http_message_done(http_message);
+    http_message_done(message);
 }
 
 static void lose(void *ctx)
 {
-    struct http_message *http_message = ctx;
-    struct http_call *call = http_message->call;
+    struct http_message *message = ctx;
+    struct http_call *call = message->call;
 
-    http_message->call = NULL;
+    message->call = NULL;
     if (call) {
         call->http_message = NULL;
         end_badly(call, ERR_IO, "the connection broke");
     }
-    http_message_done(http_message);
+    http_message_done(message);
 }
 
-static void plan_answer(struct http_message *http_message)
+static void plan_answer(struct http_message *message)
 {
-    const struct host *host = http_message->call ? loop_host(http_message->call->http->loop) : NULL;
+    const struct host *host = message->call ? loop_host(message->call->http->loop) : NULL;
 
-    if (net->trial_ms && strstr(http_message->url, "dryRun"))
-        http_message->delivery.back_ms += dice_between(0, net->trial_ms);
-    if (http_message->delivery.answers)
-        http_message_plan(http_message, http_message->delivery.back_ms, host, deliver);
-    else if (http_message->delivery.breaks_ms >= 0)
-        http_message_plan(http_message, http_message->delivery.breaks_ms, host, lose);
+    if (net->trial_ms && strstr(message->url, "dryRun"))
+        message->delivery.back_ms += dice_between(0, net->trial_ms);
+    if (message->delivery.answers)
+        http_message_plan(message, message->delivery.back_ms, host, deliver);
+    else if (message->delivery.breaks_ms >= 0)
+        http_message_plan(message, message->delivery.breaks_ms, host, lose);
 }
 
-static void open_watch(struct http_message *http_message)
+static void open_watch(struct http_message *message)
 {
-    struct http_call *call = http_message->call;
+    struct http_call *call = message->call;
     struct pipe *pipe = NEW(struct pipe);
 
     pipe->bytes.max = (size_t)256 * 1024 * 1024;
     if (dice_permille(net->fault_rates.behind))
         pipe->behind_until_ms = clock_now_ms() + dice_between(10, BEHIND_MS);
     call->pipe = pipe;
-    http_message->call = NULL;
+    message->call = NULL;
     call->http_message = NULL;
-    if (api_watch_open(net->api, &http_message->request, on_line, call, &pipe->watch,
-                       &http_message->answer)) {
-        pipe->is_stalled = pipe->is_stalled || !http_message->delivery.answers;
+    if (api_watch_open(net->api, &message->request, on_line, call, &pipe->watch, &message->answer)) {
+        pipe->is_stalled = pipe->is_stalled || !message->delivery.answers;
         return;
     }
     call->pipe = NULL;
     pipe_free(pipe);
-    http_message->call = call;
-    call->http_message = http_message;
-    plan_answer(http_message);
+    message->call = call;
+    call->http_message = message;
+    plan_answer(message);
 }
 
 /* ---- requests ---- */
 
-static bool is_watch(const struct http_message *http_message)
+static bool is_watch(const struct http_message *message)
 {
-    return strstr(http_message->url, "watch=true") != NULL;
+    return strstr(message->url, "watch=true") != NULL;
 }
 
-static void answer(struct http_message *http_message)
+static void answer(struct http_message *message)
 {
-    mem_free(http_message->answer.body);
+    mem_free(message->answer.body);
     if (dice_permille(net->fault_rates.busy)) {
-        http_message->answer = (struct api_answer){0};
-        api_refuse(&http_message->answer, dice_permille(700) ? 429 : 500, "TooManyRequests",
-                   "the server is busy");
-        http_message->answer.retry_after_ms = BUSY_MS;
+        message->answer = (struct api_answer){0};
+        api_refuse(&message->answer, dice_permille(700) ? 429 : 500, "TooManyRequests", "the server is busy");
+        message->answer.retry_after_ms = BUSY_MS;
         return;
     }
-    net->on_request(net->ctx, &http_message->request);
-    net->is_answering = http_message->call != NULL; /* else it comes too late, or once more */
-    api_answer(net->api, &http_message->request, &http_message->answer);
+    net->on_request(net->ctx, &message->request);
+    net->is_answering = message->call != NULL; /* else it comes too late, or once more */
+    api_answer(net->api, &message->request, &message->answer);
     net->is_answering = false;
 }
 
 static void arrive_again(void *ctx)
 {
-    struct http_message *http_message = ctx;
-    struct api_answer first = http_message->answer;
+    struct http_message *message = ctx;
+    struct api_answer first = message->answer;
 
-    http_message->answer = (struct api_answer){0};
+    message->answer = (struct api_answer){0};
     net->news++;
-    answer(http_message);
-    mem_free(http_message->answer.body);
-    http_message->answer = first;
-    http_message_done(http_message);
+    answer(message);
+    mem_free(message->answer.body);
+    message->answer = first;
+    http_message_done(message);
 }
 
 static void arrive(void *ctx)
 {
-    struct http_message *http_message = ctx;
+    struct http_message *message = ctx;
 
-    http_message->has_arrived = true;
+    message->has_arrived = true;
     if (clock_now_ms() < net->api_down_until_ms) {
-        lose(http_message);
+        lose(message);
         return;
     }
-    if (!is_watch(http_message)) {
-        answer(http_message);
-        if (http_message->delivery.twice)
-            http_message_plan(http_message, http_message->delivery.twice_ms, NULL, arrive_again);
-        if (http_message->call)
-            plan_answer(http_message);
-    } else if (http_message->call) {
-        open_watch(http_message);
+    if (!is_watch(message)) {
+        answer(message);
+        if (message->delivery.twice)
+            http_message_plan(message, message->delivery.twice_ms, NULL, arrive_again);
+        if (message->call)
+            plan_answer(message);
+    } else if (message->call) {
+        open_watch(message);
     }
-    http_message_done(http_message);
+    http_message_done(message);
 }
 
 static struct http_message *http_message_new(struct http_call *call, const struct http_request *request)
 {
-    struct http_message *http_message = NEW(struct http_message);
+    struct http_message *message = NEW(struct http_message);
 
-    http_message->call = call;
-    http_message->host = loop_host(call->http->loop);
-    http_message->method = mem_strdup(request->method);
-    http_message->url = mem_strdup(request->url);
-    http_message->content_type = mem_strdup(request->content_type);
-    http_message->body = mem_strndup(request->body.ptr ? request->body.ptr : "", request->body.len);
-    http_message->request = (struct api_request){.method = http_message->method,
-                                                 .url = http_message->url,
-                                                 .content_type = http_message->content_type,
-                                                 .body = {http_message->body, request->body.len}};
-    http_message->next = net->http_messages;
-    if (http_message->next)
-        http_message->next->prev = http_message;
-    net->http_messages = http_message;
-    return http_message;
+    message->call = call;
+    message->host = loop_host(call->http->loop);
+    message->method = mem_strdup(request->method);
+    message->url = mem_strdup(request->url);
+    message->content_type = mem_strdup(request->content_type);
+    message->body = mem_strndup(request->body.ptr ? request->body.ptr : "", request->body.len);
+    message->request = (struct api_request){.method = message->method,
+                                            .url = message->url,
+                                            .content_type = message->content_type,
+                                            .body = {message->body, request->body.len}};
+    message->next = net->http_messages;
+    if (message->next)
+        message->next->prev = message;
+    net->http_messages = message;
+    return message;
 }
 
 /* Renewing the lease is no write of the operator's work, and is not counted as one. */
@@ -437,16 +432,16 @@ static bool is_write(const struct http_request *request)
 
 static void post(struct http_call *call, const struct http_request *request)
 {
-    struct http_message *http_message = http_message_new(call, request);
+    struct http_message *message = http_message_new(call, request);
 
-    call->http_message = http_message;
-    http_message->delivery = net_delivery(false);
-    if (http_message->delivery.arrives)
-        http_message_plan(http_message, http_message->delivery.out_ms, NULL, arrive);
-    else if (http_message->delivery.breaks_ms >= 0)
-        http_message_plan(http_message, http_message->delivery.breaks_ms, http_message->host, lose);
+    call->http_message = message;
+    message->delivery = net_delivery(false);
+    if (message->delivery.arrives)
+        http_message_plan(message, message->delivery.out_ms, NULL, arrive);
+    else if (message->delivery.breaks_ms >= 0)
+        http_message_plan(message, message->delivery.breaks_ms, message->host, lose);
     else
-        http_message_free(http_message);
+        http_message_free(message);
 }
 
 struct http_call *http_send(struct http_client *http, const struct http_request *request)
@@ -459,7 +454,7 @@ struct http_call *http_send(struct http_client *http, const struct http_request 
                                .on_bytes = request->on_bytes,
                                .on_done = request->on_done,
                                .ctx = request->ctx};
-    assert(request->silence_ms == 0); /* nobody above us uses it */
+    assert(request->idle_timeout_ms == 0); /* nobody above us uses it */
     if (call->next)
         call->next->prev = call;
     http->first = call;

@@ -47,7 +47,7 @@ struct net {
     size_t side_count;
     struct rpc_message *rpc_messages;
     /* What an operator has learnt that it has not brought about itself, or what went wrong: counted, so that
-     * plans can be judged between which there was none of it. */
+     * plans can be dry_run_entry between which there was none of it. */
     uint64_t news;
     bool lists_are_news; /* partitions may change by themselves */
     bool is_answering;   /* what changes at the API server now is an operator's own doing */

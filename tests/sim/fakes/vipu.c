@@ -66,33 +66,33 @@ bool vipu_result_is_unknown(const struct vipu_result *result)
 
 /* ---- rpc_messages ---- */
 
-static void rpc_message_free(struct rpc_message *rpc_message)
+static void rpc_message_free(struct rpc_message *message)
 {
-    *(rpc_message->prev ? &rpc_message->prev->next : &net->rpc_messages) = rpc_message->next;
-    if (rpc_message->next)
-        rpc_message->next->prev = rpc_message->prev;
-    if (rpc_message->call)
-        rpc_message->call->rpc_message = NULL;
-    vipu_partitions_release(&rpc_message->partitions);
-    vipu_status_release(&rpc_message->status);
-    str_release(&rpc_message->reason);
-    mem_free(rpc_message->id);
-    mem_free(rpc_message->allocation);
-    mem_free(rpc_message->record);
-    mem_free(rpc_message);
+    *(message->prev ? &message->prev->next : &net->rpc_messages) = message->next;
+    if (message->next)
+        message->next->prev = message->prev;
+    if (message->call)
+        message->call->rpc_message = NULL;
+    vipu_partitions_release(&message->partitions);
+    vipu_status_release(&message->status);
+    str_release(&message->reason);
+    mem_free(message->id);
+    mem_free(message->allocation);
+    mem_free(message->record);
+    mem_free(message);
 }
 
-static void rpc_message_plan(struct rpc_message *rpc_message, int64_t delay_ms, const struct host *host,
+static void rpc_message_plan(struct rpc_message *message, int64_t delay_ms, const struct host *host,
                              clock_fn fn)
 {
-    rpc_message->planned++;
-    clock_plan(delay_ms, host, fn, rpc_message);
+    message->planned++;
+    clock_plan(delay_ms, host, fn, message);
 }
 
-static void rpc_message_done(struct rpc_message *rpc_message)
+static void rpc_message_done(struct rpc_message *message)
 {
-    if (--rpc_message->planned == 0)
-        rpc_message_free(rpc_message);
+    if (--message->planned == 0)
+        rpc_message_free(message);
 }
 
 void net_drop_rpc_messages(struct net *of)
@@ -114,7 +114,7 @@ static void call_free(struct vipu_call *call)
     mem_free(call);
 }
 
-static void end(struct vipu_call *call, struct rpc_message *rpc_message)
+static void end(struct vipu_call *call, struct rpc_message *message)
 {
     struct vipu_call over = *call;
     struct vipu_partitions no_partitions = {0};
@@ -122,26 +122,26 @@ static void end(struct vipu_call *call, struct rpc_message *rpc_message)
     bool is_good = over.result.err.kind == ERR_NONE;
 
     net->news += !is_good || (net->lists_are_news && over.method == LIST);
-    over.result.reason = is_good                                  ? ""
-                         : rpc_message && rpc_message->reason.len ? str_text(&rpc_message->reason)
-                                                                  : over.result.err.msg;
+    over.result.reason = is_good                          ? ""
+                         : message && message->reason.len ? str_text(&message->reason)
+                                                          : over.result.err.msg;
     call_free(call);
     switch (over.method) {
     case LIST:
-        over.fn.partitions(over.ctx, &over.result, is_good ? &rpc_message->partitions : &no_partitions);
+        over.fn.partitions(over.ctx, &over.result, is_good ? &message->partitions : &no_partitions);
         break;
     case AGENTS:
-        over.fn.count(over.ctx, &over.result, is_good ? rpc_message->total_ipus : 0);
+        over.fn.count(over.ctx, &over.result, is_good ? message->total_ipus : 0);
         break;
     case CREATE:
-        over.fn.text(over.ctx, &over.result, is_good ? rpc_message->id : "");
+        over.fn.text(over.ctx, &over.result, is_good ? message->id : "");
         break;
     case REMOVE:
     case RESET:
         over.fn.done(over.ctx, &over.result);
         break;
     case STATUS:
-        over.fn.status(over.ctx, &over.result, is_good ? &rpc_message->status : &no_status);
+        over.fn.status(over.ctx, &over.result, is_good ? &message->status : &no_status);
         break;
     }
 }
@@ -164,154 +164,154 @@ static void end_soon(struct vipu_call *call, enum err_kind kind, bool sent, cons
 
 static void deliver(void *ctx)
 {
-    struct rpc_message *rpc_message = ctx;
-    struct vipu_call *call = rpc_message->call;
+    struct rpc_message *message = ctx;
+    struct vipu_call *call = message->call;
 
-    rpc_message->call = NULL;
+    message->call = NULL;
     if (call) {
         call->rpc_message = NULL;
-        call->result = (struct vipu_result){.err = rpc_message->err, .sent = true};
-        end(call, rpc_message);
+        call->result = (struct vipu_result){.err = message->err, .sent = true};
+        end(call, message);
     }
-    rpc_message_done(rpc_message);
+    rpc_message_done(message);
 }
 
 static void lose(void *ctx)
 {
-    struct rpc_message *rpc_message = ctx;
-    struct vipu_call *call = rpc_message->call;
+    struct rpc_message *message = ctx;
+    struct vipu_call *call = message->call;
 
-    rpc_message->call = NULL;
+    message->call = NULL;
     if (call) {
         call->rpc_message = NULL;
         end_soon(call, ERR_IO, true, "the connection broke");
     }
-    rpc_message_done(rpc_message);
+    rpc_message_done(message);
 }
 
 /* ---- at the controller ---- */
 
-static void list(struct rpc_message *rpc_message)
+static void list(struct rpc_message *message)
 {
-    const struct controller *core = &rpc_message->side->core;
+    const struct controller *core = &message->side->core;
 
-    vipu_partitions_release(&rpc_message->partitions);
-    rpc_message->partitions.items = mem_alloc((core->count + 1) * sizeof(struct vipu_partition));
+    vipu_partitions_release(&message->partitions);
+    message->partitions.items = mem_alloc((core->count + 1) * sizeof(struct vipu_partition));
     for (size_t i = 0; i < core->count; i++)
-        rpc_message->partitions.items[rpc_message->partitions.count++] =
+        message->partitions.items[message->partitions.count++] =
             vipu_partition_copy(&core->list[i]->partition);
 }
 
-static void count_ipus(struct rpc_message *rpc_message)
+static void count_ipus(struct rpc_message *message)
 {
-    const struct vipu_clusters *clusters = &rpc_message->side->config.clusters;
+    const struct vipu_clusters *clusters = &message->side->config.clusters;
 
-    rpc_message->total_ipus = 0;
+    message->total_ipus = 0;
     for (size_t i = 0; i < clusters->count; i++) {
         for (size_t d = 0; d < clusters->items[i].domain_count; d++)
-            rpc_message->total_ipus += clusters->items[i].domains[d].machine_count * VIPU_AGENT_IPUS;
+            message->total_ipus += clusters->items[i].domains[d].machine_count * VIPU_AGENT_IPUS;
     }
 }
 
-static void create(struct rpc_message *rpc_message)
+static void create(struct rpc_message *message)
 {
     AUTO(strv) struct strv problems = {0};
 
-    if (tenancy_create(&rpc_message->side->core, NULL, &rpc_message->requirements, clock_now_ms(), &problems,
-                       &rpc_message->err))
+    if (tenancy_create(&message->side->core, NULL, &message->requirements, clock_now_ms(), &problems,
+                       &message->err))
         return;
     for (size_t i = 0; i < problems.count; i++)
-        str_addf(&rpc_message->reason, "%s%s", i ? "; " : "", problems.items[i]);
+        str_addf(&message->reason, "%s%s", i ? "; " : "", problems.items[i]);
     if (problems.count)
-        err_set(&rpc_message->err, rpc_message->err.kind, "%s", str_text(&rpc_message->reason));
+        err_set(&message->err, message->err.kind, "%s", str_text(&message->reason));
 }
 
-static void tell_status(struct rpc_message *rpc_message)
+static void tell_status(struct rpc_message *message)
 {
     const struct controller_partition *entry =
-        controller_find(&rpc_message->side->core, rpc_message->id, &rpc_message->err);
+        controller_find(&message->side->core, message->id, &message->err);
     struct vipu_status status;
 
     if (!entry)
         return;
-    status = controller_status(&rpc_message->side->core, entry);
-    vipu_status_release(&rpc_message->status);
-    rpc_message->status = status;
-    rpc_message->status.partition_id = mem_strdup(status.partition_id);
-    rpc_message->status.errors = mem_alloc((status.error_count + 1) * sizeof(char *));
+    status = controller_status(&message->side->core, entry);
+    vipu_status_release(&message->status);
+    message->status = status;
+    message->status.partition_id = mem_strdup(status.partition_id);
+    message->status.errors = mem_alloc((status.error_count + 1) * sizeof(char *));
     for (size_t i = 0; i < status.error_count; i++)
-        rpc_message->status.errors[i] = mem_strdup(status.errors[i]);
+        message->status.errors[i] = mem_strdup(status.errors[i]);
 }
 
-static void carry_out(struct rpc_message *rpc_message)
+static void carry_out(struct rpc_message *message)
 {
     static const enum vipu_write writes[] = {
         [CREATE] = VIPU_CREATE, [REMOVE] = VIPU_REMOVE, [RESET] = VIPU_RESET};
-    struct controller *core = &rpc_message->side->core;
+    struct controller *core = &message->side->core;
 
-    rpc_message->err = (struct err){0};
-    str_clear(&rpc_message->reason);
-    sim_vipu_step(rpc_message->side);
-    if (rpc_message->method == CREATE || rpc_message->method == REMOVE || rpc_message->method == RESET)
-        net->on_vipu_write(net->ctx, rpc_message->side,
-                           &(struct vipu_order){.write = writes[rpc_message->method],
-                                                .id = rpc_message->id,
-                                                .record = rpc_message->record});
-    switch (rpc_message->method) {
+    message->err = (struct err){0};
+    str_clear(&message->reason);
+    sim_vipu_step(message->side);
+    if (message->method == CREATE || message->method == REMOVE || message->method == RESET)
+        net->on_vipu_write(net->ctx, message->side,
+                           &(struct vipu_order){.write = writes[message->method],
+                                                .id = message->id,
+                                                .record = message->record});
+    switch (message->method) {
     case LIST:
-        list(rpc_message);
+        list(message);
         break;
     case AGENTS:
-        count_ipus(rpc_message);
+        count_ipus(message);
         break;
     case CREATE:
-        create(rpc_message);
+        create(message);
         break;
     case REMOVE:
-        (void)!controller_remove(core, rpc_message->id, rpc_message->flag, clock_now_ms(), &rpc_message->err);
+        (void)!controller_remove(core, message->id, message->flag, clock_now_ms(), &message->err);
         break;
     case RESET:
-        (void)!controller_reset(core, rpc_message->id, rpc_message->flag, clock_now_ms(), &rpc_message->err);
+        (void)!controller_reset(core, message->id, message->flag, clock_now_ms(), &message->err);
         break;
     case STATUS:
-        tell_status(rpc_message);
+        tell_status(message);
         break;
     }
 }
 
 static void arrive_again(void *ctx)
 {
-    struct rpc_message *rpc_message = ctx;
-    struct err first = rpc_message->err;
+    struct rpc_message *message = ctx;
+    struct err first = message->err;
 
     net->news++;
-    carry_out(rpc_message);
-    rpc_message->err = first;
-    rpc_message_done(rpc_message);
+    carry_out(message);
+    message->err = first;
+    rpc_message_done(message);
 }
 
 static void arrive(void *ctx)
 {
-    struct rpc_message *rpc_message = ctx;
-    const struct host *host = rpc_message->call ? loop_host(rpc_message->call->client->loop) : NULL;
+    struct rpc_message *message = ctx;
+    const struct host *host = message->call ? loop_host(message->call->client->loop) : NULL;
 
-    if (clock_now_ms() < rpc_message->side->down_until_ms) {
-        lose(rpc_message);
+    if (clock_now_ms() < message->side->down_until_ms) {
+        lose(message);
         return;
     }
-    if (clock_now_ms() < rpc_message->side->stalled_until_ms) {
-        rpc_message_done(rpc_message);
+    if (clock_now_ms() < message->side->stalled_until_ms) {
+        rpc_message_done(message);
         return;
     }
-    net->news += rpc_message->call == NULL; /* it comes late: nobody waits for it any more */
-    carry_out(rpc_message);
-    if (rpc_message->delivery.twice && rpc_message->method >= CREATE && rpc_message->method <= RESET)
-        rpc_message_plan(rpc_message, rpc_message->delivery.twice_ms, NULL, arrive_again);
-    if (rpc_message->delivery.answers)
-        rpc_message_plan(rpc_message, rpc_message->delivery.back_ms, host, deliver);
-    else if (rpc_message->delivery.breaks_ms >= 0)
-        rpc_message_plan(rpc_message, rpc_message->delivery.breaks_ms, host, lose);
-    rpc_message_done(rpc_message);
+    net->news += message->call == NULL; /* it comes late: nobody waits for it any more */
+    carry_out(message);
+    if (message->delivery.twice && message->method >= CREATE && message->method <= RESET)
+        rpc_message_plan(message, message->delivery.twice_ms, NULL, arrive_again);
+    if (message->delivery.answers)
+        rpc_message_plan(message, message->delivery.back_ms, host, deliver);
+    else if (message->delivery.breaks_ms >= 0)
+        rpc_message_plan(message, message->delivery.breaks_ms, host, lose);
+    rpc_message_done(message);
 }
 
 /* ---- calls ---- */
@@ -357,51 +357,51 @@ static bool is_write(enum method method)
 static const char *const NAMES[] = {"List", "Attributes", "Create", "Remove", "Reset", "Status"};
 
 /* The rpc_message has its contents already. */
-static void post(struct vipu_call *call, struct rpc_message *rpc_message)
+static void post(struct vipu_call *call, struct rpc_message *message)
 {
     struct host *host = loop_host(call->client->loop);
 
     if (is_write(call->method) && call->client->may_send &&
         !call->client->may_send(call->client->may_send_ctx)) {
         end_soon(call, ERR_DENIED, false, "not sent: this process is not the leader");
-        rpc_message_free(rpc_message);
+        rpc_message_free(message);
         return;
     }
-    if (clock_now_ms() < rpc_message->side->down_until_ms) {
+    if (clock_now_ms() < message->side->down_until_ms) {
         end_soon(call, ERR_IO, false, "connection refused");
-        rpc_message_free(rpc_message);
+        rpc_message_free(message);
         return;
     }
     if (host->is_dead || !net->leaves(net->ctx, host, NAMES[call->method], is_write(call->method))) {
-        rpc_message_free(rpc_message);
+        rpc_message_free(message);
         return;
     }
-    rpc_message->call = call;
-    call->rpc_message = rpc_message;
+    message->call = call;
+    call->rpc_message = message;
     if (is_write(call->method))
-        rpc_message->record = mem_strdup(net->record_of(net->ctx, rpc_message->id));
-    rpc_message->delivery = net_delivery(true);
-    if (rpc_message->delivery.arrives)
-        rpc_message_plan(rpc_message, rpc_message->delivery.out_ms, NULL, arrive);
-    else if (rpc_message->delivery.breaks_ms >= 0)
-        rpc_message_plan(rpc_message, rpc_message->delivery.breaks_ms, host, lose);
+        message->record = mem_strdup(net->record_of(net->ctx, message->id));
+    message->delivery = net_delivery(true);
+    if (message->delivery.arrives)
+        rpc_message_plan(message, message->delivery.out_ms, NULL, arrive);
+    else if (message->delivery.breaks_ms >= 0)
+        rpc_message_plan(message, message->delivery.breaks_ms, host, lose);
     else
-        rpc_message_free(rpc_message);
+        rpc_message_free(message);
 }
 
 static struct rpc_message *rpc_message_new(struct vipu_client *client, enum method method, const char *id)
 {
-    struct rpc_message *rpc_message = NEW(struct rpc_message);
+    struct rpc_message *message = NEW(struct rpc_message);
 
-    rpc_message->side = find_side(client->target);
-    assert(rpc_message->side);
-    rpc_message->method = method;
-    rpc_message->id = mem_strdup(id);
-    rpc_message->next = net->rpc_messages;
-    if (rpc_message->next)
-        rpc_message->next->prev = rpc_message;
-    net->rpc_messages = rpc_message;
-    return rpc_message;
+    message->side = find_side(client->target);
+    assert(message->side);
+    message->method = method;
+    message->id = mem_strdup(id);
+    message->next = net->rpc_messages;
+    if (message->next)
+        message->next->prev = message;
+    net->rpc_messages = message;
+    return message;
 }
 
 struct vipu_call *vipu_list_partitions(struct vipu_client *client, const char *allocation_id,
@@ -430,16 +430,16 @@ struct vipu_call *vipu_create_partition(struct vipu_client *client,
                                         vipu_text_fn done, void *ctx)
 {
     struct vipu_call *call = call_new(client, CREATE, deadline_ms, ctx);
-    struct rpc_message *rpc_message = rpc_message_new(client, CREATE, requirements->id);
+    struct rpc_message *message = rpc_message_new(client, CREATE, requirements->id);
 
     assert(!requirements->ipus);
-    rpc_message->allocation = mem_strdup(requirements->allocation_id);
-    rpc_message->requirements = *requirements;
-    rpc_message->requirements.id = rpc_message->id;
-    rpc_message->requirements.allocation_id = rpc_message->allocation;
-    rpc_message->requirements.cluster_id = NULL;
+    message->allocation = mem_strdup(requirements->allocation_id);
+    message->requirements = *requirements;
+    message->requirements.id = message->id;
+    message->requirements.allocation_id = message->allocation;
+    message->requirements.cluster_id = NULL;
     call->fn.text = done;
-    post(call, rpc_message);
+    post(call, message);
     return call;
 }
 
@@ -447,11 +447,11 @@ struct vipu_call *vipu_remove_partition(struct vipu_client *client, const char *
                                         int64_t deadline_ms, vipu_done_fn done, void *ctx)
 {
     struct vipu_call *call = call_new(client, REMOVE, deadline_ms, ctx);
-    struct rpc_message *rpc_message = rpc_message_new(client, REMOVE, id);
+    struct rpc_message *message = rpc_message_new(client, REMOVE, id);
 
-    rpc_message->flag = force;
+    message->flag = force;
     call->fn.done = done;
-    post(call, rpc_message);
+    post(call, message);
     return call;
 }
 
@@ -459,11 +459,11 @@ struct vipu_call *vipu_reset_partition(struct vipu_client *client, const char *i
                                        int64_t deadline_ms, vipu_done_fn done, void *ctx)
 {
     struct vipu_call *call = call_new(client, RESET, deadline_ms, ctx);
-    struct rpc_message *rpc_message = rpc_message_new(client, RESET, id);
+    struct rpc_message *message = rpc_message_new(client, RESET, id);
 
-    rpc_message->flag = relocatable;
+    message->flag = relocatable;
     call->fn.done = done;
-    post(call, rpc_message);
+    post(call, message);
     return call;
 }
 

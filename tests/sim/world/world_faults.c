@@ -58,7 +58,7 @@ static void compact(struct world *world)
     api_expire_history(&world->api);
 }
 
-static void somebody_refuses(struct world *world)
+static void writes_are_rejected(struct world *world)
 {
     static const char *const plurals[] = {"pods",       "services",       "secrets",
                                           "configmaps", "endpointslices", "networkpolicies"};
@@ -117,8 +117,8 @@ static void node_crashes(struct world *world)
 
 /* Those from PARTITION_FAULTS on only in worlds that are tampered with. */
 static void (*const FAULTS[])(struct world *) = {
-    crash,       crash,     pause_process, pause_process,    api_away,       compact,      vipu_away,
-    vipu_stalls, node_away, node_crashes,  somebody_refuses, partition_goes, vipu_forgets, machine_fails};
+    crash,       crash,     pause_process, pause_process,       api_away,       compact,      vipu_away,
+    vipu_stalls, node_away, node_crashes,  writes_are_rejected, partition_goes, vipu_forgets, machine_fails};
 #define PARTITION_FAULTS 11u
 
 static void on_blow(void *ctx)

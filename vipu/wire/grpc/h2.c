@@ -136,7 +136,7 @@ static bool take_in(struct h2 *h2, const uint8_t *bytes, size_t len)
 
 /* Sends the peer the reason (GOAWAY), as far as one write takes it: it cannot contain any part of a request.
  */
-static void say_farewell(struct h2 *h2)
+static void send_goaway(struct h2 *h2)
 {
     struct err ignored;
 
@@ -157,7 +157,7 @@ static bool take_in_sealed(struct h2 *h2, const uint8_t *bytes, size_t len)
     tls_feed(h2->tls, bytes, len);
     do {
         if (!tls_read(h2->tls, plain, sizeof(plain), &plain_len, &err)) {
-            say_farewell(h2);
+            send_goaway(h2);
             return break_off(h2, &err);
         }
         if (plain_len && !take_in(h2, plain, plain_len))
@@ -218,7 +218,7 @@ void h2_stop(struct h2 *h2, bool reset)
 {
     if (h2->tls && !reset) {
         tls_end(h2->tls);
-        say_farewell(h2);
+        send_goaway(h2);
     }
     tls_free(TAKE(h2->tls));
     sock_close(&h2->sock, reset);

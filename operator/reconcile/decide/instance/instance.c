@@ -58,7 +58,7 @@ static void decide_started(const struct job_view *view, const struct instance_vi
     else if (pods->lost)
         decide_lost(view, inst, pods, plan, ret);
     else if (may_have_started_unseen &&
-             (inst->partition.state == PART_ACTIVE || inst->partition.state == PART_ERROR))
+             (inst->partition.state == PARTITION_ACTIVE || inst->partition.state == PARTITION_ERROR))
         decide_interrupted(view, inst, pods, plan, ret);
     else if (may_have_started_unseen)
         decide_starting(view, inst, pods, plan, ret);
@@ -96,8 +96,8 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     count_into_result(&pods, ret);
     /* After a restart of the operator the controllers' first list is yet to come; until then what was
      * started counts as running. */
-    ret->has_partition = inst->partition.state == PART_ACTIVE ||
-                         (inst->partition.state == PART_UNKNOWN && inst->record->started);
+    ret->has_partition = inst->partition.state == PARTITION_ACTIVE ||
+                         (inst->partition.state == PARTITION_UNKNOWN && inst->record->started);
     if (run_note_disruption(inst, &pods, plan)) {
         instance_set_result(ret, INSTANCE_ENDING, "Finishing", "A pod of instance %u is being evicted",
                             inst->index);

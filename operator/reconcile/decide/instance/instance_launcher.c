@@ -67,7 +67,7 @@ static void launch_when_ready(const struct job_view *view, const struct instance
                         inst->record->name);
     report_waiting_pod(view, pods, plan, ret);
     instance_note_step(view, inst, plan, ret);
-    if (pods->ready < workers || inst->partition.state != PART_ACTIVE || inst->partition.busy)
+    if (pods->ready < workers || inst->partition.state != PARTITION_ACTIVE || inst->partition.busy)
         return;
     report_launcher_starting(view, ret);
     if (decide_prerequisites(view, inst, pods, plan))

@@ -94,7 +94,7 @@ static bool partition_is_removed(const struct job_view *view, const struct pod *
         const struct tombstone_view *tomb = &view->tombstones[i];
 
         if (str_eq(tomb->record->name, pod->partition))
-            return tomb->partition.state == PART_ABSENT && !tomb->partition.busy;
+            return tomb->partition.state == PARTITION_ABSENT && !tomb->partition.busy;
     }
     return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
 }
@@ -161,7 +161,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
 /* The free IPUs that were seen are not available after all. Others may be: back into the queue. */
 static bool has_no_capacity(const struct job_view *view, const struct instance_view *inst)
 {
-    return inst->partition.refusal == PART_REFUSED_ROOM && !inst->partition.outcome_unknown &&
+    return inst->partition.refusal == PARTITION_REJECTED_CAPACITY && !inst->partition.outcome_unknown &&
            inst->record->run == 0 && view->now_ms >= inst->partition_since_ms + NO_ROOM_MS;
 }
 
@@ -171,7 +171,7 @@ static void create_partition(const struct job_view *view, const struct instance_
     const struct record *record = inst->record;
     const struct partition_view *partition = &inst->partition;
 
-    if (partition->refusal == PART_REFUSED_INVALID) {
+    if (partition->refusal == PARTITION_REJECTED_INVALID) {
         instance_set_result(ret, INSTANCE_FAILED, "PartitionRejected",
                             "V-IPU controller %s rejected the partition: %s", record->controller,
                             partition->trouble);
@@ -204,14 +204,14 @@ static bool has_other_shape(const struct instance_view *inst)
 {
     const struct partition_view *partition = &inst->partition;
 
-    return partition->state == PART_ACTIVE && partition->size &&
+    return partition->state == PARTITION_ACTIVE && partition->size &&
            (partition->size != inst->record->size ||
             (partition->gcds && partition->gcds != inst->record->gcds));
 }
 
 bool has_foreign_partition(const struct instance_view *inst, const struct pod_summary *pods)
 {
-    if (inst->partition.refusal == PART_REFUSED_FOREIGN)
+    if (inst->partition.refusal == PARTITION_REJECTED_FOREIGN)
         return true;
     return !inst->partition.made && inst->record->run == 0 && !inst->record->started && pods->present == 0 &&
            has_other_shape(inst);
@@ -276,14 +276,14 @@ static void report_partition(const struct job_view *view, const struct instance_
     const struct record *record = inst->record;
     const char *ipus = record->size == 1 ? "IPU" : "IPUs";
     const struct partition_view *partition = &inst->partition;
-    bool is_there =
-        partition->state == PART_PENDING || partition->state == PART_ACTIVE || partition->state == PART_ERROR;
+    bool is_there = partition->state == PARTITION_PENDING || partition->state == PARTITION_ACTIVE ||
+                    partition->state == PARTITION_ERROR;
 
     if (partition->is_broken)
         instance_set_result(ret, INSTANCE_STARTING, "PartitionError",
                             "Resetting partition %s after an error: %s", record->name,
                             partition->trouble ? partition->trouble : "no reason reported");
-    else if (partition->refusal == PART_REFUSED_ROOM && !is_there)
+    else if (partition->refusal == PARTITION_REJECTED_CAPACITY && !is_there)
         instance_set_result(ret, INSTANCE_WAITING, "InsufficientIPUs",
                             "V-IPU controller %s has no capacity for %u %s: %s", record->controller,
                             record->size, ipus,
@@ -318,16 +318,16 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
         ret->is_unanswered = true;
     for (size_t i = 0; i < inst->stale_count; i++)
         plan_pod_delete(plan, inst->stale_pods[i]);
-    if (partition->busy || inst->stale_count || partition->state == PART_UNKNOWN ||
-        partition->state == PART_PENDING)
+    if (partition->busy || inst->stale_count || partition->state == PARTITION_UNKNOWN ||
+        partition->state == PARTITION_PENDING)
         return;
-    if (partition->state == PART_ACTIVE && partition->fresh && !has_other_shape(inst))
+    if (partition->state == PARTITION_ACTIVE && partition->fresh && !has_other_shape(inst))
         create_pods(view, inst, pods, plan, ret);
     else if (pods->present || has_other_shape(inst))
         decide_partition_lost(view, inst, pods, plan, ret);
     else if (view->now_ms < partition->pods_until_ms) /* no reset and no new partition while pods run on it */
         plan_again_at(plan, partition->pods_until_ms);
-    else if (partition->state == PART_ABSENT)
+    else if (partition->state == PARTITION_ABSENT)
         create_partition(view, inst, plan, ret);
     else if (is_beyond_repair(view, partition))
         attempt_begin_next(inst, "PartitionError", pods, plan);

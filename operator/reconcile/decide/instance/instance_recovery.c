@@ -88,7 +88,7 @@ void decide_rejected(const struct job_view *view, const struct instance_view *in
 
 static bool is_broken(const struct partition_view *partition)
 {
-    return partition->state == PART_ERROR || partition->state == PART_ABSENT;
+    return partition->state == PARTITION_ERROR || partition->state == PARTITION_ABSENT;
 }
 
 bool partition_has_failed(const struct job_view *view, const struct instance_view *inst,
@@ -106,7 +106,7 @@ static char *describe_partition_failure(const struct instance_view *inst)
 {
     const struct partition_view *partition = &inst->partition;
 
-    if (partition->state == PART_ABSENT)
+    if (partition->state == PARTITION_ABSENT)
         return mem_printf(
             "Partition %s no longer exists on V-IPU controller %s; it was not removed by the operator",
             inst->record->name, inst->record->controller);
@@ -118,8 +118,8 @@ static char *describe_partition_failure(const struct instance_view *inst)
 void decide_partition_failed(const struct job_view *view, const struct instance_view *inst,
                              struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    const struct failure failure = {.reason = inst->partition.state == PART_ERROR ? "PartitionError"
-                                                                                  : "PartitionMissing"};
+    const struct failure failure = {.reason = inst->partition.state == PARTITION_ERROR ? "PartitionError"
+                                                                                       : "PartitionMissing"};
     AUTO(mem) char *text = describe_partition_failure(inst);
 
     if (!wants_restart(&view->job->spec, inst->record, &failure)) {

@@ -235,7 +235,7 @@ static bool is_same_attempt(const cJSON *item, const struct failure *failure, in
 }
 
 /* A worker that fails later is a victim; one that failed earlier and is reported later is the cause. */
-static bool is_told(const cJSON *item, const struct failure *failure)
+static bool is_listed(const cJSON *item, const struct failure *failure)
 {
     return !failure->at_s || time_of(item) <= failure->at_s;
 }
@@ -243,7 +243,7 @@ static bool is_told(const cJSON *item, const struct failure *failure)
 bool failures_include(const cJSON *failures, const struct failure *failure, int64_t start_s)
 {
     JSON_EACH (item, failures) {
-        if (is_same_attempt(item, failure, start_s) && is_told(item, failure))
+        if (is_same_attempt(item, failure, start_s) && is_listed(item, failure))
             return true;
     }
     return false;
@@ -260,7 +260,7 @@ static void add(struct entries *entries, const struct failure *failure, int64_t 
     for (size_t i = 0; i < entries->count; i++) {
         if (!is_same_attempt(entries->items[i], failure, start_s))
             continue;
-        if (!is_told(entries->items[i], failure)) {
+        if (!is_listed(entries->items[i], failure)) {
             cJSON_Delete(entries->items[i]);
             entries->items[i] = entry_of(failure);
         }

@@ -91,11 +91,11 @@ static char *release_partition(const struct job_view *view, const struct tombsto
     const struct partition_view *partition = &tomb->partition;
 
     switch (partition->state) {
-    case PART_UNKNOWN:
+    case PARTITION_UNKNOWN:
         return mem_printf("waiting for V-IPU controller %s to report partition %s%s%s", record->controller,
                           record->name, partition->trouble ? ": " : "",
                           partition->trouble ? partition->trouble : "");
-    case PART_ABSENT:
+    case PARTITION_ABSENT:
         if (partition->busy)
             break;
         if (partition->outcome_unknown) {
@@ -117,9 +117,9 @@ static char *release_partition(const struct job_view *view, const struct tombsto
             /* else the pods are deleted with the job */
             plan_keys_delete(plan, record);
         return close_record(view, tomb, plan);
-    case PART_PENDING:
-    case PART_ACTIVE:
-    case PART_ERROR:
+    case PARTITION_PENDING:
+    case PARTITION_ACTIVE:
+    case PARTITION_ERROR:
         if (partition->busy)
             break;
         if (!record->releasing && release != RELEASE_FOR_GOOD) {
@@ -168,7 +168,7 @@ static void note_worker(const struct worker_view *worker, struct tombstone_view 
 void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
-    bool is_there = tomb->partition.state == PART_ACTIVE || tomb->partition.state == PART_ERROR;
+    bool is_there = tomb->partition.state == PARTITION_ACTIVE || tomb->partition.state == PARTITION_ERROR;
 
     tomb->all_stopped = tomb->is_over = true;
     for (uint32_t i = 0; i < record_pod_count(record); i++) {
@@ -259,7 +259,7 @@ static bool may_have_started_unseen(const struct job_view *view, const struct in
         return false;
     for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
         if (inst->workers[w].state == WORKER_NEVER_SEEN)
-            return inst->partition.state == PART_ACTIVE || inst->partition.state == PART_ERROR;
+            return inst->partition.state == PARTITION_ACTIVE || inst->partition.state == PARTITION_ERROR;
     }
     return false;
 }

@@ -19,15 +19,15 @@ static const char *part_state_name(const struct instance_view *inst)
     if (inst->partition.is_broken && !started) /* also while it is being reset */
         return "Error";
     switch (inst->partition.state) {
-    case PART_ACTIVE:
+    case PARTITION_ACTIVE:
         return "Active";
-    case PART_ERROR:
+    case PARTITION_ERROR:
         return "Error";
-    case PART_PENDING:
+    case PARTITION_PENDING:
         return started ? "Resetting" : "Creating";
-    case PART_ABSENT:
+    case PARTITION_ABSENT:
         return started ? "Missing" : "Creating";
-    case PART_UNKNOWN:
+    case PARTITION_UNKNOWN:
         break;
     }
     return started ? "Active" : "Creating";
@@ -52,8 +52,8 @@ static void put_partition(cJSON *list, const struct record *record, const char *
 /* Right after a start its state is unknown; a controller that does not answer is reported soon. */
 static bool is_only_a_record(const struct partition_view *partition)
 {
-    return !partition->busy &&
-           (partition->state == PART_ABSENT || (partition->state == PART_UNKNOWN && !partition->trouble));
+    return !partition->busy && (partition->state == PARTITION_ABSENT ||
+                                (partition->state == PARTITION_UNKNOWN && !partition->trouble));
 }
 
 /* A suspended job is done with a partition when its record is gone, too: then the operator may be
@@ -65,7 +65,7 @@ static bool is_still_held(const struct job_view *view, const struct job_verdict 
         return false;
     if (!is_only_a_record(&tomb->partition))
         return true;
-    return v->state == JOB_SUSPENDED && tomb->partition.state == PART_ABSENT &&
+    return v->state == JOB_SUSPENDED && tomb->partition.state == PARTITION_ABSENT &&
            release_of(view, tomb->record, v) != RELEASE_KEEPS_ID;
 }
 
@@ -329,8 +329,8 @@ void status_decide(const struct job_view *view, const cJSON *before, const struc
                    struct plan *plan)
 {
     AUTO(mem) char *message = truncate_message(v->message);
-    struct job_verdict told = *v;
+    struct job_verdict with_message = *v;
 
-    told.message = message;
-    decide(view, before, &told, plan);
+    with_message.message = message;
+    decide(view, before, &with_message, plan);
 }

@@ -153,7 +153,7 @@ TEST(flags_beat_the_environment_and_that_beats_defaults)
     CHECK_STR_EQ(both, "run from-env 5 text | |");
 }
 
-TEST(all_mistakes_are_told_at_once)
+TEST(all_mistakes_are_reported_at_once)
 {
     AUTO(mem)
     char *got = parse("--port 0 --log-format xml --verbose=maybe --wrong -x --api-host", no_env, false);

@@ -299,7 +299,7 @@ static bool is_idle(void *ctx)
     return http_in_flight(ctx) == 0;
 }
 
-TEST(the_head_of_a_good_answer_is_told_before_its_first_byte)
+TEST(headers_of_a_2xx_response_are_reported_before_the_body)
 {
     struct bench b;
     struct stream s = {0};
@@ -482,7 +482,7 @@ TEST(silence_ends_a_stream)
     struct stream s = {0};
 
     bench_open(&b, silent_in_the_middle, (struct http_client_options){0});
-    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take, .silence_ms = 2000});
+    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take, .idle_timeout_ms = 2000});
     CHECK_INT_EQ(s.x.err.kind, ERR_TIMEOUT);
     CHECK_STR_EQ(s.x.err.msg, "no data received for 2000 ms");
     CHECK_INT_EQ(s.x.res.status, 200);
@@ -504,7 +504,7 @@ static bool has_ended(void *ctx)
     return peer_has_ended(ctx, &good);
 }
 
-TEST(nobody_listens)
+TEST(connection_refused)
 {
     struct bench b;
     struct exchange x = {0};

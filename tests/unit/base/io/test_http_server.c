@@ -642,7 +642,7 @@ static void check_that_it_answers(struct bench *b)
     exchange_release(&x);
 }
 
-TEST(a_crowd_of_idle_connections_keeps_nobody_out)
+TEST(many_idle_connections_do_not_block_new_ones)
 {
     static const char *const halves[3] = {
         "",
@@ -674,7 +674,7 @@ TEST(a_crowd_of_idle_connections_keeps_nobody_out)
     bench_close(&b);
 }
 
-TEST(a_crowd_that_reads_no_answers_keeps_nobody_out)
+TEST(many_peers_that_read_no_responses_do_not_block_new_ones)
 {
     static const char *const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
     static const char *const requests[3] = {request, request, request};
@@ -736,7 +736,7 @@ static bool one_has_left(void *ctx)
     return count_left(holders) > 0;
 }
 
-TEST(bodies_that_never_end_keep_nobody_out)
+TEST(unfinished_bodies_do_not_block_new_ones)
 {
     struct bench b;
     struct holder holders[HOLDERS] = {0};
@@ -802,7 +802,7 @@ static bool at_once(void *ctx)
 }
 
 /* The library lets go of a descriptor twice, and the loop goes on in between. */
-TEST(the_end_of_a_server_closes_nobody_elses_descriptor)
+TEST(the_end_of_a_server_closes_no_foreign_descriptor)
 {
     struct bench b;
     struct exchange x = {0};

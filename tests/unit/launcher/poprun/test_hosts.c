@@ -74,7 +74,7 @@ TEST(a_bad_list_is_refused)
     }
 }
 
-TEST(all_mistakes_are_told_but_not_without_end)
+TEST(all_mistakes_are_reported_up_to_a_limit)
 {
     AUTO(strv) struct strv hosts = {0};
     AUTO(strv) struct strv problems = {0};

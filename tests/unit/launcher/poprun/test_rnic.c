@@ -54,14 +54,14 @@ static const struct {
 TEST(the_first_live_port_tells_the_network)
 {
     AUTO(str) struct str text = {0};
-    struct run_log run_log = {RUN_LOG_DEBUG, put, &text};
+    struct run_log log = {RUN_LOG_DEBUG, put, &text};
 
     CHECK_ROWS (row, machines) {
         AUTO(mem) char *folder = mem_printf("%s/%s", RNIC_MACHINES, row->machine);
 
         (void)str_addf(&text, "%s\n", row->machine);
         struct rnic_network network;
-        bool found = rnic_find_network(folder, &run_log, &network);
+        bool found = rnic_find_network(folder, &log, &network);
         AUTO(mem) char *found_text = found ? rnic_network_text(&network) : NULL;
         CHECK_STR_EQ(found_text, row->network);
     }

@@ -114,7 +114,7 @@ TEST(mistakes_in_words_are_named)
     }
 }
 
-TEST(all_mistakes_are_told_at_once)
+TEST(all_mistakes_are_reported_at_once)
 {
     static const char *const argv[WORDS] = {"poprun", "--nope", "--vv=1", "--host"};
     AUTO(settings) struct settings settings = {0};

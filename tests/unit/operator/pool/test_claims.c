@@ -335,18 +335,18 @@ TEST(the_controller_where_it_is_first_explains_the_wait)
                 "Waiting for 64 IPUs: controller b:1 has 0 of 64 IPUs free, no free block of this size");
 }
 
-/* ---- what is still being judged ---- */
+/* ---- what is still being dry_run_entry ---- */
 
 TEST(who_is_not_ready_keeps_its_place_and_is_not_served)
 {
     AUTO(scene) struct scene s = {0};
 
     add_controller(&s, "a:1", 64, NULL);
-    add_claim(&s, "ns/judged", 1, 64)->is_ready = false;
+    add_claim(&s, "ns/dry_run_entry", 1, 64)->is_ready = false;
     add_claim(&s, "ns/ready", 2, 32);
     decide(&s);
-    CHECK_INT_EQ(verdict_of(&s, "ns/judged")->controller, -1);
-    CHECK(!verdict_of(&s, "ns/judged")->wait.reason);
+    CHECK_INT_EQ(verdict_of(&s, "ns/dry_run_entry")->controller, -1);
+    CHECK(!verdict_of(&s, "ns/dry_run_entry")->wait.reason);
     CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
 }
 
@@ -355,7 +355,7 @@ TEST(behind_one_that_is_not_ready_nothing_is_told_yet)
     AUTO(scene) struct scene s = {0};
 
     add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
-    add_claim(&s, "ns/judged", 1, 64)->is_ready = false;
+    add_claim(&s, "ns/dry_run_entry", 1, 64)->is_ready = false;
     add_claim(&s, "ns/ready", 2, 32);
     decide(&s);
     CHECK(!verdict_of(&s, "ns/ready")->wait.text);

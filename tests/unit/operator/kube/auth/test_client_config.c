@@ -81,51 +81,51 @@ static const char CONFIG[] = "apiVersion: v1\n"
 TEST(a_kubeconfig_gives_all_its_fields)
 {
     AUTO(mem) char *path = path_of("config");
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
 
     write_file("config", CONFIG);
-    CHECK_OK(load(path, NULL, &client_config, &err), err);
-    CHECK_STR_EQ(client_config.server, "https://10.0.0.1:6443");
-    CHECK_STR_EQ(client_config.ca_pem, "CA");
-    CHECK_STR_EQ(client_config.server_name, "api.test");
-    CHECK_STR_EQ(client_config.token, "secret");
-    CHECK_STR_EQ(client_config.ns, "team");
-    CHECK(!client_config.insecure);
-    CHECK_HAS(client_config.origin, "context dev of ");
-    client_config_release(&client_config);
+    CHECK_OK(load(path, NULL, &config, &err), err);
+    CHECK_STR_EQ(config.server, "https://10.0.0.1:6443");
+    CHECK_STR_EQ(config.ca_pem, "CA");
+    CHECK_STR_EQ(config.server_name, "api.test");
+    CHECK_STR_EQ(config.token, "secret");
+    CHECK_STR_EQ(config.ns, "team");
+    CHECK(!config.insecure);
+    CHECK_HAS(config.origin, "context dev of ");
+    client_config_release(&config);
 }
 
 TEST(files_are_found_beside_the_kubeconfig_and_followed)
 {
     AUTO(mem) char *path = path_of("config");
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
     unsigned generation;
 
     write_file("config", CONFIG);
     write_file("my.token", "one\n");
     write_file("my.crt", "CERT");
-    CHECK_OK(load(path, "files", &client_config, &err), err);
-    CHECK_STR_EQ(client_config.token, "one");
-    CHECK_STR_EQ(client_config.cert_pem, "CERT");
-    CHECK_STR_EQ(client_config.key_pem, "KEY");
-    CHECK_STR_EQ(client_config.proxy_url, "http://proxy:3128");
-    CHECK_STR_EQ(client_config.ns, "default");
-    CHECK(client_config.insecure);
-    generation = client_config.generation;
+    CHECK_OK(load(path, "files", &config, &err), err);
+    CHECK_STR_EQ(config.token, "one");
+    CHECK_STR_EQ(config.cert_pem, "CERT");
+    CHECK_STR_EQ(config.key_pem, "KEY");
+    CHECK_STR_EQ(config.proxy_url, "http://proxy:3128");
+    CHECK_STR_EQ(config.ns, "default");
+    CHECK(config.insecure);
+    generation = config.generation;
     write_file("my.token", "two\n");
-    CHECK_OK(client_config_refresh(&client_config, false, &err), err);
-    CHECK_STR_EQ(client_config.token, "two");
-    CHECK_INT_EQ(client_config.generation, generation);
+    CHECK_OK(client_config_refresh(&config, false, &err), err);
+    CHECK_STR_EQ(config.token, "two");
+    CHECK_INT_EQ(config.generation, generation);
     write_file("my.crt", "CERT 2");
-    CHECK_OK(client_config_refresh(&client_config, false, &err), err);
-    CHECK_STR_EQ(client_config.cert_pem, "CERT 2");
-    CHECK_INT_EQ(client_config.generation, generation + 1);
+    CHECK_OK(client_config_refresh(&config, false, &err), err);
+    CHECK_STR_EQ(config.cert_pem, "CERT 2");
+    CHECK_INT_EQ(config.generation, generation + 1);
     write_file("my.token", "");
-    CHECK_ERR(client_config_refresh(&client_config, false, &err), err, ERR_INVALID);
-    CHECK_STR_EQ(client_config.token, "two"); /* half-written files change nothing */
-    client_config_release(&client_config);
+    CHECK_ERR(client_config_refresh(&config, false, &err), err, ERR_INVALID);
+    CHECK_STR_EQ(config.token, "two"); /* half-written files change nothing */
+    client_config_release(&config);
 }
 
 TEST(what_cannot_be_used_is_named_with_file_and_line)
@@ -173,28 +173,28 @@ TEST(the_first_of_several_files_wins)
     AUTO(mem) char *first = path_of("first");
     AUTO(mem) char *second = path_of("config");
     AUTO(mem) char *both = mem_printf("%s/absent:%s:%s", check_tmpdir(), first, second);
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
 
     write_file("config", CONFIG);
     write_file("first", "clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\n");
     env_kubeconfig = both;
-    CHECK_OK(load(NULL, NULL, &client_config, &err), err);
+    CHECK_OK(load(NULL, NULL, &config, &err), err);
     env_kubeconfig = NULL;
-    CHECK_STR_EQ(client_config.server, "http://127.0.0.1:1");
-    CHECK_STR_EQ(client_config.token, "secret");
-    client_config_release(&client_config);
+    CHECK_STR_EQ(config.server, "http://127.0.0.1:1");
+    CHECK_STR_EQ(config.token, "secret");
+    client_config_release(&config);
 }
 
 TEST(without_any_place_it_says_where_it_looked)
 {
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
 
     env_home = check_tmpdir();
-    CHECK_ERR(load(NULL, NULL, &client_config, &err), err, ERR_NOT_FOUND);
+    CHECK_ERR(load(NULL, NULL, &config, &err), err, ERR_NOT_FOUND);
     CHECK_HAS(err.msg, "KUBECONFIG is not set");
-    CHECK_ERR(load("/nowhere/config", NULL, &client_config, &err), err, ERR_NOT_FOUND);
+    CHECK_ERR(load("/nowhere/config", NULL, &config, &err), err, ERR_NOT_FOUND);
     CHECK_HAS(err.msg, "/nowhere/config");
 }
 
@@ -213,25 +213,25 @@ static bool load_pod(const char *host, const char *port, struct client_config *r
 TEST(a_pod_knows_its_cluster)
 {
     AUTO(mem) char *dir = path_of("pod");
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
 
     CHECK_INT_EQ(mkdir(dir, 0700), 0);
-    CHECK_ERR(load_pod("10.96.0.1", "443", &client_config, &err), err, ERR_NOT_FOUND);
+    CHECK_ERR(load_pod("10.96.0.1", "443", &config, &err), err, ERR_NOT_FOUND);
     CHECK_HAS(err.msg, "pod/token");
     write_file("pod/token", "t\n");
     write_file("pod/ca.crt", "CA");
-    CHECK_ERR(load_pod("10.96.0.1", NULL, &client_config, &err), err, ERR_INVALID);
-    CHECK_OK(load_pod("10.96.0.1", "443", &client_config, &err), err);
-    CHECK_STR_EQ(client_config.server, "https://10.96.0.1:443");
-    CHECK_STR_EQ(client_config.token, "t");
-    CHECK_STR_EQ(client_config.ns, "default");
-    client_config_release(&client_config);
+    CHECK_ERR(load_pod("10.96.0.1", NULL, &config, &err), err, ERR_INVALID);
+    CHECK_OK(load_pod("10.96.0.1", "443", &config, &err), err);
+    CHECK_STR_EQ(config.server, "https://10.96.0.1:443");
+    CHECK_STR_EQ(config.token, "t");
+    CHECK_STR_EQ(config.ns, "default");
+    client_config_release(&config);
     write_file("pod/namespace", "ops\n");
-    CHECK_OK(load_pod("fd00::1", "443", &client_config, &err), err);
-    CHECK_STR_EQ(client_config.server, "https://[fd00::1]:443");
-    CHECK_STR_EQ(client_config.ns, "ops");
-    client_config_release(&client_config);
+    CHECK_OK(load_pod("fd00::1", "443", &config, &err), err);
+    CHECK_STR_EQ(config.server, "https://[fd00::1]:443");
+    CHECK_STR_EQ(config.ns, "ops");
+    client_config_release(&config);
 }
 
 /* ---- credential plugins ---- */
@@ -269,61 +269,60 @@ static bool load_with_plugin(const char *exec, struct client_config *ret, struct
 
 TEST(a_plugin_gives_a_token_and_is_asked_again_before_that_expires)
 {
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
 
     write_plugin("test -z \"$(cat)\" && echo '" ANSWER("\"token\":\"'\"$1-$WHO\"'\"") "'");
-    CHECK_OK(load_with_plugin(EXEC ", args: [me], env: [{name: WHO, value: here}]", &client_config, &err),
-             err);
-    CHECK_STR_EQ(client_config.token, "me-here");
-    CHECK_STR_EQ(client_config.ca_pem, "CA");
-    CHECK_OK(client_config_refresh(&client_config, false, &err), err); /* it never expires */
+    CHECK_OK(load_with_plugin(EXEC ", args: [me], env: [{name: WHO, value: here}]", &config, &err), err);
+    CHECK_STR_EQ(config.token, "me-here");
+    CHECK_STR_EQ(config.ca_pem, "CA");
+    CHECK_OK(client_config_refresh(&config, false, &err), err); /* it never expires */
     write_plugin("echo '" ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"") "'");
-    CHECK_OK(client_config_refresh(&client_config, false, &err), err);
-    CHECK_STR_EQ(client_config.token, "me-here");
-    CHECK_OK(client_config_refresh(&client_config, true, &err), err); /* it was refused */
-    CHECK_STR_EQ(client_config.token, "two");
+    CHECK_OK(client_config_refresh(&config, false, &err), err);
+    CHECK_STR_EQ(config.token, "me-here");
+    CHECK_OK(client_config_refresh(&config, true, &err), err); /* it was refused */
+    CHECK_STR_EQ(config.token, "two");
     write_plugin("echo '" ANSWER("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"") "'");
-    CHECK_OK(client_config_refresh(&client_config, false, &err), err); /* it had expired */
-    CHECK_STR_EQ(client_config.token, "three");
+    CHECK_OK(client_config_refresh(&config, false, &err), err); /* it had expired */
+    CHECK_STR_EQ(config.token, "three");
     write_plugin("exit 3");
-    CHECK_OK(client_config_refresh(&client_config, false, &err), err); /* it is good for long */
-    CHECK_ERR(client_config_refresh(&client_config, true, &err), err, ERR_DENIED);
-    CHECK_STR_EQ(client_config.token, "three");
-    client_config_release(&client_config);
+    CHECK_OK(client_config_refresh(&config, false, &err), err); /* it is good for long */
+    CHECK_ERR(client_config_refresh(&config, true, &err), err, ERR_DENIED);
+    CHECK_STR_EQ(config.token, "three");
+    client_config_release(&config);
 }
 
 TEST(a_plugin_may_give_a_client_certificate)
 {
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
     unsigned generation;
 
     write_plugin("echo '" ANSWER("\"clientCertificateData\":\"CERT\",\"clientKeyData\":\"KEY\"") "'");
-    CHECK_OK(load_with_plugin(EXEC, &client_config, &err), err);
-    CHECK_STR_EQ(client_config.cert_pem, "CERT");
-    CHECK_STR_EQ(client_config.key_pem, "KEY");
-    CHECK(!client_config.token);
-    generation = client_config.generation;
-    CHECK_OK(client_config_refresh(&client_config, true, &err), err);
-    CHECK_INT_EQ(client_config.generation, generation);
+    CHECK_OK(load_with_plugin(EXEC, &config, &err), err);
+    CHECK_STR_EQ(config.cert_pem, "CERT");
+    CHECK_STR_EQ(config.key_pem, "KEY");
+    CHECK(!config.token);
+    generation = config.generation;
+    CHECK_OK(client_config_refresh(&config, true, &err), err);
+    CHECK_INT_EQ(config.generation, generation);
     write_plugin("echo '" ANSWER("\"clientCertificateData\":\"CERT2\",\"clientKeyData\":\"KEY\"") "'");
-    CHECK_OK(client_config_refresh(&client_config, true, &err), err);
-    CHECK_INT_EQ(client_config.generation, generation + 1); /* new connections */
-    client_config_release(&client_config);
+    CHECK_OK(client_config_refresh(&config, true, &err), err);
+    CHECK_INT_EQ(config.generation, generation + 1); /* new connections */
+    client_config_release(&config);
 }
 
 /* The token is what it was told. */
 static void check_told(const char *exec, const char *want)
 {
-    struct client_config client_config;
+    struct client_config config;
     struct err err = {0};
 
     write_plugin("told=$(printf %s \"$KUBERNETES_EXEC_INFO\" | tr -d '\" ')\n"
                  "echo '" ANSWER("\"token\":\"'\"$told\"'\"") "'");
-    CHECK_OK(load_with_plugin(exec, &client_config, &err), err);
-    CHECK_STR_EQ(client_config.token, want);
-    client_config_release(&client_config);
+    CHECK_OK(load_with_plugin(exec, &config, &err), err);
+    CHECK_STR_EQ(config.token, want);
+    client_config_release(&config);
 }
 
 TEST(a_plugin_is_told_of_the_cluster_if_it_asks)

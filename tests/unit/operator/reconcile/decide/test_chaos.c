@@ -191,12 +191,12 @@ static void parts_suffer(struct world *w)
     case 0:
         say(w, "a partition is removed behind our back");
         if (partition && !partition->is_foreign)
-            world_partition_disturb(w, partition->id, PART_ABSENT);
+            world_partition_disturb(w, partition->id, PARTITION_ABSENT);
         return;
     case 1:
         say(w, "a partition breaks");
         if (partition && !partition->is_foreign)
-            world_partition_disturb(w, partition->id, PART_ERROR);
+            world_partition_disturb(w, partition->id, PARTITION_ERROR);
         return;
     case 2:
         say(w, "somebody takes our id");
@@ -210,7 +210,7 @@ static void parts_suffer(struct world *w)
     default:
         say(w, "the controller has no room, or has again");
         w->no_grants = !w->no_grants;
-        w->partition_rejection = w->no_grants ? PART_REFUSED_ROOM : PART_NOT_REFUSED;
+        w->partition_rejection = w->no_grants ? PARTITION_REJECTED_CAPACITY : PARTITION_NOT_REJECTED;
         return;
     }
 }
@@ -360,7 +360,7 @@ static void calm_down(struct world *w)
 {
     say(w, "all is calm");
     w->no_grants = w->controller_down = false;
-    w->partition_rejection = PART_NOT_REFUSED;
+    w->partition_rejection = PARTITION_NOT_REJECTED;
     w->refusal = NULL;
     w->dry_run_answer = DRY_RUN_NEEDED;
     json_drop(w->spec, "suspend");

@@ -162,7 +162,7 @@ TEST(a_controller_without_room_is_asked_again)
     AUTO(world) struct world *w = world_new(ONE);
     unsigned reported;
 
-    w->partition_rejection = PART_REFUSED_ROOM;
+    w->partition_rejection = PARTITION_REJECTED_CAPACITY;
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "InsufficientIPUs",
@@ -171,7 +171,7 @@ TEST(a_controller_without_room_is_asked_again)
     for (int i = 0; i < 20; i++)
         world_pass(w, 1000);
     CHECK_INT_EQ(w->status_writes, reported); /* trying again is no news */
-    w->partition_rejection = PART_NOT_REFUSED;
+    w->partition_rejection = PARTITION_NOT_REJECTED;
     world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
@@ -931,7 +931,7 @@ TEST(a_broken_partition_is_reset)
 
     for (int i = 0; i < 20 && w->partition_count == 0; i++)
         step(w);
-    w->partitions[0].state = PART_ERROR;
+    w->partitions[0].state = PARTITION_ERROR;
     world_list(w, w->tracks[0]);
     w->now_ms += 2000;
     world_reconcile(w);
@@ -959,7 +959,7 @@ TEST(a_controller_that_has_every_id_already_is_not_asked_all_the_time)
     AUTO(world) struct world *w = world_new(ONE);
     uint32_t attempt = 0;
 
-    w->partition_rejection = PART_REFUSED_FOREIGN;
+    w->partition_rejection = PARTITION_REJECTED_FOREIGN;
     for (int64_t until_ms = w->now_ms + 10 * MINUTE_MS; w->now_ms < until_ms; w->now_ms += 100) {
         world_settle(w);
         for (size_t i = 0; i < w->record_count; i++)
@@ -969,7 +969,7 @@ TEST(a_controller_that_has_every_id_already_is_not_asked_all_the_time)
     CHECK(attempt < 25);
     CHECK_STR_EQ(world_said(w, "reason"), "CreatingPartition");
     CHECK_HAS(world_said(w, "lastMessage"), "is in use by another owner; choosing another ID");
-    w->partition_rejection = PART_NOT_REFUSED;
+    w->partition_rejection = PARTITION_NOT_REJECTED;
     world_pass(w, 2 * MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_INT_EQ(w->record_count, 1);
@@ -1075,7 +1075,7 @@ TEST(a_broken_partition_is_not_reset_while_a_pod_may_still_come)
 
     for (int i = 0; i < 20 && w->partition_count == 0; i++)
         step(w);
-    w->partitions[0].state = PART_ERROR;
+    w->partitions[0].state = PARTITION_ERROR;
     world_list(w, w->tracks[0]);
     w->tracks[0]->view.pods_until_ms = w->now_ms + MINUTE_MS;
     w->now_ms += MINUTE_MS - 1;
@@ -1102,7 +1102,7 @@ static struct world *broken_between_two_pods(enum partition_state state)
     return w;
 }
 
-static const enum partition_state broken_states[] = {PART_ERROR, PART_ABSENT};
+static const enum partition_state broken_states[] = {PARTITION_ERROR, PARTITION_ABSENT};
 
 TEST(a_partition_that_breaks_between_two_pods_makes_them_start_over_together)
 {
@@ -1157,7 +1157,7 @@ TEST(a_partition_that_vanished_is_made_again_for_the_next_run)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
-    world_partition_disturb(w, "p-job-ns-0", PART_ABSENT);
+    world_partition_disturb(w, "p-job-ns-0", PARTITION_ABSENT);
     world_settle(w);
     end_all(w, 1);
     world_pass(w, 10000);
@@ -1349,8 +1349,8 @@ TEST(a_partition_that_breaks_fails_a_job_that_does_not_restart)
         enum partition_state state;
         const char *reason, *message;
     } rows[] = {
-        {PART_ERROR, "PartitionError", "Partition p-job-ns-0 is in error: no reason reported by V-IPU"},
-        {PART_ABSENT, "PartitionMissing",
+        {PARTITION_ERROR, "PartitionError", "Partition p-job-ns-0 is in error: no reason reported by V-IPU"},
+        {PARTITION_ABSENT, "PartitionMissing",
          "Partition p-job-ns-0 no longer exists on V-IPU controller vipu:8090; it was not removed by the "
          "operator"},
     };
@@ -1392,10 +1392,10 @@ TEST(a_partition_that_is_well_again_in_time_is_no_trouble)
     AUTO(world) struct world *w = running(ONE);
     struct wpod *first = pod(w, "job-worker-0");
 
-    world_partition_disturb(w, "p-job-ns-0", PART_ERROR);
+    world_partition_disturb(w, "p-job-ns-0", PARTITION_ERROR);
     world_settle(w);
     world_pass(w, WORLD_TROUBLE_MS / 2);
-    w->partitions[0].state = PART_ACTIVE;
+    w->partitions[0].state = PARTITION_ACTIVE;
     world_settle(w);
     world_pass(w, 2 * WORLD_TROUBLE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -1406,13 +1406,13 @@ TEST(a_partition_that_no_controller_makes_fails_the_job_until_the_spec_changes)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    w->partition_rejection = PART_REFUSED_INVALID;
+    w->partition_rejection = PARTITION_REJECTED_INVALID;
     world_settle(w);
     check_state(w, "Failed", "PartitionRejected",
                 "V-IPU controller vipu:8090 rejected the partition: no such shape");
     check_nothing_held(w);
     check_idle(w);
-    w->partition_rejection = PART_NOT_REFUSED;
+    w->partition_rejection = PARTITION_NOT_REJECTED;
     world_pass(w, MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
     world_set_spec(w, "partition", "{\"routing\":\"dnc\"}");
@@ -1426,14 +1426,14 @@ TEST(a_refused_instance_ends_the_others)
 {
     AUTO(world) struct world *w = running(ONE);
 
-    w->partition_rejection = PART_REFUSED_INVALID;
+    w->partition_rejection = PARTITION_REJECTED_INVALID;
     world_set_spec(w, "jobInstances", "2");
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "PartitionRejected");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_INT_EQ(world_number(w, "workersStatus/active"), 0);
     check_nothing_held(w);
-    w->partition_rejection = PART_NOT_REFUSED;
+    w->partition_rejection = PARTITION_NOT_REJECTED;
     world_set_spec(w, "jobInstances", "1");
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
@@ -1445,7 +1445,7 @@ TEST(a_broken_instance_does_not_hide_why_another_cannot_start)
 
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
-    w->partition_rejection = PART_REFUSED_INVALID;
+    w->partition_rejection = PARTITION_REJECTED_INVALID;
     world_set_spec(w, "jobInstances", "3");
     world_settle(w);
     check_state(w, "Failed", "PartitionRejected",

@@ -417,7 +417,7 @@ TEST(at_most_sixteen_partitions_are_listed_and_all_are_counted)
                                      .size = 4,
                                      .gcds = 1};
         instances[i] =
-            (struct instance_view){.index = i, .record = &records[i], .partition.state = PART_ACTIVE};
+            (struct instance_view){.index = i, .record = &records[i], .partition.state = PARTITION_ACTIVE};
     }
     s.view.instances = instances;
     s.view.instance_count = INSTANCES;
@@ -437,11 +437,11 @@ TEST(a_partition_is_told_with_its_state)
         bool started;
         const char *reported;
     } rows[] = {
-        {PART_ACTIVE, true, "Active"},     {PART_ACTIVE, false, "Active"},
-        {PART_PENDING, false, "Creating"}, {PART_PENDING, true, "Resetting"},
-        {PART_ABSENT, false, "Creating"},  {PART_ABSENT, true, "Missing"},
-        {PART_ERROR, true, "Error"},       {PART_UNKNOWN, true, "Active"},
-        {PART_UNKNOWN, false, "Creating"},
+        {PARTITION_ACTIVE, true, "Active"},     {PARTITION_ACTIVE, false, "Active"},
+        {PARTITION_PENDING, false, "Creating"}, {PARTITION_PENDING, true, "Resetting"},
+        {PARTITION_ABSENT, false, "Creating"},  {PARTITION_ABSENT, true, "Missing"},
+        {PARTITION_ERROR, true, "Error"},       {PARTITION_UNKNOWN, true, "Active"},
+        {PARTITION_UNKNOWN, false, "Creating"},
     };
 
     CHECK_ROWS (row, rows) {
@@ -465,10 +465,10 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
         bool releasing;
         const char *reported; /* NULL: not at all */
     } rows[] = {
-        {{.partition.state = PART_ACTIVE}, true, "Removing"},
-        {{.partition.state = PART_ACTIVE, .is_held = true}, false, "Held"},
-        {{.partition.state = PART_ABSENT, .partition.busy = true}, true, "Removing"},
-        {{.partition.state = PART_ABSENT}, true, NULL},
+        {{.partition.state = PARTITION_ACTIVE}, true, "Removing"},
+        {{.partition.state = PARTITION_ACTIVE, .is_held = true}, false, "Held"},
+        {{.partition.state = PARTITION_ABSENT, .partition.busy = true}, true, "Removing"},
+        {{.partition.state = PARTITION_ABSENT}, true, NULL},
     };
 
     CHECK_ROWS (row, rows) {

@@ -91,7 +91,7 @@ static void check_pod_creation(struct world *w, const struct op *op, bool is_lau
         world_fail(w, "pod of instance %u on partition %s, which is not its own", op->instance, op->name);
     /* Between the last list and now somebody else may have done anything. */
     if (!strv_has(&w->disturbed, op->name) &&
-        (!partition || partition->state != PART_ACTIVE || partition->is_foreign))
+        (!partition || partition->state != PARTITION_ACTIVE || partition->is_foreign))
         world_fail(w, "pod on partition %s, which is not active", op->name);
     if (partition && (partition->size != record->size || partition->gcds != record->gcds))
         world_fail(w, "pod on partition %s of another shape", op->name);
@@ -439,7 +439,7 @@ static void call(struct world *w, const struct op *op, enum wcall what)
     track->sends += what == CALL_CREATE;
     track->created_in_run = track->created_in_run || what == CALL_CREATE;
     if (what == CALL_CREATE)
-        track->view.refusal = PART_NOT_REFUSED;
+        track->view.refusal = PARTITION_NOT_REJECTED;
     track->view.busy = true;
 }
 
@@ -626,7 +626,7 @@ static bool advance_vipu(struct world *w)
                   before.fresh != track->view.fresh || before.outcome_unknown != track->view.outcome_unknown;
     }
     for (size_t i = 0; i < w->partition_count; i++) {
-        changed = changed || w->partitions[i].state == PART_PENDING;
+        changed = changed || w->partitions[i].state == PARTITION_PENDING;
         world_partition_settle(w, &w->partitions[i]);
     }
     return changed;

@@ -32,7 +32,7 @@ void world_partition_add(struct world *w, const char *id, uint32_t size, uint32_
         (struct world_partition){.id = mem_strdup(id),
                                  .size = size,
                                  .gcds = gcds,
-                                 .state = is_foreign ? PART_ACTIVE : PART_PENDING,
+                                 .state = is_foreign ? PARTITION_ACTIVE : PARTITION_PENDING,
                                  .is_foreign = is_foreign};
 }
 
@@ -49,7 +49,7 @@ void world_partition_drop(struct world *w, const char *id)
 void world_partition_disturb(struct world *w, const char *id, enum partition_state state)
 {
     strv_push(&w->disturbed, id);
-    if (state == PART_ABSENT)
+    if (state == PARTITION_ABSENT)
         world_partition_drop(w, id);
     else
         world_partition(w, id)->state = state;
@@ -58,8 +58,8 @@ void world_partition_disturb(struct world *w, const char *id, enum partition_sta
 void world_partition_settle(struct world *w, struct world_partition *partition)
 {
     (void)w;
-    if (partition->state == PART_PENDING)
-        partition->state = partition->is_beyond_repair ? PART_ERROR : PART_ACTIVE;
+    if (partition->state == PARTITION_PENDING)
+        partition->state = partition->is_beyond_repair ? PARTITION_ERROR : PARTITION_ACTIVE;
 }
 
 /* ---- calls ---- */
@@ -72,11 +72,12 @@ static enum answer take_effect(struct world *w, enum wcall call, const char *id,
 
     switch (call) {
     case CALL_CREATE:
-        if (w->partition_rejection == PART_REFUSED_INVALID)
+        if (w->partition_rejection == PARTITION_REJECTED_INVALID)
             return ANSWER_INVALID;
-        if (partition || w->partition_rejection == PART_REFUSED_FOREIGN)
+        if (partition || w->partition_rejection == PARTITION_REJECTED_FOREIGN)
             return ANSWER_EXISTS;
-        if (w->partition_rejection == PART_REFUSED_ROOM || world_ipus_used(w) + size > WORLD_CAPACITY)
+        if (w->partition_rejection == PARTITION_REJECTED_CAPACITY ||
+            world_ipus_used(w) + size > WORLD_CAPACITY)
             return ANSWER_ROOM;
         world_partition_add(w, id, size, gcds, false);
         return ANSWER_OK;
@@ -85,7 +86,7 @@ static enum answer take_effect(struct world *w, enum wcall call, const char *id,
             return ANSWER_DENIED;
         if (partition) {
             partition->resets++;
-            partition->state = PART_PENDING;
+            partition->state = PARTITION_PENDING;
             partition->used_by_run = 0;
         }
         return ANSWER_OK;
@@ -132,16 +133,16 @@ static void take_answer(struct world *w, struct wtrack *track, enum answer answe
         break;
     case ANSWER_EXISTS:
         if (track->sends == 1 && track->is_ours_fresh)
-            track->view.refusal = PART_REFUSED_FOREIGN;
+            track->view.refusal = PARTITION_REJECTED_FOREIGN;
         else
             await(w, track, track->call);
         break;
     case ANSWER_ROOM:
-        track->view.refusal = PART_REFUSED_ROOM;
+        track->view.refusal = PARTITION_REJECTED_CAPACITY;
         note_trouble(w, track, "no room");
         break;
     case ANSWER_INVALID:
-        track->view.refusal = PART_REFUSED_INVALID;
+        track->view.refusal = PARTITION_REJECTED_INVALID;
         note_trouble(w, track, "no such shape");
         break;
     case ANSWER_DENIED:
@@ -167,7 +168,7 @@ void world_call_end(struct world *w, struct wtrack *track, enum wfate fate)
         track->view.outcome_unknown = true;
         track->view.settle_at_ms = w->now_ms + WORLD_STRAY_MS;
     }
-    track->view.state = track->await == CALL_RESET ? track->view.state : PART_UNKNOWN;
+    track->view.state = track->await == CALL_RESET ? track->view.state : PARTITION_UNKNOWN;
     track->call = CALL_NONE;
     track->view.busy = track->await != CALL_NONE;
 }
@@ -183,9 +184,9 @@ static void note_vain(struct world *w, struct wtrack *track)
 
 static void note_health(struct partition_view *view)
 {
-    if (view->state == PART_ERROR || view->state == PART_ACTIVE || view->state == PART_ABSENT)
-        view->is_broken = view->state == PART_ERROR;
-    if (view->state == PART_ABSENT)
+    if (view->state == PARTITION_ERROR || view->state == PARTITION_ACTIVE || view->state == PARTITION_ABSENT)
+        view->is_broken = view->state == PARTITION_ERROR;
+    if (view->state == PARTITION_ABSENT)
         view->resets_failing_since_ms = 0;
 }
 
@@ -193,18 +194,18 @@ static void update_await(struct world *w, struct wtrack *track)
 {
     enum partition_state state = track->view.state;
 
-    if (track->await == CALL_NONE || state == PART_PENDING)
+    if (track->await == CALL_NONE || state == PARTITION_PENDING)
         return;
-    if (track->await == CALL_REMOVE ? state == PART_ABSENT : state != PART_ABSENT) {
-        track->view.fresh = track->view.fresh || (track->await != CALL_REMOVE && state == PART_ACTIVE);
-        if (track->await != CALL_REMOVE && state == PART_ACTIVE)
+    if (track->await == CALL_REMOVE ? state == PARTITION_ABSENT : state != PARTITION_ABSENT) {
+        track->view.fresh = track->view.fresh || (track->await != CALL_REMOVE && state == PARTITION_ACTIVE);
+        if (track->await != CALL_REMOVE && state == PARTITION_ACTIVE)
             track->view.resets_failing_since_ms = 0;
-        if (state == PART_ERROR)
+        if (state == PARTITION_ERROR)
             note_vain(w, track);
         track->await = CALL_NONE;
     } else if (track->await != CALL_RESET && w->now_ms >= track->await_until_ms) {
         track->await = CALL_NONE;
-    } else if (track->await == CALL_RESET && state == PART_ABSENT) {
+    } else if (track->await == CALL_RESET && state == PARTITION_ABSENT) {
         track->await = CALL_NONE; /* its status says not found */
     }
 }
@@ -212,16 +213,16 @@ static void update_await(struct world *w, struct wtrack *track)
 void world_list(struct world *w, struct wtrack *track)
 {
     const struct world_partition *partition = world_partition(w, track->id);
-    enum partition_state before = track->view.state, now = partition ? partition->state : PART_ABSENT;
+    enum partition_state before = track->view.state, now = partition ? partition->state : PARTITION_ABSENT;
 
     if (track->call != CALL_NONE || w->controller_down)
         return; /* a list that began before the write's end proves nothing */
     if (partition && track->is_ours_fresh && track->sends == 0)
-        track->view.refusal = PART_REFUSED_FOREIGN;
-    if (now != PART_ACTIVE && now != PART_ERROR && !track->started)
+        track->view.refusal = PARTITION_REJECTED_FOREIGN;
+    if (now != PARTITION_ACTIVE && now != PARTITION_ERROR && !track->started)
         track->view.quiet = true;
-    if (now == PART_ACTIVE && track->view.quiet && !track->started && track->await == CALL_NONE &&
-        (track->created_in_run || before == PART_PENDING))
+    if (now == PARTITION_ACTIVE && track->view.quiet && !track->started && track->await == CALL_NONE &&
+        (track->created_in_run || before == PARTITION_PENDING))
         track->view.fresh = true;
     if (now != before)
         track->view.since_ms = w->now_ms;

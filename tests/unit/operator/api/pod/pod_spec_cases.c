@@ -1,4 +1,4 @@
-#include "podspec_cases.h"
+#include "pod_spec_cases.h"
 
 #include "base/core/mem.h"
 #include "base/doc/yaml.h"
@@ -9,7 +9,7 @@
 
 static const char *const secrets[] = {"registry-a", "registry-b", NULL};
 
-const struct podspec_case podspec_cases[] = {
+const struct pod_spec_case pod_spec_cases[] = {
     {"seed-bert",
      0,
      0,
@@ -125,9 +125,9 @@ const struct podspec_case podspec_cases[] = {
      {.launcher_image = "launcher:1"}},
 };
 
-const size_t podspec_case_count = COUNT_OF(podspec_cases);
+const size_t pod_spec_case_count = COUNT_OF(pod_spec_cases);
 
-struct job *podspec_case_job(const struct podspec_case *c)
+struct job *pod_spec_case_job(const struct pod_spec_case *c)
 {
     AUTO(mem) char *file = mem_printf("pods/%s.yaml", c->name);
     AUTO(mem) char *text = golden_read(file);
@@ -142,13 +142,13 @@ struct job *podspec_case_job(const struct podspec_case *c)
     return job;
 }
 
-void podspec_case_set_template(struct job *job, const char *text)
+void pod_spec_case_set_template(struct job *job, const char *text)
 {
     mem_free(job->template_text);
     job->template_text = compressed_text_new(slice_of(text));
 }
 
-cJSON *podspec_case_pod(const struct podspec_case *c, const struct job *job)
+cJSON *pod_spec_case_pod(const struct pod_spec_case *c, const struct job *job)
 {
     struct err err = {0};
     cJSON *pod = pod_spec_worker(job, c->instance, c->worker, &c->place, &c->options, &err);

@@ -24,7 +24,7 @@ TEST(an_end_is_known_by_its_condition_and_a_refusal_by_its_reason)
         {FAILED("PartitionRejected", "4"), true, true, true},
         {FAILED("PartitionRejected", "5"), true, true, false},
         {FAILED("InvalidSpec", "4"), true, true, true},
-        {FAILED("InvalidSpec", "5"), true, true, true}, /* judged every time */
+        {FAILED("InvalidSpec", "5"), true, true, true}, /* dry_run_entry every time */
         {"{\"conditions\":\"none\"}", false, false, false},
     };
 

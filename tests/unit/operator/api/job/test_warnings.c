@@ -93,7 +93,7 @@ TEST(what_has_no_effect_is_named)
         if (row->begins)
             CHECK(str_has_prefix(warnings.items[0], row->begins));
         for (size_t i = 0; i < warnings.count; i++)
-            CHECK(strlen(warnings.items[i]) < ADVICE_MAX);
+            CHECK(strlen(warnings.items[i]) < WARNING_TEXT_MAX);
     }
 }
 

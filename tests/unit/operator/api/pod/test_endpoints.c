@@ -5,11 +5,11 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "lib/golden.h"
-#include "podspec_cases.h"
+#include "pod_spec_cases.h"
 
 static struct job *a_job(void)
 {
-    return podspec_case_job(&podspec_cases[podspec_case_count - 1]); /* two workers */
+    return pod_spec_case_job(&pod_spec_cases[pod_spec_case_count - 1]); /* two workers */
 }
 
 TEST(a_slice_is_as_reviewed)

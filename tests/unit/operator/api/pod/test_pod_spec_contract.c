@@ -7,7 +7,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "podspec_cases.h"
+#include "pod_spec_cases.h"
 
 static const cJSON *env_of(const cJSON *pod)
 {
@@ -91,7 +91,7 @@ static void drop_command(struct job *job)
 
     AUTO(mem) char *text = json_print(from);
 
-    podspec_case_set_template(job, text);
+    pod_spec_case_set_template(job, text);
 }
 
 /* The launcher's own input, its wrapping, and PATH are no results. */
@@ -120,19 +120,19 @@ static void check_same(const cJSON *spoken, const struct strv *launched, const s
 
 TEST(ipu_launch_and_the_pod_spec_say_the_same)
 {
-    for (size_t i = 0; i < podspec_case_count; i++) {
-        const struct podspec_case *c = &podspec_cases[i];
-        AUTO(job) struct job *job = podspec_case_job(c);
+    for (size_t i = 0; i < pod_spec_case_count; i++) {
+        const struct pod_spec_case *c = &pod_spec_cases[i];
+        AUTO(job) struct job *job = pod_spec_case_job(c);
         if (job->spec.has_launcher) /* its workers are wrapped in any case */
             continue;
-        AUTO(json) cJSON *with_command = podspec_case_pod(c, job);
+        AUTO(json) cJSON *with_command = pod_spec_case_pod(c, job);
         AUTO(strv) struct strv launched = {0};
         AUTO(strv) struct strv added = {0};
 
         literal_env(env_of(with_command), &launched);
         ask_launcher(&launched, &added);
         drop_command(job);
-        AUTO(json) cJSON *without = podspec_case_pod(c, job);
+        AUTO(json) cJSON *without = pod_spec_case_pod(c, job);
         check_same(env_of(without), &launched, &added);
     }
 }
@@ -140,9 +140,9 @@ TEST(ipu_launch_and_the_pod_spec_say_the_same)
 /* Should the two ever agree on nothing, the test above would still pass. */
 TEST(several_workers_are_told_their_ranks)
 {
-    const struct podspec_case *c = &podspec_cases[podspec_case_count - 1];
-    AUTO(job) struct job *job = podspec_case_job(c);
-    AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+    const struct pod_spec_case *c = &pod_spec_cases[pod_spec_case_count - 1];
+    AUTO(job) struct job *job = pod_spec_case_job(c);
+    AUTO(json) cJSON *pod = pod_spec_case_pod(c, job);
     AUTO(strv) struct strv launched = {0};
     AUTO(strv) struct strv added = {0};
 

@@ -8,20 +8,20 @@
 #include "operator/api/names.h"
 #include "operator/api/observed/pod.h"
 #include "operator/api/pod/pod_secrets.h"
-#include "podspec_cases.h"
+#include "pod_spec_cases.h"
 
 static const struct pod_launcher_host hosts[] = {{"10.0.0.1", 2222}, {"fd00::2", 2222}};
 
-static const struct podspec_case *find_case(const char *name)
+static const struct pod_spec_case *find_case(const char *name)
 {
-    for (size_t i = 0; i < podspec_case_count; i++) {
-        if (str_eq(podspec_cases[i].name, name))
-            return &podspec_cases[i];
+    for (size_t i = 0; i < pod_spec_case_count; i++) {
+        if (str_eq(pod_spec_cases[i].name, name))
+            return &pod_spec_cases[i];
     }
     CHECK_FAIL("there is no case %s", name);
 }
 
-static cJSON *launcher_of(const struct podspec_case *c, const struct job *job)
+static cJSON *launcher_of(const struct pod_spec_case *c, const struct job *job)
 {
     struct err err = {0};
     cJSON *pod = pod_launcher_pod(job, c->instance, hosts, &c->place, &c->options, &err);
@@ -52,8 +52,8 @@ TEST(launchers_are_as_reviewed)
     static const char *const names[] = {"mpi", "mpi-changed", "secure-mpi"};
 
     CHECK_ROWS (name, names) {
-        const struct podspec_case *c = find_case(*name);
-        AUTO(job) struct job *job = podspec_case_job(c);
+        const struct pod_spec_case *c = find_case(*name);
+        AUTO(job) struct job *job = pod_spec_case_job(c);
         AUTO(json) cJSON *pod = launcher_of(c, job);
         AUTO(mem) char *file = mem_printf("pods/%s-launcher.json", *name);
 
@@ -63,7 +63,7 @@ TEST(launchers_are_as_reviewed)
 
 TEST(the_network_policy_is_as_reviewed)
 {
-    AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
+    AUTO(job) struct job *job = pod_spec_case_job(find_case("mpi"));
     AUTO(json) cJSON *policy = network_policy_of_job(job);
 
     check_golden("pods/mpi-policy.json", policy);
@@ -71,8 +71,8 @@ TEST(the_network_policy_is_as_reviewed)
 
 TEST(a_launcher_is_found_again_in_the_seat_behind_the_workers)
 {
-    const struct podspec_case *c = find_case("mpi");
-    AUTO(job) struct job *job = podspec_case_job(c);
+    const struct pod_spec_case *c = find_case("mpi");
+    AUTO(job) struct job *job = pod_spec_case_job(c);
     AUTO(json) cJSON *object = launcher_of(c, job);
 
     json_put_str(json_at_mut(object, "metadata"), "uid", "u");
@@ -86,9 +86,9 @@ TEST(a_launcher_is_found_again_in_the_seat_behind_the_workers)
 
 TEST(a_worker_says_where_its_agent_listens)
 {
-    const struct podspec_case *c = find_case("mpi-changed");
-    AUTO(job) struct job *job = podspec_case_job(c);
-    AUTO(json) cJSON *object = podspec_case_pod(c, job);
+    const struct pod_spec_case *c = find_case("mpi-changed");
+    AUTO(job) struct job *job = pod_spec_case_job(c);
+    AUTO(json) cJSON *object = pod_spec_case_pod(c, job);
 
     json_put_str(json_at_mut(object, "metadata"), "uid", "u");
     AUTO(pod) struct pod *pod = pod_parse(object);
@@ -106,11 +106,11 @@ TEST(host_networking_is_the_templates_or_else_the_charts)
                 {"{\"hostNetwork\":false}", true, false}};
 
     CHECK_ROWS (row, rows) {
-        AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
+        AUTO(job) struct job *job = pod_spec_case_job(find_case("mpi"));
 
         AUTO(mem) char *text = mem_printf("{\"spec\":%s}", row->spec);
 
-        podspec_case_set_template(job, text);
+        pod_spec_case_set_template(job, text);
         CHECK_INT_EQ(
             pod_launcher_uses_host_network(job, &(struct pod_spec_options){.host_network = row->by_option}),
             row->want);
@@ -120,8 +120,8 @@ TEST(host_networking_is_the_templates_or_else_the_charts)
 /* mpirun takes a host for its own when its name has one of its own addresses. */
 TEST(worker_names_stay_unknown_in_the_nodes_network)
 {
-    const struct podspec_case *c = find_case("mpi-changed");
-    AUTO(job) struct job *job = podspec_case_job(c);
+    const struct pod_spec_case *c = find_case("mpi-changed");
+    AUTO(job) struct job *job = pod_spec_case_job(c);
     AUTO(json) cJSON *pod = launcher_of(c, job);
 
     CHECK(json_bool(pod, "spec/hostNetwork", false));
@@ -130,9 +130,9 @@ TEST(worker_names_stay_unknown_in_the_nodes_network)
 
 TEST(hosts_with_one_address_share_an_alias)
 {
-    const struct podspec_case *c = find_case("mpi");
+    const struct pod_spec_case *c = find_case("mpi");
     const struct pod_launcher_host same[] = {{"10.0.0.1", 2222}, {"10.0.0.1", 2223}};
-    AUTO(job) struct job *job = podspec_case_job(c);
+    AUTO(job) struct job *job = pod_spec_case_job(c);
     struct err err = {0};
     AUTO(json) cJSON *pod = pod_launcher_pod(job, 0, same, &c->place, &c->options, &err);
     AUTO(mem) char *aliases = json_print(json_at(pod, "spec/hostAliases"));
@@ -146,12 +146,12 @@ TEST(hosts_with_one_address_share_an_alias)
 
 TEST(every_worker_has_a_key_of_its_own)
 {
-    unsigned char keys[2 * PODACCESS_KEY_BYTES];
-    AUTO(job) struct job *job = podspec_case_job(find_case("mpi"));
+    unsigned char keys[2 * POD_SECRETS_KEY_BYTES];
+    AUTO(job) struct job *job = pod_spec_case_job(find_case("mpi"));
 
-    memset(keys, 0xff, PODACCESS_KEY_BYTES);
-    memset(keys + PODACCESS_KEY_BYTES, 0, PODACCESS_KEY_BYTES);
-    AUTO(json) cJSON *secret = pod_secrets_secret(job, 1, 5, keys, &(struct pod_vipu_credentials){0});
+    memset(keys, 0xff, POD_SECRETS_KEY_BYTES);
+    memset(keys + POD_SECRETS_KEY_BYTES, 0, POD_SECRETS_KEY_BYTES);
+    AUTO(json) cJSON *secret = pod_secrets_build(job, 1, 5, keys, &(struct pod_vipu_credentials){0});
     CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "mpi-mpi-5e1f0000-1-5");
     CHECK_STR_EQ(json_str(secret, "data/0", ""), "//////////////////////////////////////////8=");
     CHECK_STR_EQ(json_str(secret, "data/1", ""), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
@@ -171,10 +171,10 @@ TEST(the_secret_holds_what_the_controller_takes_pods_for)
          "{\"vipu-user-id\":\"am9icw==\",\"vipu-access-key\":\"azN5\",\"vipu-ca.crt\":\"UEVNCg==\"}"},
         {{.ca_pem = "PEM\n"}, "{\"vipu-ca.crt\":\"UEVNCg==\"}"},
     };
-    AUTO(job) struct job *job = podspec_case_job(find_case("secure"));
+    AUTO(job) struct job *job = pod_spec_case_job(find_case("secure"));
 
     CHECK_ROWS (row, rows) {
-        AUTO(json) cJSON *secret = pod_secrets_secret(job, 0, 3, NULL, &row->vipu);
+        AUTO(json) cJSON *secret = pod_secrets_build(job, 0, 3, NULL, &row->vipu);
         AUTO(mem) char *data = json_print(json_at(secret, "data"));
 
         CHECK_STR_EQ(json_str(secret, "metadata/name", ""), "secure-vipu-5e1f0000-3");
@@ -187,8 +187,8 @@ TEST(the_secret_holds_what_the_controller_takes_pods_for)
 TEST(the_most_workers_with_the_longest_names_fit_an_environment_variable)
 {
     static struct pod_launcher_host many[1024];
-    const struct podspec_case *c = find_case("mpi");
-    AUTO(job) struct job *job = podspec_case_job(c);
+    const struct pod_spec_case *c = find_case("mpi");
+    AUTO(job) struct job *job = pod_spec_case_job(c);
     struct err err = {0};
 
     job->spec.workers_per_instance = 1024;
@@ -206,8 +206,8 @@ TEST(the_most_workers_with_the_longest_names_fit_an_environment_variable)
 TEST(a_large_template_in_any_letters_reaches_worker_and_launcher)
 {
     static const char letters[] = "\xC3\xA4 \xF0\x9F\x8E\xB2 \\\" ";
-    const struct podspec_case *c = find_case("mpi");
-    AUTO(job) struct job *job = podspec_case_job(c);
+    const struct pod_spec_case *c = find_case("mpi");
+    AUTO(job) struct job *job = pod_spec_case_job(c);
     AUTO(str) struct str large = {0};
     AUTO(json) cJSON *from = NULL;
     struct err err = {0};
@@ -222,9 +222,9 @@ TEST(a_large_template_in_any_letters_reaches_worker_and_launcher)
 
     AUTO(mem) char *text = json_print(from);
 
-    podspec_case_set_template(job, text);
+    pod_spec_case_set_template(job, text);
 
-    AUTO(json) cJSON *worker = podspec_case_pod(c, job);
+    AUTO(json) cJSON *worker = pod_spec_case_pod(c, job);
     AUTO(json) cJSON *launcher = launcher_of(c, job);
     const cJSON *pods[] = {worker, launcher};
     CHECK_ROWS (pod, pods)

@@ -6,7 +6,7 @@
 #include "lib/check.h"
 #include "lib/golden.h"
 #include "operator/api/names.h"
-#include "podspec_cases.h"
+#include "pod_spec_cases.h"
 
 static char *with_newline(char *text_take)
 {
@@ -18,10 +18,10 @@ static char *with_newline(char *text_take)
 
 TEST(pods_are_as_reviewed)
 {
-    for (size_t i = 0; i < podspec_case_count; i++) {
-        const struct podspec_case *c = &podspec_cases[i];
-        AUTO(job) struct job *job = podspec_case_job(c);
-        AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+    for (size_t i = 0; i < pod_spec_case_count; i++) {
+        const struct pod_spec_case *c = &pod_spec_cases[i];
+        AUTO(job) struct job *job = pod_spec_case_job(c);
+        AUTO(json) cJSON *pod = pod_spec_case_pod(c, job);
         AUTO(mem) char *text = with_newline(json_print_pretty(pod));
         AUTO(mem) char *file = mem_printf("pods/%s.json", c->name);
 
@@ -31,7 +31,7 @@ TEST(pods_are_as_reviewed)
 
 TEST(the_service_is_as_reviewed)
 {
-    AUTO(job) struct job *job = podspec_case_job(&podspec_cases[podspec_case_count - 1]);
+    AUTO(job) struct job *job = pod_spec_case_job(&pod_spec_cases[pod_spec_case_count - 1]);
     AUTO(json) cJSON *service = pod_spec_service(job);
     AUTO(mem) char *text = with_newline(json_print_pretty(service));
 
@@ -40,14 +40,14 @@ TEST(the_service_is_as_reviewed)
 
 static cJSON *pod_called(const char *case_name, const char *job_name)
 {
-    const struct podspec_case *c = podspec_cases;
+    const struct pod_spec_case *c = pod_spec_cases;
 
     while (!str_eq(c->name, case_name))
         c++;
-    AUTO(job) struct job *job = podspec_case_job(c);
+    AUTO(job) struct job *job = pod_spec_case_job(c);
     mem_free(job->name);
     job->name = mem_strdup(job_name);
-    return podspec_case_pod(c, job);
+    return pod_spec_case_pod(c, job);
 }
 
 /* Kubernetes would cut off the end of the name, which tells the pods of a job apart. */
@@ -132,10 +132,10 @@ static void check_containers_kept(const cJSON *got, const cJSON *want, bool has_
 
 TEST(what_the_template_says_stays)
 {
-    for (size_t i = 0; i < podspec_case_count; i++) {
-        const struct podspec_case *c = &podspec_cases[i];
-        AUTO(job) struct job *job = podspec_case_job(c);
-        AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+    for (size_t i = 0; i < pod_spec_case_count; i++) {
+        const struct pod_spec_case *c = &pod_spec_cases[i];
+        AUTO(job) struct job *job = pod_spec_case_job(c);
+        AUTO(json) cJSON *pod = pod_spec_case_pod(c, job);
         struct err err = {0};
         AUTO(json) cJSON *from = job_template(job, &err);
         cJSON *spec = json_at_mut(from, "spec");
@@ -156,10 +156,10 @@ TEST(what_the_template_says_stays)
 
 TEST(env_names_are_given_once)
 {
-    for (size_t i = 0; i < podspec_case_count; i++) {
-        const struct podspec_case *c = &podspec_cases[i];
-        AUTO(job) struct job *job = podspec_case_job(c);
-        AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+    for (size_t i = 0; i < pod_spec_case_count; i++) {
+        const struct pod_spec_case *c = &pod_spec_cases[i];
+        AUTO(job) struct job *job = pod_spec_case_job(c);
+        AUTO(json) cJSON *pod = pod_spec_case_pod(c, job);
         const cJSON *env = json_at(json_at(pod, "spec/containers")->child, "env");
 
         JSON_EACH (item, env) {
@@ -174,9 +174,9 @@ TEST(env_names_are_given_once)
 
 TEST(a_pod_is_found_again_by_what_it_carries)
 {
-    const struct podspec_case *c = &podspec_cases[podspec_case_count - 1];
-    AUTO(job) struct job *job = podspec_case_job(c);
-    AUTO(json) cJSON *pod = podspec_case_pod(c, job);
+    const struct pod_spec_case *c = &pod_spec_cases[pod_spec_case_count - 1];
+    AUTO(job) struct job *job = pod_spec_case_job(c);
+    AUTO(json) cJSON *pod = pod_spec_case_pod(c, job);
 
     CHECK_STR_EQ(json_str(pod, "metadata/name", ""), "two-workers-worker-3");
     CHECK_STR_EQ(json_str(pod, "metadata/labels/graphcore.ai~1instance", ""), "1");
@@ -195,11 +195,11 @@ TEST(a_template_without_containers_is_refused)
                                             "{\"spec\":{\"containers\":[\"a\"]}}"};
 
     CHECK_ROWS (text, templates) {
-        AUTO(job) struct job *job = podspec_case_job(&podspec_cases[0]);
+        AUTO(job) struct job *job = pod_spec_case_job(&pod_spec_cases[0]);
         struct err err = {0};
 
-        podspec_case_set_template(job, *text);
-        CHECK_ERR(pod_spec_worker(job, 0, 0, &podspec_cases[0].place, &podspec_cases[0].options, &err), err,
+        pod_spec_case_set_template(job, *text);
+        CHECK_ERR(pod_spec_worker(job, 0, 0, &pod_spec_cases[0].place, &pod_spec_cases[0].options, &err), err,
                   ERR_INVALID);
     }
 }
@@ -207,15 +207,15 @@ TEST(a_template_without_containers_is_refused)
 /* What the API server will refuse must not be worse here than there. */
 TEST(a_template_of_odd_types_makes_a_pod_all_the_same)
 {
-    AUTO(job) struct job *job = podspec_case_job(&podspec_cases[0]);
+    AUTO(job) struct job *job = pod_spec_case_job(&pod_spec_cases[0]);
 
-    podspec_case_set_template(
+    pod_spec_case_set_template(
         job,
         "{\"metadata\":{\"labels\":\"a\",\"annotations\":null},\"spec\":{\"containers\":[{\"name\":\"a\","
         "\"env\":7,"
         "\"volumeMounts\":{},\"command\":\"x\",\"envFrom\":3},5],\"initContainers\":\"b\",\"volumes\":1,"
         "\"nodeSelector\":[]}}");
-    AUTO(json) cJSON *pod = podspec_case_pod(&podspec_cases[0], job);
+    AUTO(json) cJSON *pod = pod_spec_case_pod(&pod_spec_cases[0], job);
     AUTO(mem) char *text = json_print(pod);
 
     CHECK_HAS(text, "\"restartPolicy\":\"Never\"");
