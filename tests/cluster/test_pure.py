@@ -58,6 +58,13 @@ def test_a_slot_claimed_by_a_stopped_cluster_is_passed_over():
     assert addresses.free([200, 201], [], []).slot == 202
 
 
+def test_clusters_start_at_different_slots_of_the_range():
+    last = addresses.LAST_SLOT - addresses.FIRST_SLOT
+    assert addresses.free([], [], [], first=3).slot == addresses.FIRST_SLOT + 3
+    assert addresses.free([addresses.LAST_SLOT], [], [], first=last).slot == addresses.FIRST_SLOT
+    assert addresses.free([], [], [], first=1 + last).slot == addresses.FIRST_SLOT
+
+
 @pytest.mark.parametrize("taken", ["10.200.7.0/24", "10.200.0.0/16", "10.200.0.0/15"])
 def test_a_network_that_overlaps_is_passed_over(taken):
     chosen = addresses.free([], [network(taken)], [])

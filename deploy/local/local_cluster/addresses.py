@@ -84,12 +84,14 @@ class Addresses:
         return f"ipuop-{self.slot}"
 
 
-def free(claimed: Collection[int], networks: Iterable[Network], ports: Collection[int]) -> Addresses:
-    """The first unclaimed slot whose network and ports are unused."""
+def free(claimed: Collection[int], networks: Iterable[Network], ports: Collection[int], first: int = 0) -> Addresses:
+    """The first unclaimed slot whose network and ports are unused, starting with slot number `first` of the range. Clusters
+    that start at different numbers rarely take the ports of one that has crashed and is about to be restarted."""
     networks = list(networks)
-    for slot in range(FIRST_SLOT, LAST_SLOT + 1):
-        addresses = Addresses(slot)
-        if slot not in claimed and not conflict(addresses, networks, ports):
+    count = LAST_SLOT + 1 - FIRST_SLOT
+    for number in range(first, first + count):
+        addresses = Addresses(FIRST_SLOT + number % count)
+        if addresses.slot not in claimed and not conflict(addresses, networks, ports):
             return addresses
     raise UserError(
         f"No free subnet between 10.{FIRST_SLOT}.0.0/16 and 10.{LAST_SLOT}.0.0/16: "

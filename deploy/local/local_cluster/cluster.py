@@ -1,8 +1,7 @@
 """One cluster: its record on disk, bringing it up, taking it down.
 
-The record is written before anything is made that outlives this program, and says
-`complete` only when all of it stood. What is running is never read from a file, but
-from the marks of the processes; so both ways up and down begin from whatever is there.
+The record is written before anything is created that outlives this program, and says `complete` only when the cluster was
+ready. What is running is never read from a file, but from the marks of the processes; so `up` and `down` work from any state.
 """
 
 import json
@@ -10,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+import zlib
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -141,7 +141,7 @@ def _make(files: ClusterPaths, nodes: int, bare: bool, audit: bool) -> Cluster:
     try:
         with network.slots_being_chosen():
             own = addresses.free(network.claimed_slots(but=files.name), network.taken_networks(),
-                                 network.taken_ports())
+                                 network.taken_ports(), zlib.crc32(os.fsencode(files.folder)))
             cluster = Cluster(files, Record(own.slot, nodes, bare, _boot(), audit=audit))
             files.logs.mkdir(mode=0o700, parents=True)
             save(files, cluster.record)
