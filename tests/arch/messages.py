@@ -1,5 +1,5 @@
-"""What the operator says is found in the docs, in the same words: in docs/troubleshooting.md every line of its log, why it does
-not start, what its pages answer in place of their content, and what its verbs say; in docs/admission.md the mistakes in a job.
+"""The operator's messages are documented word by word: docs/troubleshooting.md has every log message, the reasons why it does not
+start, the errors of its HTTP endpoints and the output of its subcommands; docs/admission.md has the errors and warnings about a job.
 
     python3 tests/arch/messages.py
 """
@@ -13,9 +13,9 @@ TROUBLE, ADMISSION = "docs/troubleshooting.md", "docs/admission.md"
 TEXT = r'(?:"(?:[^"\\]|\\.)*"|\bANNOTATION_\w+|\bIPU_OPERATOR_VERSION)'
 WORDS = rf"({TEXT}(?:\s*{TEXT})*)"
 LOG = (r"\blog_(?:debug|info|warn|error)\(\s*@", r"\bon_failure\([\w>-]+,\s*@")
-REFUSAL = (r'\berr_(?:set|set_code|errno|wrap)\([^";]*?,\s*@', r"\bstrv_pushf?\(\s*(?:scan->)?problems,\s*@")
-MISTAKE = (r"\bfield_(?:invalid|forbidden)\([^;]*?,\s*@(?=\);)", r"\bwhat = mem_printf\(\s*@", r"\badd\(problems, path, @")
-# Page -> where messages are made -> what stands around their words (@).
+ERROR = (r'\berr_(?:set|set_code|errno|wrap)\([^";]*?,\s*@', r"\bstrv_pushf?\(\s*(?:scan->)?problems,\s*@")
+JOB_ERROR = (r"\bfield_(?:invalid|forbidden)\([^;]*?,\s*@(?=\);)", r"\bwhat = mem_printf\(\s*@", r"\badd\(problems, path, @")
+# Page -> source files -> patterns of the calls that print messages; @ is the text.
 CALLS = {
     TROUBLE: {
         ("operator", "vipu/client", "vipu/wire", "base"): LOG,
@@ -23,23 +23,23 @@ CALLS = {
         ("operator/serve",): (r'\bhttp_server_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
         ("operator/options.c", "base/core/opts.c", "base/io", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
-         "operator/api/partition/orphan.c"): REFUSAL,
-        ("operator/pool/config.c",): (*REFUSAL, r"\bret_problem =\s*mem_printf\(@"),
+         "operator/api/partition/orphan.c"): ERROR,
+        ("operator/pool/config.c",): (ERROR[1], r"\bret_problem =\s*mem_printf\(@"),
         ("operator/kube/auth/kubeconfig.c",): (r"\breject\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),
-        ("base/doc",): (*REFUSAL, r"\bcomplain\([^;]*?, @", r"\bwhat = (?:mem_printf\()?@", r"\bproblem : @"),
-        ("operator/admin",): (*REFUSAL, r"\bfprintf\(stderr,\s*@", r"(?<!n)\bprintf\(@", r"\bputs\(@",
+        ("base/doc",): (ERROR[0], r"\bcomplain\([^;]*?, @", r"\bwhat = (?:mem_printf\()?@", r"\bproblem : @"),
+        ("operator/admin",): (*ERROR, r"\bfprintf\(stderr,\s*@", r"(?<!n)\bprintf\(@", r"\bputs\(@",
                               r"\bmem_(?:strdup|printf)\(@", r"\bstr_addf\(&(?:out|text),\s*@"),
     },
     ADMISSION: {
-        ("operator/api/job/validate.c", "operator/api/job/jobspec.c", "operator/api/job/env_conflicts.c", "operator/api/job/field.c"): MISTAKE,
+        ("operator/api/job/validate.c", "operator/api/job/jobspec.c", "operator/api/job/env_conflicts.c", "operator/api/job/field.c"): JOB_ERROR,
         ("operator/api/job/warnings.c",): (r"\bstrv_pushf?\(\s*warnings,\s*@",),
     },
 }
-# Of options of types that the operator has none of, and of what it never asks for.
-UNSAID = {'--%s: expected one of %s, got "%s"', "--%s: the table row has no type", "variable %s",
+# Messages about types of options, and about requests, that the operator does not use.
+UNUSED = {'--%s: expected one of %s, got "%s"', "--%s: the table row has no type", "variable %s",
           "connection aborted"}
-# A message of these files comes from somewhere else: the mistakes in options, the library's own words.
-HANDED_ON = {"operator/main.c": 1, "operator/serve/certificates/cert_rotator.c": 1}
+# Files with log calls whose text comes from elsewhere: errors in options, and those of a library.
+INDIRECT = {"operator/main.c": 1, "operator/serve/certificates/cert_rotator.c": 1}
 DEFINED = re.compile(r'^#define (ANNOTATION_\w+) "([^"]*)"', re.MULTILINE)
 CONVERSION = re.compile(r"%[-.*\d]*(?:zu|ll[du]|td|[sdu])")
 
@@ -50,8 +50,8 @@ def sources(places):
         yield from [path] if path.is_file() else sorted(path.rglob("*.c"))
 
 
-def spoken(literals, names):
-    """What is printed, without what every message of a program begins with."""
+def message_text(literals, names):
+    """The format, without the prefix of all messages of a program."""
     parts = re.findall(TEXT, literals)
     text = "".join(part[1:-1] if part[0] == '"' else names.get(part, "") for part in parts)
     text = text.replace(r"\n", "").replace(r"\"", '"')
@@ -65,34 +65,44 @@ def messages():
             for path in sources(places):
                 for call in calls:
                     for literals in re.findall(call.replace("@", WORDS), path.read_text()):
-                        text = spoken(literals, names)
+                        text = message_text(literals, names)
                         if len(re.sub(r"\W", "", CONVERSION.sub("", text))) > 2:
                             yield page, str(path.relative_to(ROOT)), text
 
 
-def handed_on():
-    """Calls whose words cannot be read here."""
+def unmatched():
+    """Patterns without any match check nothing."""
+    for rows in CALLS.values():
+        for places, calls in rows.items():
+            code = "\n".join(path.read_text() for path in sources(places))
+            for call in calls:
+                if not re.search(call.replace("@", WORDS), code):
+                    yield f"tests/arch/messages.py: no call in {', '.join(places)} matches {call}"
+
+
+def indirect():
+    """Log calls whose text is not a literal."""
     for path in sources(["operator", "vipu/client", "vipu/wire", "base"]):
         found = re.findall(r'\blog_(?:debug|info|warn|error)\((?!\s*["(.])(?!\.\.\.)', path.read_text())
-        if len(found) > HANDED_ON.get(str(path.relative_to(ROOT)), 0):
-            yield f"{path.relative_to(ROOT)}: a log call has its words from elsewhere, where nobody compares them"
+        if len(found) > INDIRECT.get(str(path.relative_to(ROOT)), 0):
+            yield f"{path.relative_to(ROOT)}: the text of a log call is not a literal, so it is not compared with the docs"
 
 
 def quoted(page):
-    """What of each cell of its tables, and of what stands between them, is between backticks."""
+    """The text between backticks, in the cells of its tables and between the tables."""
     return "|".join(cell[cell.find("`") + 1 : cell.rfind("`")] for cell in page.split("|") if "`" in cell)
 
 
-def is_told(text, page):
-    """With whatever the page has in the place of what is filled in."""
+def is_documented(text, page):
+    """The page may have any text in place of a conversion."""
     return re.search("[^|\n]*?".join(re.escape(part) for part in CONVERSION.split(text) if part), page)
 
 
 def main():
     pages = {page: quoted((ROOT / page).read_text()) for page in CALLS}
-    found = {message for message in messages() if message[2] not in UNSAID}
-    broken = sorted(f"{path}: not in {page}: {text}" for page, path, text in found if not is_told(text, pages[page]))
-    broken += handed_on()
+    found = {message for message in messages() if message[2] not in UNUSED}
+    broken = sorted(f"{path}: not in {page}: {text}" for page, path, text in found if not is_documented(text, pages[page]))
+    broken += [*indirect(), *unmatched()]
     print("\n".join(broken))
     print(f"messages: {len(found)} read, {len(broken)} broken")
     return bool(broken) or len(found) < 200
