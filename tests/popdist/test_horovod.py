@@ -115,7 +115,7 @@ def test_horovodrun_helps(hvd):
 
 def test_processes_that_do_not_find_each_other_report_it(hvd):
     said = python(hvd, "import horovod.popart as hvd; hvd.init()", expect=1, HOROVOD_SIZE="2")
-    assert "the launcher says that there are 2 processes, but 1 found each other; start them with mpirun" in said
+    assert "the launcher started 2 processes, but only 1 can communicate; start them with mpirun" in said
 
 
 @pytest.mark.parametrize("code,says", [
@@ -134,7 +134,7 @@ def test_the_variable_for_time_is_read(hvd):
     """On record: HOROVOD_POPART_BROADCAST_TIMEOUT is in seconds."""
     code = "import popdist, horovod.popart as hvd; hvd.init(); print(popdist.getTimeout())"
     assert float(python(hvd, code, HOROVOD_POPART_BROADCAST_TIMEOUT="120")) == 120
-    assert "is no positive number of seconds" in python(hvd, code, expect=1, HOROVOD_POPART_BROADCAST_TIMEOUT="soon")
+    assert "is not a positive number of seconds" in python(hvd, code, expect=1, HOROVOD_POPART_BROADCAST_TIMEOUT="soon")
 
 
 def test_a_missing_popart_is_named(site, hvd_wheel, tmp_path):

@@ -141,14 +141,14 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
 
 
 @pytest.mark.parametrize("code,says", [
-    ("popdist.init(); popdist.finalizeBackend(); popdist.synchronize()", "a collective operation needs popdist_init()"),
+    ("popdist.init(); popdist.finalizeBackend(); popdist.synchronize()", "collective operations require popdist_init() first"),
     ("popdist.registerCommunicator({0}, 'mine')", "choosing instances requires popdist_init() first"),
     ("popdist.finalizeBackend()", "nothing to finalize: no backend is registered"),
     ("popdist.initializeBackend()", "no backend is registered"),
     ("popdist.init(); popdist.init()", "the backend is already initialized"),
-    ("popdist.init(); popdist.finalizeBackend(); popdist.init()", "a process cannot start it again"),
+    ("popdist.init(); popdist.finalizeBackend(); popdist.init()", "cannot be started again in the same process"),
     ("popdist.registerBackend('/nowhere.so')", "/nowhere.so: cannot open shared object file"),
-    ("popdist.registerBackend(popdist._popdist.__file__)", "is no PopDist backend of version 1"),
+    ("popdist.registerBackend(popdist._popdist.__file__)", "is not a PopDist backend of version 1"),
     ("popdist.init(); popdist.collectives.allReduceSum(b'1234', 'k')", "not writable"),
     ("popdist.init(); popdist.collectives.allReduceSum(7, 'k')", "the data must be a NumPy array"),
     ("popdist.init(); popdist.collectives.allReduceSum(numpy.zeros((4, 4))[:, 1], 'k')", "not C-contiguous"),

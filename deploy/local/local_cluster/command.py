@@ -154,7 +154,7 @@ def _logs(chosen) -> None:
     log = where.log(chosen.component)
     known = sorted(path.stem for path in where.logs.glob("*.log"))
     if chosen.component not in known:
-        raise UserError(f"'{chosen.component}' is no component of the cluster '{chosen.name}': "
+        raise UserError(f"'{chosen.component}' is not a component of the cluster '{chosen.name}': "
                       f"there is {', '.join(known)}.")
     with log.open("rb") as stream:
         shutil.copyfileobj(stream, sys.stdout.buffer)

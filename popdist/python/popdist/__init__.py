@@ -177,9 +177,9 @@ def _send_reports() -> None:
     try:
         options = json.loads(text)
     except ValueError as problem:
-        raise PopdistError(f"POPLAR_ENGINE_OPTIONS is no JSON: {problem}; correct it or unset it") from None
+        raise PopdistError(f"POPLAR_ENGINE_OPTIONS is not valid JSON: {problem}; correct or unset it") from None
     if not isinstance(options, dict):
-        raise PopdistError("POPLAR_ENGINE_OPTIONS is no JSON object; correct it or unset it")
+        raise PopdistError("POPLAR_ENGINE_OPTIONS is not a JSON object; correct or unset it")
     directory, enable_all = _popdist.autoreport()
     options["autoReport.directory"] = directory
     if enable_all:

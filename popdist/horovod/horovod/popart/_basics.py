@@ -16,14 +16,14 @@ def init() -> None:
         try:
             popdist.setTimeout(float(seconds))
         except ValueError:
-            raise ValueError(f'{TIMEOUT} is "{seconds}", which is no positive number of seconds') from None
+            raise ValueError(f'{TIMEOUT} is "{seconds}", which is not a positive number of seconds') from None
     if not popdist.isBackendInitialized():
         popdist.init()
     # The official horovodrun --gloo starts processes that MPI does not connect: each would train alone.
-    told, connected = os.environ.get("HOROVOD_SIZE"), size()
-    if told and told.isdigit() and int(told) != connected:
+    expected, connected = os.environ.get("HOROVOD_SIZE"), size()
+    if expected and expected.isdigit() and int(expected) != connected:
         raise RuntimeError(
-            f"the launcher says that there are {told} processes, but {connected} found each other; start them with mpirun, "
+            f"the launcher started {expected} processes, but only {connected} can communicate; start them with mpirun, "
             f"poprun, or the horovodrun of horovod-popart"
         )
 
