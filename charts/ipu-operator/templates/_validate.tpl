@@ -61,9 +61,9 @@ default. Other images and tags are the user's choice. */}}
 {{- $vendors := regexMatch "(^|/)ipu-operator-(controller|launcher|vipu-proxy)$" (index $row 1) -}}
 {{- $version := and (regexMatch "^1\\.[12]\\.0(-p[0-9]+)?(@|$)" (index $row 3)) (ne (index $row 3) $.Chart.AppVersion) -}}
 {{- if and $vendors (not (hasPrefix "graphcore/" (index $row 1))) }}
-  {{ index $row 0 }}: {{ index $row 1 }} is the vendor's image, which does not work with this chart; leave it out, or use a copy of this project's image
+  {{ index $row 0 }}: {{ index $row 1 }} is the vendor's image, which does not work with this chart; remove it, or use a copy of this project's image
 {{- else if or (and $vendors (index $row 3)) (and $version (hasPrefix "ipu-operator/" (index $row 1))) }}
-  {{ index $row 2 }}: {{ index $row 3 }} is a version of the vendor's image; leave it out
+  {{ index $row 2 }}: {{ index $row 3 }} is a version of the vendor's image; remove it
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -103,13 +103,13 @@ default. Other images and tags are the user's choice. */}}
 {{- $own := include "ipu-operator.labels" (dict "root" . "component" "controller-manager") | fromYaml -}}
 {{- range $label := keys (.Values.controller.podLabels | default dict) | sortAlpha -}}
 {{- if or (hasKey $own $label) (eq $label "control-plane") }}
-  controller.podLabels: {{ $label }} is a label that the chart sets; leave it out
+  controller.podLabels: {{ $label }} is a label that the chart sets; remove it
 {{- end -}}
 {{- end -}}
 {{- range $part, $annotations := dict "controller" (list "kubectl.kubernetes.io/default-container" "checksum/controllers") "vipuServer" (list "checksum/config") -}}
 {{- range $annotation := $annotations -}}
 {{- if hasKey ((get $.Values $part).podAnnotations | default dict) $annotation }}
-  {{ $part }}.podAnnotations: {{ $annotation }} is an annotation that the chart sets; leave it out
+  {{ $part }}.podAnnotations: {{ $annotation }} is an annotation that the chart sets; remove it
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -130,7 +130,7 @@ default. Other images and tags are the user's choice. */}}
 {{- $flag := regexFind "^--[a-z-]+" . -}}
 {{- $name := trimPrefix "--" $flag -}}
 {{- if hasKey $values $name }}
-  controller.extraArgs: {{ $flag }} is set by the chart; {{ with get $values $name }}use {{ . }}{{ else }}leave it out{{ end }}
+  controller.extraArgs: {{ $flag }} is set by the chart; {{ with get $values $name }}use {{ . }}{{ else }}remove it{{ end }}
 {{- end -}}
 {{- end -}}
 {{- end -}}

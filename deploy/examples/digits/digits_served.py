@@ -82,7 +82,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
     print(f"serving on port {PORT}", flush=True)
     server.serve_forever()
-    print("told to end; over", flush=True)
+    print("stopped by SIGTERM", flush=True)
 
 
 if __name__ == "__main__":
